@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tutti {
+
+/// One value and the name that users type and result files keep.
+template <class Value>
+struct Named {
+    Value value;
+    std::string_view name;
+};
+
+/// The candidate most like `typed` (fewest edits), or nothing if none is close.
+std::optional<std::string> closest_name(std::string_view typed, std::span<const std::string> names);
+
+/// "unknown KIND 'typed'; did you mean 'x'? Known: a b c" as one line.
+std::string unknown_name(std::string_view kind, std::string_view typed,
+                         std::span<const std::string> names);
+
+template <class Value, std::size_t size>
+std::vector<std::string> names_of(const Named<Value> (&table)[size]) {
+    std::vector<std::string> names;
+    for (const auto& row : table) names.emplace_back(row.name);
+    return names;
+}
+
+}  // namespace tutti

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/types.hpp"
+
+#include <array>
+
+#include "base/error.hpp"
+#include "base/name_table.hpp"
+
+namespace tutti {
+namespace {
+
+constexpr Named<DataType> type_names[] = {
+    {DataType::int8, "int8"},       {DataType::int16, "int16"},
+    {DataType::int32, "int32"},     {DataType::int64, "int64"},
+    {DataType::uint8, "uint8"},     {DataType::uint16, "uint16"},
+    {DataType::uint32, "uint32"},   {DataType::uint64, "uint64"},
+    {DataType::half, "half"},       {DataType::bfloat16, "bfloat16"},
+    {DataType::float32, "float"},   {DataType::float64, "double"},
+};
+
+// What users of other tools have in their fingers.
+constexpr Named<DataType> type_aliases[] = {
+    {DataType::half, "fp16"},     {DataType::half, "float16"},   {DataType::bfloat16, "bf16"},
+    {DataType::float32, "fp32"},  {DataType::float32, "float32"}, {DataType::float64, "fp64"},
+    {DataType::float64, "float64"},
+};
+
+constexpr Named<Op> op_names[] = {
+    {Op::sum, "sum"}, {Op::prod, "prod"}, {Op::min, "min"}, {Op::max, "max"}, {Op::avg, "avg"},
+};
+
+constexpr Named<Collective> collective_names[] = {
+    {Collective::all_reduce, "all_reduce"},
+    {Collective::reduce_scatter, "reduce_scatter"},
+    {Collective::all_gather, "all_gather"},
+    {Collective::broadcast, "broadcast"},
+    {Collective::reduce, "reduce"},
+    {Collective::scatter, "scatter"},
+    {Collective::gather, "gather"},
+    {Collective::all_to_all, "all_to_all"},
+};
+
+template <class Value, std::size_t size>
+std::string_view name_in(const Named<Value> (&table)[size], Value value) {
+    for (const auto& row : table)
+        if (row.value == value) return row.name;
+    return "?";
+}
+
+template <class Value, std::size_t size>
+const Named<Value>* find_in(const Named<Value> (&table)[size], std::string_view text) {
+    for (const auto& row : table)
+        if (row.name == text) return &row;
+    return nullptr;
+}
+
+template <class Value, std::size_t size>
+Value parse_from(const Named<Value> (&table)[size], std::string_view kind, std::string_view text) {
+    if (const auto* row = find_in(table, text)) return row->value;
+    throw Error(unknown_name(kind, text, names_of(table)));
+}
+
+template <class Value, std::size_t size>
+std::span<const Value> values_of(const Named<Value> (&table)[size]) {
+    static const auto values = [&] {
+        std::array<Value, size> all{};
+        for (std::size_t i = 0; i < size; ++i) all[i] = table[i].value;
+        return all;
+    }();
+    return values;
+}
+
+}  // namespace
+
+std::string_view name_of(DataType type) { return name_in(type_names, type); }
+std::string_view name_of(Op op) { return name_in(op_names, op); }
+std::string_view name_of(Collective collective) { return name_in(collective_names, collective); }
+
+DataType parse_data_type(std::string_view text) {
+    if (const auto* alias = find_in(type_aliases, text)) return alias->value;
+    return parse_from(type_names, "data type", text);
+}
+
+Op parse_op(std::string_view text) { return parse_from(op_names, "operation", text); }
+
+Collective parse_collective(std::string_view text) {
+    return parse_from(collective_names, "collective", text);
+}
+
+std::span<const DataType> all_data_types() { return values_of(type_names); }
+std::span<const Op> all_ops() { return values_of(op_names); }
+std::span<const Collective> all_collectives() { return values_of(collective_names); }
+
+std::size_t size_of(DataType type) {
+    switch (type) {
+        case DataType::int8:
+        case DataType::uint8: return 1;
+        case DataType::int16:
+        case DataType::uint16:
+        case DataType::half:
+        case DataType::bfloat16: return 2;
+        case DataType::int32:
+        case DataType::uint32:
+        case DataType::float32: return 4;
+        case DataType::int64:
+        case DataType::uint64:
+        case DataType::float64: return 8;
+    }
+    return 0;
+}
+
+bool reduces(Collective collective) {
+    return collective == Collective::all_reduce || collective == Collective::reduce_scatter ||
+           collective == Collective::reduce;
+}
+
+bool has_root(Collective collective) {
+    return collective == Collective::broadcast || collective == Collective::reduce ||
+           collective == Collective::scatter || collective == Collective::gather;
+}
+
+}  // namespace tutti

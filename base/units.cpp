@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/units.hpp"
+
+#include <cmath>
+#include <cstdlib>
+#include <limits>
+
+#include "base/error.hpp"
+
+namespace tutti {
+namespace {
+
+struct Quantity {
+    double number;
+    std::string unit;
+};
+
+// Splits "1.5MiB" into 1.5 and "MiB"; the number must be there and must not be negative.
+Quantity split(std::string_view text, std::string_view what, std::string_view example) {
+    const std::string copy(text);
+    char* end = nullptr;
+    const double number = std::strtod(copy.c_str(), &end);
+    if (end == copy.c_str() || !std::isfinite(number) || number < 0)
+        throw Error("'" + copy + "' is no " + std::string(what) + "; type for example " +
+                    std::string(example));
+    return {number, std::string(end)};
+}
+
+}  // namespace
+
+Bytes parse_bytes(std::string_view text) {
+    const std::string example = "8, 4K, 1.5M or 2G (K = 1024)";
+    auto [number, unit] = split(text, "size", example);
+    double factor = 1;
+    if (!unit.empty()) {
+        const std::string letters = "KMGTkmgt";
+        const auto at = letters.find(unit[0]);
+        const std::string rest = unit.substr(1);
+        if (at != std::string::npos && (rest.empty() || rest == "B" || rest == "iB"))
+            factor = std::pow(1024.0, static_cast<double>(at % 4 + 1));
+        else if (unit != "B")
+            throw Error("'" + std::string(text) + "' is no size; type for example " + example);
+    }
+    const double bytes = number * factor;
+    if (bytes > 0x1p62) throw Error("size '" + std::string(text) + "' is over 4 EiB");
+    return {static_cast<std::int64_t>(bytes)};
+}
+
+double parse_fraction(std::string_view text) {
+    const auto [number, unit] = split(text, "fraction", "2.5% or 0.025");
+    if (unit == "%") return number / 100;
+    if (unit.empty()) return number;
+    throw Error("'" + std::string(text) + "' is no fraction; type for example 2.5% or 0.025");
+}
+
+double parse_seconds(std::string_view text) {
+    const auto [number, unit] = split(text, "time", "30s, 250ms or 2m");
+    if (unit == "s" || unit.empty()) return number;
+    if (unit == "ms") return number * 1e-3;
+    if (unit == "us") return number * 1e-6;
+    if (unit == "m" || unit == "min") return number * 60;
+    throw Error("'" + std::string(text) + "' is no time; type for example 30s, 250ms or 2m");
+}
+
+std::string to_string(Bytes bytes) {
+    std::int64_t count = bytes.count;
+    const char* const units[] = {"", "K", "M", "G", "T"};
+    int unit = 0;
+    while (unit < 4 && count != 0 && count % 1024 == 0) {
+        count /= 1024;
+        ++unit;
+    }
+    return std::to_string(count) + units[unit];
+}
+
+}  // namespace tutti

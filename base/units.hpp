@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <compare>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace tutti {
+
+/// An amount of memory.
+struct Bytes {
+    std::int64_t count = 0;
+    auto operator<=>(const Bytes&) const = default;
+};
+
+/// "8", "4K", "1.5M", "2GiB": K, M, G, T are powers of 1024. Throws Error for anything else.
+Bytes parse_bytes(std::string_view text);
+
+/// "2.5%" or "0.025" as 0.025. Throws Error for anything else.
+double parse_fraction(std::string_view text);
+
+/// "30s", "250ms", "2m" or plain seconds, in seconds. Throws Error for anything else.
+double parse_seconds(std::string_view text);
+
+/// The shortest exact form: "512", "4K", "64M"; numbers that are no whole multiple stay plain.
+std::string to_string(Bytes bytes);
+
+}  // namespace tutti

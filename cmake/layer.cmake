@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: Apache-2.0
+find_program(CCACHE_PROGRAM ccache)
+if(CCACHE_PROGRAM)
+    set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE_PROGRAM})
+endif()
+
+add_library(tutti_flags INTERFACE)
+target_include_directories(tutti_flags INTERFACE ${PROJECT_SOURCE_DIR})
+target_compile_options(tutti_flags INTERFACE -Wall -Wextra -Wpedantic -Wshadow
+    -Wno-missing-field-initializers)  # designated initialisers leave the defaults out on purpose
+if(TUTTI_WERROR)
+    target_compile_options(tutti_flags INTERFACE -Werror)
+endif()
+if(TUTTI_SANITIZE)
+    target_compile_options(tutti_flags INTERFACE -fsanitize=${TUTTI_SANITIZE}
+        -fno-omit-frame-pointer -fno-sanitize-recover=undefined)
+    target_link_options(tutti_flags INTERFACE -fsanitize=${TUTTI_SANITIZE} -rdynamic)
+endif()
+
+# tutti_layer(NAME SOURCES ... LINK ...): one folder as a static library that sees only what it links.
+function(tutti_layer name)
+    cmake_parse_arguments(LAYER "" "" "SOURCES;LINK" ${ARGN})
+    add_library(tutti_${name} STATIC ${LAYER_SOURCES})
+    target_link_libraries(tutti_${name} PUBLIC tutti_flags ${LAYER_LINK})
+endfunction()

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/types.hpp"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+
+#include "base/error.hpp"
+
+namespace tutti {
+
+std::string message_of(const std::function<void()>& action) {
+    try {
+        action();
+    } catch (const Error& error) {
+        return error.what();
+    }
+    return "nothing was thrown";
+}
+
+TEST(Names, OfEveryTypeOperationAndCollectiveComeBack) {
+    for (DataType type : all_data_types()) EXPECT_EQ(parse_data_type(name_of(type)), type);
+    for (Op op : all_ops()) EXPECT_EQ(parse_op(name_of(op)), op);
+    for (Collective each : all_collectives()) EXPECT_EQ(parse_collective(name_of(each)), each);
+    EXPECT_EQ(parse_data_type("bf16"), DataType::bfloat16);
+}
+
+TEST(Names, AnUnknownOneIsAnsweredWithTheNearest) {
+    EXPECT_NE(message_of([] { parse_collective("all_reduec"); }).find("did you mean 'all_reduce'"),
+              std::string::npos);
+    EXPECT_NE(message_of([] { parse_data_type("flaot"); }).find("did you mean 'float'"),
+              std::string::npos);
+    const std::string far = message_of([] { parse_op("convolution"); });
+    EXPECT_EQ(far.find("did you mean"), std::string::npos);
+    EXPECT_NE(far.find("sum prod min max avg"), std::string::npos);
+}
+
+}  // namespace tutti
