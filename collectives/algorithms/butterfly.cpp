@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <bit>
+
+#include "collectives/algorithms/building_blocks.hpp"
+#include "collectives/schedule/compose.hpp"
+
+namespace tutti {
+namespace {
+
+int power_of_two_within(int ranks) {
+    return static_cast<int>(std::bit_floor(static_cast<unsigned>(ranks)));
+}
+
+int log2_of(int power) { return std::countr_zero(static_cast<unsigned>(power)); }
+
+// Lets the first 2^k ranks run `core`; each rank beyond them hands its vector to a partner before,
+// and gets the result from it after. Two more steps, and the partners send a vector more.
+Schedule folded(int ranks, const Schedule& core) {
+    const int inside = core.ranks();
+    const int outside = ranks - inside;
+    if (outside == 0) return core;
+    const Schedule fold{{ranks, 1, 1}, [=](int, Step& step) {
+        for (int partner = 0; partner < outside; ++partner)
+            step.reduce({.chunks = {}, .from = {inside + partner}, .to = {partner}});
+    }};
+    Group members;
+    for (Rank r : all_ranks(inside)) members.members.push_back(r);
+    return fold.then(on_each(ranks, 1, {members}, [=](int) { return core; }))
+        .then(mirrored(fold, Action::copy));
+}
+
+// Everyone adds up with the rank whose number differs in one bit, bit after bit. P a power of two.
+Schedule recursive_doubling(int ranks) {
+    return Schedule{{ranks, /*chunks=*/1, log2_of(ranks)}, [=](int bit, Step& step) {
+        for (Rank r : all_ranks(ranks))
+            step.reduce({.chunks = {}, .from = {r.index ^ (1 << bit)}, .to = r});
+    }};
+}
+
+}  // namespace
+
+// Whole vectors are exchanged and added across ever wider pairs: log2 P steps (floor + 2 if P is no
+// power of two), one vector per step. The fewest steps there can be: best for small messages.
+// (Thakur, Rabenseifner, Gropp 2005: recursive doubling.)
+Schedule butterfly_all_reduce(int ranks) {
+    return folded(ranks, recursive_doubling(power_of_two_within(ranks)));
+}
+
+// Pairs, then pairs of pairs, exchange all that they have gathered, so the known blocks double:
+// log2 P steps and (P-1)/P of the message, both optimal. Ranks beyond the largest power of two give
+// their block to a partner first and get everything at the end.
+Schedule butterfly_all_gather(int ranks) {
+    const int inside = power_of_two_within(ranks);
+    const int outside = ranks - inside;
+    const int fold = outside > 0 ? 1 : 0;
+    const int bits = log2_of(inside);
+    return Schedule{{ranks, /*chunks=*/ranks, bits + 2 * fold}, [=](int now, Step& step) {
+        if (fold == 1 && now == 0) {
+            for (int partner = 0; partner < outside; ++partner)
+                step.copy({.chunks = {inside + partner, 1}, .from = {inside + partner}, .to = {partner}});
+        } else if (now < bits + fold) {
+            const int width = 1 << (now - fold);  // ranks of a group that know the same blocks
+            for (Rank r : all_ranks(inside)) {
+                const Rank partner{r.index ^ width};
+                const int first = r.index & ~(width - 1);
+                const int folded_in = std::clamp(outside - first, 0, width);
+                step.copy({.chunks = {first, width}, .from = r, .to = partner});
+                step.copy({.chunks = {inside + first, folded_in}, .from = r, .to = partner});
+            }
+        } else {
+            for (int partner = 0; partner < outside; ++partner) {  // all but what it gave itself
+                const Rank to{inside + partner};
+                step.copy({.chunks = {0, to.index}, .from = {partner}, .to = to});
+                step.copy({.chunks = {to.index + 1, ranks - to.index - 1}, .from = {partner}, .to = to});
+            }
+        }
+    }};
+}
+
+// The all-gather backwards (recursive halving): halves of the vector are exchanged and added across
+// ever narrower pairs until each rank is left with its own block.
+Schedule butterfly_reduce_scatter(int ranks) {
+    return mirrored(butterfly_all_gather(ranks), Action::reduce);
+}
+
+// Recursive halving, then recursive doubling: 2 log2 P steps and 2(P-1)/P of the message, the least
+// possible (Rabenseifner 2004); with a fold if P is no power of two. Best for medium and large
+// messages.
+Schedule halving_doubling_all_reduce(int ranks) {
+    const int inside = power_of_two_within(ranks);
+    return folded(ranks, butterfly_reduce_scatter(inside).then(butterfly_all_gather(inside)));
+}
+
+// The range of ranks is cut in two again and again; the holder of a range's blocks hands the other
+// half to the rank opposite in it. ceil(log2 P) steps, (P-1)/P of the message from the root; unlike
+// in the tree, blocks always lie side by side in memory, whoever is root.
+Schedule butterfly_scatter(int ranks, Rank root) {
+    struct Halving {
+        // Says the handover of range [low, high), whose blocks `holder` has, at `depth` below it.
+        static void say(int low, int high, int holder, int depth, Step& step) {
+            if (high - low < 2) return;
+            const int middle = low + (high - low + 1) / 2;
+            const bool keeps_low = holder < middle;
+            const int opposite = keeps_low ? std::min(middle + holder - low, high - 1)
+                                           : low + holder - middle;
+            const Chunks other_half = keeps_low ? Chunks{middle, high - middle} : Chunks{low, middle - low};
+            if (depth == 0)
+                return step.copy({.chunks = other_half, .from = {holder}, .to = {opposite}});
+            say(low, middle, keeps_low ? holder : opposite, depth - 1, step);
+            say(middle, high, keeps_low ? opposite : holder, depth - 1, step);
+        }
+    };
+    const int rounds = std::bit_width(static_cast<unsigned>(ranks - 1));
+    return Schedule{{ranks, /*chunks=*/ranks, rounds}, [=](int round, Step& step) {
+        Halving::say(0, ranks, root.index, round, step);
+    }};
+}
+
+Schedule butterfly_gather(int ranks, Rank root) {
+    return mirrored(butterfly_scatter(ranks, root), Action::copy);
+}
+
+// Scatter, then all-gather: about 2(P-1)/P of the message in 2 log2 P steps, where a tree sends
+// log2 P messages from the root (van de Geijn). Best for medium and large messages.
+Schedule butterfly_broadcast(int ranks, Rank root) {
+    return butterfly_scatter(ranks, root).then(butterfly_all_gather(ranks));
+}
+
+// Its mirror image: reduce-scatter, then gather (Rabenseifner's reduce).
+Schedule butterfly_reduce(int ranks, Rank root) {
+    return butterfly_reduce_scatter(ranks).then(butterfly_gather(ranks, root));
+}
+
+// A hypercube: across each bit the partners swap the P/2 blocks whose receivers live on the other
+// side. log2 P steps and (log2 P)/2 vectors. P a power of two. Best for tiny blocks.
+Schedule butterfly_all_to_all(int ranks) {
+    const Extent extent{ranks, /*chunks=*/ranks * ranks, log2_of(ranks)};
+    return Schedule{extent, [=](int bit, Step& step) {
+        const int width = 1 << bit;
+        for (Rank r : all_ranks(ranks)) {
+            const Rank partner{r.index ^ width};
+            if (!step.concerns(r, partner)) continue;
+            // Here are the blocks whose sender agrees with r in the bits still to come and whose
+            // receiver agrees with r in the bits already done.
+            const int first_sender = r.index & ~(width - 1);
+            for (int sender = first_sender; sender < first_sender + width; ++sender)
+                for (int receiver = partner.index & (2 * width - 1); receiver < ranks;
+                     receiver += 2 * width)
+                    step.copy({.chunks = {sender * ranks + receiver, 1}, .from = r, .to = partner});
+        }
+    }};
+}
+
+}  // namespace tutti

@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collectives/algorithms/catalog.hpp"
+
+#include <bit>
+
+#include "base/error.hpp"
+#include "base/name_table.hpp"
+#include "collectives/algorithms/building_blocks.hpp"
+#include "collectives/schedule/compose.hpp"
+
+namespace tutti {
+
+// Line 1 of two that a new algorithm adds here: that it exists.
+Schedule ring_scatter(int ranks, Rank root);
+Schedule ring_broadcast(int ranks, Rank root);
+Schedule ring_all_to_all(int ranks);
+Schedule chain_reduce(int ranks, Rank root);
+Schedule chain_all_reduce(int ranks, int segments);
+Schedule tree_all_reduce(int ranks);
+Schedule tree_all_gather(int ranks);
+Schedule tree_reduce_scatter(int ranks);
+Schedule butterfly_all_reduce(int ranks);
+Schedule butterfly_all_gather(int ranks);
+Schedule butterfly_reduce_scatter(int ranks);
+Schedule halving_doubling_all_reduce(int ranks);
+Schedule butterfly_scatter(int ranks, Rank root);
+Schedule butterfly_gather(int ranks, Rank root);
+Schedule butterfly_broadcast(int ranks, Rank root);
+Schedule butterfly_reduce(int ranks, Rank root);
+Schedule butterfly_all_to_all(int ranks);  // ranks a power of two
+Schedule round_robin_all_gather(int ranks);
+Schedule round_robin_reduce_scatter(int ranks);
+Schedule round_robin_all_reduce(int ranks);
+Schedule round_robin_scatter(int ranks, Rank root);
+Schedule round_robin_gather(int ranks, Rank root);
+Schedule round_robin_broadcast(int ranks, Rank root);
+Schedule round_robin_reduce(int ranks, Rank root);
+Schedule round_robin_all_to_all(int ranks);
+Schedule linear_broadcast(int ranks, Rank root);
+Schedule linear_reduce(int ranks, Rank root);
+Schedule linear_scatter(int ranks, Rank root);
+Schedule linear_gather(int ranks, Rank root);
+Schedule linear_all_reduce(int ranks);
+Schedule linear_all_gather(int ranks);
+Schedule linear_reduce_scatter(int ranks);
+Schedule linear_all_to_all(int ranks);
+Schedule one_shot_all_reduce(int ranks);
+Schedule one_shot_reduce_scatter(int ranks);
+Schedule one_shot_all_gather(int ranks);
+Schedule two_shot_all_reduce(int ranks);
+Schedule bruck_all_gather(int ranks);
+Schedule bruck_all_to_all(int ranks);
+Schedule circulant_all_gather(int ranks);
+Schedule circulant_reduce_scatter(int ranks);
+Schedule circulant_all_reduce(int ranks);
+Schedule double_tree_broadcast(int ranks, Rank root);
+Schedule double_tree_reduce(int ranks, Rank root);
+Schedule double_tree_all_reduce(int ranks, int segments);
+Schedule two_level_all_reduce(int ranks, const Placement& placement);
+Schedule two_level_broadcast(int ranks, Rank root, const Placement& placement);
+Schedule two_level_reduce(int ranks, Rank root, const Placement& placement);
+Schedule two_level_scatter(int ranks, Rank root, const Placement& placement);
+Schedule two_level_gather(int ranks, Rank root, const Placement& placement);
+Schedule two_level_all_gather(int ranks, const Placement& placement);
+Schedule two_level_reduce_scatter(int ranks, const Placement& placement);
+
+namespace {
+
+std::optional<std::string> any_ranks(const Job&) { return std::nullopt; }
+
+std::optional<std::string> power_of_two(const Job& job) {
+    if (std::has_single_bit(static_cast<unsigned>(job.ranks))) return std::nullopt;
+    return "it needs a power of two, not " + std::to_string(job.ranks) +
+           " ranks; take bruck or round-robin";
+}
+
+Placement placed(const Job& job) {
+    return job.placement.nodes().empty() ? Placement::one_node(job.ranks) : job.placement;
+}
+
+using enum Collective;
+
+// Line 2: its row.
+// clang-format off
+const Algorithm rows[] = {
+    {all_reduce, "ring", "every chunk goes round the ring, gathering shares, then once more as the result",
+     [](const Job& j) { return ring_all_reduce(j.ranks); }, any_ranks},
+    {all_reduce, "tree", "up a binomial tree, down the same",
+     [](const Job& j) { return tree_all_reduce(j.ranks); }, any_ranks},
+    {all_reduce, "butterfly", "whole vectors added across ever wider pairs (recursive doubling)",
+     [](const Job& j) { return butterfly_all_reduce(j.ranks); }, any_ranks},
+    {all_reduce, "round-robin", "each rank owns a chunk and serves every other rank in turn",
+     [](const Job& j) { return round_robin_all_reduce(j.ranks); }, any_ranks},
+    {all_reduce, "linear", "everyone sends to rank 0, which adds up and tells all: the central server",
+     [](const Job& j) { return linear_all_reduce(j.ranks); }, any_ranks},
+    {all_reduce, "halving-doubling", "halves are exchanged and added, then gathered again (Rabenseifner)",
+     [](const Job& j) { return halving_doubling_all_reduce(j.ranks); }, any_ranks},
+    {all_reduce, "double-tree", "two trees carry half of the message each, in segments",
+     [](const Job& j) { return double_tree_all_reduce(j.ranks, j.segments); }, any_ranks, true},
+    {all_reduce, "chain", "up and down a line of ranks, in segments",
+     [](const Job& j) { return chain_all_reduce(j.ranks, j.segments); }, any_ranks, true},
+    {all_reduce, "circulant", "optimal steps and bytes for any rank count (Traeff)",
+     [](const Job& j) { return circulant_all_reduce(j.ranks); }, any_ranks},
+    {all_reduce, "one-shot", "every rank reads all vectors and adds them up itself",
+     [](const Job& j) { return one_shot_all_reduce(j.ranks); }, any_ranks},
+    {all_reduce, "two-shot", "each rank adds up one chunk for all, then all fetch the results",
+     [](const Job& j) { return two_shot_all_reduce(j.ranks); }, any_ranks},
+    {all_reduce, "two-level", "inside each node, then a ring across nodes, then inside again",
+     [](const Job& j) { return two_level_all_reduce(j.ranks, placed(j)); }, any_ranks},
+    {all_gather, "ring", "every block goes once round the ring",
+     [](const Job& j) { return ring_all_gather(j.ranks); }, any_ranks},
+    {all_gather, "tree", "up a binomial tree to rank 0, down as one message",
+     [](const Job& j) { return tree_all_gather(j.ranks); }, any_ranks},
+    {all_gather, "butterfly", "pairs exchange all that they know, which doubles at each step",
+     [](const Job& j) { return butterfly_all_gather(j.ranks); }, any_ranks},
+    {all_gather, "round-robin", "everyone serves every other rank in turn",
+     [](const Job& j) { return round_robin_all_gather(j.ranks); }, any_ranks},
+    {all_gather, "linear", "rank 0 collects from all and tells all",
+     [](const Job& j) { return linear_all_gather(j.ranks); }, any_ranks},
+    {all_gather, "bruck", "known blocks double round the circle, for any rank count",
+     [](const Job& j) { return bruck_all_gather(j.ranks); }, any_ranks},
+    {all_gather, "circulant", "as bruck, with evenly halved steps",
+     [](const Job& j) { return circulant_all_gather(j.ranks); }, any_ranks},
+    {all_gather, "one-shot", "everyone to everyone at once",
+     [](const Job& j) { return one_shot_all_gather(j.ranks); }, any_ranks},
+    {all_gather, "two-level", "gather in each node, a ring across nodes, broadcast in each node",
+     [](const Job& j) { return two_level_all_gather(j.ranks, placed(j)); }, any_ranks},
+    {reduce_scatter, "ring", "every chunk comes home round the ring, gathering shares",
+     [](const Job& j) { return ring_reduce_scatter(j.ranks); }, any_ranks},
+    {reduce_scatter, "tree", "up a binomial tree to rank 0, which deals the blocks out again",
+     [](const Job& j) { return tree_reduce_scatter(j.ranks); }, any_ranks},
+    {reduce_scatter, "butterfly", "halves exchanged and added across ever narrower pairs (recursive halving)",
+     [](const Job& j) { return butterfly_reduce_scatter(j.ranks); }, any_ranks},
+    {reduce_scatter, "round-robin", "each rank hears from every other in turn",
+     [](const Job& j) { return round_robin_reduce_scatter(j.ranks); }, any_ranks},
+    {reduce_scatter, "linear", "rank 0 adds everything up and deals the blocks out",
+     [](const Job& j) { return linear_reduce_scatter(j.ranks); }, any_ranks},
+    {reduce_scatter, "circulant", "optimal steps and bytes for any rank count (Traeff)",
+     [](const Job& j) { return circulant_reduce_scatter(j.ranks); }, any_ranks},
+    {reduce_scatter, "one-shot", "every rank reads all shares of its own block at once",
+     [](const Job& j) { return one_shot_reduce_scatter(j.ranks); }, any_ranks},
+    {reduce_scatter, "two-level", "add up in each node, a ring across nodes, scatter in each node",
+     [](const Job& j) { return two_level_reduce_scatter(j.ranks, placed(j)); }, any_ranks},
+    {broadcast, "ring", "the message follows itself round the ring in P pieces",
+     [](const Job& j) { return ring_broadcast(j.ranks, j.root); }, any_ranks},
+    {broadcast, "tree", "the informed double at each step (binomial tree)",
+     [](const Job& j) { return binomial_broadcast(j.ranks, j.root); }, any_ranks},
+    {broadcast, "butterfly", "scatter by halving, all-gather by doubling (van de Geijn)",
+     [](const Job& j) { return butterfly_broadcast(j.ranks, j.root); }, any_ranks},
+    {broadcast, "round-robin", "the root deals chunks in turn, then everyone serves everyone",
+     [](const Job& j) { return round_robin_broadcast(j.ranks, j.root); }, any_ranks},
+    {broadcast, "linear", "the root tells everyone itself",
+     [](const Job& j) { return linear_broadcast(j.ranks, j.root); }, any_ranks},
+    {broadcast, "double-tree", "two trees carry half of the message each, in segments",
+     [](const Job& j) { return pipelined(double_tree_broadcast(j.ranks, j.root), j.segments); }, any_ranks, true},
+    {broadcast, "chain", "from rank to rank in segments",
+     [](const Job& j) { return pipelined(chain_broadcast(j.ranks, j.root), j.segments); }, any_ranks, true},
+    {broadcast, "two-level", "across one leader per node, then inside each node",
+     [](const Job& j) { return two_level_broadcast(j.ranks, j.root, placed(j)); }, any_ranks},
+    {reduce, "ring", "pieces follow one another round the ring to the root, gathering shares",
+     [](const Job& j) { return mirrored(ring_broadcast(j.ranks, j.root), Action::reduce); }, any_ranks},
+    {reduce, "tree", "pairs of partial sums merge until the root has all",
+     [](const Job& j) { return binomial_reduce(j.ranks, j.root); }, any_ranks},
+    {reduce, "butterfly", "reduce-scatter by halving, then gather (Rabenseifner)",
+     [](const Job& j) { return butterfly_reduce(j.ranks, j.root); }, any_ranks},
+    {reduce, "round-robin", "each rank adds up one chunk in turn, the root collects",
+     [](const Job& j) { return round_robin_reduce(j.ranks, j.root); }, any_ranks},
+    {reduce, "linear", "everyone sends to the root, which adds up",
+     [](const Job& j) { return linear_reduce(j.ranks, j.root); }, any_ranks},
+    {reduce, "double-tree", "two trees carry half of the message each, in segments",
+     [](const Job& j) { return pipelined(double_tree_reduce(j.ranks, j.root), j.segments); }, any_ranks, true},
+    {reduce, "chain", "the sum grows from rank to rank in segments",
+     [](const Job& j) { return pipelined(chain_reduce(j.ranks, j.root), j.segments); }, any_ranks, true},
+    {reduce, "two-level", "inside each node, then across their leaders",
+     [](const Job& j) { return two_level_reduce(j.ranks, j.root, placed(j)); }, any_ranks},
+    {scatter, "ring", "blocks are passed on round the ring, the farthest first",
+     [](const Job& j) { return ring_scatter(j.ranks, j.root); }, any_ranks},
+    {scatter, "tree", "half of the blocks to the middle, again and again (binomial tree)",
+     [](const Job& j) { return binomial_scatter(j.ranks, j.root); }, any_ranks},
+    {scatter, "butterfly", "the other half of the range to the rank opposite",
+     [](const Job& j) { return butterfly_scatter(j.ranks, j.root); }, any_ranks},
+    {scatter, "round-robin", "the root serves one rank after the other",
+     [](const Job& j) { return round_robin_scatter(j.ranks, j.root); }, any_ranks},
+    {scatter, "linear", "the root serves all at once",
+     [](const Job& j) { return linear_scatter(j.ranks, j.root); }, any_ranks},
+    {scatter, "two-level", "to one leader per node, which deals inside its node",
+     [](const Job& j) { return two_level_scatter(j.ranks, j.root, placed(j)); }, any_ranks},
+    {gather, "ring", "blocks are passed on round the ring to the root",
+     [](const Job& j) { return mirrored(ring_scatter(j.ranks, j.root), Action::copy); }, any_ranks},
+    {gather, "tree", "collections double on their way to the root (binomial tree)",
+     [](const Job& j) { return binomial_gather(j.ranks, j.root); }, any_ranks},
+    {gather, "butterfly", "each half of a range goes to the rank opposite",
+     [](const Job& j) { return butterfly_gather(j.ranks, j.root); }, any_ranks},
+    {gather, "round-robin", "the root collects from one rank after the other",
+     [](const Job& j) { return round_robin_gather(j.ranks, j.root); }, any_ranks},
+    {gather, "linear", "the root collects from all at once",
+     [](const Job& j) { return linear_gather(j.ranks, j.root); }, any_ranks},
+    {gather, "two-level", "to one leader per node, then to the root",
+     [](const Job& j) { return two_level_gather(j.ranks, j.root, placed(j)); }, any_ranks},
+    {all_to_all, "ring", "blocks hop along the ring to their receiver",
+     [](const Job& j) { return ring_all_to_all(j.ranks); }, any_ranks},
+    {all_to_all, "butterfly", "partners across each bit swap half of their blocks (hypercube)",
+     [](const Job& j) { return butterfly_all_to_all(j.ranks); }, power_of_two},
+    {all_to_all, "round-robin", "everyone serves every other rank in turn (pairwise exchange)",
+     [](const Job& j) { return round_robin_all_to_all(j.ranks); }, any_ranks},
+    {all_to_all, "linear", "everyone to everyone at once",
+     [](const Job& j) { return linear_all_to_all(j.ranks); }, any_ranks},
+    {all_to_all, "bruck", "a block jumps by the bits of its distance",
+     [](const Job& j) { return bruck_all_to_all(j.ranks); }, any_ranks},
+};
+// clang-format on
+
+}  // namespace
+
+std::span<const Algorithm> catalog() { return rows; }
+
+std::vector<const Algorithm*> algorithms_of(Collective collective) {
+    std::vector<const Algorithm*> found;
+    for (const Algorithm& row : rows)
+        if (row.collective == collective) found.push_back(&row);
+    return found;
+}
+
+const Algorithm& find_algorithm(Collective collective, std::string_view name) {
+    std::vector<std::string> known, has_it;
+    for (const Algorithm& row : rows) {
+        if (row.collective == collective && row.name == name) return row;
+        if (row.collective == collective) known.emplace_back(row.name);
+        if (row.name == name) has_it.emplace_back(name_of(row.collective));
+    }
+    if (has_it.empty())
+        throw Error(unknown_name(std::string(name_of(collective)) + " algorithm", name, known));
+    std::string text = "algorithm '" + std::string(name) + "' cannot do " +
+                       std::string(name_of(collective)) + ", only";
+    for (const auto& collective_name : has_it) text += " " + collective_name;
+    text += "; for " + std::string(name_of(collective)) + " take one of:";
+    for (const auto& algorithm : known) text += " " + algorithm;
+    throw Error(text);
+}
+
+}  // namespace tutti

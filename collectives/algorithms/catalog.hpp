@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "collectives/algorithms/job.hpp"
+#include "collectives/schedule/schedule.hpp"
+
+namespace tutti {
+
+/// Why an algorithm cannot do a job, and what to take instead; nothing if it can.
+using Refusal = std::optional<std::string> (*)(const Job&);
+
+/// One row of the table that tests, tuner, command and documents walk.
+struct Algorithm {
+    Collective collective;
+    std::string_view name;  ///< kebab-case and stable: results files use it
+    std::string_view idea;  ///< one sentence
+    Schedule (*build)(const Job&);
+    Refusal refuses;
+    bool pipelines = false;  ///< makes use of Job::segments
+};
+
+/// Every algorithm of every collective: the one place where they are listed.
+std::span<const Algorithm> catalog();
+
+/// Throws Error naming the known algorithms, or the collectives that the name does exist for.
+const Algorithm& find_algorithm(Collective collective, std::string_view name);
+
+/// The algorithms of one collective, in the order of the catalog.
+std::vector<const Algorithm*> algorithms_of(Collective collective);
+
+}  // namespace tutti

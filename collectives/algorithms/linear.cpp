@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collectives/algorithms/building_blocks.hpp"
+#include "collectives/schedule/compose.hpp"
+
+namespace tutti {
+
+// The centralised way: the root tells everyone itself. One step, but P-1 vectors leave the root.
+// Good for two or three ranks; the reference for what a central server costs.
+Schedule linear_broadcast(int ranks, Rank root) {
+    const Ring ring{ranks};
+    return Schedule{{ranks, /*chunks=*/1, /*steps=*/ranks > 1 ? 1 : 0}, [=](int, Step& step) {
+        for (int seat = 1; seat < ranks; ++seat)
+            step.copy({.chunks = {}, .from = root, .to = ring.ahead(root, seat)});
+    }};
+}
+
+Schedule linear_reduce(int ranks, Rank root) {
+    return mirrored(linear_broadcast(ranks, root), Action::reduce);
+}
+
+Schedule linear_scatter(int ranks, Rank root) {
+    const Ring ring{ranks};
+    return Schedule{{ranks, /*chunks=*/ranks, /*steps=*/ranks > 1 ? 1 : 0}, [=](int, Step& step) {
+        for (int seat = 1; seat < ranks; ++seat) {
+            const Rank to = ring.ahead(root, seat);
+            step.copy({.chunks = chunk_of(to), .from = root, .to = to});
+        }
+    }};
+}
+
+Schedule linear_gather(int ranks, Rank root) {
+    return mirrored(linear_scatter(ranks, root), Action::copy);
+}
+
+// Everyone sends to one rank, which adds up and tells the result: a parameter server with one server.
+Schedule linear_all_reduce(int ranks) {
+    return linear_reduce(ranks, Rank{0}).then(linear_broadcast(ranks, Rank{0}));
+}
+
+Schedule linear_all_gather(int ranks) {
+    return linear_gather(ranks, Rank{0}).then(linear_broadcast(ranks, Rank{0}));
+}
+
+Schedule linear_reduce_scatter(int ranks) {
+    return linear_reduce(ranks, Rank{0}).then(linear_scatter(ranks, Rank{0}));
+}
+
+// Everyone sends to everyone at once: one step, all links at the same time.
+Schedule linear_all_to_all(int ranks) {
+    const Extent extent{ranks, /*chunks=*/ranks * ranks, /*steps=*/ranks > 1 ? 1 : 0};
+    const Ring ring{ranks};
+    return Schedule{extent, [=](int, Step& step) {
+        for (Rank r : all_ranks(ranks))
+            for (int seat = 1; seat < ranks; ++seat) {
+                const Rank to = ring.ahead(r, seat);
+                step.copy({.chunks = {r.index * ranks + to.index, 1}, .from = r, .to = to});
+            }
+    }};
+}
+
+}  // namespace tutti

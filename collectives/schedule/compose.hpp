@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <functional>
+#include <vector>
+
+#include "collectives/schedule/schedule.hpp"
+
+namespace tutti {
+
+/// The same collective on `segments` slices of every chunk, each starting one step after the one
+/// before it: a chain or tree of depth d then takes d + segments - 1 steps, and every link is busy.
+Schedule pipelined(const Schedule& schedule, int segments);
+
+/// Every transfer turned round, last step first. What spread a chunk now collects it:
+/// mirrored(scatter, copy) is a gather, mirrored(broadcast, reduce) a reduce,
+/// mirrored(all_gather, reduce) a reduce_scatter. Holds if each rank received each chunk at most once.
+Schedule mirrored(const Schedule& schedule, Action action);
+
+/// Some ranks that run a schedule among themselves.
+struct Group {
+    std::vector<Rank> members;  ///< inner rank i is members[i]
+    /// Inner chunk c is these chunks of the whole message. Empty: the message is cut alike.
+    std::vector<std::vector<Chunks>> pieces = {};
+};
+
+/// One schedule inside every group, all groups at the same time. `inner` is called once for each
+/// group with its size. With pieces, the message has `chunks` chunks; without, as many as needed.
+Schedule on_each(int ranks, int chunks, const std::vector<Group>& groups,
+                 const std::function<Schedule(int group_size)>& inner);
+
+}  // namespace tutti

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collectives/schedule/count.hpp"
+
+#include <algorithm>
+#include <bit>
+
+namespace tutti {
+namespace {
+
+long most(const std::vector<long>& counts) {
+    return counts.empty() ? 0 : *std::max_element(counts.begin(), counts.end());
+}
+
+}  // namespace
+
+long Counts::most_sent() const { return most(sent); }
+long Counts::most_received() const { return most(received); }
+
+double Counts::busiest() const {
+    return static_cast<double>(std::max(most_sent(), most_received())) / chunks_per_vector;
+}
+
+Counts count(const Schedule& schedule, const Promise& promise) {
+    const auto ranks = static_cast<std::size_t>(schedule.ranks());
+    Counts counts;
+    counts.sent.resize(ranks);
+    counts.received.resize(ranks);
+    const bool per_pair = promise.collective() == Collective::all_to_all;
+    counts.chunks_per_vector = schedule.chunks() / (per_pair ? schedule.ranks() : 1);
+    for (int step = 0; step < schedule.steps(); ++step) {
+        const long before = counts.transfers;
+        schedule.visit(step, [&](const Transfer& transfer) {
+            if (transfer.from == transfer.to) return;
+            counts.sent[static_cast<std::size_t>(transfer.from.index)] += transfer.chunks.count;
+            counts.received[static_cast<std::size_t>(transfer.to.index)] += transfer.chunks.count;
+            ++counts.transfers;
+        });
+        if (counts.transfers > before) ++counts.steps;
+    }
+    return counts;
+}
+
+LowerBound lower_bound(Collective collective, int ranks) {
+    if (ranks == 1) return {};
+    const int rounds = std::bit_width(static_cast<unsigned>(ranks - 1));
+    const double others = static_cast<double>(ranks - 1) / ranks;
+    switch (collective) {
+        case Collective::all_reduce: return {rounds, 2 * others};
+        case Collective::broadcast:
+        case Collective::reduce: return {rounds, 1};
+        default: return {rounds, others};
+    }
+}
+
+}  // namespace tutti

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <vector>
+
+#include "collectives/schedule/promise.hpp"
+#include "collectives/schedule/schedule.hpp"
+
+namespace tutti {
+
+/// What a schedule costs, counted without running it. Chunks are those of the schedule.
+struct Counts {
+    int steps = 0;  ///< steps in which anything moves between ranks
+    std::vector<long> sent;      ///< chunks that each rank sends to others
+    std::vector<long> received;  ///< chunks that each rank receives from others
+    long transfers = 0;          ///< messages between ranks
+    int chunks_per_vector = 1;   ///< chunks that make up one rank's vector
+
+    long most_sent() const;
+    long most_received() const;
+    /// What the busiest rank sends (or receives, if more), in vectors.
+    double busiest() const;
+};
+
+Counts count(const Schedule& schedule, const Promise& promise);
+
+/// The least that any algorithm needs where a rank sends and receives one message at a time
+/// (Chan, Heimlich, Purkayastha, van de Geijn 2007).
+struct LowerBound {
+    int steps = 0;
+    double busiest = 0;  ///< vectors that the busiest rank sends or receives
+};
+
+LowerBound lower_bound(Collective collective, int ranks);
+
+}  // namespace tutti

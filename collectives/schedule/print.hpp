@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <string>
+
+#include "collectives/schedule/schedule.hpp"
+
+namespace tutti {
+
+/// A schedule in words, one line per transfer under its step: "  rank 0 -> rank 1  chunk 3 (reduce)".
+std::string in_words(const Schedule& schedule);
+
+/// A picture: ranks from left to right, steps downwards, one arrow per transfer, labelled with its
+/// chunks; reductions are red, copies blue. Self-contained SVG.
+std::string as_svg(const Schedule& schedule, const std::string& title);
+
+}  // namespace tutti

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collectives/schedule/verify.hpp"
+
+#include <fmt/format.h>
+
+#include "collectives/schedule/partial_sums.hpp"
+
+namespace tutti {
+namespace {
+
+// Follows the shares. What a step changes is kept apart until the step ends, because every transfer
+// reads what its sender held before.
+class Follower {
+public:
+    Follower(const Schedule& schedule, const Promise& promise)
+        : schedule_(schedule),
+          promise_(promise),
+          chunks_(schedule.chunks()),
+          sums_(schedule.ranks()),
+          held_(static_cast<std::size_t>(schedule.ranks()) * static_cast<std::size_t>(chunks_)),
+          change_of_(held_.size(), no_change),
+          read_in_(held_.size(), -1) {}
+
+    Proof run() {
+        if (chunks_ % promise_.blocks() != 0) {
+            fault(fmt::format("{} chunks cannot hold {} blocks", chunks_, promise_.blocks()));
+            return proof_;
+        }
+        hand_out_shares();
+        for (int step = 0; step < schedule_.steps() && !proof_.fault; ++step) follow(step);
+        if (!proof_.fault) check_promise();
+        return proof_;
+    }
+
+private:
+    static constexpr std::uint32_t no_change = 0xffffffff;
+    struct Change {
+        std::size_t cell;
+        Sum sum;
+    };
+
+    std::size_t cell(Rank rank, int chunk) const {
+        return static_cast<std::size_t>(rank.index) * static_cast<std::size_t>(chunks_) +
+               static_cast<std::size_t>(chunk);
+    }
+    std::int64_t block_of(int chunk) const { return chunk / (chunks_ / promise_.blocks()); }
+
+    void fault(std::string text) {
+        if (!proof_.fault) proof_.fault = std::move(text);
+    }
+
+    void hand_out_shares() {
+        for (Rank rank : all_ranks(schedule_.ranks()))
+            for (int chunk = 0; chunk < chunks_; ++chunk)
+                if (promise_.starts_with(rank, block_of(chunk)))
+                    held_[cell(rank, chunk)] = sums_.share_of(rank);
+    }
+
+    void follow(int step) {
+        schedule_.visit(step, [&](const Transfer& transfer) {
+            if (proof_.fault) return;
+            if (out_of_range(step, transfer)) return;
+            const Chunks run = transfer.chunks;
+            for (int chunk = run.first; chunk < run.first + run.count && !proof_.fault; ++chunk)
+                deliver(step, transfer, chunk);
+        });
+        for (const Change& change : changes_) {
+            if (read_in_[change.cell] == step) ++proof_.overwritten_while_read;
+            held_[change.cell] = change.sum;
+            change_of_[change.cell] = no_change;
+        }
+        changes_.clear();
+    }
+
+    bool out_of_range(int step, const Transfer& t) {
+        const auto is_rank = [&](Rank r) { return r.index >= 0 && r.index < schedule_.ranks(); };
+        if (is_rank(t.from) && is_rank(t.to) && t.chunks.first >= 0 &&
+            t.chunks.first + t.chunks.count <= chunks_)
+            return false;
+        fault(fmt::format("step {}: a transfer of chunks {}..{} from rank {} to rank {} is outside "
+                          "of {} ranks and {} chunks",
+                          step, t.chunks.first, t.chunks.first + t.chunks.count - 1, t.from.index,
+                          t.to.index, schedule_.ranks(), chunks_));
+        return true;
+    }
+
+    void deliver(int step, const Transfer& transfer, int chunk) {
+        const std::size_t source = cell(transfer.from, chunk);
+        const std::size_t target = cell(transfer.to, chunk);
+        const Sum arriving = held_[source];
+        if (transfer.from != transfer.to) read_in_[source] = step;
+        if (arriving == nothing)
+            return fault(fmt::format("step {}: rank {} sends chunk {} to rank {}, but holds nothing "
+                                     "of it yet", step, transfer.from.index, chunk, transfer.to.index));
+        const bool changed_before = change_of_[target] != no_change;
+        if (transfer.action == Action::copy) {
+            if (changed_before)
+                return fault(fmt::format("step {}: rank {}'s chunk {} is overwritten by rank {} after "
+                                         "another transfer of the same step wrote it", step,
+                                         transfer.to.index, chunk, transfer.from.index));
+            return change(target, arriving);
+        }
+        const Sum own = changed_before ? changes_[change_of_[target]].sum : held_[target];
+        if (own == nothing)
+            return fault(fmt::format("step {}: rank {} is to add rank {}'s chunk {} to nothing", step,
+                                     transfer.to.index, transfer.from.index, chunk));
+        if (const auto twice = sums_.common(own, arriving))
+            return fault(fmt::format("step {}: rank {} adds rank {}'s share of chunk {} a second time "
+                                     "(it arrives from rank {})", step, transfer.to.index,
+                                     twice->index, chunk, transfer.from.index));
+        change(target, sums_.add(own, arriving));
+    }
+
+    void change(std::size_t cell, Sum sum) {
+        if (change_of_[cell] == no_change) {
+            change_of_[cell] = static_cast<std::uint32_t>(changes_.size());
+            changes_.push_back({cell, sum});
+        } else {
+            changes_[change_of_[cell]].sum = sum;
+        }
+    }
+
+    void check_promise() {
+        for (int chunk = 0; chunk < chunks_ && !proof_.fault; ++chunk) {
+            Sum first = nothing;
+            for (Rank rank : all_ranks(schedule_.ranks())) {
+                if (!promise_.ends_with(rank, block_of(chunk))) continue;
+                const Sum sum = held_[cell(rank, chunk)];
+                check_end(rank, chunk, sum);
+                if (first == nothing) first = sum;
+                if (sum != first) proof_.same_order_everywhere = false;
+            }
+        }
+    }
+
+    void check_end(Rank rank, int chunk, Sum sum) {
+        if (sum == nothing)
+            return fault(fmt::format("at the end rank {} has nothing of chunk {}", rank.index, chunk));
+        if (promise_.reduces()) {
+            if (const auto lost = sums_.missing_from(sum))
+                fault(fmt::format("at the end rank {} lacks rank {}'s share of chunk {}", rank.index,
+                                  lost->index, chunk));
+            return;
+        }
+        const Rank source = promise_.source_of(block_of(chunk));
+        if (sum != sums_.share_of(source))
+            fault(fmt::format("at the end rank {} has rank {}'s data in chunk {}, not rank {}'s",
+                              rank.index, sums_.any_in(sum)->index, chunk, source.index));
+    }
+
+    const Schedule& schedule_;
+    const Promise& promise_;
+    int chunks_;
+    PartialSums sums_;
+    std::vector<Sum> held_;                 // by rank, then chunk
+    std::vector<Change> changes_;           // of the current step
+    std::vector<std::uint32_t> change_of_;  // cell -> index in changes_
+    std::vector<int> read_in_;              // cell -> last step in which a peer read it
+    Proof proof_;
+};
+
+}  // namespace
+
+Proof prove(const Schedule& schedule, const Promise& promise) {
+    return Follower(schedule, promise).run();
+}
+
+std::optional<std::string> find_fault(const Schedule& schedule, const Promise& promise) {
+    return prove(schedule, promise).fault;
+}
+
+}  // namespace tutti

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <optional>
+#include <string>
+
+#include "collectives/schedule/promise.hpp"
+#include "collectives/schedule/schedule.hpp"
+
+namespace tutti {
+
+/// What was found by following every share of every rank through a schedule.
+struct Proof {
+    /// The first thing that is wrong, in words ("step 3: rank 2 adds rank 5's share of chunk 1 a
+    /// second time"); nothing if every rank ends with exactly what the collective promises.
+    std::optional<std::string> fault;
+
+    /// Every rank that ends with a block added it up in the same order (a + b counts as b + a, as
+    /// in IEEE arithmetic), so all copies of a result agree bit for bit. True for moved data.
+    bool same_order_everywhere = true;
+
+    /// Chunks sent in a step in which their sender also overwrites them: the read races with the
+    /// write unless the sender keeps the old value beside the new one, as the executors do.
+    long overwritten_while_read = 0;
+};
+
+/// Proves a schedule symbolically, without buffers: each (rank, chunk) holds an expression over
+/// ranks' shares. Reads the schedule step by step; memory is one number per rank and chunk, and the
+/// distinct partial sums.
+Proof prove(const Schedule& schedule, const Promise& promise);
+
+/// prove(...).fault
+std::optional<std::string> find_fault(const Schedule& schedule, const Promise& promise);
+
+}  // namespace tutti

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+// Properties that hold for the whole catalog.
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "base/error.hpp"
+#include "collectives/algorithms/catalog.hpp"
+#include "collectives/schedule/count.hpp"
+#include "collectives/schedule/verify.hpp"
+
+namespace tutti {
+namespace {
+
+class EveryAlgorithm : public testing::TestWithParam<const Algorithm*> {
+protected:
+    const Algorithm& algorithm() const { return *GetParam(); }
+
+    // Calls body(job) for every root that matters at this rank count.
+    void for_each_root(Job job, const std::function<void(const Job&)>& body) const {
+        const int roots = has_root(job.collective) ? job.ranks : 1;
+        for (job.root = {0}; job.root.index < roots; ++job.root.index) body(job);
+    }
+
+    void prove_all(Job job) const {
+        job.collective = algorithm().collective;
+        if (algorithm().refuses(job)) return;
+        for_each_root(job, [&](const Job& one) {
+            const Promise promise{one.collective, one.ranks, one.root};
+            EXPECT_EQ(find_fault(algorithm().build(one), promise), std::nullopt)
+                << one.ranks << " ranks, root " << one.root.index << ", " << one.segments << " segments";
+        });
+    }
+};
+
+TEST_P(EveryAlgorithm, DeliversWhatItsCollectivePromises) {
+    for (int ranks = 1; ranks <= 33; ++ranks) prove_all({.ranks = ranks});
+}
+
+TEST_P(EveryAlgorithm, DeliversInSegmentsToo) {
+    if (!algorithm().pipelines) return;  // segments mean nothing to it
+    for (int ranks : {1, 2, 3, 4, 7, 8, 13, 16})
+        for (int segments : {2, 3, 8}) prove_all({.ranks = ranks, .segments = segments});
+}
+
+TEST_P(EveryAlgorithm, DeliversWhateverTheNodes) {
+    for (int ranks : {1, 2, 3, 4, 7, 8, 13})
+        for (int per_node : {1, 2, 3, 5}) {
+            prove_all({.ranks = ranks, .placement = Placement::in_nodes_of(ranks, per_node)});
+            std::vector<int> dealt;  // neighbours on different nodes
+            for (int rank = 0; rank < ranks; ++rank) dealt.push_back(rank % per_node);
+            prove_all({.ranks = ranks, .placement = Placement::by_label(dealt)});
+        }
+}
+
+TEST_P(EveryAlgorithm, NeverBeatsTheLowerBound) {
+    for (int ranks : {2, 3, 4, 7, 8, 13, 16, 33}) {
+        const Job job{.collective = algorithm().collective, .ranks = ranks};
+        if (algorithm().refuses(job)) continue;
+        const Counts counts = count(algorithm().build(job), Promise{job.collective, ranks});
+        const LowerBound bound = lower_bound(job.collective, ranks);
+        EXPECT_GE(counts.busiest(), bound.busiest - 1e-9) << ranks;
+        // Steps in which a rank talks to several peers at once count as one, so fewer are possible.
+        EXPECT_GE(counts.steps, 1) << ranks;
+    }
+}
+
+// A rank's plan is built from what the schedule says of that rank alone: both views must agree.
+TEST_P(EveryAlgorithm, SaysTheSameToOneRankAsToAll) {
+    for (int ranks : {2, 5, 8}) {
+        Job job{.collective = algorithm().collective, .ranks = ranks, .segments = 3};
+        job.placement = Placement::in_nodes_of(ranks, 3);
+        if (algorithm().refuses(job)) continue;
+        const Schedule schedule = algorithm().build(job);
+        for (Rank only : all_ranks(ranks))
+            for (int step = 0; step < schedule.steps(); ++step) {
+                std::vector<Transfer> of_all, of_one;
+                schedule.visit(step, [&](const Transfer& t) {
+                    if (t.from == only || t.to == only) of_all.push_back(t);
+                });
+                schedule.visit(step, [&](const Transfer& t) { of_one.push_back(t); }, only);
+                EXPECT_EQ(of_one, of_all) << ranks << " ranks, rank " << only.index;
+            }
+    }
+}
+
+std::vector<const Algorithm*> whole_catalog() {
+    std::vector<const Algorithm*> all;
+    for (const Algorithm& row : catalog()) all.push_back(&row);
+    return all;
+}
+
+INSTANTIATE_TEST_SUITE_P(Catalog, EveryAlgorithm, testing::ValuesIn(whole_catalog()),
+                         [](const auto& param) {
+                             std::string name = std::string(name_of(param.param->collective)) + "_" +
+                                                std::string(param.param->name);
+                             for (char& c : name)
+                                 if (c == '-') c = '_';
+                             return name;
+                         });
+
+TEST(Catalog, HasTheFourFamiliesInTheFourGreatCollectives) {
+    for (auto collective : {Collective::all_reduce, Collective::all_gather, Collective::scatter,
+                            Collective::broadcast})
+        for (const char* family : {"ring", "tree", "butterfly", "round-robin"})
+            EXPECT_NO_THROW(find_algorithm(collective, family));
+}
+
+TEST(Catalog, NamesAreUniqueWithinACollective) {
+    std::set<std::pair<Collective, std::string_view>> seen;
+    for (const Algorithm& row : catalog()) EXPECT_TRUE(seen.insert({row.collective, row.name}).second);
+}
+
+TEST(Catalog, SaysWhatToTakeInsteadOfAnUnknownOrUnfitAlgorithm) {
+    const auto text_of = [](Collective collective, const char* name) -> std::string {
+        try {
+            find_algorithm(collective, name);
+        } catch (const Error& error) {
+            return error.what();
+        }
+        return "nothing was thrown";
+    };
+    EXPECT_NE(text_of(Collective::all_reduce, "rign").find("did you mean 'ring'?"), std::string::npos);
+    EXPECT_NE(text_of(Collective::scatter, "double-tree").find("cannot do scatter"), std::string::npos);
+    const Job six{.collective = Collective::all_to_all, .ranks = 6};
+    EXPECT_NE(find_algorithm(Collective::all_to_all, "butterfly").refuses(six)->find("power of two"),
+              std::string::npos);
+}
+
+}  // namespace
+}  // namespace tutti

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collectives/schedule/verify.hpp"
+
+#include <gtest/gtest.h>
+
+#include "collectives/algorithms/catalog.hpp"
+
+namespace tutti {
+namespace {
+
+// The schedule with one transfer (the n-th of the whole schedule) put through `change`, which says
+// what it likes to the step instead.
+Schedule sabotaged(const Schedule& schedule, long nth,
+                   std::function<void(const Transfer&, Step&)> change) {
+    const Extent extent{schedule.ranks(), schedule.chunks(), schedule.steps()};
+    return Schedule{extent, [=](int step, Step& out) {
+        long number = 0;
+        for (int earlier = 0; earlier < step; ++earlier)
+            schedule.visit(earlier, [&](const Transfer&) { ++number; });
+        schedule.visit(step, [&](const Transfer& transfer) {
+            if (number++ == nth) change(transfer, out);
+            else out.say(transfer);
+        });
+    }};
+}
+
+long transfers_of(const Schedule& schedule) {
+    long number = 0;
+    for (int step = 0; step < schedule.steps(); ++step)
+        schedule.visit(step, [&](const Transfer&) { ++number; });
+    return number;
+}
+
+std::string fault_of(const Schedule& schedule, const Promise& promise) {
+    return find_fault(schedule, promise).value_or("no fault found");
+}
+
+// No algorithm has a transfer to spare: dropping any one must be seen. Not so where a broadcast ends
+// in an all-gather, which also sends the root what it has. A rank's copy from itself moves nothing.
+TEST(Verify, SeesEveryDroppedTransferOfEveryAlgorithm) {
+    for (const Algorithm& algorithm : catalog())
+        for (int ranks : {3, 4}) {
+            const Job job{.collective = algorithm.collective, .ranks = ranks};
+            const bool ends_in_all_gather =
+                job.collective == Collective::broadcast &&
+                (algorithm.name == "butterfly" || algorithm.name == "round-robin");
+            if (algorithm.refuses(job) || ends_in_all_gather) continue;
+            const Schedule schedule = algorithm.build(job);
+            const Promise promise{job.collective, ranks};
+            for (long nth = 0; nth < transfers_of(schedule); ++nth) {
+                bool moves_nothing = false;
+                const Schedule dropped = sabotaged(schedule, nth, [&](const Transfer& t, Step&) {
+                    moves_nothing = t.from == t.to && t.action == Action::copy;
+                });
+                const auto fault = find_fault(dropped, promise);
+                EXPECT_TRUE(fault.has_value() || moves_nothing)
+                    << name_of(job.collective) << " " << algorithm.name << ", transfer " << nth;
+            }
+        }
+}
+
+// A reduction that arrives twice is always wrong.
+TEST(Verify, SeesEveryDoubledReductionOfEveryAlgorithm) {
+    for (const Algorithm& algorithm : catalog())
+        for (int ranks : {3, 4}) {
+            const Job job{.collective = algorithm.collective, .ranks = ranks};
+            if (algorithm.refuses(job)) continue;
+            const Schedule schedule = algorithm.build(job);
+            for (long nth = 0; nth < transfers_of(schedule); ++nth) {
+                bool is_reduction = false;
+                const Schedule twice = sabotaged(schedule, nth, [&](const Transfer& t, Step& out) {
+                    is_reduction = t.action == Action::reduce;
+                    out.say(t);
+                    out.say(t);
+                });
+                const std::string fault = fault_of(twice, Promise{job.collective, ranks});
+                EXPECT_TRUE(!is_reduction || fault.find("a second time") != std::string::npos) << fault;
+            }
+        }
+}
+
+const Job four{.collective = Collective::all_reduce, .ranks = 4};
+
+TEST(Verify, NamesTheLostShare) {
+    const Schedule ring = find_algorithm(Collective::all_gather, "ring").build(four);
+    const auto dropped = sabotaged(ring, 4, [](const Transfer&, Step&) {});  // step 1, rank 0 to 1
+    EXPECT_EQ(fault_of(dropped, Promise{Collective::all_gather, 4}),
+              "step 2: rank 1 sends chunk 3 to rank 2, but holds nothing of it yet");
+    const Schedule tree = find_algorithm(Collective::reduce, "tree").build(four);
+    const auto lost = sabotaged(tree, 0, [](const Transfer&, Step&) {});
+    EXPECT_EQ(fault_of(lost, Promise{Collective::reduce, 4}),
+              "at the end rank 0 lacks rank 2's share of chunk 0");
+}
+
+TEST(Verify, NamesTheStepThatAddsAShareTwice) {
+    const Schedule ring = find_algorithm(Collective::all_reduce, "ring").build(four);
+    const auto doubled = sabotaged(ring, 0, [](const Transfer& t, Step& out) {
+        out.say(t);
+        out.say(t);
+    });
+    EXPECT_EQ(fault_of(doubled, Promise{Collective::all_reduce, 4}),
+              "step 0: rank 1 adds rank 0's share of chunk 3 a second time (it arrives from rank 0)");
+}
+
+TEST(Verify, NamesTheRankThatGotAnothersData) {
+    // Ranks 1 and 2 get each other's blocks, relabelled on the way: chunk names say 1 and 2.
+    const Schedule swapped{{.ranks = 3, .chunks = 3, .steps = 1}, [](int, Step& step) {
+        step.copy({.chunks = {2, 1}, .from = {0}, .to = {1}});
+        step.copy({.chunks = {1, 1}, .from = {0}, .to = {2}});
+    }};
+    EXPECT_EQ(fault_of(swapped, Promise{Collective::scatter, 3}),
+              "at the end rank 1 has nothing of chunk 1");
+    const Schedule wrong_source{{.ranks = 2, .chunks = 1, .steps = 1}, [](int, Step& step) {
+        step.copy({.chunks = {}, .from = {1}, .to = {0}});
+    }};
+    EXPECT_EQ(fault_of(wrong_source, Promise{Collective::all_reduce, 2}),
+              "at the end rank 0 lacks rank 0's share of chunk 0");
+}
+
+TEST(Verify, SwappedTransfersOfTheRingAreFound) {
+    const Schedule ring = find_algorithm(Collective::all_reduce, "ring").build(four);
+    for (long nth = 0; nth < transfers_of(ring); ++nth) {
+        const auto swapped = sabotaged(ring, nth, [](Transfer t, Step& out) {
+            std::swap(t.from, t.to);
+            out.say(t);
+        });
+        EXPECT_TRUE(find_fault(swapped, Promise{Collective::all_reduce, 4}).has_value()) << nth;
+    }
+}
+
+TEST(Verify, NamesTwoWritesOfOneStepThatRace) {
+    const Schedule racing{{.ranks = 3, .chunks = 1, .steps = 1}, [](int, Step& step) {
+        step.copy({.chunks = {}, .from = {0}, .to = {2}});
+        step.copy({.chunks = {}, .from = {1}, .to = {2}});
+    }};
+    EXPECT_EQ(fault_of(racing, Promise{Collective::all_reduce, 3}),
+              "step 0: rank 2's chunk 0 is overwritten by rank 1 after another transfer of the same "
+              "step wrote it");
+}
+
+TEST(Verify, CountsReadsThatRaceWithWritesOfTheSameStep) {
+    const auto races = [](Collective collective, const char* name) {
+        const Job job{.collective = collective, .ranks = 4};
+        return prove(find_algorithm(collective, name).build(job), Promise{collective, 4})
+            .overwritten_while_read;
+    };
+    EXPECT_EQ(races(Collective::all_reduce, "butterfly"), 4 * 2);  // both partners, both steps
+    EXPECT_EQ(races(Collective::all_reduce, "ring"), 0);
+    EXPECT_EQ(races(Collective::broadcast, "tree"), 0);
+}
+
+TEST(Verify, KnowsWhichAlgorithmsGiveAllRanksTheSameBits) {
+    const auto same = [](const char* name, int ranks) {
+        const Job job{.collective = Collective::all_reduce, .ranks = ranks};
+        return prove(find_algorithm(job.collective, name).build(job), Promise{job.collective, ranks})
+            .same_order_everywhere;
+    };
+    for (int ranks : {2, 3, 5, 8})
+        for (const Algorithm* algorithm : algorithms_of(Collective::all_reduce))
+            EXPECT_TRUE(same(algorithm->name.data(), ranks)) << algorithm->name << " " << ranks;
+    // Everyone adds to its own vector first: four orders, four results.
+    const Schedule own_first{{.ranks = 4, .chunks = 1, .steps = 1}, [](int, Step& step) {
+        for (Rank to : all_ranks(4))
+            for (Rank from : all_ranks(4))
+                if (from != to) step.reduce({.chunks = {}, .from = from, .to = to});
+    }};
+    const Proof proof = prove(own_first, Promise{Collective::all_reduce, 4});
+    EXPECT_EQ(proof.fault, std::nullopt);
+    EXPECT_FALSE(proof.same_order_everywhere);
+}
+
+TEST(Verify, RefusesTransfersOutsideOfTheSchedule) {
+    const Schedule outside{{.ranks = 2, .chunks = 1, .steps = 1}, [](int, Step& step) {
+        step.copy({.chunks = {1, 1}, .from = {0}, .to = {1}});
+    }};
+    EXPECT_NE(fault_of(outside, Promise{Collective::broadcast, 2}).find("outside of 2 ranks"),
+              std::string::npos);
+}
+
+}  // namespace
+}  // namespace tutti
