@@ -69,6 +69,15 @@ std::int64_t Promise::place_in_output(Rank, std::int64_t block) const {
     }
 }
 
+std::int64_t Promise::block_in_output(Rank rank, std::int64_t place) const {
+    switch (collective_) {
+        case Collective::scatter:
+        case Collective::reduce_scatter: return rank.index;
+        case Collective::all_to_all: return place * ranks_ + rank.index;
+        default: return place;
+    }
+}
+
 std::int64_t Promise::input_blocks(Rank rank) const {
     switch (collective_) {
         case Collective::broadcast:

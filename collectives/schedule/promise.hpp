@@ -33,6 +33,8 @@ public:
     /// that the rank starts or ends with.
     std::int64_t place_in_input(Rank rank, std::int64_t block) const;
     std::int64_t place_in_output(Rank rank, std::int64_t block) const;
+    /// The block at a place of the rank's output: the inverse of place_in_output.
+    std::int64_t block_in_output(Rank rank, std::int64_t place) const;
     /// How many blocks the rank's input and output hold (0: it has none).
     std::int64_t input_blocks(Rank rank) const;
     std::int64_t output_blocks(Rank rank) const;

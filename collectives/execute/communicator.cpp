@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collectives/execute/communicator.hpp"
+
+#include <algorithm>
+
+#include "collectives/execute/direct_plan.hpp"
+#include "collectives/execute/message_plan.hpp"
+
+namespace tutti {
+
+int segments_for(Bytes vector, Bytes segment) {
+    const std::int64_t size = std::max<std::int64_t>(segment.count, 1);
+    return static_cast<int>(std::clamp<std::int64_t>((vector.count + size - 1) / size, 1, 256));
+}
+
+Communicator::Opened& Communicator::opened(std::string_view name) {
+    const auto known = opened_.find(name);
+    if (known != opened_.end()) return known->second;
+    const TransportRow& row = find_transport(name);
+    Opened one;
+    one.refusal = row.missing();
+    if (!one.refusal) one.refusal = row.refuses(world_);
+    if (!one.refusal) one.transport = row.open(world_, fault_);
+    return opened_.emplace(name, std::move(one)).first->second;
+}
+
+std::optional<std::string> Communicator::refuses(std::string_view transport) {
+    return opened(transport).refusal;
+}
+
+std::unique_ptr<Plan> Communicator::plan(const Choice& choice, const Call& call,
+                                         const CallBuffers& buffers, const SharedMemory* registered) {
+    Opened& way = opened(choice.transport);
+    if (way.refusal) throw Error(*way.refusal);
+    const Bytes vector{call.count * static_cast<std::int64_t>(size_of(call.type))};
+    const Job job{.collective = call.collective,
+                  .ranks = world_.size(),
+                  .root = call.root,
+                  .segments = segments_for(vector, choice.segment),
+                  .placement = choice.placement.nodes().empty() ? world_.hosts() : choice.placement};
+    if (const auto refusal = choice.algorithm->refuses(job)) throw Error(*refusal);
+    const Schedule schedule = choice.algorithm->build(job);
+    const PlanRequest request{.schedule = schedule,
+                              .call = call,
+                              .input = buffers.input,
+                              .output = buffers.output,
+                              .what = std::string(name_of(call.collective)) + " " +
+                                      std::string(choice.algorithm->name) + " (" +
+                                      std::string(choice.transport) + ")",
+                              .number = plans_made_++,
+                              .registered = registered};
+    if (auto* messages = dynamic_cast<MessageTransport*>(way.transport.get()))
+        return message_plan(progress_, *messages, request);
+    return direct_plan(progress_, request);
+}
+
+}  // namespace tutti

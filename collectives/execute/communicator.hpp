@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "base/units.hpp"
+#include "collectives/algorithms/catalog.hpp"
+#include "collectives/execute/baselines.hpp"
+#include "collectives/execute/plan.hpp"
+#include "collectives/transport/shared_memory.hpp"
+#include "collectives/transport/transports.hpp"
+
+namespace tutti {
+
+/// Which algorithm, over what, and how finely cut.
+struct Choice {
+    const Algorithm* algorithm = nullptr;
+    std::string_view transport;
+    Bytes segment = {128 * 1024};  ///< of pipelined algorithms
+    Placement placement = {};      ///< nodes of hierarchical algorithms; empty: the hosts
+};
+
+/// What a rank makes plans with: its world, the transports (opened once, when first asked for) and
+/// the plans under way. Making plans is collective: all ranks make the same ones in the same order.
+class Communicator {
+public:
+    explicit Communicator(World& world, std::optional<Fault> fault = {})
+        : world_(world), progress_(world), fault_(fault) {}
+
+    World& world() { return world_; }
+    Progress& progress() { return progress_; }
+
+    /// Why the transport cannot be used here; nothing if it can.
+    std::optional<std::string> refuses(std::string_view transport);
+
+    /// Throws Error if algorithm, transport and call do not go together.
+    std::unique_ptr<Plan> plan(const Choice& choice, const Call& call, const CallBuffers& buffers,
+                               const SharedMemory* registered = nullptr);
+
+private:
+    struct Opened {
+        std::optional<std::string> refusal;
+        std::unique_ptr<Transport> transport;
+    };
+    Opened& opened(std::string_view name);
+
+    World& world_;
+    Progress progress_;
+    std::optional<Fault> fault_;
+    std::map<std::string, Opened, std::less<>> opened_;
+    int plans_made_ = 0;
+};
+
+/// How many segments a pipelined algorithm cuts a vector into.
+int segments_for(Bytes vector, Bytes segment);
+
+}  // namespace tutti

@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collectives/execute/direct_plan.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+
+#include "collectives/execute/direct_program.hpp"
+#include "collectives/execute/moves.hpp"
+#include "kernels/divide.hpp"
+
+namespace tutti {
+namespace {
+
+constexpr std::size_t cache_line = 64;
+
+// The counter at the begin of a rank's piece: how many steps it has finished, counted over all runs.
+using Counter = std::atomic_ref<std::uint64_t>;
+
+std::uint64_t* counter_in(std::span<std::byte> piece) {
+    return reinterpret_cast<std::uint64_t*>(piece.data());
+}
+
+// A rank's piece of the plan's shared memory: counter | places shown to each peer | plan memory.
+struct PieceLayout {
+    explicit PieceLayout(const DirectProgram& program) {
+        std::size_t places = 0;
+        for (const auto& to_peer : program.shown) places += to_peer.size();
+        shown_end = cache_line + program.shown.size() * sizeof(std::uint64_t) + places * sizeof(Place);
+        memory = (shown_end + cache_line - 1) / cache_line * cache_line;
+        bytes = memory + program.plan_bytes;
+    }
+    std::size_t shown_end, memory, bytes;
+};
+
+// Written once by the owner: for each peer the offset of its list of places, then the lists.
+void publish(const DirectProgram& program, std::size_t memory_begins, std::span<std::byte> piece) {
+    auto* starts = reinterpret_cast<std::uint64_t*>(&piece[cache_line]);
+    auto* next = reinterpret_cast<Place*>(starts + program.shown.size());
+    for (std::size_t peer = 0; peer < program.shown.size(); ++peer) {
+        starts[peer] = static_cast<std::uint64_t>(reinterpret_cast<std::byte*>(next) - piece.data());
+        for (Place place : program.shown[peer]) {
+            if (place.in == Place::In::plan) place.offset += memory_begins;
+            *next++ = place;
+        }
+    }
+}
+
+Place shown_to(Rank me, std::uint32_t number, std::span<const std::byte> piece_of_peer) {
+    std::uint64_t start = 0;
+    std::memcpy(&start, &piece_of_peer[cache_line + sizeof start * static_cast<std::size_t>(me.index)],
+                sizeof start);
+    Place place;
+    std::memcpy(&place, &piece_of_peer[start + sizeof place * number], sizeof place);
+    return place;
+}
+
+class DirectPlan final : public Plan {
+public:
+    DirectPlan(Progress& progress, const PlanRequest& request)
+        : Plan(progress, request.what, request.schedule.steps()),
+          me_(world().rank()),
+          steps_of_run_(static_cast<std::uint64_t>(request.schedule.steps()) + 1),
+          user_input_(request.input),
+          user_output_(request.output),
+          registered_(request.registered),
+          moves_(request.call.type, request.call.op) {
+        const DirectProgram program = compile_direct(request, me_, place_of(request.input),
+                                                     place_of(request.output));
+        const PieceLayout piece(program);
+        memory_ = std::make_unique<SharedMemory>(world(), piece.bytes);
+        memory_begins_ = piece.memory;
+        publish(program, memory_begins_, memory_->mine());
+        world().barrier();
+        load(program);
+        if (request.call.op == Op::avg && reduces(request.call.collective))
+            divide_ = find_divide(request.call.type);
+        element_size_ = size_of(request.call.type);
+        world().barrier();  // nobody runs before all have read the places
+    }
+
+private:
+    struct Wait {
+        std::uint64_t* counter;
+        std::uint64_t steps;  // of this run
+        Rank peer;
+    };
+    struct Step {
+        int number;
+        std::uint32_t waits_end;
+        std::uint32_t moves_end;
+    };
+
+    std::optional<Place> place_of(std::span<const std::byte> buffer) const {
+        if (registered_ == nullptr) return std::nullopt;
+        if (buffer.empty()) return Place{Place::In::registered, 0};
+        const auto offset = registered_->offset_of(buffer);
+        if (!offset) return std::nullopt;
+        return Place{Place::In::registered, *offset};
+    }
+
+    std::byte* own_address(Place place) const {
+        return place.in == Place::In::registered ? &registered_->mine().data()[place.offset]
+                                                 : &memory_->mine().data()[memory_begins_ + place.offset];
+    }
+
+    const std::byte* address(const Source& source) const {
+        if (!source.peer) return own_address(source.own);
+        const auto piece = memory_->of(*source.peer);
+        const Place place = shown_to(me_, source.shown, piece);
+        const auto region = place.in == Place::In::registered ? registered_->of(*source.peer) : piece;
+        return region.data() + place.offset;
+    }
+
+    // Places become addresses, and the lists of the program flat arrays.
+    void load(const DirectProgram& program) {
+        if (program.input_image) input_image_ = own_address(*program.input_image);
+        if (program.output_image) output_image_ = own_address(*program.output_image);
+        for (const DirectStep& step : program.steps) {
+            add_waits(step.needs);
+            add_moves(step.moves);
+            steps_.push_back({step.number, static_cast<std::uint32_t>(waits_.size()), moves_.size()});
+        }
+        add_moves(program.settling_early);
+        early_end_ = moves_.size();
+        add_waits(program.last_readers);
+        add_moves(program.settling_late);
+        counter_ = counter_in(memory_->mine());
+    }
+
+    void add_waits(const std::vector<Need>& needs) {
+        for (const Need& need : needs)
+            waits_.push_back({counter_in(memory_->of(need.peer)), static_cast<std::uint64_t>(need.steps),
+                              need.peer});
+    }
+
+    void add_moves(const std::vector<DirectMove>& drafts) {
+        moves_.close();
+        std::vector<const std::byte*> sources;
+        for (const DirectMove& draft : drafts) {
+            sources.clear();
+            for (const Source& source : draft.sources) sources.push_back(address(source));
+            moves_.add(own_address(draft.out), sources, draft.bytes);
+        }
+    }
+
+    void begin() override {
+        base_ += steps_of_run_;
+        at_ = wait_ = move_ = 0;
+        if (input_image_ != nullptr && !user_input_.empty())
+            std::memcpy(input_image_, user_input_.data(), user_input_.size());
+        show_progress();
+    }
+
+    // Tells the peers that all before the current step is finished; what was written is visible to
+    // whoever sees the counter (release), and this rank no longer reads what peers may overwrite.
+    void show_progress() {
+        const auto finished = at_ < steps_.size() ? static_cast<std::uint64_t>(steps_[at_].number)
+                                                  : steps_of_run_ - 1;
+        Counter(*counter_).store(base_ + finished, std::memory_order_release);
+    }
+
+    bool all_have_come(std::uint32_t end) {
+        for (; wait_ < end; ++wait_) {
+            const Wait& wait = waits_[wait_];
+            if (Counter(*wait.counter).load(std::memory_order_acquire) < base_ + wait.steps) return false;
+        }
+        return true;
+    }
+
+    bool advance() override {
+        for (; at_ < steps_.size();) {
+            const Step& step = steps_[at_];
+            if (!all_have_come(step.waits_end)) return false;
+            do_moves(step.moves_end);
+            ++at_;
+            show_progress();
+        }
+        do_moves(early_end_);
+        if (!all_have_come(static_cast<std::uint32_t>(waits_.size()))) return false;
+        do_moves(moves_.size());
+        finish();
+        return true;
+    }
+
+    void do_moves(std::uint32_t end) {
+        if (move_ < end) moves_.run(move_, end);
+        move_ = std::max(move_, end);
+    }
+
+    void finish() {
+        if (output_image_ != nullptr && !user_output_.empty())
+            std::memcpy(user_output_.data(), output_image_, user_output_.size());
+        if (divide_ != nullptr && !user_output_.empty())
+            divide_(user_output_.data(), user_output_.size() / element_size_, world().size());
+    }
+
+    Stand stand() const override {
+        Stand now;
+        now.step = at_ < steps_.size() ? steps_[at_].number : static_cast<int>(steps_of_run_ - 1);
+        if (wait_ < waits_.size()) now.waits_for = waits_[wait_].peer;
+        return now;
+    }
+
+    Rank me_;
+    std::uint64_t steps_of_run_;  // by how much a run moves the counters on
+    std::span<const std::byte> user_input_;
+    std::span<std::byte> user_output_;
+    const SharedMemory* registered_;
+    std::unique_ptr<SharedMemory> memory_;
+    std::size_t memory_begins_ = 0;
+    std::byte* input_image_ = nullptr;
+    std::byte* output_image_ = nullptr;
+
+    std::vector<Step> steps_;
+    std::vector<Wait> waits_;
+    Moves moves_;
+    std::uint32_t early_end_ = 0;
+    DivideKernel divide_ = nullptr;
+    std::size_t element_size_ = 1;
+
+    std::uint64_t* counter_ = nullptr;
+    std::uint64_t base_ = 0;
+    std::size_t at_ = 0;      // current step
+    std::uint32_t wait_ = 0;  // next wait and next move
+    std::uint32_t move_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<Plan> direct_plan(Progress& progress, const PlanRequest& request) {
+    return std::make_unique<DirectPlan>(progress, request);
+}
+
+}  // namespace tutti

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "collectives/execute/moves.hpp"
+#include "collectives/execute/request.hpp"
+#include "collectives/transport/world.hpp"
+
+namespace tutti {
+
+/// A run of entries in one of the program's lists.
+struct Entries {
+    std::uint32_t first = 0;
+    std::uint32_t end = 0;
+};
+
+/// A message and the peer at its other end. For sends the memory is only read.
+struct Post {
+    Rank peer;
+    std::span<std::byte> memory;
+};
+
+/// One step: pack, post receives and sends, wait for all, then move what arrived.
+struct MessageStep {
+    int number;
+    Entries packing;
+    Entries receives;
+    Entries sends;
+    Entries moves;
+};
+
+/// One rank's part as a list of steps. Steps without messages of this rank are not in it.
+struct MessageProgram {
+    explicit MessageProgram(const Call& call) : moves(call.type, call.op) {}
+
+    std::vector<MessageStep> steps;
+    std::vector<Post> receives;
+    std::vector<Post> sends;
+    Moves moves;
+    Entries settling;  ///< at the end: results that are not where they belong
+    std::size_t most_posts = 0;
+    /// Chunks of others on their way, what arrives, what is packed: as large as the schedule needs.
+    std::unique_ptr<std::byte[]> scratch, inbox, outbox;
+};
+
+/// The messages between two ranks in a step are one message, chunks in the order said; both sides
+/// see the same order. Messages over `most_bytes` are cut.
+MessageProgram compile_messages(const PlanRequest& request, const World& world, std::size_t most_bytes);
+
+}  // namespace tutti

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collectives/execute/mpi_baseline.hpp"
+
+#include <mpi.h>
+
+#include <cstring>
+#include <limits>
+
+#include "collectives/transport/mpi_check.hpp"
+#include "kernels/divide.hpp"
+
+namespace tutti {
+namespace {
+
+// MPI_DATATYPE_NULL for the types that MPI lacks.
+MPI_Datatype mpi_type(DataType type) {
+    switch (type) {
+        case DataType::int8: return MPI_INT8_T;
+        case DataType::int16: return MPI_INT16_T;
+        case DataType::int32: return MPI_INT32_T;
+        case DataType::int64: return MPI_INT64_T;
+        case DataType::uint8: return MPI_UINT8_T;
+        case DataType::uint16: return MPI_UINT16_T;
+        case DataType::uint32: return MPI_UINT32_T;
+        case DataType::uint64: return MPI_UINT64_T;
+        case DataType::float32: return MPI_FLOAT;
+        case DataType::float64: return MPI_DOUBLE;
+        default: return MPI_DATATYPE_NULL;
+    }
+}
+
+MPI_Op mpi_op(Op op) {
+    switch (op) {
+        case Op::prod: return MPI_PROD;
+        case Op::min: return MPI_MIN;
+        case Op::max: return MPI_MAX;
+        default: return MPI_SUM;
+    }
+}
+
+class MpiCollective final : public Operation {
+public:
+    MpiCollective(World& world, const Call& call, const CallBuffers& buffers)
+        : call_(call),
+          is_root_(world.rank() == call.root),
+          ranks_(world.size()),
+          input_(buffers.input.data()),
+          output_(buffers.output),
+          in_place_(buffers.in_place),
+          count_(static_cast<int>(call.count)),
+          type_(mpi_type(call.type)),
+          op_(mpi_op(call.op)) {
+        if (!reduces(call.collective) && type_ == MPI_DATATYPE_NULL) type_ = MPI_UINT16_T;
+        if (call.op == Op::avg && reduces(call.collective)) divide_ = find_divide(call.type);
+    }
+
+    void run() override {
+        call_library();
+        if (divide_ != nullptr && !output_.empty())
+            divide_(output_.data(), output_.size() / size_of(call_.type), ranks_);
+    }
+
+private:
+    const void* input() const { return in_place_ ? MPI_IN_PLACE : input_; }
+    int root() const { return call_.root.index; }
+
+    void call_library() {
+        const MPI_Comm all = MPI_COMM_WORLD;
+        switch (call_.collective) {
+            case Collective::all_reduce:
+                return check(MPI_Allreduce(input(), output_.data(), count_, type_, op_, all));
+            case Collective::reduce_scatter:
+                return reduce_scatter(all);
+            case Collective::all_gather:
+                return check(MPI_Allgather(input(), count_, type_, output_.data(), count_, type_, all));
+            case Collective::broadcast:
+                return broadcast(all);
+            case Collective::reduce:
+                return check(MPI_Reduce(is_root_ ? input() : input_, output_.data(), count_, type_, op_,
+                                        root(), all));
+            case Collective::scatter:
+                return check(MPI_Scatter(input_, count_, type_,
+                                         is_root_ && in_place_ ? MPI_IN_PLACE : output_.data(), count_,
+                                         type_, root(), all));
+            case Collective::gather:
+                return check(MPI_Gather(is_root_ ? input() : input_, count_, type_, output_.data(), count_,
+                                        type_, root(), all));
+            case Collective::all_to_all:
+                return check(MPI_Alltoall(input(), count_, type_, output_.data(), count_, type_, all));
+        }
+    }
+
+    // In place, MPI leaves the result at the begin of the whole vector; ours belongs at the rank's
+    // own block. Copying it there is part of the job, as it would be in a program.
+    void reduce_scatter(MPI_Comm all) {
+        if (!in_place_)
+            return check(MPI_Reduce_scatter_block(input_, output_.data(), count_, type_, op_, all));
+        auto* vector = const_cast<void*>(static_cast<const void*>(input_));
+        check(MPI_Reduce_scatter_block(MPI_IN_PLACE, vector, count_, type_, op_, all));
+        if (vector != output_.data()) std::memcpy(output_.data(), vector, output_.size());
+    }
+
+    // MPI broadcasts in one buffer; out of place the root copies its message first, as NCCL does.
+    void broadcast(MPI_Comm all) {
+        if (is_root_ && !in_place_ && !output_.empty())
+            std::memcpy(output_.data(), input_, output_.size());
+        check(MPI_Bcast(output_.data(), count_, type_, root(), all));
+    }
+
+    Call call_;
+    bool is_root_;
+    int ranks_;
+    const std::byte* input_;
+    std::span<std::byte> output_;
+    bool in_place_;
+    int count_;
+    MPI_Datatype type_;
+    MPI_Op op_;
+    DivideKernel divide_ = nullptr;
+};
+
+}  // namespace
+
+std::optional<std::string> mpi_baseline_refuses(const World& world, const Call& call) {
+    if (world.kind() != "mpi") return "ranks are threads; start with mpirun";
+    if (call.count > std::numeric_limits<int>::max())
+        return "MPI counts are int: over 2^31-1 elements";
+    if (reduces(call.collective) && mpi_type(call.type) == MPI_DATATYPE_NULL)
+        return "MPI has no type " + std::string(name_of(call.type));
+    return std::nullopt;
+}
+
+std::unique_ptr<Operation> mpi_baseline(World& world, const Call& call, const CallBuffers& buffers) {
+    return std::make_unique<MpiCollective>(world, call, buffers);
+}
+
+}  // namespace tutti

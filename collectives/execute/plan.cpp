@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collectives/execute/plan.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cassert>
+
+#include "collectives/transport/patience.hpp"
+
+namespace tutti {
+
+void Progress::poll() {
+    for (std::size_t i = 0; i < active_.size();) {
+        Plan* plan = active_[i];
+        if (!plan->advance()) {
+            ++i;
+            continue;
+        }
+        plan->done_ = true;
+        active_[i] = active_.back();
+        active_.pop_back();
+    }
+}
+
+Plan::Plan(Progress& progress, std::string what, int steps)
+    : progress_(progress), what_(std::move(what)), steps_(steps) {
+    progress_.active_.reserve(++progress_.plans_);
+}
+
+Plan::~Plan() {
+    --progress_.plans_;
+    std::erase(progress_.active_, this);
+}
+
+void Plan::start() {
+    assert(done_ && "a plan runs once at a time");
+    done_ = false;
+    begin();
+    progress_.active_.push_back(this);
+}
+
+bool Plan::test() {
+    if (!done_) progress_.poll();
+    return done_;
+}
+
+void Plan::wait() {
+    Patience patience(progress_.world());
+    while (!test())
+        if (!patience.pause()) throw Error(report_of_hang(), Exit::time_out);
+}
+
+std::string Plan::report_of_hang() const {
+    const Stand now = stand();
+    const std::string peer =
+        now.waits_for ? "for rank " + std::to_string(now.waits_for->index) : std::string("for no rank");
+    return fmt::format("rank {} waited {:g} s in {}, step {} of {}, {}", world().rank().index,
+                       world().hang_timeout, what_, now.step, steps_, peer);
+}
+
+}  // namespace tutti

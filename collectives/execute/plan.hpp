@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/ids.hpp"
+#include "collectives/transport/world.hpp"
+
+namespace tutti {
+
+/// Something that all ranks do together and that can be timed: a plan of ours or a library's call.
+class Operation {
+public:
+    virtual ~Operation() = default;
+    /// Once, to the end. Throws Error only if the run is over: a time-out, a lost rank.
+    virtual void run() = 0;
+    /// Something is left that should not be (a message never received), in words.
+    virtual std::optional<std::string> left_over() const { return std::nullopt; }
+};
+
+class Plan;
+
+/// The plans of one rank that are under way. Whoever waits for one moves all of them.
+class Progress {
+public:
+    explicit Progress(World& world) : world_(world) {}
+
+    World& world() { return world_; }
+    void poll();
+
+private:
+    friend class Plan;
+    World& world_;
+    std::vector<Plan*> active_;
+    std::size_t plans_ = 0;  // that exist, and so may be active at once
+};
+
+/// One rank's part of a collective, compiled for given buffers, count, type, operation and transport.
+/// Built once (collectively), run many times; running allocates nothing. Buffers belong to the plan
+/// from start() until it is done.
+class Plan : public Operation {
+public:
+    /// `what` names it in reports: "all_reduce ring (shm)".
+    Plan(Progress& progress, std::string what, int steps);
+    ~Plan() override;
+    Plan(const Plan&) = delete;
+    Plan& operator=(const Plan&) = delete;
+
+    void start();
+    /// Moves everything under way a little; true once this plan is done.
+    bool test();
+    /// Throws Error (time_out) naming rank, collective, algorithm, step and peer past the deadline.
+    void wait();
+    void run() override {
+        start();
+        wait();
+    }
+
+    const std::string& what() const { return what_; }
+
+protected:
+    /// Where a plan stands, for the report of a hang.
+    struct Stand {
+        int step = 0;
+        std::optional<Rank> waits_for;
+    };
+
+    World& world() const { return progress_.world(); }
+
+private:
+    friend class Progress;
+
+    virtual void begin() = 0;
+    /// Goes on as far as possible without waiting; true at the end.
+    virtual bool advance() = 0;
+    virtual Stand stand() const = 0;
+
+    std::string report_of_hang() const;
+
+    Progress& progress_;
+    std::string what_;
+    int steps_;
+    bool done_ = true;
+};
+
+}  // namespace tutti

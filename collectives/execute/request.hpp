@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <span>
+#include <string>
+
+#include "collectives/execute/layout.hpp"
+#include "collectives/schedule/schedule.hpp"
+#include "collectives/transport/shared_memory.hpp"
+
+namespace tutti {
+
+/// Everything a plan is compiled from. Collective calls must agree on all but the buffers.
+struct PlanRequest {
+    const Schedule& schedule;
+    Call call;
+    /// Sizes as input_bytes() and output_bytes() say; they coincide as in_place_offsets() says, or
+    /// do not overlap.
+    std::span<const std::byte> input;
+    std::span<std::byte> output;
+    std::string what;  ///< names the plan in reports: "all_reduce ring (shm)"
+    int number = 0;    ///< of the plan, the same on all ranks
+    /// Memory that holds both buffers and that peers can reach; none: ordinary memory.
+    const SharedMemory* registered = nullptr;
+};
+
+/// One chunk on its way in or out of this rank at some step.
+struct Passage {
+    int chunk;
+    Rank peer;
+    Action action;
+};
+
+/// What one step asks of one rank, in the order said; chunks without bytes are left out.
+struct RankStep {
+    std::vector<Passage> departures;  ///< to other ranks
+    std::vector<Passage> arrivals;    ///< from other ranks and from itself
+    bool is_empty() const { return departures.empty() && arrivals.empty(); }
+};
+
+void read_step(const Schedule& schedule, int step, Rank rank, const Layout& layout, RankStep& out);
+
+}  // namespace tutti

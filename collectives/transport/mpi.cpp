@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collectives/transport/mpi.hpp"
+
+#include <mpi.h>
+#include <sched.h>
+
+#include <algorithm>
+#include <map>
+#include <vector>
+
+#include "collectives/transport/mpi_check.hpp"
+#include "collectives/transport/patience.hpp"
+#include "topology/host_facts.hpp"
+
+namespace tutti {
+namespace {
+
+// Numbers the hosts in the order of their first rank.
+Placement hosts_by_name() {
+    int size = 0;
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    char name[MPI_MAX_PROCESSOR_NAME] = {};
+    int length = 0;
+    check(MPI_Get_processor_name(name, &length));
+    std::vector<char> all(static_cast<std::size_t>(size) * sizeof name);
+    check(MPI_Allgather(name, sizeof name, MPI_CHAR, all.data(), sizeof name, MPI_CHAR, MPI_COMM_WORLD));
+    std::map<std::string, int> number_of;
+    std::vector<int> labels;
+    for (int rank = 0; rank < size; ++rank) {
+        const std::string host(&all[static_cast<std::size_t>(rank) * sizeof name]);
+        labels.push_back(number_of.try_emplace(host, static_cast<int>(number_of.size())).first->second);
+    }
+    return Placement::by_label(labels);
+}
+
+// Meets by non-blocking calls, so that a rank that never comes is noticed.
+class MpiWorld final : public World {
+public:
+    MpiWorld() : hosts_(hosts_by_name()) {
+        check(MPI_Comm_dup(MPI_COMM_WORLD, &comm_));
+        check(MPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN));
+        check(MPI_Comm_rank(comm_, &rank_));
+        check(MPI_Comm_size(comm_, &size_));
+        crowded = is_crowded();
+    }
+    ~MpiWorld() override { MPI_Comm_free(&comm_); }
+
+    Rank rank() const override { return {rank_}; }
+    int size() const override { return size_; }
+    std::string_view kind() const override { return "mpi"; }
+    bool one_process() const override { return size_ == 1; }
+    const Placement& hosts() const override { return hosts_; }
+
+    void barrier() override {
+        MPI_Request request;
+        check(MPI_Ibarrier(comm_, &request));
+        finish(request, "a barrier");
+    }
+
+    void all_gather(std::span<const std::byte> mine, std::span<std::byte> all) override {
+        MPI_Request request;
+        const int bytes = static_cast<int>(mine.size());
+        check(MPI_Iallgather(mine.data(), bytes, MPI_BYTE, all.data(), bytes, MPI_BYTE, comm_, &request));
+        finish(request, "an exchange of facts");
+    }
+
+    void broadcast(std::span<std::byte> data) override {
+        MPI_Request request;
+        check(MPI_Ibcast(data.data(), static_cast<int>(data.size()), MPI_BYTE, 0, comm_, &request));
+        finish(request, "a word from rank 0");
+    }
+
+private:
+    // The launcher may have bound each rank to a core of its own, so what counts is the union of
+    // the cores of all ranks of this host.
+    bool is_crowded() {
+        cpu_set_t mine;
+        CPU_ZERO(&mine);
+        sched_getaffinity(0, sizeof mine, &mine);
+        const auto cores_of = gathered(*this, mine);
+        const double quota = host_facts().cpu_quota.value_or(CPU_SETSIZE);
+        for (const auto& node : hosts_.nodes()) {
+            if (std::find(node.begin(), node.end(), rank()) == node.end()) continue;
+            cpu_set_t all;
+            CPU_ZERO(&all);
+            for (Rank member : node) CPU_OR(&all, &all, &cores_of[static_cast<std::size_t>(member.index)]);
+            return static_cast<double>(node.size()) > std::min<double>(CPU_COUNT(&all), quota);
+        }
+        return false;
+    }
+
+    void finish(MPI_Request& request, const char* what) {
+        Patience patience(*this);
+        for (int done = 0;;) {
+            check(MPI_Test(&request, &done, MPI_STATUS_IGNORE));
+            if (done != 0) return;
+            if (!patience.pause())
+                throw Error("rank " + std::to_string(rank_) + " waited " + std::to_string(hang_timeout) +
+                                " s for " + what + ": another rank does not answer",
+                            Exit::time_out);
+        }
+    }
+
+    Placement hosts_;
+    MPI_Comm comm_ = MPI_COMM_NULL;
+    int rank_ = 0;
+    int size_ = 1;
+};
+
+class MpiWire final : public Wire {
+public:
+    MpiWire(MPI_Comm comm, const WireNeeds& needs, int tag) : comm_(comm), tag_(tag) {
+        requests_.reserve(needs.most_posts);
+        peers_.reserve(needs.most_posts);
+    }
+
+    void post_receive(int, Rank from, std::span<std::byte> into) override {
+        check(MPI_Irecv(into.data(), static_cast<int>(into.size()), MPI_BYTE, from.index, tag_, comm_,
+                        &next_request(from)));
+    }
+
+    void post_send(int, Rank to, std::span<const std::byte> message) override {
+        check(MPI_Isend(message.data(), static_cast<int>(message.size()), MPI_BYTE, to.index, tag_, comm_,
+                        &next_request(to)));
+    }
+
+    bool all_done() override {
+        int done = 0;
+        check(MPI_Testall(static_cast<int>(requests_.size()), requests_.data(), &done, MPI_STATUSES_IGNORE));
+        if (done != 0) {
+            requests_.clear();
+            peers_.clear();
+        }
+        return done != 0;
+    }
+
+    std::optional<Rank> waits_for() const override {
+        for (std::size_t i = 0; i < requests_.size(); ++i) {
+            MPI_Request request = requests_[i];
+            int done = 0;
+            MPI_Request_get_status(request, &done, MPI_STATUS_IGNORE);
+            if (done == 0) return peers_[i];
+        }
+        return std::nullopt;
+    }
+
+private:
+    MPI_Request& next_request(Rank peer) {
+        peers_.push_back(peer);
+        return requests_.emplace_back(MPI_REQUEST_NULL);
+    }
+
+    MPI_Comm comm_;
+    int tag_;
+    std::vector<MPI_Request> requests_;
+    std::vector<Rank> peers_;
+};
+
+class MpiMessages final : public MessageTransport {
+public:
+    MpiMessages() {
+        check(MPI_Comm_dup(MPI_COMM_WORLD, &comm_));
+        check(MPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN));
+        int* highest = nullptr;
+        int found = 0;
+        check(MPI_Comm_get_attr(comm_, MPI_TAG_UB, &highest, &found));
+        if (found != 0) tags_ = *highest;
+    }
+    ~MpiMessages() override { MPI_Comm_free(&comm_); }
+
+    std::string_view name() const override { return "mpi"; }
+
+    std::unique_ptr<Wire> connect(const WireNeeds& needs) override {
+        return std::make_unique<MpiWire>(comm_, needs, needs.plan % tags_);
+    }
+
+private:
+    MPI_Comm comm_ = MPI_COMM_NULL;
+    int tags_ = 32767;  // the least that MPI promises
+};
+
+}  // namespace
+
+std::optional<std::string> mpi_missing() { return std::nullopt; }
+
+MpiSession::MpiSession() {
+    int provided = 0;
+    check(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided));
+    world_ = std::make_unique<MpiWorld>();
+}
+
+MpiSession::~MpiSession() {
+    world_.reset();
+    MPI_Finalize();
+}
+
+std::unique_ptr<MessageTransport> mpi_transport(World&) { return std::make_unique<MpiMessages>(); }
+
+std::string mpi_library() {
+    char text[MPI_MAX_LIBRARY_VERSION_STRING] = {};
+    int length = 0;
+    MPI_Get_library_version(text, &length);
+    const std::string whole(text);
+    // "Open MPI v4.1.4, package: ..." and "MPICH Version:\t4.0.2\nMPICH Release date..."
+    std::string line = whole.substr(0, whole.find_first_of(",\n"));
+    std::replace(line.begin(), line.end(), '\t', ' ');
+    return line;
+}
+
+}  // namespace tutti

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "collectives/transport/wire.hpp"
+
+namespace tutti {
+
+/// Why this build has no MPI, and how to get it; nothing if it has.
+std::optional<std::string> mpi_missing();
+
+/// Starts MPI and ends it; the ranks are those of the launcher. Make one, before any thread.
+class MpiSession {
+public:
+    MpiSession();
+    ~MpiSession();
+    MpiSession(const MpiSession&) = delete;
+    MpiSession& operator=(const MpiSession&) = delete;
+
+    World& world() { return *world_; }
+
+private:
+    std::unique_ptr<World> world_;
+};
+
+/// MPI's point-to-point messages (MPI_Isend, MPI_Irecv) on a communicator of its own.
+std::unique_ptr<MessageTransport> mpi_transport(World& world);
+
+/// "Open MPI 4.1.4" as the library names itself, on one line.
+std::string mpi_library();
+
+}  // namespace tutti

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <sched.h>
+
+#include "base/clock.hpp"
+#include "collectives/transport/world.hpp"
+
+namespace tutti {
+
+/// How a waiting loop spends its time: spins first, as the other side is usually nanoseconds away,
+/// then gives the core to others; and knows when to give up. Call it once per failed look.
+class Patience {
+public:
+    explicit Patience(const World& world)
+        : spins_(world.crowded ? 8 : 4096),
+          limit_ns_(static_cast<std::int64_t>(world.hang_timeout * 1e9)) {}
+
+    /// False once the deadline has passed. The clock starts with the first call that yields.
+    bool pause() {
+        if (looks_++ < spins_) {
+            relax();
+            return true;
+        }
+        sched_yield();
+        if (looks_ % 64 != 0) return true;
+        if (started_ns_ == 0) started_ns_ = now_ns();
+        return now_ns() - started_ns_ < limit_ns_;
+    }
+
+private:
+    long spins_;
+    std::int64_t limit_ns_;
+    long looks_ = 0;
+    std::int64_t started_ns_ = 0;
+};
+
+}  // namespace tutti

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collectives/transport/shared_memory.hpp"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+namespace tutti {
+namespace {
+
+constexpr std::size_t page = 4096;
+
+// An open file that closes itself.
+struct File {
+    explicit File(int handle) : descriptor(handle) {}
+    ~File() {
+        if (descriptor >= 0) close(descriptor);
+    }
+    File(const File&) = delete;
+    File& operator=(const File&) = delete;
+    int descriptor;
+};
+
+// What a peer process needs to open a piece of memory.
+struct Key {
+    int process = 0;
+    int descriptor = -1;
+    std::size_t size = 0;
+};
+
+// All ranks fail together, with the first reason; otherwise some would wait for the others.
+void agree(World& world, const char* problem) {
+    struct Text {
+        char text[160];
+    } mine{};
+    if (problem != nullptr) std::strncpy(mine.text, problem, sizeof mine.text - 1);
+    for (const Text& of_rank : gathered(world, mine))
+        if (of_rank.text[0] != '\0') throw Error(std::string("shared memory: ") + of_rank.text);
+}
+
+}  // namespace
+
+// One piece as this process sees it; the pages live as long as anyone has them mapped.
+class SharedMemory::Mapping {
+public:
+    // A file's pages, or fresh ones with descriptor -1. Empty if the system refuses.
+    Mapping(std::size_t size, int descriptor) {
+        const int kind = descriptor < 0 ? MAP_SHARED | MAP_ANONYMOUS : MAP_SHARED;
+        const std::size_t whole_pages = std::max(page, (size + page - 1) / page * page);
+        void* address = mmap(nullptr, whole_pages, PROT_READ | PROT_WRITE, kind, descriptor, 0);
+        if (address == MAP_FAILED) return;
+        all_ = {static_cast<std::byte*>(address), whole_pages};
+        used_ = all_.first(size);
+    }
+    ~Mapping() {
+        if (!all_.empty()) munmap(all_.data(), all_.size());
+    }
+    Mapping(const Mapping&) = delete;
+    Mapping& operator=(const Mapping&) = delete;
+
+    bool failed() const { return all_.empty(); }
+    std::span<std::byte> bytes() const { return used_; }
+
+private:
+    std::span<std::byte> all_;
+    std::span<std::byte> used_;
+};
+
+SharedMemory::SharedMemory(World& world, std::size_t mine) : me_(world.rank()) {
+    agree(world, world.one_host() ? nullptr : "the ranks are on several hosts");
+    if (world.one_process()) share_by_pointer(world, mine);
+    else share_by_file(world, mine);
+}
+
+// Threads share the mappings themselves: each stays until the last rank has let go of it.
+void SharedMemory::share_by_pointer(World& world, std::size_t size) {
+    std::shared_ptr<const Mapping> piece = std::make_shared<Mapping>(size, -1);
+    agree(world, piece->failed() ? "out of memory" : nullptr);
+    for (const auto* of_rank : gathered<const std::shared_ptr<const Mapping>*>(world, &piece))
+        pieces_.push_back(*of_rank);
+    world.barrier();
+}
+
+// A file without a name; peers reach it through /proc as long as this process has it open.
+void SharedMemory::share_by_file(World& world, std::size_t size) {
+    const File file(memfd_create("tutti", MFD_CLOEXEC));
+    const auto length = static_cast<off_t>(std::max(size, page));
+    const bool made = file.descriptor >= 0 && ftruncate(file.descriptor, length) == 0;
+    agree(world, made ? nullptr : std::strerror(errno));
+    const char* problem = nullptr;
+    for (const Key& key : gathered(world, Key{getpid(), file.descriptor, size})) {
+        const std::string path =
+            "/proc/" + std::to_string(key.process) + "/fd/" + std::to_string(key.descriptor);
+        const File peer(open(path.c_str(), O_RDWR | O_CLOEXEC));
+        if (peer.descriptor < 0)
+            problem = "a peer's memory cannot be opened through /proc (other user or container?)";
+        else
+            pieces_.push_back(std::make_shared<Mapping>(key.size, peer.descriptor));
+        if (peer.descriptor >= 0 && pieces_.back()->failed()) problem = "a peer's memory cannot be mapped";
+    }
+    agree(world, problem);
+}
+
+std::span<std::byte> SharedMemory::of(Rank rank) const {
+    return pieces_[static_cast<std::size_t>(rank.index)]->bytes();
+}
+
+std::optional<std::size_t> SharedMemory::offset_of(std::span<const std::byte> part) const {
+    const auto begin = reinterpret_cast<std::uintptr_t>(mine().data());
+    const auto from = reinterpret_cast<std::uintptr_t>(part.data());
+    if (from < begin || from + part.size() > begin + mine().size()) return std::nullopt;
+    return from - begin;
+}
+
+}  // namespace tutti

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <atomic>
+#include <cstring>
+#include <exception>
+#include <mutex>
+#include <thread>
+
+#include "collectives/transport/patience.hpp"
+#include "collectives/transport/world.hpp"
+
+namespace tutti {
+namespace {
+
+// What the threads of one run share.
+struct Team {
+    explicit Team(int ranks)
+        : size(ranks), hosts(Placement::one_node(ranks)), sent(static_cast<std::size_t>(ranks)) {}
+
+    int size;
+    Placement hosts;
+    std::atomic<long> arrivals{0};
+    std::atomic<bool> failed{false};
+    std::vector<std::span<const std::byte>> sent;  // what each rank offers in the current exchange
+
+    std::mutex mutex;
+    std::exception_ptr reason;
+};
+
+class ThreadWorld final : public World {
+public:
+    ThreadWorld(Team& team, Rank rank) : team_(team), rank_(rank) {}
+
+    Rank rank() const override { return rank_; }
+    int size() const override { return team_.size; }
+    std::string_view kind() const override { return "threads"; }
+    bool one_process() const override { return true; }
+    const Placement& hosts() const override { return team_.hosts; }
+
+    // Arrivals are counted for ever; barrier number k is over at k * size of them.
+    void barrier() override {
+        const long goal = ++barriers_ * team_.size;
+        team_.arrivals.fetch_add(1, std::memory_order_acq_rel);
+        Patience patience(*this);
+        while (team_.arrivals.load(std::memory_order_acquire) < goal) {
+            if (team_.failed.load(std::memory_order_relaxed)) throw OthersFailed();
+            if (!patience.pause())
+                throw Error("rank " + std::to_string(rank_.index) + " waited " +
+                                std::to_string(hang_timeout) + " s at a barrier for other ranks",
+                            Exit::time_out);
+        }
+    }
+
+    void all_gather(std::span<const std::byte> mine, std::span<std::byte> all) override {
+        exchange(mine, [&] {
+            for (std::size_t i = 0; i < team_.sent.size(); ++i)
+                if (!mine.empty()) std::memcpy(&all[i * mine.size()], team_.sent[i].data(), mine.size());
+        });
+    }
+
+    void broadcast(std::span<std::byte> data) override {
+        exchange(data, [&] {
+            if (!is_first() && !data.empty()) std::memcpy(data.data(), team_.sent[0].data(), data.size());
+        });
+    }
+
+private:
+    // Everyone shows its data between two barriers.
+    template <class Read>
+    void exchange(std::span<const std::byte> mine, Read&& read) {
+        team_.sent[static_cast<std::size_t>(rank_.index)] = mine;
+        barrier();
+        read();
+        barrier();
+    }
+
+    Team& team_;
+    Rank rank_;
+    long barriers_ = 0;
+};
+
+}  // namespace
+
+void run_as_threads(int ranks, double hang_timeout, const std::function<void(World&)>& body) {
+    Team team(ranks);
+    const bool crowded = ranks > static_cast<int>(std::thread::hardware_concurrency());
+    const auto fail = [&] {
+        const std::lock_guard lock(team.mutex);
+        if (!team.reason) team.reason = std::current_exception();
+        team.failed = true;
+    };
+    std::vector<std::thread> threads;
+    for (int rank = 0; rank < ranks; ++rank)
+        threads.emplace_back([&, rank] {
+            ThreadWorld world(team, Rank{rank});
+            world.hang_timeout = hang_timeout;
+            world.crowded = crowded;
+            try {
+                body(world);
+            } catch (const OthersFailed&) {  // the reason is another rank's to tell
+                team.failed = true;
+            } catch (...) {
+                fail();
+            }
+        });
+    for (auto& thread : threads) thread.join();
+    if (team.reason) std::rethrow_exception(team.reason);
+}
+
+}  // namespace tutti

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collectives/transport/transports.hpp"
+
+#include "base/name_table.hpp"
+#include "collectives/transport/loopback.hpp"
+#include "collectives/transport/mpi.hpp"
+#include "collectives/transport/shared_memory.hpp"
+
+namespace tutti {
+namespace {
+
+std::optional<std::string> nothing_missing() { return std::nullopt; }
+
+std::optional<std::string> needs_threads(World& world) {
+    if (world.kind() == "threads") return std::nullopt;
+    return "ranks are processes; loopback joins threads (run without mpirun, with --ranks N)";
+}
+
+std::optional<std::string> needs_mpi(World& world) {
+    if (world.kind() == "mpi") return std::nullopt;
+    return "ranks are threads; start with mpirun";
+}
+
+std::optional<std::string> needs_one_host(World& world) {
+    try {
+        SharedMemory trial(world, 1);
+        return std::nullopt;
+    } catch (const Error& error) {
+        return error.what();
+    }
+}
+
+const TransportRow rows[] = {
+    {"loopback", "messages between threads of one process; injects faults on command", nothing_missing,
+     needs_threads,
+     [](World& world, const std::optional<Fault>& fault) -> std::unique_ptr<Transport> {
+         return loopback_transport(world, fault);
+     }},
+    {"mpi", "point-to-point messages of the MPI library", mpi_missing, needs_mpi,
+     [](World& world, const std::optional<Fault>&) -> std::unique_ptr<Transport> {
+         return mpi_transport(world);
+     }},
+    {"shm", "ranks of one host read each other's memory in place", nothing_missing, needs_one_host,
+     [](World&, const std::optional<Fault>&) -> std::unique_ptr<Transport> {
+         return std::make_unique<DirectTransport>();
+     }},
+};
+
+}  // namespace
+
+std::span<const TransportRow> transports() { return rows; }
+
+const TransportRow& find_transport(std::string_view name) {
+    std::vector<std::string> names;
+    for (const TransportRow& row : rows) {
+        if (row.name == name) return row;
+        names.emplace_back(row.name);
+    }
+    throw Error(unknown_name("transport", name, names));
+}
+
+}  // namespace tutti

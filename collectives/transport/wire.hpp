@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "base/ids.hpp"
+#include "collectives/transport/world.hpp"
+
+namespace tutti {
+
+/// What a plan will ask of its wire, known before it runs, so that nothing is allocated then.
+struct WireNeeds {
+    int plan = 0;               ///< number of the plan, equal on all ranks: messages of plans never mix
+    std::size_t most_posts = 0; ///< most messages posted in one step
+};
+
+/// A plan's own line to its peers. Messages between two ranks arrive in the order sent.
+class Wire {
+public:
+    virtual ~Wire() = default;
+
+    /// Both return at once. The memory stays untouched by the caller until all_done().
+    virtual void post_receive(int step, Rank from, std::span<std::byte> into) = 0;
+    virtual void post_send(int step, Rank to, std::span<const std::byte> from) = 0;
+
+    /// Whether everything posted is finished; then new messages may be posted.
+    virtual bool all_done() = 0;
+
+    /// A peer that this rank still waits for, for the report of a hang.
+    virtual std::optional<Rank> waits_for() const = 0;
+
+    /// A message that came and was never received, in words: a sign of a doubled transfer.
+    virtual std::optional<std::string> left_over() const { return std::nullopt; }
+};
+
+/// A way to move bytes between ranks.
+class Transport {
+public:
+    virtual ~Transport() = default;
+    virtual std::string_view name() const = 0;
+};
+
+/// Moves bytes by message.
+class MessageTransport : public Transport {
+public:
+    virtual std::unique_ptr<Wire> connect(const WireNeeds& needs) = 0;
+    /// Larger messages are cut by the plan.
+    virtual std::size_t most_bytes() const { return std::size_t{1} << 30; }
+};
+
+}  // namespace tutti

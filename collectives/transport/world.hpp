@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/error.hpp"
+#include "base/ids.hpp"
+#include "topology/placement.hpp"
+
+namespace tutti {
+
+/// Another rank has failed, so this one ends too; it has nothing of its own to report.
+class OthersFailed : public Error {
+public:
+    OthersFailed() : Error("another rank has failed", Exit::rank_lost) {}
+};
+
+/// The ranks of one run, and how they meet outside of measured time: all members are collective.
+/// Every wait has a deadline; past it they throw Error with Exit::time_out, saying what for.
+class World {
+public:
+    virtual ~World() = default;
+
+    virtual Rank rank() const = 0;
+    virtual int size() const = 0;
+    bool is_first() const { return rank().index == 0; }
+
+    /// "threads" or "mpi".
+    virtual std::string_view kind() const = 0;
+    /// Whether all ranks are threads of this process.
+    virtual bool one_process() const = 0;
+
+    virtual void barrier() = 0;
+    /// Everyone's `mine` (the same size on all), in rank order.
+    virtual void all_gather(std::span<const std::byte> mine, std::span<std::byte> all) = 0;
+    /// `data` of rank 0 everywhere.
+    virtual void broadcast(std::span<std::byte> data) = 0;
+
+    /// Which ranks share a host.
+    virtual const Placement& hosts() const = 0;
+    bool one_host() const { return hosts().nodes().size() == 1; }
+
+    /// Seconds after which a wait gives up.
+    double hang_timeout = 30;
+    /// More ranks on this host than cores to run them: waiting then gives the core away at once.
+    bool crowded = false;
+};
+
+/// The value of every rank, in rank order. T is trivially copyable.
+template <class T>
+std::vector<T> gathered(World& world, const T& mine) {
+    std::vector<T> all(static_cast<std::size_t>(world.size()));
+    world.all_gather(std::as_bytes(std::span(&mine, 1)), std::as_writable_bytes(std::span(all)));
+    return all;
+}
+
+/// The value of rank 0.
+template <class T>
+T of_first(World& world, T value) {
+    world.broadcast(std::as_writable_bytes(std::span(&value, 1)));
+    return value;
+}
+
+/// Runs body(world) as `ranks` threads of this process and waits for all. If some throw, the others
+/// are released from their waits; the first real reason is thrown here.
+void run_as_threads(int ranks, double hang_timeout, const std::function<void(World&)>& body);
+
+}  // namespace tutti

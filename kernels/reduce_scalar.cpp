@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+// The truth: one element after the other, as the definition says. Every other set must give these
+// bits.
+#include "kernels/scalar_element.hpp"
+#include "kernels/sets.hpp"
+
+namespace tutti {
+namespace {
+
+struct Sum {
+    static auto of(auto so_far, auto next) { return so_far + next; }
+};
+struct Product {
+    static auto of(auto so_far, auto next) { return so_far * next; }
+};
+struct Min {
+    static auto of(auto so_far, auto next) { return next < so_far ? next : so_far; }
+};
+struct Max {
+    static auto of(auto so_far, auto next) { return so_far < next ? next : so_far; }
+};
+
+/// Computes in Wide, which converts to and from what is stored.
+template <class Element, class Wide, class Combine>
+void reduce(std::byte* out, const std::byte* const* sources, std::size_t how_many,
+            std::size_t count) noexcept {
+    if (how_many == 1) {  // bit for bit: a round trip through Wide would change a signalling NaN
+        if (out != sources[0]) std::memcpy(out, sources[0], count * sizeof(Element));
+        return;
+    }
+    for (std::size_t i = 0; i < count; ++i) {
+        auto total = static_cast<Wide>(load<Element>(sources[0], i));
+        for (std::size_t s = 1; s < how_many; ++s)
+            total = Combine::of(total, static_cast<Wide>(load<Element>(sources[s], i)));
+        store(out, i, static_cast<Element>(total));
+    }
+}
+
+template <class Element, class Adding = Element, class Comparing = Element>
+ReduceKernel kernel_for(Op op) {
+    switch (op) {
+        case Op::sum:
+        case Op::avg:
+            return reduce<Element, Adding, Sum>;
+        case Op::prod:
+            return reduce<Element, Adding, Product>;
+        case Op::min:
+            return reduce<Element, Comparing, Min>;
+        case Op::max:
+            return reduce<Element, Comparing, Max>;
+    }
+    return nullptr;
+}
+
+// Unsigned and at least as wide as int, so that neither overflow nor promotion is undefined; the
+// low bits, which are kept, are those of the wrapped result.
+template <class Integer>
+using Wrapping = std::common_type_t<unsigned, std::make_unsigned_t<Integer>>;
+
+template <class Integer>
+ReduceKernel integer_kernel(Op op) {
+    return kernel_for<Integer, Wrapping<Integer>>(op);
+}
+
+}  // namespace
+
+ReduceKernel scalar_reduce(DataType type, Op op) {
+    switch (type) {
+        case DataType::int8:
+            return integer_kernel<std::int8_t>(op);
+        case DataType::int16:
+            return integer_kernel<std::int16_t>(op);
+        case DataType::int32:
+            return integer_kernel<std::int32_t>(op);
+        case DataType::int64:
+            return integer_kernel<std::int64_t>(op);
+        case DataType::uint8:
+            return integer_kernel<std::uint8_t>(op);
+        case DataType::uint16:
+            return integer_kernel<std::uint16_t>(op);
+        case DataType::uint32:
+            return integer_kernel<std::uint32_t>(op);
+        case DataType::uint64:
+            return integer_kernel<std::uint64_t>(op);
+        case DataType::half:
+            return kernel_for<Half, float, float>(op);
+        case DataType::bfloat16:
+            return kernel_for<BFloat16, float, float>(op);
+        case DataType::float32:
+            return kernel_for<float>(op);
+        case DataType::float64:
+            return kernel_for<double>(op);
+    }
+    return nullptr;
+}
+
+}  // namespace tutti

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "base/types.hpp"
+
+namespace tutti {
+
+/// out[i] = ((s0[i] op s1[i]) op s2[i]) ... for `count` elements (not bytes) of `how_many` >= 1
+/// sources, in one pass over memory; one source is copied. Any alignment. `out` may be one or more
+/// of the sources exactly, and must not overlap any of them partly. half and bfloat16 are added up
+/// in float and rounded once, to nearest even. Integers wrap round. min is `next < so_far ? next :
+/// so_far` and max `so_far < next ? next : so_far`: a NaN that comes later is passed over, one that
+/// comes first stays, and of -0 and +0 the first stays.
+using ReduceKernel = void (*)(std::byte* out, const std::byte* const* sources, std::size_t how_many,
+                              std::size_t count) noexcept;
+
+/// data[i] /= divisor in place, for `count` elements (not bytes) and divisor >= 1. Any alignment.
+/// half and bfloat16 are divided in float and rounded; integers truncate towards zero.
+using DivideKernel = void (*)(std::byte* data, std::size_t count, std::int64_t divisor) noexcept;
+
+/// The kernels of one instruction set. All sets give the same bits, save in the payload of a NaN
+/// that a sum or product makes out of two. A finder returns nullptr for what its set does not speed
+/// up.
+struct KernelSet {
+    std::string_view name;
+    bool (*runs_here)();
+    ReduceKernel (*find)(DataType, Op);
+    DivideKernel (*find_divide)(DataType);
+};
+
+/// Every set of this build, fastest first; the last is `scalar`, which runs anywhere and has all.
+std::span<const KernelSet> kernel_sets();
+
+/// The rows that find_reduce and find_divide choose from: all, or, if the environment variable
+/// TUTTI_KERNELS names a set, that one and those below it.
+/// Throws Error if it names no set, or one that this CPU cannot run.
+std::span<const KernelSet> allowed_sets();
+
+}  // namespace tutti

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+// How elements sit in vector registers, in GCC's vector language.
+//
+// Each instruction set compiles the vector_*.hpp anew with its own flags. So all of it is in an
+// unnamed namespace and calls no inline function of anyone else: the linker keeps one copy of
+// those, and if it kept one with AVX-512 inside, older CPUs would stop there. A test looks for such
+// copies.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+
+namespace tutti {
+namespace {
+
+template <class Element, std::size_t bytes>
+struct VectorOf {
+    using type [[gnu::vector_size(bytes)]] = Element;
+};
+template <class Element, std::size_t bytes>
+using Vector = typename VectorOf<Element, bytes>::type;
+
+/// Half as wide, down to the 16 bytes that every CPU has; below that, one element.
+constexpr std::size_t narrower(std::size_t bytes, std::size_t element_bytes) {
+    return bytes > 16 ? bytes / 2 : element_bytes;
+}
+
+/// Lanes say how many bytes they hold in memory, what is computed in, how to go from one to the
+/// other, and which lanes take what is too short for them. These are computed in as they are
+/// stored.
+template <class Element, std::size_t size>
+struct PlainLanes {
+    using Number = Element;
+    using Stored = Vector<Element, size>;
+    using Wide = Stored;
+    static constexpr std::size_t bytes = size;
+    static constexpr std::size_t element_bytes = sizeof(Element);
+    using Narrower = PlainLanes<Element, narrower(size, sizeof(Element))>;
+
+    static Wide widen(Stored stored) { return stored; }
+    static Stored narrow(Wide wide) { return wide; }
+};
+
+/// Two vectors that go through everything alike.
+template <class Lane>
+struct Pair {
+    Lane even, odd;
+};
+template <class Lane>
+Pair<Lane> operator/(Pair<Lane> pair, float divisor) {
+    return {pair.even / divisor, pair.odd / divisor};
+}
+
+/// bfloat16, computed in float. A word holds two, and each is a float but for its lower half: so
+/// they are taken apart and put together without moving anything across the register.
+template <std::size_t size>
+struct BFloat16Lanes {
+    using Number = float;
+    using Stored = Vector<std::uint32_t, (size < 4 ? 4 : size)>;
+    using Floats = Vector<float, sizeof(Stored)>;
+    using Wide = Pair<Floats>;
+    static constexpr std::size_t bytes = size;
+    static constexpr std::size_t element_bytes = 2;
+    using Narrower = BFloat16Lanes<narrower(size, 2)>;
+
+    static Wide widen(Stored two) {
+        return {reinterpret_cast<Floats>(two << 16), reinterpret_cast<Floats>(two & 0xffff0000u)};
+    }
+    static Stored narrow(Wide wide) {
+        return (rounded(wide.even) >> 16) | (rounded(wide.odd) & 0xffff0000u);
+    }
+
+private:
+    // In the upper half of each word, as BFloat16(float) of base/half.hpp does it.
+    static Stored rounded(Floats number) {
+        const Stored word = reinterpret_cast<Stored>(number);
+        const Stored nearest_even = word + 0x7fffu + ((word >> 16) & 1u);
+        const Stored quiet_nan = word | 0x400000u;
+        return number == number ? nearest_even : quiet_nan;
+    }
+};
+
+template <class Lanes>
+[[gnu::always_inline]] inline typename Lanes::Wide load(const std::byte* from) {
+    typename Lanes::Stored stored{};
+    __builtin_memcpy(&stored, from, Lanes::bytes);
+    return Lanes::widen(stored);
+}
+
+template <class Lanes>
+[[gnu::always_inline]] inline void store(std::byte* to, typename Lanes::Wide wide) {
+    const typename Lanes::Stored stored = Lanes::narrow(wide);
+    __builtin_memcpy(to, &stored, Lanes::bytes);
+}
+
+}  // namespace
+}  // namespace tutti

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+// Plans of the whole catalog on real memory, ranks as threads.
+#include <atomic>
+
+#include "threads.hpp"
+
+namespace tutti {
+namespace {
+
+using test::Buffers;
+using test::Trial;
+using test::wrong_elements;
+
+class EveryPlan : public testing::TestWithParam<std::string_view> {
+protected:
+    // Runs all trials on `ranks` threads.
+    void expect_right(int ranks, const std::vector<Trial>& trials) const {
+        run_as_threads(ranks, 20, [&](World& world) {
+            Communicator communicator(world);
+            for (const Trial& trial : trials) {
+                const Job job{.collective = trial.call.collective, .ranks = ranks};
+                if (trial.algorithm->refuses(job)) continue;
+                EXPECT_EQ(wrong_elements(communicator, trial), 0) << test::to_text(trial, ranks);
+            }
+        });
+    }
+
+    static Call call(const Algorithm& algorithm, std::int64_t count, int root = 0) {
+        return {algorithm.collective, DataType::float32, Op::sum, Rank{root}, count};
+    }
+};
+
+TEST_P(EveryPlan, IsRightForEveryCount) {
+    for (int ranks : {1, 2, 3, 4, 5, 7, 8}) {
+        std::vector<Trial> trials;
+        for (const Algorithm& algorithm : catalog())
+            for (int count : {0, 1, ranks - 1, ranks, 101, 1030})
+                trials.push_back({call(algorithm, count, ranks / 2), &algorithm, GetParam()});
+        expect_right(ranks, trials);
+    }
+}
+
+TEST_P(EveryPlan, IsRightInPlaceAndInRegisteredMemory) {
+    for (int ranks : {1, 2, 3, 4, 5, 8}) {
+        std::vector<Trial> trials;
+        for (const Algorithm& algorithm : catalog())
+            for (Buffers buffers : {Buffers::registered, Buffers::ordinary})
+                for (bool in_place : {false, true})
+                    trials.push_back({call(algorithm, 333, ranks - 1), &algorithm, GetParam(), in_place,
+                                      buffers, /*runs=*/3});
+        expect_right(ranks, trials);
+    }
+}
+
+TEST_P(EveryPlan, IsRightForEveryTypeAndOperation) {
+    for (int ranks : {3, 4}) {
+        std::vector<Trial> trials;
+        for (const Algorithm& algorithm : catalog())
+            for (DataType type : all_data_types())
+                for (Op op : all_ops()) {
+                    if (!reduces(algorithm.collective) && op != Op::sum) continue;
+                    trials.push_back({{algorithm.collective, type, op, Rank{1}, 129}, &algorithm, GetParam(),
+                                      false, Buffers::registered, /*runs=*/1});
+                }
+        expect_right(ranks, trials);
+    }
+}
+
+TEST_P(EveryPlan, IsRightForEveryRootAndNodeSize) {
+    for (int ranks : {3, 5, 6}) {
+        std::vector<Trial> trials;
+        for (const Algorithm& algorithm : catalog()) {
+            if (!has_root(algorithm.collective) && algorithm.name != "two-level") continue;
+            for (int root = 0; root < ranks; ++root)
+                for (int per_node : {2, 3})
+                    trials.push_back({call(algorithm, 50, root), &algorithm, GetParam(), false,
+                                      Buffers::ordinary, 1, {1024}, Placement::in_nodes_of(ranks, per_node)});
+        }
+        expect_right(ranks, trials);
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(Threads, EveryPlan, testing::Values("loopback", "shm"),
+                         [](const auto& param) { return std::string(param.param); });
+
+}  // namespace
+}  // namespace tutti

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/sets.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <string>
+
+#include "base/error.hpp"
+#include "kernels/divide.hpp"
+#include "kernels/reduce.hpp"
+
+namespace tutti {
+
+class KernelChoice : public testing::Test {
+protected:
+    KernelChoice() { unsetenv("TUTTI_KERNELS"); }
+    ~KernelChoice() override { unsetenv("TUTTI_KERNELS"); }
+    static void force(const std::string& name) { setenv("TUTTI_KERNELS", name.c_str(), 1); }
+};
+
+TEST_F(KernelChoice, EveryTypeHasAKernelWhicheverSetIsForced) {
+    for (const KernelSet& set : kernel_sets()) {
+        if (!set.runs_here()) continue;
+        force(std::string(set.name));
+        for (DataType type : all_data_types()) {
+            EXPECT_NE(find_divide(type), nullptr);
+            for (Op op : all_ops()) EXPECT_NE(find_reduce(type, op), nullptr);
+        }
+    }
+}
+
+TEST_F(KernelChoice, IsTheFirstSetThatRunsHere) {
+    for (const KernelSet& set : kernel_sets()) {
+        if (!set.runs_here()) continue;
+        EXPECT_EQ(find_reduce(DataType::float32, Op::sum), set.find(DataType::float32, Op::sum));
+        EXPECT_EQ(find_divide(DataType::float32), set.find_divide(DataType::float32));
+        break;
+    }
+}
+
+TEST_F(KernelChoice, IsWhatTheEnvironmentNames) {
+    for (const KernelSet& set : kernel_sets()) {
+        force(std::string(set.name));
+        if (set.runs_here())
+            EXPECT_EQ(find_reduce(DataType::int32, Op::max), set.find(DataType::int32, Op::max));
+        else
+            EXPECT_THROW(find_reduce(DataType::int32, Op::max), Error);
+    }
+}
+
+TEST_F(KernelChoice, OfAnAverageIsThatOfASum) {
+    for (DataType type : all_data_types())
+        EXPECT_EQ(find_reduce(type, Op::avg), find_reduce(type, Op::sum));
+}
+
+TEST_F(KernelChoice, AnUnknownSetIsAnsweredWithTheKnownOnes) {
+    force("scaler");
+    try {
+        find_reduce(DataType::int8, Op::sum);
+        FAIL() << "nothing was thrown";
+    } catch (const Error& error) {
+        const std::string text = error.what();
+        EXPECT_NE(text.find("did you mean 'scalar'"), std::string::npos) << text;
+        EXPECT_NE(text.find("simd128 scalar"), std::string::npos) << text;
+    }
+}
+
+}  // namespace tutti

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "topology/sysfs_host.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "tests/topology/fixture_tree.hpp"
+#include "topology/host_facts.hpp"
+
+namespace tutti {
+namespace {
+
+const std::string cpus = "sys/devices/system/cpu/";
+const std::string nodes = "sys/devices/system/node/";
+const std::string pci = "sys/bus/pci/devices/";
+
+// Two packages of two cores, two threads each; packages alternate in the kernel's numbering, as
+// many firmwares do. CPU n and n+4 share a core; even cores are in package 0.
+void write_two_packages(const FixtureTree& tree) {
+    tree.write("proc/cpuinfo", "processor : 0\nmodel name : Example 3000");
+    tree.write(cpus + "online", "0-7");
+    for (int cpu = 0; cpu < 8; ++cpu) {
+        const std::string folder = cpus + "cpu" + std::to_string(cpu) + "/";
+        const int first = cpu % 4;
+        const std::string core = std::to_string(first) + "," + std::to_string(first + 4);
+        tree.write(folder + "topology/physical_package_id", std::to_string(cpu % 2));
+        tree.write(folder + "topology/thread_siblings_list", core);
+        tree.write(folder + "cache/index0/level", "1");
+        tree.write(folder + "cache/index0/type", "Data");
+        tree.write(folder + "cache/index0/size", "32K");
+        tree.write(folder + "cache/index0/shared_cpu_list", core);
+        tree.write(folder + "cache/index1/level", "3");
+        tree.write(folder + "cache/index1/type", "Unified");
+        tree.write(folder + "cache/index1/size", "16384K");
+        tree.write(folder + "cache/index1/shared_cpu_list", cpu % 2 ? "1,3,5,7" : "0,2,4,6");
+    }
+    for (const std::string node : {"0", "1"}) {
+        tree.write(nodes + "node" + node + "/cpulist", node == "0" ? "0,2,4,6" : "1,3,5,7");
+        tree.write(nodes + "node" + node + "/meminfo", "Node " + node + " MemTotal:    1024 kB");
+    }
+}
+
+struct PciFiles {
+    std::string address, pci_class, vendor, device, numa_node;
+};
+
+void write_device(const FixtureTree& tree, const PciFiles& files) {
+    const std::string folder = pci + files.address + "/";
+    tree.write(folder + "class", files.pci_class);
+    tree.write(folder + "vendor", files.vendor);
+    tree.write(folder + "device", files.device);
+    tree.write(folder + "numa_node", files.numa_node);
+}
+
+}  // namespace
+
+TEST(SysfsHost, PutsTheCoresOfAPackageTogether) {
+    const FixtureTree tree;
+    write_two_packages(tree);
+    const Host host = read_sysfs_host(tree.root());
+    EXPECT_EQ(host.cores, (std::vector<Core>{{{0, 4}}, {{2, 6}}, {{1, 5}}, {{3, 7}}}));
+    EXPECT_EQ(host.packages,
+              (std::vector<Package>{{"Example 3000", {0, 1}}, {"Example 3000", {2, 3}}}));
+}
+
+TEST(SysfsHost, ReadsMemoryAndEachCacheOnce) {
+    const FixtureTree tree;
+    write_two_packages(tree);
+    const Host host = read_sysfs_host(tree.root());
+    EXPECT_EQ(host.numa_nodes,
+              (std::vector<NumaNode>{{0, Bytes{1 << 20}, {0, 1}}, {1, Bytes{1 << 20}, {2, 3}}}));
+    EXPECT_EQ(host.caches.size(), 4u + 2u);
+    const Cache last_level{3, CacheKind::unified, Bytes{16 << 20}, {2, 3}};
+    EXPECT_NE(std::ranges::find(host.caches, last_level), host.caches.end());
+}
+
+TEST(SysfsHost, LeavesOutCpusThatAreOffLine) {
+    const FixtureTree tree;
+    write_two_packages(tree);
+    tree.write(cpus + "online", "0-5,7");
+    const Host host = read_sysfs_host(tree.root());
+    EXPECT_EQ(host.cores.size(), 4u);
+    EXPECT_EQ(host.cores[1], Core{{2}});
+}
+
+TEST(SysfsHost, CountsProcessorsWhereSysIsEmpty) {
+    const FixtureTree tree;
+    tree.write("proc/cpuinfo", "processor\t: 0\nmodel name\t: X\n\nprocessor\t: 1\n");
+    tree.write("proc/meminfo", "MemTotal:  2048 kB");
+    const Host host = read_sysfs_host(tree.root());
+    EXPECT_EQ(host.cores, (std::vector<Core>{{{0}}, {{1}}}));
+    EXPECT_EQ(host.packages, (std::vector<Package>{{"X", {0, 1}}}));
+    EXPECT_EQ(host.numa_nodes, (std::vector<NumaNode>{{0, Bytes{2 << 20}, {0, 1}}}));
+}
+
+TEST(SysfsHost, FindsGpusAndNicsAndWhereTheyAre) {
+    const FixtureTree tree;
+    write_two_packages(tree);
+    write_device(tree, {"0000:00:01.0", "0x060000", "0x8086", "0x0d57", "-1"});  // a bridge
+    write_device(tree, {"0000:00:02.0", "0x030000", "0x1a03", "0x2000", "0"});   // only draws
+    write_device(tree, {"0000:17:00.0", "0x030200", "0x10de", "0x2335", "1"});
+    write_device(tree, {"0000:18:00.0", "0x020700", "0x15b3", "0x1021", "-1"});
+    tree.make_folder(pci + "0000:18:00.0/net/ib0");
+    tree.make_folder(pci + "0000:18:00.0/infiniband/mlx5_0");
+    EXPECT_EQ(
+        read_sysfs_host(tree.root()).devices,
+        (std::vector<Device>{
+            {DeviceKind::gpu, "0000:17:00.0", "10de:2335", {}, 1},
+            {DeviceKind::nic, "0000:18:00.0", "15b3:1021", {"ib0", "mlx5_0"}, std::nullopt}}));
+}
+
+TEST(SysfsHost, PlacesEachDeviceNearTheOnlyNode) {
+    const FixtureTree tree;
+    write_device(tree, {"0000:00:03.0", "0x020000", "0x1af4", "0x1041", "-1"});
+    tree.make_folder(pci + "0000:00:03.0/virtio2/net/eth0");
+    const Host host = read_sysfs_host(tree.root());
+    EXPECT_EQ(host.devices,
+              (std::vector<Device>{{DeviceKind::nic, "0000:00:03.0", "1af4:1041", {"eth0"}, 0}}));
+}
+
+TEST(HostFacts, ComeFromTheSameFiles) {
+    const FixtureTree tree;
+    write_two_packages(tree);
+    tree.write("proc/meminfo", "MemTotal:  2048 kB");
+    tree.write("proc/loadavg", "1.25 0.5 0.1 1/100 4242");
+    tree.write("proc/sys/kernel/random/boot_id", "0123");
+    tree.write(cpus + "cpu0/cpufreq/scaling_governor", "performance");
+    const HostFacts facts = host_facts(tree.root());
+    EXPECT_EQ(facts.cpu_model, "Example 3000");
+    EXPECT_EQ(facts.sockets, 2);
+    EXPECT_EQ(facts.cores, 4);
+    EXPECT_EQ(facts.smt, 2);
+    EXPECT_EQ(facts.governor, "performance");
+    EXPECT_EQ(facts.memory, Bytes{2 << 20});
+    EXPECT_EQ(facts.boot_id, "0123");
+    EXPECT_DOUBLE_EQ(facts.loadavg1, 1.25);
+}
+
+TEST(HostFacts, UnknownOnesAreEmpty) {
+    const FixtureTree tree;
+    const HostFacts facts = host_facts(tree.root());
+    EXPECT_EQ(facts.cpu_model, "");
+    EXPECT_EQ(facts.cores, 0);
+    EXPECT_EQ(facts.smt, 0);
+    EXPECT_EQ(facts.memory, Bytes{0});
+    EXPECT_EQ(facts.cpu_quota, std::nullopt);
+    EXPECT_EQ(facts.usable_cores, 1);
+}
+
+}  // namespace tutti

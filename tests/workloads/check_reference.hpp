@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <numeric>
+#include <ostream>
+#include <vector>
+
+#include "workloads/check_data.hpp"
+#include "workloads/check_number.hpp"
+
+namespace tutti {
+
+inline void PrintTo(const CheckCase& check, std::ostream* out) {
+    *out << name_of(check.collective) << ' ' << name_of(check.type) << ' ' << name_of(check.op)
+         << ", " << check.ranks << " ranks, root " << check.root << ", count " << check.count;
+}
+
+namespace check_reference {
+
+using check_data::WideOf;
+using check_data::with_type;
+
+using Memory = std::vector<std::byte>;
+
+inline constexpr int rank_counts[] = {1, 2, 3, 5, 8, 16, 33, 64};
+
+inline std::size_t bytes_of(const CheckCase& check, std::int64_t count) {
+    return static_cast<std::size_t>(count) * size_of(check.type);
+}
+
+inline Memory input_of(const CheckCase& check, Rank rank) {
+    Memory input(bytes_of(check, input_count(check, rank)));
+    fill_input(check, rank, input);
+    return input;
+}
+
+template <class T>
+std::vector<T> elements_of(const Memory& memory) {
+    std::vector<T> elements(memory.size() / sizeof(T));
+    std::memcpy(elements.data(), memory.data(), memory.size());
+    return elements;
+}
+
+/// `visit(check)` for each pair of type and operation, or type alone where data is only moved.
+template <class Visit>
+void for_each_case(Collective collective, std::int64_t count, Visit visit) {
+    for (int ranks : rank_counts)
+        for (DataType type : all_data_types())
+            for (Op op : all_ops()) {
+                if (!reduces(collective) && op != Op::sum) continue;
+                visit(CheckCase{.collective = collective,
+                                .type = type,
+                                .op = op,
+                                .ranks = ranks,
+                                .root = ranks / 2,
+                                .count = count,
+                                .seed = 42});
+            }
+}
+
+// The collectives, as naively as can be: rounded to the type after each step.
+
+template <class T>
+T combine(Op op, T a, T b) {
+    using Wide = std::conditional_t<std::integral<T>, std::uint64_t, WideOf<T>>;
+    const auto wide_a = static_cast<Wide>(a);
+    const auto wide_b = static_cast<Wide>(b);
+    const auto compare = [](T value) {
+        if constexpr (std::integral<T>)
+            return value;
+        else
+            return static_cast<WideOf<T>>(value);
+    };
+    switch (op) {
+        case Op::sum:
+        case Op::avg:
+            return static_cast<T>(wide_a + wide_b);
+        case Op::prod:
+            return static_cast<T>(wide_a * wide_b);
+        case Op::min:
+            return compare(a) < compare(b) ? a : b;
+        case Op::max:
+            return compare(a) > compare(b) ? a : b;
+    }
+    return a;
+}
+
+template <class T>
+T finish(const CheckCase& check, T total) {
+    if (check.op != Op::avg) return total;
+    if constexpr (std::unsigned_integral<T>)
+        return static_cast<T>(total / static_cast<std::uint64_t>(check.ranks));
+    else if constexpr (std::integral<T>)
+        return static_cast<T>(std::int64_t{total} / check.ranks);
+    else
+        return T(static_cast<WideOf<T>>(total) / static_cast<WideOf<T>>(check.ranks));
+}
+
+using Terms = std::vector<int>;  // ranks whose inputs are combined, in this order
+enum class Order { chain, tree };
+
+template <class T>
+std::vector<T> combined(const CheckCase& check, const Terms& terms, Order order) {
+    std::vector<std::vector<T>> parts;
+    for (int rank : terms) parts.push_back(elements_of<T>(input_of(check, Rank{rank})));
+    const auto add = [&](std::size_t into, std::size_t from) {
+        for (std::size_t i = 0; i < parts[into].size(); ++i)
+            parts[into][i] = combine(check.op, parts[into][i], parts[from][i]);
+    };
+    if (order == Order::chain)
+        for (std::size_t part = 1; part < parts.size(); ++part) add(0, part);
+    else
+        for (std::size_t apart = 1; apart < parts.size(); apart *= 2)
+            for (std::size_t part = 0; part + apart < parts.size(); part += 2 * apart)
+                add(part, part + apart);
+    for (T& element : parts[0]) element = finish(check, element);
+    return parts[0];
+}
+
+inline Memory combine_inputs(const CheckCase& check, const Terms& terms,
+                             Order order = Order::chain) {
+    return with_type(check.type, [&]<class T>() {
+        const std::vector<T> total = combined<T>(check, terms, order);
+        Memory memory(total.size() * sizeof(T));
+        std::memcpy(memory.data(), total.data(), memory.size());
+        return memory;
+    });
+}
+
+inline Terms every_rank(const CheckCase& check) {
+    Terms terms(static_cast<std::size_t>(check.ranks));
+    std::iota(terms.begin(), terms.end(), 0);
+    return terms;
+}
+
+inline Memory block(const CheckCase& check, const Memory& message, int index) {
+    const auto size = static_cast<std::ptrdiff_t>(bytes_of(check, check.count));
+    return {message.begin() + index * size, message.begin() + (index + 1) * size};
+}
+
+inline Memory blocks_of_every_rank(const CheckCase& check, int index) {
+    Memory result;
+    for (int source : every_rank(check)) {
+        const Memory part = block(check, input_of(check, Rank{source}), index);
+        result.insert(result.end(), part.begin(), part.end());
+    }
+    return result;
+}
+
+inline Memory right_result(const CheckCase& check, Rank rank) {
+    const Rank root{check.root};
+    switch (check.collective) {
+        case Collective::all_reduce:
+            return combine_inputs(check, every_rank(check));
+        case Collective::reduce:
+            return rank == root ? combine_inputs(check, every_rank(check)) : Memory{};
+        case Collective::reduce_scatter:
+            return block(check, combine_inputs(check, every_rank(check)), rank.index);
+        case Collective::all_gather:
+            return blocks_of_every_rank(check, 0);
+        case Collective::gather:
+            return rank == root ? blocks_of_every_rank(check, 0) : Memory{};
+        case Collective::all_to_all:
+            return blocks_of_every_rank(check, rank.index);
+        case Collective::broadcast:
+            return input_of(check, root);
+        case Collective::scatter:
+            return block(check, input_of(check, root), rank.index);
+    }
+    return {};
+}
+
+}  // namespace check_reference
+}  // namespace tutti

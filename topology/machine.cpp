@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "topology/machine.hpp"
+
+#include <fmt/format.h>
+
+namespace tutti {
+namespace {
+
+std::string_view suffix(CacheKind kind) {
+    switch (kind) {
+        case CacheKind::data:
+            return "d";
+        case CacheKind::instruction:
+            return "i";
+        case CacheKind::unified:
+            break;
+    }
+    return "";
+}
+
+}  // namespace
+
+std::string short_name(const Cache& cache) {
+    return fmt::format("L{}{}", cache.level, suffix(cache.kind));
+}
+
+std::string short_name(DeviceKind kind) { return kind == DeviceKind::gpu ? "GPU" : "NIC"; }
+
+}  // namespace tutti

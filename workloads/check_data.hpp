@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "base/ids.hpp"
+#include "base/types.hpp"
+
+namespace tutti {
+
+/// One collective call whose result is known beforehand. Every rank builds its input and checks its
+/// result from these few numbers alone: no second run, no other library, no message.
+///
+/// Promises: results are exact in the element's own type whatever the order of additions, so that
+/// they are compared bit for bit. Ranks hold different data, so that a share which is missing,
+/// counted twice or taken from another rank, place, root or seed shows. See check_reduction.hpp for
+/// how, and for what the narrow types cannot show.
+struct CheckCase {
+    Collective collective = Collective::all_reduce;
+    DataType type = DataType::float32;
+    Op op = Op::sum;  // ignored where nothing is reduced
+    int ranks = 1;
+    int root = 0;  // part of the data even where no rank is special: let ranks agree on it
+    std::int64_t count =
+        0;  // elements as nccl-tests counts them: per rank, block or peer, or vector
+    std::uint64_t seed = 0;  // a new one for each call tells its result from the last call's
+};
+
+// Elements in a rank's buffers; 0 where it has none (input of a broadcast's leaf, say).
+std::int64_t input_count(const CheckCase& check, Rank rank);
+std::int64_t result_count(const CheckCase& check, Rank rank);
+
+// `input` has input_count() elements; its address need not be aligned to the type.
+void fill_input(const CheckCase& check, Rank rank, std::span<std::byte> input);
+
+// Fills with a pattern that no right result has, so that each element not written is counted.
+void poison(std::span<std::byte> result);
+
+// Elements whose bits differ from the right result. `result` has result_count() elements.
+std::int64_t count_wrong(const CheckCase& check, Rank rank, std::span<const std::byte> result);
+
+/// What to tell about a wrong result: where it begins, and the two values as text.
+struct WrongElement {
+    std::int64_t index;
+    std::string expected;
+    std::string got;
+};
+
+std::optional<WrongElement> first_wrong(const CheckCase& check, Rank rank,
+                                        std::span<const std::byte> result);
+
+}  // namespace tutti

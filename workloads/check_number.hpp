@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <bit>
+#include <cassert>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <type_traits>
+
+#include "base/half.hpp"
+#include "base/types.hpp"
+
+namespace tutti::check_data {
+
+/// What holds the bits of a type of so many bytes.
+template <std::size_t bytes>
+using WordOf = std::conditional_t<
+    bytes == 1, std::uint8_t,
+    std::conditional_t<bytes == 2, std::uint16_t,
+                       std::conditional_t<bytes == 4, std::uint32_t, std::uint64_t>>>;
+
+/// The type in which one computes with a floating-point T and rounds back.
+template <class T>
+using WideOf = std::conditional_t<std::same_as<T, double>, double, float>;
+
+/// The bits of an element, in the low end of a word: what is stored and compared.
+template <class T>
+std::uint64_t pattern_of(T value) {
+    return std::bit_cast<WordOf<sizeof(T)>>(value);
+}
+
+/// The nearest T, which is `number` itself within the limits below; an integer keeps the low bits.
+template <class T>
+std::uint64_t pattern_of_number(std::int64_t number) {
+    if constexpr (std::integral<T>)
+        return pattern_of(static_cast<T>(number));
+    else
+        return pattern_of(T(static_cast<WideOf<T>>(number)));
+}
+
+/// Whole numbers up to this are all exact in T: it has that many bits of significand.
+template <class T>
+inline constexpr std::int64_t exact_integers = std::int64_t{1} << std::numeric_limits<T>::digits;
+template <>
+inline constexpr std::int64_t exact_integers<Half> = 1 << 11;
+template <>
+inline constexpr std::int64_t exact_integers<BFloat16> = 1 << 8;
+
+/// Powers of two from -this to this are normal numbers of T.
+template <class T>
+inline constexpr int exact_exponents = -std::numeric_limits<T>::min_exponent + 1;
+template <>
+inline constexpr int exact_exponents<Half> = 14;
+template <>
+inline constexpr int exact_exponents<BFloat16> = 126;
+
+/// Numbers that are exact in T, as `span` + 1 whole ones from `lowest` on, modulo 2^64.
+struct SafeRange {
+    std::uint64_t lowest;
+    std::uint64_t span;
+};
+
+template <class T>
+constexpr SafeRange safe_range() {
+    if constexpr (std::integral<T>)
+        return {.lowest = static_cast<std::uint64_t>(std::numeric_limits<T>::min()),
+                .span = std::numeric_limits<WordOf<sizeof(T)>>::max()};
+    else
+        return {.lowest = static_cast<std::uint64_t>(-exact_integers<T>),
+                .span = static_cast<std::uint64_t>(2 * exact_integers<T>)};
+}
+
+/// Calls `visit.template operator()<T>()` with the C++ type of `type`.
+template <class Visit>
+auto with_type(DataType type, Visit visit) {
+    switch (type) {
+        case DataType::int8:
+            return visit.template operator()<std::int8_t>();
+        case DataType::int16:
+            return visit.template operator()<std::int16_t>();
+        case DataType::int32:
+            return visit.template operator()<std::int32_t>();
+        case DataType::int64:
+            return visit.template operator()<std::int64_t>();
+        case DataType::uint8:
+            return visit.template operator()<std::uint8_t>();
+        case DataType::uint16:
+            return visit.template operator()<std::uint16_t>();
+        case DataType::uint32:
+            return visit.template operator()<std::uint32_t>();
+        case DataType::uint64:
+            return visit.template operator()<std::uint64_t>();
+        case DataType::half:
+            return visit.template operator()<Half>();
+        case DataType::bfloat16:
+            return visit.template operator()<BFloat16>();
+        case DataType::float32:
+            return visit.template operator()<float>();
+        case DataType::float64:
+            break;
+    }
+    assert(type == DataType::float64 && "every type has its case");
+    return visit.template operator()<double>();
+}
+
+}  // namespace tutti::check_data
