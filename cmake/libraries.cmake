@@ -10,6 +10,8 @@ if(TUTTI_MPI)
     find_package(MPI COMPONENTS C)
     if(MPI_C_FOUND)
         set(TUTTI_WITH_MPI ON)
+        # The C interface only: the old C++ one would need a library of its own.
+        target_compile_definitions(MPI::MPI_C INTERFACE OMPI_SKIP_MPICXX MPICH_SKIP_MPICXX)
     else()
         message(STATUS "no MPI library found: ranks are threads (--ranks N)")
     endif()

@@ -25,10 +25,11 @@ template <class Element, class Wide, class Combine>
 void reduce(std::byte* out, const std::byte* const* sources, std::size_t how_many,
             std::size_t count) noexcept {
     if (how_many == 1) {  // bit for bit: a round trip through Wide would change a signalling NaN
-        if (out != sources[0]) std::memcpy(out, sources[0], count * sizeof(Element));
+        if (out != sources[0] && count > 0) std::memcpy(out, sources[0], count * sizeof(Element));
         return;
     }
     for (std::size_t i = 0; i < count; ++i) {
+        // Sign extension leaves the low bits right.  NOLINTNEXTLINE(bugprone-signed-char-misuse)
         auto total = static_cast<Wide>(load<Element>(sources[0], i));
         for (std::size_t s = 1; s < how_many; ++s)
             total = Combine::of(total, static_cast<Wide>(load<Element>(sources[s], i)));

@@ -11,10 +11,10 @@ namespace tutti {
 
 /// out[i] = ((s0[i] op s1[i]) op s2[i]) ... for `count` elements (not bytes) of `how_many` >= 1
 /// sources, in one pass over memory; one source is copied. Any alignment. `out` may be one or more
-/// of the sources exactly, and must not overlap any of them partly. half and bfloat16 are added up
-/// in float and rounded once, to nearest even. Integers wrap round. min is `next < so_far ? next :
-/// so_far` and max `so_far < next ? next : so_far`: a NaN that comes later is passed over, one that
-/// comes first stays, and of -0 and +0 the first stays.
+/// of the sources exactly, and must not overlap any of them partly.
+/// half and bfloat16 are added up in float and rounded once, to nearest even. Integers wrap round.
+/// min is `next < so_far ? next : so_far`, max is `so_far < next ? next : so_far`: a NaN that comes
+/// later is passed over, one that comes first stays, and of -0 and +0 the first stays.
 using ReduceKernel = void (*)(std::byte* out, const std::byte* const* sources, std::size_t how_many,
                               std::size_t count) noexcept;
 

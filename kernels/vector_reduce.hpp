@@ -51,6 +51,7 @@ struct FewSources {
     static constexpr std::size_t how_many() { return known; }
 };
 
+/// Any number; their addresses are read again for every block.
 struct ManySources {
     const std::byte* const* starts;
     std::size_t number;
@@ -87,7 +88,7 @@ void reduce(std::byte* out, const std::byte* const* sources, std::size_t how_man
             std::size_t count) noexcept {
     const std::size_t bytes = count * Lanes::element_bytes;
     if (how_many == 1) {
-        if (out != sources[0]) __builtin_memcpy(out, sources[0], bytes);
+        if (out != sources[0] && count > 0) __builtin_memcpy(out, sources[0], bytes);
         return;
     }
     constexpr decltype(&reduce_few<Lanes, Combine, 2>) few[] = {

@@ -24,6 +24,10 @@ Topology load() {
     hwloc_topology_set_flags(raw, HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED);
     hwloc_topology_set_icache_types_filter(raw, HWLOC_TYPE_FILTER_KEEP_ALL);
     hwloc_topology_set_io_types_filter(raw, HWLOC_TYPE_FILTER_KEEP_IMPORTANT);
+    // The first two ask X servers and GPU drivers, which may take seconds, for what is not used
+    // here; the third leaks, and hwloc finds the same devices in /sys without it.
+    for (const char* component : {"gl", "opencl", "pci"})
+        hwloc_topology_set_components(raw, HWLOC_TOPOLOGY_COMPONENTS_FLAG_BLACKLIST, component);
     if (hwloc_topology_load(raw) != 0)
         throw Error{"hwloc cannot describe this machine; configure with -DTUTTI_HWLOC=OFF"};
     return topology;

@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-#include "topology/sha256.hpp"
+#include "base/sha256.hpp"
 
 namespace tutti {
 

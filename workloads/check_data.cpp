@@ -123,7 +123,8 @@ std::optional<WrongElement> first_wrong_word(const CheckCase& check, Rank rank,
     return found;
 }
 
-bool holds(std::span<const std::byte> memory, std::int64_t count, DataType type) {
+// Only asked by assertions.
+[[maybe_unused]] bool holds(std::span<const std::byte> memory, std::int64_t count, DataType type) {
     return memory.size() == static_cast<std::size_t>(count) * size_of(type);
 }
 

@@ -2,7 +2,6 @@
 #pragma once
 #include <functional>
 #include <optional>
-#include <ranges>
 #include <vector>
 
 #include "collectives/schedule/ring.hpp"
@@ -63,8 +62,31 @@ private:
     std::vector<Phase> phases_;
 };
 
-inline auto all_ranks(int ranks) {
-    return std::views::iota(0, ranks) | std::views::transform([](int index) { return Rank{index}; });
-}
+/// Ranks 0 .. ranks-1, to be looped over.
+class AllRanks {
+public:
+    class Iterator {
+    public:
+        explicit Iterator(int index) : rank_{index} {}
+        Rank operator*() const { return rank_; }
+        Iterator& operator++() {
+            ++rank_.index;
+            return *this;
+        }
+        bool operator!=(const Iterator& other) const { return rank_ != other.rank_; }
+
+    private:
+        Rank rank_;
+    };
+
+    explicit AllRanks(int ranks) : ranks_(ranks) {}
+    Iterator begin() const { return Iterator(0); }
+    Iterator end() const { return Iterator(ranks_); }
+
+private:
+    int ranks_;
+};
+
+inline AllRanks all_ranks(int ranks) { return AllRanks(ranks); }
 
 }  // namespace tutti

@@ -90,6 +90,7 @@ private:
     }
 
     void finish(MPI_Request& request, const char* what) {
+        meetings.fetch_add(1, std::memory_order_relaxed);
         Patience patience(*this);
         for (int done = 0;;) {
             check(MPI_Test(&request, &done, MPI_STATUS_IGNORE));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -46,6 +47,9 @@ public:
     virtual const Placement& hosts() const = 0;
     bool one_host() const { return hosts().nodes().size() == 1; }
 
+    /// Grows whenever the ranks meet: shows a watchdog that this rank is alive.
+    std::atomic<long> meetings{0};
+
     /// Seconds after which a wait gives up.
     double hang_timeout = 30;
     /// More ranks on this host than cores to run them: waiting then gives the core away at once.
@@ -66,6 +70,9 @@ T of_first(World& world, T value) {
     world.broadcast(std::as_writable_bytes(std::span(&value, 1)));
     return value;
 }
+
+/// The text of every rank, in rank order.
+std::vector<std::string> gathered_texts(World& world, const std::string& mine);
 
 /// Runs body(world) as `ranks` threads of this process and waits for all. If some throw, the others
 /// are released from their waits; the first real reason is thrown here.

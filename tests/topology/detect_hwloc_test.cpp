@@ -24,18 +24,20 @@ public:
 
 }  // namespace
 
-TEST(Hwloc, SeesTheCoresThatTheKernelLists) {
+TEST(Hwloc, SeesTheCoresAndDevicesThatTheKernelLists) {
     const Host kernel = read_sysfs_host("/");
     if (kernel.caches.empty()) GTEST_SKIP() << "/sys does not describe this machine";
-    EXPECT_EQ(detect_structure().cores.size(), kernel.cores.size());
+    const Host host = detect_structure();
+    EXPECT_EQ(host.cores.size(), kernel.cores.size());
+    EXPECT_EQ(host.devices.size(), kernel.devices.size());
 }
 
 TEST(Hwloc, DescribesAMachineOfManyLevels) {
     const InventedMachine machine("pack:2 numa:2 l3:1 l2:4 core:1 pu:2");
     const Host host = detect_structure();
-    EXPECT_EQ(host.packages.size(), 2u);
-    EXPECT_EQ(host.numa_nodes.size(), 4u);
-    EXPECT_EQ(host.cores.size(), 16u);
+    ASSERT_EQ(host.packages.size(), 2u);
+    ASSERT_EQ(host.numa_nodes.size(), 4u);
+    ASSERT_EQ(host.cores.size(), 16u);
     EXPECT_EQ(host.cores[5].threads, (std::vector<int>{10, 11}));
     EXPECT_EQ(host.packages[1].cores, (CoreSet{8, 9, 10, 11, 12, 13, 14, 15}));
     EXPECT_EQ(host.numa_nodes[1].cores, (CoreSet{4, 5, 6, 7}));

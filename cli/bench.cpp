@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <fstream>
+#include <memory>
+#include <numeric>
+
+#include "base/clock.hpp"
+#include "cli/bench_options.hpp"
+#include "cli/progress_bar.hpp"
+#include "cli/provenance.hpp"
+#include "cli/watchdog.hpp"
+#include "results/csv.hpp"
+#include "results/store.hpp"
+#include "results/text_table.hpp"
+
+namespace tutti {
+namespace {
+
+// Rank 0's voice: table, records, progress. On other ranks everything is silent.
+class Output {
+public:
+    Output(const BenchOptions& options, const Arguments& arguments, bool speaks)
+        : options_(options), speaks_(speaks), session_(describe_session(arguments, options)), began_ns_(now_ns()) {
+        if (!speaks_) return;
+        if (!options.json_file.empty()) store_ = std::make_unique<Store>(options.json_file);
+        if (!options.csv_file.empty()) open_csv();
+    }
+
+    const std::string& session() const { return session_.id; }
+
+    void begin(const Launch& launch, std::vector<std::string> notes, std::size_t goal) {
+        if (!speaks_) return;
+        bar_ = std::make_unique<ProgressBar>(goal);
+        if (store_) store_->append(session_);
+        if (store_) store_->append(launch);
+        notes.insert(notes.begin() + 1, fmt::format("{} {}", session_.argv[0], fmt::join(session_.argv.begin() + 1, session_.argv.end(), " ")));
+        fmt::print("{}", table_header(notes));
+        std::fflush(stdout);
+    }
+
+    void now(const std::string& what) {
+        if (speaks_) bar_->show(what);
+    }
+
+    // Points come candidate by candidate out of place, then again in place.
+    void add(std::vector<Point> points) {
+        for (Point& point : points) {
+            point.session = session_.id;
+            if (!options_.keep_samples && store_) keep_but_samples(point);
+            else if (store_) store_->append(point);
+            point.samples.clear();
+        }
+        any_wrong_ = any_wrong_ || std::any_of(points.begin(), points.end(), [](const Point& point) {
+            return point.check.state == CheckState::fail;
+        });
+        if (speaks_) {
+            bar_->clear();
+            print_rows(points);
+            bar_->step();
+        }
+        all_.insert(all_.end(), points.begin(), points.end());
+    }
+
+    void fail(const Error& error, Rank rank) {
+        if (!store_ || error.code() == Exit::usage) return;
+        Fail fail;
+        fail.session = session_.id;
+        fail.phase = error.what();
+        fail.what = error.code() == Exit::time_out ? "timeout" : "mpi_error";
+        fail.rank = rank;
+        store_->append(fail);
+    }
+
+    Exit end() {
+        const Exit code = any_wrong_ ? Exit::wrong_result : Exit::ok;
+        if (!speaks_) return code;
+        bar_->clear();
+        fmt::print("{}", table_footer(all_));
+        std::fflush(stdout);
+        if (store_) store_->append(End{session_.id, 1, !any_wrong_, now_ns() - began_ns_});
+        if (csv_.is_open()) close_csv();
+        return code;
+    }
+
+private:
+    void open_csv() {
+        csv_.open(options_.csv_file, std::ios::trunc);
+        if (!csv_) throw Error("cannot write '" + options_.csv_file + "'; type another file behind --csv");
+    }
+
+    void close_csv() {
+        write_csv(csv_, all_);
+        csv_.close();
+        if (!csv_) throw Error("'" + options_.csv_file + "' could not be written to its end: is the disk full?");
+    }
+
+    void keep_but_samples(Point& point) {
+        point.samples.clear();
+        store_->append(point);
+    }
+
+    void print_rows(const std::vector<Point>& points) const {
+        const std::size_t placements = options_.sweep.in_place.size();
+        const std::size_t candidates = points.size() / placements;
+        for (std::size_t i = 0; i < candidates; ++i) {
+            TableRow row;
+            for (std::size_t placement = 0; placement < placements; ++placement) {
+                const Point& point = points[placement * candidates + i];
+                (point.key.inplace ? row.in_place : row.out_of_place) = &point;
+            }
+            fmt::print("{}", table_row(row));
+        }
+        std::fflush(stdout);
+    }
+
+    const BenchOptions& options_;
+    bool speaks_;
+    Session session_;
+    std::int64_t began_ns_;
+    std::unique_ptr<Store> store_;
+    std::ofstream csv_;
+    std::unique_ptr<ProgressBar> bar_;
+    std::vector<Point> all_;
+    bool any_wrong_ = false;
+};
+
+// "all" is what works here; what does not is told once instead of in every row.
+void leave_out_unusable(Contest& contest, Communicator& communicator, std::vector<std::string>& notes) {
+    if (contest.transports == std::vector<std::string>{"all"}) {
+        contest.transports.clear();
+        for (const TransportRow& row : transports()) {
+            const auto refusal = communicator.refuses(row.name);
+            if (!refusal) contest.transports.emplace_back(row.name);
+            else notes.push_back(fmt::format("transport {} left out: {}", row.name, *refusal));
+        }
+    }
+    if (contest.baselines == std::vector<std::string>{"all"}) {
+        contest.baselines = {"none"};
+        for (const Baseline& row : baselines()) {
+            auto refusal = row.missing();
+            if (!refusal) refusal = row.refuses(communicator.world(), {.count = 1});
+            if (!refusal) contest.baselines.emplace_back(row.name);
+            else notes.push_back(fmt::format("baseline {} left out: {}", row.name, *refusal));
+        }
+    }
+}
+
+void fit_to_ranks(Sweep& sweep, const BenchOptions& options, int ranks) {
+    if (options.all_roots) {
+        sweep.roots.clear();
+        for (int root = 0; root < ranks; ++root) sweep.roots.push_back(Rank{root});
+    }
+    for (const Rank root : sweep.roots)
+        if (has_root(sweep.collective) && root.index >= ranks)
+            throw Error(fmt::format("root {} is not among {} ranks; type -r 0 .. {}", root.index, ranks, ranks - 1));
+    if (sweep.ranks_per_node > 0) sweep.placement = Placement::in_nodes_of(ranks, sweep.ranks_per_node);
+}
+
+Exit bench_on_rank(World& world, const BenchOptions& options, const Arguments& arguments) {
+    Output output(options, arguments, world.is_first());
+    try {
+        Communicator communicator(world, options.fault);
+        const Launch launch = describe_launch(world, output.session());
+        std::vector<std::string> notes = in_notes(launch, world);
+        if (world.kind() == "threads" && !options.ranks.threads)
+            notes.push_back("one rank: start with mpirun -np N, or add --ranks N for N threads");
+        if (options.fault) notes.push_back("injected fault: " + to_string(*options.fault));
+        Sweep sweep = options.sweep;
+        Contest contest = options.contest;
+        leave_out_unusable(contest, communicator, notes);
+        sweep.candidates = candidates(sweep.collective, contest);
+        fit_to_ranks(sweep, options, world.size());
+        output.begin(launch, notes, points_of(sweep, world.size()));
+        SweepEvents events;
+        events.before_point = [&](const std::string& what) {
+            say_activity(what);
+            output.now(what);
+        };
+        events.after_point = [&](const std::vector<Point>& points) { output.add(points); };
+        run_sweep(communicator, sweep, events);
+        return output.end();
+    } catch (const OthersFailed&) {
+        throw;
+    } catch (const Error& error) {
+        output.fail(error, world.rank());
+        throw;
+    }
+}
+
+}  // namespace
+
+Exit run_bench(const Arguments& arguments) {
+    const auto options = parse_bench(arguments);
+    if (!options) return Exit::ok;
+    return run_ranks(options->ranks, [&](World& world) { return bench_on_rank(world, *options, arguments); });
+}
+
+}  // namespace tutti

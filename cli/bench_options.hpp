@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <optional>
+#include <string>
+
+#include "cli/commands.hpp"
+#include "cli/launcher.hpp"
+#include "collectives/transport/faults.hpp"
+#include "results/launch.hpp"
+#include "workloads/sweep.hpp"
+
+namespace tutti {
+
+/// What 'tutti bench' was asked for, checked as far as that is possible without the ranks.
+struct BenchOptions {
+    Collective collective = Collective::all_reduce;
+    Contest contest;
+    Sweep sweep;  ///< but for its candidates and what depends on the number of ranks
+    bool all_roots = false;
+    RankOptions ranks;
+    std::optional<Fault> fault;
+    std::string json_file, csv_file;
+    bool keep_samples = false;
+    TextByName as_understood;  ///< every option with its value, for the record
+};
+
+/// Nothing if help was asked for. Throws Error with what to type instead.
+std::optional<BenchOptions> parse_bench(const Arguments& arguments);
+
+}  // namespace tutti

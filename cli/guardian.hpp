@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <string>
+
+#include "base/error.hpp"
+
+namespace tutti {
+
+/// A parent process that outlives the rank. The launcher starts the guardian; the rank is its child.
+/// When the rank is killed, the guardian says so, ends with exit 5 (which ends the job), removes the
+/// shared-memory files that MPI leaves behind, and records the loss. When the guardian is told to
+/// end or is killed itself, the rank goes with it.
+class Guardian {
+public:
+    /// Forks; returns in the child only. Call before MPI starts and before any thread exists.
+    /// Rank 0's guardian records a loss in `results_file` if that is not empty.
+    Guardian(int rank, const std::string& results_file);
+
+    /// In the child, once MPI is connected: the files of /dev/shm that it has mapped.
+    void remember_shared_files();
+
+    /// Ends the rank at once, without finishing MPI: for errors, while others may be stuck.
+    [[noreturn]] void leave(Exit code);
+
+private:
+    struct Page;
+    Page* page_ = nullptr;  // shared by both processes
+};
+
+}  // namespace tutti

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "cli/options.hpp"
+#include "cli/version.hpp"
+#include "collectives/algorithms/catalog.hpp"
+#include "collectives/execute/baselines.hpp"
+#include "collectives/transport/transports.hpp"
+
+namespace tutti {
+namespace {
+
+using nlohmann::json;
+
+// One row of any of the tables.
+struct Entry {
+    std::string name, what;
+    std::optional<std::string> missing;
+};
+
+std::vector<Entry> entries_of_transports() {
+    std::vector<Entry> entries;
+    for (const TransportRow& row : transports())
+        entries.push_back({std::string(row.name), std::string(row.what), row.missing()});
+    return entries;
+}
+
+std::vector<Entry> entries_of_baselines() {
+    std::vector<Entry> entries;
+    for (const Baseline& row : baselines())
+        entries.push_back({std::string(row.name), std::string(row.what), row.missing()});
+    return entries;
+}
+
+std::vector<Entry> entries_of_algorithms(Collective collective) {
+    std::vector<Entry> entries;
+    for (const Algorithm* row : algorithms_of(collective))
+        entries.push_back({std::string(row->name), std::string(row->idea), std::nullopt});
+    return entries;
+}
+
+void print_entries(const std::vector<Entry>& entries) {
+    for (const Entry& entry : entries)
+        fmt::print("  {:<18}{}{}\n", entry.name, entry.what,
+                   entry.missing ? "   MISSING: " + *entry.missing : "");
+}
+
+void print_text() {
+    for (const Collective collective : all_collectives()) {
+        fmt::print("{}\n", name_of(collective));
+        print_entries(entries_of_algorithms(collective));
+    }
+    fmt::print("transports\n");
+    print_entries(entries_of_transports());
+    fmt::print("baselines\n");
+    print_entries(entries_of_baselines());
+}
+
+void print_markdown() {
+    const auto table = [](const char* first, const std::vector<Entry>& entries) {
+        fmt::print("| {} | idea |\n|---|---|\n", first);
+        for (const Entry& entry : entries) fmt::print("| `{}` | {} |\n", entry.name, entry.what);
+        fmt::print("\n");
+    };
+    for (const Collective collective : all_collectives()) {
+        fmt::print("## {}\n\n", name_of(collective));
+        table("algorithm", entries_of_algorithms(collective));
+    }
+    fmt::print("## Transports\n\n");
+    table("transport", entries_of_transports());
+    fmt::print("## Baselines\n\n");
+    table("baseline", entries_of_baselines());
+}
+
+json to_json(const std::vector<Entry>& entries) {
+    json all = json::array();
+    for (const Entry& entry : entries) {
+        json one{{"name", entry.name}, {"what", entry.what}};
+        if (entry.missing) one["missing"] = *entry.missing;
+        all.push_back(one);
+    }
+    return all;
+}
+
+void print_json() {
+    json all{{"version", version()}};
+    for (const Collective collective : all_collectives())
+        all["algorithms"][std::string(name_of(collective))] = to_json(entries_of_algorithms(collective));
+    all["transports"] = to_json(entries_of_transports());
+    all["baselines"] = to_json(entries_of_baselines());
+    fmt::print("{}\n", all.dump(2));
+}
+
+}  // namespace
+
+Exit run_list(const Arguments& arguments) {
+    bool markdown = false, as_json = false;
+    CLI::App app{"What this build has, and why a thing is missing.", "list"};
+    app.add_flag("--markdown", markdown, "as docs/algorithms.md has it");
+    app.add_flag("--json", as_json, "for programs");
+    if (parse_or_help(app, arguments)) return Exit::ok;
+    if (as_json) print_json();
+    else if (markdown) print_markdown();
+    else print_text();
+    return Exit::ok;
+}
+
+}  // namespace tutti

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cstdio>
+#include <filesystem>
+#include <iostream>
+
+#include "base/name_table.hpp"
+#include "cli/commands.hpp"
+#include "cli/launcher.hpp"
+#include "cli/version.hpp"
+
+namespace tutti {
+namespace {
+
+constexpr Command rows[] = {
+    {"bench", "under mpirun: sweep sizes over algorithms, transports and libraries", run_bench},
+    {"list", "collectives, algorithms, transports, baselines of this build", run_list},
+    {"report", "plots and tables of results files in one page", run_report},
+    {"show", "a schedule in words or as a picture, counted against the bounds", run_show},
+    {"topo", "this machine as a tree", run_topo},
+    {"verify", "prove the schedules", run_verify},
+};
+
+void print_help() {
+    std::cout << "tutti " << version() << ": collective communication, measured and proved\n\n"
+              << "usage: tutti COMMAND ...        (tutti COMMAND --help tells its options)\n\n";
+    for (const Command& command : rows)
+        std::cout << "  " << command.name << std::string(10 - command.name.size(), ' ') << command.what
+                  << "\n";
+    std::cout << "\nexample: mpirun -np 2 tutti bench all_reduce -b 8 -e 1M -f 4 --json out.jsonl\n";
+}
+
+// Called all_reduce_perf and so on, it is the bench of that collective, as scripts for nccl-tests expect.
+void translate_own_name(std::string name, Arguments& arguments) {
+    const auto suffix = name.rfind("_perf");
+    if (suffix == std::string::npos || suffix + 5 != name.size()) return;
+    name.resize(suffix);
+    if (name == "alltoall") name = "all_to_all";
+    arguments.insert(arguments.begin(), {"bench", name});
+}
+
+Exit dispatch(Arguments arguments) {
+    if (arguments.empty() || arguments[0] == "--help" || arguments[0] == "-h" || arguments[0] == "help") {
+        print_help();
+        return arguments.empty() ? Exit::usage : Exit::ok;
+    }
+    if (arguments[0] == "--version") {
+        std::cout << "tutti " << version() << "\n";
+        return Exit::ok;
+    }
+    std::vector<std::string> names;
+    for (const Command& command : rows) {
+        if (command.name == arguments[0]) {
+            arguments.erase(arguments.begin());
+            return command.run(arguments);
+        }
+        names.emplace_back(command.name);
+    }
+    throw Error(unknown_name("command", arguments[0], names));
+}
+
+}  // namespace
+
+std::span<const Command> commands() { return rows; }
+
+}  // namespace tutti
+
+int main(int argc, char** argv) {
+    using namespace tutti;
+    try {
+        Arguments arguments(argv + 1, argv + argc);
+        translate_own_name(std::filesystem::path(argv[0]).filename(), arguments);
+        return static_cast<int>(dispatch(std::move(arguments)));
+    } catch (const Error& error) {
+        // Of many ranks with the same wrong arguments one speaks.
+        if (error.code() != Exit::usage || launcher().rank == 0)
+            std::cerr << "tutti: " << error.what() << std::endl;
+        return static_cast<int>(error.code());
+    } catch (const std::exception& error) {
+        std::cerr << "tutti: " << error.what() << std::endl;
+        return static_cast<int>(Exit::usage);
+    }
+}

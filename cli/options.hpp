@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Help for the commands that parse their arguments with CLI11; included by their .cpp files only.
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <iostream>
+#include <optional>
+
+#include "cli/commands.hpp"
+#include "cli/launcher.hpp"
+
+namespace tutti {
+
+/// Parses, or throws Error with one line that says what to type. True if help was asked for (and
+/// printed): then there is nothing to do.
+inline bool parse_or_help(CLI::App& app, const Arguments& arguments) {
+    Arguments reversed(arguments.rbegin(), arguments.rend());  // as CLI11 wants them
+    try {
+        app.parse(reversed);
+        return false;
+    } catch (const CLI::CallForHelp&) {
+        if (launcher().rank == 0) std::cout << app.help();
+        return true;
+    } catch (const CLI::ParseError& error) {
+        std::string text = error.what();
+        std::replace(text.begin(), text.end(), '\n', ' ');
+        throw Error(text + "; see 'tutti " + app.get_name() + " --help'");
+    }
+}
+
+/// "a,b,c" as a list.
+inline std::vector<std::string> split_list(const std::string& text) {
+    std::vector<std::string> items;
+    std::string item;
+    std::istringstream stream(text);
+    while (std::getline(stream, item, ',')) items.push_back(item);
+    return items;
+}
+
+}  // namespace tutti

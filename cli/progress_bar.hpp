@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstdint>
+#include <string>
+
+namespace tutti {
+
+/// How far a long job is, on stderr: a bar with the time left on a terminal, elsewhere a plain line
+/// now and then. Short jobs stay silent.
+class ProgressBar {
+public:
+    explicit ProgressBar(std::size_t goal);
+    ~ProgressBar();
+
+    /// `now` is what is being done.
+    void show(const std::string& now);
+    void step() { ++done_; }
+    /// Makes room for other output on the terminal.
+    void clear();
+
+private:
+    std::size_t goal_;
+    std::size_t done_ = 0;
+    std::int64_t began_ns_;
+    std::int64_t shown_ns_ = 0;
+    bool is_terminal_;
+    bool is_visible_ = false;
+};
+
+}  // namespace tutti

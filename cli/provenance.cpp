@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/provenance.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "base/sha256.hpp"
+#include "cli/version.hpp"
+#include "collectives/transport/mpi.hpp"
+#include "results/environment.hpp"
+#include "results/identity.hpp"
+#include "topology/detect.hpp"
+#include "topology/fingerprint.hpp"
+#include "topology/host_facts.hpp"
+
+namespace tutti {
+namespace {
+
+
+HostRecord describe_host() {
+    const HostFacts facts = host_facts();
+    HostRecord host;
+    host.name = facts.name;
+    host.boot_id = facts.boot_id;
+    host.kernel = facts.kernel;
+    host.cpu_model = facts.cpu_model;
+    host.sockets = facts.sockets;
+    host.cores = facts.cores;
+    host.smt = std::to_string(facts.smt);
+    host.governor = facts.governor;
+    host.mem = facts.memory;
+    host.cgroup_cpus = facts.cpu_quota.value_or(0);
+    host.virt = facts.container.empty() ? facts.virtualisation : facts.virtualisation + " " + facts.container;
+    host.loadavg1 = facts.loadavg1;
+    host.topo_sha256 = fingerprint(detect_host());
+    return host;
+}
+
+// A host travels between ranks as the record of a launch that has just this host.
+std::vector<HostRecord> hosts_of_all(World& world) {
+    Launch alone;
+    bool is_leader = false;
+    for (const Rank leader : world.hosts().leaders()) is_leader = is_leader || leader == world.rank();
+    if (is_leader) alone.hosts.push_back(describe_host());
+    std::vector<HostRecord> hosts;
+    for (const auto& text : gathered_texts(world, to_json_line(alone))) {
+        const Launch launch = std::get<Launch>(parse_json_line(text));
+        hosts.insert(hosts.end(), launch.hosts.begin(), launch.hosts.end());
+    }
+    return hosts;
+}
+
+std::vector<RankPlace> places_of_all(World& world) {
+    char name[256] = {};
+    gethostname(name, sizeof name - 1);
+    const auto names = gathered_texts(world, name);
+    const auto cpus = gathered_texts(world, fmt::format("{}", fmt::join(host_facts().usable_cpus, ",")));
+    const auto processes = gathered(world, getpid());
+    std::vector<RankPlace> places;
+    for (int rank = 0; rank < world.size(); ++rank) {
+        const auto i = static_cast<std::size_t>(rank);
+        places.push_back({.rank = Rank{rank}, .host = names[i], .pid = processes[i], .cpuset = cpus[i]});
+    }
+    return places;
+}
+
+}  // namespace
+
+Session describe_session(const Arguments& arguments, const BenchOptions& options) {
+    Session session;
+    session.id = new_session_id();
+    session.t = utc_now();
+    session.tool = this_tool();
+    session.argv = arguments;
+    session.argv.insert(session.argv.begin(), {"tutti", "bench"});
+    session.cwd = std::filesystem::current_path();
+    session.seed = options.sweep.protocol.seed;
+    session.plan = options.as_understood;
+    std::string plan;
+    for (const auto& [name, value] : session.plan) plan += name + "=" + value + "\n";
+    session.plan_sha256 = sha256(plan);
+    return session;
+}
+
+Launch describe_launch(World& world, const std::string& session) {
+    Launch launch;
+    launch.session = session;
+    launch.t = utc_now();
+    launch.nranks = world.size();
+    launch.ppn = static_cast<int>(world.hosts().nodes().front().size());
+    launch.hosts = hosts_of_all(world);
+    launch.ranks = places_of_all(world);
+    launch.env = stored_environment(environ);
+    if (world.kind() == "mpi") {
+        Library mpi;
+        const std::string library = mpi_library();
+        const auto digit = library.find_first_of("0123456789");
+        mpi.vendor = library.substr(0, library.find_last_not_of(" v:", digit - 1) + 1);
+        mpi.version = digit == std::string::npos ? "" : library.substr(digit);
+        launch.mpi = mpi;
+    }
+    return launch;
+}
+
+std::vector<std::string> in_notes(const Launch& launch, const World& world) {
+    std::vector<std::string> notes;
+    notes.push_back(fmt::format("tutti {} ({}{})", version(), this_tool().git, this_tool().dirty ? ", changed" : ""));
+    const std::string kind = world.kind() == "mpi" ? "processes of " + mpi_library()
+                                                   : std::string("threads of one process");
+    notes.push_back(fmt::format("{} ranks, {}{}", launch.nranks, kind,
+                                world.crowded ? "; more ranks than cores: they take turns" : ""));
+    for (const HostRecord& host : launch.hosts)
+        notes.push_back(fmt::format("host {}: {}, {} cores, {}{}", host.name, host.cpu_model, host.cores,
+                                    host.kernel, host.virt.empty() ? "" : ", virtual (" + host.virt + ")"));
+    return notes;
+}
+
+}  // namespace tutti

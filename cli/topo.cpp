@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include "cli/options.hpp"
+#include "topology/detect.hpp"
+#include "topology/fingerprint.hpp"
+#include "topology/machine.hpp"
+
+namespace tutti {
+
+Exit run_topo(const Arguments& arguments) {
+    bool as_json = false;
+    CLI::App app{"This machine as a tree: packages, caches, cores, memory, GPUs, NICs.", "topo"};
+    app.add_flag("--json", as_json, "for programs");
+    if (parse_or_help(app, arguments)) return Exit::ok;
+    const Host host = detect_host();
+    if (as_json) fmt::print("{}\n", to_json(host));
+    else fmt::print("{}fingerprint {}\n", print_tree(host), fingerprint(host));
+    return Exit::ok;
+}
+
+}  // namespace tutti

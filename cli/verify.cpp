@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include "base/clock.hpp"
+#include "cli/options.hpp"
+#include "cli/ranges.hpp"
+#include "collectives/algorithms/catalog.hpp"
+#include "collectives/schedule/verify.hpp"
+
+namespace tutti {
+namespace {
+
+// What was proved of one algorithm over all rank counts.
+struct Verdict {
+    long proofs = 0;
+    bool same_bits = true;
+    std::optional<std::string> fault;
+};
+
+void prove_job(const Algorithm& algorithm, const Job& job, Verdict& verdict) {
+    const Proof proof = prove(algorithm.build(job), Promise{job.collective, job.ranks, job.root});
+    ++verdict.proofs;
+    verdict.same_bits = verdict.same_bits && proof.same_order_everywhere;
+    if (proof.fault)
+        verdict.fault = fmt::format("{} ranks, root {}: {}", job.ranks, job.root.index, *proof.fault);
+}
+
+// Every root, and for pipelined and hierarchical algorithms also a cut and a split.
+Verdict verdict_on(const Algorithm& algorithm, const IntRange& ranks) {
+    Verdict verdict;
+    for (int count = ranks.first; count <= ranks.last && !verdict.fault; ++count) {
+        Job job{.collective = algorithm.collective, .ranks = count};
+        if (algorithm.refuses(job)) continue;
+        const int roots = has_root(job.collective) ? count : 1;
+        for (job.root = {0}; job.root.index < roots && !verdict.fault; ++job.root.index) {
+            prove_job(algorithm, job, verdict);
+            if (algorithm.pipelines) {
+                Job cut = job;
+                cut.segments = 4;
+                prove_job(algorithm, cut, verdict);
+            }
+            if (algorithm.name == "two-level") {
+                Job split = job;
+                split.placement = Placement::in_nodes_of(count, 4);
+                prove_job(algorithm, split, verdict);
+            }
+        }
+    }
+    return verdict;
+}
+
+}  // namespace
+
+Exit run_verify(const Arguments& arguments) {
+    std::string collective_name, algorithm_name, ranks_text = "1..64";
+    CLI::App app{"Proves that every rank ends with exactly what the collective promises, for every root.",
+                 "verify"};
+    app.add_option("collective", collective_name, "only this one");
+    app.add_option("--algo", algorithm_name, "only this algorithm");
+    app.add_option("--ranks", ranks_text, "rank counts: 8 or 1..64")->capture_default_str();
+    if (parse_or_help(app, arguments)) return Exit::ok;
+
+    const IntRange ranks = parse_range(ranks_text);
+    std::optional<Collective> only;
+    if (!collective_name.empty()) only = parse_collective(collective_name);
+    if (only && !algorithm_name.empty()) find_algorithm(*only, algorithm_name);
+
+    const std::int64_t begin = now_ns();
+    long proofs = 0, faults = 0, algorithms = 0;
+    for (const Algorithm& algorithm : catalog()) {
+        if (only && algorithm.collective != *only) continue;
+        if (!algorithm_name.empty() && algorithm.name != algorithm_name) continue;
+        const Verdict verdict = verdict_on(algorithm, ranks);
+        ++algorithms;
+        proofs += verdict.proofs;
+        faults += verdict.fault ? 1 : 0;
+        fmt::print("{:<15} {:<17} {:>6} proofs  {}\n", name_of(algorithm.collective), algorithm.name,
+                   verdict.proofs,
+                   verdict.fault ? "WRONG: " + *verdict.fault
+                   : !reduces(algorithm.collective) ? std::string("proved")
+                   : verdict.same_bits ? std::string("proved; all ranks get the same bits")
+                                       : std::string("proved; ranks may differ in the last bits"));
+    }
+    if (algorithms == 0)
+        throw Error("no algorithm is called '" + algorithm_name + "'; 'tutti list' shows all");
+    fmt::print("{} proofs of {} algorithms in {:.1f} s, {} wrong\n", proofs, algorithms,
+               static_cast<double>(now_ns() - begin) * 1e-9, faults);
+    return faults == 0 ? Exit::ok : Exit::wrong_result;
+}
+
+}  // namespace tutti

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collectives/execute/find_race.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <vector>
+
+namespace tutti {
+namespace {
+
+// How far a rank is in a run: 0 it may not have begun, 1 it has begun (its input is in place), 1 + n
+// it has finished n of its steps. Two more moments follow that no counter shows: early settling, and
+// the end, when late settling, the user and the next run may write any place of the rank.
+using Moment = int;
+
+constexpr Moment begun = 1;
+constexpr Moment after(std::size_t steps) { return begun + static_cast<Moment>(steps); }
+
+// What a rank knows of all ranks at one of its moments: a vector clock.
+using Knowledge = std::vector<Moment>;
+
+void learn(Knowledge& mine, const Knowledge& other) {
+    for (std::size_t rank = 0; rank < mine.size(); ++rank) mine[rank] = std::max(mine[rank], other[rank]);
+}
+
+// A stretch of one rank's memory.
+struct Stretch {
+    Place place;
+    std::size_t bytes;
+
+    bool overlaps(const Stretch& other) const {
+        return place.in == other.place.in && place.offset < other.place.offset + other.bytes &&
+               other.place.offset < place.offset + bytes;
+    }
+};
+
+std::string to_text(const Stretch& stretch) {
+    const char* memory = stretch.place.in == Place::In::registered ? "registered" : "plan";
+    return fmt::format("bytes {}..{} of the {} memory", stretch.place.offset,
+                       stretch.place.offset + stretch.bytes - 1, memory);
+}
+
+class Prover {
+public:
+    explicit Prover(std::span<const DirectProgram> programs)
+        : programs_(programs), known_(programs.size()) {}
+
+    std::optional<std::string> find() {
+        if (!follow_needs()) return stuck();
+        for (std::size_t reader = 0; reader < programs_.size() && !race_; ++reader)
+            check_reads_of(reader);
+        return race_;
+    }
+
+private:
+    // Moments are numbered through: the begin, each step, early settling, the end.
+    std::size_t moments_of(std::size_t rank) const { return programs_[rank].steps.size() + 3; }
+    std::size_t settling_of(std::size_t rank) const { return programs_[rank].steps.size() + 1; }
+    std::size_t end_of(std::size_t rank) const { return programs_[rank].steps.size() + 2; }
+
+    std::span<const Need> needs_at(std::size_t rank, std::size_t moment) const {
+        const DirectProgram& program = programs_[rank];
+        if (moment == end_of(rank)) return program.last_readers;
+        if (moment == 0 || moment == settling_of(rank)) return {};
+        return program.steps[moment - 1].needs;
+    }
+
+    // What `peer` is known to have finished once a need is met: its steps before the number needed.
+    std::size_t steps_met(const Need& need) const {
+        const auto& steps = programs_[static_cast<std::size_t>(need.peer.index)].steps;
+        const auto first_open = std::partition_point(
+            steps.begin(), steps.end(), [&](const DirectStep& s) { return s.number < need.steps; });
+        return static_cast<std::size_t>(first_open - steps.begin());
+    }
+
+    // Lets every rank go on as far as its needs allow, in any order: knowledge does not depend on it.
+    bool follow_needs() {
+        for (std::size_t rank = 0; rank < programs_.size(); ++rank) {
+            Knowledge at_begin(programs_.size(), 0);
+            at_begin[rank] = begun;
+            known_[rank].push_back(at_begin);
+        }
+        for (bool moved = true; moved;) {
+            moved = false;
+            for (std::size_t rank = 0; rank < programs_.size(); ++rank)
+                while (goes_on(rank)) moved = true;
+        }
+        for (std::size_t rank = 0; rank < programs_.size(); ++rank)
+            if (known_[rank].size() < moments_of(rank)) return false;
+        return true;
+    }
+
+    bool goes_on(std::size_t rank) {
+        const std::size_t moment = known_[rank].size();
+        if (moment == moments_of(rank)) return false;
+        Knowledge now = known_[rank].back();
+        for (const Need& need : needs_at(rank, moment)) {
+            const auto& of_peer = known_[static_cast<std::size_t>(need.peer.index)];
+            const std::size_t met = steps_met(need);
+            if (of_peer.size() <= met) return false;
+            learn(now, of_peer[met]);
+        }
+        // The rank itself has then finished the step; settling is seen by nobody.
+        now[rank] = after(std::min(moment, programs_[rank].steps.size()));
+        known_[rank].push_back(std::move(now));
+        return true;
+    }
+
+    std::string stuck() const {
+        for (std::size_t rank = 0; rank < programs_.size(); ++rank) {
+            const std::size_t moment = known_[rank].size();
+            if (moment == moments_of(rank)) continue;
+            for (const Need& need : needs_at(rank, moment))
+                if (known_[static_cast<std::size_t>(need.peer.index)].size() <= steps_met(need))
+                    return fmt::format("{} waits for ever for rank {} to finish the steps before {}",
+                                       name_of(rank, moment), need.peer.index, need.steps);
+        }
+        return {};
+    }
+
+    std::string name_of(std::size_t rank, std::size_t moment) const {
+        const auto& steps = programs_[rank].steps;
+        if (moment == 0) return fmt::format("rank {} at its begin", rank);
+        if (moment == settling_of(rank)) return fmt::format("rank {} settling its results", rank);
+        if (moment == end_of(rank)) return fmt::format("rank {} at its end", rank);
+        return fmt::format("rank {} at step {}", rank, steps[moment - 1].number);
+    }
+
+    void check_reads_of(std::size_t reader) {
+        const auto& steps = programs_[reader].steps;
+        for (std::size_t index = 0; index < steps.size(); ++index)
+            for (const DirectMove& move : steps[index].moves)
+                for (const Source& source : move.sources) {
+                    if (!source.peer || race_) continue;
+                    const auto owner = static_cast<std::size_t>(source.peer->index);
+                    const Place place = programs_[owner].shown[reader][source.shown];
+                    check_read(reader, index, owner, {place, move.bytes});
+                }
+    }
+
+    // The owner's writes before the reader's step must be over, those of it and later must wait.
+    void check_read(std::size_t reader, std::size_t index, std::size_t owner, const Stretch& stretch) {
+        const DirectProgram& program = programs_[owner];
+        const int step = programs_[reader].steps[index].number;
+        must_follow(reader, index, owner, 0, stretch);
+        for (std::size_t i = 0; i < program.steps.size(); ++i) {
+            if (!writes(program.steps[i].moves, stretch)) continue;
+            if (program.steps[i].number < step) must_follow(reader, index, owner, i + 1, stretch);
+            else must_precede(reader, index, owner, i + 1, stretch);
+        }
+        if (writes(program.settling_early, stretch))
+            must_precede(reader, index, owner, settling_of(owner), stretch);
+        must_precede(reader, index, owner, end_of(owner), stretch);
+    }
+
+    static bool writes(const std::vector<DirectMove>& moves, const Stretch& stretch) {
+        return std::any_of(moves.begin(), moves.end(), [&](const DirectMove& move) {
+            return stretch.overlaps({move.out, move.bytes});
+        });
+    }
+
+    void must_follow(std::size_t reader, std::size_t index, std::size_t owner, std::size_t write,
+                     const Stretch& stretch) {
+        if (known_[reader][index + 1][owner] >= after(write)) return;
+        report(fmt::format("{} reads {} of rank {} and may be too early: {} may still write there",
+                           name_of(reader, index + 1), to_text(stretch), owner, name_of(owner, write)));
+    }
+
+    void must_precede(std::size_t reader, std::size_t index, std::size_t owner, std::size_t write,
+                      const Stretch& stretch) {
+        if (known_[owner][write][reader] >= after(index + 1)) return;
+        report(fmt::format("{} may overwrite {}, which {} may still read", name_of(owner, write),
+                           to_text(stretch), name_of(reader, index + 1)));
+    }
+
+    void report(std::string text) {
+        if (!race_) race_ = std::move(text);
+    }
+
+    std::span<const DirectProgram> programs_;
+    std::vector<std::vector<Knowledge>> known_;  // by rank, then moment: after the needs of it
+    std::optional<std::string> race_;
+};
+
+}  // namespace
+
+std::optional<std::string> find_race(std::span<const DirectProgram> programs) {
+    return Prover(programs).find();
+}
+
+}  // namespace tutti

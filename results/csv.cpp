@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "results/csv.hpp"
+
+#include <fmt/format.h>
+
+#include <ostream>
+#include <string>
+
+namespace tutti {
+namespace {
+
+struct Column {
+    std::string_view name;
+    std::string (*cell)(const Point&);
+};
+
+// What is known of every point, skipped or not.
+constexpr Column identity_columns[] = {
+    {"session", [](const Point& p) { return p.session; }},
+    {"launch", [](const Point& p) { return std::to_string(p.launch); }},
+    {"point", [](const Point& p) { return point_id(p.key); }},
+    {"coll", [](const Point& p) { return std::string(name_of(p.key.coll)); }},
+    {"impl", [](const Point& p) { return p.key.impl; }},
+    {"algo", [](const Point& p) { return p.key.algo; }},
+    {"transport", [](const Point& p) { return p.key.transport; }},
+    {"dtype", [](const Point& p) { return std::string(name_of(p.key.dtype)); }},
+    {"op", [](const Point& p) { return std::string(p.key.op ? name_of(*p.key.op) : "none"); }},
+    {"root", [](const Point& p) { return std::to_string(p.key.root ? p.key.root->index : -1); }},
+    {"count", [](const Point& p) { return std::to_string(p.key.count); }},
+    {"bytes", [](const Point& p) { return std::to_string(p.key.bytes.count); }},
+    {"inplace", [](const Point& p) { return std::string(p.key.inplace ? "1" : "0"); }},
+    {"buf", [](const Point& p) { return p.key.buf; }},
+    {"nranks", [](const Point& p) { return std::to_string(p.key.nranks); }},
+    {"ppn", [](const Point& p) { return std::to_string(p.key.ppn); }},
+    {"seg", [](const Point& p) { return std::to_string(p.key.segment.count); }},
+    {"placement", [](const Point& p) { return p.key.placement; }},
+    {"skipped", [](const Point& p) { return p.skipped.value_or(""); }},
+};
+
+// What only a measured point has.
+constexpr Column measured_columns[] = {
+    {"mode", [](const Point& p) { return std::string(name_of(p.mode)); }},
+    {"def", [](const Point& p) { return std::string(name_of(p.def)); }},
+    {"n", [](const Point& p) { return std::to_string(p.time.n); }},
+    {"n_invalid", [](const Point& p) { return std::to_string(p.n_invalid); }},
+    {"n_warm", [](const Point& p) { return std::to_string(p.n_warm); }},
+    {"stop_reason", [](const Point& p) { return p.stop_reason; }},
+    {"min_ns", [](const Point& p) { return std::to_string(p.time.min); }},
+    {"p05_ns", [](const Point& p) { return std::to_string(p.time.p05); }},
+    {"p25_ns", [](const Point& p) { return std::to_string(p.time.p25); }},
+    {"p50_ns", [](const Point& p) { return std::to_string(p.time.p50); }},
+    {"p75_ns", [](const Point& p) { return std::to_string(p.time.p75); }},
+    {"p95_ns", [](const Point& p) { return std::to_string(p.time.p95); }},
+    {"p99_ns", [](const Point& p) { return std::to_string(p.time.p99); }},
+    {"max_ns", [](const Point& p) { return std::to_string(p.time.max); }},
+    {"mean_ns", [](const Point& p) { return fmt::format("{:.1f}", p.time.mean); }},
+    {"sd_ns", [](const Point& p) { return fmt::format("{:.1f}", p.time.sd); }},
+    {"ci95_lo_ns", [](const Point& p) { return std::to_string(p.time.ci95_lo); }},
+    {"ci95_hi_ns", [](const Point& p) { return std::to_string(p.time.ci95_hi); }},
+    {"rho1", [](const Point& p) { return fmt::format("{:.3f}", p.time.rho1); }},
+    {"n_slow", [](const Point& p) { return std::to_string(p.time.n_slow); }},
+    {"skew_p50_ns", [](const Point& p) { return std::to_string(p.skew_p50_ns); }},
+    {"algbw_GBps", [](const Point& p) { return fmt::format("{}", p.bandwidth.algbw); }},
+    {"busbw_GBps", [](const Point& p) { return fmt::format("{}", p.bandwidth.busbw); }},
+    {"check", [](const Point& p) { return std::string(name_of(p.check.state)); }},
+    {"n_wrong", [](const Point& p) { return std::to_string(p.check.n_wrong); }},
+};
+
+std::string quoted(const std::string& cell) {
+    if (cell.find_first_of(",\"\r\n") == std::string::npos) return cell;
+    std::string text = "\"";
+    for (const char letter : cell) {
+        if (letter == '"') text += '"';
+        text += letter;
+    }
+    return text + '"';
+}
+
+template <class Cell>
+void write_row(std::ostream& out, const Cell& cell) {
+    std::string row;
+    for (const auto& column : identity_columns) row += quoted(cell(column, false)) + ',';
+    for (const auto& column : measured_columns) row += quoted(cell(column, true)) + ',';
+    row.back() = '\r';
+    out << row << '\n';
+}
+
+}  // namespace
+
+void write_csv(std::ostream& out, std::span<const Point> points) {
+    write_row(out, [](const Column& column, bool) { return std::string(column.name); });
+    for (const Point& point : points)
+        write_row(out, [&](const Column& column, bool measured) {
+            return measured && point.skipped ? std::string() : column.cell(point);
+        });
+}
+
+}  // namespace tutti

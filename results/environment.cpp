@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "results/environment.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <string>
+
+namespace tutti {
+namespace {
+
+constexpr std::string_view kept_prefixes[] = {
+    "OMPI_", "MPICH_", "MPIR_CVAR_", "UCX_", "NCCL_", "OMP_", "SLURM_JOB", "TUTTI_",
+};
+constexpr std::string_view kept_names[] = {"CUDA_VISIBLE_DEVICES"};
+constexpr std::string_view secret_hints[] = {"TOKEN", "KEY", "SECRET", "PASS"};
+
+}  // namespace
+
+bool may_be_stored(std::string_view name) {
+    std::string upper(name);
+    for (char& letter : upper)
+        letter = static_cast<char>(std::toupper(static_cast<unsigned char>(letter)));
+    const bool secret = std::ranges::any_of(
+        secret_hints, [&](auto hint) { return upper.find(hint) != std::string::npos; });
+    const bool wanted =
+        std::ranges::find(kept_names, name) != std::end(kept_names) ||
+        std::ranges::any_of(kept_prefixes, [&](auto prefix) { return name.starts_with(prefix); });
+    return wanted && !secret;
+}
+
+TextByName stored_environment(const char* const* variables) {
+    TextByName kept;
+    for (; *variables != nullptr; ++variables) {
+        const std::string_view variable = *variables;
+        const auto equals = variable.find('=');
+        if (equals == std::string_view::npos) continue;
+        const auto name = variable.substr(0, equals);
+        if (may_be_stored(name)) kept.emplace(name, variable.substr(equals + 1));
+    }
+    return kept;
+}
+
+}  // namespace tutti

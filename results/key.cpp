@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "results/key.hpp"
+
+namespace tutti {
+
+std::string candidate_name(const Key& key) {
+    if (key.impl == "tutti") return key.algo;
+    if (key.algo.empty() || key.algo == key.impl) return key.impl;
+    return key.impl + "/" + key.algo;
+}
+
+}  // namespace tutti

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/ids.hpp"
+#include "base/units.hpp"
+
+namespace tutti {
+
+using TextByName = std::map<std::string, std::string>;
+
+/// One machine of a launch, as far as it could be found out; what is unknown stays empty or 0.
+struct HostRecord {
+    std::string name;
+    std::string boot_id;
+    std::string kernel;
+    std::string cpu_model;
+    int sockets = 0;
+    int cores = 0;
+    std::string smt;
+    std::string governor;
+    std::string turbo;
+    Bytes mem;
+    double cgroup_cpus = 0;  // what a container may use; 0: no limit
+    std::string virt;        // hypervisor; empty on bare metal
+    double loadavg1 = 0;
+    std::string topo_sha256;
+
+    bool operator==(const HostRecord&) const = default;
+};
+
+/// Where one rank lives.
+struct RankPlace {
+    Rank rank;
+    std::string host;
+    std::int64_t pid = 0;
+    std::string cpuset;
+    std::optional<int> numa;
+    std::string gpu_uuid;
+
+    bool operator==(const RankPlace&) const = default;
+};
+
+/// A library that was linked and the settings it was given.
+struct Library {
+    std::string vendor;
+    std::string version;
+    std::string lib_sha256;
+    TextByName settings;  // MCA parameters, UCX_*, NCCL_*
+
+    bool operator==(const Library&) const = default;
+};
+
+struct Cuda {
+    std::string driver;
+    std::string runtime;
+
+    bool operator==(const Cuda&) const = default;
+};
+
+struct Gpu {
+    std::string model;
+    std::string uuid;
+    std::string clocks;
+    std::string persistence;
+    std::string mig;
+
+    bool operator==(const Gpu&) const = default;
+};
+
+struct NetworkPort {
+    std::string name;
+    std::string driver;
+    std::string speed;
+    int mtu = 0;
+
+    bool operator==(const NetworkPort&) const = default;
+};
+
+/// How far the hosts' clocks agree.
+struct ClockSync {
+    std::string mode;
+    std::int64_t residual_ns = 0;
+
+    bool operator==(const ClockSync&) const = default;
+};
+
+/// Two raw times that tell in which mood the machine was.
+struct Probe {
+    std::int64_t pingpong_ns = 0;
+    std::int64_t copy64k_ns = 0;
+
+    bool operator==(const Probe&) const = default;
+};
+
+/// One start of the ranks (one mpirun): the unit of repetition.
+struct Launch {
+    std::string session;
+    int launch = 1;
+    std::string t;  // RFC 3339, UTC
+    std::vector<std::string> argv;
+    int nranks = 1;
+    int ppn = 1;
+    std::vector<HostRecord> hosts;
+    std::vector<RankPlace> ranks;
+    std::optional<Library> mpi;
+    std::optional<Library> ucx;
+    std::optional<Library> nccl;
+    std::optional<Cuda> cuda;
+    std::vector<Gpu> gpus;
+    std::vector<NetworkPort> net;
+    TextByName env;  // see results/environment.hpp
+    std::optional<ClockSync> clock;
+    std::optional<Probe> probe;
+
+    bool operator==(const Launch&) const = default;
+};
+
+}  // namespace tutti

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "results/bandwidth.hpp"
+#include "results/key.hpp"
+#include "results/statistics.hpp"
+
+namespace tutti {
+
+/// How the ranks were brought to start together.
+enum class Start { deadline, barrier, back_to_back };
+
+/// What the time of one call runs from: the last rank's arrival, the first one's, or each rank's
+/// own (then the slowest rank counts, and no common clock is needed).
+enum class TimeFrom { last_arrival, first_arrival, max_local };
+
+enum class CheckState { ok, fail, skipped };
+
+// As results files spell them: "deadline", "barrier", "b2b"; "last_arrival" ...; "ok" ...
+std::string_view name_of(Start start);
+std::string_view name_of(TimeFrom from);
+std::string_view name_of(CheckState state);
+Start parse_start(std::string_view text);
+TimeFrom parse_time_from(std::string_view text);
+CheckState parse_check_state(std::string_view text);
+
+/// Whether the right numbers came out.
+struct Check {
+    CheckState state = CheckState::skipped;
+    std::int64_t n_wrong = 0;
+    std::optional<double> max_ulp;
+
+    bool operator==(const Check&) const = default;
+};
+
+/// One candidate at one size in one launch: its times, or why there are none.
+struct Point {
+    std::string session;
+    int launch = 1;
+    Key key;
+    std::optional<std::string> skipped;  // the reason; then nothing below has a meaning
+
+    Start mode = Start::barrier;
+    TimeFrom def = TimeFrom::max_local;
+    std::int64_t n_invalid = 0;  // calls thrown away because a rank came late
+    std::int64_t n_warm = 0;     // calls before the first sample that counts
+    std::string stop_reason;     // "target_ci", "max_time", "max_n", "fixed_n"
+    Summary time;                // ns, over the calls that count
+    std::int64_t skew_p50_ns = 0;
+    std::map<Rank, std::int64_t> straggler;  // how often a rank was the last
+    Bandwidth bandwidth;                     // from the median
+    Check check;
+    std::vector<std::int64_t> samples;  // ns, in order; empty where they were not kept
+
+    bool operator==(const Point&) const = default;
+};
+
+}  // namespace tutti

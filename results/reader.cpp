@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "results/reader.hpp"
+
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <istream>
+
+#include "base/error.hpp"
+
+namespace tutti {
+namespace {
+
+/// Sorts each record into the list of its kind.
+struct Shelve {
+    Results& results;
+    std::size_t& known;
+
+    void operator()(std::monostate) const {}
+    void operator()(Session& session) const { put(results.sessions, session); }
+    void operator()(Launch& launch) const { put(results.launches, launch); }
+    void operator()(Point& point) const { put(results.points, point); }
+    void operator()(Fail& fail) const { put(results.fails, fail); }
+    void operator()(End& end) const { put(results.ends, end); }
+
+    template <class Kind>
+    void put(std::vector<Kind>& shelf, Kind& record) const {
+        shelf.push_back(std::move(record));
+        ++known;
+    }
+};
+
+}  // namespace
+
+Results read_results(std::istream& stream, std::string_view name) {
+    Results results;
+    std::size_t known = 0;
+    std::size_t number = 0;
+    for (std::string line; std::getline(stream, line);) {
+        ++number;
+        const bool ended = !stream.eof();  // getline meets the end only where no newline was
+        try {
+            Record record = parse_json_line(line);
+            std::visit(Shelve{results, known}, record);
+        } catch (const NotJson&) {
+            if (ended || known == 0) throw Error(fmt::format("{}:{}: not JSON", name, number));
+            results.warnings.push_back(
+                fmt::format("{}:{}: the last line is torn (the writer was interrupted) and left "
+                            "out; the {} records before it are intact",
+                            name, number, known));
+        } catch (const Error& error) {
+            throw Error(fmt::format("{}:{}: {}", name, number, error.what()));
+        }
+    }
+    if (stream.bad()) throw Error(fmt::format("cannot read '{}': {}", name, std::strerror(errno)));
+    if (number == 0) throw Error(fmt::format("'{}' is empty: no results in it", name));
+    return results;
+}
+
+Results read_results(const std::filesystem::path& path) {
+    std::error_code none;
+    if (std::filesystem::is_directory(path, none))
+        throw Error(fmt::format("'{}' is a folder; type a results file (*.jsonl)", path.string()));
+    std::ifstream stream(path, std::ios::binary);
+    if (!stream)
+        throw Error(fmt::format("cannot read '{}': {}", path.string(), std::strerror(errno)));
+    return read_results(stream, path.string());
+}
+
+}  // namespace tutti

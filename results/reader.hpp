@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <filesystem>
+#include <iosfwd>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "results/record.hpp"
+
+namespace tutti {
+
+/// What a results file says, each kind in the order of the file.
+struct Results {
+    std::vector<Session> sessions;
+    std::vector<Launch> launches;
+    std::vector<Point> points;
+    std::vector<Fail> fails;
+    std::vector<End> ends;
+    std::vector<std::string> warnings;  // one line each, to be shown to the user
+};
+
+/// Reads a file that a Store wrote. A torn last line becomes a warning; everything else that is
+/// wrong throws Error naming file and line: unreadable, empty, not JSON, another schema version.
+Results read_results(const std::filesystem::path& path);
+
+/// The same from a stream; `name` is how errors call it.
+Results read_results(std::istream& stream, std::string_view name);
+
+}  // namespace tutti

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "base/error.hpp"
+#include "results/launch.hpp"
+#include "results/point.hpp"
+
+namespace tutti {
+
+/// The version of the lines written and understood; grows only when old readers would go wrong.
+inline constexpr int schema_version = 1;
+
+/// Which tutti it was.
+struct Tool {
+    std::string version;
+    std::string git;
+    bool dirty = false;
+    std::string build_type;
+    std::string compiler;
+    std::string flags;
+
+    bool operator==(const Tool&) const = default;
+};
+
+/// One command of the user; holds one launch or more.
+struct Session {
+    std::string id;  // see new_session_id
+    std::string t;   // see utc_now
+    Tool tool;
+    std::vector<std::string> argv;
+    std::string cwd;
+    std::uint64_t seed = 0;
+    std::string plan_sha256;
+    TextByName plan;  // the options as understood, defaults filled in
+    std::optional<std::string> resume_of;
+
+    bool operator==(const Session&) const = default;
+};
+
+/// Something went wrong; `point` is its id where it happened in one.
+struct Fail {
+    std::string session;
+    int launch = 1;
+    std::optional<std::string> point;
+    std::string phase;
+    std::string what;  // timeout, signal, exit, mpi_error, check, oom, enospc
+    std::optional<Rank> rank;
+    std::string host;
+    int code = 0;
+    int signal = 0;
+    std::int64_t last_beat_ns = 0;
+    std::string stderr_tail;
+    std::string stacks;
+
+    bool operator==(const Fail&) const = default;
+};
+
+/// A launch ran to its end. A launch without one was interrupted.
+struct End {
+    std::string session;
+    int launch = 1;
+    bool ok = true;
+    std::int64_t wall_ns = 0;
+
+    bool operator==(const End&) const = default;
+};
+
+/// One object of JSON, without the newline. Text that is no UTF-8 is repaired, not refused.
+std::string to_json_line(const Session& session);
+std::string to_json_line(const Launch& launch);
+std::string to_json_line(const Point& point);
+std::string to_json_line(const Fail& fail);
+std::string to_json_line(const End& end);
+
+/// monostate: a kind that a newer tutti writes.
+using Record = std::variant<std::monostate, Session, Launch, Point, Fail, End>;
+
+/// A line that is no JSON at all, as one that was torn while it was written.
+class NotJson : public Error {
+public:
+    using Error::Error;
+};
+
+/// The inverse of to_json_line; unknown fields are ignored. Throws Error with what is wrong with
+/// the line.
+Record parse_json_line(std::string_view line);
+
+}  // namespace tutti

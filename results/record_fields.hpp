@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <concepts>
+#include <type_traits>
+
+#include "results/record.hpp"
+
+// Which field of JSON is which member, written once for both directions: to_json.cpp walks the
+// lists with a writer, from_json.cpp with a reader. `must` fields are always there; `may` fields
+// are left out while they say nothing (empty, 0, none), so a field added later changes no old line
+// and no point id.
+namespace tutti {
+
+/// A T, const when it is written, mutable when it is read.
+template <class T, class Wanted>
+concept Is = std::same_as<std::remove_const_t<T>, Wanted>;
+
+void walk(auto& f, Is<Tool> auto& tool) {
+    f.must("version", tool.version);
+    f.may("git", tool.git);
+    f.may("dirty", tool.dirty);
+    f.may("build_type", tool.build_type);
+    f.may("compiler", tool.compiler);
+    f.may("flags", tool.flags);
+}
+
+void walk(auto& f, Is<Session> auto& session) {
+    f.must("id", session.id);
+    f.must("t", session.t);
+    f.must("tool", session.tool);
+    f.must("argv", session.argv);
+    f.may("cwd", session.cwd);
+    f.must("seed", session.seed);
+    f.may("plan_sha256", session.plan_sha256);
+    f.may("plan", session.plan);
+    f.may("resume_of", session.resume_of);
+}
+
+void walk(auto& f, Is<HostRecord> auto& host) {
+    f.must("name", host.name);
+    f.may("boot_id", host.boot_id);
+    f.may("kernel", host.kernel);
+    f.may("cpu_model", host.cpu_model);
+    f.may("sockets", host.sockets);
+    f.may("cores", host.cores);
+    f.may("smt", host.smt);
+    f.may("governor", host.governor);
+    f.may("turbo", host.turbo);
+    f.may("mem_bytes", host.mem);
+    f.may("cgroup_cpus", host.cgroup_cpus);
+    f.may("virt", host.virt);
+    f.may("loadavg1", host.loadavg1);
+    f.may("topo_sha256", host.topo_sha256);
+}
+
+void walk(auto& f, Is<RankPlace> auto& place) {
+    f.must("rank", place.rank);
+    f.must("host", place.host);
+    f.may("pid", place.pid);
+    f.may("cpuset", place.cpuset);
+    f.may("numa", place.numa);
+    f.may("gpu_uuid", place.gpu_uuid);
+}
+
+void walk(auto& f, Is<Library> auto& library) {
+    f.may("vendor", library.vendor);
+    f.must("version", library.version);
+    f.may("lib_sha256", library.lib_sha256);
+    f.may("settings", library.settings);
+}
+
+void walk(auto& f, Is<Cuda> auto& cuda) {
+    f.must("driver", cuda.driver);
+    f.must("runtime", cuda.runtime);
+}
+
+void walk(auto& f, Is<Gpu> auto& gpu) {
+    f.must("model", gpu.model);
+    f.may("uuid", gpu.uuid);
+    f.may("clocks", gpu.clocks);
+    f.may("persistence", gpu.persistence);
+    f.may("mig", gpu.mig);
+}
+
+void walk(auto& f, Is<NetworkPort> auto& port) {
+    f.must("if", port.name);
+    f.may("driver", port.driver);
+    f.may("speed", port.speed);
+    f.may("mtu", port.mtu);
+}
+
+void walk(auto& f, Is<ClockSync> auto& clock) {
+    f.must("mode", clock.mode);
+    f.must("residual_ns", clock.residual_ns);
+}
+
+void walk(auto& f, Is<Probe> auto& probe) {
+    f.must("pingpong_ns", probe.pingpong_ns);
+    f.must("copy64k_ns", probe.copy64k_ns);
+}
+
+void walk(auto& f, Is<Launch> auto& launch) {
+    f.may("session", launch.session);
+    f.must("launch", launch.launch);
+    f.must("t", launch.t);
+    f.may("argv", launch.argv);
+    f.must("nranks", launch.nranks);
+    f.must("ppn", launch.ppn);
+    f.may("hosts", launch.hosts);
+    f.may("ranks", launch.ranks);
+    f.may("mpi", launch.mpi);
+    f.may("ucx", launch.ucx);
+    f.may("nccl", launch.nccl);
+    f.may("cuda", launch.cuda);
+    f.may("gpus", launch.gpus);
+    f.may("net", launch.net);
+    f.may("env", launch.env);
+    f.may("clock", launch.clock);
+    f.may("probe", launch.probe);
+}
+
+void walk(auto& f, Is<Key> auto& key) {
+    f.must("coll", key.coll);
+    f.must("impl", key.impl);
+    f.must("algo", key.algo);
+    f.must("transport", key.transport);
+    f.must("dtype", key.dtype);
+    f.must("op", key.op);
+    f.must("root", key.root);
+    f.must("count", key.count);
+    f.must("bytes", key.bytes);
+    f.must("inplace", key.inplace);
+    f.must("buf", key.buf);
+    f.must("nranks", key.nranks);
+    f.must("ppn", key.ppn);
+    f.may("seg", key.segment);
+    f.may("placement", key.placement);
+}
+
+void walk(auto& f, Is<Summary> auto& time) {
+    f.must("min", time.min);
+    f.must("p05", time.p05);
+    f.must("p25", time.p25);
+    f.must("p50", time.p50);
+    f.must("p75", time.p75);
+    f.must("p95", time.p95);
+    f.must("p99", time.p99);
+    f.must("max", time.max);
+    f.must("mean", time.mean);
+    f.must("sd", time.sd);
+}
+
+void walk(auto& f, Is<Check> auto& check) {
+    f.must("state", check.state);
+    f.must("n_wrong", check.n_wrong);
+    f.may("max_ulp", check.max_ulp);
+}
+
+void walk(auto& f, Is<Point> auto& point) {
+    f.may("session", point.session);
+    f.must("launch", point.launch);
+    f.must("key", point.key);
+    f.may("skipped", point.skipped);
+    if (point.skipped) return;
+    f.must("mode", point.mode);
+    f.must("def", point.def);
+    f.must("n", point.time.n);
+    f.must("n_invalid", point.n_invalid);
+    f.must("n_warm", point.n_warm);
+    f.must("stop_reason", point.stop_reason);
+    f.must("t_ns", point.time);
+    f.interval("ci95_p50_ns", point.time.ci95_lo, point.time.ci95_hi);
+    f.must("rho1", point.time.rho1);
+    f.must("n_slow", point.time.n_slow);
+    f.may("skew_p50_ns", point.skew_p50_ns);
+    f.may("straggler", point.straggler);
+    f.must("algbw_GBps", point.bandwidth.algbw);
+    f.must("busbw_GBps", point.bandwidth.busbw);
+    f.must("check", point.check);
+    f.may("samples_ns", point.samples);
+}
+
+void walk(auto& f, Is<Fail> auto& fail) {
+    f.may("session", fail.session);
+    f.must("launch", fail.launch);
+    f.may("point", fail.point);
+    f.must("phase", fail.phase);
+    f.must("what", fail.what);
+    f.may("rank", fail.rank);
+    f.may("host", fail.host);
+    f.may("code", fail.code);
+    f.may("signal", fail.signal);
+    f.may("last_beat_ns", fail.last_beat_ns);
+    f.may("stderr_tail", fail.stderr_tail);
+    f.may("stacks", fail.stacks);
+}
+
+void walk(auto& f, Is<End> auto& end) {
+    f.may("session", end.session);
+    f.must("launch", end.launch);
+    f.must("ok", end.ok);
+    f.must("wall_ns", end.wall_ns);
+}
+
+}  // namespace tutti

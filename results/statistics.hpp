@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace tutti {
+
+/// A series of times in nanoseconds, told in a few numbers. Percentiles interpolate between
+/// neighbours.
+struct Summary {
+    std::size_t n = 0;
+    std::int64_t min = 0;
+    std::int64_t p05 = 0;
+    std::int64_t p25 = 0;
+    std::int64_t p50 = 0;
+    std::int64_t p75 = 0;
+    std::int64_t p95 = 0;
+    std::int64_t p99 = 0;
+    std::int64_t max = 0;
+    double mean = 0;
+    double sd = 0;             // of the samples (n - 1), not of the mean
+    std::int64_t ci95_lo = 0;  // 95 % interval of the median, see summarise
+    std::int64_t ci95_hi = 0;
+    double rho1 = 0;         // lag-1 autocorrelation
+    std::size_t n_slow = 0;  // samples above p75 + 3 (p75 - p25); counted, never deleted
+
+    bool operator==(const Summary&) const = default;
+};
+
+/// Samples in the order of measuring (rho1 needs it). No samples give a Summary of zeros.
+///
+/// The interval of the median is made of two order statistics, so it assumes no distribution.
+/// Successive samples resemble each other, which makes n of them worth less than n: the interval is
+/// widened by sqrt((1 + rho1) / (1 - rho1)), held within 1 and 3.
+Summary summarise(std::span<const std::int64_t> samples);
+
+/// Half the interval of the median over the median: 0.025 is +-2.5 %. Infinite where the median is
+/// 0 and the interval is not.
+double half_width(const Summary& summary);
+
+/// How many leading samples still belong to the warm-up: the shortest prefix after which the median
+/// of the next five is within 10 % of the second half's median; at most a fifth of all.
+std::size_t warm_prefix(std::span<const std::int64_t> samples);
+
+}  // namespace tutti

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstddef>
+#include <filesystem>
+#include <string_view>
+
+#include "results/record.hpp"
+
+namespace tutti {
+
+/// A results file open for appending: JSON Lines, one writer at a time.
+///
+/// Whatever happens (kill -9, a full disk, power loss), the file holds whole records only, or whole
+/// records and one torn line at its end, which the next Store moves to FILE.torn.
+/// append waits for the disk: never call it between time stamps.
+class Store {
+public:
+    /// Creates the file and its folder if need be. Throws Error if it cannot be written, holds
+    /// something else than results, or another process has it open as a Store.
+    explicit Store(std::filesystem::path path);
+    ~Store();
+    Store(Store&& other) noexcept;
+    Store& operator=(Store&&) = delete;
+
+    /// Adds one line (given without its newline) or leaves the file as it was and throws Error.
+    void append(std::string_view line);
+
+    void append(const Session& session) { append(to_json_line(session)); }
+    void append(const Launch& launch) { append(to_json_line(launch)); }
+    void append(const Point& point) { append(to_json_line(point)); }
+    void append(const Fail& fail) { append(to_json_line(fail)); }
+    void append(const End& end) { append(to_json_line(end)); }
+
+    /// Whole records in the file, those of earlier runs included.
+    std::size_t records() const { return records_; }
+    const std::filesystem::path& path() const { return path_; }
+
+private:
+    void lock() const;
+    void refuse_foreign_file() const;
+    void count_records();
+    void put_torn_tail_aside();
+
+    std::filesystem::path path_;
+    int file_ = -1;
+    bool regular_ = true;  // false for /dev/stdout and pipes: nothing to lock, repair or truncate
+    long long good_end_ = 0;  // offset behind the last whole record
+    std::size_t records_ = 0;
+};
+
+}  // namespace tutti

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "results/text_table.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+
+namespace tutti {
+namespace {
+
+// Numbers that get larger lose decimals rather than their column.
+std::string fitted(double value, int width) {
+    for (const int decimals : {2, 1, 0}) {
+        const auto text = fmt::format("{:.{}f}", value, decimals);
+        if (static_cast<int>(text.size()) <= width || decimals == 0) return text;
+    }
+    return {};
+}
+
+bool measured(const Point* point) { return point != nullptr && !point->skipped; }
+
+// time, algbw, busbw, #wrong
+std::string placement_cells(const Point* point) {
+    if (!measured(point))
+        return fmt::format("  {:>7}  {:>6}  {:>6}  {:>6}", "N/A", "N/A", "N/A", "N/A");
+    const bool checked = point->check.state != CheckState::skipped;
+    return fmt::format("  {:>7}  {:>6}  {:>6}  {:>6}",
+                       fitted(static_cast<double>(point->time.p50) / 1000, 7),
+                       fitted(point->bandwidth.algbw, 6), fitted(point->bandwidth.busbw, 6),
+                       checked ? std::to_string(point->check.n_wrong) : "N/A");
+}
+
+// algorithm, transport, interval, n: of the two placements the wider interval and the fewer
+// samples, so that a row never looks better than its worse half.
+std::string candidate_cells(const Key& key, const TableRow& row) {
+    std::optional<double> width;
+    std::optional<std::size_t> n;
+    for (const Point* point : {row.out_of_place, row.in_place}) {
+        if (!measured(point)) continue;
+        width = std::max(width.value_or(0), half_width(point->time));
+        n = std::min(n.value_or(point->time.n), point->time.n);
+    }
+    return fmt::format("  {:<28}  {:<10}  {:>6}  {:>6}", candidate_name(key), key.transport,
+                       width ? fmt::format("{:.1f}", 100 * *width) : "N/A",
+                       n ? std::to_string(*n) : "N/A");
+}
+
+std::string skip_comment(const Point* point) {
+    if (point == nullptr || !point->skipped) return {};
+    return fmt::format("# skipped: {} over {} at {} {}: {}\n", candidate_name(point->key),
+                       point->key.transport, to_string(point->key.bytes),
+                       point->key.inplace ? "in-place" : "out-of-place", *point->skipped);
+}
+
+std::string heading(std::string_view size, std::string_view count, std::string_view type,
+                    std::string_view redop, std::string_view root, std::string_view time,
+                    std::string_view bandwidths, std::string_view candidate) {
+    return fmt::format("# {:>10}  {:>12}  {:>8}  {:>6}  {:>6}  {:>7}  {}  {:>7}  {}  {}\n", size,
+                       count, type, redop, root, time, bandwidths, time, bandwidths, candidate);
+}
+
+}  // namespace
+
+std::string table_header(std::span<const std::string> notes) {
+    std::string text;
+    for (const auto& note : notes) text += "# " + note + '\n';
+    text += "#\n";
+    text += fmt::format("# {:54}out-of-place                       in-place\n", "");
+    text += heading(
+        "size", "count", "type", "redop", "root", "time", " algbw   busbw  #wrong",
+        fmt::format("{:<28}  {:<10}  {:>6}  {:>6}", "algorithm", "transport", "p50ci", "n"));
+    text += heading("(B)", "(elements)", "", "", "", "(us)", "(GB/s)  (GB/s)        ",
+                    fmt::format("{:<28}  {:<10}  {:>6}", "", "", "(+-%)"));
+    return text;
+}
+
+std::string table_row(const TableRow& row) {
+    const Point& known = row.out_of_place != nullptr ? *row.out_of_place : *row.in_place;
+    const Key& key = known.key;
+    std::string text = skip_comment(row.out_of_place) + skip_comment(row.in_place);
+    if (!measured(row.out_of_place) && !measured(row.in_place)) return text;
+    text += fmt::format("{:>12}  {:>12}  {:>8}  {:>6}  {:>6}", key.bytes.count, key.count,
+                        name_of(key.dtype), key.op ? name_of(*key.op) : "none",
+                        key.root ? key.root->index : -1);
+    return text + placement_cells(row.out_of_place) + placement_cells(row.in_place) +
+           candidate_cells(key, row) + '\n';
+}
+
+std::string table_footer(std::span<const Point> points) {
+    std::int64_t wrong = 0;
+    bool failed = false;
+    double busbw = 0;
+    int measured_points = 0;
+    for (const Point& point : points) {
+        if (point.skipped) continue;
+        wrong += point.check.n_wrong;
+        failed = failed || point.check.state == CheckState::fail;
+        busbw += point.bandwidth.busbw;
+        ++measured_points;
+    }
+    return fmt::format("# Out of bounds values : {} {}\n# Avg bus bandwidth    : {:g}\n#\n", wrong,
+                       failed || wrong != 0 ? "FAILED" : "OK",
+                       measured_points == 0 ? 0 : busbw / measured_points);
+}
+
+}  // namespace tutti

@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The page: text, figures and tables of all sections, in one file that needs nothing else."""
+
+from html import escape
+from pathlib import Path
+
+from . import findings, provenance, tables
+from .units import counted
+
+STYLE = Path(__file__).with_name("page.css")
+
+CAPTION = """Times are medians over the calls of a launch, and medians of those over the launches. An interval is
+the 95 % interval of the median: from order statistics widened for lag-1 autocorrelation within one launch, over the
+launch medians where there are several (least to greatest below six launches). "Not separable" means that two
+intervals overlap. A candidate in [brackets] is a library's own collective. Bus bandwidth is nccl-tests' (10⁹ bytes
+per second), so it can be compared with the speed of a link for any number of ranks."""
+
+
+def page(results, sections, figures, title):
+    """`figures` maps a section to its SVG texts by name."""
+    parts = [_head(title), f"<h1>{escape(title)}</h1>", _cautions(results), _provenance(results),
+             _contents(sections)]
+    parts += [_section(section, figures[section]) for section in sections]
+    if results.fails:
+        parts.append(f'<section id="failures"><h2>Failures</h2>{tables.fails_table(results)}</section>')
+    parts.append(f"<footer>{escape(CAPTION)}</footer>\n</main>\n</body>\n</html>\n")
+    return "\n".join(parts)
+
+
+def _head(title):
+    return (f'<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+            f'<meta name="viewport" content="width=device-width">\n<title>{escape(title)}</title>\n'
+            f"<style>\n{STYLE.read_text(encoding='utf-8')}</style>\n</head>\n<body>\n<main>")
+
+
+def _cautions(results):
+    return "\n".join(f'<p class="caution">{escape(text)}</p>' for text in provenance.cautions(results))
+
+
+def _provenance(results):
+    entries = []
+    for word, texts in provenance.rows(results):
+        tag = "code" if word in ("command", "environment", "files") else "span"
+        body = "<br>".join(f"<{tag}>{escape(text)}</{tag}>" for text in texts)
+        entries.append(f"<dt>{escape(word)}</dt><dd>{body}</dd>")
+    return '<dl class="provenance">\n' + "\n".join(entries) + "\n</dl>"
+
+
+def _contents(sections):
+    items = "\n".join(f'<li><a href="#{section.shape.slug}">{_heading(section)}</a> '
+                      f"{escape(findings.finding(section))}</li>" for section in sections)
+    return f"<nav>\n<h2>Findings</h2>\n<ul>\n{items}\n</ul>\n</nav>"
+
+
+def _heading(section):
+    return f"{escape(section.shape.title)}<small> {escape(section.shape.details)}</small>"
+
+
+def _section(section, svgs):
+    def figure(name):
+        return f"<figure>\n{svgs[name]}</figure>\n" if name in svgs else ""
+    skipped = sum(1 for point in section.points if point.get("skipped"))
+    told = counted(len(section.points), "point") + " as a table" + (f", {skipped} of them skipped" if skipped else "")
+    return (f'<section id="{section.shape.slug}">\n<h2>{_heading(section)}</h2>\n'
+            f'<p class="finding">{escape(findings.finding(section))}</p>\n'
+            f'<div class="pair">\n{figure("latency")}{figure("bandwidth")}</div>\n'
+            f'{figure("heatmap")}{figure("spread")}'
+            f'<details><summary>{told}</summary><div class="scroll">{tables.points_table(section)}</div>'
+            "</details>\n</section>")

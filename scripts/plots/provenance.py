@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where the numbers come from, as rows of (word, text)."""
+
+import shlex
+
+from .records import launch_of
+from .units import counted
+
+
+def rows(results):
+    tools = _distinct(_tool(session["tool"]) for session in results.sessions)
+    hosts = [host for launch in results.launches for host in launch.get("hosts") or []]
+    libraries = [_library(word, launch[word]) for launch in results.launches
+                 for word in ("mpi", "ucx", "nccl") if launch.get(word)]
+    facts = [
+        ("host", _distinct(host["name"] for host in hosts)),
+        ("CPU", _distinct(_cpu(host) for host in hosts)),
+        ("kernel", _distinct(host.get("kernel") for host in hosts)),
+        ("virtual machine", _distinct(host.get("virt") for host in hosts)),
+        ("GPU", _distinct(gpu.get("model") for launch in results.launches for gpu in launch.get("gpus") or [])),
+        ("libraries", _distinct(libraries)),
+        ("tutti", tools),
+        ("date", _dates(results)),
+        ("command", _distinct(shlex.join(session["argv"]) for session in results.sessions)),
+        ("seed", _distinct(str(session["seed"]) for session in results.sessions)),
+        ("launches", [_launches(results)]),
+        ("environment", _distinct(f"{name}={value}" for launch in results.launches
+                                  for name, value in sorted((launch.get("env") or {}).items()))),
+        ("files", _distinct(record["file"] for record in results.points)),
+    ]
+    return [(word, texts) for word, texts in facts if texts]
+
+
+def cautions(results):
+    """What a reader must know before believing the page."""
+    told = list(results.warnings)
+    wrong = [point for point in results.points if not point.get("skipped") and point["check"]["state"] == "fail"]
+    if wrong:
+        told.append(f"WRONG RESULTS ({counted(len(wrong), 'point')}): left out of figures and findings, red in the "
+                    "tables.")
+    if results.launch_count() == 1:
+        told.append("Exploratory (one launch): launches differ more than calls within one. "
+                    "Repeat the command, best five times, and report all files together.")
+    told += [f"The launches differ in {word}: compare across them with care ({'; '.join(texts)})."
+             for word, texts in rows(results) if word in ("CPU", "kernel", "libraries", "tutti") and len(texts) > 1]
+    ended = {launch_of(end) for end in results.ends if end["ok"]}
+    open_ones = {launch_of(launch) for launch in results.launches} - ended
+    if open_ones:
+        told.append(f"{len(open_ones)} of {len(results.launches)} launches did not run to their end.")
+    if results.fails:
+        told.append(f"Failures recorded: {len(results.fails)}; they are listed at the end.")
+    return told
+
+
+def _distinct(texts):
+    return list(dict.fromkeys(text for text in texts if text))
+
+
+def _tool(tool):
+    git = (tool.get("git") or "") + ("+changes" if tool.get("dirty") else "")
+    parts = [tool.get("version"), git, tool.get("build_type"), tool.get("compiler")]
+    return ", ".join(part for part in parts if part)
+
+
+def _cpu(host):
+    parts = [host.get("cpu_model")]
+    parts += [f"{host['cores']} cores"] if host.get("cores") else []
+    parts += [f"{host['mem_bytes'] / 2**30:.0f} GiB"] if host.get("mem_bytes") else []
+    parts += [f"governor {host['governor']}"] if host.get("governor") else []
+    return ", ".join(part for part in parts if part)
+
+
+def _library(word, library):
+    return f"{library.get('vendor') or word.upper()} {library.get('version', '')}".strip()
+
+
+def _dates(results):
+    times = sorted(record["t"] for record in results.sessions + results.launches)
+    return _distinct([times[0][:19].replace("T", " ") + " UTC"]) if times else []
+
+
+def _launches(results):
+    measured = sum(1 for point in results.points if not point.get("skipped"))
+    skipped = len(results.points) - measured
+    return f"{results.launch_count()} ({counted(measured, 'point')} measured, {skipped} skipped)"

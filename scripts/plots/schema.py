@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which fields the report uses of each kind of record, and of which type; others may come and go.
+
+A type, a dict of fields, or a list of one item's type. A name that ends in ? may be absent or null."""
+
+NUMBER = (int, float)
+TOOL = {"version?": str, "git?": str, "dirty?": bool, "build_type?": str, "compiler?": str}
+HOST = {"name": str, "cpu_model?": str, "cores?": int, "mem_bytes?": int, "governor?": str, "kernel?": str,
+        "virt?": str}
+LIBRARY = {"vendor?": str, "version?": str}
+KEY = {"coll": str, "impl": str, "algo": str, "transport": str, "dtype": str, "op": str, "root": int,
+       "bytes": int, "inplace": bool, "nranks": int, "ppn?": int, "seg?": int, "buf?": str, "placement?": str}
+TIMES = {"p05": NUMBER, "p50": NUMBER, "p95": NUMBER, "max": NUMBER}
+
+KINDS = {
+    "session": {"id": str, "t": str, "tool": TOOL, "argv": [str], "seed": int},
+    "launch": {"session?": str, "launch": int, "t": str, "nranks": int, "hosts?": [HOST], "mpi?": LIBRARY,
+               "ucx?": LIBRARY, "nccl?": LIBRARY, "gpus?": [{"model?": str}], "env?": dict},
+    "point": {"session?": str, "launch": int, "key": KEY, "skipped?": str},
+    "fail": {"session?": str, "launch": int, "phase": str, "what": str},
+    "end": {"session?": str, "launch": int, "ok": bool, "wall_ns": int},
+}
+MEASURED = {"n": int, "t_ns": TIMES, "ci95_p50_ns": [NUMBER], "busbw_GBps": NUMBER, "check": {"state": str},
+            "stop_reason?": str}
+
+
+def fault(record):
+    """What is wrong with a record, in a few words, or None. Unknown kinds are never wrong."""
+    kind = record.get("kind")
+    if not isinstance(kind, str):
+        return 'no field "kind"'
+    found = _fault(record, KINDS.get(kind, {}), "")
+    if found or kind != "point" or record.get("skipped"):
+        return found
+    found = _fault(record, MEASURED, "")
+    if not found and len(record["ci95_p50_ns"]) != 2:
+        return 'field "ci95_p50_ns" is no [lo,hi]'
+    return found
+
+
+def _fault(value, wanted, path):
+    if isinstance(wanted, dict):
+        return _fault_in_fields(value, wanted, path)
+    if isinstance(wanted, list):
+        if not isinstance(value, list):
+            return _wrong_type(path)
+        return next(filter(None, (_fault(item, wanted[0], path) for item in value)), None)
+    # To Python True is an int; to us it is not.
+    fits = isinstance(value, wanted) and (wanted is bool or not isinstance(value, bool))
+    return None if fits else _wrong_type(path)
+
+
+def _fault_in_fields(value, fields, path):
+    if not isinstance(value, dict):
+        return _wrong_type(path)
+    for field, wanted in fields.items():
+        name = field.rstrip("?")
+        if value.get(name) is None and field.endswith("?"):
+            continue
+        inner = f"{path}.{name}".lstrip(".")
+        if name not in value:
+            return f'no field "{inner}"'
+        if found := _fault(value[name], wanted, inner):
+            return found
+    return None
+
+
+def _wrong_type(path):
+    return f'field "{path}" has the wrong type'

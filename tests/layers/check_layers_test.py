@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Plants includes in an invented source tree, and sees which of them check_layers.py names."""
+import contextlib
+import io
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+sys.dont_write_bytecode = True  # nothing of a test stays in the source tree
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "scripts"))
+import check_layers  # noqa: E402  (found by the line above)
+
+
+class CheckLayers(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.root = Path(folder.name)
+
+    def write(self, file, *lines):
+        path = self.root / file
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("\n".join(lines) + "\n")
+
+    def offences(self, file, *lines):
+        self.write(file, *lines)
+        return check_layers.offences(self.root)
+
+    def assert_allowed(self, file, *lines):
+        self.assertEqual(self.offences(file, *lines), [])
+
+    def assert_refused(self, file, line):
+        self.assertEqual(len(self.offences(file, line)), 1, f"{file}: {line}")
+
+    def test_includes_that_point_down_are_allowed(self):
+        self.assert_allowed("kernels/reduce.cpp", '#include "base/types.hpp"',
+                            '#include "kernels/reduce.hpp"', "#include <vector>")
+        self.assert_allowed("cli/bench.cpp", '#include "autotune/table.hpp"',
+                            '#include "base/error.hpp"')
+        self.assert_allowed("tests/cli/bench_test.cpp", '#include "cli/bench.hpp"')
+
+    def test_an_include_that_points_up_is_named_with_its_line(self):
+        self.assertEqual(
+            self.offences("base/units.cpp", "", '#include "results/record.hpp"'),
+            ["base/units.cpp:2: layer base may not include layer results (results/record.hpp)"])
+
+    def test_neighbours_do_not_know_one_another(self):
+        self.assert_refused("kernels/a.cpp", '#include "topology/machine.hpp"')
+
+    def test_results_know_no_collectives(self):
+        self.assert_refused("results/a.hpp", '#include "collectives/schedule/schedule.hpp"')
+
+    def test_the_tuner_does_not_reach_down_to_kernels(self):
+        self.assert_refused("autotune/a.cpp", '#include "kernels/reduce.hpp"')
+
+    def test_algorithms_see_the_placement_and_no_more_of_topology(self):
+        self.assert_allowed("collectives/algorithms/a.cpp",
+                            '#include "topology/placement.hpp"',
+                            '#include "collectives/schedule/schedule.hpp"')
+        self.assert_refused("collectives/algorithms/a.cpp", '#include "topology/machine.hpp"')
+
+    def test_transports_know_no_algorithm(self):
+        self.assert_refused("collectives/transport/a.cpp",
+                            '#include "collectives/algorithms/catalog.hpp"')
+
+    def test_relative_paths_are_followed(self):
+        self.assert_refused("base/a.hpp", '#include "../cli/main.hpp"')
+        self.assert_allowed("base/a.hpp", '#include "units.hpp"')
+
+    def test_nothing_includes_a_test(self):
+        self.assert_refused("cli/a.cpp", '#include "tests/cli/fixture.hpp"')
+
+    def test_mpi_is_included_by_its_adapters_alone(self):
+        self.assert_allowed("collectives/transport/mpi_send.cpp", "#include <mpi.h>")
+        self.assert_refused("collectives/transport/shm.cpp", "#include <mpi.h>")
+
+    def test_hwloc_is_included_by_its_adapter_alone(self):
+        self.assert_allowed("topology/detect_hwloc.cpp", "#include <hwloc.h>")
+        self.assert_refused("topology/detect.cpp", "#include <hwloc/linux.h>")
+
+    def test_no_header_of_ours_brings_in_a_library(self):
+        for header in ("mpi.h", "hwloc.h", "ucp/api/ucp.h", "cuda_runtime.h", "nccl.h"):
+            with self.subTest(header):
+                self.assert_refused("collectives/transport/mpi.hpp", f"#include <{header}>")
+
+    def test_sources_may_include_cuda(self):
+        self.assert_allowed("kernels/reduce.cu", "#include <cuda_runtime.h>")
+
+    def test_comments_and_build_folders_do_not_count(self):
+        self.assert_allowed("base/a.cpp", '// #include "cli/main.hpp"')
+        self.assert_allowed("build-x/base/a.cpp", '#include "cli/main.hpp"')
+
+    def test_the_exit_code_tells(self):
+        self.write("base/a.cpp", '#include "cli/main.hpp"')
+        with contextlib.redirect_stdout(io.StringIO()) as printed:
+            self.assertEqual(check_layers.main([str(self.root)]), 1)
+        self.assertIn("base/a.cpp:1:", printed.getvalue())
+
+
+if __name__ == "__main__":
+    unittest.main()

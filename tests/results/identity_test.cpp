@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "results/identity.hpp"
+
+#include <gtest/gtest.h>
+
+#include <regex>
+
+#include "samples.hpp"
+
+namespace tutti {
+
+TEST(SessionId, IsAVersion7UuidAndNeverTheSameTwice) {
+    const std::regex uuid7("[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}");
+    const std::string first = new_session_id();
+    EXPECT_TRUE(std::regex_match(first, uuid7)) << first;
+    EXPECT_NE(first, new_session_id());
+}
+
+TEST(UtcNow, IsRfc3339) {
+    const std::regex rfc3339(R"(20\d\d-[01]\d-[0-3]\dT[0-2]\d:[0-5]\d:[0-6]\d\.\d{3}Z)");
+    EXPECT_TRUE(std::regex_match(utc_now(), rfc3339)) << utc_now();
+}
+
+TEST(PointId, IsTheSameForEverAndDiffersWithEveryPartOfTheKey) {
+    const Key key = sample_point().key;
+    EXPECT_EQ(point_id(key), "a0a7a2b0354c3dec");  // stored files refer to it
+
+    std::vector<Key> others(9, key);
+    others[0].algo = "tree";
+    others[1].bytes = {2048};
+    others[2].inplace = true;
+    others[3].op.reset();
+    others[4].root = Rank{0};
+    others[5].segment = {};
+    others[6].placement.clear();
+    others[7].impl = "mpi";
+    others[8].transport = "mpi";
+    for (const Key& other : others) EXPECT_NE(point_id(other), point_id(key));
+}
+
+TEST(CandidateName, IsTheAlgorithmOrTheBaseline) {
+    EXPECT_EQ(candidate_name({.algo = "ring"}), "ring");
+    EXPECT_EQ(candidate_name({.impl = "mpi"}), "mpi");
+    EXPECT_EQ(candidate_name({.impl = "mpi", .algo = "mpi"}), "mpi");
+    EXPECT_EQ(candidate_name({.impl = "mpi", .algo = "rabenseifner"}), "mpi/rabenseifner");
+}
+
+}  // namespace tutti

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "results/reader.hpp"
+
+#include <gtest/gtest.h>
+
+#include <sstream>
+
+#include "base/error.hpp"
+#include "samples.hpp"
+
+namespace tutti {
+namespace {
+
+std::string three_lines() {
+    return to_json_line(Session{.id = "s1"}) + '\n' + to_json_line(sample_point()) + '\n' +
+           to_json_line(End{.session = "s1"}) + '\n';
+}
+
+Results read_text(const std::string& text) {
+    std::istringstream stream(text);
+    return read_results(stream, "x.jsonl");
+}
+
+std::size_t records_in(const Results& results) {
+    return results.sessions.size() + results.launches.size() + results.points.size() +
+           results.fails.size() + results.ends.size();
+}
+
+std::string complaint_about(const std::string& text) {
+    try {
+        read_text(text);
+    } catch (const Error& error) {
+        EXPECT_EQ(error.code(), Exit::usage);
+        EXPECT_EQ(std::string(error.what()).find('\n'), std::string::npos);
+        return error.what();
+    }
+    return "none";
+}
+
+}  // namespace
+
+TEST(Reader, SortsRecordsByKind) {
+    const Results results = read_text(three_lines());
+    ASSERT_EQ(results.sessions.size(), 1u);
+    EXPECT_EQ(results.points, std::vector<Point>{sample_point()});
+    EXPECT_EQ(results.ends.size(), 1u);
+    EXPECT_TRUE(results.warnings.empty());
+}
+
+TEST(Reader, KeepsEveryWholeRecordWhereverTheLastLineIsTorn) {
+    const std::string text = three_lines();
+    for (std::size_t cut = text.find('\n') + 1; cut <= text.size(); ++cut) {
+        const std::string head = text.substr(0, cut);
+        const auto newlines = static_cast<std::size_t>(std::count(head.begin(), head.end(), '\n'));
+        // A line that lacks its newline and nothing else is whole.
+        const bool only_newline_missing = cut < text.size() && text[cut] == '\n';
+        const bool torn = head.back() != '\n' && !only_newline_missing;
+        const Results results = read_text(head);
+        EXPECT_EQ(records_in(results), newlines + (only_newline_missing ? 1 : 0)) << cut;
+        EXPECT_EQ(results.warnings.size(), torn ? 1u : 0u) << cut;
+    }
+}
+
+TEST(Reader, ATornLineIsToldWithFileAndLine) {
+    const std::string text = three_lines();
+    const Results results = read_text(text.substr(0, text.size() - 5));
+    ASSERT_EQ(results.warnings.size(), 1u);
+    EXPECT_EQ(results.warnings[0],
+              "x.jsonl:3: the last line is torn (the writer was interrupted) and left out; the 2 "
+              "records before it are intact");
+}
+
+TEST(Reader, ABrokenLineInTheMiddleIsAnError) {
+    EXPECT_EQ(complaint_about(to_json_line(End{}) + "\n{\"v\":1,\n" + to_json_line(End{}) + "\n"),
+              "x.jsonl:2: not JSON");
+    EXPECT_EQ(complaint_about(to_json_line(End{}) + "\n\n" + to_json_line(End{}) + "\n"),
+              "x.jsonl:2: not JSON");
+}
+
+TEST(Reader, AnotherSchemaVersionIsAnError) {
+    EXPECT_EQ(complaint_about(to_json_line(End{}) + "\n{\"v\":2,\"kind\":\"end\"}\n"),
+              "x.jsonl:2: written in schema version 2; this tutti reads version 1");
+    // Not torn but foreign, though nothing ends the line.
+    EXPECT_EQ(complaint_about(to_json_line(End{}) + "\n{\"v\":2,\"kind\":\"end\"}"),
+              "x.jsonl:2: written in schema version 2; this tutti reads version 1");
+}
+
+TEST(Reader, AFileThatIsNoResultsFileIsAnError) {
+    EXPECT_EQ(complaint_about(""), "'x.jsonl' is empty: no results in it");
+    EXPECT_EQ(complaint_about("size,count\n1,2\n"), "x.jsonl:1: not JSON");
+    EXPECT_EQ(complaint_about("PNG without any end of line"), "x.jsonl:1: not JSON");
+}
+
+TEST(Reader, AnUnreadableFileIsNamed) {
+    const TemporaryFolder folder;
+    EXPECT_THROW(read_results(folder / "absent.jsonl"), Error);
+    EXPECT_THROW(read_results(folder / ""), Error);
+}
+
+}  // namespace tutti

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include "base/error.hpp"
+#include "samples.hpp"
+
+namespace tutti {
+namespace {
+
+template <class Kind>
+void expect_round_trip(const Kind& record) {
+    const std::string line = to_json_line(record);
+    EXPECT_EQ(line.find('\n'), std::string::npos);
+    EXPECT_TRUE(line.starts_with(R"({"v":1,"kind":")")) << line;
+    EXPECT_EQ(std::get<Kind>(parse_json_line(line)), record) << line;
+}
+
+std::string complaint_about(std::string_view line) {
+    try {
+        parse_json_line(line);
+    } catch (const Error& error) {
+        EXPECT_EQ(error.code(), Exit::usage);
+        return error.what();
+    }
+    return "none";
+}
+
+}  // namespace
+
+TEST(Records, ComeBackAsTheyWereWritten) {
+    Session session;
+    session.id = "i";
+    session.t = "2026-01-31T12:00:00.000Z";
+    session.tool = {.version = "0.1.0", .git = "abc", .dirty = true};
+    session.argv = {"tutti", "bench", "a \"b\"\n"};
+    session.seed = ~std::uint64_t{0};
+    session.plan = {{"order", "random"}};
+    session.resume_of = "h";
+    expect_round_trip(session);
+    expect_round_trip(Session{});
+    expect_round_trip(sample_point());
+    expect_round_trip(skipped_point());
+    expect_round_trip(Fail{.launch = 3,
+                           .point = "0123456789abcdef",
+                           .phase = "measure",
+                           .what = "signal",
+                           .rank = Rank{0},
+                           .signal = 11,
+                           .stderr_tail = "a\tb"});
+    expect_round_trip(Fail{});
+    expect_round_trip(End{.session = "s", .ok = false, .wall_ns = 12});
+}
+
+TEST(Records, ALaunchDescribesHostsRanksAndLibraries) {
+    expect_round_trip(Launch{
+        .session = "s",
+        .launch = 4,
+        .t = "2026-01-31T12:00:00.000Z",
+        .argv = {"mpirun", "-np", "2"},
+        .nranks = 2,
+        .ppn = 1,
+        .hosts = {{.name = "n0", .kernel = "6.1", .cores = 2, .mem = {1 << 30}, .loadavg1 = 0.25},
+                  {.name = "n1", .virt = "kvm"}},
+        .ranks = {{.rank = Rank{0}, .host = "n0", .pid = 77, .numa = 0},
+                  {.rank = Rank{1}, .host = "n1", .pid = 78}},
+        .mpi = Library{.vendor = "Open MPI", .version = "4.1.4", .settings = {{"btl", "self"}}},
+        .cuda = Cuda{.driver = "570", .runtime = "13.0"},
+        .gpus = {{.model = "H200", .uuid = "GPU-1"}},
+        .net = {{.name = "eth0", .mtu = 1500}},
+        .env = {{"UCX_TLS", "shm"}},
+        .clock = ClockSync{.mode = "hca3", .residual_ns = 12},
+        .probe = Probe{.pingpong_ns = 500, .copy64k_ns = 6000}});
+}
+
+TEST(Records, APointHasTheFieldsThatScriptsRelyOn) {
+    const std::string line = to_json_line(sample_point());
+    for (const char* part :
+         {R"("point":")", R"("launch":2)", R"("key":{"coll":"all_reduce","impl":"tutti",)",
+          R"("op":"sum","root":-1,"count":256,"bytes":1024,"inplace":false,"buf":"host",)",
+          R"("seg":512,"placement":"scatter"})", R"("mode":"deadline","def":"last_arrival","n":5,)",
+          R"("stop_reason":"target_ci")", R"("t_ns":{"min":1000,"p05":1000,"p25":1000,"p50":1100,)",
+          R"("ci95_p50_ns":[1000,5000])", R"("straggler":{"0":3,"3":2})", R"("algbw_GBps":)",
+          R"("busbw_GBps":)", R"("check":{"state":"ok","n_wrong":0,"max_ulp":0.5})",
+          R"("samples_ns":[1200,1000,1100,1000,5000])"})
+        EXPECT_NE(line.find(part), std::string::npos) << part << " in " << line;
+}
+
+TEST(Records, ASkippedPointHasAReasonAndNoTimes) {
+    const std::string line = to_json_line(skipped_point());
+    EXPECT_NE(line.find(R"("skipped":"needs a power of two; 6 ranks given")"), std::string::npos);
+    EXPECT_EQ(line.find("t_ns"), std::string::npos);
+    EXPECT_EQ(line.find("busbw"), std::string::npos);
+}
+
+TEST(Records, TextThatIsNoUtf8IsRepaired) {
+    const Fail fail{.stderr_tail = "\xff\xfe broken"};
+    const auto back = std::get<Fail>(parse_json_line(to_json_line(fail)));
+    EXPECT_NE(back.stderr_tail.find(" broken"), std::string::npos);
+}
+
+TEST(Records, UnknownKindsAndFieldsAreIgnored) {
+    EXPECT_TRUE(std::holds_alternative<std::monostate>(
+        parse_json_line(R"({"v":1,"kind":"verdict","metric":"x"})")));
+    const auto end = std::get<End>(
+        parse_json_line(R"({"v":1,"kind":"end","launch":1,"ok":true,"wall_ns":5,"mood":[{}]})"));
+    EXPECT_EQ(end.wall_ns, 5);
+}
+
+TEST(Records, WhatIsWrongWithALineIsNamed) {
+    EXPECT_EQ(complaint_about("{"), "not JSON");
+    EXPECT_EQ(complaint_about("[1]"), "not a tutti record (no \"v\")");
+    EXPECT_EQ(complaint_about(R"({"v":2,"kind":"end"})"),
+              "written in schema version 2; this tutti reads version 1");
+    EXPECT_EQ(complaint_about(R"({"v":1,"kind":"end","launch":1,"ok":true})"),
+              "no field \"wall_ns\"");
+    EXPECT_EQ(complaint_about(R"({"v":1,"kind":"end","launch":"1","ok":true,"wall_ns":1})"),
+              "field \"launch\": \"1\" is no integer that fits");
+    EXPECT_EQ(complaint_about(R"({"v":1,"kind":"end","launch":1e30,"ok":true,"wall_ns":1})"),
+              "field \"launch\": 1e+30 is no integer that fits");
+    EXPECT_EQ(complaint_about(R"({"v":1,"kind":"end","launch":4294967297,"ok":true,"wall_ns":1})"),
+              "field \"launch\": 4294967297 is no integer that fits");
+    EXPECT_EQ(complaint_about(R"({"v":1})"), "no field \"kind\"");
+}
+
+}  // namespace tutti

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "results/store.hpp"
+
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <csignal>
+
+#include "base/error.hpp"
+#include "results/reader.hpp"
+#include "samples.hpp"
+
+namespace tutti {
+namespace {
+
+template <class Action>
+std::string complaint_of(Action action) {
+    try {
+        action();
+    } catch (const Error& error) {
+        EXPECT_EQ(std::string(error.what()).find('\n'), std::string::npos);
+        return error.what();
+    }
+    return "none";
+}
+
+/// Files may not grow past `bytes` while this lives: a disk that is full, without a disk.
+class SmallDisk {
+public:
+    explicit SmallDisk(rlim_t bytes) : handler_(std::signal(SIGXFSZ, SIG_IGN)) {
+        getrlimit(RLIMIT_FSIZE, &before_);
+        const rlimit small{bytes, before_.rlim_max};
+        setrlimit(RLIMIT_FSIZE, &small);
+    }
+    ~SmallDisk() {
+        setrlimit(RLIMIT_FSIZE, &before_);
+        std::signal(SIGXFSZ, handler_);
+    }
+
+private:
+    rlimit before_{};
+    void (*handler_)(int);
+};
+
+}  // namespace
+
+TEST(Store, KeepsWhatIsAppendedAcrossRuns) {
+    const TemporaryFolder folder;
+    const auto path = folder / "new/folder/r.jsonl";
+    Store(path).append(sample_point());
+    {
+        Store again(path);
+        EXPECT_EQ(again.records(), 1u);
+        again.append(End{});
+        EXPECT_EQ(again.records(), 2u);
+    }
+    EXPECT_EQ(content_of(path), to_json_line(sample_point()) + '\n' + to_json_line(End{}) + '\n');
+}
+
+TEST(Store, MovesATornTailAsideWhereverItIsTorn) {
+    const std::string line = to_json_line(End{});
+    const std::string three = line + '\n' + line + '\n' + line + '\n';
+    for (std::size_t cut = 0; cut <= three.size(); ++cut) {
+        const TemporaryFolder folder;
+        const auto path = folder / "r.jsonl";
+        fill(path, three.substr(0, cut));
+        const std::size_t whole = cut / (line.size() + 1);
+        const std::string tail = three.substr(0, cut).substr(whole * (line.size() + 1));
+        {
+            Store store(path);
+            EXPECT_EQ(store.records(), whole);
+            store.append(line);
+        }
+        EXPECT_EQ(read_results(path).ends.size(), whole + 1) << cut;
+        EXPECT_EQ(content_of(folder / "r.jsonl.torn"), tail.empty() ? "" : tail + '\n') << cut;
+    }
+}
+
+TEST(Store, AFullDiskCostsNoRecordThatWasThere) {
+    const std::string line = to_json_line(sample_point());
+    // The limit falls on every kind of place: before, in and at the end of the second line.
+    for (const std::size_t room : {std::size_t{0}, std::size_t{1}, line.size() / 2, line.size()}) {
+        const TemporaryFolder folder;
+        const auto path = folder / "r.jsonl";
+        Store store(path);
+        store.append(line);
+        {
+            const SmallDisk disk(line.size() + 1 + room);
+            const std::string complaint = complaint_of([&] { store.append(line); });
+            EXPECT_NE(complaint.find("its 1 records are intact"), std::string::npos) << complaint;
+        }
+        EXPECT_EQ(content_of(path), line + '\n') << room;
+        store.append(line);  // room again: the run goes on
+        EXPECT_EQ(read_results(path).points.size(), 2u);
+    }
+}
+
+TEST(Store, SaysThatTheDeviceIsFull) {
+    Store store("/dev/full");
+    EXPECT_EQ(complaint_of([&] { store.append(End{}); }),
+              "cannot add to '/dev/full': No space left on device; its 0 records are intact. Free "
+              "some space and run again");
+}
+
+TEST(Store, WritesToWhatCannotBeTruncated) {
+    Store store("/dev/null");
+    store.append(End{});
+    EXPECT_EQ(store.records(), 1u);
+}
+
+TEST(Store, RefusesASecondWriter) {
+    const TemporaryFolder folder;
+    const auto path = folder / "r.jsonl";
+    {
+        const Store first(path);
+        const std::string complaint = complaint_of([&] { Store second(path); });
+        EXPECT_NE(complaint.find("is being written by another tutti"), std::string::npos);
+    }
+    EXPECT_NO_THROW(Store{path});
+}
+
+TEST(Store, RefusesAPathThatCannotBeWritten) {
+    const TemporaryFolder folder;
+    fill(folder / "file", "x");
+    EXPECT_NE(complaint_of([&] { Store{folder / "file/r.jsonl"}; }).find("cannot write results"),
+              std::string::npos);
+    EXPECT_NE(complaint_of([&] { Store{folder / ""}; }).find("cannot write results"),
+              std::string::npos);
+}
+
+TEST(Store, LeavesAForeignFileAlone) {
+    const TemporaryFolder folder;
+    fill(folder / "letter.txt", "Dear all");
+    EXPECT_NE(complaint_of([&] { Store{folder / "letter.txt"}; }).find("something else"),
+              std::string::npos);
+    EXPECT_EQ(content_of(folder / "letter.txt"), "Dear all");
+}
+
+TEST(Store, MayBeMovedWithItsFile) {
+    const TemporaryFolder folder;
+    Store first(folder / "r.jsonl");
+    Store second = std::move(first);
+    second.append(End{});
+    EXPECT_EQ(read_results(folder / "r.jsonl").ends.size(), 1u);
+}
+
+}  // namespace tutti

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "results/text_table.hpp"
+
+#include <gtest/gtest.h>
+
+#include <sstream>
+#include <vector>
+
+#include "samples.hpp"
+
+namespace tutti {
+namespace {
+
+std::vector<std::string> words_of(const std::string& text) {
+    std::istringstream stream(text);
+    return {std::istream_iterator<std::string>(stream), {}};
+}
+
+Point in_place(Point point) {
+    point.key.inplace = true;
+    return point;
+}
+
+}  // namespace
+
+TEST(TextTable, HeaderNamesTheColumnsOfNcclTestsAndThenOurs) {
+    const std::vector<std::string> notes = {"tutti 0.1.0"};
+    const std::string header = table_header(notes);
+    std::istringstream lines(header);
+    for (std::string line; std::getline(lines, line);) EXPECT_EQ(line.at(0), '#') << line;
+    EXPECT_TRUE(header.starts_with("# tutti 0.1.0\n#\n"));
+    EXPECT_NE(header.find("#       size         count      type   redop    root     time   algbw   "
+                          "busbw  #wrong     time   algbw   busbw  #wrong  algorithm"),
+              std::string::npos)
+        << header;
+    EXPECT_NE(header.find("#        (B)    (elements)                               (us)  (GB/s)  "
+                          "(GB/s)             (us)  (GB/s)  (GB/s)        "),
+              std::string::npos)
+        << header;
+}
+
+TEST(TextTable, RowHoldsBothPlacements) {
+    const Point out = sample_point();
+    const Point in = in_place(out);
+    const std::string row = table_row({.out_of_place = &out, .in_place = &in});
+    EXPECT_TRUE(row.starts_with(
+        "        1024           256     float     sum      -1     1.10    0.93    1.40       0"))
+        << row;
+    EXPECT_EQ(words_of(row), (std::vector<std::string>{"1024", "256", "float", "sum", "-1", "1.10",
+                                                       "0.93", "1.40", "0", "1.10", "0.93", "1.40",
+                                                       "0", "ring", "shm", "181.8", "5"}));
+}
+
+TEST(TextTable, AnAbsentPlacementIsNotApplicable) {
+    Point out = sample_point();
+    out.check.state = CheckState::skipped;
+    const auto words = words_of(table_row({.out_of_place = &out}));
+    EXPECT_EQ(words[8], "N/A");  // not checked
+    EXPECT_EQ(std::vector(words.begin() + 9, words.begin() + 13),
+              std::vector<std::string>(4, "N/A"));
+}
+
+TEST(TextTable, ASkippedCandidateIsACommentWithItsReason) {
+    const Point skipped = skipped_point();
+    EXPECT_EQ(table_row({.out_of_place = &skipped}),
+              "# skipped: tree over shm at 8 out-of-place: needs a power of two; 6 ranks given\n");
+    Point in = in_place(sample_point());
+    const std::string row = table_row({.out_of_place = &skipped, .in_place = &in});
+    EXPECT_TRUE(row.starts_with("# skipped: "));
+    EXPECT_EQ(std::count(row.begin(), row.end(), '\n'), 2);
+}
+
+TEST(TextTable, LargeNumbersLoseDecimalsRatherThanTheirColumn) {
+    Point slow = sample_point();
+    slow.time.p50 = 123'456'789;
+    EXPECT_EQ(words_of(table_row({.out_of_place = &slow}))[5], "123457");
+    slow.time.p50 = 12'345'678;
+    EXPECT_EQ(words_of(table_row({.out_of_place = &slow}))[5], "12345.7");
+}
+
+TEST(TextTable, FooterIsWhatCiScriptsGrepFor) {
+    std::vector<Point> points = {sample_point(), sample_point(), skipped_point()};
+    points[0].bandwidth.busbw = 1;
+    points[1].bandwidth.busbw = 4;
+    EXPECT_EQ(table_footer(points),
+              "# Out of bounds values : 0 OK\n# Avg bus bandwidth    : 2.5\n#\n");
+    points[0].check = {.state = CheckState::fail, .n_wrong = 3};
+    EXPECT_TRUE(table_footer(points).starts_with("# Out of bounds values : 3 FAILED\n"));
+    EXPECT_EQ(table_footer({}), "# Out of bounds values : 0 OK\n# Avg bus bandwidth    : 0\n#\n");
+}
+
+}  // namespace tutti

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/batch.hpp"
+
+#include <algorithm>
+
+#include "base/clock.hpp"
+
+namespace tutti {
+
+void Starter::learn(bool first_was_late) {
+    constexpr std::int64_t least = 20'000, most = 5'000'000;
+    const std::int64_t next = first_was_late ? head_start_ns_ * 2 : head_start_ns_ * 19 / 20;
+    head_start_ns_ = std::clamp(next, least, most);
+}
+
+void Starter::run(Operation& operation, std::int64_t distance_ns, std::vector<Stamp>& stamps) {
+    world_.barrier();
+    if (start_ == Start::deadline) {
+        const std::int64_t first = of_first(world_, now_ns() + head_start_ns_);
+        for (std::size_t i = 0; i < stamps.size(); ++i) {
+            const std::int64_t deadline = first + static_cast<std::int64_t>(i) * distance_ns;
+            std::int64_t begin = now_ns();
+            const bool late = begin > deadline;
+            while (begin < deadline) begin = now_ns();
+            operation.run();
+            stamps[i] = {begin, now_ns(), late};
+        }
+        return;
+    }
+    for (Stamp& stamp : stamps) {
+        world_.barrier();
+        stamp.begin_ns = now_ns();
+        operation.run();
+        stamp.end_ns = now_ns();
+        stamp.late = false;
+    }
+}
+
+Batch gather_batch(World& world, Start start, const std::vector<Starter::Stamp>& stamps) {
+    const std::size_t calls = stamps.size();
+    const auto ranks = static_cast<std::size_t>(world.size());
+    std::vector<Starter::Stamp> all(calls * ranks);
+    world.all_gather(std::as_bytes(std::span(stamps)), std::as_writable_bytes(std::span(all)));
+
+    Batch batch;
+    for (std::size_t call = 0; call < calls; ++call) {
+        std::int64_t first_begin = INT64_MAX, last_begin = INT64_MIN, last_end = INT64_MIN, longest = 0;
+        std::size_t last = 0;
+        bool late = false;
+        for (std::size_t rank = 0; rank < ranks; ++rank) {
+            const Starter::Stamp& stamp = all[rank * calls + call];
+            first_begin = std::min(first_begin, stamp.begin_ns);
+            last_begin = std::max(last_begin, stamp.begin_ns);
+            longest = std::max(longest, stamp.end_ns - stamp.begin_ns);
+            if (stamp.end_ns > last_end) last = rank;
+            last_end = std::max(last_end, stamp.end_ns);
+            late = late || stamp.late;
+        }
+        if (call == 0) batch.first_was_late = late;
+        if (late) {
+            ++batch.n_invalid;
+            continue;
+        }
+        const bool common_clock = start == Start::deadline;
+        batch.samples_ns.push_back(common_clock ? std::max<std::int64_t>(last_end - last_begin, 0)
+                                                : longest);
+        if (common_clock) batch.skews_ns.push_back(last_begin - first_begin);
+        ++batch.stragglers[Rank{static_cast<int>(last)}];
+    }
+    return batch;
+}
+
+}  // namespace tutti

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "collectives/execute/plan.hpp"
+#include "results/point.hpp"
+
+namespace tutti {
+
+/// How the calls of a batch start together.
+///
+/// `deadline`: rank 0 names a time on the host's common clock and a distance; call i starts at
+/// time + i * distance. No messages between calls, so nothing of the start is in the time.
+/// `barrier`: all meet before each call; for crowded machines, where ranks that spin until a deadline
+/// would keep others from their cores, and for several hosts, whose clocks differ.
+class Starter {
+public:
+    Starter(World& world, Start start) : world_(world), start_(start) {}
+
+    Start start() const { return start_; }
+
+    /// Time stamps of one rank's call.
+    struct Stamp {
+        std::int64_t begin_ns;
+        std::int64_t end_ns;
+        bool late;  ///< came after the deadline: the sample does not count
+    };
+
+    /// Calls `operation` stamps.size() times. `distance_ns` is between starts (deadline only).
+    void run(Operation& operation, std::int64_t distance_ns, std::vector<Stamp>& stamps);
+
+    /// How the last batch's first call went: where ranks came too late for it, the next deadline is
+    /// set further ahead. The same on all ranks.
+    void learn(bool first_was_late);
+
+private:
+    World& world_;
+    Start start_;
+    std::int64_t head_start_ns_ = 20'000;  // for the deadline itself to get around
+};
+
+/// The stamps of all ranks, call by call.
+struct Batch {
+    std::vector<std::int64_t> samples_ns;  ///< of the calls that count
+    std::int64_t n_invalid = 0;
+    bool first_was_late = false;
+    std::vector<std::int64_t> skews_ns;
+    std::map<Rank, std::int64_t> stragglers;  ///< who ended last, how often
+};
+
+/// Collective: brings the stamps together and takes the slowest rank's time of each call. From a
+/// deadline it runs from the last arrival (the host's clock is common), else from each rank's own begin.
+Batch gather_batch(World& world, Start start, const std::vector<Starter::Stamp>& stamps);
+
+}  // namespace tutti

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "collectives/execute/communicator.hpp"
+
+namespace tutti {
+
+/// What competes at a point: one of our algorithms over one transport, or a library's collective.
+struct Candidate {
+    std::string impl;       ///< "tutti", or the baseline's name
+    std::string algorithm;  ///< of ours; empty for a baseline
+    std::string transport;  ///< of ours; empty for a baseline
+    const Algorithm* row = nullptr;
+    const Baseline* baseline = nullptr;
+
+    bool is_ours() const { return row != nullptr; }
+    std::string name() const;  ///< "ring/shm" or "mpi"
+};
+
+/// Names as the command line gives them. "all" stands for every one.
+struct Contest {
+    std::vector<std::string> algorithms{"all"};
+    std::vector<std::string> transports{"all"};
+    std::vector<std::string> baselines{"mpi"};
+};
+
+/// The candidates in the order of the catalog, baselines last. Throws Error for an unknown name or
+/// an algorithm that does not do this collective. Says nothing of whether they run here: see refusal.
+std::vector<Candidate> candidates(Collective collective, const Contest& contest);
+
+/// Why these ranks cannot run the candidate for this call; nothing if they can. Collective.
+std::optional<std::string> refusal(Communicator& communicator, const Candidate& candidate,
+                                   const Call& call, const Placement& placement);
+
+}  // namespace tutti

@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/measure.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <random>
+
+#include "base/clock.hpp"
+#include "results/statistics.hpp"
+#include "workloads/batch.hpp"
+
+namespace tutti {
+namespace {
+
+constexpr std::int64_t batch_ns = 1'000'000;  // a batch lasts about so long
+constexpr std::int64_t warm_up_ns = 1'000'000;
+constexpr std::int64_t most_calls_of_batch = 1000;
+constexpr std::int64_t calls_to_get_going = 2;  // not timed, after another entrant's batch
+
+Start chosen_start(const World& world, const Protocol& protocol) {
+    using Sync = Protocol::Sync;
+    if (protocol.sync == Sync::deadline) return Start::deadline;
+    if (protocol.sync == Sync::barrier) return Start::barrier;
+    return world.one_host() && !world.crowded ? Start::deadline : Start::barrier;
+}
+
+// Everyone's n-th smallest call is not known before the batch is over, so distances are guessed from
+// the batches before: a little more than nearly all calls took.
+class Distance {
+public:
+    void learn(const Batch& batch) {
+        if (!batch.samples_ns.empty()) {
+            auto sorted = batch.samples_ns;
+            std::sort(sorted.begin(), sorted.end());
+            const std::int64_t usual = sorted[sorted.size() * 9 / 10];
+            ns_ = std::max(usual + usual / 4 + margin_ns_, ns_ * 19 / 20);
+        }
+        const auto calls = static_cast<std::int64_t>(batch.samples_ns.size()) + batch.n_invalid;
+        if (batch.n_invalid * 5 > calls) margin_ns_ = std::min<std::int64_t>(margin_ns_ * 3 / 2, 1'000'000);
+    }
+    void guess(std::int64_t call_ns) { ns_ = call_ns * 2 + margin_ns_; }
+    std::int64_t ns() const { return ns_; }
+
+private:
+    std::int64_t margin_ns_ = 1'000;
+    std::int64_t ns_ = 0;
+};
+
+// One entrant's race through a point.
+class Runner {
+public:
+    Runner(World& world, Entrant& entrant, const Protocol& protocol)
+        : world_(world), entrant_(entrant), protocol_(protocol), starter_(world, chosen_start(world, protocol)) {
+        measured_.start = starter_.start();
+        measured_.from = starter_.start() == Start::deadline ? TimeFrom::last_arrival : TimeFrom::max_local;
+    }
+
+    bool is_done() const { return !measured_.stop_reason.empty(); }
+    Measured take() { return std::move(measured_); }
+
+    // The first call is checked; then calls until times have settled, for a first guess of them.
+    void warm_up() {
+        prepare(2 * protocol_.seed);
+        world_.barrier();
+        entrant_.operation->run();
+        check(2 * protocol_.seed);
+        // Back to back: deadlines make no sense before a first guess.
+        std::int64_t calls = protocol_.warm_up_calls, spent = 0;
+        while (calls > 0) {
+            std::vector<Starter::Stamp> stamps(static_cast<std::size_t>(calls));
+            starter_.run(*entrant_.operation, 0, stamps);
+            measured_.n_warm += calls;
+            const std::int64_t took = stamps.back().end_ns - stamps.front().begin_ns;
+            call_ns_ = of_first(world_, std::max<std::int64_t>(took / calls, 1));
+            spent += call_ns_ * calls;
+            calls = spent < warm_up_ns ? std::clamp<std::int64_t>((warm_up_ns - spent) / call_ns_, 0, 100) : 0;
+            if (measured_.n_warm > 200) break;
+        }
+        ++measured_.n_warm;
+        distance_.guess(call_ns_);
+    }
+
+    // A batch, and the decision whether it was the last but one.
+    void next_batch() {
+        const bool last = decided_to_stop_;
+        std::int64_t calls = std::clamp<std::int64_t>(batch_ns / std::max<std::int64_t>(call_ns_, 1), 1,
+                                                      most_calls_of_batch);
+        calls = std::min(calls, left());
+        if (last && !entrant_.keeps_input) calls = 1;  // in place the second call has other input
+        const std::uint64_t seed = 2 * protocol_.seed + 1;
+        if (last) prepare(seed);
+        const bool may_get_going = entrant_.keeps_input || !last;
+        for (std::int64_t i = 0; may_get_going && call_ns_ < batch_ns && i < calls_to_get_going; ++i) {
+            if (i == 0) world_.barrier();
+            entrant_.operation->run();
+        }
+        std::vector<Starter::Stamp> stamps(static_cast<std::size_t>(calls));
+        starter_.run(*entrant_.operation, distance_.ns(), stamps);
+        collect(gather_batch(world_, starter_.start(), stamps));
+        if (last) {
+            check(seed);
+            finish();
+        } else {
+            decide();
+        }
+    }
+
+private:
+    std::int64_t taken() const { return static_cast<std::int64_t>(measured_.samples.size()); }
+    // Calls still wanted; the checked batch at the end takes at least one.
+    std::int64_t left() const {
+        const std::int64_t goal =
+            protocol_.fixed_samples > 0 ? protocol_.fixed_samples : protocol_.max_samples;
+        return std::max<std::int64_t>(goal - taken(), 1);
+    }
+
+    void prepare(std::uint64_t seed) {
+        if (entrant_.prepare) entrant_.prepare(seed);
+    }
+
+    void check(std::uint64_t seed) {
+        if (!entrant_.count_wrong) return;
+        std::int64_t wrong = 0;
+        for (const auto of_rank : gathered(world_, entrant_.count_wrong(seed))) wrong += of_rank;
+        measured_.check.n_wrong += wrong;
+        measured_.check.state = measured_.check.n_wrong == 0 ? CheckState::ok : CheckState::fail;
+    }
+
+    void collect(Batch batch) {
+        distance_.learn(batch);
+        starter_.learn(batch.first_was_late);
+        measured_.samples.insert(measured_.samples.end(), batch.samples_ns.begin(), batch.samples_ns.end());
+        measured_.n_invalid += batch.n_invalid;
+        skews_.insert(skews_.end(), batch.skews_ns.begin(), batch.skews_ns.end());
+        for (const auto& [rank, times] : batch.stragglers) measured_.stragglers[rank] += times;
+        for (const auto sample : batch.samples_ns) spent_ns_ += sample;
+        attempts_ += static_cast<std::int64_t>(batch.samples_ns.size()) + batch.n_invalid;
+    }
+
+    // All ranks have the same samples and so come to the same decision.
+    void decide() {
+        if (protocol_.fixed_samples > 0) {
+            // Invalid calls are repeated, but not for ever.
+            if (taken() + 1 >= protocol_.fixed_samples || attempts_ > 4 * protocol_.fixed_samples + 100)
+                stop_because("fixed_n");
+            return;
+        }
+        if (taken() >= protocol_.min_samples && taken() >= next_look_) {
+            next_look_ = taken() + taken() / 4;
+            if (half_width(summarise(measured_.samples)) <= protocol_.target_ci) return stop_because("target_ci");
+        }
+        if (taken() >= protocol_.max_samples) return stop_because("max_n");
+        const double seconds = static_cast<double>(spent_ns_) * 1e-9;
+        const bool overspent = seconds > protocol_.max_seconds ||
+                               attempts_ > 4 * std::max(taken(), protocol_.min_samples) + 100;
+        if (overspent && taken() >= 1) stop_because("max_time");
+    }
+
+    void stop_because(const char* reason) {
+        decided_to_stop_ = true;
+        reason_ = reason;
+    }
+
+    void finish() {
+        auto& samples = measured_.samples;
+        if (protocol_.fixed_samples > 0) {
+            samples.resize(std::min(samples.size(), static_cast<std::size_t>(protocol_.fixed_samples)));
+        } else {
+            const auto cold = static_cast<std::int64_t>(warm_prefix(samples));
+            samples.erase(samples.begin(), samples.begin() + cold);
+            measured_.n_warm += cold;
+        }
+        if (!skews_.empty()) {
+            std::nth_element(skews_.begin(), skews_.begin() + static_cast<long>(skews_.size() / 2), skews_.end());
+            measured_.skew_p50_ns = skews_[skews_.size() / 2];
+        }
+        measured_.stop_reason = reason_;
+    }
+
+    World& world_;
+    Entrant& entrant_;
+    const Protocol& protocol_;
+    Starter starter_;
+    Distance distance_;
+    Measured measured_;
+    std::vector<std::int64_t> skews_;
+    std::int64_t call_ns_ = 1;  // as first guessed
+    std::int64_t spent_ns_ = 0;
+    std::int64_t attempts_ = 0;
+    std::int64_t next_look_ = 0;
+    bool decided_to_stop_ = false;
+    std::string reason_;
+};
+
+}  // namespace
+
+std::vector<Measured> measure(World& world, std::vector<Entrant>& entrants, const Protocol& protocol) {
+    std::vector<Runner> runners;
+    for (Entrant& entrant : entrants) runners.emplace_back(world, entrant, protocol);
+    for (Runner& runner : runners) runner.warm_up();
+
+    // Every second round runs backwards, so that each entrant meets the drift of the machine from
+    // both sides (A B | B A).
+    std::mt19937_64 random(protocol.seed);  // the same on all ranks
+    std::vector<std::size_t> order(runners.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    const auto is_done = [](const Runner& runner) { return runner.is_done(); };
+    for (long round = 0; !std::all_of(runners.begin(), runners.end(), is_done); ++round) {
+        if (round % 2 == 1) std::reverse(order.begin(), order.end());
+        else if (protocol.shuffle) std::shuffle(order.begin(), order.end(), random);
+        for (const std::size_t i : order)
+            if (!runners[i].is_done()) runners[i].next_batch();
+    }
+    std::vector<Measured> all;
+    for (Runner& runner : runners) all.push_back(runner.take());
+    return all;
+}
+
+}  // namespace tutti

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "collectives/execute/plan.hpp"
+#include "results/point.hpp"
+
+namespace tutti {
+
+/// When to start a call, and when to stop repeating it.
+struct Protocol {
+    enum class Sync { automatic, deadline, barrier } sync = Sync::automatic;
+    double target_ci = 0.025;     ///< stop at this half-width of the median's 95 % interval
+    double max_seconds = 0.2;     ///< of timed calls of one entrant at one point
+    std::int64_t min_samples = 20;
+    std::int64_t max_samples = 10000;
+    std::int64_t fixed_samples = 0;  ///< exactly so many instead; 0: by the rules above
+    std::int64_t warm_up_calls = 3;  ///< at least; and at least a millisecond of them
+    bool shuffle = true;             ///< random order in each round, by the seed; else as given
+    std::uint64_t seed = 1;
+};
+
+/// One operation that takes part in a point, with what it needs to be checked. All calls collective.
+struct Entrant {
+    Operation* operation = nullptr;
+    /// Fresh input for check number `seed` and a spoilt output; nothing to check: empty.
+    std::function<void(std::uint64_t seed)> prepare;
+    /// Elements of this rank's result that are wrong after `prepare(seed)` and calls.
+    std::function<std::int64_t(std::uint64_t seed)> count_wrong;
+    /// Repeated calls leave the input as it was (not so in place).
+    bool keeps_input = true;
+};
+
+/// What was found for one entrant.
+struct Measured {
+    std::vector<std::int64_t> samples;  ///< ns, in order, warm-up prefix removed
+    Start start = Start::barrier;
+    TimeFrom from = TimeFrom::max_local;
+    std::int64_t n_invalid = 0;
+    std::int64_t n_warm = 0;
+    std::string stop_reason;
+    std::int64_t skew_p50_ns = 0;
+    std::map<Rank, std::int64_t> stragglers;
+    Check check;
+};
+
+/// Times all entrants against each other: rounds of short batches in changing order, until each is
+/// known well enough. The time of a call is the slowest rank's. The first call and the last batch of
+/// each entrant are checked with data of their own. Collective; the same result on all ranks.
+std::vector<Measured> measure(World& world, std::vector<Entrant>& entrants, const Protocol& protocol);
+
+}  // namespace tutti

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/stage.hpp"
+
+#include <algorithm>
+
+namespace tutti {
+namespace {
+
+constexpr std::size_t page = 4096;
+
+std::size_t whole_pages(std::size_t bytes) { return (bytes + page - 1) / page * page; }
+
+}  // namespace
+
+Stage::Stage(World& world, std::size_t bytes) : world_(world) {
+    try {
+        shared_ = std::make_unique<SharedMemory>(world, bytes);
+    } catch (const Error& error) {
+        if (error.code() != Exit::usage) throw;  // a rank is lost or late
+        ordinary_.resize(bytes);
+    }
+}
+
+// The largest rank's need, as roots hold more than others and every rank may be root.
+std::size_t Stage::bytes_for(const Call& call, int ranks, bool in_place) {
+    std::size_t most = 0;
+    for (int rank : {0, call.root.index, ranks - 1}) {
+        const Rank r{rank};
+        const std::size_t input = input_bytes(call, ranks, r), output = output_bytes(call, ranks, r);
+        const auto [input_at, output_at] = in_place_offsets(call, ranks, r);
+        most = std::max(most, in_place ? std::max(input_at + input, output_at + output)
+                                       : whole_pages(input) + output);
+    }
+    return whole_pages(most);
+}
+
+StageBuffers Stage::set(const Call& call, bool in_place) const {
+    const Rank me = world_.rank();
+    const int ranks = world_.size();
+    const std::size_t input = input_bytes(call, ranks, me), output = output_bytes(call, ranks, me);
+    InPlace at = in_place_offsets(call, ranks, me);
+    if (!in_place) at = {.input = 0, .output = whole_pages(input)};
+    const std::span<std::byte> memory =
+        shared_ ? shared_->mine() : std::span(const_cast<std::byte*>(ordinary_.data()), ordinary_.size());
+    StageBuffers buffers;
+    buffers.writable_input = memory.subspan(at.input, input);
+    buffers.call = {buffers.writable_input, memory.subspan(at.output, output), in_place};
+    buffers.registered = shared_.get();
+    buffers.is_registered = shared_ != nullptr;
+    return buffers;
+}
+
+}  // namespace tutti

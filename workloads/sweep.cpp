@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/sweep.hpp"
+
+#include <algorithm>
+
+#include "results/bandwidth.hpp"
+#include "workloads/check_data.hpp"
+#include "workloads/stage.hpp"
+
+namespace tutti {
+namespace {
+
+// What is measured together: everything but the candidate.
+struct Spot {
+    Call call;
+    bool in_place;
+};
+
+std::vector<std::int64_t> counts_of(const Sweep& sweep, DataType type, int ranks) {
+    if (!sweep.counts.empty()) return sweep.counts;
+    std::vector<std::int64_t> counts;
+    for (const Bytes size : sweep.sizes) counts.push_back(count_for(sweep.collective, type, ranks, size));
+    counts.erase(std::unique(counts.begin(), counts.end()), counts.end());  // rounded up to the same
+    return counts;
+}
+
+// Size by size, as the table shows them; both placements of a size together.
+std::vector<std::vector<Spot>> spots_of(const Sweep& sweep, int ranks) {
+    const std::vector<Op> no_op{Op::sum};
+    const std::vector<Rank> no_root{Rank{0}};
+    std::vector<std::vector<Spot>> spots;
+    for (const DataType type : sweep.types)
+        for (const Op op : reduces(sweep.collective) ? sweep.ops : no_op)
+            for (const Rank root : has_root(sweep.collective) ? sweep.roots : no_root)
+                for (const std::int64_t count : counts_of(sweep, type, ranks)) {
+                    auto& together = spots.emplace_back();
+                    for (const bool in_place : sweep.in_place)
+                        together.push_back({{sweep.collective, type, op, root, count}, in_place});
+                }
+    return spots;
+}
+
+class SweepRun {
+public:
+    SweepRun(Communicator& communicator, const Sweep& sweep, const SweepEvents& events)
+        : communicator_(communicator), world_(communicator.world()), sweep_(sweep), events_(events) {}
+
+    void run() {
+        const auto spots = spots_of(sweep_, world_.size());
+        std::size_t most = 0;
+        for (const auto& together : spots)
+            for (const Spot& spot : together)
+                most = std::max(most, Stage::bytes_for(spot.call, world_.size(), spot.in_place));
+        Stage stage(world_, most);
+        std::uint64_t number = 0;
+        for (const auto& together : spots) {
+            std::vector<Point> points;
+            for (const Spot& spot : together) {
+                events_.before_point(title_of(spot));
+                measure_spot(stage, spot, ++number, points);
+            }
+            events_.after_point(points);
+        }
+    }
+
+private:
+    static std::string title_of(const Spot& spot) {
+        return std::string(name_of(spot.call.collective)) + " " + std::to_string(spot.call.count) + " " +
+               std::string(name_of(spot.call.type));
+    }
+
+    void measure_spot(Stage& stage, const Spot& spot, std::uint64_t number, std::vector<Point>& points) {
+        const StageBuffers buffers = stage.set(spot.call, spot.in_place);
+        std::vector<std::unique_ptr<Operation>> operations;
+        std::vector<Entrant> entrants;
+        std::vector<std::size_t> point_of;
+        for (const Candidate& candidate : sweep_.candidates) {
+            Point& point = points.emplace_back(blank_point(candidate, spot, buffers.is_registered));
+            point.skipped = refusal(communicator_, candidate, spot.call, sweep_.placement);
+            if (point.skipped) continue;
+            operations.push_back(operation_of(candidate, spot, buffers));
+            entrants.push_back(entrant_of(*operations.back(), spot, buffers));
+            point_of.push_back(points.size() - 1);
+        }
+        Protocol protocol = sweep_.protocol;
+        protocol.seed += number;
+        const auto measured = measure(world_, entrants, protocol);
+        for (std::size_t i = 0; i < measured.size(); ++i) {
+            fill(points[point_of[i]], measured[i]);
+            if (const auto left = operations[i]->left_over()) fail_with(points[point_of[i]], *left);
+        }
+        agree_on_failures(points);
+    }
+
+    std::unique_ptr<Operation> operation_of(const Candidate& candidate, const Spot& spot,
+                                            const StageBuffers& buffers) {
+        if (!candidate.is_ours()) return candidate.baseline->make(world_, spot.call, buffers.call);
+        return communicator_.plan({candidate.row, candidate.transport, sweep_.segment, sweep_.placement},
+                                  spot.call, buffers.call, buffers.registered);
+    }
+
+    Entrant entrant_of(Operation& operation, const Spot& spot, const StageBuffers& buffers) {
+        Entrant entrant{.operation = &operation, .prepare = {}, .count_wrong = {}};
+        entrant.keeps_input = !spot.in_place;
+        if (!sweep_.check) return entrant;
+        const CheckCase check{spot.call.collective, spot.call.type, spot.call.op, world_.size(),
+                              spot.call.root.index, spot.call.count, 0};
+        const Rank me = world_.rank();
+        entrant.prepare = [=](std::uint64_t seed) {
+            CheckCase now = check;
+            now.seed = seed;
+            poison(buffers.call.output);
+            fill_input(now, me, buffers.writable_input);
+        };
+        entrant.count_wrong = [=](std::uint64_t seed) {
+            CheckCase now = check;
+            now.seed = seed;
+            return count_wrong(now, me, buffers.call.output);
+        };
+        return entrant;
+    }
+
+    Point blank_point(const Candidate& candidate, const Spot& spot, bool is_registered) const {
+        const Call& call = spot.call;
+        Point point;
+        Key& key = point.key;
+        key.coll = call.collective;
+        key.impl = candidate.impl;
+        key.algo = candidate.algorithm;
+        key.transport = candidate.transport;
+        key.dtype = call.type;
+        if (reduces(call.collective)) key.op = call.op;
+        if (has_root(call.collective)) key.root = call.root;
+        key.count = call.count;
+        key.bytes = {total_bytes(call, world_.size())};
+        key.inplace = spot.in_place;
+        key.buf = is_registered ? "registered" : "host";
+        key.nranks = world_.size();
+        key.ppn = static_cast<int>(world_.hosts().nodes().front().size());
+        if (candidate.is_ours() && candidate.row->pipelines) key.segment = sweep_.segment;
+        if (sweep_.ranks_per_node > 0)
+            key.placement = "nodes of " + std::to_string(sweep_.ranks_per_node);
+        return point;
+    }
+
+    void fill(Point& point, const Measured& measured) const {
+        point.mode = measured.start;
+        point.def = measured.from;
+        point.n_invalid = measured.n_invalid;
+        point.n_warm = measured.n_warm;
+        point.stop_reason = measured.stop_reason;
+        point.time = summarise(measured.samples);
+        point.skew_p50_ns = measured.skew_p50_ns;
+        point.straggler = measured.stragglers;
+        point.bandwidth = bandwidth(point.key.coll, point.key.nranks, point.key.bytes,
+                                    static_cast<double>(point.time.p50));
+        point.check = measured.check;
+        point.samples = measured.samples;
+    }
+
+    static void fail_with(Point& point, const std::string&) {
+        point.check.state = CheckState::fail;
+        point.check.n_wrong += 1;
+    }
+
+    // A message left over is seen by its receiver alone.
+    void agree_on_failures(std::vector<Point>& points) {
+        for (Point& point : points) {
+            if (point.skipped) continue;
+            const auto counts = gathered(world_, point.check.n_wrong);
+            point.check.n_wrong = *std::max_element(counts.begin(), counts.end());
+            if (point.check.n_wrong > 0) point.check.state = CheckState::fail;
+        }
+    }
+
+    Communicator& communicator_;
+    World& world_;
+    const Sweep& sweep_;
+    const SweepEvents& events_;
+};
+
+}  // namespace
+
+std::int64_t count_for(Collective collective, DataType type, int ranks, Bytes size) {
+    const Call one{.collective = collective, .type = type, .count = 1};
+    const std::int64_t bytes_of_one = total_bytes(one, ranks);
+    return (size.count + bytes_of_one - 1) / bytes_of_one;
+}
+
+std::size_t points_of(const Sweep& sweep, int ranks) { return spots_of(sweep, ranks).size(); }
+
+void run_sweep(Communicator& communicator, const Sweep& sweep, const SweepEvents& events) {
+    SweepRun(communicator, sweep, events).run();
+}
+
+}  // namespace tutti

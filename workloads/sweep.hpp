@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "results/point.hpp"
+#include "workloads/candidates.hpp"
+#include "workloads/measure.hpp"
+
+namespace tutti {
+
+/// A sweep over sizes, types, operations and roots, with all candidates at each.
+struct Sweep {
+    Collective collective = Collective::all_reduce;
+    std::vector<Candidate> candidates;
+    std::vector<std::int64_t> counts;  ///< elements as Call counts them; or from sizes
+    std::vector<Bytes> sizes;          ///< used where counts is empty: see count_for
+    std::vector<DataType> types{DataType::float32};
+    std::vector<Op> ops{Op::sum};
+    std::vector<Rank> roots{Rank{0}};
+    std::vector<bool> in_place{false};
+    bool check = true;
+    Bytes segment{128 * 1024};
+    Placement placement;  ///< of hierarchical algorithms; empty: the hosts
+    int ranks_per_node = 0;  ///< of that placement, for the record; 0: as launched
+    Protocol protocol;
+};
+
+/// The elements whose size (as nccl-tests counts it) is at least `size`: sizes that are no multiple
+/// are rounded up, so that a small size is never measured as nothing. 0 bytes are 0 elements.
+std::int64_t count_for(Collective collective, DataType type, int ranks, Bytes size);
+
+/// What a sweep tells while it runs.
+struct SweepEvents {
+    std::function<void(const std::string& what)> before_point = [](const auto&) {};
+    /// All candidates of one size, measured; in the order of the candidates, in place last.
+    std::function<void(const std::vector<Point>&)> after_point = [](const auto&) {};
+};
+
+/// How many times after_point will be called.
+std::size_t points_of(const Sweep& sweep, int ranks);
+
+/// Runs the sweep. Collective; the events are told on every rank with the same points.
+void run_sweep(Communicator& communicator, const Sweep& sweep, const SweepEvents& events);
+
+}  // namespace tutti
