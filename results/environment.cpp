@@ -12,6 +12,13 @@ constexpr std::string_view kept_prefixes[] = {
     "OMPI_", "MPICH_", "MPIR_CVAR_", "UCX_", "NCCL_", "OMP_", "SLURM_JOB", "TUTTI_",
 };
 constexpr std::string_view kept_names[] = {"CUDA_VISIBLE_DEVICES"};
+// What launchers tell their own processes: addresses, folders and numbers of this one run. No setting.
+constexpr std::string_view plumbing_prefixes[] = {
+    "OMPI_COMM_WORLD_", "OMPI_MCA_orte_", "OMPI_MCA_ess", "OMPI_MCA_pmix", "OMPI_MCA_initial_wdir",
+    "OMPI_MCA_shmem_RUNTIME_QUERY_hint", "OMPI_FILE_LOCATION", "OMPI_ARGV", "OMPI_COMMAND",
+    "OMPI_APP_CTX_NUM_PROCS", "OMPI_NUM_APP_CTX", "OMPI_FIRST_RANKS", "OMPI_UNIVERSE_SIZE",
+    "OMPI_ALLOW_RUN_AS_ROOT",
+};
 constexpr std::string_view secret_hints[] = {"TOKEN", "KEY", "SECRET", "PASS"};
 
 }  // namespace
@@ -25,7 +32,9 @@ bool may_be_stored(std::string_view name) {
     const bool wanted =
         std::ranges::find(kept_names, name) != std::end(kept_names) ||
         std::ranges::any_of(kept_prefixes, [&](auto prefix) { return name.starts_with(prefix); });
-    return wanted && !secret;
+    const bool plumbing = std::ranges::any_of(
+        plumbing_prefixes, [&](auto prefix) { return name.starts_with(prefix); });
+    return wanted && !plumbing && !secret;
 }
 
 TextByName stored_environment(const char* const* variables) {

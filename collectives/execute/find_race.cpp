@@ -143,12 +143,12 @@ private:
     void check_read(std::size_t reader, std::size_t index, std::size_t owner, const Stretch& stretch) {
         const DirectProgram& program = programs_[owner];
         const int step = programs_[reader].steps[index].number;
-        must_follow(reader, index, owner, 0, stretch);
         for (std::size_t i = 0; i < program.steps.size(); ++i) {
             if (!writes(program.steps[i].moves, stretch)) continue;
             if (program.steps[i].number < step) must_follow(reader, index, owner, i + 1, stretch);
             else must_precede(reader, index, owner, i + 1, stretch);
         }
+        must_follow(reader, index, owner, 0, stretch);
         if (writes(program.settling_early, stretch))
             must_precede(reader, index, owner, settling_of(owner), stretch);
         must_precede(reader, index, owner, end_of(owner), stretch);

@@ -91,12 +91,12 @@ private:
 
     void finish(MPI_Request& request, const char* what) {
         meetings.fetch_add(1, std::memory_order_relaxed);
-        Patience patience(*this);
+        Patience patience(*this, times_at_meetings);
         for (int done = 0;;) {
             check(MPI_Test(&request, &done, MPI_STATUS_IGNORE));
             if (done != 0) return;
             if (!patience.pause())
-                throw Error("rank " + std::to_string(rank_) + " waited " + std::to_string(hang_timeout) +
+                throw Error("rank " + std::to_string(rank_) + " waited " + std::to_string(hang_timeout * times_at_meetings) +
                                 " s for " + what + ": another rank does not answer",
                             Exit::time_out);
         }

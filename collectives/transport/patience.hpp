@@ -7,13 +7,17 @@
 
 namespace tutti {
 
+/// Ranks wait so many times longer where they only meet: one that waits within a plan gives up first,
+/// as it can tell for what.
+inline constexpr double times_at_meetings = 2;
+
 /// How a waiting loop spends its time: spins first, as the other side is usually nanoseconds away,
 /// then gives the core to others; and knows when to give up. Call it once per failed look.
 class Patience {
 public:
-    explicit Patience(const World& world)
+    explicit Patience(const World& world, double times = 1)
         : spins_(world.crowded ? 8 : 4096),
-          limit_ns_(static_cast<std::int64_t>(world.hang_timeout * 1e9)) {}
+          limit_ns_(static_cast<std::int64_t>(world.hang_timeout * times * 1e9)) {}
 
     /// False once the deadline has passed. The clock starts with the first call that yields.
     bool pause() {

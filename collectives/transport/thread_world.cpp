@@ -40,12 +40,12 @@ public:
     void barrier() override {
         const long goal = ++barriers_ * team_.size;
         team_.arrivals.fetch_add(1, std::memory_order_acq_rel);
-        Patience patience(*this);
+        Patience patience(*this, times_at_meetings);
         while (team_.arrivals.load(std::memory_order_acquire) < goal) {
             if (team_.failed.load(std::memory_order_relaxed)) throw OthersFailed();
             if (!patience.pause())
                 throw Error("rank " + std::to_string(rank_.index) + " waited " +
-                                std::to_string(hang_timeout) + " s at a barrier for other ranks",
+                                std::to_string(hang_timeout * times_at_meetings) + " s at a barrier for other ranks",
                             Exit::time_out);
         }
     }
@@ -104,6 +104,7 @@ void run_as_threads(int ranks, double hang_timeout, const std::function<void(Wor
         });
     for (auto& thread : threads) thread.join();
     if (team.reason) std::rethrow_exception(team.reason);
+    if (team.failed) throw OthersFailed();
 }
 
 }  // namespace tutti

@@ -42,6 +42,8 @@ def _provenance(results):
     for word, texts in provenance.rows(results):
         tag = "code" if word in ("command", "environment", "files") else "span"
         body = "<br>".join(f"<{tag}>{escape(text)}</{tag}>" for text in texts)
+        if len(texts) > 6:
+            body = f"<details><summary>{len(texts)}</summary>{body}</details>"
         entries.append(f"<dt>{escape(word)}</dt><dd>{body}</dd>")
     return '<dl class="provenance">\n' + "\n".join(entries) + "\n</dl>"
 

@@ -4,7 +4,7 @@
 import math
 import statistics
 from collections import defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from .records import launch_of
 from .units import counted, size_words
@@ -74,6 +74,7 @@ class Shape:
     op: str
     root: int
     inplace: bool
+    buf: str = ""  # whose memory, where all candidates share it
 
     @property
     def title(self):
@@ -84,7 +85,8 @@ class Shape:
         parts = [self.dtype if self.op == "none" else f"{self.dtype} {self.op}"]
         parts += [f"root {self.root}"] if self.root >= 0 else []
         parts += [counted(self.ppn, "rank") + " on a host"] if self.ppn else []
-        return ", ".join(parts + ["in place" if self.inplace else "out of place"])
+        parts += ["in place" if self.inplace else "out of place"]
+        return ", ".join(parts + ([f"{self.buf} memory"] if self.buf else []))
 
     @property
     def slug(self):
@@ -167,9 +169,8 @@ class Section:
 
 
 def candidate_of(point):
-    key = point["key"]
-    return Candidate(key["impl"], key["algo"], key["transport"], key.get("seg") or 0,
-                     key.get("buf") or "host", key.get("placement") or "")
+    """As its section calls it: see _section."""
+    return point["candidate"]
 
 
 def sections_of(results):
@@ -178,7 +179,26 @@ def sections_of(results):
         key = point["key"]
         by_shape[Shape(key["coll"], key["nranks"], key.get("ppn") or 0, key["dtype"], key["op"],
                        key["root"], key["inplace"])].append(point)
-    return [Section(shape, points) for shape, points in sorted(by_shape.items())]
+    return [_section(shape, points) for shape, points in sorted(by_shape.items())]
+
+
+def _section(shape, points):
+    """Candidates are told apart by what differs: memory and segment sizes that all share are no part of a name."""
+    bufs = {_buf(point) for point in points}
+    segments = defaultdict(set)
+    for point in points:
+        segments[point["key"]["algo"]].add(point["key"].get("seg") or 0)
+    for point in points:
+        key = point["key"]
+        one_segment = len(segments[key["algo"]]) == 1
+        point["candidate"] = Candidate(key["impl"], key["algo"], key["transport"],
+                                       0 if one_segment else key.get("seg") or 0,
+                                       "host" if len(bufs) == 1 else _buf(point), key.get("placement") or "")
+    return Section(replace(shape, buf=bufs.pop()) if len(bufs) == 1 else shape, points)
+
+
+def _buf(point):
+    return point["key"].get("buf") or "host"
 
 
 def _cell(points):

@@ -1,2 +1,131 @@
 // SPDX-License-Identifier: Apache-2.0
+// Plans of one communicator that are under way at the same time.
 #include <gtest/gtest.h>
+#include <sched.h>
+
+#include "checked_plan.hpp"
+
+namespace tutti {
+namespace {
+
+using test::CheckedPlan;
+
+constexpr std::size_t ranks = 3;
+
+class Progressing : public testing::TestWithParam<const char*> {
+protected:
+    static void on_every_rank(const std::function<void(Communicator&)>& body) {
+        run_as_threads(ranks, 20, [&](World& world) {
+            Communicator communicator(world);
+            body(communicator);
+            world.barrier();
+        });
+    }
+
+    static CheckedPlan plan(Communicator& communicator, Collective collective, const char* algorithm,
+                            std::int64_t count) {
+        return CheckedPlan(communicator, GetParam(), find_algorithm(collective, algorithm), count);
+    }
+
+    // Different collectives and sizes.
+    static std::vector<CheckedPlan> plans(Communicator& communicator) {
+        std::vector<CheckedPlan> all;
+        all.push_back(plan(communicator, Collective::all_reduce, "ring", 10'000));
+        all.push_back(plan(communicator, Collective::broadcast, "tree", 1));
+        all.push_back(plan(communicator, Collective::all_to_all, "linear", 77));
+        all.push_back(plan(communicator, Collective::all_reduce, "two-shot", 3));
+        all.push_back(plan(communicator, Collective::reduce_scatter, "butterfly", 500));
+        all.push_back(plan(communicator, Collective::all_reduce, "double-tree", 5'000));
+        return all;
+    }
+};
+
+TEST_P(Progressing, PlansMayBeWaitedForInAnotherOrderThanStarted) {
+    on_every_rank([](Communicator& communicator) {
+        auto all = plans(communicator);
+        for (int round = 0; round < 20; ++round) {
+            for (CheckedPlan& each : all) each.start();
+            for (auto last = all.rbegin(); last != all.rend(); ++last) {
+                last->wait();
+                EXPECT_EQ(last->wrong(), 0) << last->plan().what();
+            }
+        }
+    });
+}
+
+// As gradients become ready: on no two ranks in the same order.
+TEST_P(Progressing, RanksMayStartAndWaitInOrdersOfTheirOwn) {
+    on_every_rank([](Communicator& communicator) {
+        auto all = plans(communicator);
+        const auto me = static_cast<std::size_t>(communicator.world().rank().index);
+        for (std::size_t round = 0; round < 20; ++round) {
+            const auto nth = [&](std::size_t i) -> CheckedPlan& { return all[(i + me + round) % all.size()]; };
+            for (std::size_t i = 0; i < all.size(); ++i) nth(i).start();
+            for (std::size_t i = 0; i < all.size(); ++i) {
+                nth(2 * me + i).wait();
+                EXPECT_EQ(nth(2 * me + i).wrong(), 0) << nth(2 * me + i).plan().what();
+            }
+        }
+    });
+}
+
+TEST_P(Progressing, PlansMayStartWhileOthersAreHalfDone) {
+    on_every_rank([](Communicator& communicator) {
+        auto all = plans(communicator);
+        for (int round = 0; round < 20; ++round) {
+            for (CheckedPlan& each : all) {
+                each.start();
+                all.front().test();  // moves all that are under way
+            }
+            for (CheckedPlan& each : all) each.wait();
+            for (CheckedPlan& each : all) EXPECT_EQ(each.wrong(), 0) << each.plan().what();
+        }
+    });
+}
+
+TEST_P(Progressing, APlanRunsAHundredTimes) {
+    on_every_rank([](Communicator& communicator) {
+        CheckedPlan repeated = plan(communicator, Collective::all_reduce, "halving-doubling", 100);
+        for (int run = 0; run < 100; ++run) {
+            repeated.start();
+            repeated.wait();
+            EXPECT_EQ(repeated.wrong(), 0) << "run " << run;
+        }
+        EXPECT_EQ(repeated.plan().left_over(), std::nullopt);
+    });
+}
+
+TEST_P(Progressing, TestingAloneEndsAPlan) {
+    on_every_rank([](Communicator& communicator) {
+        CheckedPlan tested = plan(communicator, Collective::all_gather, "ring", 200);
+        for (int run = 0; run < 10; ++run) {
+            tested.start();
+            while (!tested.test()) sched_yield();
+            EXPECT_EQ(tested.wrong(), 0);
+            EXPECT_TRUE(tested.test());  // and stays so
+        }
+    });
+}
+
+// On all ranks: making plans is collective, but nobody waits for one that is not started.
+TEST_P(Progressing, PlansThatAreNeverStartedMayGo) {
+    on_every_rank([](Communicator& communicator) {
+        CheckedPlan kept = plan(communicator, Collective::all_reduce, "ring", 100);
+        kept.start();
+        {
+            CheckedPlan unused = plan(communicator, Collective::all_to_all, "bruck", 100);
+            EXPECT_TRUE(unused.test());
+        }
+        kept.wait();
+        EXPECT_EQ(kept.wrong(), 0);
+        kept.start();
+        kept.wait();
+        EXPECT_EQ(kept.wrong(), 0);
+    });
+}
+
+INSTANTIATE_TEST_SUITE_P(Threads, Progressing, testing::Values("loopback", "shm"),
+                         [](const auto& param) { return std::string(param.param); });
+
+}  // namespace
+}  // namespace tutti

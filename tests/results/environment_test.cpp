@@ -18,6 +18,11 @@ TEST(Environment, EverythingElseIsNot) {
         EXPECT_FALSE(may_be_stored(name)) << name;
 }
 
+TEST(Environment, WhatALauncherTellsItsOwnProcessesIsNot) {
+    for (const char* name : {"OMPI_COMM_WORLD_RANK", "OMPI_MCA_orte_hnp_uri", "OMPI_ARGV", "OMPI_MCA_ess"})
+        EXPECT_FALSE(may_be_stored(name)) << name;
+}
+
 TEST(Environment, NothingThatSoundsSecretIsKept) {
     for (const char* name :
          {"SLURM_JOB_TOKEN", "UCX_KEY", "TUTTI_SECRET", "NCCL_PASSWORD", "OMPI_MCA_jobkey"})

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <memory>
+#include <vector>
+
+#include "collectives/execute/communicator.hpp"
+#include "workloads/check_data.hpp"
+
+namespace tutti::test {
+
+/// A plan with buffers of its own, and new data for every run by which the result is checked. For
+/// tests that start and wait themselves; wrong_elements() in threads.hpp does all in one call.
+class CheckedPlan {
+public:
+    CheckedPlan(Communicator& communicator, std::string_view transport, const Algorithm& algorithm,
+                std::int64_t count)
+        : check_{.collective = algorithm.collective,
+                 .ranks = communicator.world().size(),
+                 .count = count},
+          me_(communicator.world().rank()) {
+        const Call call{algorithm.collective, check_.type, check_.op, Rank{check_.root}, count};
+        input_.resize(input_bytes(call, check_.ranks, me_));
+        output_.resize(output_bytes(call, check_.ranks, me_));
+        const Choice choice{.algorithm = &algorithm, .transport = transport, .segment = {1024}};
+        plan_ = communicator.plan(choice, call, {input_, output_, false});
+    }
+
+    void start() {
+        ++check_.seed;
+        poison(output_);
+        fill_input(check_, me_, input_);
+        plan_->start();
+    }
+
+    bool test() { return plan_->test(); }
+    void wait() { plan_->wait(); }
+    Plan& plan() { return *plan_; }
+
+    /// Elements of the last run's result that are wrong.
+    std::int64_t wrong() const { return count_wrong(check_, me_, output_); }
+
+private:
+    CheckCase check_;
+    Rank me_;
+    std::vector<std::byte> input_, output_;
+    std::unique_ptr<Plan> plan_;
+};
+
+}  // namespace tutti::test
