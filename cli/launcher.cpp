@@ -42,22 +42,27 @@ void refuse_foreign_mpi(const Launcher& started_by, int size_of_mpi) {
                 "with the one you start with");
 }
 
-// A rank process. What fails here ends the whole job: no goodbye to MPI, since others may hang.
+// A rank process. What fails here ends the whole job: no goodbye to MPI, since others may hang. So
+// the session is not yet over where errors are caught.
 Exit run_as_mpi_rank(const Launcher& started_by, const RankOptions& options, Guardian& guardian,
                      const std::function<Exit(World&)>& body) {
+    std::optional<MpiSession> session;
+    std::optional<Watchdog> watchdog;
     try {
-        MpiSession session;
-        World& world = session.world();
+        World& world = session.emplace().world();
         world.hang_timeout = options.hang_timeout;
         refuse_foreign_mpi(started_by, world.size());
         world.barrier();
         guardian.remember_shared_files();
-        Watchdog watchdog(world);
+        watchdog.emplace(world);
         return body(world);
     } catch (const Error& error) {
         if (error.code() != Exit::usage || started_by.rank == 0)
             std::cerr << "tutti: " << error.what() << std::endl;
         guardian.leave(error.code());
+    } catch (const std::exception& error) {  // out of memory, say
+        std::cerr << "tutti: rank " << started_by.rank << ": " << error.what() << std::endl;
+        guardian.leave(Exit::usage);
     }
 }
 

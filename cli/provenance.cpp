@@ -94,12 +94,9 @@ Launch describe_launch(World& world, const std::string& session) {
     launch.ranks = places_of_all(world);
     launch.env = stored_environment(environ);
     if (world.kind() == "mpi") {
-        Library mpi;
         const std::string library = mpi_library();
-        const auto digit = library.find_first_of("0123456789");
-        mpi.vendor = library.substr(0, library.find_last_not_of(" v:", digit - 1) + 1);
-        mpi.version = digit == std::string::npos ? "" : library.substr(digit);
-        launch.mpi = mpi;
+        const auto space = library.rfind(' ');
+        launch.mpi = Library{.vendor = library.substr(0, space), .version = library.substr(space + 1)};
     }
     return launch;
 }

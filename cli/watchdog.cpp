@@ -6,6 +6,8 @@
 #include <chrono>
 #include <cstdio>
 
+#include "collectives/transport/patience.hpp"
+
 namespace tutti {
 namespace {
 
@@ -32,7 +34,7 @@ Watchdog::~Watchdog() {
 
 void Watchdog::watch() {
     // Later than the deadlines of our own waits, which can say more.
-    const auto limit = std::chrono::duration<double>(world_.hang_timeout * 1.5 + 2);
+    const auto limit = std::chrono::duration<double>(world_.hang_timeout * times_at_meetings + 2);
     auto last_change = std::chrono::steady_clock::now();
     long last_seen = world_.meetings;
     std::unique_lock lock(mutex_);

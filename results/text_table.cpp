@@ -48,8 +48,9 @@ std::string candidate_cells(const Key& key, const TableRow& row) {
 
 std::string skip_comment(const Point* point) {
     if (point == nullptr || !point->skipped) return {};
-    return fmt::format("# skipped: {} over {} at {} {}: {}\n", candidate_name(point->key),
-                       point->key.transport, to_string(point->key.bytes),
+    const std::string over = point->key.transport.empty() ? "" : " over " + point->key.transport;
+    return fmt::format("# skipped: {}{} at {} {}: {}\n", candidate_name(point->key),
+                       over, to_string(point->key.bytes),
                        point->key.inplace ? "in-place" : "out-of-place", *point->skipped);
 }
 

@@ -104,12 +104,10 @@ private:
     // Sent from where it lies if it lies together, else packed.
     void draft_sends(const RankStep& step, DraftStep& draft) {
         std::size_t outbox = 0;
-        for (std::size_t first = 0; first < step.departures.size(); ++first) {
-            const Rank to = step.departures[first].peer;
-            if (is_repeated(step.departures, first)) continue;
+        for (const auto& message : by_peer(step.departures)) {
+            const Rank to = step.departures[message.front()].peer;
             std::vector<std::pair<Spot, std::size_t>> parts;
-            for (std::size_t i = first; i < step.departures.size(); ++i) {
-                if (step.departures[i].peer != to) continue;
+            for (const std::size_t i : message) {
                 const int chunk = step.departures[i].chunk;
                 if (const auto at = current(chunk);
                     !parts.empty() && parts.back().first.behind(parts.back().second) == at)
@@ -131,24 +129,22 @@ private:
         outbox_ = std::max(outbox_, outbox);
     }
 
-    static bool is_repeated(const std::vector<Passage>& passages, std::size_t at) {
-        return std::any_of(passages.begin(), passages.begin() + static_cast<long>(at),
-                           [&](const Passage& p) { return p.peer == passages[at].peer; });
-    }
-
     void draft_receives(const RankStep& step, DraftStep& draft) {
         std::size_t inbox = 0;
         std::vector<Spot> arrived_at(step.arrivals.size(), Spot{In::inbox, 0});
         std::vector<bool> is_home(step.arrivals.size(), false);
-        for (std::size_t first = 0; first < step.arrivals.size(); ++first) {
-            const Rank from = step.arrivals[first].peer;
-            if (from == me_) arrived_at[first] = current(step.arrivals[first].chunk);
-            if (from == me_ || is_repeated(step.arrivals, first)) continue;
-            const bool in_place = arrives_in_place(step, first);
-            const Spot start = in_place ? home(step.arrivals[first].chunk) : Spot{In::inbox, inbox};
+        const auto traffic = traffic_of(step);
+        for (const auto& message : by_peer(step.arrivals)) {
+            const Rank from = step.arrivals[message.front()].peer;
+            if (from == me_) {
+                for (const std::size_t i : message) arrived_at[i] = current(step.arrivals[i].chunk);
+                continue;
+            }
+            const bool in_place = arrives_in_place(step, message, traffic);
+            const Spot start =
+                in_place ? home(step.arrivals[message.front()].chunk) : Spot{In::inbox, inbox};
             std::size_t bytes = 0;
-            for (std::size_t i = first; i < step.arrivals.size(); ++i) {
-                if (step.arrivals[i].peer != from) continue;
+            for (const std::size_t i : message) {
                 arrived_at[i] = start.behind(bytes);
                 is_home[i] = in_place;
                 bytes += layout_.bytes_of(step.arrivals[i].chunk);
@@ -160,23 +156,34 @@ private:
         draft_moves(step, arrived_at, is_home, draft);
     }
 
+    // What a step does to one chunk of this rank.
+    struct Traffic {
+        int arrivals = 0;
+        bool departs = false;
+    };
+    using TrafficOfChunk = std::unordered_map<int, Traffic>;
+
+    static TrafficOfChunk traffic_of(const RankStep& step) {
+        TrafficOfChunk traffic;
+        for (const Passage& arrival : step.arrivals) ++traffic[arrival.chunk].arrivals;
+        for (const Passage& departure : step.departures) traffic[departure.chunk].departs = true;
+        return traffic;
+    }
+
     // A message can be received where it belongs if it only brings copies, their places lie side by
     // side, nothing else arrives there, and the old values are not being sent in this step.
-    bool arrives_in_place(const RankStep& step, std::size_t first) {
-        const Rank from = step.arrivals[first].peer;
+    bool arrives_in_place(const RankStep& step, const std::vector<std::size_t>& message,
+                          const TrafficOfChunk& traffic) {
         std::optional<Spot> next;
-        for (std::size_t i = first; i < step.arrivals.size(); ++i) {
-            const Passage& arrival = step.arrivals[i];
-            if (arrival.peer != from) continue;
-            if (arrival.action == Action::reduce) return false;
-            const Spot place = home(arrival.chunk);
+        for (const std::size_t i : message) {
+            const auto [chunk, peer, action] = step.arrivals[i];
+            if (action == Action::reduce) return false;
+            const Spot place = home(chunk);
             if (next && place != *next) return false;
-            next = place.behind(layout_.bytes_of(arrival.chunk));
-            const auto same_chunk = [&](const Passage& p) { return p.chunk == arrival.chunk; };
-            if (std::count_if(step.arrivals.begin(), step.arrivals.end(), same_chunk) > 1) return false;
-            if (std::any_of(step.departures.begin(), step.departures.end(), same_chunk) &&
-                is_same_memory(current(arrival.chunk), place))
-                return false;
+            next = place.behind(layout_.bytes_of(chunk));
+            const Traffic& of_chunk = traffic.at(chunk);
+            if (of_chunk.arrivals > 1) return false;
+            if (of_chunk.departs && is_same_memory(current(chunk), place)) return false;
         }
         return true;
     }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "collectives/execute/request.hpp"
 
+#include <unordered_map>
+
 namespace tutti {
 
 void read_step(const Schedule& schedule, int step, Rank rank, const Layout& layout, RankStep& out) {
@@ -13,6 +15,17 @@ void read_step(const Schedule& schedule, int step, Rank rank, const Layout& layo
             if (t.from == rank && t.to != rank) out.departures.push_back({chunk, t.to, t.action});
         }
     }, rank);
+}
+
+std::vector<std::vector<std::size_t>> by_peer(const std::vector<Passage>& passages) {
+    std::vector<std::vector<std::size_t>> grouped;
+    std::unordered_map<int, std::size_t> group_of;
+    for (std::size_t i = 0; i < passages.size(); ++i) {
+        const auto [known, is_new] = group_of.try_emplace(passages[i].peer.index, grouped.size());
+        if (is_new) grouped.emplace_back();
+        grouped[known->second].push_back(i);
+    }
+    return grouped;
 }
 
 }  // namespace tutti

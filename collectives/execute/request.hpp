@@ -39,4 +39,7 @@ struct RankStep {
 
 void read_step(const Schedule& schedule, int step, Rank rank, const Layout& layout, RankStep& out);
 
+/// The passages of each peer, by their index; peers and passages in the order said.
+std::vector<std::vector<std::size_t>> by_peer(const std::vector<Passage>& passages);
+
 }  // namespace tutti

@@ -201,11 +201,15 @@ std::string mpi_library() {
     char text[MPI_MAX_LIBRARY_VERSION_STRING] = {};
     int length = 0;
     MPI_Get_library_version(text, &length);
-    const std::string whole(text);
     // "Open MPI v4.1.4, package: ..." and "MPICH Version:\t4.0.2\nMPICH Release date..."
-    std::string line = whole.substr(0, whole.find_first_of(",\n"));
-    std::replace(line.begin(), line.end(), '\t', ' ');
-    return line;
+    const std::string_view whole(text);
+    const std::string_view line = whole.substr(0, whole.find_first_of(",\n"));
+    const auto digit = line.find_first_of("0123456789");
+    if (digit == line.npos) return std::string(line);
+    std::string_view vendor = line.substr(0, digit);
+    vendor = vendor.substr(0, vendor.find(" Version"));
+    vendor = vendor.substr(0, vendor.find_last_not_of(" v") + 1);
+    return std::string(vendor) + " " + std::string(line.substr(digit));
 }
 
 }  // namespace tutti

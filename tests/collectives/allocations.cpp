@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "allocations.hpp"
+
+#include <cstddef>
+#include <cstdlib>
+#include <new>
+
+namespace {
+
+// Per thread, so that what other ranks do does not matter.
+thread_local bool counting = false;
+thread_local long allocations = 0;
+
+void* allocate(std::size_t bytes, std::size_t alignment) {
+    if (counting) ++allocations;
+    // aligned_alloc wants whole multiples of the alignment.
+    void* memory = alignment <= alignof(std::max_align_t)
+                       ? std::malloc(bytes)
+                       : std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
+    if (memory == nullptr) throw std::bad_alloc();
+    return memory;
+}
+
+}  // namespace
+
+// All other forms (arrays, nothrow, sized) end in these.
+void* operator new(std::size_t bytes) { return allocate(bytes, alignof(std::max_align_t)); }
+void* operator new(std::size_t bytes, std::align_val_t alignment) {
+    return allocate(bytes, static_cast<std::size_t>(alignment));
+}
+void operator delete(void* memory) noexcept { std::free(memory); }
+void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+void operator delete(void* memory, std::align_val_t) noexcept { std::free(memory); }
+void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { std::free(memory); }
+
+namespace tutti::test {
+
+AllocationCount::AllocationCount() {
+    allocations = 0;
+    counting = true;
+}
+
+AllocationCount::~AllocationCount() { counting = false; }
+
+long AllocationCount::so_far() const { return allocations; }
+
+}  // namespace tutti::test
