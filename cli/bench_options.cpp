@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <charconv>
+#include <limits>
 
 #include "cli/options.hpp"
 
@@ -49,11 +50,12 @@ void declare(CLI::App& app, Typed& typed) {
     text("--baseline", typed.baselines, "libraries' own collectives, a list, all or none", race);
     text("--segment", typed.segment, "of pipelined algorithms", race);
     app.add_option("--ranks-per-node", typed.ranks_per_node, "nodes for hierarchical algorithms; else the hosts")
-        ->group(race)->check(CLI::PositiveNumber);
+        ->group(race)->check(CLI::Range(1, 1 << 20));
     text("--fault", typed.fault, "make loopback fail: drop delay double corrupt stop[:from=R,to=R,step=S,nth=K]", race);
-    app.add_option("-n,--iters", typed.iterations, "exactly so many timed calls")->group(times)->check(CLI::PositiveNumber);
+    app.add_option("-n,--iters", typed.iterations, "exactly so many timed calls")->group(times)
+        ->check(CLI::Range(1, 1000000000));
     app.add_option("-w,--warmup_iters", typed.warm_up, "at least so many calls before")->group(times)
-        ->check(CLI::NonNegativeNumber)->capture_default_str();
+        ->check(CLI::Range(0, 1000000000))->capture_default_str();
     text("--target-ci", typed.target_ci, "stop when the median is known so well", times);
     text("--max-time", typed.max_time, "stop after so much time in one row's calls", times);
     text("--sync", typed.sync, "start of a call: auto, deadline or barrier", times);
@@ -90,16 +92,29 @@ std::vector<Bytes> sizes_of(const Typed& typed) {
     return sizes;
 }
 
+// A whole number from 0 to `most`.
+std::optional<std::int64_t> number_in(const std::string& text, std::int64_t most) {
+    std::int64_t number = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (error != std::errc{} || *end != '\0' || number < 0 || number > most) return std::nullopt;
+    return number;
+}
+
 std::vector<std::int64_t> counts_of(const std::string& text) {
+    constexpr std::int64_t most = std::int64_t{1} << 44;  // beyond any memory; bytes still fit a number
     std::vector<std::int64_t> counts;
     for (const auto& item : split_list(text)) {
-        std::int64_t count = 0;
-        const auto [end, error] = std::from_chars(item.data(), item.data() + item.size(), count);
-        if (error != std::errc{} || *end != '\0' || count < 0)
-            throw Error("'" + item + "' is no element count; type for example --counts 0,1,1000");
-        counts.push_back(count);
+        const auto count = number_in(item, most);
+        if (!count) throw Error("'" + item + "' is no element count; type for example --counts 0,1,1000");
+        counts.push_back(*count);
     }
     return counts;
+}
+
+Rank root_of(const std::string& text) {
+    const auto root = number_in(text, std::numeric_limits<int>::max());
+    if (!root) throw Error("'" + text + "' is no root; type one rank, for example -r 0, or -r all");
+    return Rank{static_cast<int>(*root)};
 }
 
 // A list of names by `parse`, or all there are.
@@ -108,6 +123,7 @@ std::vector<Value> values_of(const std::string& text, std::span<const Value> all
     if (text == "all") return {all.begin(), all.end()};
     std::vector<Value> values;
     for (const auto& item : split_list(text)) values.push_back(parse(item));
+    if (values.empty()) values.push_back(parse(text));  // throws, saying what can be typed
     return values;
 }
 
@@ -168,7 +184,9 @@ std::optional<BenchOptions> parse_bench(const Arguments& arguments) {
     BenchOptions options;
     options.collective = options.sweep.collective = parse_collective(typed.collective);
     options.contest = {split_list(typed.algorithms), split_list(typed.transports), split_list(typed.baselines)};
-    candidates(options.collective, options.contest);  // throws for unknown names, before any rank starts
+    // Throws for unknown names too, before any rank starts.
+    if (candidates(options.collective, options.contest).empty())
+        throw Error("nobody takes part; type --algo all or --baseline all");
     Sweep& sweep = options.sweep;
     if (typed.counts.empty()) sweep.sizes = sizes_of(typed);
     else sweep.counts = counts_of(typed.counts);
@@ -181,7 +199,7 @@ std::optional<BenchOptions> parse_bench(const Arguments& arguments) {
     sweep.ranks_per_node = typed.ranks_per_node;
     sweep.protocol = protocol_of(typed);
     options.all_roots = typed.root == "all";
-    if (!options.all_roots) sweep.roots = {Rank{static_cast<int>(counts_of(typed.root).at(0))}};
+    if (!options.all_roots) sweep.roots = {root_of(typed.root)};
     options.ranks.hang_timeout = parse_seconds(typed.hang_timeout);
     if (options.ranks.hang_timeout <= 0) throw Error("-T 0 gives up at once; type for example -T 30s");
     if (typed.ranks > 0) options.ranks.threads = typed.ranks;

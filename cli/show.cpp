@@ -63,8 +63,8 @@ Exit run_show(const Arguments& arguments) {
     app.add_option("collective", collective, "default: the first that has the algorithm");
     app.add_option("--ranks", job.ranks, "how many")->check(CLI::Range(1, 1 << 20))->capture_default_str();
     app.add_option("--root", job.root.index, "of broadcast, reduce, scatter, gather");
-    app.add_option("--segments", job.segments, "of pipelined algorithms")->check(CLI::PositiveNumber);
-    app.add_option("--ranks-per-node", per_node, "nodes of hierarchical algorithms")->check(CLI::PositiveNumber);
+    app.add_option("--segments", job.segments, "of pipelined algorithms")->check(CLI::Range(1, 1 << 20));
+    app.add_option("--ranks-per-node", per_node, "nodes of hierarchical algorithms")->check(CLI::Range(1, 1 << 20));
     app.add_option("--steps", most_steps, "how many steps to tell in words")->capture_default_str();
     app.add_option("--svg", svg, "also draw it into this file");
     if (parse_or_help(app, arguments)) return Exit::ok;

@@ -13,7 +13,8 @@ if(TUTTI_WERROR)
 endif()
 if(TUTTI_SANITIZE)
     target_compile_options(tutti_flags INTERFACE -fsanitize=${TUTTI_SANITIZE}
-        -fno-omit-frame-pointer -fno-sanitize-recover=undefined)
+        -fno-omit-frame-pointer -fno-sanitize-recover=undefined
+        -Wno-maybe-uninitialized)  # g++ 12 sees ghosts in instrumented code
     target_link_options(tutti_flags INTERFACE -fsanitize=${TUTTI_SANITIZE} -rdynamic)
 endif()
 

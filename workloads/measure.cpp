@@ -62,7 +62,9 @@ public:
     void warm_up() {
         prepare(2 * protocol_.seed);
         world_.barrier();
+        const std::int64_t began = now_ns();
         entrant_.operation->run();
+        call_ns_ = of_first(world_, std::max<std::int64_t>(now_ns() - began, 1));
         check(2 * protocol_.seed);
         // Back to back: deadlines make no sense before a first guess.
         std::int64_t calls = protocol_.warm_up_calls, spent = 0;
@@ -127,6 +129,9 @@ private:
     }
 
     void collect(Batch batch) {
+        // A guess from a call that was preempted would keep all batches short.
+        if (!batch.samples_ns.empty())
+            call_ns_ = std::clamp<std::int64_t>(summarise(batch.samples_ns).p50, 1, call_ns_);
         distance_.learn(batch);
         starter_.learn(batch.first_was_late);
         measured_.samples.insert(measured_.samples.end(), batch.samples_ns.begin(), batch.samples_ns.end());

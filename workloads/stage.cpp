@@ -3,12 +3,23 @@
 
 #include <algorithm>
 
+#include "base/units.hpp"
+
 namespace tutti {
 namespace {
 
 constexpr std::size_t page = 4096;
 
 std::size_t whole_pages(std::size_t bytes) { return (bytes + page - 1) / page * page; }
+
+std::vector<std::byte> ordinary_memory(std::size_t bytes) {
+    try {
+        return std::vector<std::byte>(bytes);
+    } catch (const std::exception&) {  // bad_alloc or length_error
+        throw Error("no memory for buffers of " + to_string(Bytes{static_cast<std::int64_t>(bytes)}) +
+                    " bytes on each rank; type a smaller -e or --counts");
+    }
+}
 
 }  // namespace
 
@@ -17,7 +28,7 @@ Stage::Stage(World& world, std::size_t bytes) : world_(world) {
         shared_ = std::make_unique<SharedMemory>(world, bytes);
     } catch (const Error& error) {
         if (error.code() != Exit::usage) throw;  // a rank is lost or late
-        ordinary_.resize(bytes);
+        ordinary_ = ordinary_memory(bytes);
     }
 }
 

@@ -146,7 +146,7 @@ private:
 
     void begin() override {
         base_ += steps_of_run_;
-        at_ = wait_ = move_ = 0;
+        wait_ = move_ = 0;
         if (input_image_ != nullptr && !user_input_.empty())
             std::memcpy(input_image_, user_input_.data(), user_input_.size());
         show_progress();
@@ -221,7 +221,6 @@ private:
 
     std::uint64_t* counter_ = nullptr;
     std::uint64_t base_ = 0;
-    std::size_t at_ = 0;      // current step
     std::uint32_t wait_ = 0;  // next wait and next move
     std::uint32_t move_ = 0;
 };

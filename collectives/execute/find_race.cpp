@@ -9,9 +9,9 @@
 namespace tutti {
 namespace {
 
-// How far a rank is in a run: 0 it may not have begun, 1 it has begun (its input is in place), 1 + n
-// it has finished n of its steps. Two more moments follow that no counter shows: early settling, and
-// the end, when late settling, the user and the next run may write any place of the rank.
+// How far a rank is in a run: 0 it may not have begun, 1 it has begun (its input is in place), 1 +
+// n it has finished n of its steps. Two more moments follow that no counter shows: early settling,
+// and the end, when late settling, the user and the next run may write any place of the rank.
 using Moment = int;
 
 constexpr Moment begun = 1;
@@ -21,7 +21,8 @@ constexpr Moment after(std::size_t steps) { return begun + static_cast<Moment>(s
 using Knowledge = std::vector<Moment>;
 
 void learn(Knowledge& mine, const Knowledge& other) {
-    for (std::size_t rank = 0; rank < mine.size(); ++rank) mine[rank] = std::max(mine[rank], other[rank]);
+    for (std::size_t rank = 0; rank < mine.size(); ++rank)
+        mine[rank] = std::max(mine[rank], other[rank]);
 }
 
 // A stretch of one rank's memory.
@@ -74,7 +75,8 @@ private:
         return static_cast<std::size_t>(first_open - steps.begin());
     }
 
-    // Lets every rank go on as far as its needs allow, in any order: knowledge does not depend on it.
+    // Lets every rank go on as far as its needs allow, in any order: knowledge does not depend on
+    // it.
     bool follow_needs() {
         for (std::size_t rank = 0; rank < programs_.size(); ++rank) {
             Knowledge at_begin(programs_.size(), 0);
@@ -113,8 +115,9 @@ private:
             if (moment == moments_of(rank)) continue;
             for (const Need& need : needs_at(rank, moment))
                 if (known_[static_cast<std::size_t>(need.peer.index)].size() <= steps_met(need))
-                    return fmt::format("{} waits for ever for rank {} to finish the steps before {}",
-                                       name_of(rank, moment), need.peer.index, need.steps);
+                    return fmt::format(
+                        "{} waits for ever for rank {} to finish the steps before {}",
+                        name_of(rank, moment), need.peer.index, need.steps);
         }
         return {};
     }
@@ -140,13 +143,16 @@ private:
     }
 
     // The owner's writes before the reader's step must be over, those of it and later must wait.
-    void check_read(std::size_t reader, std::size_t index, std::size_t owner, const Stretch& stretch) {
+    void check_read(std::size_t reader, std::size_t index, std::size_t owner,
+                    const Stretch& stretch) {
         const DirectProgram& program = programs_[owner];
         const int step = programs_[reader].steps[index].number;
         for (std::size_t i = 0; i < program.steps.size(); ++i) {
             if (!writes(program.steps[i].moves, stretch)) continue;
-            if (program.steps[i].number < step) must_follow(reader, index, owner, i + 1, stretch);
-            else must_precede(reader, index, owner, i + 1, stretch);
+            if (program.steps[i].number < step)
+                must_follow(reader, index, owner, i + 1, stretch);
+            else
+                must_precede(reader, index, owner, i + 1, stretch);
         }
         must_follow(reader, index, owner, 0, stretch);
         if (writes(program.settling_early, stretch))
@@ -164,7 +170,8 @@ private:
                      const Stretch& stretch) {
         if (known_[reader][index + 1][owner] >= after(write)) return;
         report(fmt::format("{} reads {} of rank {} and may be too early: {} may still write there",
-                           name_of(reader, index + 1), to_text(stretch), owner, name_of(owner, write)));
+                           name_of(reader, index + 1), to_text(stretch), owner,
+                           name_of(owner, write)));
     }
 
     void must_precede(std::size_t reader, std::size_t index, std::size_t owner, std::size_t write,

@@ -23,10 +23,7 @@ public:
     std::optional<std::string> left_over() const override { return wire_->left_over(); }
 
 private:
-    void begin() override {
-        at_ = 0;
-        posted_ = false;
-    }
+    void begin() override { posted_ = false; }
 
     bool advance() override {
         for (; at_ < program_.steps.size(); ++at_, posted_ = false) {
@@ -43,7 +40,8 @@ private:
     void post(const MessageStep& step) {
         program_.moves.run(step.packing.first, step.packing.end);
         for (auto i = step.receives.first; i < step.receives.end; ++i)
-            wire_->post_receive(step.number, program_.receives[i].peer, program_.receives[i].memory);
+            wire_->post_receive(step.number, program_.receives[i].peer,
+                                program_.receives[i].memory);
         for (auto i = step.sends.first; i < step.sends.end; ++i)
             wire_->post_send(step.number, program_.sends[i].peer, program_.sends[i].memory);
         posted_ = true;
@@ -59,7 +57,6 @@ private:
     std::unique_ptr<Wire> wire_;
     DivideKernel divide_ = nullptr;
     std::size_t elements_ = 0;
-    std::size_t at_ = 0;  // index of the current step
     bool posted_ = false;
 };
 

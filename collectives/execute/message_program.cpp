@@ -156,24 +156,10 @@ private:
         draft_moves(step, arrived_at, is_home, draft);
     }
 
-    // What a step does to one chunk of this rank.
-    struct Traffic {
-        int arrivals = 0;
-        bool departs = false;
-    };
-    using TrafficOfChunk = std::unordered_map<int, Traffic>;
-
-    static TrafficOfChunk traffic_of(const RankStep& step) {
-        TrafficOfChunk traffic;
-        for (const Passage& arrival : step.arrivals) ++traffic[arrival.chunk].arrivals;
-        for (const Passage& departure : step.departures) traffic[departure.chunk].departs = true;
-        return traffic;
-    }
-
     // A message can be received where it belongs if it only brings copies, their places lie side by
     // side, nothing else arrives there, and the old values are not being sent in this step.
     bool arrives_in_place(const RankStep& step, const std::vector<std::size_t>& message,
-                          const TrafficOfChunk& traffic) {
+                          const std::unordered_map<int, Traffic>& traffic) {
         std::optional<Spot> next;
         for (const std::size_t i : message) {
             const auto [chunk, peer, action] = step.arrivals[i];

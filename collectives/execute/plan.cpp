@@ -10,10 +10,14 @@
 
 namespace tutti {
 
-void Progress::poll() {
+bool Progress::poll() {
+    bool any_went_on = false;
     for (std::size_t i = 0; i < active_.size();) {
         Plan* plan = active_[i];
-        if (!plan->advance()) {
+        const std::size_t was_at = plan->at_;
+        const bool ended = plan->advance();
+        any_went_on = any_went_on || ended || plan->at_ != was_at;
+        if (!ended) {
             ++i;
             continue;
         }
@@ -21,6 +25,7 @@ void Progress::poll() {
         active_[i] = active_.back();
         active_.pop_back();
     }
+    return any_went_on;
 }
 
 Plan::Plan(Progress& progress, std::string what, int steps)
@@ -36,6 +41,7 @@ Plan::~Plan() {
 void Plan::start() {
     assert(done_ && "a plan runs once at a time");
     done_ = false;
+    at_ = 0;
     begin();
     progress_.active_.push_back(this);
 }
@@ -47,14 +53,18 @@ bool Plan::test() {
 
 void Plan::wait() {
     Patience patience(progress_.world());
-    while (!test())
-        if (!patience.pause()) throw Error(report_of_hang(), Exit::time_out);
+    while (!done_) {
+        if (progress_.poll())
+            patience.renew();
+        else if (!patience.pause())
+            throw Error(report_of_hang(), Exit::time_out);
+    }
 }
 
 std::string Plan::report_of_hang() const {
     const Stand now = stand();
-    const std::string peer =
-        now.waits_for ? "for rank " + std::to_string(now.waits_for->index) : std::string("for no rank");
+    const std::string peer = now.waits_for ? "for rank " + std::to_string(now.waits_for->index)
+                                           : std::string("for no rank");
     return fmt::format("rank {} waited {:g} s in {}, step {} of {}, {}", world().rank().index,
                        world().hang_timeout, what_, now.step, steps_, peer);
 }

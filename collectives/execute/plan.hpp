@@ -27,7 +27,8 @@ public:
     explicit Progress(World& world) : world_(world) {}
 
     World& world() { return world_; }
-    void poll();
+    /// Moves every plan as far as it goes; whether any went on.
+    bool poll();
 
 private:
     friend class Plan;
@@ -36,9 +37,9 @@ private:
     std::size_t plans_ = 0;  // that exist, and so may be active at once
 };
 
-/// One rank's part of a collective, compiled for given buffers, count, type, operation and transport.
-/// Built once (collectively), run many times; running allocates nothing. Buffers belong to the plan
-/// from start() until it is done.
+/// One rank's part of a collective, compiled for given buffers, count, type, operation and
+/// transport. Built once (collectively), run many times; running allocates nothing. Buffers belong
+/// to the plan from start() until it is done.
 class Plan : public Operation {
 public:
     /// `what` names it in reports: "all_reduce ring (shm)".
@@ -50,7 +51,8 @@ public:
     void start();
     /// Moves everything under way a little; true once this plan is done.
     bool test();
-    /// Throws Error (time_out) naming rank, collective, algorithm, step and peer past the deadline.
+    /// Throws Error (time_out) naming rank, collective, algorithm, step and peer when no step of
+    /// any plan under way has ended for too long.
     void wait();
     void run() override {
         start();
@@ -67,6 +69,9 @@ protected:
     };
 
     World& world() const { return progress_.world(); }
+
+    std::size_t at_ =
+        0;  // index of the current step among those of this rank; start() sets it to 0
 
 private:
     friend class Progress;

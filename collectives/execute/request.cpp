@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "collectives/execute/request.hpp"
 
-#include <unordered_map>
-
 namespace tutti {
 
 void read_step(const Schedule& schedule, int step, Rank rank, const Layout& layout, RankStep& out) {
@@ -26,6 +24,13 @@ std::vector<std::vector<std::size_t>> by_peer(const std::vector<Passage>& passag
         grouped[known->second].push_back(i);
     }
     return grouped;
+}
+
+std::unordered_map<int, Traffic> traffic_of(const RankStep& step) {
+    std::unordered_map<int, Traffic> traffic;
+    for (const Passage& arrival : step.arrivals) ++traffic[arrival.chunk].arrivals;
+    for (const Passage& departure : step.departures) traffic[departure.chunk].departs = true;
+    return traffic;
 }
 
 }  // namespace tutti

@@ -2,6 +2,8 @@
 #pragma once
 #include <span>
 #include <string>
+#include <unordered_map>
+#include <vector>
 
 #include "collectives/execute/layout.hpp"
 #include "collectives/schedule/schedule.hpp"
@@ -41,5 +43,14 @@ void read_step(const Schedule& schedule, int step, Rank rank, const Layout& layo
 
 /// The passages of each peer, by their index; peers and passages in the order said.
 std::vector<std::vector<std::size_t>> by_peer(const std::vector<Passage>& passages);
+
+/// What a step does to one chunk of a rank.
+struct Traffic {
+    int arrivals = 0;
+    bool departs = false;
+};
+
+/// By chunk.
+std::unordered_map<int, Traffic> traffic_of(const RankStep& step);
 
 }  // namespace tutti

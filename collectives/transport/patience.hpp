@@ -7,8 +7,8 @@
 
 namespace tutti {
 
-/// Ranks wait so many times longer where they only meet: one that waits within a plan gives up first,
-/// as it can tell for what.
+/// Ranks wait so many times longer where they only meet: one that waits within a plan gives up
+/// first, as it can tell for what.
 inline constexpr double times_at_meetings = 2;
 
 /// How a waiting loop spends its time: spins first, as the other side is usually nanoseconds away,
@@ -18,6 +18,12 @@ public:
     explicit Patience(const World& world, double times = 1)
         : spins_(world.crowded ? 8 : 4096),
           limit_ns_(static_cast<std::int64_t>(world.hang_timeout * times * 1e9)) {}
+
+    /// Something has come: the next wait spins first, and has the whole time before it.
+    void renew() {
+        looks_ = 0;
+        started_ns_ = 0;
+    }
 
     /// False once the deadline has passed. The clock starts with the first call that yields.
     bool pause() {

@@ -45,7 +45,8 @@ public:
             if (team_.failed.load(std::memory_order_relaxed)) throw OthersFailed();
             if (!patience.pause())
                 throw Error("rank " + std::to_string(rank_.index) + " waited " +
-                                std::to_string(hang_timeout * times_at_meetings) + " s at a barrier for other ranks",
+                                std::to_string(hang_timeout * times_at_meetings) +
+                                " s at a barrier for other ranks",
                             Exit::time_out);
         }
     }
@@ -53,13 +54,15 @@ public:
     void all_gather(std::span<const std::byte> mine, std::span<std::byte> all) override {
         exchange(mine, [&] {
             for (std::size_t i = 0; i < team_.sent.size(); ++i)
-                if (!mine.empty()) std::memcpy(&all[i * mine.size()], team_.sent[i].data(), mine.size());
+                if (!mine.empty())
+                    std::memcpy(&all[i * mine.size()], team_.sent[i].data(), mine.size());
         });
     }
 
     void broadcast(std::span<std::byte> data) override {
         exchange(data, [&] {
-            if (!is_first() && !data.empty()) std::memcpy(data.data(), team_.sent[0].data(), data.size());
+            if (!is_first() && !data.empty())
+                std::memcpy(data.data(), team_.sent[0].data(), data.size());
         });
     }
 

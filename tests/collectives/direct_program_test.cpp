@@ -24,10 +24,10 @@ struct Case {
 
 std::string to_text(const Case& tried) {
     const char* memories[] = {"ordinary", "registered", "in place"};
-    return std::string(name_of(tried.algorithm->collective)) + " " + std::string(tried.algorithm->name) +
-           ", " + std::to_string(tried.ranks) + " ranks, root " + std::to_string(tried.root) + ", " +
-           std::to_string(tried.count) + " elements, " +
-           memories[static_cast<std::size_t>(tried.memory)];
+    return std::string(name_of(tried.algorithm->collective)) + " " +
+           std::string(tried.algorithm->name) + ", " + std::to_string(tried.ranks) +
+           " ranks, root " + std::to_string(tried.root) + ", " + std::to_string(tried.count) +
+           " elements, " + memories[static_cast<std::size_t>(tried.memory)];
 }
 
 std::optional<Schedule> schedule_of(const Case& tried) {
@@ -107,8 +107,8 @@ int needs_to_spare(const Case& tried) {
 }
 
 TEST(FindRace, MissesEveryNeedThatIsTakenOut) {
-    for (const char* name : {"tree", "butterfly", "halving-doubling", "circulant", "linear", "one-shot",
-                             "two-shot", "two-level"})
+    for (const char* name : {"tree", "butterfly", "halving-doubling", "circulant", "linear",
+                             "one-shot", "two-shot", "two-level"})
         for (Memory memory : {Memory::ordinary, Memory::registered, Memory::in_place})
             EXPECT_EQ(needs_to_spare(all_reduce_by(name, 4, memory)), 0) << name;
 }
@@ -119,7 +119,8 @@ TEST(FindRace, MissesEveryNeedThatIsTakenOut) {
 TEST(FindRace, KnowsThatTheRingWaitsForReadersInAnyCase) {
     for (int ranks : {3, 4, 5, 8}) {
         EXPECT_EQ(needs_to_spare(all_reduce_by("ring", ranks)), ranks * (ranks - 2));
-        EXPECT_EQ(needs_to_spare(all_reduce_by("ring", ranks, Memory::in_place)), ranks * (ranks - 1));
+        EXPECT_EQ(needs_to_spare(all_reduce_by("ring", ranks, Memory::in_place)),
+                  ranks * (ranks - 1));
     }
 }
 
@@ -133,9 +134,10 @@ Programs all_reduce_programs(std::string_view name, int ranks) {
 TEST(FindRace, NamesAReadThatIsTooEarly) {
     Programs programs = all_reduce_programs("butterfly", 2);
     programs[1].steps[0].needs.clear();
-    EXPECT_EQ(find_race(programs),
-              "rank 1 at step 0 reads bytes 0..255 of the plan memory of rank 0 and may be too early: "
-              "rank 0 at its begin may still write there");
+    EXPECT_EQ(
+        find_race(programs),
+        "rank 1 at step 0 reads bytes 0..255 of the plan memory of rank 0 and may be too early: "
+        "rank 0 at its begin may still write there");
     programs = all_reduce_programs("butterfly", 4);
     programs[1].steps[1].needs.clear();
     EXPECT_EQ(find_race(programs),
@@ -146,15 +148,17 @@ TEST(FindRace, NamesAReadThatIsTooEarly) {
 TEST(FindRace, NamesAWriteThatAPeerMayStillRead) {
     Programs programs = all_reduce_programs("two-shot", 2);
     programs[0].last_readers.clear();
-    EXPECT_EQ(find_race(programs),
-              "rank 0 at its end may overwrite bytes 256..383 of the plan memory, which rank 1 at step "
-              "1 may still read");
+    EXPECT_EQ(
+        find_race(programs),
+        "rank 0 at its end may overwrite bytes 256..383 of the plan memory, which rank 1 at step "
+        "1 may still read");
     // The result of the first step in the place that the partner reads in that step.
     programs = all_reduce_programs("butterfly", 4);
     programs[0].steps[0].moves[0].out = programs[0].shown[1][0];
-    EXPECT_EQ(find_race(programs),
-              "rank 0 at step 0 may overwrite bytes 0..255 of the plan memory, which rank 1 at step 0 "
-              "may still read");
+    EXPECT_EQ(
+        find_race(programs),
+        "rank 0 at step 0 may overwrite bytes 0..255 of the plan memory, which rank 1 at step 0 "
+        "may still read");
 }
 
 TEST(FindRace, NamesAWaitThatNothingEnds) {

@@ -18,8 +18,8 @@ constexpr int ranks = 3;
 
 std::vector<const Algorithm*> algorithms() {
     std::vector<const Algorithm*> all;
-    for (Collective collective :
-         {Collective::all_reduce, Collective::all_gather, Collective::scatter, Collective::broadcast})
+    for (Collective collective : {Collective::all_reduce, Collective::all_gather,
+                                  Collective::scatter, Collective::broadcast})
         for (const char* name : {"ring", "tree", "butterfly", "round-robin"})
             all.push_back(&find_algorithm(collective, name));
     return all;
@@ -83,11 +83,11 @@ TEST_P(LostMessages, EndInATimeOutThatNamesRankAlgorithmStepAndPeer) {
     const Fault fault = parse_fault(GetParam());
     for (const Algorithm* algorithm : algorithms()) {
         const Outcome outcome = run_with(fault, *algorithm, {.in_plans = 0.2});
-        const std::string expected = "rank [0-2] waited 0\\.2 s in " +
-                                     std::string(name_of(algorithm->collective)) + " " +
-                                     std::string(algorithm->name) +
-                                     " \\(loopback\\), step [0-9]+ of [0-9]+, for rank [0-2]";
-        EXPECT_TRUE(outcome.timed_out_saying(expected)) << to_text(fault, *algorithm) << ": " << outcome;
+        const std::string expected =
+            "rank [0-2] waited 0\\.2 s in " + std::string(name_of(algorithm->collective)) + " " +
+            std::string(algorithm->name) + " \\(loopback\\), step [0-9]+ of [0-9]+, for rank [0-2]";
+        EXPECT_TRUE(outcome.timed_out_saying(expected))
+            << to_text(fault, *algorithm) << ": " << outcome;
     }
 }
 
@@ -100,9 +100,9 @@ INSTANTIATE_TEST_SUITE_P(Fault, LostMessages, testing::Values("drop", "delay", "
 // Rank 1 is done at once and would give up at the next meeting with little to tell; but there it
 // waits longer than rank 2 does within the plan.
 TEST(LostMessages, AreReportedByTheRankThatMissesThem) {
-    const Outcome outcome =
-        run_with(parse_fault("drop:from=0,to=2,step=1"), find_algorithm(Collective::broadcast, "tree"),
-                 {.in_plans = 0.5, .at_meetings = 0.5});
+    const Outcome outcome = run_with(parse_fault("drop:from=0,to=2,step=1"),
+                                     find_algorithm(Collective::broadcast, "tree"),
+                                     {.in_plans = 0.5, .at_meetings = 0.5});
     EXPECT_TRUE(outcome.timed_out_saying(
         "rank 2 waited 0\\.5 s in broadcast tree \\(loopback\\), step 1 of 2, for rank 0"))
         << outcome;
@@ -129,9 +129,9 @@ TEST(DoubledMessages, NeverPassForACleanRun) {
 }
 
 TEST(DoubledMessages, AreLeftOverAtTheEnd) {
-    const Outcome outcome = run_with(parse_fault("double:from=1,to=2"),
-                                     find_algorithm(Collective::all_reduce, "one-shot"),
-                                     {.in_plans = 20}, /*runs=*/1);
+    const Outcome outcome =
+        run_with(parse_fault("double:from=1,to=2"),
+                 find_algorithm(Collective::all_reduce, "one-shot"), {.in_plans = 20}, /*runs=*/1);
     ASSERT_TRUE(outcome.error) << outcome;
     EXPECT_STREQ(outcome.error->what(), "a message from rank 1 to rank 2 was never received");
 }
@@ -144,18 +144,26 @@ TEST(LateMessages, DoNoHarm) {
     }
 }
 
+// Twice as long as patience lasts, but no step of it.
+TEST(LateMessages, AreWaitedForAsLongAsStepsGoOn) {
+    const Outcome outcome =
+        run_with(parse_fault("delay:ms=100"), find_algorithm(Collective::all_reduce, "ring"),
+                 {.in_plans = 0.2}, /*runs=*/1);
+    EXPECT_TRUE(outcome.is_clean()) << outcome;
+}
+
 // Then nobody is left to give a reason.
 TEST(StoppedRanks, AreNoSuccessEvenIfAllOfThemStop) {
-    const Outcome outcome = run_with(parse_fault("stop"), find_algorithm(Collective::all_reduce, "ring"),
-                                     {.in_plans = 0.2});
+    const Outcome outcome = run_with(
+        parse_fault("stop"), find_algorithm(Collective::all_reduce, "ring"), {.in_plans = 0.2});
     ASSERT_TRUE(outcome.error) << outcome;
     EXPECT_EQ(outcome.error->code(), Exit::rank_lost);
 }
 
 TEST(ParseFault, ReadsWhatToStringWrites) {
-    for (const char* text : {"drop", "delay", "double", "corrupt", "stop", "drop:from=1",
-                             "double:from=1,to=2,step=0", "delay:ms=200", "corrupt:nth=3",
-                             "stop:from=1,to=0,step=12,nth=4"})
+    for (const char* text :
+         {"drop", "delay", "double", "corrupt", "stop", "drop:from=1", "double:from=1,to=2,step=0",
+          "delay:ms=200", "corrupt:nth=3", "stop:from=1,to=0,step=12,nth=4"})
         EXPECT_EQ(to_string(parse_fault(text)), text);
 }
 
@@ -181,8 +189,9 @@ TEST(ParseFault, SaysWhatCanBeTypedInstead) {
     EXPECT_NE(complaint("explode").find("drop"), std::string::npos) << complaint("explode");
     EXPECT_NE(complaint("").find("drop"), std::string::npos) << complaint("");
     EXPECT_NE(complaint("drop:rank=1").find("known: from to step nth ms"), std::string::npos);
-    for (const char* text : {"drop:from", "drop:from=", "drop:from=x", "drop:from=1x", "drop:from=-1",
-                             "drop:from=1,,to=2", "drop:=1", "drop:from=99999999999999999999"})
+    for (const char* text :
+         {"drop:from", "drop:from=", "drop:from=x", "drop:from=1x", "drop:from=-1",
+          "drop:from=1,,to=2", "drop:=1", "drop:from=99999999999999999999"})
         EXPECT_NE(complaint(text), "accepted") << text;
 }
 

@@ -22,8 +22,8 @@ protected:
         });
     }
 
-    static CheckedPlan plan(Communicator& communicator, Collective collective, const char* algorithm,
-                            std::int64_t count) {
+    static CheckedPlan plan(Communicator& communicator, Collective collective,
+                            const char* algorithm, std::int64_t count) {
         return CheckedPlan(communicator, GetParam(), find_algorithm(collective, algorithm), count);
     }
 
@@ -59,7 +59,9 @@ TEST_P(Progressing, RanksMayStartAndWaitInOrdersOfTheirOwn) {
         auto all = plans(communicator);
         const auto me = static_cast<std::size_t>(communicator.world().rank().index);
         for (std::size_t round = 0; round < 20; ++round) {
-            const auto nth = [&](std::size_t i) -> CheckedPlan& { return all[(i + me + round) % all.size()]; };
+            const auto nth = [&](std::size_t i) -> CheckedPlan& {
+                return all[(i + me + round) % all.size()];
+            };
             for (std::size_t i = 0; i < all.size(); ++i) nth(i).start();
             for (std::size_t i = 0; i < all.size(); ++i) {
                 nth(2 * me + i).wait();

@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What cannot be done is refused before anything is timed: exit 64, and one line that helps."""
+import unittest
+
+import tutti
+from tutti import QUICK
+
+USAGE = 64
+
+
+class Refusal(tutti.Folder):
+    def refused(self, *words, says, **environment):
+        """`says` are parts of the one line on stderr."""
+        done = tutti.run(*words, **environment)
+        self.assertEqual(done.returncode, USAGE, done.stderr)
+        self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
+        for part in says:
+            self.assertIn(part, done.stderr)
+        self.assertNotIn("Avg bus bandwidth", done.stdout)
+        return done
+
+    def bench_refused(self, *words, says):
+        self.refused("bench", *words, *QUICK, says=says)
+
+
+class Names(Refusal):
+    def test_that_are_mistyped_are_guessed(self):
+        self.refused("benhc", says=["unknown command 'benhc'", "did you mean 'bench'?"])
+        self.refused("verify", "all_reduc", says=["did you mean 'all_reduce'?"])
+        self.refused("show", "rin", says=["did you mean 'ring'?"])
+        for words, guess in [(["all_reduc"], "all_reduce"),
+                             (["all_reduce", "--algo", "rng"], "ring"),
+                             (["all_reduce", "--algo", "ring,tre"], "tree"),
+                             (["all_reduce", "-d", "flot"], "float"),
+                             (["all_reduce", "-o", "summ"], "sum"),
+                             (["all_reduce", "--transport", "shmm"], "shm"),
+                             (["all_reduce", "--transport", "loopback", "--fault", "drip"], "drop")]:
+            with self.subTest(words):
+                self.bench_refused(*words, says=["unknown", f"did you mean '{guess}'?"])
+
+    def test_like_no_other_are_answered_by_all_there_are(self):
+        self.bench_refused("all_reduce", "--baseline", "qqqqqqqq", says=["known: none mpi"])
+        self.bench_refused("all_reduce", "--sync", "qqqqqqqq", says=["auto, deadline, barrier"])
+        self.bench_refused("all_reduce", "-d", "", says=["known: int8"])
+
+    def test_of_options_are_checked(self):
+        for words in (["bench", "all_reduce", "--nope"], ["list", "--nope"], ["topo", "extra"],
+                      ["report"], ["show"]):
+            with self.subTest(words):
+                self.refused(*words, says=[f"see 'tutti {words[0]} --help'"])
+
+
+class Combinations(Refusal):
+    def test_an_algorithm_does_only_its_collectives(self):
+        self.bench_refused("scatter", "--algo", "double-tree",
+                           says=["'double-tree' cannot do scatter", "take one of: ring tree"])
+
+    def test_an_algorithm_that_refuses_these_ranks_leaves_a_record_of_why(self):
+        file = self.folder / "r.jsonl"
+        done = tutti.run("bench", "all_to_all", "--algo", "butterfly,bruck", "--ranks", 3,
+                         "--transport", "shm", "--counts", 4, "--json", file, *QUICK)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        reasons = {point["key"]["algo"]: point.get("skipped") for point in tutti.points(file)
+                   if point["key"]["impl"] == "tutti"}
+        self.assertEqual(reasons, {"butterfly": "it needs a power of two, not 3 ranks; take bruck or round-robin",
+                                   "bruck": None})
+        self.assertIn(f"# skipped: butterfly over shm at 48 out-of-place: {reasons['butterfly']}",
+                      done.stdout)
+
+    def test_a_race_without_runners_is_none(self):
+        self.bench_refused("all_reduce", "--algo", "none", "--baseline", "none",
+                           says=["nobody takes part", "--algo all"])
+
+    def test_a_fault_needs_the_transport_that_can_fail(self):
+        self.bench_refused("all_reduce", "--fault", "drop", says=["add --transport loopback"])
+
+    def test_threads_and_processes_exclude_each_other(self):
+        self.refused("bench", "all_reduce", "--ranks", 2, PMI_RANK="0", PMI_SIZE="4",
+                     says=["--ranks makes threads", "mpiexec (PMI) has started 4 processes"])
+
+
+class Numbers(Refusal):
+    def test_must_be_in_range(self):
+        for words, says in [(["-b", "1M", "-e", "8"], "-b 1M is above -e 8"),
+                            (["-b", "4Q"], "4Q"),
+                            (["-f", "1"], "-f must be above 1"),
+                            (["-i", "0"], "-i 1M"),
+                            (["-T", "0"], "-T 30s"),
+                            (["--counts", "x"], "--counts 0,1,1000"),
+                            (["--counts", "99999999999999999"], "--counts 0,1,1000"),
+                            (["--counts", "9999999999999"], "type a smaller -e or --counts"),
+                            (["--target-ci", "x"], "2.5%"),
+                            (["-r", "x"], "-r all"),
+                            (["-r", "0,1"], "-r all"),
+                            (["--ranks", "0"], "not in range 1 to 1024"),
+                            (["--ranks", "2", "--max-time", "soon"], "30s")]:
+            with self.subTest(words):
+                self.refused("bench", "all_reduce", *words, says=[says])
+        self.refused("bench", "all_reduce", "-n", "0", says=["--iters", "in range 1 to"])
+
+    def test_of_roots_are_ranks(self):
+        self.bench_refused("broadcast", "-r", "9", "--ranks", 2,
+                           says=["root 9 is not among 2 ranks; type -r 0 .. 1"])
+
+    def test_of_rank_counts_to_prove_are_a_range(self):
+        self.refused("verify", "--ranks", "8..1", says=["type the smaller number first"])
+        self.refused("verify", "--ranks", "many", says=["8 or 1..64"])
+
+
+class Files(Refusal):
+    END = '{"v":1,"kind":"end","launch":1,"ok":true,"wall_ns":1}\n'
+
+    def report_refused(self, text, *says):
+        self.refused("report", self.file("r.jsonl", text), "-o", self.folder / "r.html", says=says)
+
+    def test_that_hold_no_results_make_no_report(self):
+        self.report_refused("", "is empty")
+        self.report_refused("size,count\n", "r.jsonl:1: not JSON")
+        self.report_refused('{"v":1,"kind":"se', "r.jsonl:1: not JSON")
+        self.report_refused(self.END + '{"v":1,\n' + self.END, "r.jsonl:2: not JSON")
+        self.report_refused(self.END.replace('"v":1', '"v":2'), "schema version 2", "reads version 1")
+        self.refused("report", self.folder / "none.jsonl", says=["none.jsonl", "No such file"])
+        self.refused("report", self.folder, says=["is a folder; type a results file"])
+
+    def test_that_hold_something_else_are_left_as_they_are(self):
+        letter = self.file("letter.txt", "Dear reader,\n")
+        self.bench_refused("all_reduce", "--json", letter, says=["holds something else", "another file"])
+        self.assertEqual(letter.read_text(encoding="utf-8"), "Dear reader,\n")
+
+    def test_that_cannot_be_written_are_named(self):
+        for words in (["--json", "/dev/full"], ["--json", "/proc/no/r.jsonl"], ["--csv", "/proc/no/r.csv"]):
+            with self.subTest(words):
+                self.bench_refused("all_reduce", *words, says=[f"'{words[1]}'"])
+
+    def test_that_name_one_output_twice_are_refused(self):
+        self.bench_refused("all_reduce", "-J", "a.csv", "--csv", "b.csv", says=["leave one out"])
+
+
+if __name__ == "__main__":
+    unittest.main()

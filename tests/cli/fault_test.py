@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A harmed run never looks like a sound one: whatever the loopback transport does wrong on command
+ends in exit 2 (wrong result) or exit 4 (a rank that gave up), and says where."""
+import itertools
+import unittest
+
+import tutti
+
+WRONG, TIME_OUT = 2, 4
+CASES = [("all_reduce", "ring"), ("all_reduce", "one-shot"), ("broadcast", "ring"), ("broadcast", "tree"),
+         ("all_gather", "bruck"), ("scatter", "tree")]
+IMPATIENT, PATIENT = "0.5s", "15s"
+
+
+def run_with(fault, collective, algorithm, patience, *words):
+    return tutti.run("bench", collective, "--algo", algorithm, "--ranks", 3, "--transport", "loopback",
+                     "--baseline", "none", "--fault", fault, "-T", patience, "--counts", 60,
+                     "--inplace", "no", "-n", 20, "-w", 0, *words, timeout=40)
+
+
+class Faults(unittest.TestCase):
+    def assert_wrong(self, done):
+        self.assertEqual(done.returncode, WRONG, done.stdout + done.stderr)
+        rows = [line.split() for line in done.stdout.splitlines() if line.startswith(" ")]
+        wrong = sum(int(row[8]) for row in rows)
+        self.assertGreater(wrong, 0, done.stdout)
+        self.assertIn(f"# Out of bounds values : {wrong} FAILED\n", done.stdout)
+
+    def assert_gave_up(self, done, collective, algorithm):
+        self.assertEqual(done.returncode, TIME_OUT, done.stdout + done.stderr)
+        self.assertRegex(done.stderr, rf"\Atutti: rank [012] waited 0\.5 s in {collective} {algorithm} "
+                                      r"\(loopback\), step \d+ of \d+, for rank [012]\n\Z")
+
+    def test_that_lose_messages_end_by_the_deadline_and_name_the_step(self):
+        for fault, case in itertools.product(("drop:from=0", "stop:from=0", "delay:from=0"), CASES):
+            with self.subTest(fault=fault, case=case):
+                self.assert_gave_up(run_with(fault, *case, IMPATIENT), *case)
+
+    def test_that_damage_messages_are_wrong_results(self):
+        for case in CASES:
+            with self.subTest(case):
+                self.assert_wrong(run_with("corrupt", *case, PATIENT))
+
+    # All later messages are one place late; where none follows, nobody takes the last one.
+    def test_that_double_a_message_are_one_or_the_other(self):
+        for case in CASES:
+            with self.subTest(case):
+                done = run_with("double:from=0", *case, IMPATIENT)
+                if done.returncode == TIME_OUT:
+                    self.assert_gave_up(done, *case)
+                else:
+                    self.assert_wrong(done)
+
+    def test_that_spare_the_first_calls_are_seen_in_the_last(self):
+        # One-shot sends two messages a call, so that the first five calls are sound.
+        self.assert_wrong(run_with("corrupt:nth=10", "all_reduce", "one-shot", PATIENT))
+
+    def test_are_no_fault_without_a_check_of_results(self):
+        done = run_with("corrupt", "all_reduce", "ring", PATIENT, "-c", 0)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+
+    def test_that_only_delay_for_a_while_do_no_harm(self):
+        for case in CASES:
+            with self.subTest(case):
+                done = run_with("delay:ms=5", *case, PATIENT)
+                self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+                self.assertIn("# Out of bounds values : 0 OK\n", done.stdout)
+
+
+if __name__ == "__main__":
+    unittest.main()

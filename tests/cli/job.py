@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A job of MPI ranks that a test watches, harms and cleans up after."""
+import os
+import re
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import tutti
+
+
+class Process:
+    """A process of this machine that stays the same one even when its number is used again."""
+
+    def __init__(self, pid):
+        self.pid = pid
+        self.born = self._stat()[19]
+
+    def _stat(self):
+        text = Path(f"/proc/{self.pid}/stat").read_text(encoding="utf-8")
+        return text[text.rindex(")") + 2:].split()  # from the third field on: the state
+
+    @property
+    def parent(self):
+        return int(self._stat()[1])
+
+    def cpu_seconds(self):
+        in_user_space, in_kernel = map(int, self._stat()[11:13])
+        return (in_user_space + in_kernel) / os.sysconf("SC_CLK_TCK")
+
+    def is_alive(self):
+        try:
+            stat = self._stat()
+        except OSError:
+            return False
+        return stat[19] == self.born and stat[0] not in "ZX"
+
+    def kill(self, what):
+        if self.is_alive():
+            os.kill(self.pid, what)
+
+    def shared_files(self):
+        """What it has mapped of /dev/shm."""
+        try:
+            maps = Path(f"/proc/{self.pid}/maps").read_text(encoding="utf-8")
+        except OSError:
+            return set()
+        return set(re.findall(r"/dev/shm/\S+$", maps, re.MULTILINE))
+
+
+def descendants(ancestor):
+    children = {}
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                process = Process(int(entry.name))
+                children.setdefault(process.parent, []).append(process)
+            except OSError:
+                pass  # it ended meanwhile
+    found, todo = [], [ancestor]
+    while todo:
+        young = children.get(todo.pop(), [])
+        found += young
+        todo += [process.pid for process in young]
+    return found
+
+
+def wait_until(condition, what, seconds=30):
+    end = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > end:
+            raise AssertionError(f"waited {seconds} s in vain until {what}")
+        time.sleep(0.02)
+
+
+class Job:
+    """`tutti bench` on two MPI ranks, with its records in `file`."""
+
+    def __init__(self, file, *words):
+        self.file = file
+        self.log = file.with_suffix(".err")
+        with open(self.log, "w", encoding="utf-8") as log:
+            self.launcher = subprocess.Popen(
+                [tutti.MPI_RUN, "2", tutti.EXECUTABLE, "bench", "all_reduce", "--json", str(file),
+                 *map(str, words)], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=log,
+                env=tutti.CLEAN)
+        self.processes, self.ranks, self.shared_files = [], [], set()
+
+    def wait_for_points(self, number):
+        """Until so many points are measured; then it knows all its processes."""
+        wait_until(lambda: len(tutti.points(self.file)) >= number or self.launcher.poll() is not None,
+                   f"{number} points are measured")
+        if self.launcher.poll() is not None:
+            raise AssertionError("ended too early: " + self.stderr())
+        launch = next(record for record in tutti.records(self.file) if record["kind"] == "launch")
+        self.ranks = [Process(place["pid"]) for place in launch["ranks"]]
+        self.processes = descendants(self.launcher.pid)
+        for rank in self.ranks:
+            self.shared_files |= rank.shared_files()
+
+    def mpirun(self):
+        """The launcher proper, which the script has started."""
+        return next(process for process in self.processes if process.parent == self.launcher.pid)
+
+    def end(self, seconds=30):
+        """Waits for its end and returns the exit code."""
+        return self.launcher.wait(timeout=seconds)
+
+    def stderr(self):
+        return self.log.read_text(encoding="utf-8")
+
+    def said(self):
+        return [line for line in self.stderr().splitlines() if line.startswith("tutti: ")]
+
+    def left_behind(self):
+        """Processes and shared files that should be gone."""
+        return ([process.pid for process in self.processes if process.is_alive()] +
+                [path for path in self.shared_files if Path(path).exists()])
+
+    def clean_up(self):
+        for process in self.processes or descendants(self.launcher.pid):
+            process.kill(signal.SIGKILL)
+        self.launcher.kill()
+        self.launcher.wait()
+        for path in self.shared_files:
+            Path(path).unlink(missing_ok=True)

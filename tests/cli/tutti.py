@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs the command for the tests. CTest says by TUTTI where it is; by hand it is that of build/."""
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+sys.dont_write_bytecode = True  # nothing of a test stays in the source tree
+
+ROOT = Path(__file__).resolve().parents[2]
+EXECUTABLE = os.environ.get("TUTTI", str(ROOT / "build/tutti"))
+MPI_RUN = str(ROOT / "scripts/lib/mpi.sh")  # under whichever launcher there is
+FULL_MATRIX = os.environ.get("TUTTI_FULL_MATRIX") == "1"
+
+COLLECTIVES = ("all_reduce", "reduce_scatter", "all_gather", "broadcast", "reduce", "scatter",
+               "gather", "all_to_all")
+
+# As little timing as possible: what these tests look at does not get better by repetition.
+QUICK = ("-n", "1", "-w", "0", "--max-time", "1ms")
+
+# Whoever starts the tests may be a rank himself; its children must not take that for their own.
+LAUNCHERS = ("OMPI_", "PMIX_", "PMI_", "SLURM_")
+CLEAN = {name: value for name, value in os.environ.items() if not name.startswith(LAUNCHERS)}
+
+
+def run(*words, timeout=60, **environment):
+    """The command's CompletedProcess with text; a hang ends the test."""
+    return subprocess.run([EXECUTABLE, *map(str, words)], capture_output=True, text=True,
+                          timeout=timeout, check=False, stdin=subprocess.DEVNULL,
+                          env=CLEAN | environment)
+
+
+def run_ranks(ranks, *words, timeout=120, **environment):
+    """The same on so many MPI ranks."""
+    return subprocess.run([MPI_RUN, str(ranks), EXECUTABLE, *map(str, words)], capture_output=True,
+                          text=True, timeout=timeout, check=False, stdin=subprocess.DEVNULL,
+                          env=CLEAN | environment)
+
+
+def mpi_missing():
+    """Why there can be no MPI ranks here; None if there can."""
+    launcher = os.environ.get("TUTTI_MPIRUN", "mpirun")
+    for transport in json.loads(run("list", "--json").stdout)["transports"]:
+        if transport["name"] == "mpi" and "missing" in transport:
+            return transport["missing"]
+    return None if shutil.which(launcher) else f"no {launcher} to start ranks with"
+
+
+def needs_mpi(test):
+    reason = mpi_missing()
+    return unittest.skipIf(reason, reason)(test)
+
+
+def said(done):
+    """The lines of stderr that are tutti's own, not the launcher's."""
+    return [line for line in done.stderr.splitlines() if line.startswith("tutti: ")]
+
+
+def records(path):
+    """The records of a results file, also while it is being written."""
+    lines = Path(path).read_text(encoding="utf-8").split("\n")[:-1] if Path(path).exists() else []
+    return [json.loads(line) for line in lines]
+
+
+def points(path):
+    return [record for record in records(path) if record["kind"] == "point"]
+
+
+class Folder(unittest.TestCase):
+    """A test with a folder of its own."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+
+    def file(self, name, text):
+        path = self.folder / name
+        path.write_text(text, encoding="utf-8")
+        return path
