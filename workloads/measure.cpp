@@ -64,7 +64,7 @@ public:
         world_.barrier();
         const std::int64_t began = now_ns();
         entrant_.operation->run();
-        call_ns_ = of_first(world_, std::max<std::int64_t>(now_ns() - began, 1));
+        call_ns_ = slowest(now_ns() - began);
         check(2 * protocol_.seed);
         // Back to back: deadlines make no sense before a first guess.
         std::int64_t calls = protocol_.warm_up_calls, spent = 0;
@@ -73,13 +73,14 @@ public:
             starter_.run(*entrant_.operation, 0, stamps);
             measured_.n_warm += calls;
             const std::int64_t took = stamps.back().end_ns - stamps.front().begin_ns;
-            call_ns_ = of_first(world_, std::max<std::int64_t>(took / calls, 1));
+            call_ns_ = slowest(took / calls);
             spent += call_ns_ * calls;
             calls = spent < warm_up_ns ? std::clamp<std::int64_t>((warm_up_ns - spent) / call_ns_, 0, 100) : 0;
             if (measured_.n_warm > 200) break;
         }
         ++measured_.n_warm;
         distance_.guess(call_ns_);
+        decide();
     }
 
     // A batch, and the decision whether it was the last but one.
@@ -99,21 +100,26 @@ public:
         std::vector<Starter::Stamp> stamps(static_cast<std::size_t>(calls));
         starter_.run(*entrant_.operation, distance_.ns(), stamps);
         collect(gather_batch(world_, starter_.start(), stamps));
-        if (last) {
-            check(seed);
-            finish();
-        } else {
-            decide();
-        }
+        if (!last) return decide();
+        check(seed);
+        if (has_enough()) finish();
     }
 
 private:
     std::int64_t taken() const { return static_cast<std::int64_t>(measured_.samples.size()); }
-    // Calls still wanted; the checked batch at the end takes at least one.
+    // Calls still wanted, but for one that is left for the checked batch at the end.
     std::int64_t left() const {
         const std::int64_t goal =
             protocol_.fixed_samples > 0 ? protocol_.fixed_samples : protocol_.max_samples;
-        return std::max<std::int64_t>(goal - taken(), 1);
+        return std::max<std::int64_t>(goal - taken() - (decided_to_stop_ ? 0 : 1), 1);
+    }
+    // Calls that came late do not count and are repeated, but not for ever.
+    bool is_patience_over() const { return attempts_ > 4 * protocol_.fixed_samples + 100; }
+    bool has_enough() const { return taken() >= protocol_.fixed_samples || is_patience_over(); }
+
+    std::int64_t slowest(std::int64_t mine_ns) {
+        const auto all = gathered(world_, mine_ns);
+        return std::max<std::int64_t>(*std::max_element(all.begin(), all.end()), 1);
     }
 
     void prepare(std::uint64_t seed) {
@@ -145,9 +151,7 @@ private:
     // All ranks have the same samples and so come to the same decision.
     void decide() {
         if (protocol_.fixed_samples > 0) {
-            // Invalid calls are repeated, but not for ever.
-            if (taken() + 1 >= protocol_.fixed_samples || attempts_ > 4 * protocol_.fixed_samples + 100)
-                stop_because("fixed_n");
+            if (taken() + 1 >= protocol_.fixed_samples || is_patience_over()) stop_because("fixed_n");
             return;
         }
         if (taken() >= protocol_.min_samples && taken() >= next_look_) {

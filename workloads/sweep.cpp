@@ -86,7 +86,10 @@ private:
         protocol.seed += number;
         const auto measured = measure(world_, entrants, protocol);
         for (std::size_t i = 0; i < measured.size(); ++i) {
-            fill(points[point_of[i]], measured[i]);
+            if (measured[i].samples.empty() && measured[i].check.state != CheckState::fail)
+                points[point_of[i]].skipped = "no call began on time on all ranks; type --sync barrier";
+            else
+                fill(points[point_of[i]], measured[i]);
             if (const auto left = operations[i]->left_over()) fail_with(points[point_of[i]], *left);
         }
         agree_on_failures(points);

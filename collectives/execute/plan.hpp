@@ -70,8 +70,8 @@ protected:
 
     World& world() const { return progress_.world(); }
 
-    std::size_t at_ =
-        0;  // index of the current step among those of this rank; start() sets it to 0
+    // Index of the current step among those of this rank, from 0 at each start.
+    std::size_t at_ = 0;
 
 private:
     friend class Progress;

@@ -39,7 +39,7 @@ std::string in_words(const Schedule& schedule) {
 }
 
 std::string as_svg(const Schedule& schedule, const std::string& title) {
-    constexpr int column = 90, row = 64, top = 70, left = 60;
+    constexpr int column = 90, row = 64, top = 84, left = 60;
     const int width = left + column * (schedule.ranks() - 1) + 60;
     const int height = top + row * schedule.steps() + 30;
     const auto x_of = [&](Rank rank) { return left + column * rank.index; };
@@ -53,7 +53,8 @@ std::string as_svg(const Schedule& schedule, const std::string& title) {
         R"svg(<defs><marker id="copy" viewBox="0 0 8 8" refX="8" refY="4" markerWidth="7" markerHeight="7" orient="auto"><path d="M0 0L8 4L0 8z" fill="#0072b2"/></marker>)svg"
         R"svg(<marker id="reduce" viewBox="0 0 8 8" refX="8" refY="4" markerWidth="7" markerHeight="7" orient="auto"><path d="M0 0L8 4L0 8z" fill="#d55e00"/></marker></defs>)svg"
         "\n" R"svg(<rect width="100%" height="100%" fill="white"/>)svg" "\n"
-        R"svg(<text x="{2}" y="22" font-size="14" font-weight="bold">{3}</text>)svg" "\n",
+        R"svg(<text x="{2}" y="22" font-size="14" font-weight="bold">{3}</text>)svg"
+        R"svg(<text x="{2}" y="38" font-size="11" fill="#666">numbers: chunks; <tspan fill="#d55e00">reduce</tspan>, <tspan fill="#0072b2">copy</tspan>; steps go down</text>)svg" "\n",
         width, height, 12, title);
     for (Rank rank : all_ranks(schedule.ranks()))
         fmt::format_to(out,
@@ -70,11 +71,11 @@ std::string as_svg(const Schedule& schedule, const std::string& title) {
                 fmt::format_to(out, R"svg(<circle cx="{}" cy="{}" r="4" fill="{}"/>)svg" "\n", x1, y1, colour);
                 return;
             }
-            // The label sits a third of the way along, where arrows of an exchange do not cross.
+            // The label sits near the arrow's begin, where arrows of an exchange do not cross.
             fmt::format_to(out,
                 R"svg(<line x1="{}" y1="{}" x2="{}" y2="{}" stroke="{}" stroke-width="1.5" marker-end="url(#{})"/>)svg"
-                R"svg(<text x="{}" y="{}" fill="{}" font-size="11">{}</text>)svg" "\n",
-                x1, y1, x2, y2, colour, kind, x1 + (x2 - x1) / 3 + 4, y1 + (y2 - y1) / 3 - 3, colour,
+                R"svg(<text x="{}" y="{}" fill="{}" font-size="11" text-anchor="middle" paint-order="stroke" stroke="white" stroke-width="4">{}</text>)svg" "\n",
+                x1, y1, x2, y2, colour, kind, x1 + (x2 - x1) / 5, y1 + (y2 - y1) / 5 + 4, colour,
                 chunks_in_short(t.chunks));
         });
     }

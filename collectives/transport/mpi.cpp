@@ -96,8 +96,8 @@ private:
             check(MPI_Test(&request, &done, MPI_STATUS_IGNORE));
             if (done != 0) return;
             if (!patience.pause())
-                throw Error("rank " + std::to_string(rank_) + " waited " + std::to_string(hang_timeout * times_at_meetings) +
-                                " s for " + what + ": another rank does not answer",
+                throw Error("rank " + std::to_string(rank_) + " waited " +
+                                std::to_string(hang_timeout * times_at_meetings) + " s for " + what + ": another rank does not answer",
                             Exit::time_out);
         }
     }

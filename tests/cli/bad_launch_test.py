@@ -13,8 +13,8 @@ class Refusal(tutti.Folder):
     def refused(self, *words, says):
         done = tutti.run_ranks(RANKS, *words, *QUICK, timeout=30)
         self.assertEqual(done.returncode, 64, done.stderr)
-        self.assertEqual(len(tutti.said(done)), 1, done.stderr)
-        self.assertIn(says, tutti.said(done)[0])
+        self.assertEqual(len(tutti.said(done.stderr)), 1, done.stderr)
+        self.assertIn(says, tutti.said(done.stderr)[0])
 
     def test_is_told_by_one_rank_where_all_see_it(self):
         self.refused("bench", "all_reduce", "--algo", "rng", says="did you mean 'ring'?")
@@ -33,7 +33,7 @@ class Refusal(tutti.Folder):
         # As if MPICH's mpiexec had started a program that is linked to Open MPI.
         done = tutti.run("bench", "all_reduce", *QUICK, PMI_RANK="0", PMI_SIZE="4")
         self.assertEqual(done.returncode, 64, done.stderr)
-        self.assertEqual(len(tutti.said(done)), 1, done.stderr)
+        self.assertEqual(len(tutti.said(done.stderr)), 1, done.stderr)
         self.assertIn("started 4 processes, but", done.stderr)
         self.assertIn("sees 1: tutti is linked to another MPI", done.stderr)
 

@@ -111,7 +111,7 @@ class Job:
         return self.log.read_text(encoding="utf-8")
 
     def said(self):
-        return [line for line in self.stderr().splitlines() if line.startswith("tutti: ")]
+        return tutti.said(self.stderr())
 
     def left_behind(self):
         """Processes and shared files that should be gone."""

@@ -2,6 +2,7 @@
 """Runs the command for the tests. CTest says by TUTTI where it is; by hand it is that of build/."""
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -27,9 +28,9 @@ LAUNCHERS = ("OMPI_", "PMIX_", "PMI_", "SLURM_")
 CLEAN = {name: value for name, value in os.environ.items() if not name.startswith(LAUNCHERS)}
 
 
-def run(*words, timeout=60, **environment):
+def run(*words, program=EXECUTABLE, timeout=60, **environment):
     """The command's CompletedProcess with text; a hang ends the test."""
-    return subprocess.run([EXECUTABLE, *map(str, words)], capture_output=True, text=True,
+    return subprocess.run([program, *map(str, words)], capture_output=True, text=True,
                           timeout=timeout, check=False, stdin=subprocess.DEVNULL,
                           env=CLEAN | environment)
 
@@ -55,9 +56,10 @@ def needs_mpi(test):
     return unittest.skipIf(reason, reason)(test)
 
 
-def said(done):
-    """The lines of stderr that are tutti's own, not the launcher's."""
-    return [line for line in done.stderr.splitlines() if line.startswith("tutti: ")]
+def said(stderr):
+    """The lines that are tutti's own, not the launcher's; without how far it is."""
+    return [line for line in stderr.splitlines()
+            if line.startswith("tutti: ") and not re.match(r"tutti: \d+ of \d+ done", line)]
 
 
 def records(path):

@@ -126,6 +126,19 @@ TEST_P(Progressing, PlansThatAreNeverStartedMayGo) {
     });
 }
 
+TEST_P(Progressing, PlansUnderWayMayGoToo) {
+    on_every_rank([](Communicator& communicator) {
+        CheckedPlan kept = plan(communicator, Collective::all_reduce, "ring", 100);
+        kept.start();
+        {
+            CheckedPlan abandoned = plan(communicator, Collective::all_to_all, "bruck", 100);
+            abandoned.start();
+        }
+        kept.wait();
+        EXPECT_EQ(kept.wrong(), 0);
+    });
+}
+
 INSTANTIATE_TEST_SUITE_P(Threads, Progressing, testing::Values("loopback", "shm"),
                          [](const auto& param) { return std::string(param.param); });
 

@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The commands beside bench: what they print and write can be read by programs and people."""
+import json
+import unittest
+import xml.dom.minidom
+
+import tutti
+from tutti import COLLECTIVES, QUICK
+
+COMMANDS = ("bench", "list", "report", "show", "topo", "verify")
+
+
+class Commands(tutti.Folder):
+    def output_of(self, *words):
+        done = tutti.run(*words)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        return done.stdout
+
+    def test_explain_themselves(self):
+        overview = self.output_of("--help")
+        self.assertEqual(overview, self.output_of("help"))
+        for command in COMMANDS:
+            with self.subTest(command):
+                self.assertIn(f"\n  {command} ", overview)
+                for flag in ("--help", "-h"):
+                    self.assertIn(f"{command} [OPTIONS]", self.output_of(command, flag))
+
+    def test_without_a_name_are_listed_but_no_success(self):
+        done = tutti.run()
+        self.assertEqual((done.returncode, done.stdout), (64, self.output_of("--help")))
+
+    def test_know_their_version(self):
+        self.assertRegex(self.output_of("--version"), r"^tutti \d+\.\d+\.\d+")
+
+
+class List(Commands):
+    def test_names_all_there_is_in_every_form(self):
+        known = json.loads(self.output_of("list", "--json"))
+        self.assertEqual(set(known["algorithms"]), set(COLLECTIVES))
+        text, markdown = self.output_of("list"), self.output_of("list", "--markdown")
+        for rows in (*known["algorithms"].values(), known["transports"], known["baselines"]):
+            self.assertGreater(len(rows), 0)
+            for row in rows:
+                self.assertIn(f"  {row['name']} ", text)
+                self.assertIn(f"| `{row['name']}` | {row['what']} |", markdown)
+
+
+class Verify(Commands):
+    def test_proves_every_algorithm(self):
+        proofs = self.output_of("verify", "all_reduce", "--ranks", "1..8")
+        algorithms = json.loads(self.output_of("list", "--json"))["algorithms"]["all_reduce"]
+        self.assertEqual(proofs.count("all_reduce "), len(algorithms))
+        self.assertRegex(proofs, rf"\n\d+ proofs of {len(algorithms)} algorithms in .* s, 0 wrong\n\Z")
+
+
+class Show(Commands):
+    def test_tells_the_counts_and_draws_a_picture(self):
+        picture = self.folder / "ring.svg"
+        text = self.output_of("show", "ring", "--ranks", 4, "--svg", picture)
+        self.assertRegex(text, r"\nsteps +6 +at least 2\n")  # 2 (P - 1), log2 P
+        self.assertRegex(text, r"\nsent +1\.5 n ")           # 2 (P - 1) / P
+        self.assertEqual(xml.dom.minidom.parse(str(picture)).documentElement.tagName, "svg")
+
+
+class Topo(Commands):
+    def test_is_a_tree_for_people_and_an_object_for_programs(self):
+        self.assertIn("\nfingerprint ", self.output_of("topo"))
+        self.assertIsInstance(json.loads(self.output_of("topo", "--json")), dict)
+
+
+class Report(Commands):
+    def results(self, name):
+        file = self.folder / name
+        self.output_of("bench", "all_reduce", "--algo", "ring,tree", "--transport", "loopback", "--ranks", 2,
+                       "--counts", "2,1000", "--json", file, *QUICK)
+        return file
+
+    def test_makes_one_page_of_all_files(self):
+        page = self.folder / "r.html"
+        done = tutti.run("report", self.results("a.jsonl"), self.results("b.jsonl"), "-o", page, "--title", "Two runs")
+        if "no Python module" in done.stderr:
+            self.skipTest(done.stderr)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        html = page.read_text(encoding="utf-8")
+        self.assertIn("<h1>Two runs</h1>", html)
+        self.assertEqual(html.count("</html>"), 1)
+
+    def test_passes_over_a_torn_last_line(self):
+        file = self.results("torn.jsonl")
+        file.write_text(file.read_text(encoding="utf-8")[:-20], encoding="utf-8")
+        done = tutti.run("report", file, "-o", self.folder / "r.html", TUTTI_PYTHON="true")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertRegex(done.stderr, r"\Atutti: warning: .*torn\.jsonl:\d+: the last line is torn .*\n\Z")
+
+
+if __name__ == "__main__":
+    unittest.main()

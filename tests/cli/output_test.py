@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What scripts read of a sweep stays where it is: the table of nccl-tests, JSON Lines, CSV."""
+import csv
+import re
+import unittest
+from pathlib import Path
+
+import tutti
+from tutti import QUICK
+
+# Scripts find the columns of nccl-tests by their number or their place, so this is to the letter.
+HEADER = """\
+#                                                       out-of-place                       in-place
+#       size         count      type   redop    root     time   algbw   busbw  #wrong     time   algbw   busbw  #wrong
+#        (B)    (elements)                               (us)  (GB/s)  (GB/s)             (us)  (GB/s)  (GB/s)
+"""
+COLUMNS = 118  # of nccl-tests; ours stand behind
+FOOTER = re.compile(r"^# Out of bounds values : 0 OK\n# Avg bus bandwidth    : [0-9.e+-]+\n#\n\Z", re.MULTILINE)
+NUMBER = r"\d+(\.\d+)?"
+SIDE = rf"{NUMBER} {NUMBER} {NUMBER} 0"
+
+POINT = {"v", "kind", "point", "session", "launch", "key", "mode", "def", "n", "n_invalid", "n_warm", "stop_reason",
+         "t_ns", "ci95_p50_ns", "rho1", "n_slow", "algbw_GBps", "busbw_GBps", "check"}
+KEY = {"coll", "impl", "algo", "transport", "dtype", "op", "root", "count", "bytes", "inplace", "buf", "nranks", "ppn"}
+TIMES = {"min", "p05", "p25", "p50", "p75", "p95", "p99", "max", "mean", "sd"}
+
+
+def rows(table):
+    return [" ".join(line.split()) for line in table.splitlines() if line.startswith(" ")]
+
+
+class Table(unittest.TestCase):
+    def setUp(self):
+        self.table = tutti.run("bench", "all_reduce", "-b", 8, "-e", 32, "-f", 2, "--algo", "ring", "--ranks", 2,
+                               "--transport", "loopback", *QUICK).stdout
+
+    def test_has_the_columns_of_nccl_tests_and_ours_behind(self):
+        self.assertIn(HEADER, "\n".join(line[:COLUMNS].rstrip() for line in self.table.splitlines()))
+        self.assertEqual(len(rows(self.table)), 3)
+        for row, size in zip(rows(self.table), (8, 16, 32)):
+            self.assertRegex(row, rf"^{size} {size // 4} float sum -1 {SIDE} {SIDE} ring loopback {NUMBER} 1$")
+
+    def test_ends_in_the_lines_that_scripts_look_for(self):
+        self.assertRegex(self.table, FOOTER)
+
+    def test_comes_under_the_names_of_nccl_tests_too(self):
+        folder = Path(tutti.EXECUTABLE).parent
+        for name, root in (("all_reduce", "sum -1"), ("alltoall", "none -1"), ("broadcast", "none 0")):
+            with self.subTest(name):
+                done = tutti.run("-b", 8, "-e", 8, "-c", 1, *QUICK, program=folder / f"{name}_perf")
+                self.assertEqual(done.returncode, 0, done.stderr)
+                self.assertIn(f" float {root} ", rows(done.stdout)[0])
+
+
+class Records(tutti.Folder):
+    def sweep(self, *words):
+        file = self.folder / "r.jsonl"
+        done = tutti.run("bench", "all_reduce", "-b", 8, "-e", 32, "-f", 2, "--algo", "ring,tree", "--ranks", 2,
+                         "--transport", "loopback,shm", "--baseline", "none", "-n", 7, "--json", file, *words)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return file
+
+    def test_tell_the_session_from_its_begin_to_its_end(self):
+        session, launch, *points, end = tutti.records(self.sweep())
+        self.assertEqual([record["kind"] for record in (session, launch, end)], ["session", "launch", "end"])
+        self.assertEqual({record["v"] for record in (session, launch, *points, end)}, {1})
+        self.assertEqual({record["session"] for record in (launch, *points, end)}, {session["id"]})
+        self.assertEqual(session["argv"][:3], ["tutti", "bench", "all_reduce"])
+        self.assertEqual((launch["nranks"], len(launch["ranks"])), (2, 2))
+        self.assertTrue(end["ok"])
+
+    def test_hold_a_point_for_each_candidate_size_and_placement(self):
+        points = tutti.points(self.sweep())
+        self.assertEqual(len(points), 3 * 2 * 2 * 2)
+        self.assertEqual(len({point["point"] for point in points}), len(points))
+        for point in points:
+            self.assertLessEqual(POINT, point.keys())
+            self.assertLessEqual(KEY, point["key"].keys())
+            self.assertEqual(TIMES, point["t_ns"].keys())
+            self.assertEqual((point["n"], point["stop_reason"], point["check"]["state"]), (7, "fixed_n", "ok"))
+
+    def test_hold_samples_only_when_asked(self):
+        for point in tutti.points(self.sweep()):
+            self.assertNotIn("samples_ns", point)
+
+    def test_hold_every_sample_when_asked(self):
+        for point in tutti.points(self.sweep("--raw")):
+            self.assertEqual(len(point["samples_ns"]), 7)
+            self.assertEqual(sorted(point["samples_ns"])[3], point["t_ns"]["p50"])
+
+    def test_are_added_to_those_of_earlier_runs(self):
+        self.sweep()
+        kinds = [record["kind"] for record in tutti.records(self.sweep())]
+        self.assertEqual((kinds.count("session"), kinds.count("end")), (2, 2))
+
+    def test_as_csv_are_the_same_points(self):
+        sheet = self.folder / "r.csv"
+        points = tutti.points(self.sweep("-J", sheet))
+        with open(sheet, encoding="utf-8", newline="") as lines:
+            table = list(csv.DictReader(lines))
+        self.assertEqual([row["point"] for row in table], [point["point"] for point in points])
+        self.assertEqual([int(row["p50_ns"]) for row in table], [point["t_ns"]["p50"] for point in points])
+
+
+if __name__ == "__main__":
+    unittest.main()

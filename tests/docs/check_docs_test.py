@@ -1,0 +1,66 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The checker sees what it is there for."""
+import tempfile
+import unittest
+from pathlib import Path
+
+import check_docs
+
+HELP = {"": "usage\n\n  bench     sweep\n  show      tell\n",
+        "bench": "  -b,--minbytes TEXT   smallest\n  --algo TEXT\n", "show": "  --ranks INT\n"}
+
+
+class Documentation(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.root = Path(folder.name)
+        (self.root / "docs").mkdir()
+        (self.root / "docs" / "page.md").write_text("# A page\n\n## In two `steps`\n")
+
+    def links(self, text):
+        return list(check_docs.faults_of_links(self.root / "README.md", text))
+
+    def paths(self, text):
+        return list(check_docs.faults_of_paths(self.root, text))
+
+    def calls(self, text):
+        return list(check_docs.faults_of_calls(text, HELP.__getitem__))
+
+    def test_a_link_must_lead_somewhere(self):
+        self.assertEqual(self.links("[a](docs/page.md) [b](https://example.org/x)"), [])
+        self.assertEqual(self.links("[a](docs/lost.md)"), ["links to docs/lost.md, which is not there"])
+
+    def test_a_picture_must_be_there_also_within_a_link(self):
+        self.assertEqual(len(self.links("[![text](lost.svg)](docs/page.md)")), 1)
+
+    def test_an_anchor_must_be_a_heading(self):
+        self.assertEqual(self.links("[a](docs/page.md#in-two-steps)"), [])
+        self.assertEqual(len(self.links("[a](docs/page.md#in-three-steps)")), 1)
+
+    def test_a_path_in_code_must_exist(self):
+        self.assertEqual(self.paths("`docs/page.md`, `docs/`, `docs/*.md`, `a/b`, `build/tutti`"), [])
+        self.assertEqual(self.paths("`docs/lost.md`"), ["mentions docs/lost.md, which is not there"])
+        self.assertEqual(len(self.paths("```sh\ndocs/lost.sh --now\n```\n")), 1)
+
+    def test_a_command_must_be_known(self):
+        self.assertEqual(self.calls("```sh\nmpirun -np 2 build/tutti bench x -b 8  # tutti lost\n```\n"), [])
+        self.assertEqual(self.calls("`tutti lost`"), ["calls 'tutti lost', which is no command"])
+        self.assertEqual(len(self.calls("```sh\ncmake --build build --target tutti\ntutti lost\n```\n")), 1)
+
+    def test_an_option_must_be_known(self):
+        self.assertEqual(self.calls("`tutti show ring --ranks 4`"), [])
+        self.assertEqual(len(self.calls("`tutti show ring --rank 4`")), 1)
+        self.assertEqual(len(self.calls("```sh\ntutti bench x --minbytes 8 --lost && tutti show y\n```\n")), 1)
+
+    def test_output_is_no_command(self):
+        self.assertEqual(self.calls("```text\ntutti: rank 2 waited\n```\n"), [])
+
+    def test_the_list_of_algorithms_must_be_the_programs(self):
+        self.assertEqual(check_docs.fault_of_algorithms(check_docs.HEAD + "| a |\n", "| a |\n"), [])
+        self.assertEqual(len(check_docs.fault_of_algorithms(check_docs.HEAD + "| a |\n", "| b |\n")), 1)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: Apache-2.0
+// How calls are timed, by operations whose times and faults are known. Sleeping takes at least as
+// long as asked for, so that lower limits hold on any machine, however busy.
+#include "workloads/measure.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <iterator>
+#include <memory>
+#include <mutex>
+#include <thread>
+
+namespace tutti {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr int ranks = 3;
+
+// Runs what it is given, on each rank for itself.
+class Fake final : public Operation {
+public:
+    explicit Fake(std::function<void()> call) : call_(std::move(call)) {}
+    void run() override {
+        ++calls_;
+        call_();
+    }
+    long calls() const { return calls_; }
+
+private:
+    std::function<void()> call_;
+    long calls_ = 0;
+};
+
+Fake nothing() {
+    return Fake([] {});
+}
+
+Fake sleep_of(milliseconds time) {
+    return Fake([time] { std::this_thread::sleep_for(time); });
+}
+
+Protocol fixed(std::int64_t samples) {
+    Protocol protocol;
+    protocol.fixed_samples = samples;
+    protocol.warm_up_calls = 1;
+    return protocol;
+}
+
+Measured measure_one(World& world, Operation& operation, const Protocol& protocol) {
+    std::vector<Entrant> entrants{{.operation = &operation, .prepare = {}, .count_wrong = {}}};
+    return measure(world, entrants, protocol).at(0);
+}
+
+void on_ranks(const std::function<void(World&)>& body) { run_as_threads(ranks, 60, body); }
+
+constexpr std::int64_t to_ns(milliseconds time) { return std::chrono::nanoseconds(time).count(); }
+
+constexpr Protocol::Sync every_sync[] = {Protocol::Sync::deadline, Protocol::Sync::barrier};
+
+TEST(Measure, TakesTheTimeOfTheSlowestRank) {
+    for (const auto sync : every_sync)
+        on_ranks([&](World& world) {
+            Fake slow_on_one = sleep_of(milliseconds(world.rank().index == 1 ? 4 : 0));
+            Protocol protocol = fixed(5);
+            protocol.sync = sync;
+            const Measured measured = measure_one(world, slow_on_one, protocol);
+            // From the last arrival: a rank that is late itself has less of the call ahead of it.
+            const milliseconds least(sync == Protocol::Sync::barrier ? 4 : 1);
+            for (const auto sample : measured.samples) EXPECT_GE(sample, to_ns(least));
+            EXPECT_EQ(measured.from, sync == Protocol::Sync::barrier ? TimeFrom::max_local
+                                                                     : TimeFrom::last_arrival);
+        });
+}
+
+TEST(Measure, TellsWhichRankWasLast) {
+    on_ranks([](World& world) {
+        Fake slow_on_one = sleep_of(milliseconds(world.rank().index == 1 ? 100 : 0));
+        Protocol protocol = fixed(4);
+        protocol.sync = Protocol::Sync::barrier;
+        const Measured measured = measure_one(world, slow_on_one, protocol);
+        EXPECT_EQ(measured.stragglers, (std::map<Rank, std::int64_t>{{Rank{1}, 4}}));
+    });
+}
+
+TEST(Measure, TakesExactlyAsManySamplesAsAsked) {
+    for (const std::int64_t samples : {1, 2, 7, 150})
+        on_ranks([&](World& world) {
+            Fake operation = nothing();
+            Protocol protocol = fixed(samples);
+            protocol.sync = Protocol::Sync::barrier;
+            const Measured measured = measure_one(world, operation, protocol);
+            EXPECT_EQ(measured.samples.size(), static_cast<std::size_t>(samples));
+            EXPECT_EQ(measured.stop_reason, "fixed_n");
+            EXPECT_GE(operation.calls(), samples + measured.n_warm);
+        });
+}
+
+// On a busy machine the ranks may miss every deadline; then it gives up, and says so by the number.
+TEST(Measure, RepeatsCallsThatBeganLate) {
+    for (const std::int64_t samples : {1, 2, 7, 150})
+        on_ranks([&](World& world) {
+            Fake operation = nothing();
+            Protocol protocol = fixed(samples);
+            protocol.sync = Protocol::Sync::deadline;
+            const Measured measured = measure_one(world, operation, protocol);
+            const auto found = static_cast<std::int64_t>(measured.samples.size());
+            EXPECT_LE(found, samples);
+            if (found < samples) {
+                EXPECT_GT(found + measured.n_invalid, 4 * samples);
+            }
+        });
+}
+
+// The first guess of a call's time decides how many calls are made before the next look at the clock.
+TEST(Measure, MakesFewCallsWhenTheyAreLongOnAnyRank) {
+    for (const std::int64_t warm_up_calls : {0, 1})
+        on_ranks([&](World& world) {
+            Fake slow_on_one = sleep_of(milliseconds(world.rank().index == 1 ? 5 : 0));
+            Protocol protocol;
+            protocol.warm_up_calls = warm_up_calls;
+            protocol.max_seconds = 0.001;
+            EXPECT_EQ(measure_one(world, slow_on_one, protocol).stop_reason, "max_time");
+            EXPECT_LT(slow_on_one.calls(), 20);
+        });
+}
+
+TEST(Measure, SaysWhyItStopped) {
+    struct Case {
+        const char* reason;
+        double target_ci, max_seconds;
+        std::int64_t max_samples;
+    };
+    for (const Case& expected : {Case{"target_ci", 1e9, 1e9, 1'000'000}, Case{"max_time", 0, 0, 1'000'000},
+                                 Case{"max_n", 0, 1e9, 50}})
+        on_ranks([&](World& world) {
+            Fake operation = sleep_of(milliseconds(1));
+            Protocol protocol;
+            protocol.sync = Protocol::Sync::barrier;
+            protocol.target_ci = expected.target_ci;
+            protocol.max_seconds = expected.max_seconds;
+            protocol.max_samples = expected.max_samples;
+            EXPECT_EQ(measure_one(world, operation, protocol).stop_reason, expected.reason);
+        });
+}
+
+TEST(Measure, FindsTheSameOnAllRanks) {
+    std::mutex mutex;
+    std::vector<Measured> of_ranks;
+    on_ranks([&](World& world) {
+        Fake operation = sleep_of(milliseconds(world.rank().index));
+        Measured measured = measure_one(world, operation, fixed(20));
+        const std::lock_guard lock(mutex);
+        of_ranks.push_back(std::move(measured));
+    });
+    for (const Measured& measured : of_ranks) {
+        EXPECT_EQ(measured.samples, of_ranks[0].samples);
+        EXPECT_EQ(measured.stragglers, of_ranks[0].stragglers);
+        EXPECT_EQ(measured.n_invalid, of_ranks[0].n_invalid);
+        EXPECT_EQ(measured.n_warm, of_ranks[0].n_warm);
+    }
+}
+
+// An operation whose result on rank 1 is wrong in some of its calls, seen as the check sees it: the
+// result of the last call, whatever input it had.
+Check check_of(const std::function<bool(long call)>& goes_wrong, bool keeps_input = true) {
+    std::mutex mutex;
+    Check found;
+    on_ranks([&](World& world) {
+        bool is_wrong = true;
+        Fake* self = nullptr;
+        Fake operation([&] { is_wrong = world.rank().index == 1 && goes_wrong(self->calls()); });
+        self = &operation;
+        std::vector<Entrant> entrants{{.operation = &operation,
+                                       .prepare = [&](std::uint64_t) { is_wrong = true; },
+                                       .count_wrong = [&](std::uint64_t) { return is_wrong ? 5 : 0; },
+                                       .keeps_input = keeps_input}};
+        const Measured measured = measure(world, entrants, fixed(20)).at(0);
+        if (world.is_first()) found = measured.check;
+    });
+    return found;
+}
+
+TEST(MeasureChecks, ThatAllIsWell) {
+    for (const bool keeps_input : {true, false}) {
+        const Check check = check_of([](long) { return false; }, keeps_input);
+        EXPECT_EQ(check.state, CheckState::ok);
+        EXPECT_EQ(check.n_wrong, 0);
+    }
+}
+
+TEST(MeasureChecks, TheFirstCall) {
+    const Check check = check_of([](long call) { return call == 1; });
+    EXPECT_EQ(check.state, CheckState::fail);
+    EXPECT_EQ(check.n_wrong, 5);
+}
+
+TEST(MeasureChecks, TheLastCallsAmongThoseThatAreTimed) {
+    for (const bool keeps_input : {true, false}) {
+        const Check check = check_of([](long call) { return call > 10; }, keeps_input);
+        EXPECT_EQ(check.state, CheckState::fail);
+        EXPECT_EQ(check.n_wrong, 5);
+    }
+}
+
+TEST(MeasureChecks, NothingWhereThereIsNoCheck) {
+    on_ranks([](World& world) {
+        Fake operation = nothing();
+        EXPECT_EQ(measure_one(world, operation, fixed(3)).check.state, CheckState::skipped);
+    });
+}
+
+TEST(MeasureChecks, WithOtherDataEachTime) {
+    on_ranks([](World& world) {
+        Fake operation = nothing();
+        std::vector<std::uint64_t> prepared, checked;
+        std::vector<Entrant> entrants{
+            {.operation = &operation,
+             .prepare = [&](std::uint64_t seed) { prepared.push_back(seed); },
+             .count_wrong = [&](std::uint64_t seed) -> std::int64_t {
+                 checked.push_back(seed);
+                 return 0;
+             }}};
+        measure(world, entrants, fixed(30));
+        EXPECT_EQ(prepared, checked);
+        ASSERT_GE(checked.size(), 2U);
+        EXPECT_NE(checked.front(), checked.back());
+    });
+}
+
+// Who had a turn after whom, on rank 0, once all have warmed up: three entrants, eight batches each.
+std::vector<int> turns(const std::function<void(Protocol&)>& change) {
+    std::vector<int> order;
+    on_ranks([&](World& world) {
+        std::vector<std::unique_ptr<Fake>> fakes;
+        std::vector<Entrant> entrants;
+        for (int i = 0; i < 3; ++i) {
+            // Longer than a batch, so that each call is a batch of its own.
+            fakes.push_back(std::make_unique<Fake>([&order, &world, i] {
+                if (world.is_first()) order.push_back(i);
+                std::this_thread::sleep_for(milliseconds(2));
+            }));
+            entrants.push_back({.operation = fakes.back().get(), .prepare = {}, .count_wrong = {}});
+        }
+        Protocol protocol = fixed(8);
+        protocol.sync = Protocol::Sync::barrier;
+        change(protocol);
+        measure(world, entrants, protocol);
+    });
+    EXPECT_EQ(order.size(), 3U * (2 + 8));  // the checked call, one to warm up, the samples
+    return {order.end() - 3 * 8, order.end()};
+}
+
+TEST(MeasureOrder, GoesForthAndBackInEachPairOfRounds) {
+    for (const bool shuffle : {true, false}) {
+        const auto order = turns([shuffle](Protocol& protocol) { protocol.shuffle = shuffle; });
+        for (auto pair = order.begin(); pair < order.end(); pair += 6) {
+            EXPECT_TRUE(std::equal(pair, pair + 3, std::make_reverse_iterator(pair + 6)));
+            EXPECT_TRUE(std::is_permutation(pair, pair + 3, std::begin({0, 1, 2})));
+        }
+        if (!shuffle) {
+            EXPECT_EQ(std::vector<int>(order.begin(), order.begin() + 3), (std::vector{0, 1, 2}));
+        }
+    }
+}
+
+TEST(MeasureOrder, IsTheSameForTheSameSeed) {
+    const auto seeded = [](std::uint64_t seed) {
+        return turns([seed](Protocol& protocol) { protocol.seed = seed; });
+    };
+    const auto first = seeded(7);
+    EXPECT_EQ(seeded(7), first);
+    EXPECT_TRUE(seeded(8) != first || seeded(9) != first || seeded(10) != first);
+}
+
+}  // namespace
+}  // namespace tutti

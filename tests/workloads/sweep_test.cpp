@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/sweep.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <mutex>
+
+namespace tutti {
+namespace {
+
+Sweep sweep_of(Collective collective, const Contest& contest) {
+    Sweep sweep;
+    sweep.collective = collective;
+    sweep.candidates = candidates(collective, contest);
+    sweep.counts = {10};
+    sweep.protocol.fixed_samples = 2;
+    sweep.protocol.warm_up_calls = 0;
+    return sweep;
+}
+
+// What rank 0 is told, size by size.
+std::vector<std::vector<Point>> points_of_run(const Sweep& sweep, int ranks, std::optional<Fault> fault = {}) {
+    std::vector<std::vector<Point>> all;
+    run_as_threads(ranks, 60, [&](World& world) {
+        Communicator communicator(world, fault);
+        SweepEvents events;
+        if (world.is_first())
+            events.after_point = [&](const std::vector<Point>& points) { all.push_back(points); };
+        run_sweep(communicator, sweep, events);
+    });
+    return all;
+}
+
+TEST(CountFor, RoundsUpSoThatSmallSizesAreNotNothing) {
+    const auto count = [](DataType type, std::int64_t bytes) {
+        return count_for(Collective::all_reduce, type, 3, Bytes{bytes});
+    };
+    EXPECT_EQ(count(DataType::float64, 0), 0);
+    EXPECT_EQ(count(DataType::float64, 1), 1);
+    EXPECT_EQ(count(DataType::float64, 8), 1);
+    EXPECT_EQ(count(DataType::float64, 9), 2);
+    EXPECT_EQ(count(DataType::int8, 9), 9);
+}
+
+// nccl-tests counts all ranks' blocks as the size of a collective that has blocks.
+TEST(CountFor, IsTheLeastThatReachesTheSize) {
+    for (const Collective collective : all_collectives())
+        for (const int ranks : {1, 2, 3, 7})
+            for (const std::int64_t bytes : {0, 1, 4, 8, 100, 4096, 1 << 20}) {
+                const auto bytes_of = [&](std::int64_t count) {
+                    return total_bytes({.collective = collective, .type = DataType::float32, .count = count}, ranks);
+                };
+                const auto count = count_for(collective, DataType::float32, ranks, Bytes{bytes});
+                EXPECT_GE(bytes_of(count), bytes) << name_of(collective) << " " << ranks << " " << bytes;
+                if (count > 0) {
+                    EXPECT_LT(bytes_of(count - 1), bytes);
+                }
+            }
+}
+
+TEST(Sweep, MeasuresSizesOnceThatAreRoundedToTheSame) {
+    Sweep sweep = sweep_of(Collective::all_gather, {.algorithms = {"ring"}, .transports = {"shm"}, .baselines = {}});
+    sweep.counts.clear();
+    sweep.sizes = {Bytes{1}, Bytes{8}, Bytes{12}, Bytes{13}, Bytes{24}};  // one element is 3 * 4 bytes
+    EXPECT_EQ(points_of(sweep, 3), 2U);
+    const auto told = points_of_run(sweep, 3);
+    ASSERT_EQ(told.size(), 2U);
+    EXPECT_EQ(told[0][0].key.bytes, Bytes{12});
+    EXPECT_EQ(told[1][0].key.bytes, Bytes{24});
+}
+
+TEST(Sweep, GoesThroughEverythingThatMattersToTheCollective) {
+    const Contest contest{.algorithms = {"ring"}, .transports = {"loopback"}, .baselines = {}};
+    const auto told_of = [&](Collective collective) {
+        Sweep sweep = sweep_of(collective, contest);
+        sweep.types = {DataType::int8, DataType::float32};
+        sweep.ops = {Op::sum, Op::min, Op::max};
+        sweep.roots = {Rank{0}, Rank{1}};
+        sweep.in_place = {false, true};
+        const auto told = points_of_run(sweep, 2);
+        EXPECT_EQ(told.size(), points_of(sweep, 2));
+        for (const auto& together : told) EXPECT_EQ(together.size(), 2U);  // out of place, in place
+        return told.size();
+    };
+    EXPECT_EQ(told_of(Collective::all_reduce), 2U * 3);
+    EXPECT_EQ(told_of(Collective::reduce), 2U * 3 * 2);
+    EXPECT_EQ(told_of(Collective::broadcast), 2U * 2);
+    EXPECT_EQ(told_of(Collective::all_gather), 2U);
+}
+
+TEST(Sweep, LeavesAPointWithTheReasonForWhoeverCannotTakePart) {
+    const Sweep sweep = sweep_of(Collective::all_to_all, {.algorithms = {"butterfly", "bruck"},
+                                                          .transports = {"loopback", "mpi"},
+                                                          .baselines = {"mpi"}});
+    const auto told = points_of_run(sweep, 3);
+    ASSERT_EQ(told.size(), 1U);
+    std::vector<std::string> who, took_part;
+    for (const Point& point : told[0]) {
+        who.push_back(point.key.impl + " " + point.key.algo + " " + point.key.transport);
+        if (!point.skipped) took_part.push_back(who.back());
+        else EXPECT_FALSE(point.skipped->empty());
+    }
+    EXPECT_EQ(who, (std::vector<std::string>{"tutti butterfly loopback", "tutti butterfly mpi", "tutti bruck loopback",
+                                             "tutti bruck mpi", "mpi  "}));
+    EXPECT_EQ(took_part, std::vector<std::string>{"tutti bruck loopback"});
+    EXPECT_NE(told[0][0].skipped->find("power of two, not 3"), std::string::npos) << *told[0][0].skipped;
+}
+
+TEST(Sweep, TellsWrongResultsOfAnyRank) {
+    const Sweep sweep = sweep_of(Collective::broadcast,
+                                 {.algorithms = {"linear"}, .transports = {"loopback"}, .baselines = {}});
+    const auto told = points_of_run(sweep, 3, parse_fault("corrupt:to=2"));  // told to rank 0
+    ASSERT_EQ(told.size(), 1U);
+    EXPECT_EQ(told[0][0].check.state, CheckState::fail);
+    EXPECT_GE(told[0][0].check.n_wrong, 1);
+}
+
+TEST(Sweep, TellsTheSameOnAllRanks) {
+    Sweep sweep = sweep_of(Collective::all_reduce, {.algorithms = {"ring", "tree"}, .transports = {"loopback", "shm"},
+                                                    .baselines = {}});
+    sweep.counts = {0, 1, 1000};
+    std::mutex mutex;
+    std::vector<std::vector<Point>> of_ranks(3);
+    run_as_threads(3, 60, [&](World& world) {
+        Communicator communicator(world);
+        std::vector<Point>& mine = of_ranks[static_cast<std::size_t>(world.rank().index)];
+        SweepEvents events;
+        events.after_point = [&](const std::vector<Point>& points) {
+            mine.insert(mine.end(), points.begin(), points.end());
+        };
+        run_sweep(communicator, sweep, events);
+    });
+    EXPECT_EQ(of_ranks[0].size(), 3U * 4);
+    EXPECT_EQ(of_ranks[1], of_ranks[0]);
+    EXPECT_EQ(of_ranks[2], of_ranks[0]);
+}
+
+}  // namespace
+}  // namespace tutti
