@@ -62,12 +62,13 @@ public:
         all_.insert(all_.end(), points.begin(), points.end());
     }
 
-    void fail(const Error& error, Rank rank) {
+    // The reason of a rank that gave up, if this one knows it.
+    void fail(const Error& error, std::optional<Rank> rank) {
         if (!store_ || error.code() == Exit::usage) return;
         Fail fail;
         fail.session = session_.id;
         fail.phase = error.what();
-        fail.what = error.code() == Exit::time_out ? "timeout" : "mpi_error";
+        fail.what = error.code() == Exit::time_out ? "timeout" : "exit";
         fail.rank = rank;
         store_->append(fail);
     }
@@ -146,6 +147,21 @@ void leave_out_unusable(Contest& contest, Communicator& communicator, std::vecto
     }
 }
 
+// How the table is to be read.
+std::vector<std::string> reading_notes(const BenchOptions& options, const World& world) {
+    std::vector<std::string> notes;
+    notes.push_back("time: median over calls of the slowest rank; input is not rewritten between calls, so what "
+                    "fits the caches is read from them (as in OSU and nccl-tests)");
+    if (options.sweep.protocol.sync == Protocol::Sync::automatic)
+        notes.push_back(world.one_host() && !world.crowded
+                            ? "calls start at a common deadline; rows that would miss most of them, at a barrier"
+                            : "calls start at a barrier");
+    if (world.kind() == "threads" && !options.ranks.threads)
+        notes.push_back("one rank: start with mpirun -np N, or add --ranks N for N threads");
+    if (options.fault) notes.push_back("injected fault: " + to_string(*options.fault));
+    return notes;
+}
+
 void fit_to_ranks(Sweep& sweep, const BenchOptions& options, int ranks) {
     if (options.all_roots) {
         sweep.roots.clear();
@@ -163,9 +179,7 @@ Exit bench_on_rank(World& world, const BenchOptions& options, const Arguments& a
         Communicator communicator(world, options.fault);
         const Launch launch = describe_launch(world, output.session());
         std::vector<std::string> notes = in_notes(launch, world);
-        if (world.kind() == "threads" && !options.ranks.threads)
-            notes.push_back("one rank: start with mpirun -np N, or add --ranks N for N threads");
-        if (options.fault) notes.push_back("injected fault: " + to_string(*options.fault));
+        for (auto& note : reading_notes(options, world)) notes.push_back(std::move(note));
         Sweep sweep = options.sweep;
         Contest contest = options.contest;
         leave_out_unusable(contest, communicator, notes);
@@ -180,7 +194,8 @@ Exit bench_on_rank(World& world, const BenchOptions& options, const Arguments& a
         events.after_point = [&](const std::vector<Point>& points) { output.add(points); };
         run_sweep(communicator, sweep, events);
         return output.end();
-    } catch (const OthersFailed&) {
+    } catch (const OthersFailed& error) {
+        output.fail(error, std::nullopt);
         throw;
     } catch (const Error& error) {
         output.fail(error, world.rank());

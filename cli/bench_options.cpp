@@ -18,10 +18,10 @@ struct Typed {
     double step_factor = 4;
     std::string types = "float", ops = "sum", root = "0", in_place = "both";
     std::string algorithms = "all", transports = "all", baselines = "all";
-    std::string target_ci = "2.5%", max_time = "0.2s", hang_timeout = "30s", sync = "auto", order = "random";
+    std::string target_ci = "2.5%", max_time = "0.2s", hang_timeout = "30s", budget, sync = "auto", order = "random";
     std::string segment = "128K", fault, json_file, csv_file, output_file;
     long iterations = 0, warm_up = 3;
-    int check = 1, ranks = 0, ranks_per_node = 0;
+    int check = 1, ranks = 0, ranks_per_node = 0, one = 1;
     std::uint64_t seed = 1;
     bool raw = false;
 };
@@ -58,6 +58,7 @@ void declare(CLI::App& app, Typed& typed) {
         ->check(CLI::Range(0, 1000000000))->capture_default_str();
     text("--target-ci", typed.target_ci, "stop when the median is known so well", times);
     text("--max-time", typed.max_time, "stop after so much time in one row's calls", times);
+    text("--budget", typed.budget, "about so long for the whole sweep: shortens --max-time", times);
     text("--sync", typed.sync, "start of a call: auto, deadline or barrier", times);
     text("--order", typed.order, "of candidates: random or given", times);
     app.add_option("--seed", typed.seed, "of that order and of the check data")->group(times)->capture_default_str();
@@ -68,6 +69,9 @@ void declare(CLI::App& app, Typed& typed) {
     text("--csv", typed.csv_file, "write a table for spreadsheets", output);
     text("-J,--output_file", typed.output_file, "FILE.csv or FILE.jsonl", output);
     app.add_flag("--raw", typed.raw, "keep every sample in the records")->group(output);
+    // What scripts for nccl-tests pass: one GPU and one thread per process is how ranks are here.
+    app.add_option("-g,--ngpus", typed.one, "only 1: a rank is a process")->group(ranks)->check(CLI::Range(1, 1));
+    app.add_option("-t,--nthreads", typed.one, "only 1")->group(ranks)->check(CLI::Range(1, 1));
     app.add_option("--ranks", typed.ranks, "without mpirun: so many threads")->group(ranks)->check(CLI::Range(1, 1024));
 }
 
@@ -176,7 +180,7 @@ TextByName understood(const CLI::App& app) {
 
 std::optional<BenchOptions> parse_bench(const Arguments& arguments) {
     Typed typed;
-    CLI::App app{"Sweeps sizes over algorithms, transports and libraries, every result checked.", "bench"};
+    CLI::App app{"Sweeps sizes over algorithms, transports and libraries, every result checked.", "tutti bench"};
     declare(app, typed);
     if (parse_or_help(app, arguments)) return std::nullopt;
     sort_output_file(typed);
@@ -198,6 +202,7 @@ std::optional<BenchOptions> parse_bench(const Arguments& arguments) {
     sweep.segment = parse_bytes(typed.segment);
     sweep.ranks_per_node = typed.ranks_per_node;
     sweep.protocol = protocol_of(typed);
+    if (!typed.budget.empty()) sweep.budget_seconds = parse_seconds(typed.budget);
     options.all_roots = typed.root == "all";
     if (!options.all_roots) sweep.roots = {root_of(typed.root)};
     options.ranks.hang_timeout = parse_seconds(typed.hang_timeout);

@@ -43,7 +43,7 @@ std::vector<Entry> entries_of_algorithms(Collective collective) {
 
 void print_entries(const std::vector<Entry>& entries) {
     for (const Entry& entry : entries)
-        fmt::print("  {:<18}{}{}\n", entry.name, entry.what,
+        fmt::print("  {:<20}{}{}\n", entry.name, entry.what,
                    entry.missing ? "   MISSING: " + *entry.missing : "");
 }
 
@@ -97,7 +97,7 @@ void print_json() {
 
 Exit run_list(const Arguments& arguments) {
     bool markdown = false, as_json = false;
-    CLI::App app{"What this build has, and why a thing is missing.", "list"};
+    CLI::App app{"What this build has, and why a thing is missing.", "tutti list"};
     app.add_flag("--markdown", markdown, "as docs/algorithms.md has it");
     app.add_flag("--json", as_json, "for programs");
     if (parse_or_help(app, arguments)) return Exit::ok;

@@ -14,9 +14,10 @@ namespace tutti {
 /// Parses, or throws Error with one line that says what to type. True if help was asked for (and
 /// printed): then there is nothing to do.
 inline bool parse_or_help(CLI::App& app, const Arguments& arguments) {
-    Arguments reversed(arguments.rbegin(), arguments.rend());  // as CLI11 wants them
+    std::vector<const char*> words{"tutti"};
+    for (const auto& argument : arguments) words.push_back(argument.c_str());
     try {
-        app.parse(reversed);
+        app.parse(static_cast<int>(words.size()), words.data());
         return false;
     } catch (const CLI::CallForHelp&) {
         if (launcher().rank == 0) std::cout << app.help();
@@ -24,7 +25,7 @@ inline bool parse_or_help(CLI::App& app, const Arguments& arguments) {
     } catch (const CLI::ParseError& error) {
         std::string text = error.what();
         std::replace(text.begin(), text.end(), '\n', ' ');
-        throw Error(text + "; see 'tutti " + app.get_name() + " --help'");
+        throw Error(text + "; see '" + app.get_name() + " --help'");
     }
 }
 

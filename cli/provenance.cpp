@@ -103,10 +103,11 @@ Launch describe_launch(World& world, const std::string& session) {
 
 std::vector<std::string> in_notes(const Launch& launch, const World& world) {
     std::vector<std::string> notes;
-    notes.push_back(fmt::format("tutti {} ({}{})", version(), this_tool().git, this_tool().dirty ? ", changed" : ""));
+    const Tool tool = this_tool();
+    notes.push_back("tutti " + version() + (tool.git.empty() ? "" : " (" + tool.git + (tool.dirty ? ", changed)" : ")")));
     const std::string kind = world.kind() == "mpi" ? "processes of " + mpi_library()
                                                    : std::string("threads of one process");
-    notes.push_back(fmt::format("{} ranks, {}{}", launch.nranks, kind,
+    notes.push_back(fmt::format("{} {}, {}{}", launch.nranks, launch.nranks == 1 ? "rank" : "ranks", kind,
                                 world.crowded ? "; more ranks than cores: they take turns" : ""));
     for (const HostRecord& host : launch.hosts)
         notes.push_back(fmt::format("host {}: {}, {} cores, {}{}", host.name, host.cpu_model, host.cores,

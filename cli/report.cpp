@@ -40,7 +40,7 @@ int run_script(std::vector<std::string> words) {
 Exit run_report(const Arguments& arguments) {
     std::vector<std::string> files;
     std::string out = "report.html", title, svg_folder;
-    CLI::App app{"Plots and tables of results files in one self-contained page.", "report"};
+    CLI::App app{"Plots and tables of results files in one self-contained page.", "tutti report"};
     app.add_option("files", files, "JSON Lines of 'tutti bench --json'")->required();
     app.add_option("-o,--output", out, "the page")->capture_default_str();
     app.add_option("--title", title, "of the page");

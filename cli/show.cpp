@@ -3,6 +3,7 @@
 
 #include <fstream>
 
+#include "base/name_table.hpp"
 #include "cli/options.hpp"
 #include "collectives/algorithms/catalog.hpp"
 #include "collectives/schedule/count.hpp"
@@ -16,9 +17,12 @@ namespace {
 // the catalog that has it.
 const Algorithm& algorithm_named(const std::string& name, const std::string& collective) {
     if (!collective.empty()) return find_algorithm(parse_collective(collective), name);
-    for (const Algorithm& row : catalog())
+    std::vector<std::string> known;
+    for (const Algorithm& row : catalog()) {
         if (row.name == name) return row;
-    return find_algorithm(Collective::all_reduce, name);  // throws, naming the known ones
+        if (std::find(known.begin(), known.end(), row.name) == known.end()) known.emplace_back(row.name);
+    }
+    throw Error(unknown_name("algorithm", name, known));
 }
 
 void print_counts(const Algorithm& algorithm, const Job& job, const Schedule& schedule) {
@@ -58,7 +62,7 @@ Exit run_show(const Arguments& arguments) {
     std::string name, collective, svg;
     Job job{.ranks = 4};
     int per_node = 0, most_steps = 64;
-    CLI::App app{"A schedule in words, counted against the lower bounds.", "show"};
+    CLI::App app{"A schedule in words, counted against the lower bounds.", "tutti show"};
     app.add_option("algorithm", name, "as 'tutti list' names it")->required();
     app.add_option("collective", collective, "default: the first that has the algorithm");
     app.add_option("--ranks", job.ranks, "how many")->check(CLI::Range(1, 1 << 20))->capture_default_str();
@@ -77,6 +81,8 @@ Exit run_show(const Arguments& arguments) {
     if (per_node > 0) job.placement = Placement::in_nodes_of(job.ranks, per_node);
     if (const auto refusal = algorithm.refuses(job))
         throw Error(fmt::format("{} {} cannot be built: {}", name_of(job.collective), name, *refusal));
+    if (job.segments > 1 && !algorithm.pipelines)
+        throw Error(fmt::format("{} {} is not pipelined; leave --segments out", name_of(job.collective), name));
     const Schedule schedule = algorithm.build(job);
     print_counts(algorithm, job, schedule);
     if (schedule.steps() <= most_steps && job.ranks <= 64) fmt::print("\n{}", in_words(schedule));

@@ -54,7 +54,7 @@ Verdict verdict_on(const Algorithm& algorithm, const IntRange& ranks) {
 Exit run_verify(const Arguments& arguments) {
     std::string collective_name, algorithm_name, ranks_text = "1..64";
     CLI::App app{"Proves that every rank ends with exactly what the collective promises, for every root.",
-                 "verify"};
+                 "tutti verify"};
     app.add_option("collective", collective_name, "only this one");
     app.add_option("--algo", algorithm_name, "only this algorithm");
     app.add_option("--ranks", ranks_text, "rank counts: 8 or 1..64")->capture_default_str();

@@ -46,12 +46,21 @@ std::string candidate_cells(const Key& key, const TableRow& row) {
                        n ? std::to_string(*n) : "N/A");
 }
 
-std::string skip_comment(const Point* point) {
-    if (point == nullptr || !point->skipped) return {};
-    const std::string over = point->key.transport.empty() ? "" : " over " + point->key.transport;
-    return fmt::format("# skipped: {}{} at {} {}: {}\n", candidate_name(point->key),
-                       over, to_string(point->key.bytes),
-                       point->key.inplace ? "in-place" : "out-of-place", *point->skipped);
+std::string skip_comment(const Point& point, std::string_view placement) {
+    const Key& key = point.key;
+    return fmt::format("# skipped: {}{} at {}{}: {}\n", candidate_name(key),
+                       key.transport.empty() ? "" : " over " + key.transport, to_string(key.bytes),
+                       placement, *point.skipped);
+}
+
+// Said once where both placements were skipped for the same reason.
+std::string skip_comments(const TableRow& row) {
+    const bool out = row.out_of_place != nullptr && row.out_of_place->skipped;
+    const bool in = row.in_place != nullptr && row.in_place->skipped;
+    if (out && in && *row.out_of_place->skipped == *row.in_place->skipped)
+        return skip_comment(*row.out_of_place, "");
+    return (out ? skip_comment(*row.out_of_place, " out-of-place") : "") +
+           (in ? skip_comment(*row.in_place, " in-place") : "");
 }
 
 std::string heading(std::string_view size, std::string_view count, std::string_view type,
@@ -79,7 +88,7 @@ std::string table_header(std::span<const std::string> notes) {
 std::string table_row(const TableRow& row) {
     const Point& known = row.out_of_place != nullptr ? *row.out_of_place : *row.in_place;
     const Key& key = known.key;
-    std::string text = skip_comment(row.out_of_place) + skip_comment(row.in_place);
+    std::string text = skip_comments(row);
     if (!measured(row.out_of_place) && !measured(row.in_place)) return text;
     text += fmt::format("{:>12}  {:>12}  {:>8}  {:>6}  {:>6}", key.bytes.count, key.count,
                         name_of(key.dtype), key.op ? name_of(*key.op) : "none",

@@ -14,9 +14,9 @@ void Starter::learn(bool first_was_late) {
 }
 
 void Starter::run(Operation& operation, std::int64_t distance_ns, std::vector<Stamp>& stamps) {
-    world_.barrier();
+    world_->barrier();
     if (start_ == Start::deadline) {
-        const std::int64_t first = of_first(world_, now_ns() + head_start_ns_);
+        const std::int64_t first = of_first(*world_, now_ns() + head_start_ns_);
         for (std::size_t i = 0; i < stamps.size(); ++i) {
             const std::int64_t deadline = first + static_cast<std::int64_t>(i) * distance_ns;
             std::int64_t begin = now_ns();
@@ -28,7 +28,7 @@ void Starter::run(Operation& operation, std::int64_t distance_ns, std::vector<St
         return;
     }
     for (Stamp& stamp : stamps) {
-        world_.barrier();
+        world_->barrier();
         stamp.begin_ns = now_ns();
         operation.run();
         stamp.end_ns = now_ns();

@@ -17,7 +17,7 @@ namespace tutti {
 /// would keep others from their cores, and for several hosts, whose clocks differ.
 class Starter {
 public:
-    Starter(World& world, Start start) : world_(world), start_(start) {}
+    Starter(World& world, Start start) : world_(&world), start_(start) {}
 
     Start start() const { return start_; }
 
@@ -36,7 +36,7 @@ public:
     void learn(bool first_was_late);
 
 private:
-    World& world_;
+    World* world_;  // never null
     Start start_;
     std::int64_t head_start_ns_ = 20'000;  // for the deadline itself to get around
 };

@@ -2,6 +2,7 @@
 #include "workloads/candidates.hpp"
 
 #include <algorithm>
+#include <set>
 
 namespace tutti {
 namespace {
@@ -10,32 +11,22 @@ bool asks_for_all(const std::vector<std::string>& names) {
     return std::find(names.begin(), names.end(), "all") != names.end();
 }
 
-std::vector<const Algorithm*> chosen_algorithms(Collective collective,
-                                                const std::vector<std::string>& names) {
-    if (asks_for_all(names)) return algorithms_of(collective);
-    std::vector<const Algorithm*> chosen;
+// The rows that `names` say, each once and in the order of `all`. `find` throws for unknown names,
+// also beside "all".
+template <class Row, class Find>
+std::vector<const Row*> chosen(const std::vector<std::string>& names, std::vector<const Row*> all, Find&& find) {
+    std::set<const Row*> wanted;
     for (const auto& name : names)
-        if (name != "none") chosen.push_back(&find_algorithm(collective, name));
-    return chosen;
+        if (name != "all" && name != "none") wanted.insert(find(name));
+    if (!asks_for_all(names)) std::erase_if(all, [&](const Row* row) { return !wanted.contains(row); });
+    return all;
 }
 
-std::vector<const TransportRow*> chosen_transports(const std::vector<std::string>& names) {
-    std::vector<const TransportRow*> chosen;
-    if (asks_for_all(names))
-        for (const TransportRow& row : transports()) chosen.push_back(&row);
-    else
-        for (const auto& name : names) chosen.push_back(&find_transport(name));
-    return chosen;
-}
-
-std::vector<const Baseline*> chosen_baselines(const std::vector<std::string>& names) {
-    std::vector<const Baseline*> chosen;
-    if (asks_for_all(names))
-        for (const Baseline& row : baselines()) chosen.push_back(&row);
-    else
-        for (const auto& name : names)
-            if (name != "none") chosen.push_back(&find_baseline(name));
-    return chosen;
+template <class Row>
+std::vector<const Row*> pointers(std::span<const Row> rows) {
+    std::vector<const Row*> all;
+    for (const Row& row : rows) all.push_back(&row);
+    return all;
 }
 
 }  // namespace
@@ -43,13 +34,17 @@ std::vector<const Baseline*> chosen_baselines(const std::vector<std::string>& na
 std::string Candidate::name() const { return is_ours() ? algorithm + "/" + transport : impl; }
 
 std::vector<Candidate> candidates(Collective collective, const Contest& contest) {
+    const auto ours = chosen(contest.algorithms, algorithms_of(collective),
+                             [&](const auto& name) { return &find_algorithm(collective, name); });
+    const auto ways = chosen(contest.transports, pointers(transports()),
+                             [](const auto& name) { return &find_transport(name); });
+    const auto libraries = chosen(contest.baselines, pointers(baselines()),
+                                  [](const auto& name) { return &find_baseline(name); });
     std::vector<Candidate> all;
-    const auto ways = chosen_transports(contest.transports);
-    for (const Algorithm* row : chosen_algorithms(collective, contest.algorithms))
+    for (const Algorithm* row : ours)
         for (const TransportRow* way : ways)
             all.push_back({"tutti", std::string(row->name), std::string(way->name), row, nullptr});
-    for (const Baseline* row : chosen_baselines(contest.baselines))
-        all.push_back({std::string(row->name), "", "", nullptr, row});
+    for (const Baseline* row : libraries) all.push_back({std::string(row->name), "", "", nullptr, row});
     return all;
 }
 

@@ -13,9 +13,10 @@ namespace tutti {
 
 /// When to start a call, and when to stop repeating it.
 struct Protocol {
+    /// automatic: deadline on one host with a core for each rank, unless most calls come late.
     enum class Sync { automatic, deadline, barrier } sync = Sync::automatic;
     double target_ci = 0.025;     ///< stop at this half-width of the median's 95 % interval
-    double max_seconds = 0.2;     ///< of timed calls of one entrant at one point
+    double max_seconds = 0.2;     ///< for the batches of one entrant at one point
     std::int64_t min_samples = 20;
     std::int64_t max_samples = 10000;
     std::int64_t fixed_samples = 0;  ///< exactly so many instead; 0: by the rules above

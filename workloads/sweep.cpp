@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/clock.hpp"
 #include "results/bandwidth.hpp"
 #include "workloads/check_data.hpp"
 #include "workloads/stage.hpp"
@@ -52,6 +53,7 @@ public:
             for (const Spot& spot : together)
                 most = std::max(most, Stage::bytes_for(spot.call, world_.size(), spot.in_place));
         Stage stage(world_, most);
+        spots_left_ = spots.size() * sweep_.in_place.size();
         std::uint64_t number = 0;
         for (const auto& together : spots) {
             std::vector<Point> points;
@@ -84,6 +86,7 @@ private:
         }
         Protocol protocol = sweep_.protocol;
         protocol.seed += number;
+        protocol.max_seconds = seconds_for(entrants.size());
         const auto measured = measure(world_, entrants, protocol);
         for (std::size_t i = 0; i < measured.size(); ++i) {
             if (measured[i].samples.empty() && measured[i].check.state != CheckState::fail)
@@ -93,6 +96,15 @@ private:
             if (const auto left = operations[i]->left_over()) fail_with(points[point_of[i]], *left);
         }
         agree_on_failures(points);
+    }
+
+    // An equal share of what is left of the budget; half of it, as set-up and checks take time too.
+    double seconds_for(std::size_t entrants) {
+        const double rows_left = static_cast<double>(spots_left_-- * std::max<std::size_t>(entrants, 1));
+        if (sweep_.budget_seconds == 0) return sweep_.protocol.max_seconds;
+        const double spent = static_cast<double>(now_ns() - began_ns_) * 1e-9;
+        const double share = std::max(sweep_.budget_seconds - spent, 0.0) / rows_left / 2;
+        return std::min(sweep_.protocol.max_seconds, of_first(world_, share));
     }
 
     std::unique_ptr<Operation> operation_of(const Candidate& candidate, const Spot& spot,
@@ -180,6 +192,8 @@ private:
     World& world_;
     const Sweep& sweep_;
     const SweepEvents& events_;
+    std::int64_t began_ns_ = now_ns();
+    std::size_t spots_left_ = 0;
 };
 
 }  // namespace

@@ -25,6 +25,7 @@ struct Sweep {
     Placement placement;  ///< of hierarchical algorithms; empty: the hosts
     int ranks_per_node = 0;  ///< of that placement, for the record; 0: as launched
     Protocol protocol;
+    double budget_seconds = 0;  ///< for all: rows get less than protocol.max_seconds; 0: no limit
 };
 
 /// The elements whose size (as nccl-tests counts it) is at least `size`: sizes that are no multiple
