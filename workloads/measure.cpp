@@ -103,16 +103,22 @@ public:
         const std::int64_t took = slowest(now_ns() - began);
         spent_ns_ += took;
         call_ns_ = std::max<std::int64_t>(took / calls, 1);
-        if (comes_too_late()) begin_with(Start::barrier);
         if (!last) return decide();
         check(seed);
         if (has_enough()) finish();
     }
 
-private:
+    // Where other work takes cores away, most deadlines are missed.
+    bool comes_too_late() const {
+        return protocol_.sync == Protocol::Sync::automatic && starter_.start() == Start::deadline &&
+               attempts_ >= 30 && measured_.n_invalid * 2 > attempts_;
+    }
+
     // From here on calls start so; what was measured otherwise is no longer comparable.
     void begin_with(Start start) {
         starter_ = Starter(world_, start);
+        decided_to_stop_ = false;
+        measured_.stop_reason.clear();
         measured_.start = start;
         measured_.from = start == Start::deadline ? TimeFrom::last_arrival : TimeFrom::max_local;
         measured_.n_warm += attempts_;
@@ -122,12 +128,7 @@ private:
         skews_.clear();
     }
 
-    // Where other work takes cores away, most deadlines are missed.
-    bool comes_too_late() const {
-        return protocol_.sync == Protocol::Sync::automatic && starter_.start() == Start::deadline &&
-               attempts_ >= 30 && measured_.n_invalid * 2 > attempts_;
-    }
-
+private:
     std::int64_t taken() const { return static_cast<std::int64_t>(measured_.samples.size()); }
     // Calls still wanted, but for one that is left for the checked batch at the end.
     std::int64_t left() const {
@@ -240,6 +241,10 @@ std::vector<Measured> measure(World& world, std::vector<Entrant>& entrants, cons
         else if (protocol.shuffle) std::shuffle(order.begin(), order.end(), random);
         for (const std::size_t i : order)
             if (!runners[i].is_done()) runners[i].next_batch();
+        // One kind of start for all: their times would not be comparable.
+        const auto is_late = [](const Runner& runner) { return runner.comes_too_late(); };
+        if (std::any_of(runners.begin(), runners.end(), is_late))
+            for (Runner& runner : runners) runner.begin_with(Start::barrier);
     }
     std::vector<Measured> all;
     for (Runner& runner : runners) all.push_back(runner.take());
