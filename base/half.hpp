@@ -36,7 +36,8 @@ private:
         if (size < 0x1p-14f)  // subnormal: count of 2^-24, rounded by the float adder
             return static_cast<std::uint16_t>(
                 sign | (std::bit_cast<std::uint32_t>(size + 0.5f) - 0x3f000000u));
-        // Round off 13 fraction bits to nearest even; a carry runs on into the exponent as it should.
+        // Round off 13 fraction bits to nearest even; a carry runs on into the exponent as it
+        // should.
         const std::uint32_t magnitude = word & 0x7fffffffu;
         const std::uint32_t rounded = magnitude + 0xfffu + ((magnitude >> 13) & 1u);
         return static_cast<std::uint16_t>(sign | ((rounded - (112u << 23)) >> 13));

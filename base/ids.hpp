@@ -4,7 +4,8 @@
 
 namespace tutti {
 
-/// One participant of a collective, counted from 0. A name, not a number: `Ring` does arithmetic with it.
+/// One participant of a collective, counted from 0. A name, not a number: `Ring` does arithmetic
+/// with it.
 struct Rank {
     int index = 0;
     auto operator<=>(const Rank&) const = default;

@@ -27,10 +27,9 @@ std::size_t edits(std::string_view a, std::string_view b) {
 
 std::optional<std::string> closest_name(std::string_view typed,
                                         std::span<const std::string> names) {
-    const auto nearest =
-        std::min_element(names.begin(), names.end(), [&](const auto& a, const auto& b) {
-            return edits(typed, a) < edits(typed, b);
-        });
+    const auto nearest = std::min_element(
+        names.begin(), names.end(),
+        [&](const auto& a, const auto& b) { return edits(typed, a) < edits(typed, b); });
     if (nearest == names.end()) return std::nullopt;
     const std::size_t tolerated = std::max<std::size_t>(2, nearest->size() / 3);
     if (edits(typed, *nearest) > tolerated) return std::nullopt;

@@ -10,18 +10,16 @@ namespace tutti {
 namespace {
 
 constexpr Named<DataType> type_names[] = {
-    {DataType::int8, "int8"},       {DataType::int16, "int16"},
-    {DataType::int32, "int32"},     {DataType::int64, "int64"},
-    {DataType::uint8, "uint8"},     {DataType::uint16, "uint16"},
-    {DataType::uint32, "uint32"},   {DataType::uint64, "uint64"},
-    {DataType::half, "half"},       {DataType::bfloat16, "bfloat16"},
-    {DataType::float32, "float"},   {DataType::float64, "double"},
+    {DataType::int8, "int8"},         {DataType::int16, "int16"},   {DataType::int32, "int32"},
+    {DataType::int64, "int64"},       {DataType::uint8, "uint8"},   {DataType::uint16, "uint16"},
+    {DataType::uint32, "uint32"},     {DataType::uint64, "uint64"}, {DataType::half, "half"},
+    {DataType::bfloat16, "bfloat16"}, {DataType::float32, "float"}, {DataType::float64, "double"},
 };
 
 // What users of other tools have in their fingers.
 constexpr Named<DataType> type_aliases[] = {
-    {DataType::half, "fp16"},     {DataType::half, "float16"},   {DataType::bfloat16, "bf16"},
-    {DataType::float32, "fp32"},  {DataType::float32, "float32"}, {DataType::float64, "fp64"},
+    {DataType::half, "fp16"},       {DataType::half, "float16"},    {DataType::bfloat16, "bf16"},
+    {DataType::float32, "fp32"},    {DataType::float32, "float32"}, {DataType::float64, "fp64"},
     {DataType::float64, "float64"},
 };
 
@@ -30,14 +28,10 @@ constexpr Named<Op> op_names[] = {
 };
 
 constexpr Named<Collective> collective_names[] = {
-    {Collective::all_reduce, "all_reduce"},
-    {Collective::reduce_scatter, "reduce_scatter"},
-    {Collective::all_gather, "all_gather"},
-    {Collective::broadcast, "broadcast"},
-    {Collective::reduce, "reduce"},
-    {Collective::scatter, "scatter"},
-    {Collective::gather, "gather"},
-    {Collective::all_to_all, "all_to_all"},
+    {Collective::all_reduce, "all_reduce"}, {Collective::reduce_scatter, "reduce_scatter"},
+    {Collective::all_gather, "all_gather"}, {Collective::broadcast, "broadcast"},
+    {Collective::reduce, "reduce"},         {Collective::scatter, "scatter"},
+    {Collective::gather, "gather"},         {Collective::all_to_all, "all_to_all"},
 };
 
 template <class Value, std::size_t size>
@@ -94,17 +88,21 @@ std::span<const Collective> all_collectives() { return values_of(collective_name
 std::size_t size_of(DataType type) {
     switch (type) {
         case DataType::int8:
-        case DataType::uint8: return 1;
+        case DataType::uint8:
+            return 1;
         case DataType::int16:
         case DataType::uint16:
         case DataType::half:
-        case DataType::bfloat16: return 2;
+        case DataType::bfloat16:
+            return 2;
         case DataType::int32:
         case DataType::uint32:
-        case DataType::float32: return 4;
+        case DataType::float32:
+            return 4;
         case DataType::int64:
         case DataType::uint64:
-        case DataType::float64: return 8;
+        case DataType::float64:
+            return 8;
     }
     return 0;
 }

@@ -11,7 +11,18 @@ namespace tutti {
 
 /// What one element of a message is. `half` is IEEE binary16, `bfloat16` the upper half of a float.
 enum class DataType {
-    int8, int16, int32, int64, uint8, uint16, uint32, uint64, half, bfloat16, float32, float64
+    int8,
+    int16,
+    int32,
+    int64,
+    uint8,
+    uint16,
+    uint32,
+    uint64,
+    half,
+    bfloat16,
+    float32,
+    float64
 };
 
 /// How shares are combined. Integers wrap round; `avg` is the sum divided by the number of ranks
@@ -20,7 +31,14 @@ enum class Op { sum, prod, min, max, avg };
 
 /// What a collective promises: see `Promise` in collectives/schedule.
 enum class Collective {
-    all_reduce, reduce_scatter, all_gather, broadcast, reduce, scatter, gather, all_to_all
+    all_reduce,
+    reduce_scatter,
+    all_gather,
+    broadcast,
+    reduce,
+    scatter,
+    gather,
+    all_to_all
 };
 
 // Names are those of nccl-tests: `float` and `double` for float32 and float64.
@@ -28,7 +46,8 @@ std::string_view name_of(DataType type);
 std::string_view name_of(Op op);
 std::string_view name_of(Collective collective);
 
-// Throw Error with the known names when `text` is none of them. Types also accept fp16, bf16, fp32, fp64.
+// Throw Error with the known names when `text` is none of them. Types also accept fp16, bf16, fp32,
+// fp64.
 DataType parse_data_type(std::string_view text);
 Op parse_op(std::string_view text);
 Collective parse_collective(std::string_view text);

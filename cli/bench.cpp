@@ -21,7 +21,10 @@ namespace {
 class Output {
 public:
     Output(const BenchOptions& options, const Arguments& arguments, bool speaks)
-        : options_(options), speaks_(speaks), session_(describe_session(arguments, options)), began_ns_(now_ns()) {
+        : options_(options),
+          speaks_(speaks),
+          session_(describe_session(arguments, options)),
+          began_ns_(now_ns()) {
         if (!speaks_) return;
         if (!options.json_file.empty()) store_ = std::make_unique<Store>(options.json_file);
         if (!options.csv_file.empty()) open_csv();
@@ -34,7 +37,9 @@ public:
         bar_ = std::make_unique<ProgressBar>(goal);
         if (store_) store_->append(session_);
         if (store_) store_->append(launch);
-        notes.insert(notes.begin() + 1, fmt::format("{} {}", session_.argv[0], fmt::join(session_.argv.begin() + 1, session_.argv.end(), " ")));
+        notes.insert(notes.begin() + 1,
+                     fmt::format("{} {}", session_.argv[0],
+                                 fmt::join(session_.argv.begin() + 1, session_.argv.end(), " ")));
         fmt::print("{}", table_header(notes));
         std::fflush(stdout);
     }
@@ -47,13 +52,16 @@ public:
     void add(std::vector<Point> points) {
         for (Point& point : points) {
             point.session = session_.id;
-            if (!options_.keep_samples && store_) keep_but_samples(point);
-            else if (store_) store_->append(point);
+            if (!options_.keep_samples && store_)
+                keep_but_samples(point);
+            else if (store_)
+                store_->append(point);
             point.samples.clear();
         }
-        any_wrong_ = any_wrong_ || std::any_of(points.begin(), points.end(), [](const Point& point) {
-            return point.check.state == CheckState::fail;
-        });
+        any_wrong_ =
+            any_wrong_ || std::any_of(points.begin(), points.end(), [](const Point& point) {
+                return point.check.state == CheckState::fail;
+            });
         if (speaks_) {
             bar_->clear();
             print_rows(points);
@@ -87,13 +95,16 @@ public:
 private:
     void open_csv() {
         csv_.open(options_.csv_file, std::ios::trunc);
-        if (!csv_) throw Error("cannot write '" + options_.csv_file + "'; type another file behind --csv");
+        if (!csv_)
+            throw Error("cannot write '" + options_.csv_file + "'; type another file behind --csv");
     }
 
     void close_csv() {
         write_csv(csv_, all_);
         csv_.close();
-        if (!csv_) throw Error("'" + options_.csv_file + "' could not be written to its end: is the disk full?");
+        if (!csv_)
+            throw Error("'" + options_.csv_file +
+                        "' could not be written to its end: is the disk full?");
     }
 
     void keep_but_samples(Point& point) {
@@ -127,13 +138,16 @@ private:
 };
 
 // "all" is what works here; what does not is told once instead of in every row.
-void leave_out_unusable(Contest& contest, Communicator& communicator, std::vector<std::string>& notes) {
+void leave_out_unusable(Contest& contest, Communicator& communicator,
+                        std::vector<std::string>& notes) {
     if (contest.transports == std::vector<std::string>{"all"}) {
         contest.transports.clear();
         for (const TransportRow& row : transports()) {
             const auto refusal = communicator.refuses(row.name);
-            if (!refusal) contest.transports.emplace_back(row.name);
-            else notes.push_back(fmt::format("transport {} left out: {}", row.name, *refusal));
+            if (!refusal)
+                contest.transports.emplace_back(row.name);
+            else
+                notes.push_back(fmt::format("transport {} left out: {}", row.name, *refusal));
         }
     }
     if (contest.baselines == std::vector<std::string>{"all"}) {
@@ -141,8 +155,10 @@ void leave_out_unusable(Contest& contest, Communicator& communicator, std::vecto
         for (const Baseline& row : baselines()) {
             auto refusal = row.missing();
             if (!refusal) refusal = row.refuses(communicator.world(), {.count = 1});
-            if (!refusal) contest.baselines.emplace_back(row.name);
-            else notes.push_back(fmt::format("baseline {} left out: {}", row.name, *refusal));
+            if (!refusal)
+                contest.baselines.emplace_back(row.name);
+            else
+                notes.push_back(fmt::format("baseline {} left out: {}", row.name, *refusal));
         }
     }
 }
@@ -150,11 +166,14 @@ void leave_out_unusable(Contest& contest, Communicator& communicator, std::vecto
 // How the table is to be read.
 std::vector<std::string> reading_notes(const BenchOptions& options, const World& world) {
     std::vector<std::string> notes;
-    notes.push_back("time: median over calls of the slowest rank; input is not rewritten between calls, so what "
-                    "fits the caches is read from them (as in OSU and nccl-tests)");
+    notes.push_back(
+        "time: median over calls of the slowest rank; input is not rewritten between calls, so "
+        "what "
+        "fits the caches is read from them (as in OSU and nccl-tests)");
     if (options.sweep.protocol.sync == Protocol::Sync::automatic)
         notes.push_back(world.one_host() && !world.crowded
-                            ? "calls start at a common deadline; rows that would miss most of them, at a barrier"
+                            ? "calls start at a common deadline; rows that would miss most of "
+                              "them, at a barrier"
                             : "calls start at a barrier");
     if (world.kind() == "threads" && !options.ranks.threads)
         notes.push_back("one rank: start with mpirun -np N, or add --ranks N for N threads");
@@ -169,8 +188,10 @@ void fit_to_ranks(Sweep& sweep, const BenchOptions& options, int ranks) {
     }
     for (const Rank root : sweep.roots)
         if (has_root(sweep.collective) && root.index >= ranks)
-            throw Error(fmt::format("root {} is not among {} ranks; type -r 0 .. {}", root.index, ranks, ranks - 1));
-    if (sweep.ranks_per_node > 0) sweep.placement = Placement::in_nodes_of(ranks, sweep.ranks_per_node);
+            throw Error(fmt::format("root {} is not among {} ranks; type -r 0 .. {}", root.index,
+                                    ranks, ranks - 1));
+    if (sweep.ranks_per_node > 0)
+        sweep.placement = Placement::in_nodes_of(ranks, sweep.ranks_per_node);
 }
 
 Exit bench_on_rank(World& world, const BenchOptions& options, const Arguments& arguments) {
@@ -208,7 +229,8 @@ Exit bench_on_rank(World& world, const BenchOptions& options, const Arguments& a
 Exit run_bench(const Arguments& arguments) {
     const auto options = parse_bench(arguments);
     if (!options) return Exit::ok;
-    return run_ranks(options->ranks, [&](World& world) { return bench_on_rank(world, *options, arguments); });
+    return run_ranks(options->ranks,
+                     [&](World& world) { return bench_on_rank(world, *options, arguments); });
 }
 
 }  // namespace tutti

@@ -18,7 +18,8 @@ struct Typed {
     double step_factor = 4;
     std::string types = "float", ops = "sum", root = "0", in_place = "both";
     std::string algorithms = "all", transports = "all", baselines = "all";
-    std::string target_ci = "2.5%", max_time = "0.2s", hang_timeout = "30s", budget, sync = "auto", order = "random";
+    std::string target_ci = "2.5%", max_time = "0.2s", hang_timeout = "30s", budget, sync = "auto",
+                order = "random";
     std::string segment = "128K", fault, json_file, csv_file, output_file;
     long iterations = 0, warm_up = 3;
     int check = 1, ranks = 0, ranks_per_node = 0, one = 1;
@@ -27,19 +28,25 @@ struct Typed {
 };
 
 void declare(CLI::App& app, Typed& typed) {
-    app.add_option("collective", typed.collective,
-                   "all_reduce reduce_scatter all_gather broadcast reduce scatter gather all_to_all")
+    app.add_option(
+           "collective", typed.collective,
+           "all_reduce reduce_scatter all_gather broadcast reduce scatter gather all_to_all")
         ->required();
     const std::string sweep = "What to sweep", race = "Who takes part", times = "How it is timed",
                       output = "Output", ranks = "Ranks";
-    const auto text = [&](const char* names, std::string& value, const char* what, const std::string& group) {
+    const auto text = [&](const char* names, std::string& value, const char* what,
+                          const std::string& group) {
         auto* option = app.add_option(names, value, what)->group(group);
         if (!value.empty()) option->capture_default_str();
     };
-    text("-b,--minbytes", typed.min_bytes, "smallest size (K, M, G = 1024), as nccl-tests counts it", sweep);
+    text("-b,--minbytes", typed.min_bytes,
+         "smallest size (K, M, G = 1024), as nccl-tests counts it", sweep);
     text("-e,--maxbytes", typed.max_bytes, "largest size", sweep);
-    app.add_option("-f,--stepfactor", typed.step_factor, "from size to size")->group(sweep)->capture_default_str();
-    text("-i,--stepbytes", typed.step_bytes, "from size to size, added instead of multiplied", sweep);
+    app.add_option("-f,--stepfactor", typed.step_factor, "from size to size")
+        ->group(sweep)
+        ->capture_default_str();
+    text("-i,--stepbytes", typed.step_bytes, "from size to size, added instead of multiplied",
+         sweep);
     text("--counts", typed.counts, "element counts instead of sizes: 0,1,1000", sweep);
     text("-d,--datatype", typed.types, "types, a list or all", sweep);
     text("-o,--op", typed.ops, "operations, a list or all: sum prod min max avg", sweep);
@@ -49,20 +56,30 @@ void declare(CLI::App& app, Typed& typed) {
     text("--transport", typed.transports, "transports, a list or all", race);
     text("--baseline", typed.baselines, "libraries' own collectives, a list, all or none", race);
     text("--segment", typed.segment, "of pipelined algorithms", race);
-    app.add_option("--ranks-per-node", typed.ranks_per_node, "nodes for hierarchical algorithms; else the hosts")
-        ->group(race)->check(CLI::Range(1, 1 << 20));
-    text("--fault", typed.fault, "make loopback fail: drop delay double corrupt stop[:from=R,to=R,step=S,nth=K]", race);
-    app.add_option("-n,--iters", typed.iterations, "exactly so many timed calls")->group(times)
+    app.add_option("--ranks-per-node", typed.ranks_per_node,
+                   "nodes for hierarchical algorithms; else the hosts")
+        ->group(race)
+        ->check(CLI::Range(1, 1 << 20));
+    text("--fault", typed.fault,
+         "make loopback fail: drop delay double corrupt stop[:from=R,to=R,step=S,nth=K]", race);
+    app.add_option("-n,--iters", typed.iterations, "exactly so many timed calls")
+        ->group(times)
         ->check(CLI::Range(1, 1000000000));
-    app.add_option("-w,--warmup_iters", typed.warm_up, "at least so many calls before")->group(times)
-        ->check(CLI::Range(0, 1000000000))->capture_default_str();
+    app.add_option("-w,--warmup_iters", typed.warm_up, "at least so many calls before")
+        ->group(times)
+        ->check(CLI::Range(0, 1000000000))
+        ->capture_default_str();
     text("--target-ci", typed.target_ci, "stop when the median is known so well", times);
     text("--max-time", typed.max_time, "stop after so much time in one row's calls", times);
     text("--budget", typed.budget, "about so long for the whole sweep: shortens --max-time", times);
     text("--sync", typed.sync, "start of a call: auto, deadline or barrier", times);
     text("--order", typed.order, "of candidates: random or given", times);
-    app.add_option("--seed", typed.seed, "of that order and of the check data")->group(times)->capture_default_str();
-    app.add_option("-c,--check", typed.check, "check results: 1 or 0")->group(times)->check(CLI::Range(0, 1000000))
+    app.add_option("--seed", typed.seed, "of that order and of the check data")
+        ->group(times)
+        ->capture_default_str();
+    app.add_option("-c,--check", typed.check, "check results: 1 or 0")
+        ->group(times)
+        ->check(CLI::Range(0, 1000000))
         ->capture_default_str();
     text("-T,--timeout,--hang-timeout", typed.hang_timeout, "give up on a rank after", times);
     text("--json", typed.json_file, "append records to this file (JSON Lines)", output);
@@ -70,23 +87,28 @@ void declare(CLI::App& app, Typed& typed) {
     text("-J,--output_file", typed.output_file, "FILE.csv or FILE.jsonl", output);
     app.add_flag("--raw", typed.raw, "keep every sample in the records")->group(output);
     // What scripts for nccl-tests pass: one GPU and one thread per process is how ranks are here.
-    app.add_option("-g,--ngpus", typed.one, "only 1: a rank is a process")->group(ranks)->check(CLI::Range(1, 1));
+    app.add_option("-g,--ngpus", typed.one, "only 1: a rank is a process")
+        ->group(ranks)
+        ->check(CLI::Range(1, 1));
     app.add_option("-t,--nthreads", typed.one, "only 1")->group(ranks)->check(CLI::Range(1, 1));
-    app.add_option("--ranks", typed.ranks, "without mpirun: so many threads")->group(ranks)->check(CLI::Range(1, 1024));
+    app.add_option("--ranks", typed.ranks, "without mpirun: so many threads")
+        ->group(ranks)
+        ->check(CLI::Range(1, 1024));
 }
 
 std::vector<Bytes> sizes_of(const Typed& typed) {
     const Bytes first = parse_bytes(typed.min_bytes), last = parse_bytes(typed.max_bytes);
     if (first > last)
-        throw Error(fmt::format("-b {} is above -e {}; type the smaller size behind -b", typed.min_bytes,
-                                typed.max_bytes));
+        throw Error(fmt::format("-b {} is above -e {}; type the smaller size behind -b",
+                                typed.min_bytes, typed.max_bytes));
     std::vector<Bytes> sizes;
     if (!typed.step_bytes.empty()) {
         const Bytes step = parse_bytes(typed.step_bytes);
         if (step.count == 0) throw Error("-i 0 does not move on; type for example -i 1M");
         if ((last.count - first.count) / step.count > 100'000)
             throw Error("that is over 100000 sizes; type a larger -i, or -f 2");
-        for (std::int64_t size = first.count; size <= last.count; size += step.count) sizes.push_back({size});
+        for (std::int64_t size = first.count; size <= last.count; size += step.count)
+            sizes.push_back({size});
         return sizes;
     }
     if (typed.step_factor <= 1) throw Error("-f must be above 1; type for example -f 2");
@@ -105,11 +127,13 @@ std::optional<std::int64_t> number_in(const std::string& text, std::int64_t most
 }
 
 std::vector<std::int64_t> counts_of(const std::string& text) {
-    constexpr std::int64_t most = std::int64_t{1} << 44;  // beyond any memory; bytes still fit a number
+    constexpr std::int64_t most = std::int64_t{1}
+                                  << 44;  // beyond any memory; bytes still fit a number
     std::vector<std::int64_t> counts;
     for (const auto& item : split_list(text)) {
         const auto count = number_in(item, most);
-        if (!count) throw Error("'" + item + "' is no element count; type for example --counts 0,1,1000");
+        if (!count)
+            throw Error("'" + item + "' is no element count; type for example --counts 0,1,1000");
         counts.push_back(*count);
     }
     return counts;
@@ -123,7 +147,8 @@ Rank root_of(const std::string& text) {
 
 // A list of names by `parse`, or all there are.
 template <class Value>
-std::vector<Value> values_of(const std::string& text, std::span<const Value> all, Value (*parse)(std::string_view)) {
+std::vector<Value> values_of(const std::string& text, std::span<const Value> all,
+                             Value (*parse)(std::string_view)) {
     if (text == "all") return {all.begin(), all.end()};
     std::vector<Value> values;
     for (const auto& item : split_list(text)) values.push_back(parse(item));
@@ -133,7 +158,8 @@ std::vector<Value> values_of(const std::string& text, std::span<const Value> all
 
 // The value of one of a few words.
 template <class Value>
-Value word(const char* option, const std::string& typed, std::initializer_list<std::pair<const char*, Value>> known) {
+Value word(const char* option, const std::string& typed,
+           std::initializer_list<std::pair<const char*, Value>> known) {
     std::string names;
     for (const auto& [name, value] : known) {
         if (typed == name) return value;
@@ -145,8 +171,9 @@ Value word(const char* option, const std::string& typed, std::initializer_list<s
 Protocol protocol_of(const Typed& typed) {
     using Sync = Protocol::Sync;
     Protocol protocol;
-    protocol.sync = word<Sync>("--sync", typed.sync, {{"auto", Sync::automatic}, {"deadline", Sync::deadline},
-                                                      {"barrier", Sync::barrier}});
+    protocol.sync = word<Sync>(
+        "--sync", typed.sync,
+        {{"auto", Sync::automatic}, {"deadline", Sync::deadline}, {"barrier", Sync::barrier}});
     protocol.shuffle = word<bool>("--order", typed.order, {{"random", true}, {"given", false}});
     protocol.target_ci = parse_fraction(typed.target_ci);
     protocol.max_seconds = parse_seconds(typed.max_time);
@@ -160,7 +187,9 @@ Protocol protocol_of(const Typed& typed) {
 void sort_output_file(Typed& typed) {
     if (typed.output_file.empty()) return;
     auto& goal = typed.output_file.ends_with(".csv") ? typed.csv_file : typed.json_file;
-    if (!goal.empty()) throw Error("-J " + typed.output_file + " and " + goal + " are the same thing twice; leave one out");
+    if (!goal.empty())
+        throw Error("-J " + typed.output_file + " and " + goal +
+                    " are the same thing twice; leave one out");
     goal = typed.output_file;
 }
 
@@ -180,24 +209,28 @@ TextByName understood(const CLI::App& app) {
 
 std::optional<BenchOptions> parse_bench(const Arguments& arguments) {
     Typed typed;
-    CLI::App app{"Sweeps sizes over algorithms, transports and libraries, every result checked.", "tutti bench"};
+    CLI::App app{"Sweeps sizes over algorithms, transports and libraries, every result checked.",
+                 "tutti bench"};
     declare(app, typed);
     if (parse_or_help(app, arguments)) return std::nullopt;
     sort_output_file(typed);
 
     BenchOptions options;
     options.collective = options.sweep.collective = parse_collective(typed.collective);
-    options.contest = {split_list(typed.algorithms), split_list(typed.transports), split_list(typed.baselines)};
+    options.contest = {split_list(typed.algorithms), split_list(typed.transports),
+                       split_list(typed.baselines)};
     // Throws for unknown names too, before any rank starts.
     if (candidates(options.collective, options.contest).empty())
         throw Error("nobody takes part; type --algo all or --baseline all");
     Sweep& sweep = options.sweep;
-    if (typed.counts.empty()) sweep.sizes = sizes_of(typed);
-    else sweep.counts = counts_of(typed.counts);
+    if (typed.counts.empty())
+        sweep.sizes = sizes_of(typed);
+    else
+        sweep.counts = counts_of(typed.counts);
     sweep.types = values_of(typed.types, all_data_types(), parse_data_type);
     sweep.ops = values_of(typed.ops, all_ops(), parse_op);
-    sweep.in_place = word<std::vector<bool>>("--inplace", typed.in_place,
-                                             {{"no", {false}}, {"yes", {true}}, {"both", {false, true}}});
+    sweep.in_place = word<std::vector<bool>>(
+        "--inplace", typed.in_place, {{"no", {false}}, {"yes", {true}}, {"both", {false, true}}});
     sweep.check = typed.check != 0;
     sweep.segment = parse_bytes(typed.segment);
     sweep.ranks_per_node = typed.ranks_per_node;
@@ -206,7 +239,8 @@ std::optional<BenchOptions> parse_bench(const Arguments& arguments) {
     options.all_roots = typed.root == "all";
     if (!options.all_roots) sweep.roots = {root_of(typed.root)};
     options.ranks.hang_timeout = parse_seconds(typed.hang_timeout);
-    if (options.ranks.hang_timeout <= 0) throw Error("-T 0 gives up at once; type for example -T 30s");
+    if (options.ranks.hang_timeout <= 0)
+        throw Error("-T 0 gives up at once; type for example -T 30s");
     if (typed.ranks > 0) options.ranks.threads = typed.ranks;
     options.ranks.results_file = typed.json_file;
     if (!typed.fault.empty()) options.fault = parse_fault(typed.fault);

@@ -52,14 +52,14 @@ void record_loss(const std::string& results_file, int rank, int signal, const st
 int code_of(int status, int rank, int pid) {
     if (WIFEXITED(status)) return WEXITSTATUS(status);
     const int signal = WTERMSIG(status);
-    std::fprintf(stderr, "tutti: rank %d (process %d) was killed by signal %d (%s); the job ends\n", rank,
-                 pid, signal, strsignal(signal));
+    std::fprintf(stderr, "tutti: rank %d (process %d) was killed by signal %d (%s); the job ends\n",
+                 rank, pid, signal, strsignal(signal));
     return static_cast<int>(Exit::rank_lost);
 }
 
 // Waits for the child's end or for an order to end. Never returns.
-[[noreturn]] void guard(pid_t child, int rank, const std::string& results_file, const char* shared_files,
-                        const sigset_t& watched) {
+[[noreturn]] void guard(pid_t child, int rank, const std::string& results_file,
+                        const char* shared_files, const sigset_t& watched) {
     prctl(PR_SET_NAME, "tutti-guardian");
     bool was_told_to_end = false;
     int status = 0;
@@ -74,11 +74,13 @@ int code_of(int status, int rank, int pid) {
         waitpid(child, &status, 0);
         break;
     }
-    const bool ended_well = WIFEXITED(status) && (WEXITSTATUS(status) == 0 || WEXITSTATUS(status) == 2 ||
-                                                  WEXITSTATUS(status) == 64);
+    const bool ended_well =
+        WIFEXITED(status) &&
+        (WEXITSTATUS(status) == 0 || WEXITSTATUS(status) == 2 || WEXITSTATUS(status) == 64);
     if (!ended_well) remove_files(shared_files);
     if (was_told_to_end) {
-        record_loss(results_file, rank, 0, "ended from outside: another rank failed, or the job was stopped");
+        record_loss(results_file, rank, 0,
+                    "ended from outside: another rank failed, or the job was stopped");
         _exit(static_cast<int>(Exit::rank_lost));
     }
     if (WIFSIGNALED(status)) record_loss(results_file, rank, WTERMSIG(status), "rank killed");
@@ -88,7 +90,8 @@ int code_of(int status, int rank, int pid) {
 }  // namespace
 
 Guardian::Guardian(int rank, const std::string& results_file) {
-    void* memory = mmap(nullptr, sizeof(Page), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    void* memory =
+        mmap(nullptr, sizeof(Page), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED) throw Error("out of memory");
     page_ = static_cast<Page*>(memory);
 
@@ -103,7 +106,8 @@ Guardian::Guardian(int rank, const std::string& results_file) {
 
     sigprocmask(SIG_SETMASK, &before, nullptr);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != guardian) _exit(static_cast<int>(Exit::rank_lost));  // it died before the line above
+    if (getppid() != guardian)
+        _exit(static_cast<int>(Exit::rank_lost));  // it died before the line above
 }
 
 void Guardian::remember_shared_files() {
@@ -116,7 +120,8 @@ void Guardian::remember_shared_files() {
     }
     std::string text;
     for (const auto& path : paths) text += path + "\n";
-    if (text.size() < sizeof page_->shared_files) std::memcpy(page_->shared_files, text.c_str(), text.size() + 1);
+    if (text.size() < sizeof page_->shared_files)
+        std::memcpy(page_->shared_files, text.c_str(), text.size() + 1);
 }
 
 void Guardian::leave(Exit code) {

@@ -36,10 +36,11 @@ int number_of(const char* variable) {
 
 void refuse_foreign_mpi(const Launcher& started_by, int size_of_mpi) {
     if (started_by.size == size_of_mpi) return;
-    throw Error(started_by.name + " started " + std::to_string(started_by.size) + " processes, but " +
-                mpi_library() + " sees " + std::to_string(size_of_mpi) +
-                ": tutti is linked to another MPI; start it with that library's own mpirun, or build "
-                "with the one you start with");
+    throw Error(
+        started_by.name + " started " + std::to_string(started_by.size) + " processes, but " +
+        mpi_library() + " sees " + std::to_string(size_of_mpi) +
+        ": tutti is linked to another MPI; start it with that library's own mpirun, or build "
+        "with the one you start with");
 }
 
 // A rank process. What fails here ends the whole job: no goodbye to MPI, since others may hang. So

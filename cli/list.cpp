@@ -87,7 +87,8 @@ json to_json(const std::vector<Entry>& entries) {
 void print_json() {
     json all{{"version", version()}};
     for (const Collective collective : all_collectives())
-        all["algorithms"][std::string(name_of(collective))] = to_json(entries_of_algorithms(collective));
+        all["algorithms"][std::string(name_of(collective))] =
+            to_json(entries_of_algorithms(collective));
     all["transports"] = to_json(entries_of_transports());
     all["baselines"] = to_json(entries_of_baselines());
     fmt::print("{}\n", all.dump(2));
@@ -101,9 +102,12 @@ Exit run_list(const Arguments& arguments) {
     app.add_flag("--markdown", markdown, "as docs/algorithms.md has it");
     app.add_flag("--json", as_json, "for programs");
     if (parse_or_help(app, arguments)) return Exit::ok;
-    if (as_json) print_json();
-    else if (markdown) print_markdown();
-    else print_text();
+    if (as_json)
+        print_json();
+    else if (markdown)
+        print_markdown();
+    else
+        print_text();
     return Exit::ok;
 }
 

@@ -24,12 +24,14 @@ void print_help() {
     std::cout << "tutti " << version() << ": collective communication, measured and proved\n\n"
               << "usage: tutti COMMAND ...        (tutti COMMAND --help tells its options)\n\n";
     for (const Command& command : rows)
-        std::cout << "  " << command.name << std::string(10 - command.name.size(), ' ') << command.what
-                  << "\n";
-    std::cout << "\nexample: mpirun -np 2 tutti bench all_reduce -b 8 -e 1M -f 4 --json out.jsonl\n";
+        std::cout << "  " << command.name << std::string(10 - command.name.size(), ' ')
+                  << command.what << "\n";
+    std::cout
+        << "\nexample: mpirun -np 2 tutti bench all_reduce -b 8 -e 1M -f 4 --json out.jsonl\n";
 }
 
-// Called all_reduce_perf and so on, it is the bench of that collective, as scripts for nccl-tests expect.
+// Called all_reduce_perf and so on, it is the bench of that collective, as scripts for nccl-tests
+// expect.
 void translate_own_name(std::string name, Arguments& arguments) {
     const auto suffix = name.rfind("_perf");
     if (suffix == std::string::npos || suffix + 5 != name.size()) return;
@@ -39,7 +41,8 @@ void translate_own_name(std::string name, Arguments& arguments) {
 }
 
 Exit dispatch(Arguments arguments) {
-    if (arguments.empty() || arguments[0] == "--help" || arguments[0] == "-h" || arguments[0] == "help") {
+    if (arguments.empty() || arguments[0] == "--help" || arguments[0] == "-h" ||
+        arguments[0] == "help") {
         print_help();
         return arguments.empty() ? Exit::usage : Exit::ok;
     }

@@ -17,7 +17,8 @@ constexpr std::size_t width = 30;
 
 std::string in_minutes(double seconds) {
     const auto whole = static_cast<long>(seconds + 0.5);
-    return whole < 60 ? fmt::format("{} s", whole) : fmt::format("{}:{:02} min", whole / 60, whole % 60);
+    return whole < 60 ? fmt::format("{} s", whole)
+                      : fmt::format("{}:{:02} min", whole / 60, whole % 60);
 }
 
 }  // namespace

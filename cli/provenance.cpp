@@ -18,7 +18,6 @@
 namespace tutti {
 namespace {
 
-
 HostRecord describe_host() {
     const HostFacts facts = host_facts();
     HostRecord host;
@@ -32,7 +31,8 @@ HostRecord describe_host() {
     host.governor = facts.governor;
     host.mem = facts.memory;
     host.cgroup_cpus = facts.cpu_quota.value_or(0);
-    host.virt = facts.container.empty() ? facts.virtualisation : facts.virtualisation + " " + facts.container;
+    host.virt = facts.container.empty() ? facts.virtualisation
+                                        : facts.virtualisation + " " + facts.container;
     host.loadavg1 = facts.loadavg1;
     host.topo_sha256 = fingerprint(detect_host());
     return host;
@@ -42,7 +42,8 @@ HostRecord describe_host() {
 std::vector<HostRecord> hosts_of_all(World& world) {
     Launch alone;
     bool is_leader = false;
-    for (const Rank leader : world.hosts().leaders()) is_leader = is_leader || leader == world.rank();
+    for (const Rank leader : world.hosts().leaders())
+        is_leader = is_leader || leader == world.rank();
     if (is_leader) alone.hosts.push_back(describe_host());
     std::vector<HostRecord> hosts;
     for (const auto& text : gathered_texts(world, to_json_line(alone))) {
@@ -56,12 +57,14 @@ std::vector<RankPlace> places_of_all(World& world) {
     char name[256] = {};
     gethostname(name, sizeof name - 1);
     const auto names = gathered_texts(world, name);
-    const auto cpus = gathered_texts(world, fmt::format("{}", fmt::join(host_facts().usable_cpus, ",")));
+    const auto cpus =
+        gathered_texts(world, fmt::format("{}", fmt::join(host_facts().usable_cpus, ",")));
     const auto processes = gathered(world, getpid());
     std::vector<RankPlace> places;
     for (int rank = 0; rank < world.size(); ++rank) {
         const auto i = static_cast<std::size_t>(rank);
-        places.push_back({.rank = Rank{rank}, .host = names[i], .pid = processes[i], .cpuset = cpus[i]});
+        places.push_back(
+            {.rank = Rank{rank}, .host = names[i], .pid = processes[i], .cpuset = cpus[i]});
     }
     return places;
 }
@@ -96,7 +99,8 @@ Launch describe_launch(World& world, const std::string& session) {
     if (world.kind() == "mpi") {
         const std::string library = mpi_library();
         const auto space = library.rfind(' ');
-        launch.mpi = Library{.vendor = library.substr(0, space), .version = library.substr(space + 1)};
+        launch.mpi =
+            Library{.vendor = library.substr(0, space), .version = library.substr(space + 1)};
     }
     return launch;
 }
@@ -104,14 +108,17 @@ Launch describe_launch(World& world, const std::string& session) {
 std::vector<std::string> in_notes(const Launch& launch, const World& world) {
     std::vector<std::string> notes;
     const Tool tool = this_tool();
-    notes.push_back("tutti " + version() + (tool.git.empty() ? "" : " (" + tool.git + (tool.dirty ? ", changed)" : ")")));
+    notes.push_back("tutti " + version() +
+                    (tool.git.empty() ? "" : " (" + tool.git + (tool.dirty ? ", changed)" : ")")));
     const std::string kind = world.kind() == "mpi" ? "processes of " + mpi_library()
                                                    : std::string("threads of one process");
-    notes.push_back(fmt::format("{} {}, {}{}", launch.nranks, launch.nranks == 1 ? "rank" : "ranks", kind,
+    notes.push_back(fmt::format("{} {}, {}{}", launch.nranks, launch.nranks == 1 ? "rank" : "ranks",
+                                kind,
                                 world.crowded ? "; more ranks than cores: they take turns" : ""));
     for (const HostRecord& host : launch.hosts)
-        notes.push_back(fmt::format("host {}: {}, {} cores, {}{}", host.name, host.cpu_model, host.cores,
-                                    host.kernel, host.virt.empty() ? "" : ", virtual (" + host.virt + ")"));
+        notes.push_back(fmt::format("host {}: {}, {} cores, {}{}", host.name, host.cpu_model,
+                                    host.cores, host.kernel,
+                                    host.virt.empty() ? "" : ", virtual (" + host.virt + ")"));
     return notes;
 }
 

@@ -48,10 +48,12 @@ Exit run_report(const Arguments& arguments) {
     if (parse_or_help(app, arguments)) return Exit::ok;
 
     for (const auto& file : files)
-        for (const auto& warning : read_results(file).warnings) fmt::print(stderr, "tutti: warning: {}\n", warning);
+        for (const auto& warning : read_results(file).warnings)
+            fmt::print(stderr, "tutti: warning: {}\n", warning);
     const auto script = scripts_folder() / "report.py";
     if (!std::filesystem::exists(script))
-        throw Error("the plotting script is not at " + script.string() + "; set TUTTI_SCRIPTS to its folder");
+        throw Error("the plotting script is not at " + script.string() +
+                    "; set TUTTI_SCRIPTS to its folder");
     std::vector<std::string> words{python(), script.string()};
     words.insert(words.end(), files.begin(), files.end());
     words.insert(words.end(), {"-o", out});

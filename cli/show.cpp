@@ -20,7 +20,8 @@ const Algorithm& algorithm_named(const std::string& name, const std::string& col
     std::vector<std::string> known;
     for (const Algorithm& row : catalog()) {
         if (row.name == name) return row;
-        if (std::find(known.begin(), known.end(), row.name) == known.end()) known.emplace_back(row.name);
+        if (std::find(known.begin(), known.end(), row.name) == known.end())
+            known.emplace_back(row.name);
     }
     throw Error(unknown_name("algorithm", name, known));
 }
@@ -33,7 +34,8 @@ void print_counts(const Algorithm& algorithm, const Job& job, const Schedule& sc
     const auto vectors = [&](long chunks) {
         return fmt::format("{:.4g} n", static_cast<double>(chunks) / counts.chunks_per_vector);
     };
-    fmt::print("{} {} on {} ranks: {}\n\n", name_of(job.collective), algorithm.name, job.ranks, algorithm.idea);
+    fmt::print("{} {} on {} ranks: {}\n\n", name_of(job.collective), algorithm.name, job.ranks,
+               algorithm.idea);
     fmt::print("steps      {:<12} at least {}\n", counts.steps, bound.steps);
     fmt::print("sent       {:<12} by the busiest rank\n", vectors(counts.most_sent()));
     fmt::print("received   {:<12} by the busiest rank; of sent and received at least {:.4g} n\n",
@@ -41,8 +43,9 @@ void print_counts(const Algorithm& algorithm, const Job& job, const Schedule& sc
     fmt::print("messages   {:<12} in all\n", counts.transfers);
     fmt::print("proof      {}\n", proof.fault ? "WRONG: " + *proof.fault : std::string("delivers"));
     if (promise.reduces())
-        fmt::print("bits       {}\n", proof.same_order_everywhere ? "the same on all ranks"
-                                                                   : "ranks may differ in the last ones");
+        fmt::print("bits       {}\n", proof.same_order_everywhere
+                                          ? "the same on all ranks"
+                                          : "ranks may differ in the last ones");
     fmt::print("n is {}; bounds are for one message at a time each way\n",
                job.collective == Collective::all_to_all ? "what one rank sends in all"
                : promise.blocks() == 1                  ? "the vector"
@@ -65,10 +68,14 @@ Exit run_show(const Arguments& arguments) {
     CLI::App app{"A schedule in words, counted against the lower bounds.", "tutti show"};
     app.add_option("algorithm", name, "as 'tutti list' names it")->required();
     app.add_option("collective", collective, "default: the first that has the algorithm");
-    app.add_option("--ranks", job.ranks, "how many")->check(CLI::Range(1, 1 << 20))->capture_default_str();
+    app.add_option("--ranks", job.ranks, "how many")
+        ->check(CLI::Range(1, 1 << 20))
+        ->capture_default_str();
     app.add_option("--root", job.root.index, "of broadcast, reduce, scatter, gather");
-    app.add_option("--segments", job.segments, "of pipelined algorithms")->check(CLI::Range(1, 1 << 20));
-    app.add_option("--ranks-per-node", per_node, "nodes of hierarchical algorithms")->check(CLI::Range(1, 1 << 20));
+    app.add_option("--segments", job.segments, "of pipelined algorithms")
+        ->check(CLI::Range(1, 1 << 20));
+    app.add_option("--ranks-per-node", per_node, "nodes of hierarchical algorithms")
+        ->check(CLI::Range(1, 1 << 20));
     app.add_option("--steps", most_steps, "how many steps to tell in words")->capture_default_str();
     app.add_option("--svg", svg, "also draw it into this file");
     if (parse_or_help(app, arguments)) return Exit::ok;
@@ -76,20 +83,25 @@ Exit run_show(const Arguments& arguments) {
     const Algorithm& algorithm = algorithm_named(name, collective);
     job.collective = algorithm.collective;
     if (job.root.index < 0 || job.root.index >= job.ranks)
-        throw Error(fmt::format("root {} is not among {} ranks; type --root 0 .. {}", job.root.index, job.ranks,
-                                job.ranks - 1));
+        throw Error(fmt::format("root {} is not among {} ranks; type --root 0 .. {}",
+                                job.root.index, job.ranks, job.ranks - 1));
     if (per_node > 0) job.placement = Placement::in_nodes_of(job.ranks, per_node);
     if (const auto refusal = algorithm.refuses(job))
-        throw Error(fmt::format("{} {} cannot be built: {}", name_of(job.collective), name, *refusal));
+        throw Error(
+            fmt::format("{} {} cannot be built: {}", name_of(job.collective), name, *refusal));
     if (job.segments > 1 && !algorithm.pipelines)
-        throw Error(fmt::format("{} {} is not pipelined; leave --segments out", name_of(job.collective), name));
+        throw Error(fmt::format("{} {} is not pipelined; leave --segments out",
+                                name_of(job.collective), name));
     const Schedule schedule = algorithm.build(job);
     print_counts(algorithm, job, schedule);
-    if (schedule.steps() <= most_steps && job.ranks <= 64) fmt::print("\n{}", in_words(schedule));
-    else fmt::print("\n({} steps on {} ranks are not told in words; --steps raises the limit)\n",
-                    schedule.steps(), job.ranks);
+    if (schedule.steps() <= most_steps && job.ranks <= 64)
+        fmt::print("\n{}", in_words(schedule));
+    else
+        fmt::print("\n({} steps on {} ranks are not told in words; --steps raises the limit)\n",
+                   schedule.steps(), job.ranks);
     if (!svg.empty())
-        write_picture(svg, schedule, fmt::format("{} {}, {} ranks", name_of(job.collective), name, job.ranks));
+        write_picture(svg, schedule,
+                      fmt::format("{} {}, {} ranks", name_of(job.collective), name, job.ranks));
     return Exit::ok;
 }
 

@@ -10,12 +10,15 @@ namespace tutti {
 
 Exit run_topo(const Arguments& arguments) {
     bool as_json = false;
-    CLI::App app{"This machine as a tree: packages, caches, cores, memory, GPUs, NICs.", "tutti topo"};
+    CLI::App app{"This machine as a tree: packages, caches, cores, memory, GPUs, NICs.",
+                 "tutti topo"};
     app.add_flag("--json", as_json, "for programs");
     if (parse_or_help(app, arguments)) return Exit::ok;
     const Host host = detect_host();
-    if (as_json) fmt::print("{}\n", to_json(host));
-    else fmt::print("{}fingerprint {}\n", print_tree(host), fingerprint(host));
+    if (as_json)
+        fmt::print("{}\n", to_json(host));
+    else
+        fmt::print("{}fingerprint {}\n", print_tree(host), fingerprint(host));
     return Exit::ok;
 }
 

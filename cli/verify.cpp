@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "collectives/schedule/verify.hpp"
+
 #include <fmt/format.h>
 
 #include "base/clock.hpp"
 #include "cli/options.hpp"
 #include "cli/ranges.hpp"
 #include "collectives/algorithms/catalog.hpp"
-#include "collectives/schedule/verify.hpp"
 
 namespace tutti {
 namespace {
@@ -22,7 +23,8 @@ void prove_job(const Algorithm& algorithm, const Job& job, Verdict& verdict) {
     ++verdict.proofs;
     verdict.same_bits = verdict.same_bits && proof.same_order_everywhere;
     if (proof.fault)
-        verdict.fault = fmt::format("{} ranks, root {}: {}", job.ranks, job.root.index, *proof.fault);
+        verdict.fault =
+            fmt::format("{} ranks, root {}: {}", job.ranks, job.root.index, *proof.fault);
 }
 
 // Every root, and for pipelined and hierarchical algorithms also a cut and a split.
@@ -53,8 +55,9 @@ Verdict verdict_on(const Algorithm& algorithm, const IntRange& ranks) {
 
 Exit run_verify(const Arguments& arguments) {
     std::string collective_name, algorithm_name, ranks_text = "1..64";
-    CLI::App app{"Proves that every rank ends with exactly what the collective promises, for every root.",
-                 "tutti verify"};
+    CLI::App app{
+        "Proves that every rank ends with exactly what the collective promises, for every root.",
+        "tutti verify"};
     app.add_option("collective", collective_name, "only this one");
     app.add_option("--algo", algorithm_name, "only this algorithm");
     app.add_option("--ranks", ranks_text, "rank counts: 8 or 1..64")->capture_default_str();
@@ -74,9 +77,9 @@ Exit run_verify(const Arguments& arguments) {
         ++algorithms;
         proofs += verdict.proofs;
         faults += verdict.fault ? 1 : 0;
-        fmt::print("{:<15} {:<17} {:>6} proofs  {}\n", name_of(algorithm.collective), algorithm.name,
-                   verdict.proofs,
-                   verdict.fault ? "WRONG: " + *verdict.fault
+        fmt::print("{:<15} {:<17} {:>6} proofs  {}\n", name_of(algorithm.collective),
+                   algorithm.name, verdict.proofs,
+                   verdict.fault                    ? "WRONG: " + *verdict.fault
                    : !reduces(algorithm.collective) ? std::string("proved")
                    : verdict.same_bits ? std::string("proved; all ranks get the same bits")
                                        : std::string("proved; ranks may differ in the last bits"));

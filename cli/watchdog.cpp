@@ -46,7 +46,8 @@ void Watchdog::watch() {
             last_change = now;
         } else if (now - last_change > limit) {
             const std::lock_guard activity_lock(activity_mutex);
-            std::fprintf(stderr, "tutti: rank %d has not come back for %.0f s from a library call in %s\n",
+            std::fprintf(stderr,
+                         "tutti: rank %d has not come back for %.0f s from a library call in %s\n",
                          world_.rank().index, limit.count(), activity.c_str());
             std::fflush(stderr);
             _exit(static_cast<int>(Exit::time_out));

@@ -12,12 +12,16 @@ constexpr std::string_view kept_prefixes[] = {
     "OMPI_", "MPICH_", "MPIR_CVAR_", "UCX_", "NCCL_", "OMP_", "SLURM_JOB", "TUTTI_",
 };
 constexpr std::string_view kept_names[] = {"CUDA_VISIBLE_DEVICES"};
-// What launchers tell their own processes: addresses, folders and numbers of this one run. No setting.
+// What launchers tell their own processes: addresses, folders and numbers of this one run. No
+// setting.
 constexpr std::string_view plumbing_prefixes[] = {
-    "OMPI_COMM_WORLD_", "OMPI_MCA_orte_", "OMPI_MCA_ess", "OMPI_MCA_pmix", "OMPI_MCA_initial_wdir",
-    "OMPI_MCA_shmem_RUNTIME_QUERY_hint", "OMPI_FILE_LOCATION", "OMPI_ARGV", "OMPI_COMMAND",
-    "OMPI_APP_CTX_NUM_PROCS", "OMPI_NUM_APP_CTX", "OMPI_FIRST_RANKS", "OMPI_UNIVERSE_SIZE",
-    "OMPI_ALLOW_RUN_AS_ROOT",
+    "OMPI_COMM_WORLD_",      "OMPI_MCA_orte_",
+    "OMPI_MCA_ess",          "OMPI_MCA_pmix",
+    "OMPI_MCA_initial_wdir", "OMPI_MCA_shmem_RUNTIME_QUERY_hint",
+    "OMPI_FILE_LOCATION",    "OMPI_ARGV",
+    "OMPI_COMMAND",          "OMPI_APP_CTX_NUM_PROCS",
+    "OMPI_NUM_APP_CTX",      "OMPI_FIRST_RANKS",
+    "OMPI_UNIVERSE_SIZE",    "OMPI_ALLOW_RUN_AS_ROOT",
 };
 constexpr std::string_view secret_hints[] = {"TOKEN", "KEY", "SECRET", "PASS"};
 

@@ -44,7 +44,8 @@ Batch gather_batch(World& world, Start start, const std::vector<Starter::Stamp>&
 
     Batch batch;
     for (std::size_t call = 0; call < calls; ++call) {
-        std::int64_t first_begin = INT64_MAX, last_begin = INT64_MIN, last_end = INT64_MIN, longest = 0;
+        std::int64_t first_begin = INT64_MAX, last_begin = INT64_MIN, last_end = INT64_MIN,
+                     longest = 0;
         std::size_t last = 0;
         bool late = false;
         for (std::size_t rank = 0; rank < ranks; ++rank) {

@@ -13,8 +13,8 @@ namespace tutti {
 ///
 /// `deadline`: rank 0 names a time on the host's common clock and a distance; call i starts at
 /// time + i * distance. No messages between calls, so nothing of the start is in the time.
-/// `barrier`: all meet before each call; for crowded machines, where ranks that spin until a deadline
-/// would keep others from their cores, and for several hosts, whose clocks differ.
+/// `barrier`: all meet before each call; for crowded machines, where ranks that spin until a
+/// deadline would keep others from their cores, and for several hosts, whose clocks differ.
 class Starter {
 public:
     Starter(World& world, Start start) : world_(&world), start_(start) {}
@@ -51,7 +51,8 @@ struct Batch {
 };
 
 /// Collective: brings the stamps together and takes the slowest rank's time of each call. From a
-/// deadline it runs from the last arrival (the host's clock is common), else from each rank's own begin.
+/// deadline it runs from the last arrival (the host's clock is common), else from each rank's own
+/// begin.
 Batch gather_batch(World& world, Start start, const std::vector<Starter::Stamp>& stamps);
 
 }  // namespace tutti

@@ -14,11 +14,13 @@ bool asks_for_all(const std::vector<std::string>& names) {
 // The rows that `names` say, each once and in the order of `all`. `find` throws for unknown names,
 // also beside "all".
 template <class Row, class Find>
-std::vector<const Row*> chosen(const std::vector<std::string>& names, std::vector<const Row*> all, Find&& find) {
+std::vector<const Row*> chosen(const std::vector<std::string>& names, std::vector<const Row*> all,
+                               Find&& find) {
     std::set<const Row*> wanted;
     for (const auto& name : names)
         if (name != "all" && name != "none") wanted.insert(find(name));
-    if (!asks_for_all(names)) std::erase_if(all, [&](const Row* row) { return !wanted.contains(row); });
+    if (!asks_for_all(names))
+        std::erase_if(all, [&](const Row* row) { return !wanted.contains(row); });
     return all;
 }
 
@@ -44,7 +46,8 @@ std::vector<Candidate> candidates(Collective collective, const Contest& contest)
     for (const Algorithm* row : ours)
         for (const TransportRow* way : ways)
             all.push_back({"tutti", std::string(row->name), std::string(way->name), row, nullptr});
-    for (const Baseline* row : libraries) all.push_back({std::string(row->name), "", "", nullptr, row});
+    for (const Baseline* row : libraries)
+        all.push_back({std::string(row->name), "", "", nullptr, row});
     return all;
 }
 

@@ -29,7 +29,8 @@ struct Contest {
 };
 
 /// The candidates in the order of the catalog, baselines last. Throws Error for an unknown name or
-/// an algorithm that does not do this collective. Says nothing of whether they run here: see refusal.
+/// an algorithm that does not do this collective. Says nothing of whether they run here: see
+/// refusal.
 std::vector<Candidate> candidates(Collective collective, const Contest& contest);
 
 /// Why these ranks cannot run the candidate for this call; nothing if they can. Collective.

@@ -24,8 +24,8 @@ Start chosen_start(const World& world, const Protocol& protocol) {
     return world.one_host() && !world.crowded ? Start::deadline : Start::barrier;
 }
 
-// Everyone's n-th smallest call is not known before the batch is over, so distances are guessed from
-// the batches before: a little more than nearly all calls took.
+// Everyone's n-th smallest call is not known before the batch is over, so distances are guessed
+// from the batches before: a little more than nearly all calls took.
 class Distance {
 public:
     void learn(const Batch& batch) {
@@ -36,7 +36,8 @@ public:
             ns_ = std::max(usual + usual / 4 + margin_ns_, ns_ * 19 / 20);
         }
         const auto calls = static_cast<std::int64_t>(batch.samples_ns.size()) + batch.n_invalid;
-        if (batch.n_invalid * 5 > calls) margin_ns_ = std::min<std::int64_t>(margin_ns_ * 3 / 2, 1'000'000);
+        if (batch.n_invalid * 5 > calls)
+            margin_ns_ = std::min<std::int64_t>(margin_ns_ * 3 / 2, 1'000'000);
     }
     void guess(std::int64_t call_ns) { ns_ = call_ns * 2 + margin_ns_; }
     std::int64_t ns() const { return ns_; }
@@ -50,7 +51,10 @@ private:
 class Runner {
 public:
     Runner(World& world, Entrant& entrant, const Protocol& protocol)
-        : world_(world), entrant_(entrant), protocol_(protocol), starter_(world, chosen_start(world, protocol)) {
+        : world_(world),
+          entrant_(entrant),
+          protocol_(protocol),
+          starter_(world, chosen_start(world, protocol)) {
         begin_with(starter_.start());
     }
 
@@ -91,7 +95,8 @@ public:
         const std::uint64_t seed = 2 * protocol_.seed + 1;
         if (last) prepare(seed);
         const bool may_get_going = entrant_.keeps_input || !last;
-        for (std::int64_t i = 0; may_get_going && call_ns_ < batch_ns && i < calls_to_get_going; ++i) {
+        for (std::int64_t i = 0; may_get_going && call_ns_ < batch_ns && i < calls_to_get_going;
+             ++i) {
             if (i == 0) world_.barrier();
             entrant_.operation->run();
         }
@@ -163,7 +168,8 @@ private:
             call_ns_ = std::clamp<std::int64_t>(summarise(batch.samples_ns).p50, 1, call_ns_);
         distance_.learn(batch);
         starter_.learn(batch.first_was_late);
-        measured_.samples.insert(measured_.samples.end(), batch.samples_ns.begin(), batch.samples_ns.end());
+        measured_.samples.insert(measured_.samples.end(), batch.samples_ns.begin(),
+                                 batch.samples_ns.end());
         measured_.n_invalid += batch.n_invalid;
         skews_.insert(skews_.end(), batch.skews_ns.begin(), batch.skews_ns.end());
         for (const auto& [rank, times] : batch.stragglers) measured_.stragglers[rank] += times;
@@ -173,12 +179,14 @@ private:
     // All ranks have the same samples and so come to the same decision.
     void decide() {
         if (protocol_.fixed_samples > 0) {
-            if (taken() + 1 >= protocol_.fixed_samples || is_patience_over()) stop_because("fixed_n");
+            if (taken() + 1 >= protocol_.fixed_samples || is_patience_over())
+                stop_because("fixed_n");
             return;
         }
         if (taken() >= protocol_.min_samples && taken() >= next_look_) {
             next_look_ = taken() + taken() / 4;
-            if (half_width(summarise(measured_.samples)) <= protocol_.target_ci) return stop_because("target_ci");
+            if (half_width(summarise(measured_.samples)) <= protocol_.target_ci)
+                return stop_because("target_ci");
         }
         if (taken() >= protocol_.max_samples) return stop_because("max_n");
         const double seconds = static_cast<double>(spent_ns_) * 1e-9;
@@ -195,14 +203,16 @@ private:
     void finish() {
         auto& samples = measured_.samples;
         if (protocol_.fixed_samples > 0) {
-            samples.resize(std::min(samples.size(), static_cast<std::size_t>(protocol_.fixed_samples)));
+            samples.resize(
+                std::min(samples.size(), static_cast<std::size_t>(protocol_.fixed_samples)));
         } else {
             const auto cold = static_cast<std::int64_t>(warm_prefix(samples));
             samples.erase(samples.begin(), samples.begin() + cold);
             measured_.n_warm += cold;
         }
         if (!skews_.empty()) {
-            std::nth_element(skews_.begin(), skews_.begin() + static_cast<long>(skews_.size() / 2), skews_.end());
+            std::nth_element(skews_.begin(), skews_.begin() + static_cast<long>(skews_.size() / 2),
+                             skews_.end());
             measured_.skew_p50_ns = skews_[skews_.size() / 2];
         }
         measured_.stop_reason = reason_;
@@ -225,7 +235,8 @@ private:
 
 }  // namespace
 
-std::vector<Measured> measure(World& world, std::vector<Entrant>& entrants, const Protocol& protocol) {
+std::vector<Measured> measure(World& world, std::vector<Entrant>& entrants,
+                              const Protocol& protocol) {
     std::vector<Runner> runners;
     for (Entrant& entrant : entrants) runners.emplace_back(world, entrant, protocol);
     for (Runner& runner : runners) runner.warm_up();
@@ -237,8 +248,10 @@ std::vector<Measured> measure(World& world, std::vector<Entrant>& entrants, cons
     std::iota(order.begin(), order.end(), std::size_t{0});
     const auto is_done = [](const Runner& runner) { return runner.is_done(); };
     for (long round = 0; !std::all_of(runners.begin(), runners.end(), is_done); ++round) {
-        if (round % 2 == 1) std::reverse(order.begin(), order.end());
-        else if (protocol.shuffle) std::shuffle(order.begin(), order.end(), random);
+        if (round % 2 == 1)
+            std::reverse(order.begin(), order.end());
+        else if (protocol.shuffle)
+            std::shuffle(order.begin(), order.end(), random);
         for (const std::size_t i : order)
             if (!runners[i].is_done()) runners[i].next_batch();
         // One kind of start for all: their times would not be comparable.

@@ -15,8 +15,8 @@ namespace tutti {
 struct Protocol {
     /// automatic: deadline on one host with a core for each rank, unless most calls come late.
     enum class Sync { automatic, deadline, barrier } sync = Sync::automatic;
-    double target_ci = 0.025;     ///< stop at this half-width of the median's 95 % interval
-    double max_seconds = 0.2;     ///< for the batches of one entrant at one point
+    double target_ci = 0.025;  ///< stop at this half-width of the median's 95 % interval
+    double max_seconds = 0.2;  ///< for the batches of one entrant at one point
     std::int64_t min_samples = 20;
     std::int64_t max_samples = 10000;
     std::int64_t fixed_samples = 0;  ///< exactly so many instead; 0: by the rules above
@@ -25,7 +25,8 @@ struct Protocol {
     std::uint64_t seed = 1;
 };
 
-/// One operation that takes part in a point, with what it needs to be checked. All calls collective.
+/// One operation that takes part in a point, with what it needs to be checked. All calls
+/// collective.
 struct Entrant {
     Operation* operation = nullptr;
     /// Fresh input for check number `seed` and a spoilt output; nothing to check: empty.
@@ -50,8 +51,9 @@ struct Measured {
 };
 
 /// Times all entrants against each other: rounds of short batches in changing order, until each is
-/// known well enough. The time of a call is the slowest rank's. The first call and the last batch of
-/// each entrant are checked with data of their own. Collective; the same result on all ranks.
-std::vector<Measured> measure(World& world, std::vector<Entrant>& entrants, const Protocol& protocol);
+/// known well enough. The time of a call is the slowest rank's. The first call and the last batch
+/// of each entrant are checked with data of their own. Collective; the same result on all ranks.
+std::vector<Measured> measure(World& world, std::vector<Entrant>& entrants,
+                              const Protocol& protocol);
 
 }  // namespace tutti

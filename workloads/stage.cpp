@@ -16,7 +16,8 @@ std::vector<std::byte> ordinary_memory(std::size_t bytes) {
     try {
         return std::vector<std::byte>(bytes);
     } catch (const std::exception&) {  // bad_alloc or length_error
-        throw Error("no memory for buffers of " + to_string(Bytes{static_cast<std::int64_t>(bytes)}) +
+        throw Error("no memory for buffers of " +
+                    to_string(Bytes{static_cast<std::int64_t>(bytes)}) +
                     " bytes on each rank; type a smaller -e or --counts");
     }
 }
@@ -37,7 +38,8 @@ std::size_t Stage::bytes_for(const Call& call, int ranks, bool in_place) {
     std::size_t most = 0;
     for (int rank : {0, call.root.index, ranks - 1}) {
         const Rank r{rank};
-        const std::size_t input = input_bytes(call, ranks, r), output = output_bytes(call, ranks, r);
+        const std::size_t input = input_bytes(call, ranks, r),
+                          output = output_bytes(call, ranks, r);
         const auto [input_at, output_at] = in_place_offsets(call, ranks, r);
         most = std::max(most, in_place ? std::max(input_at + input, output_at + output)
                                        : whole_pages(input) + output);
@@ -52,7 +54,8 @@ StageBuffers Stage::set(const Call& call, bool in_place) const {
     InPlace at = in_place_offsets(call, ranks, me);
     if (!in_place) at = {.input = 0, .output = whole_pages(input)};
     const std::span<std::byte> memory =
-        shared_ ? shared_->mine() : std::span(const_cast<std::byte*>(ordinary_.data()), ordinary_.size());
+        shared_ ? shared_->mine()
+                : std::span(const_cast<std::byte*>(ordinary_.data()), ordinary_.size());
     StageBuffers buffers;
     buffers.writable_input = memory.subspan(at.input, input);
     buffers.call = {buffers.writable_input, memory.subspan(at.output, output), in_place};

@@ -20,8 +20,10 @@ struct Spot {
 std::vector<std::int64_t> counts_of(const Sweep& sweep, DataType type, int ranks) {
     if (!sweep.counts.empty()) return sweep.counts;
     std::vector<std::int64_t> counts;
-    for (const Bytes size : sweep.sizes) counts.push_back(count_for(sweep.collective, type, ranks, size));
-    counts.erase(std::unique(counts.begin(), counts.end()), counts.end());  // rounded up to the same
+    for (const Bytes size : sweep.sizes)
+        counts.push_back(count_for(sweep.collective, type, ranks, size));
+    counts.erase(std::unique(counts.begin(), counts.end()),
+                 counts.end());  // rounded up to the same
     return counts;
 }
 
@@ -44,7 +46,10 @@ std::vector<std::vector<Spot>> spots_of(const Sweep& sweep, int ranks) {
 class SweepRun {
 public:
     SweepRun(Communicator& communicator, const Sweep& sweep, const SweepEvents& events)
-        : communicator_(communicator), world_(communicator.world()), sweep_(sweep), events_(events) {}
+        : communicator_(communicator),
+          world_(communicator.world()),
+          sweep_(sweep),
+          events_(events) {}
 
     void run() {
         const auto spots = spots_of(sweep_, world_.size());
@@ -67,11 +72,12 @@ public:
 
 private:
     static std::string title_of(const Spot& spot) {
-        return std::string(name_of(spot.call.collective)) + " " + std::to_string(spot.call.count) + " " +
-               std::string(name_of(spot.call.type));
+        return std::string(name_of(spot.call.collective)) + " " + std::to_string(spot.call.count) +
+               " " + std::string(name_of(spot.call.type));
     }
 
-    void measure_spot(Stage& stage, const Spot& spot, std::uint64_t number, std::vector<Point>& points) {
+    void measure_spot(Stage& stage, const Spot& spot, std::uint64_t number,
+                      std::vector<Point>& points) {
         const StageBuffers buffers = stage.set(spot.call, spot.in_place);
         std::vector<std::unique_ptr<Operation>> operations;
         std::vector<Entrant> entrants;
@@ -90,7 +96,8 @@ private:
         const auto measured = measure(world_, entrants, protocol);
         for (std::size_t i = 0; i < measured.size(); ++i) {
             if (measured[i].samples.empty() && measured[i].check.state != CheckState::fail)
-                points[point_of[i]].skipped = "no call began on time on all ranks; type --sync barrier";
+                points[point_of[i]].skipped =
+                    "no call began on time on all ranks; type --sync barrier";
             else
                 fill(points[point_of[i]], measured[i]);
             if (const auto left = operations[i]->left_over()) fail_with(points[point_of[i]], *left);
@@ -100,7 +107,8 @@ private:
 
     // An equal share of what is left of the budget; half of it, as set-up and checks take time too.
     double seconds_for(std::size_t entrants) {
-        const double rows_left = static_cast<double>(spots_left_-- * std::max<std::size_t>(entrants, 1));
+        const double rows_left =
+            static_cast<double>(spots_left_-- * std::max<std::size_t>(entrants, 1));
         if (sweep_.budget_seconds == 0) return sweep_.protocol.max_seconds;
         const double spent = static_cast<double>(now_ns() - began_ns_) * 1e-9;
         const double share = std::max(sweep_.budget_seconds - spent, 0.0) / rows_left / 2;
@@ -110,16 +118,22 @@ private:
     std::unique_ptr<Operation> operation_of(const Candidate& candidate, const Spot& spot,
                                             const StageBuffers& buffers) {
         if (!candidate.is_ours()) return candidate.baseline->make(world_, spot.call, buffers.call);
-        return communicator_.plan({candidate.row, candidate.transport, sweep_.segment, sweep_.placement},
-                                  spot.call, buffers.call, buffers.registered);
+        return communicator_.plan(
+            {candidate.row, candidate.transport, sweep_.segment, sweep_.placement}, spot.call,
+            buffers.call, buffers.registered);
     }
 
     Entrant entrant_of(Operation& operation, const Spot& spot, const StageBuffers& buffers) {
         Entrant entrant{.operation = &operation, .prepare = {}, .count_wrong = {}};
         entrant.keeps_input = !spot.in_place;
         if (!sweep_.check) return entrant;
-        const CheckCase check{spot.call.collective, spot.call.type, spot.call.op, world_.size(),
-                              spot.call.root.index, spot.call.count, 0};
+        const CheckCase check{spot.call.collective,
+                              spot.call.type,
+                              spot.call.op,
+                              world_.size(),
+                              spot.call.root.index,
+                              spot.call.count,
+                              0};
         const Rank me = world_.rank();
         entrant.prepare = [=](std::uint64_t seed) {
             CheckCase now = check;

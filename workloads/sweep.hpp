@@ -22,7 +22,7 @@ struct Sweep {
     std::vector<bool> in_place{false};
     bool check = true;
     Bytes segment{128 * 1024};
-    Placement placement;  ///< of hierarchical algorithms; empty: the hosts
+    Placement placement;     ///< of hierarchical algorithms; empty: the hosts
     int ranks_per_node = 0;  ///< of that placement, for the record; 0: as launched
     Protocol protocol;
     double budget_seconds = 0;  ///< for all: rows get less than protocol.max_seconds; 0: no limit

@@ -19,10 +19,10 @@ Schedule folded(int ranks, const Schedule& core) {
     const int inside = core.ranks();
     const int outside = ranks - inside;
     if (outside == 0) return core;
-    const Schedule fold{{ranks, 1, 1}, [=](int, Step& step) {
+    const Schedule fold({ranks, 1, 1}, [=](int, Step& step) {
         for (int partner = 0; partner < outside; ++partner)
             step.reduce({.chunks = {}, .from = {inside + partner}, .to = {partner}});
-    }};
+    });
     Group members;
     for (Rank r : all_ranks(inside)) members.members.push_back(r);
     return fold.then(on_each(ranks, 1, {members}, [=](int) { return core; }))
@@ -31,10 +31,10 @@ Schedule folded(int ranks, const Schedule& core) {
 
 // Everyone adds up with the rank whose number differs in one bit, bit after bit. P a power of two.
 Schedule recursive_doubling(int ranks) {
-    return Schedule{{ranks, /*chunks=*/1, log2_of(ranks)}, [=](int bit, Step& step) {
+    return Schedule({ranks, /*chunks=*/1, log2_of(ranks)}, [=](int bit, Step& step) {
         for (Rank r : all_ranks(ranks))
             step.reduce({.chunks = {}, .from = {r.index ^ (1 << bit)}, .to = r});
-    }};
+    });
 }
 
 }  // namespace
@@ -54,10 +54,11 @@ Schedule butterfly_all_gather(int ranks) {
     const int outside = ranks - inside;
     const int fold = outside > 0 ? 1 : 0;
     const int bits = log2_of(inside);
-    return Schedule{{ranks, /*chunks=*/ranks, bits + 2 * fold}, [=](int now, Step& step) {
+    return Schedule({ranks, /*chunks=*/ranks, bits + 2 * fold}, [=](int now, Step& step) {
         if (fold == 1 && now == 0) {
             for (int partner = 0; partner < outside; ++partner)
-                step.copy({.chunks = {inside + partner, 1}, .from = {inside + partner}, .to = {partner}});
+                step.copy(
+                    {.chunks = {inside + partner, 1}, .from = {inside + partner}, .to = {partner}});
         } else if (now < bits + fold) {
             const int width = 1 << (now - fold);  // ranks of a group that know the same blocks
             for (Rank r : all_ranks(inside)) {
@@ -71,10 +72,11 @@ Schedule butterfly_all_gather(int ranks) {
             for (int partner = 0; partner < outside; ++partner) {  // all but what it gave itself
                 const Rank to{inside + partner};
                 step.copy({.chunks = {0, to.index}, .from = {partner}, .to = to});
-                step.copy({.chunks = {to.index + 1, ranks - to.index - 1}, .from = {partner}, .to = to});
+                step.copy(
+                    {.chunks = {to.index + 1, ranks - to.index - 1}, .from = {partner}, .to = to});
             }
         }
-    }};
+    });
 }
 
 // The all-gather backwards (recursive halving): halves of the vector are exchanged and added across
@@ -101,9 +103,10 @@ Schedule butterfly_scatter(int ranks, Rank root) {
             if (high - low < 2) return;
             const int middle = low + (high - low + 1) / 2;
             const bool keeps_low = holder < middle;
-            const int opposite = keeps_low ? std::min(middle + holder - low, high - 1)
-                                           : low + holder - middle;
-            const Chunks other_half = keeps_low ? Chunks{middle, high - middle} : Chunks{low, middle - low};
+            const int opposite =
+                keeps_low ? std::min(middle + holder - low, high - 1) : low + holder - middle;
+            const Chunks other_half =
+                keeps_low ? Chunks{middle, high - middle} : Chunks{low, middle - low};
             if (depth == 0)
                 return step.copy({.chunks = other_half, .from = {holder}, .to = {opposite}});
             say(low, middle, keeps_low ? holder : opposite, depth - 1, step);
@@ -111,9 +114,9 @@ Schedule butterfly_scatter(int ranks, Rank root) {
         }
     };
     const int rounds = std::bit_width(static_cast<unsigned>(ranks - 1));
-    return Schedule{{ranks, /*chunks=*/ranks, rounds}, [=](int round, Step& step) {
+    return Schedule({ranks, /*chunks=*/ranks, rounds}, [=](int round, Step& step) {
         Halving::say(0, ranks, root.index, round, step);
-    }};
+    });
 }
 
 Schedule butterfly_gather(int ranks, Rank root) {
@@ -135,20 +138,20 @@ Schedule butterfly_reduce(int ranks, Rank root) {
 // side. log2 P steps and (log2 P)/2 vectors. P a power of two. Best for tiny blocks.
 Schedule butterfly_all_to_all(int ranks) {
     const Extent extent{ranks, /*chunks=*/ranks * ranks, log2_of(ranks)};
-    return Schedule{extent, [=](int bit, Step& step) {
+    return Schedule(extent, [=](int bit, Step& step) {
         const int width = 1 << bit;
         for (Rank r : all_ranks(ranks)) {
             const Rank partner{r.index ^ width};
             if (!step.concerns(r, partner)) continue;
-            // Here are the blocks whose sender agrees with r in the bits still to come and whose
-            // receiver agrees with r in the bits already done.
+            // Here are the blocks whose sender agrees with r in the bits still to come and
+            // whose receiver agrees with r in the bits already done.
             const int first_sender = r.index & ~(width - 1);
             for (int sender = first_sender; sender < first_sender + width; ++sender)
                 for (int receiver = partner.index & (2 * width - 1); receiver < ranks;
                      receiver += 2 * width)
                     step.copy({.chunks = {sender * ranks + receiver, 1}, .from = r, .to = partner});
         }
-    }};
+    });
 }
 
 }  // namespace tutti

@@ -9,11 +9,9 @@ namespace tutti {
 // message is that of sending it once. Best for few ranks and large messages.
 Schedule chain_broadcast(int ranks, Rank root) {
     const Ring ring{ranks};
-    return Schedule{{ranks, /*chunks=*/1, /*steps=*/ranks - 1}, [=](int seat, Step& step) {
-        step.copy({.chunks = {},
-                   .from = ring.ahead(root, seat),
-                   .to = ring.ahead(root, seat + 1)});
-    }};
+    return Schedule({ranks, /*chunks=*/1, /*steps=*/ranks - 1}, [=](int seat, Step& step) {
+        step.copy({.chunks = {}, .from = ring.ahead(root, seat), .to = ring.ahead(root, seat + 1)});
+    });
 }
 
 // The chain backwards: the sum grows from the last seat towards the root.

@@ -14,7 +14,7 @@ namespace {
 Schedule spreading_all_gather(int ranks, const std::vector<int>& known) {
     const Ring ring{ranks};
     const int steps = static_cast<int>(known.size()) - 1;
-    return Schedule{{ranks, /*chunks=*/ranks, steps}, [=](int now, Step& step) {
+    return Schedule({ranks, /*chunks=*/ranks, steps}, [=](int now, Step& step) {
         const int have = known[static_cast<std::size_t>(now)];
         const int more = known[static_cast<std::size_t>(now) + 1] - have;
         for (Rank r : all_ranks(ranks)) {
@@ -22,7 +22,7 @@ Schedule spreading_all_gather(int ranks, const std::vector<int>& known) {
             for (const Chunks blocks : ring.arc(ahead, more))
                 step.copy({.chunks = blocks, .from = ahead, .to = r});
         }
-    }};
+    });
 }
 
 }  // namespace
@@ -60,7 +60,7 @@ Schedule bruck_all_to_all(int ranks) {
     const Ring ring{ranks};
     const Extent extent{ranks, /*chunks=*/ranks * ranks,
                         static_cast<int>(std::bit_width(static_cast<unsigned>(ranks - 1)))};
-    return Schedule{extent, [=](int bit, Step& step) {
+    return Schedule(extent, [=](int bit, Step& step) {
         const int jump = 1 << bit;
         for (Rank r : all_ranks(ranks)) {
             if (!step.concerns(r, ring.ahead(r, jump))) continue;
@@ -73,7 +73,7 @@ Schedule bruck_all_to_all(int ranks) {
                            .to = ring.ahead(r, jump)});
             }
         }
-    }};
+    });
 }
 
 }  // namespace tutti

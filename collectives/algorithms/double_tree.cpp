@@ -28,8 +28,10 @@ private:
     void visit(int seat, int level, Tell& tell) const {
         for (const int child : {lower_child(seat), upper_child(seat)}) {
             if (child == 0) continue;
-            if (level == 1) tell(seat, child);
-            else visit(child, level - 1, tell);
+            if (level == 1)
+                tell(seat, child);
+            else
+                visit(child, level - 1, tell);
         }
     }
 
@@ -55,20 +57,24 @@ private:
 Schedule double_tree_broadcast(int ranks, Rank root) {
     const Ring ring{ranks};
     const int others = ranks - 1;
-    if (others == 0) return Schedule{{ranks, 1, 0}, [](int, Step&) {}};
+    if (others == 0) return Schedule({ranks, 1, 0}, [](int, Step&) {});
     const InOrderTree tree{others};
     // Seats of the second tree: mirrored where that turns even seats into odd ones, else shifted.
     const auto second = [=](int seat) { return ranks % 2 == 1 ? ranks - seat : seat % others + 1; };
-    return Schedule{{ranks, /*chunks=*/2, tree.depth()}, [=](int level, Step& step) {
+    return Schedule({ranks, /*chunks=*/2, tree.depth()}, [=](int level, Step& step) {
         const auto tell = [&](int parent, int child) {
-            step.copy({.chunks = {0, 1}, .from = ring.ahead(root, parent), .to = ring.ahead(root, child)});
+            step.copy({.chunks = {0, 1},
+                       .from = ring.ahead(root, parent),
+                       .to = ring.ahead(root, child)});
             step.copy({.chunks = {1, 1},
                        .from = parent == 0 ? root : ring.ahead(root, second(parent)),
                        .to = ring.ahead(root, second(child))});
         };
-        if (level == 0) tell(0, tree.top());
-        else tree.at_level(level, tell);
-    }};
+        if (level == 0)
+            tell(0, tree.top());
+        else
+            tree.at_level(level, tell);
+    });
 }
 
 Schedule double_tree_reduce(int ranks, Rank root) {

@@ -8,10 +8,10 @@ namespace tutti {
 // Good for two or three ranks; the reference for what a central server costs.
 Schedule linear_broadcast(int ranks, Rank root) {
     const Ring ring{ranks};
-    return Schedule{{ranks, /*chunks=*/1, /*steps=*/ranks > 1 ? 1 : 0}, [=](int, Step& step) {
+    return Schedule({ranks, /*chunks=*/1, /*steps=*/ranks > 1 ? 1 : 0}, [=](int, Step& step) {
         for (int seat = 1; seat < ranks; ++seat)
             step.copy({.chunks = {}, .from = root, .to = ring.ahead(root, seat)});
-    }};
+    });
 }
 
 Schedule linear_reduce(int ranks, Rank root) {
@@ -20,19 +20,20 @@ Schedule linear_reduce(int ranks, Rank root) {
 
 Schedule linear_scatter(int ranks, Rank root) {
     const Ring ring{ranks};
-    return Schedule{{ranks, /*chunks=*/ranks, /*steps=*/ranks > 1 ? 1 : 0}, [=](int, Step& step) {
+    return Schedule({ranks, /*chunks=*/ranks, /*steps=*/ranks > 1 ? 1 : 0}, [=](int, Step& step) {
         for (int seat = 1; seat < ranks; ++seat) {
             const Rank to = ring.ahead(root, seat);
             step.copy({.chunks = chunk_of(to), .from = root, .to = to});
         }
-    }};
+    });
 }
 
 Schedule linear_gather(int ranks, Rank root) {
     return mirrored(linear_scatter(ranks, root), Action::copy);
 }
 
-// Everyone sends to one rank, which adds up and tells the result: a parameter server with one server.
+// Everyone sends to one rank, which adds up and tells the result: a parameter server with one
+// server.
 Schedule linear_all_reduce(int ranks) {
     return linear_reduce(ranks, Rank{0}).then(linear_broadcast(ranks, Rank{0}));
 }
@@ -49,13 +50,13 @@ Schedule linear_reduce_scatter(int ranks) {
 Schedule linear_all_to_all(int ranks) {
     const Extent extent{ranks, /*chunks=*/ranks * ranks, /*steps=*/ranks > 1 ? 1 : 0};
     const Ring ring{ranks};
-    return Schedule{extent, [=](int, Step& step) {
+    return Schedule(extent, [=](int, Step& step) {
         for (Rank r : all_ranks(ranks))
             for (int seat = 1; seat < ranks; ++seat) {
                 const Rank to = ring.ahead(r, seat);
                 step.copy({.chunks = {r.index * ranks + to.index, 1}, .from = r, .to = to});
             }
-    }};
+    });
 }
 
 }  // namespace tutti

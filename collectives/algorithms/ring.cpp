@@ -9,20 +9,21 @@ namespace tutti {
 // Best for large messages.
 Schedule ring_all_gather(int ranks) {
     const Ring ring{ranks};
-    return Schedule{{ranks, /*chunks=*/ranks, /*steps=*/ranks - 1}, [=](int hop, Step& step) {
+    return Schedule({ranks, /*chunks=*/ranks, /*steps=*/ranks - 1}, [=](int hop, Step& step) {
         for (Rank r : all_ranks(ranks))
             step.copy({.chunks = chunk_of(ring.behind(r, hop)), .from = r, .to = ring.next(r)});
-    }};
+    });
 }
 
 // Chunk c sets out from rank c+1, gains one rank's share at each hop, and comes home to rank c
 // complete. P-1 steps; each rank sends (P-1)/P of the message.
 Schedule ring_reduce_scatter(int ranks) {
     const Ring ring{ranks};
-    return Schedule{{ranks, /*chunks=*/ranks, /*steps=*/ranks - 1}, [=](int hop, Step& step) {
+    return Schedule({ranks, /*chunks=*/ranks, /*steps=*/ranks - 1}, [=](int hop, Step& step) {
         for (Rank r : all_ranks(ranks))
-            step.reduce({.chunks = chunk_of(ring.behind(r, hop + 1)), .from = r, .to = ring.next(r)});
-    }};
+            step.reduce(
+                {.chunks = chunk_of(ring.behind(r, hop + 1)), .from = r, .to = ring.next(r)});
+    });
 }
 
 // 2(P-1) steps and 2(P-1)/P of the message per rank: the least any all-reduce can send
@@ -36,20 +37,23 @@ Schedule ring_all_reduce(int ranks) {
 // P-1 steps; the root sends (P-1)/P of the message.
 Schedule ring_scatter(int ranks, Rank root) {
     const Ring ring{ranks};
-    return Schedule{{ranks, /*chunks=*/ranks, /*steps=*/ranks - 1}, [=](int step_now, Step& step) {
-        for (int seat = 0; seat <= step_now; ++seat) {  // the block at `seat` set out `seat` steps ago
+    return Schedule({ranks, /*chunks=*/ranks, /*steps=*/ranks - 1}, [=](int step_now, Step& step) {
+        for (int seat = 0; seat <= step_now;
+             ++seat) {  // the block at `seat` set out `seat` steps ago
             const int goal = ranks - 1 - (step_now - seat);
             if (seat < goal)
                 step.copy({.chunks = chunk_of(ring.ahead(root, goal)),
                            .from = ring.ahead(root, seat),
                            .to = ring.ahead(root, seat + 1)});
         }
-    }};
+    });
 }
 
 // The message goes from the root round the ring in P pieces, one behind the other: 2(P-1) steps,
 // and every rank sends at most the message once.
-Schedule ring_broadcast(int ranks, Rank root) { return pipelined(chain_broadcast(ranks, root), ranks); }
+Schedule ring_broadcast(int ranks, Rank root) {
+    return pipelined(chain_broadcast(ranks, root), ranks);
+}
 
 // Every block hops from its sender to its receiver along the ring; at hop h a rank passes on the
 // P-h blocks that are not there yet. P-1 steps, (P-1)/2 vectors per rank: all traffic stays between
@@ -57,7 +61,7 @@ Schedule ring_broadcast(int ranks, Rank root) { return pipelined(chain_broadcast
 Schedule ring_all_to_all(int ranks) {
     const Ring ring{ranks};
     const Extent extent{ranks, /*chunks=*/ranks * ranks, /*steps=*/ranks - 1};
-    return Schedule{extent, [=](int hop, Step& step) {
+    return Schedule(extent, [=](int hop, Step& step) {
         for (Rank r : all_ranks(ranks)) {
             if (!step.concerns(r, ring.next(r))) continue;
             const Rank sender = ring.behind(r, hop);
@@ -66,7 +70,7 @@ Schedule ring_all_to_all(int ranks) {
                            .from = r,
                            .to = ring.next(r)});
         }
-    }};
+    });
 }
 
 }  // namespace tutti

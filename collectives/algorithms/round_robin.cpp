@@ -9,21 +9,21 @@ namespace tutti {
 // straight from its owner. Best on a full crossbar.
 Schedule round_robin_all_gather(int ranks) {
     const Ring ring{ranks};
-    return Schedule{{ranks, /*chunks=*/ranks, /*steps=*/ranks - 1}, [=](int turn, Step& step) {
+    return Schedule({ranks, /*chunks=*/ranks, /*steps=*/ranks - 1}, [=](int turn, Step& step) {
         for (Rank r : all_ranks(ranks))
             step.copy({.chunks = chunk_of(r), .from = r, .to = ring.ahead(r, turn + 1)});
-    }};
+    });
 }
 
 // Each rank owns one chunk; at turn k it gets the share of the rank k places behind.
 Schedule round_robin_reduce_scatter(int ranks) {
     const Ring ring{ranks};
-    return Schedule{{ranks, /*chunks=*/ranks, /*steps=*/ranks - 1}, [=](int turn, Step& step) {
+    return Schedule({ranks, /*chunks=*/ranks, /*steps=*/ranks - 1}, [=](int turn, Step& step) {
         for (Rank r : all_ranks(ranks)) {
             const Rank owner = ring.ahead(r, turn + 1);
             step.reduce({.chunks = chunk_of(owner), .from = r, .to = owner});
         }
-    }};
+    });
 }
 
 // 2(P-1) turns and 2(P-1)/P of the message, as the ring; but no share waits for another's.
@@ -34,10 +34,10 @@ Schedule round_robin_all_reduce(int ranks) {
 // The root serves one rank after the other: P-1 turns, (P-1)/P of the message.
 Schedule round_robin_scatter(int ranks, Rank root) {
     const Ring ring{ranks};
-    return Schedule{{ranks, /*chunks=*/ranks, /*steps=*/ranks - 1}, [=](int turn, Step& step) {
+    return Schedule({ranks, /*chunks=*/ranks, /*steps=*/ranks - 1}, [=](int turn, Step& step) {
         const Rank served = ring.ahead(root, turn + 1);
         step.copy({.chunks = chunk_of(served), .from = root, .to = served});
-    }};
+    });
 }
 
 Schedule round_robin_gather(int ranks, Rank root) {
@@ -59,12 +59,12 @@ Schedule round_robin_reduce(int ranks, Rank root) {
 Schedule round_robin_all_to_all(int ranks) {
     const Ring ring{ranks};
     const Extent extent{ranks, /*chunks=*/ranks * ranks, /*steps=*/ranks - 1};
-    return Schedule{extent, [=](int turn, Step& step) {
+    return Schedule(extent, [=](int turn, Step& step) {
         for (Rank r : all_ranks(ranks)) {
             const Rank to = ring.ahead(r, turn + 1);
             step.copy({.chunks = {r.index * ranks + to.index, 1}, .from = r, .to = to});
         }
-    }};
+    });
 }
 
 }  // namespace tutti

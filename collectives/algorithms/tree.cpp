@@ -12,18 +12,18 @@ int rounds_to_reach(int ranks) { return std::bit_width(static_cast<unsigned>(ran
 }  // namespace
 
 // Everyone who has the message passes it on, so the informed double at each step: ceil(log2 P)
-// steps, the fewest possible. Best for small messages. Seats are counted from the root: seat i tells
-// seat i + informed.
+// steps, the fewest possible. Best for small messages. Seats are counted from the root: seat i
+// tells seat i + informed.
 Schedule binomial_broadcast(int ranks, Rank root) {
     const Ring ring{ranks};
-    return Schedule{{ranks, /*chunks=*/1, rounds_to_reach(ranks)}, [=](int round, Step& step) {
+    return Schedule({ranks, /*chunks=*/1, rounds_to_reach(ranks)}, [=](int round, Step& step) {
         const int informed = 1 << round;
         const int tellers = std::min(informed, ranks - informed);
         for (int seat = 0; seat < tellers; ++seat)
             step.copy({.chunks = {},
                        .from = ring.ahead(root, seat),
                        .to = ring.ahead(root, seat + informed)});
-    }};
+    });
 }
 
 // The same tree backwards: pairs of partial sums merge until the root has all.
@@ -37,14 +37,14 @@ Schedule binomial_reduce(int ranks, Rank root) {
 Schedule binomial_scatter(int ranks, Rank root) {
     const Ring ring{ranks};
     const int rounds = rounds_to_reach(ranks);
-    return Schedule{{ranks, /*chunks=*/ranks, rounds}, [=](int round, Step& step) {
+    return Schedule({ranks, /*chunks=*/ranks, rounds}, [=](int round, Step& step) {
         const int half = 1 << (rounds - 1 - round);
         for (int seat = 0; seat + half < ranks; seat += 2 * half) {
             const Rank to = ring.ahead(root, seat + half);
             for (const Chunks blocks : ring.arc(to, std::min(half, ranks - seat - half)))
                 step.copy({.chunks = blocks, .from = ring.ahead(root, seat), .to = to});
         }
-    }};
+    });
 }
 
 Schedule binomial_gather(int ranks, Rank root) {

@@ -9,8 +9,8 @@ namespace tutti {
 namespace {
 
 const Baseline rows[] = {
-    {"mpi", "the MPI library's own collective (MPI_Allreduce, ...)", mpi_missing, mpi_baseline_refuses,
-     mpi_baseline},
+    {"mpi", "the MPI library's own collective (MPI_Allreduce, ...)", mpi_missing,
+     mpi_baseline_refuses, mpi_baseline},
 };
 
 }  // namespace

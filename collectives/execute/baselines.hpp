@@ -21,7 +21,7 @@ struct CallBuffers {
 /// A library's own collective, measured by the same loop as our plans.
 struct Baseline {
     std::string_view name;
-    std::string_view what;  ///< one sentence
+    std::string_view what;                    ///< one sentence
     std::optional<std::string> (*missing)();  ///< why this build lacks it
     /// Why these ranks or this call cannot use it; nothing if they can.
     std::optional<std::string> (*refuses)(const World&, const Call&);

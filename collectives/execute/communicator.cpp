@@ -29,15 +29,17 @@ std::optional<std::string> Communicator::refuses(std::string_view transport) {
 }
 
 std::unique_ptr<Plan> Communicator::plan(const Choice& choice, const Call& call,
-                                         const CallBuffers& buffers, const SharedMemory* registered) {
+                                         const CallBuffers& buffers,
+                                         const SharedMemory* registered) {
     Opened& way = opened(choice.transport);
     if (way.refusal) throw Error(*way.refusal);
     const Bytes vector{call.count * static_cast<std::int64_t>(size_of(call.type))};
-    const Job job{.collective = call.collective,
-                  .ranks = world_.size(),
-                  .root = call.root,
-                  .segments = segments_for(vector, choice.segment),
-                  .placement = choice.placement.nodes().empty() ? world_.hosts() : choice.placement};
+    const Job job{
+        .collective = call.collective,
+        .ranks = world_.size(),
+        .root = call.root,
+        .segments = segments_for(vector, choice.segment),
+        .placement = choice.placement.nodes().empty() ? world_.hosts() : choice.placement};
     if (const auto refusal = choice.algorithm->refuses(job)) throw Error(*refusal);
     const Schedule schedule = choice.algorithm->build(job);
     const PlanRequest request{.schedule = schedule,

@@ -14,7 +14,8 @@ namespace {
 
 constexpr std::size_t cache_line = 64;
 
-// The counter at the begin of a rank's piece: how many steps it has finished, counted over all runs.
+// The counter at the begin of a rank's piece: how many steps it has finished, counted over all
+// runs.
 using Counter = std::atomic_ref<std::uint64_t>;
 
 std::uint64_t* counter_in(std::span<std::byte> piece) {
@@ -26,7 +27,8 @@ struct PieceLayout {
     explicit PieceLayout(const DirectProgram& program) {
         std::size_t places = 0;
         for (const auto& to_peer : program.shown) places += to_peer.size();
-        shown_end = cache_line + program.shown.size() * sizeof(std::uint64_t) + places * sizeof(Place);
+        shown_end =
+            cache_line + program.shown.size() * sizeof(std::uint64_t) + places * sizeof(Place);
         memory = (shown_end + cache_line - 1) / cache_line * cache_line;
         bytes = memory + program.plan_bytes;
     }
@@ -38,7 +40,8 @@ void publish(const DirectProgram& program, std::size_t memory_begins, std::span<
     auto* starts = reinterpret_cast<std::uint64_t*>(&piece[cache_line]);
     auto* next = reinterpret_cast<Place*>(starts + program.shown.size());
     for (std::size_t peer = 0; peer < program.shown.size(); ++peer) {
-        starts[peer] = static_cast<std::uint64_t>(reinterpret_cast<std::byte*>(next) - piece.data());
+        starts[peer] =
+            static_cast<std::uint64_t>(reinterpret_cast<std::byte*>(next) - piece.data());
         for (Place place : program.shown[peer]) {
             if (place.in == Place::In::plan) place.offset += memory_begins;
             *next++ = place;
@@ -48,7 +51,8 @@ void publish(const DirectProgram& program, std::size_t memory_begins, std::span<
 
 Place shown_to(Rank me, std::uint32_t number, std::span<const std::byte> piece_of_peer) {
     std::uint64_t start = 0;
-    std::memcpy(&start, &piece_of_peer[cache_line + sizeof start * static_cast<std::size_t>(me.index)],
+    std::memcpy(&start,
+                &piece_of_peer[cache_line + sizeof start * static_cast<std::size_t>(me.index)],
                 sizeof start);
     Place place;
     std::memcpy(&place, &piece_of_peer[start + sizeof place * number], sizeof place);
@@ -65,8 +69,8 @@ public:
           user_output_(request.output),
           registered_(request.registered),
           moves_(request.call.type, request.call.op) {
-        const DirectProgram program = compile_direct(request, me_, place_of(request.input),
-                                                     place_of(request.output));
+        const DirectProgram program =
+            compile_direct(request, me_, place_of(request.input), place_of(request.output));
         const PieceLayout piece(program);
         memory_ = std::make_unique<SharedMemory>(world(), piece.bytes);
         memory_begins_ = piece.memory;
@@ -100,15 +104,17 @@ private:
     }
 
     std::byte* own_address(Place place) const {
-        return place.in == Place::In::registered ? &registered_->mine().data()[place.offset]
-                                                 : &memory_->mine().data()[memory_begins_ + place.offset];
+        return place.in == Place::In::registered
+                   ? &registered_->mine().data()[place.offset]
+                   : &memory_->mine().data()[memory_begins_ + place.offset];
     }
 
     const std::byte* address(const Source& source) const {
         if (!source.peer) return own_address(source.own);
         const auto piece = memory_->of(*source.peer);
         const Place place = shown_to(me_, source.shown, piece);
-        const auto region = place.in == Place::In::registered ? registered_->of(*source.peer) : piece;
+        const auto region =
+            place.in == Place::In::registered ? registered_->of(*source.peer) : piece;
         return region.data() + place.offset;
     }
 
@@ -119,7 +125,8 @@ private:
         for (const DirectStep& step : program.steps) {
             add_waits(step.needs);
             add_moves(step.moves);
-            steps_.push_back({step.number, static_cast<std::uint32_t>(waits_.size()), moves_.size()});
+            steps_.push_back(
+                {step.number, static_cast<std::uint32_t>(waits_.size()), moves_.size()});
         }
         add_moves(program.settling_early);
         early_end_ = moves_.size();
@@ -130,8 +137,8 @@ private:
 
     void add_waits(const std::vector<Need>& needs) {
         for (const Need& need : needs)
-            waits_.push_back({counter_in(memory_->of(need.peer)), static_cast<std::uint64_t>(need.steps),
-                              need.peer});
+            waits_.push_back({counter_in(memory_->of(need.peer)),
+                              static_cast<std::uint64_t>(need.steps), need.peer});
     }
 
     void add_moves(const std::vector<DirectMove>& drafts) {
@@ -163,7 +170,8 @@ private:
     bool all_have_come(std::uint32_t end) {
         for (; wait_ < end; ++wait_) {
             const Wait& wait = waits_[wait_];
-            if (Counter(*wait.counter).load(std::memory_order_acquire) < base_ + wait.steps) return false;
+            if (Counter(*wait.counter).load(std::memory_order_acquire) < base_ + wait.steps)
+                return false;
         }
         return true;
     }

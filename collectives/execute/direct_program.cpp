@@ -19,8 +19,8 @@ struct Reader {
 
 // Where the value of a chunk is, could be, and who still looks at it.
 struct Chunk {
-    Place home;     // where it belongs in the end (or stays while passing through)
-    Place current;  // where its value is now
+    Place home;                      // where it belongs in the end (or stays while passing through)
+    Place current;                   // where its value is now
     std::optional<Place> alternate;  // a second place, for steps in which peers read the first
     std::vector<Reader> readers;
     int read_in_step = -1;
@@ -28,7 +28,8 @@ struct Chunk {
 
 class Compiler {
 public:
-    Compiler(const PlanRequest& request, Rank me, std::optional<Place> input, std::optional<Place> output)
+    Compiler(const PlanRequest& request, Rank me, std::optional<Place> input,
+             std::optional<Place> output)
         : request_(request),
           me_(me),
           promise_(request.call.collective, request.schedule.ranks(), request.call.root),
@@ -87,7 +88,8 @@ private:
             if (is_new) draft.moves.push_back({{}, {}, layout_.bytes_of(arrival.chunk)});
             auto& sources = draft.moves[known->second].sources;
             if (is_new && arrival.action == Action::reduce) sources.push_back(own(arrival.chunk));
-            sources.push_back(arrival.peer == me_ ? own(arrival.chunk) : next_shown_by(arrival.peer));
+            sources.push_back(arrival.peer == me_ ? own(arrival.chunk)
+                                                  : next_shown_by(arrival.peer));
         }
         // Only now may values move: all of the step reads what was held before it.
         for (const auto& [chunk_number, move] : in_order(move_of)) {
@@ -149,12 +151,14 @@ private:
             if (bytes == 0) return;
             const Chunk& result = chunk(number);
             if (result.current == result.home) return;
-            const bool is_read = std::any_of(result.readers.begin(), result.readers.end(),
-                                             [&](const Reader& r) { return r.place == result.home; });
+            const bool is_read =
+                std::any_of(result.readers.begin(), result.readers.end(),
+                            [&](const Reader& r) { return r.place == result.home; });
             auto& moves = is_read ? program_.settling_late : program_.settling_early;
             moves.push_back({result.home, {{std::nullopt, result.current, 0}}, bytes});
         });
-        for (const auto& [peer, steps] : last_read_by_) need(program_.last_readers, {Rank{peer}, steps});
+        for (const auto& [peer, steps] : last_read_by_)
+            need(program_.last_readers, {Rank{peer}, steps});
     }
 
     const PlanRequest& request_;

@@ -43,13 +43,13 @@ struct DirectStep {
 };
 
 /// One rank's part for direct execution, with places instead of addresses. It can be made and
-/// examined without peers: where a chunk lies is its owner's own business, which tells each peer, in
-/// the order of the schedule, the places to read (`shown`).
+/// examined without peers: where a chunk lies is its owner's own business, which tells each peer,
+/// in the order of the schedule, the places to read (`shown`).
 struct DirectProgram {
     std::vector<DirectStep> steps;
-    std::vector<std::vector<Place>> shown;  ///< by peer
-    std::vector<DirectMove> settling_early; ///< own memory only; nobody reads what it writes
-    std::vector<Need> last_readers;         ///< then the run is over for the peers, too
+    std::vector<std::vector<Place>> shown;   ///< by peer
+    std::vector<DirectMove> settling_early;  ///< own memory only; nobody reads what it writes
+    std::vector<Need> last_readers;          ///< then the run is over for the peers, too
     std::vector<DirectMove> settling_late;
     std::size_t plan_bytes = 0;  ///< shared memory that the plan itself needs
     /// Where the plan keeps images of buffers that peers cannot reach (or must not read in place).

@@ -11,11 +11,13 @@ Layout::Layout(const Call& call, const Promise& promise, Rank rank, int chunks)
       element_size_(size_of(call.type)) {}
 
 std::size_t Layout::input_bytes() const {
-    return static_cast<std::size_t>(promise_.input_blocks(rank_) * elements_of_block_) * element_size_;
+    return static_cast<std::size_t>(promise_.input_blocks(rank_) * elements_of_block_) *
+           element_size_;
 }
 
 std::size_t Layout::output_bytes() const {
-    return static_cast<std::size_t>(promise_.output_blocks(rank_) * elements_of_block_) * element_size_;
+    return static_cast<std::size_t>(promise_.output_blocks(rank_) * elements_of_block_) *
+           element_size_;
 }
 
 // Of a chunk counted within its block; 128 bits, as counts go beyond 2^31 and chunks do too.
@@ -27,12 +29,14 @@ std::int64_t Layout::first_element(std::int64_t chunk_in_block) const {
 
 std::size_t Layout::bytes_of(int chunk) const {
     const std::int64_t within = chunk % chunks_per_block_;
-    return static_cast<std::size_t>(first_element(within + 1) - first_element(within)) * element_size_;
+    return static_cast<std::size_t>(first_element(within + 1) - first_element(within)) *
+           element_size_;
 }
 
 std::size_t Layout::offset(int chunk, std::int64_t place) const {
     const std::int64_t within = chunk % chunks_per_block_;
-    return static_cast<std::size_t>(place * elements_of_block_ + first_element(within)) * element_size_;
+    return static_cast<std::size_t>(place * elements_of_block_ + first_element(within)) *
+           element_size_;
 }
 
 std::optional<std::size_t> Layout::in_input(int chunk) const {
@@ -68,11 +72,17 @@ InPlace in_place_offsets(const Call& call, int ranks, Rank rank) {
         static_cast<std::size_t>(rank.index * call.count) * size_of(call.type);
     const bool is_root = rank == call.root;
     switch (call.collective) {
-        case Collective::all_gather: return {.input = own_block};
-        case Collective::reduce_scatter: return {.output = own_block};
-        case Collective::gather: return {.input = is_root ? own_block : 0};
-        case Collective::scatter: return {.output = is_root ? own_block : 0};
-        default: (void)ranks; return {};
+        case Collective::all_gather:
+            return {.input = own_block};
+        case Collective::reduce_scatter:
+            return {.output = own_block};
+        case Collective::gather:
+            return {.input = is_root ? own_block : 0};
+        case Collective::scatter:
+            return {.output = is_root ? own_block : 0};
+        default:
+            (void)ranks;
+            return {};
     }
 }
 

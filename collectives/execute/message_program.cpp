@@ -9,8 +9,8 @@
 namespace tutti {
 namespace {
 
-// Where bytes lie: in the user's buffers, or at an offset of scratch, inbox or outbox, whose size is
-// only known when all steps are read.
+// Where bytes lie: in the user's buffers, or at an offset of scratch, inbox or outbox, whose size
+// is only known when all steps are read.
 struct Spot {
     enum class In : std::uint8_t { input, output, scratch, inbox, outbox } in;
     std::size_t offset;
@@ -46,8 +46,8 @@ public:
           promise_(request.call.collective, request.schedule.ranks(), request.call.root),
           layout_(request.call, promise_, me, request.schedule.chunks()) {
         // In place, an all-to-all's input and output chunks overlap crosswise: read from a copy.
-        copies_input_ = request.call.collective == Collective::all_to_all && !request.input.empty() &&
-                        request.input.data() == request.output.data();
+        copies_input_ = request.call.collective == Collective::all_to_all &&
+                        !request.input.empty() && request.input.data() == request.output.data();
     }
 
     MessageProgram compile() {
@@ -70,7 +70,8 @@ private:
     // Where the chunk's value is now; it is in the input until something arrives.
     Spot current(int chunk) {
         const auto known = current_.find(chunk);
-        return known != current_.end() ? known->second : input_spot(layout_.in_input(chunk).value());
+        return known != current_.end() ? known->second
+                                       : input_spot(layout_.in_input(chunk).value());
     }
 
     // Where the chunk belongs: in the output, or in scratch if it only passes through.
@@ -81,7 +82,9 @@ private:
         return known->second;
     }
 
-    std::size_t take_scratch(std::size_t bytes) { return std::exchange(scratch_, scratch_ + bytes); }
+    std::size_t take_scratch(std::size_t bytes) {
+        return std::exchange(scratch_, scratch_ + bytes);
+    }
 
     bool is_same_memory(Spot a, Spot b) const {
         if (a == b) return true;
@@ -194,7 +197,8 @@ private:
     std::size_t posts_of(const DraftStep& draft) const {
         std::size_t posts = 0;
         for (const auto* list : {&draft.receives, &draft.sends})
-            for (const Draft& message : *list) posts += (message.bytes + most_bytes_ - 1) / most_bytes_;
+            for (const Draft& message : *list)
+                posts += (message.bytes + most_bytes_ - 1) / most_bytes_;
         return posts;
     }
 
@@ -221,7 +225,8 @@ private:
     void add_copy_of_input(MessageProgram& program) {
         const auto bytes = request_.input.size();
         program.steps.push_back(
-            {.number = 0, .moves = add_moves(program, {{{In::scratch, 0}, {{In::input, 0}}, bytes}})});
+            {.number = 0,
+             .moves = add_moves(program, {{{In::scratch, 0}, {{In::input, 0}}, bytes}})});
     }
 
     Entries add_moves(MessageProgram& program, const std::vector<DraftMove>& drafts) {
@@ -255,7 +260,8 @@ private:
         for_each_output_chunk(promise_, me_, request_.schedule.chunks(), [&](int chunk) {
             if (layout_.bytes_of(chunk) == 0) return;
             const Spot at = current(chunk), belongs = home(chunk);
-            if (!is_same_memory(at, belongs)) moves.push_back({belongs, {at}, layout_.bytes_of(chunk)});
+            if (!is_same_memory(at, belongs))
+                moves.push_back({belongs, {at}, layout_.bytes_of(chunk)});
         });
         program.settling = add_moves(program, moves);
     }
@@ -263,11 +269,16 @@ private:
     std::byte* address(const MessageProgram& program, Spot spot) const {
         switch (spot.in) {
             // Only ever read: it is a source, or a message that is sent.
-            case In::input: return const_cast<std::byte*>(request_.input.data()) + spot.offset;
-            case In::output: return request_.output.data() + spot.offset;
-            case In::scratch: return program.scratch.get() + spot.offset;
-            case In::inbox: return program.inbox.get() + spot.offset;
-            case In::outbox: return program.outbox.get() + spot.offset;
+            case In::input:
+                return const_cast<std::byte*>(request_.input.data()) + spot.offset;
+            case In::output:
+                return request_.output.data() + spot.offset;
+            case In::scratch:
+                return program.scratch.get() + spot.offset;
+            case In::inbox:
+                return program.inbox.get() + spot.offset;
+            case In::outbox:
+                return program.outbox.get() + spot.offset;
         }
         return nullptr;
     }
@@ -285,7 +296,8 @@ private:
 
 }  // namespace
 
-MessageProgram compile_messages(const PlanRequest& request, const World& world, std::size_t most_bytes) {
+MessageProgram compile_messages(const PlanRequest& request, const World& world,
+                                std::size_t most_bytes) {
     return Compiler(request, world.rank(), most_bytes).compile();
 }
 

@@ -47,6 +47,7 @@ struct MessageProgram {
 
 /// The messages between two ranks in a step are one message, chunks in the order said; both sides
 /// see the same order. Messages over `most_bytes` are cut.
-MessageProgram compile_messages(const PlanRequest& request, const World& world, std::size_t most_bytes);
+MessageProgram compile_messages(const PlanRequest& request, const World& world,
+                                std::size_t most_bytes);
 
 }  // namespace tutti

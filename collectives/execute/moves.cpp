@@ -28,8 +28,10 @@ void Moves::run(std::uint32_t first, std::uint32_t end) const {
     for (std::uint32_t i = first; i < end; ++i) {
         const Move& move = moves_[i];
         const std::byte* const* sources = &sources_[move.first_source];
-        if (move.sources == 1) std::memcpy(move.out, sources[0], move.bytes);
-        else reduce_(move.out, sources, move.sources, move.bytes / element_size_);
+        if (move.sources == 1)
+            std::memcpy(move.out, sources[0], move.bytes);
+        else
+            reduce_(move.out, sources, move.sources, move.bytes / element_size_);
     }
 }
 

@@ -11,9 +11,9 @@
 
 namespace tutti {
 
-/// The local work of a plan in order: each move combines some sources into one place, or copies one.
-/// Neighbouring moves over neighbouring memory are joined when added, so that cutting a message into
-/// many chunks costs the executor nothing.
+/// The local work of a plan in order: each move combines some sources into one place, or copies
+/// one. Neighbouring moves over neighbouring memory are joined when added, so that cutting a
+/// message into many chunks costs the executor nothing.
 class Moves {
 public:
     Moves(DataType type, Op op) : element_size_(size_of(type)), reduce_(find_reduce(type, op)) {}
@@ -38,7 +38,8 @@ private:
         std::uint32_t first_source;
         std::uint32_t sources;
     };
-    bool joins(const Move& last, const std::byte* out, std::span<const std::byte* const> sources) const;
+    bool joins(const Move& last, const std::byte* out,
+               std::span<const std::byte* const> sources) const;
 
     std::size_t element_size_;
     ReduceKernel reduce_;

@@ -15,26 +15,41 @@ namespace {
 // MPI_DATATYPE_NULL for the types that MPI lacks.
 MPI_Datatype mpi_type(DataType type) {
     switch (type) {
-        case DataType::int8: return MPI_INT8_T;
-        case DataType::int16: return MPI_INT16_T;
-        case DataType::int32: return MPI_INT32_T;
-        case DataType::int64: return MPI_INT64_T;
-        case DataType::uint8: return MPI_UINT8_T;
-        case DataType::uint16: return MPI_UINT16_T;
-        case DataType::uint32: return MPI_UINT32_T;
-        case DataType::uint64: return MPI_UINT64_T;
-        case DataType::float32: return MPI_FLOAT;
-        case DataType::float64: return MPI_DOUBLE;
-        default: return MPI_DATATYPE_NULL;
+        case DataType::int8:
+            return MPI_INT8_T;
+        case DataType::int16:
+            return MPI_INT16_T;
+        case DataType::int32:
+            return MPI_INT32_T;
+        case DataType::int64:
+            return MPI_INT64_T;
+        case DataType::uint8:
+            return MPI_UINT8_T;
+        case DataType::uint16:
+            return MPI_UINT16_T;
+        case DataType::uint32:
+            return MPI_UINT32_T;
+        case DataType::uint64:
+            return MPI_UINT64_T;
+        case DataType::float32:
+            return MPI_FLOAT;
+        case DataType::float64:
+            return MPI_DOUBLE;
+        default:
+            return MPI_DATATYPE_NULL;
     }
 }
 
 MPI_Op mpi_op(Op op) {
     switch (op) {
-        case Op::prod: return MPI_PROD;
-        case Op::min: return MPI_MIN;
-        case Op::max: return MPI_MAX;
-        default: return MPI_SUM;
+        case Op::prod:
+            return MPI_PROD;
+        case Op::min:
+            return MPI_MIN;
+        case Op::max:
+            return MPI_MAX;
+        default:
+            return MPI_SUM;
     }
 }
 
@@ -72,21 +87,23 @@ private:
             case Collective::reduce_scatter:
                 return reduce_scatter(all);
             case Collective::all_gather:
-                return check(MPI_Allgather(input(), count_, type_, output_.data(), count_, type_, all));
+                return check(
+                    MPI_Allgather(input(), count_, type_, output_.data(), count_, type_, all));
             case Collective::broadcast:
                 return broadcast(all);
             case Collective::reduce:
-                return check(MPI_Reduce(is_root_ ? input() : input_, output_.data(), count_, type_, op_,
-                                        root(), all));
+                return check(MPI_Reduce(is_root_ ? input() : input_, output_.data(), count_, type_,
+                                        op_, root(), all));
             case Collective::scatter:
                 return check(MPI_Scatter(input_, count_, type_,
-                                         is_root_ && in_place_ ? MPI_IN_PLACE : output_.data(), count_,
-                                         type_, root(), all));
+                                         is_root_ && in_place_ ? MPI_IN_PLACE : output_.data(),
+                                         count_, type_, root(), all));
             case Collective::gather:
-                return check(MPI_Gather(is_root_ ? input() : input_, count_, type_, output_.data(), count_,
-                                        type_, root(), all));
+                return check(MPI_Gather(is_root_ ? input() : input_, count_, type_, output_.data(),
+                                        count_, type_, root(), all));
             case Collective::all_to_all:
-                return check(MPI_Alltoall(input(), count_, type_, output_.data(), count_, type_, all));
+                return check(
+                    MPI_Alltoall(input(), count_, type_, output_.data(), count_, type_, all));
         }
     }
 
@@ -130,7 +147,8 @@ std::optional<std::string> mpi_baseline_refuses(const World& world, const Call& 
     return std::nullopt;
 }
 
-std::unique_ptr<Operation> mpi_baseline(World& world, const Call& call, const CallBuffers& buffers) {
+std::unique_ptr<Operation> mpi_baseline(World& world, const Call& call,
+                                        const CallBuffers& buffers) {
     return std::make_unique<MpiCollective>(world, call, buffers);
 }
 

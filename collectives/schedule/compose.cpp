@@ -13,29 +13,35 @@ Schedule pipelined(const Schedule& schedule, int segments) {
     const Extent extent{.ranks = schedule.ranks(),
                         .chunks = schedule.chunks() * segments,
                         .steps = schedule.steps() + segments - 1};
-    return Schedule{extent, [=](int step, Step& out) {
+    return Schedule(extent, [=](int step, Step& out) {
         const int oldest = std::max(0, step - schedule.steps() + 1);
         const int youngest = std::min(segments - 1, step);
         for (int segment = oldest; segment <= youngest; ++segment)
-            schedule.visit(step - segment, [&](Transfer transfer) {
-                const Chunks whole = transfer.chunks;
-                for (int chunk = whole.first; chunk < whole.first + whole.count; ++chunk) {
-                    transfer.chunks = {chunk * segments + segment, 1};
-                    out.say(transfer);
-                }
-            }, out.only());
-    }};
+            schedule.visit(
+                step - segment,
+                [&](Transfer transfer) {
+                    const Chunks whole = transfer.chunks;
+                    for (int chunk = whole.first; chunk < whole.first + whole.count; ++chunk) {
+                        transfer.chunks = {chunk * segments + segment, 1};
+                        out.say(transfer);
+                    }
+                },
+                out.only());
+    });
 }
 
 Schedule mirrored(const Schedule& schedule, Action action) {
     const Extent extent{schedule.ranks(), schedule.chunks(), schedule.steps()};
-    return Schedule{extent, [=](int step, Step& out) {
-        schedule.visit(schedule.steps() - 1 - step, [&](Transfer transfer) {
-            std::swap(transfer.from, transfer.to);
-            transfer.action = action;
-            out.say(transfer);
-        }, out.only());
-    }};
+    return Schedule(extent, [=](int step, Step& out) {
+        schedule.visit(
+            schedule.steps() - 1 - step,
+            [&](Transfer transfer) {
+                std::swap(transfer.from, transfer.to);
+                transfer.action = action;
+                out.say(transfer);
+            },
+            out.only());
+    });
 }
 
 namespace {
@@ -55,7 +61,8 @@ struct Inner {
             if (seat == seat_of.end()) return;
             only = Rank{seat->second};
         }
-        schedule.visit(step, [&](const Transfer& inner) { translate(inner, out); }, only);
+        schedule.visit(
+            step, [&](const Transfer& inner) { translate(inner, out); }, only);
     }
 
     void translate(Transfer transfer, Step& out) const {
@@ -89,9 +96,9 @@ Schedule on_each(int ranks, int chunks, const std::vector<Group>& groups,
         inners->push_back(std::move(one));
     }
     for (Inner& one : *inners) one.parts = extent.chunks / one.schedule.chunks();
-    return Schedule{extent, [inners](int step, Step& out) {
+    return Schedule(extent, [inners](int step, Step& out) {
         for (const Inner& one : *inners) one.say(step, out);
-    }};
+    });
 }
 
 }  // namespace tutti

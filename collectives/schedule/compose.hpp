@@ -13,7 +13,8 @@ Schedule pipelined(const Schedule& schedule, int segments);
 
 /// Every transfer turned round, last step first. What spread a chunk now collects it:
 /// mirrored(scatter, copy) is a gather, mirrored(broadcast, reduce) a reduce,
-/// mirrored(all_gather, reduce) a reduce_scatter. Holds if each rank received each chunk at most once.
+/// mirrored(all_gather, reduce) a reduce_scatter. Holds if each rank received each chunk at most
+/// once.
 Schedule mirrored(const Schedule& schedule, Action action);
 
 /// Some ranks that run a schedule among themselves.

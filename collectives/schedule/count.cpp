@@ -45,10 +45,13 @@ LowerBound lower_bound(Collective collective, int ranks) {
     const int rounds = std::bit_width(static_cast<unsigned>(ranks - 1));
     const double others = static_cast<double>(ranks - 1) / ranks;
     switch (collective) {
-        case Collective::all_reduce: return {rounds, 2 * others};
+        case Collective::all_reduce:
+            return {rounds, 2 * others};
         case Collective::broadcast:
-        case Collective::reduce: return {rounds, 1};
-        default: return {rounds, others};
+        case Collective::reduce:
+            return {rounds, 1};
+        default:
+            return {rounds, others};
     }
 }
 

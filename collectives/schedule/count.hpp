@@ -9,7 +9,7 @@ namespace tutti {
 
 /// What a schedule costs, counted without running it. Chunks are those of the schedule.
 struct Counts {
-    int steps = 0;  ///< steps in which anything moves between ranks
+    int steps = 0;               ///< steps in which anything moves between ranks
     std::vector<long> sent;      ///< chunks that each rank sends to others
     std::vector<long> received;  ///< chunks that each rank receives from others
     long transfers = 0;          ///< messages between ranks

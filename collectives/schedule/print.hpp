@@ -6,7 +6,8 @@
 
 namespace tutti {
 
-/// A schedule in words, one line per transfer under its step: "  rank 0 -> rank 1  chunk 3 (reduce)".
+/// A schedule in words, one line per transfer under its step: "  rank 0 -> rank 1  chunk 3
+/// (reduce)".
 std::string in_words(const Schedule& schedule);
 
 /// A picture: ranks from left to right, steps downwards, one arrow per transfer, labelled with its

@@ -12,7 +12,9 @@ public:
     explicit Ring(int ranks) : ranks_(ranks) {}
 
     Rank ahead(Rank r, int places) const { return {(r.index + places) % ranks_}; }
-    Rank behind(Rank r, int places) const { return {(r.index - places % ranks_ + ranks_) % ranks_}; }
+    Rank behind(Rank r, int places) const {
+        return {(r.index - places % ranks_ + ranks_) % ranks_};
+    }
     Rank next(Rank r) const { return ahead(r, 1); }
 
     /// The chunks of `count` neighbours from `first` on, where rank r owns chunk r:

@@ -77,10 +77,11 @@ private:
         if (is_rank(t.from) && is_rank(t.to) && t.chunks.first >= 0 &&
             t.chunks.first + t.chunks.count <= chunks_)
             return false;
-        fault(fmt::format("step {}: a transfer of chunks {}..{} from rank {} to rank {} is outside "
-                          "of {} ranks and {} chunks",
-                          step, t.chunks.first, t.chunks.first + t.chunks.count - 1, t.from.index,
-                          t.to.index, schedule_.ranks(), chunks_));
+        fault(
+            fmt::format("step {}: a transfer of chunks {}..{} from rank {} to rank {} is outside "
+                        "of {} ranks and {} chunks",
+                        step, t.chunks.first, t.chunks.first + t.chunks.count - 1, t.from.index,
+                        t.to.index, schedule_.ranks(), chunks_));
         return true;
     }
 
@@ -90,24 +91,28 @@ private:
         const Sum arriving = held_[source];
         if (transfer.from != transfer.to) read_in_[source] = step;
         if (arriving == nothing)
-            return fault(fmt::format("step {}: rank {} sends chunk {} to rank {}, but holds nothing "
-                                     "of it yet", step, transfer.from.index, chunk, transfer.to.index));
+            return fault(
+                fmt::format("step {}: rank {} sends chunk {} to rank {}, but holds nothing "
+                            "of it yet",
+                            step, transfer.from.index, chunk, transfer.to.index));
         const bool changed_before = change_of_[target] != no_change;
         if (transfer.action == Action::copy) {
             if (changed_before)
-                return fault(fmt::format("step {}: rank {}'s chunk {} is overwritten by rank {} after "
-                                         "another transfer of the same step wrote it", step,
-                                         transfer.to.index, chunk, transfer.from.index));
+                return fault(
+                    fmt::format("step {}: rank {}'s chunk {} is overwritten by rank {} after "
+                                "another transfer of the same step wrote it",
+                                step, transfer.to.index, chunk, transfer.from.index));
             return change(target, arriving);
         }
         const Sum own = changed_before ? changes_[change_of_[target]].sum : held_[target];
         if (own == nothing)
-            return fault(fmt::format("step {}: rank {} is to add rank {}'s chunk {} to nothing", step,
-                                     transfer.to.index, transfer.from.index, chunk));
+            return fault(fmt::format("step {}: rank {} is to add rank {}'s chunk {} to nothing",
+                                     step, transfer.to.index, transfer.from.index, chunk));
         if (const auto twice = sums_.common(own, arriving))
-            return fault(fmt::format("step {}: rank {} adds rank {}'s share of chunk {} a second time "
-                                     "(it arrives from rank {})", step, transfer.to.index,
-                                     twice->index, chunk, transfer.from.index));
+            return fault(
+                fmt::format("step {}: rank {} adds rank {}'s share of chunk {} a second time "
+                            "(it arrives from rank {})",
+                            step, transfer.to.index, twice->index, chunk, transfer.from.index));
         change(target, sums_.add(own, arriving));
     }
 
@@ -135,11 +140,12 @@ private:
 
     void check_end(Rank rank, int chunk, Sum sum) {
         if (sum == nothing)
-            return fault(fmt::format("at the end rank {} has nothing of chunk {}", rank.index, chunk));
+            return fault(
+                fmt::format("at the end rank {} has nothing of chunk {}", rank.index, chunk));
         if (promise_.reduces()) {
             if (const auto lost = sums_.missing_from(sum))
-                fault(fmt::format("at the end rank {} lacks rank {}'s share of chunk {}", rank.index,
-                                  lost->index, chunk));
+                fault(fmt::format("at the end rank {} lacks rank {}'s share of chunk {}",
+                                  rank.index, lost->index, chunk));
             return;
         }
         const Rank source = promise_.source_of(block_of(chunk));

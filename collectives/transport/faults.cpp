@@ -11,8 +11,9 @@ namespace tutti {
 namespace {
 
 constexpr Named<Fault::Kind> kinds[] = {
-    {Fault::Kind::drop, "drop"},       {Fault::Kind::delay, "delay"}, {Fault::Kind::doubled, "double"},
-    {Fault::Kind::corrupt, "corrupt"}, {Fault::Kind::stop, "stop"},
+    {Fault::Kind::drop, "drop"},      {Fault::Kind::delay, "delay"},
+    {Fault::Kind::doubled, "double"}, {Fault::Kind::corrupt, "corrupt"},
+    {Fault::Kind::stop, "stop"},
 };
 
 long number_in(std::string_view text, std::string_view whole) {
@@ -25,11 +26,16 @@ long number_in(std::string_view text, std::string_view whole) {
 }
 
 void set(Fault& fault, std::string_view key, long value, std::string_view whole) {
-    if (key == "from") fault.from = Rank{static_cast<int>(value)};
-    else if (key == "to") fault.to = Rank{static_cast<int>(value)};
-    else if (key == "step") fault.step = static_cast<int>(value);
-    else if (key == "nth") fault.nth = value;
-    else if (key == "ms") fault.delay_seconds = static_cast<double>(value) * 1e-3;
+    if (key == "from")
+        fault.from = Rank{static_cast<int>(value)};
+    else if (key == "to")
+        fault.to = Rank{static_cast<int>(value)};
+    else if (key == "step")
+        fault.step = static_cast<int>(value);
+    else if (key == "nth")
+        fault.nth = value;
+    else if (key == "ms")
+        fault.delay_seconds = static_cast<double>(value) * 1e-3;
     else
         throw Error("fault '" + std::string(whole) + "' has an unknown field '" + std::string(key) +
                     "'; known: from to step nth ms");

@@ -16,8 +16,8 @@ struct Fault {
     std::optional<Rank> from;  ///< only messages from this rank (stop: the rank that stops)
     std::optional<Rank> to;
     std::optional<int> step;
-    long nth = 0;             ///< the first so many matching messages of a rank pass unharmed
-    double delay_seconds = 0; ///< of `delay`; 0: for ever
+    long nth = 0;              ///< the first so many matching messages of a rank pass unharmed
+    double delay_seconds = 0;  ///< of `delay`; 0: for ever
 };
 
 /// "drop", "double:from=1,to=2,step=0", "delay:ms=200", "corrupt:nth=3", "stop:from=1".

@@ -33,7 +33,8 @@ struct Line {
         if (sent.load(std::memory_order_acquire) == number) return false;
         const auto message = slots[number % slots.size()];
         // A doubled message shifts all that follow, so lengths may differ: the check sees the data.
-        if (!into.empty()) std::memcpy(into.data(), message.data(), std::min(into.size(), message.size()));
+        if (!into.empty())
+            std::memcpy(into.data(), message.data(), std::min(into.size(), message.size()));
         taken.store(number + 1, std::memory_order_release);
         return true;
     }
@@ -55,7 +56,8 @@ struct Lines {
 
 class LoopbackWire final : public Wire {
 public:
-    LoopbackWire(World& world, std::shared_ptr<Lines> lines, std::size_t most_posts, Mischief* mischief)
+    LoopbackWire(World& world, std::shared_ptr<Lines> lines, std::size_t most_posts,
+                 Mischief* mischief)
         : me_(world.rank()), lines_(std::move(lines)), mischief_(mischief) {
         receives_.reserve(most_posts);
         sends_.reserve(most_posts);
@@ -76,22 +78,25 @@ public:
         if (harm == Fault::Kind::corrupt) message = mischief_->corrupted_copy(message);
         line.send(message);
         sends_.push_back({to, line.sent.load(std::memory_order_relaxed)});
-        if (harm == Fault::Kind::doubled && !line.is_full()) line.send(mischief_->kept_copy(message));
+        if (harm == Fault::Kind::doubled && !line.is_full())
+            line.send(mischief_->kept_copy(message));
     }
 
     bool all_done() override {
         deliver_held_back();
         // In order per sender: a receive behind one that is still open must not overtake it.
         for (std::size_t i = 0; i < receives_.size();) {
-            const bool is_next = std::none_of(receives_.begin(), receives_.begin() + static_cast<long>(i),
-                                              [&](const auto& r) { return r.from == receives_[i].from; });
+            const bool is_next =
+                std::none_of(receives_.begin(), receives_.begin() + static_cast<long>(i),
+                             [&](const auto& r) { return r.from == receives_[i].from; });
             if (is_next && lines_->between(receives_[i].from, me_).take(receives_[i].into))
                 receives_.erase(receives_.begin() + static_cast<long>(i));
             else
                 ++i;
         }
         std::erase_if(sends_, [&](const Send& send) {
-            return lines_->between(me_, send.to).taken.load(std::memory_order_acquire) >= send.number;
+            return lines_->between(me_, send.to).taken.load(std::memory_order_acquire) >=
+                   send.number;
         });
         return receives_.empty() && sends_.empty() && held_back_.empty();
     }
@@ -162,7 +167,8 @@ public:
         const auto* lines_of_first = of_first(world_, &lines);
         if (!world_.is_first()) lines = *lines_of_first;
         world_.barrier();
-        return std::make_unique<LoopbackWire>(world_, std::move(lines), needs.most_posts, mischief_.get());
+        return std::make_unique<LoopbackWire>(world_, std::move(lines), needs.most_posts,
+                                              mischief_.get());
     }
 
 private:

@@ -23,12 +23,14 @@ Placement hosts_by_name() {
     int length = 0;
     check(MPI_Get_processor_name(name, &length));
     std::vector<char> all(static_cast<std::size_t>(size) * sizeof name);
-    check(MPI_Allgather(name, sizeof name, MPI_CHAR, all.data(), sizeof name, MPI_CHAR, MPI_COMM_WORLD));
+    check(MPI_Allgather(name, sizeof name, MPI_CHAR, all.data(), sizeof name, MPI_CHAR,
+                        MPI_COMM_WORLD));
     std::map<std::string, int> number_of;
     std::vector<int> labels;
     for (int rank = 0; rank < size; ++rank) {
         const std::string host(&all[static_cast<std::size_t>(rank) * sizeof name]);
-        labels.push_back(number_of.try_emplace(host, static_cast<int>(number_of.size())).first->second);
+        labels.push_back(
+            number_of.try_emplace(host, static_cast<int>(number_of.size())).first->second);
     }
     return Placement::by_label(labels);
 }
@@ -60,7 +62,8 @@ public:
     void all_gather(std::span<const std::byte> mine, std::span<std::byte> all) override {
         MPI_Request request;
         const int bytes = static_cast<int>(mine.size());
-        check(MPI_Iallgather(mine.data(), bytes, MPI_BYTE, all.data(), bytes, MPI_BYTE, comm_, &request));
+        check(MPI_Iallgather(mine.data(), bytes, MPI_BYTE, all.data(), bytes, MPI_BYTE, comm_,
+                             &request));
         finish(request, "an exchange of facts");
     }
 
@@ -83,7 +86,8 @@ private:
             if (std::find(node.begin(), node.end(), rank()) == node.end()) continue;
             cpu_set_t all;
             CPU_ZERO(&all);
-            for (Rank member : node) CPU_OR(&all, &all, &cores_of[static_cast<std::size_t>(member.index)]);
+            for (Rank member : node)
+                CPU_OR(&all, &all, &cores_of[static_cast<std::size_t>(member.index)]);
             return static_cast<double>(node.size()) > std::min<double>(CPU_COUNT(&all), quota);
         }
         return false;
@@ -97,7 +101,8 @@ private:
             if (done != 0) return;
             if (!patience.pause())
                 throw Error("rank " + std::to_string(rank_) + " waited " +
-                                std::to_string(hang_timeout * times_at_meetings) + " s for " + what + ": another rank does not answer",
+                                std::to_string(hang_timeout * times_at_meetings) + " s for " +
+                                what + ": another rank does not answer",
                             Exit::time_out);
         }
     }
@@ -116,18 +121,19 @@ public:
     }
 
     void post_receive(int, Rank from, std::span<std::byte> into) override {
-        check(MPI_Irecv(into.data(), static_cast<int>(into.size()), MPI_BYTE, from.index, tag_, comm_,
-                        &next_request(from)));
+        check(MPI_Irecv(into.data(), static_cast<int>(into.size()), MPI_BYTE, from.index, tag_,
+                        comm_, &next_request(from)));
     }
 
     void post_send(int, Rank to, std::span<const std::byte> message) override {
-        check(MPI_Isend(message.data(), static_cast<int>(message.size()), MPI_BYTE, to.index, tag_, comm_,
-                        &next_request(to)));
+        check(MPI_Isend(message.data(), static_cast<int>(message.size()), MPI_BYTE, to.index, tag_,
+                        comm_, &next_request(to)));
     }
 
     bool all_done() override {
         int done = 0;
-        check(MPI_Testall(static_cast<int>(requests_.size()), requests_.data(), &done, MPI_STATUSES_IGNORE));
+        check(MPI_Testall(static_cast<int>(requests_.size()), requests_.data(), &done,
+                          MPI_STATUSES_IGNORE));
         if (done != 0) {
             requests_.clear();
             peers_.clear();

@@ -14,7 +14,8 @@ void check(int code, std::source_location where) {
     char text[MPI_MAX_ERROR_STRING] = {};
     int length = 0;
     MPI_Error_string(code, text, &length);
-    throw Error("MPI failed in " + std::string(where.function_name()) + ": " + text, Exit::rank_lost);
+    throw Error("MPI failed in " + std::string(where.function_name()) + ": " + text,
+                Exit::rank_lost);
 }
 
 }  // namespace tutti

@@ -72,8 +72,10 @@ private:
 
 SharedMemory::SharedMemory(World& world, std::size_t mine) : me_(world.rank()) {
     agree(world, world.one_host() ? nullptr : "the ranks are on several hosts");
-    if (world.one_process()) share_by_pointer(world, mine);
-    else share_by_file(world, mine);
+    if (world.one_process())
+        share_by_pointer(world, mine);
+    else
+        share_by_file(world, mine);
 }
 
 // Threads share the mappings themselves: each stays until the last rank has let go of it.
@@ -100,7 +102,8 @@ void SharedMemory::share_by_file(World& world, std::size_t size) {
             problem = "a peer's memory cannot be opened through /proc (other user or container?)";
         else
             pieces_.push_back(std::make_shared<Mapping>(key.size, peer.descriptor));
-        if (peer.descriptor >= 0 && pieces_.back()->failed()) problem = "a peer's memory cannot be mapped";
+        if (peer.descriptor >= 0 && pieces_.back()->failed())
+            problem = "a peer's memory cannot be mapped";
     }
     agree(world, problem);
 }

@@ -31,8 +31,8 @@ std::optional<std::string> needs_one_host(World& world) {
 }
 
 const TransportRow rows[] = {
-    {"loopback", "messages between threads of one process; injects faults on command", nothing_missing,
-     needs_threads,
+    {"loopback", "messages between threads of one process; injects faults on command",
+     nothing_missing, needs_threads,
      [](World& world, const std::optional<Fault>& fault) -> std::unique_ptr<Transport> {
          return loopback_transport(world, fault);
      }},

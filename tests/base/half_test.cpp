@@ -9,8 +9,8 @@ namespace tutti {
 double defined_value(std::uint16_t bits) {
     const int exponent = (bits >> 10) & 0x1f;
     const int fraction = bits & 0x3ff;
-    const double size = exponent == 0 ? std::ldexp(fraction, -24)
-                                      : std::ldexp(1024 + fraction, exponent - 25);
+    const double size =
+        exponent == 0 ? std::ldexp(fraction, -24) : std::ldexp(1024 + fraction, exponent - 25);
     return (bits & 0x8000) != 0 ? -size : size;
 }
 
@@ -44,9 +44,9 @@ TEST(Half, OverflowsToInfinityAndKeepsNan) {
 
 TEST(BFloat16, RoundsToTheNearestTiesToEven) {
     EXPECT_EQ(BFloat16(1.0f).bits, 0x3f80);
-    EXPECT_EQ(BFloat16(1.0f + 0x1p-8f).bits, 0x3f80);              // tie, even below
-    EXPECT_EQ(BFloat16(1.0f + 3 * 0x1p-8f).bits, 0x3f82);          // tie, even above
-    EXPECT_EQ(BFloat16(1.0f + 0x1p-8f + 0x1p-20f).bits, 0x3f81);   // just above the tie
+    EXPECT_EQ(BFloat16(1.0f + 0x1p-8f).bits, 0x3f80);             // tie, even below
+    EXPECT_EQ(BFloat16(1.0f + 3 * 0x1p-8f).bits, 0x3f82);         // tie, even above
+    EXPECT_EQ(BFloat16(1.0f + 0x1p-8f + 0x1p-20f).bits, 0x3f81);  // just above the tie
     EXPECT_EQ(BFloat16(std::numeric_limits<float>::max()).bits, 0x7f80);
     EXPECT_TRUE(std::isnan(static_cast<float>(BFloat16(std::nanf("")))));
 }

@@ -64,8 +64,7 @@ class Combinations(Refusal):
                    if point["key"]["impl"] == "tutti"}
         self.assertEqual(reasons, {"butterfly": "it needs a power of two, not 3 ranks; take bruck or round-robin",
                                    "bruck": None})
-        self.assertIn(f"# skipped: butterfly over shm at 48 out-of-place: {reasons['butterfly']}",
-                      done.stdout)
+        self.assertRegex(done.stdout, f"# skipped: butterfly over shm at 48.*: {reasons['butterfly']}\n")
 
     def test_a_race_without_runners_is_none(self):
         self.bench_refused("all_reduce", "--algo", "none", "--baseline", "none",

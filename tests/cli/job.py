@@ -96,8 +96,8 @@ class Job:
         launch = next(record for record in tutti.records(self.file) if record["kind"] == "launch")
         self.ranks = [Process(place["pid"]) for place in launch["ranks"]]
         self.processes = descendants(self.launcher.pid)
-        for rank in self.ranks:
-            self.shared_files |= rank.shared_files()
+        for process in self.processes:
+            self.shared_files |= process.shared_files()
 
     def mpirun(self):
         """The launcher proper, which the script has started."""
@@ -119,7 +119,11 @@ class Job:
                 [path for path in self.shared_files if Path(path).exists()])
 
     def clean_up(self):
-        for process in self.processes or descendants(self.launcher.pid):
+        if self.launcher.poll() is None:
+            self.processes += descendants(self.launcher.pid)
+        for process in self.processes:
+            self.shared_files |= process.shared_files()
+        for process in self.processes:
             process.kill(signal.SIGKILL)
         self.launcher.kill()
         self.launcher.wait()

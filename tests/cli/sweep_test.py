@@ -30,10 +30,9 @@ class Sweep(unittest.TestCase):
                 self.check(run("bench", collective, "--counts", counts, *roots, *QUICK))
 
     def check_types(self, run):
-        reduced = ("-o", "all")
         for collective in COLLECTIVES if FULL_MATRIX else ("all_reduce", "all_gather"):
             with self.subTest(collective):
-                self.check(run("bench", collective, "-d", "all", *reduced, "--counts", 131, *QUICK))
+                self.check(run("bench", collective, "-d", "all", "-o", "all", "--counts", 131, *QUICK))
 
 
 class Threads(Sweep):

@@ -28,7 +28,8 @@ protected:
         for_each_root(job, [&](const Job& one) {
             const Promise promise{one.collective, one.ranks, one.root};
             EXPECT_EQ(find_fault(algorithm().build(one), promise), std::nullopt)
-                << one.ranks << " ranks, root " << one.root.index << ", " << one.segments << " segments";
+                << one.ranks << " ranks, root " << one.root.index << ", " << one.segments
+                << " segments";
         });
     }
 };
@@ -78,7 +79,8 @@ TEST_P(EveryAlgorithm, SaysTheSameToOneRankAsToAll) {
                 schedule.visit(step, [&](const Transfer& t) {
                     if (t.from == only || t.to == only) of_all.push_back(t);
                 });
-                schedule.visit(step, [&](const Transfer& t) { of_one.push_back(t); }, only);
+                schedule.visit(
+                    step, [&](const Transfer& t) { of_one.push_back(t); }, only);
                 EXPECT_EQ(of_one, of_all) << ranks << " ranks, rank " << only.index;
             }
     }
@@ -92,8 +94,8 @@ std::vector<const Algorithm*> whole_catalog() {
 
 INSTANTIATE_TEST_SUITE_P(Catalog, EveryAlgorithm, testing::ValuesIn(whole_catalog()),
                          [](const auto& param) {
-                             std::string name = std::string(name_of(param.param->collective)) + "_" +
-                                                std::string(param.param->name);
+                             std::string name = std::string(name_of(param.param->collective)) +
+                                                "_" + std::string(param.param->name);
                              for (char& c : name)
                                  if (c == '-') c = '_';
                              return name;
@@ -108,7 +110,8 @@ TEST(Catalog, HasTheFourFamiliesInTheFourGreatCollectives) {
 
 TEST(Catalog, NamesAreUniqueWithinACollective) {
     std::set<std::pair<Collective, std::string_view>> seen;
-    for (const Algorithm& row : catalog()) EXPECT_TRUE(seen.insert({row.collective, row.name}).second);
+    for (const Algorithm& row : catalog())
+        EXPECT_TRUE(seen.insert({row.collective, row.name}).second);
 }
 
 TEST(Catalog, SaysWhatToTakeInsteadOfAnUnknownOrUnfitAlgorithm) {
@@ -120,11 +123,14 @@ TEST(Catalog, SaysWhatToTakeInsteadOfAnUnknownOrUnfitAlgorithm) {
         }
         return "nothing was thrown";
     };
-    EXPECT_NE(text_of(Collective::all_reduce, "rign").find("did you mean 'ring'?"), std::string::npos);
-    EXPECT_NE(text_of(Collective::scatter, "double-tree").find("cannot do scatter"), std::string::npos);
-    const Job six{.collective = Collective::all_to_all, .ranks = 6};
-    EXPECT_NE(find_algorithm(Collective::all_to_all, "butterfly").refuses(six)->find("power of two"),
+    EXPECT_NE(text_of(Collective::all_reduce, "rign").find("did you mean 'ring'?"),
               std::string::npos);
+    EXPECT_NE(text_of(Collective::scatter, "double-tree").find("cannot do scatter"),
+              std::string::npos);
+    const Job six{.collective = Collective::all_to_all, .ranks = 6};
+    EXPECT_NE(
+        find_algorithm(Collective::all_to_all, "butterfly").refuses(six)->find("power of two"),
+        std::string::npos);
 }
 
 }  // namespace

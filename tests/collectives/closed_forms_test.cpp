@@ -113,8 +113,8 @@ TEST(Counts, OfPipelinedAlgorithmsGrowByOneStepPerSegment) {
     }
 }
 
-// Who is an inner node in one tree is a leaf in the other: nobody sends more than a vector and a half
-// (the seat that has a single child in both counts less), and depth is logarithmic.
+// Who is an inner node in one tree is a leaf in the other: nobody sends more than a vector and a
+// half (the seat that has a single child in both counts less), and depth is logarithmic.
 TEST(Counts, OfTheDoubleTreeSpreadTheLoad) {
     for (int ranks = 2; ranks <= 65; ++ranks) {
         const Job job{.collective = broadcast, .ranks = ranks};

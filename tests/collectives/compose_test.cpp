@@ -9,9 +9,9 @@ namespace tutti {
 namespace {
 
 Schedule one_copy(int chunks) {
-    return Schedule{{.ranks = 2, .chunks = chunks, .steps = 1}, [=](int, Step& step) {
+    return Schedule({.ranks = 2, .chunks = chunks, .steps = 1}, [=](int, Step& step) {
         step.copy({.chunks = {0, chunks}, .from = {0}, .to = {1}});
-    }};
+    });
 }
 
 TEST(Then, CutsChunksFinerWhereTheTwoDiffer) {
@@ -23,9 +23,9 @@ TEST(Then, CutsChunksFinerWhereTheTwoDiffer) {
 }
 
 TEST(Pipelined, StartsEachSegmentOneStepAfterTheOneBeforeIt) {
-    const Schedule chain{{.ranks = 3, .chunks = 1, .steps = 2}, [](int step, Step& out) {
+    const Schedule chain({.ranks = 3, .chunks = 1, .steps = 2}, [](int step, Step& out) {
         out.copy({.chunks = {}, .from = {step}, .to = {step + 1}});
-    }};
+    });
     EXPECT_EQ(in_words(pipelined(chain, 2)),
               "step 0\n  rank 0 -> rank 1  chunk 0 (copy)\n"
               "step 1\n  rank 1 -> rank 2  chunk 0 (copy)\n  rank 0 -> rank 1  chunk 1 (copy)\n"
@@ -33,9 +33,9 @@ TEST(Pipelined, StartsEachSegmentOneStepAfterTheOneBeforeIt) {
 }
 
 TEST(Mirrored, TurnsEveryTransferRoundLastStepFirst) {
-    const Schedule chain{{.ranks = 3, .chunks = 1, .steps = 2}, [](int step, Step& out) {
+    const Schedule chain({.ranks = 3, .chunks = 1, .steps = 2}, [](int step, Step& out) {
         out.copy({.chunks = {}, .from = {step}, .to = {step + 1}});
-    }};
+    });
     EXPECT_EQ(in_words(mirrored(chain, Action::reduce)),
               "step 0\n  rank 2 -> rank 1  chunk 0 (reduce)\n"
               "step 1\n  rank 1 -> rank 0  chunk 0 (reduce)\n");
@@ -43,11 +43,14 @@ TEST(Mirrored, TurnsEveryTransferRoundLastStepFirst) {
 
 TEST(OnEach, RunsInsideGroupsOfDifferentSizesAtOnce) {
     const auto to_all = [](int size) {
-        return Schedule{{.ranks = size, .chunks = 1, .steps = size > 1 ? 1 : 0}, [=](int, Step& out) {
-            for (int to = 1; to < size; ++to) out.copy({.chunks = {}, .from = {0}, .to = {to}});
-        }};
+        return Schedule({.ranks = size, .chunks = 1, .steps = size > 1 ? 1 : 0},
+                        [=](int, Step& out) {
+                            for (int to = 1; to < size; ++to)
+                                out.copy({.chunks = {}, .from = {0}, .to = {to}});
+                        });
     };
-    const Schedule groups = on_each(4, 1, {{.members = {{3}, {0}}}, {.members = {{1}}}, {.members = {{2}}}}, to_all);
+    const Schedule groups =
+        on_each(4, 1, {{.members = {{3}, {0}}}, {.members = {{1}}}, {.members = {{2}}}}, to_all);
     EXPECT_EQ(in_words(groups), "step 0\n  rank 3 -> rank 0  chunk 0 (copy)\n");
 }
 

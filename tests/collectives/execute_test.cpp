@@ -46,8 +46,8 @@ TEST_P(EveryPlan, IsRightInPlaceAndInRegisteredMemory) {
         for (const Algorithm& algorithm : catalog())
             for (Buffers buffers : {Buffers::registered, Buffers::ordinary})
                 for (bool in_place : {false, true})
-                    trials.push_back({call(algorithm, 333, ranks - 1), &algorithm, GetParam(), in_place,
-                                      buffers, /*runs=*/3});
+                    trials.push_back({call(algorithm, 333, ranks - 1), &algorithm, GetParam(),
+                                      in_place, buffers, /*runs=*/3});
         expect_right(ranks, trials);
     }
 }
@@ -59,8 +59,12 @@ TEST_P(EveryPlan, IsRightForEveryTypeAndOperation) {
             for (DataType type : all_data_types())
                 for (Op op : all_ops()) {
                     if (!reduces(algorithm.collective) && op != Op::sum) continue;
-                    trials.push_back({{algorithm.collective, type, op, Rank{1}, 129}, &algorithm, GetParam(),
-                                      false, Buffers::registered, /*runs=*/1});
+                    trials.push_back({{algorithm.collective, type, op, Rank{1}, 129},
+                                      &algorithm,
+                                      GetParam(),
+                                      false,
+                                      Buffers::registered,
+                                      /*runs=*/1});
                 }
         expect_right(ranks, trials);
     }
@@ -73,8 +77,14 @@ TEST_P(EveryPlan, IsRightForEveryRootAndNodeSize) {
             if (!has_root(algorithm.collective) && algorithm.name != "two-level") continue;
             for (int root = 0; root < ranks; ++root)
                 for (int per_node : {2, 3})
-                    trials.push_back({call(algorithm, 50, root), &algorithm, GetParam(), false,
-                                      Buffers::ordinary, 1, {1024}, Placement::in_nodes_of(ranks, per_node)});
+                    trials.push_back({call(algorithm, 50, root),
+                                      &algorithm,
+                                      GetParam(),
+                                      false,
+                                      Buffers::ordinary,
+                                      1,
+                                      {1024},
+                                      Placement::in_nodes_of(ranks, per_node)});
         }
         expect_right(ranks, trials);
     }

@@ -37,18 +37,25 @@ inline std::int64_t wrong_elements(Communicator& communicator, const Trial& tria
     std::optional<SharedMemory> shared;
     std::vector<std::byte> ordinary;
     std::span<std::byte> memory;
-    if (trial.buffers == Buffers::registered) memory = shared.emplace(world, bytes).mine();
-    else memory = ordinary = std::vector<std::byte>(bytes);
+    if (trial.buffers == Buffers::registered)
+        memory = shared.emplace(world, bytes).mine();
+    else
+        memory = ordinary = std::vector<std::byte>(bytes);
 
-    const CallBuffers buffers{memory.subspan(both.input, input), memory.subspan(both.output, output),
-                              trial.in_place};
-    const auto plan = communicator.plan(
-        {trial.algorithm, trial.transport, trial.segment, trial.placement}, trial.call, buffers,
-        shared ? &*shared : nullptr);
+    const CallBuffers buffers{memory.subspan(both.input, input),
+                              memory.subspan(both.output, output), trial.in_place};
+    const auto plan =
+        communicator.plan({trial.algorithm, trial.transport, trial.segment, trial.placement},
+                          trial.call, buffers, shared ? &*shared : nullptr);
     std::int64_t wrong = 0;
     for (int run = 0; run < trial.runs; ++run) {
-        const CheckCase check{trial.call.collective, trial.call.type, trial.call.op, ranks,
-                              trial.call.root.index, trial.call.count, static_cast<std::uint64_t>(run)};
+        const CheckCase check{trial.call.collective,
+                              trial.call.type,
+                              trial.call.op,
+                              ranks,
+                              trial.call.root.index,
+                              trial.call.count,
+                              static_cast<std::uint64_t>(run)};
         poison(buffers.output);
         fill_input(check, world.rank(), memory.subspan(both.input, input));
         plan->run();
@@ -60,11 +67,11 @@ inline std::int64_t wrong_elements(Communicator& communicator, const Trial& tria
 }
 
 inline std::string to_text(const Trial& trial, int ranks) {
-    return std::string(name_of(trial.call.collective)) + " " + std::string(trial.algorithm->name) + " over " +
-           std::string(trial.transport) + ", " + std::to_string(ranks) + " ranks, root " +
-           std::to_string(trial.call.root.index) + ", " + std::to_string(trial.call.count) + " " +
-           std::string(name_of(trial.call.type)) + " " + std::string(name_of(trial.call.op)) +
-           (trial.in_place ? " in place" : "") +
+    return std::string(name_of(trial.call.collective)) + " " + std::string(trial.algorithm->name) +
+           " over " + std::string(trial.transport) + ", " + std::to_string(ranks) +
+           " ranks, root " + std::to_string(trial.call.root.index) + ", " +
+           std::to_string(trial.call.count) + " " + std::string(name_of(trial.call.type)) + " " +
+           std::string(name_of(trial.call.op)) + (trial.in_place ? " in place" : "") +
            (trial.buffers == Buffers::registered ? " registered" : " ordinary");
 }
 

@@ -13,15 +13,17 @@ namespace {
 Schedule sabotaged(const Schedule& schedule, long nth,
                    std::function<void(const Transfer&, Step&)> change) {
     const Extent extent{schedule.ranks(), schedule.chunks(), schedule.steps()};
-    return Schedule{extent, [=](int step, Step& out) {
+    return Schedule(extent, [=](int step, Step& out) {
         long number = 0;
         for (int earlier = 0; earlier < step; ++earlier)
             schedule.visit(earlier, [&](const Transfer&) { ++number; });
         schedule.visit(step, [&](const Transfer& transfer) {
-            if (number++ == nth) change(transfer, out);
-            else out.say(transfer);
+            if (number++ == nth)
+                change(transfer, out);
+            else
+                out.say(transfer);
         });
-    }};
+    });
 }
 
 long transfers_of(const Schedule& schedule) {
@@ -35,8 +37,9 @@ std::string fault_of(const Schedule& schedule, const Promise& promise) {
     return find_fault(schedule, promise).value_or("no fault found");
 }
 
-// No algorithm has a transfer to spare: dropping any one must be seen. Not so where a broadcast ends
-// in an all-gather, which also sends the root what it has. A rank's copy from itself moves nothing.
+// No algorithm has a transfer to spare: dropping any one must be seen. Not so where a broadcast
+// ends in an all-gather, which also sends the root what it has. A rank's copy from itself moves
+// nothing.
 TEST(Verify, SeesEveryDroppedTransferOfEveryAlgorithm) {
     for (const Algorithm& algorithm : catalog())
         for (int ranks : {3, 4}) {
@@ -74,7 +77,8 @@ TEST(Verify, SeesEveryDoubledReductionOfEveryAlgorithm) {
                     out.say(t);
                 });
                 const std::string fault = fault_of(twice, Promise{job.collective, ranks});
-                EXPECT_TRUE(!is_reduction || fault.find("a second time") != std::string::npos) << fault;
+                EXPECT_TRUE(!is_reduction || fault.find("a second time") != std::string::npos)
+                    << fault;
             }
         }
 }
@@ -98,21 +102,22 @@ TEST(Verify, NamesTheStepThatAddsAShareTwice) {
         out.say(t);
         out.say(t);
     });
-    EXPECT_EQ(fault_of(doubled, Promise{Collective::all_reduce, 4}),
-              "step 0: rank 1 adds rank 0's share of chunk 3 a second time (it arrives from rank 0)");
+    EXPECT_EQ(
+        fault_of(doubled, Promise{Collective::all_reduce, 4}),
+        "step 0: rank 1 adds rank 0's share of chunk 3 a second time (it arrives from rank 0)");
 }
 
 TEST(Verify, NamesTheRankThatGotAnothersData) {
     // Ranks 1 and 2 get each other's blocks, relabelled on the way: chunk names say 1 and 2.
-    const Schedule swapped{{.ranks = 3, .chunks = 3, .steps = 1}, [](int, Step& step) {
+    const Schedule swapped({.ranks = 3, .chunks = 3, .steps = 1}, [](int, Step& step) {
         step.copy({.chunks = {2, 1}, .from = {0}, .to = {1}});
         step.copy({.chunks = {1, 1}, .from = {0}, .to = {2}});
-    }};
+    });
     EXPECT_EQ(fault_of(swapped, Promise{Collective::scatter, 3}),
               "at the end rank 1 has nothing of chunk 1");
-    const Schedule wrong_source{{.ranks = 2, .chunks = 1, .steps = 1}, [](int, Step& step) {
+    const Schedule wrong_source({.ranks = 2, .chunks = 1, .steps = 1}, [](int, Step& step) {
         step.copy({.chunks = {}, .from = {1}, .to = {0}});
-    }};
+    });
     EXPECT_EQ(fault_of(wrong_source, Promise{Collective::all_reduce, 2}),
               "at the end rank 0 lacks rank 0's share of chunk 0");
 }
@@ -129,13 +134,14 @@ TEST(Verify, SwappedTransfersOfTheRingAreFound) {
 }
 
 TEST(Verify, NamesTwoWritesOfOneStepThatRace) {
-    const Schedule racing{{.ranks = 3, .chunks = 1, .steps = 1}, [](int, Step& step) {
+    const Schedule racing({.ranks = 3, .chunks = 1, .steps = 1}, [](int, Step& step) {
         step.copy({.chunks = {}, .from = {0}, .to = {2}});
         step.copy({.chunks = {}, .from = {1}, .to = {2}});
-    }};
-    EXPECT_EQ(fault_of(racing, Promise{Collective::all_reduce, 3}),
-              "step 0: rank 2's chunk 0 is overwritten by rank 1 after another transfer of the same "
-              "step wrote it");
+    });
+    EXPECT_EQ(
+        fault_of(racing, Promise{Collective::all_reduce, 3}),
+        "step 0: rank 2's chunk 0 is overwritten by rank 1 after another transfer of the same "
+        "step wrote it");
 }
 
 TEST(Verify, CountsReadsThatRaceWithWritesOfTheSameStep) {
@@ -152,27 +158,28 @@ TEST(Verify, CountsReadsThatRaceWithWritesOfTheSameStep) {
 TEST(Verify, KnowsWhichAlgorithmsGiveAllRanksTheSameBits) {
     const auto same = [](const char* name, int ranks) {
         const Job job{.collective = Collective::all_reduce, .ranks = ranks};
-        return prove(find_algorithm(job.collective, name).build(job), Promise{job.collective, ranks})
+        return prove(find_algorithm(job.collective, name).build(job),
+                     Promise{job.collective, ranks})
             .same_order_everywhere;
     };
     for (int ranks : {2, 3, 5, 8})
         for (const Algorithm* algorithm : algorithms_of(Collective::all_reduce))
             EXPECT_TRUE(same(algorithm->name.data(), ranks)) << algorithm->name << " " << ranks;
     // Everyone adds to its own vector first: four orders, four results.
-    const Schedule own_first{{.ranks = 4, .chunks = 1, .steps = 1}, [](int, Step& step) {
+    const Schedule own_first({.ranks = 4, .chunks = 1, .steps = 1}, [](int, Step& step) {
         for (Rank to : all_ranks(4))
             for (Rank from : all_ranks(4))
                 if (from != to) step.reduce({.chunks = {}, .from = from, .to = to});
-    }};
+    });
     const Proof proof = prove(own_first, Promise{Collective::all_reduce, 4});
     EXPECT_EQ(proof.fault, std::nullopt);
     EXPECT_FALSE(proof.same_order_everywhere);
 }
 
 TEST(Verify, RefusesTransfersOutsideOfTheSchedule) {
-    const Schedule outside{{.ranks = 2, .chunks = 1, .steps = 1}, [](int, Step& step) {
+    const Schedule outside({.ranks = 2, .chunks = 1, .steps = 1}, [](int, Step& step) {
         step.copy({.chunks = {1, 1}, .from = {0}, .to = {1}});
-    }};
+    });
     EXPECT_NE(fault_of(outside, Promise{Collective::broadcast, 2}).find("outside of 2 ranks"),
               std::string::npos);
 }

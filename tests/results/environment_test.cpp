@@ -19,7 +19,8 @@ TEST(Environment, EverythingElseIsNot) {
 }
 
 TEST(Environment, WhatALauncherTellsItsOwnProcessesIsNot) {
-    for (const char* name : {"OMPI_COMM_WORLD_RANK", "OMPI_MCA_orte_hnp_uri", "OMPI_ARGV", "OMPI_MCA_ess"})
+    for (const char* name :
+         {"OMPI_COMM_WORLD_RANK", "OMPI_MCA_orte_hnp_uri", "OMPI_ARGV", "OMPI_MCA_ess"})
         EXPECT_FALSE(may_be_stored(name)) << name;
 }
 

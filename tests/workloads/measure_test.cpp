@@ -114,7 +114,8 @@ TEST(Measure, RepeatsCallsThatBeganLate) {
         });
 }
 
-// The first guess of a call's time decides how many calls are made before the next look at the clock.
+// The first guess of a call's time decides how many calls are made before the next look at the
+// clock.
 TEST(Measure, MakesFewCallsWhenTheyAreLongOnAnyRank) {
     for (const std::int64_t warm_up_calls : {0, 1})
         on_ranks([&](World& world) {
@@ -133,8 +134,8 @@ TEST(Measure, SaysWhyItStopped) {
         double target_ci, max_seconds;
         std::int64_t max_samples;
     };
-    for (const Case& expected : {Case{"target_ci", 1e9, 1e9, 1'000'000}, Case{"max_time", 0, 0, 1'000'000},
-                                 Case{"max_n", 0, 1e9, 50}})
+    for (const Case& expected : {Case{"target_ci", 1e9, 1e9, 1'000'000},
+                                 Case{"max_time", 0, 0, 1'000'000}, Case{"max_n", 0, 1e9, 50}})
         on_ranks([&](World& world) {
             Fake operation = sleep_of(milliseconds(1));
             Protocol protocol;
@@ -173,10 +174,11 @@ Check check_of(const std::function<bool(long call)>& goes_wrong, bool keeps_inpu
         Fake* self = nullptr;
         Fake operation([&] { is_wrong = world.rank().index == 1 && goes_wrong(self->calls()); });
         self = &operation;
-        std::vector<Entrant> entrants{{.operation = &operation,
-                                       .prepare = [&](std::uint64_t) { is_wrong = true; },
-                                       .count_wrong = [&](std::uint64_t) { return is_wrong ? 5 : 0; },
-                                       .keeps_input = keeps_input}};
+        std::vector<Entrant> entrants{
+            {.operation = &operation,
+             .prepare = [&](std::uint64_t) { is_wrong = true; },
+             .count_wrong = [&](std::uint64_t) { return is_wrong ? 5 : 0; },
+             .keeps_input = keeps_input}};
         const Measured measured = measure(world, entrants, fixed(20)).at(0);
         if (world.is_first()) found = measured.check;
     });
@@ -230,7 +232,8 @@ TEST(MeasureChecks, WithOtherDataEachTime) {
     });
 }
 
-// Who had a turn after whom, on rank 0, once all have warmed up: three entrants, eight batches each.
+// Who had a turn after whom, on rank 0, once all have warmed up: three entrants, eight batches
+// each.
 std::vector<int> turns(const std::function<void(Protocol&)>& change) {
     std::vector<int> order;
     on_ranks([&](World& world) {

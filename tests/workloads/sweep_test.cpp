@@ -20,7 +20,8 @@ Sweep sweep_of(Collective collective, const Contest& contest) {
 }
 
 // What rank 0 is told, size by size.
-std::vector<std::vector<Point>> points_of_run(const Sweep& sweep, int ranks, std::optional<Fault> fault = {}) {
+std::vector<std::vector<Point>> points_of_run(const Sweep& sweep, int ranks,
+                                              std::optional<Fault> fault = {}) {
     std::vector<std::vector<Point>> all;
     run_as_threads(ranks, 60, [&](World& world) {
         Communicator communicator(world, fault);
@@ -49,10 +50,13 @@ TEST(CountFor, IsTheLeastThatReachesTheSize) {
         for (const int ranks : {1, 2, 3, 7})
             for (const std::int64_t bytes : {0, 1, 4, 8, 100, 4096, 1 << 20}) {
                 const auto bytes_of = [&](std::int64_t count) {
-                    return total_bytes({.collective = collective, .type = DataType::float32, .count = count}, ranks);
+                    return total_bytes(
+                        {.collective = collective, .type = DataType::float32, .count = count},
+                        ranks);
                 };
                 const auto count = count_for(collective, DataType::float32, ranks, Bytes{bytes});
-                EXPECT_GE(bytes_of(count), bytes) << name_of(collective) << " " << ranks << " " << bytes;
+                EXPECT_GE(bytes_of(count), bytes)
+                    << name_of(collective) << " " << ranks << " " << bytes;
                 if (count > 0) {
                     EXPECT_LT(bytes_of(count - 1), bytes);
                 }
@@ -60,9 +64,11 @@ TEST(CountFor, IsTheLeastThatReachesTheSize) {
 }
 
 TEST(Sweep, MeasuresSizesOnceThatAreRoundedToTheSame) {
-    Sweep sweep = sweep_of(Collective::all_gather, {.algorithms = {"ring"}, .transports = {"shm"}, .baselines = {}});
+    Sweep sweep = sweep_of(Collective::all_gather,
+                           {.algorithms = {"ring"}, .transports = {"shm"}, .baselines = {}});
     sweep.counts.clear();
-    sweep.sizes = {Bytes{1}, Bytes{8}, Bytes{12}, Bytes{13}, Bytes{24}};  // one element is 3 * 4 bytes
+    sweep.sizes = {Bytes{1}, Bytes{8}, Bytes{12}, Bytes{13},
+                   Bytes{24}};  // one element is 3 * 4 bytes
     EXPECT_EQ(points_of(sweep, 3), 2U);
     const auto told = points_of_run(sweep, 3);
     ASSERT_EQ(told.size(), 2U);
@@ -98,18 +104,22 @@ TEST(Sweep, LeavesAPointWithTheReasonForWhoeverCannotTakePart) {
     std::vector<std::string> who, took_part;
     for (const Point& point : told[0]) {
         who.push_back(point.key.impl + " " + point.key.algo + " " + point.key.transport);
-        if (!point.skipped) took_part.push_back(who.back());
-        else EXPECT_FALSE(point.skipped->empty());
+        if (!point.skipped)
+            took_part.push_back(who.back());
+        else
+            EXPECT_FALSE(point.skipped->empty());
     }
-    EXPECT_EQ(who, (std::vector<std::string>{"tutti butterfly loopback", "tutti butterfly mpi", "tutti bruck loopback",
-                                             "tutti bruck mpi", "mpi  "}));
+    EXPECT_EQ(who, (std::vector<std::string>{"tutti butterfly loopback", "tutti butterfly mpi",
+                                             "tutti bruck loopback", "tutti bruck mpi", "mpi  "}));
     EXPECT_EQ(took_part, std::vector<std::string>{"tutti bruck loopback"});
-    EXPECT_NE(told[0][0].skipped->find("power of two, not 3"), std::string::npos) << *told[0][0].skipped;
+    EXPECT_NE(told[0][0].skipped->find("power of two, not 3"), std::string::npos)
+        << *told[0][0].skipped;
 }
 
 TEST(Sweep, TellsWrongResultsOfAnyRank) {
-    const Sweep sweep = sweep_of(Collective::broadcast,
-                                 {.algorithms = {"linear"}, .transports = {"loopback"}, .baselines = {}});
+    const Sweep sweep =
+        sweep_of(Collective::broadcast,
+                 {.algorithms = {"linear"}, .transports = {"loopback"}, .baselines = {}});
     const auto told = points_of_run(sweep, 3, parse_fault("corrupt:to=2"));  // told to rank 0
     ASSERT_EQ(told.size(), 1U);
     EXPECT_EQ(told[0][0].check.state, CheckState::fail);
@@ -117,8 +127,9 @@ TEST(Sweep, TellsWrongResultsOfAnyRank) {
 }
 
 TEST(Sweep, TellsTheSameOnAllRanks) {
-    Sweep sweep = sweep_of(Collective::all_reduce, {.algorithms = {"ring", "tree"}, .transports = {"loopback", "shm"},
-                                                    .baselines = {}});
+    Sweep sweep = sweep_of(
+        Collective::all_reduce,
+        {.algorithms = {"ring", "tree"}, .transports = {"loopback", "shm"}, .baselines = {}});
     sweep.counts = {0, 1, 1000};
     std::mutex mutex;
     std::vector<std::vector<Point>> of_ranks(3);
