@@ -21,7 +21,7 @@ Schedule folded(int ranks, const Schedule& core) {
     if (outside == 0) return core;
     const Schedule fold({ranks, 1, 1}, [=](int, Step& step) {
         for (int partner = 0; partner < outside; ++partner)
-            step.reduce({.chunks = {}, .from = {inside + partner}, .to = {partner}});
+            step.reduce({.chunks = whole_message, .from = {inside + partner}, .to = {partner}});
     });
     Group members;
     for (Rank r : all_ranks(inside)) members.members.push_back(r);
@@ -33,7 +33,7 @@ Schedule folded(int ranks, const Schedule& core) {
 Schedule recursive_doubling(int ranks) {
     return Schedule({ranks, /*chunks=*/1, log2_of(ranks)}, [=](int bit, Step& step) {
         for (Rank r : all_ranks(ranks))
-            step.reduce({.chunks = {}, .from = {r.index ^ (1 << bit)}, .to = r});
+            step.reduce({.chunks = whole_message, .from = {r.index ^ (1 << bit)}, .to = r});
     });
 }
 

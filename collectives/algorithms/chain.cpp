@@ -10,7 +10,9 @@ namespace tutti {
 Schedule chain_broadcast(int ranks, Rank root) {
     const Ring ring{ranks};
     return Schedule({ranks, /*chunks=*/1, /*steps=*/ranks - 1}, [=](int seat, Step& step) {
-        step.copy({.chunks = {}, .from = ring.ahead(root, seat), .to = ring.ahead(root, seat + 1)});
+        step.copy({.chunks = whole_message,
+                   .from = ring.ahead(root, seat),
+                   .to = ring.ahead(root, seat + 1)});
     });
 }
 

@@ -21,7 +21,7 @@ int one_step_unless_alone(int ranks) { return ranks > 1 ? 1 : 0; }
 // can be read (NVLink, shared memory).
 Schedule one_shot_all_reduce(int ranks) {
     return Schedule({ranks, /*chunks=*/1, one_step_unless_alone(ranks)}, [=](int, Step& step) {
-        for (Rank to : all_ranks(ranks)) collect_in_rank_order(ranks, {}, to, step);
+        for (Rank to : all_ranks(ranks)) collect_in_rank_order(ranks, whole_message, to, step);
     });
 }
 

@@ -10,7 +10,7 @@ Schedule linear_broadcast(int ranks, Rank root) {
     const Ring ring{ranks};
     return Schedule({ranks, /*chunks=*/1, /*steps=*/ranks > 1 ? 1 : 0}, [=](int, Step& step) {
         for (int seat = 1; seat < ranks; ++seat)
-            step.copy({.chunks = {}, .from = root, .to = ring.ahead(root, seat)});
+            step.copy({.chunks = whole_message, .from = root, .to = ring.ahead(root, seat)});
     });
 }
 

@@ -20,7 +20,7 @@ Schedule binomial_broadcast(int ranks, Rank root) {
         const int informed = 1 << round;
         const int tellers = std::min(informed, ranks - informed);
         for (int seat = 0; seat < tellers; ++seat)
-            step.copy({.chunks = {},
+            step.copy({.chunks = whole_message,
                        .from = ring.ahead(root, seat),
                        .to = ring.ahead(root, seat + informed)});
     });

@@ -16,6 +16,9 @@ struct Chunks {
 /// The chunk that belongs to rank r, where the message has one chunk per rank.
 constexpr Chunks chunk_of(Rank r) { return {r.index, 1}; }
 
+/// All of a message that is not cut: its one chunk.
+inline constexpr Chunks whole_message{0, 1};
+
 /// What a receiver does with what arrives: put it in place of its own, or combine the two.
 enum class Action : std::uint8_t { copy, reduce };
 

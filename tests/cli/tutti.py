@@ -21,7 +21,7 @@ COLLECTIVES = ("all_reduce", "reduce_scatter", "all_gather", "broadcast", "reduc
                "gather", "all_to_all")
 
 # As little timing as possible: what these tests look at does not get better by repetition.
-QUICK = ("-n", "1", "-w", "0", "--max-time", "1ms")
+QUICK = ("-n", "1", "-w", "0", "--max-time", "1ms", "--sync", "barrier")
 
 # Whoever starts the tests may be a rank himself; its children must not take that for their own.
 LAUNCHERS = ("OMPI_", "PMIX_", "PMI_", "SLURM_")
