@@ -40,7 +40,7 @@ class Names(Refusal):
 
     def test_like_no_other_are_answered_by_all_there_are(self):
         self.bench_refused("all_reduce", "--baseline", "qqqqqqqq", says=["known: none mpi"])
-        self.bench_refused("all_reduce", "--sync", "qqqqqqqq", says=["auto, deadline, barrier"])
+        self.bench_refused("all_reduce", "--inplace", "qqqqqqqq", says=["no, yes, both"])
         self.bench_refused("all_reduce", "-d", "", says=["known: int8"])
 
     def test_of_options_are_checked(self):
