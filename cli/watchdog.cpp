@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <cstdio>
+#include <utility>
 
 #include "collectives/transport/patience.hpp"
 
@@ -36,12 +37,15 @@ void Watchdog::watch() {
     // Later than the deadlines of our own waits, which can say more.
     const auto limit = std::chrono::duration<double>(world_.hang_timeout * times_at_meetings + 2);
     auto last_change = std::chrono::steady_clock::now();
+    auto last_look = last_change;
     long last_seen = world_.meetings;
     std::unique_lock lock(mutex_);
     while (!ended_.wait_for(lock, std::chrono::milliseconds(200), [this] { return over_; })) {
         const auto now = std::chrono::steady_clock::now();
         const long seen = world_.meetings;
-        if (seen != last_seen) {
+        // A watchdog that did not wake was itself stopped, and knows nothing of the time between.
+        const bool slept = now - std::exchange(last_look, now) > std::chrono::seconds(1);
+        if (seen != last_seen || slept) {
             last_seen = seen;
             last_change = now;
         } else if (now - last_change > limit) {
