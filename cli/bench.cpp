@@ -7,6 +7,7 @@
 
 #include "base/clock.hpp"
 #include "cli/bench_options.hpp"
+#include "cli/guardian.hpp"
 #include "cli/progress_bar.hpp"
 #include "cli/provenance.hpp"
 #include "cli/watchdog.hpp"
@@ -36,6 +37,7 @@ public:
         if (!speaks_) return;
         bar_ = std::make_unique<ProgressBar>(goal);
         if (store_) store_->append(session_);
+        if (store_) announce_session(session_.id);
         if (store_) store_->append(launch);
         notes.insert(notes.begin() + 1,
                      fmt::format("{} {}", session_.argv[0],
@@ -78,17 +80,25 @@ public:
         fail.phase = error.what();
         fail.what = error.code() == Exit::time_out ? "timeout" : "exit";
         fail.rank = rank;
-        store_->append(fail);
+        try {
+            store_->append(fail);
+        } catch (const Error& second) {  // the first is the one to end with
+            fmt::print(stderr, "tutti: {}\n", second.what());
+        }
     }
 
     Exit end() {
-        const Exit code = any_wrong_ ? Exit::wrong_result : Exit::ok;
+        const bool nothing = std::all_of(
+            all_.begin(), all_.end(), [](const Point& point) { return point.skipped.has_value(); });
+        const Exit code = any_wrong_ ? Exit::wrong_result : nothing ? Exit::usage : Exit::ok;
         if (!speaks_) return code;
         bar_->clear();
         fmt::print("{}", table_footer(all_));
         std::fflush(stdout);
         if (store_) store_->append(End{session_.id, 1, !any_wrong_, now_ns() - began_ns_});
         if (csv_.is_open()) close_csv();
+        if (nothing)
+            fmt::print(stderr, "tutti: nothing was measured: the lines '# skipped' say why\n");
         return code;
     }
 
@@ -190,6 +200,11 @@ void fit_to_ranks(Sweep& sweep, const BenchOptions& options, int ranks) {
         if (has_root(sweep.collective) && root.index >= ranks)
             throw Error(fmt::format("root {} is not among {} ranks; type -r 0 .. {}", root.index,
                                     ranks, ranks - 1));
+    for (const auto& end : {options.fault ? options.fault->from : std::nullopt,
+                            options.fault ? options.fault->to : std::nullopt})
+        if (end && end->index >= ranks)
+            throw Error(
+                fmt::format("the fault's rank {} is not among {} ranks", end->index, ranks));
     if (sweep.ranks_per_node > 0)
         sweep.placement = Placement::in_nodes_of(ranks, sweep.ranks_per_node);
 }
@@ -206,6 +221,10 @@ Exit bench_on_rank(World& world, const BenchOptions& options, const Arguments& a
         leave_out_unusable(contest, communicator, notes);
         sweep.candidates = candidates(sweep.collective, contest);
         fit_to_ranks(sweep, options, world.size());
+        if (sweep.protocol.sync == Protocol::Sync::deadline && !world.one_host())
+            throw Error(
+                "--sync deadline needs one clock, but there are several hosts; type --sync "
+                "barrier");
         output.begin(launch, notes, points_of(sweep, world.size()));
         SweepEvents events;
         events.before_point = [&](const std::string& what) {

@@ -3,6 +3,7 @@
 
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -14,7 +15,7 @@
 #include <set>
 #include <sstream>
 
-#include "results/reader.hpp"
+#include "results/record.hpp"
 #include "results/store.hpp"
 
 namespace tutti {
@@ -22,6 +23,7 @@ namespace tutti {
 // What the child tells its guardian; plain memory, as the child may die at any moment.
 struct Guardian::Page {
     char shared_files[32 * 1024];  // one path a line
+    char session[64];              // id of the session that its results file is about to get
 };
 
 namespace {
@@ -31,14 +33,17 @@ void remove_files(const char* paths) {
     for (std::string path; std::getline(lines, path);) unlink(path.c_str());
 }
 
-// The launch that the file's last session did not end.
+// Where the rank says which session it writes; null before there is a guardian.
+char* session_on_page = nullptr;
+time_t guardian_started = 0;
+constexpr std::size_t session_size = 64;
+
+// Only if the rank had begun to write.
 void record_loss(const std::string& results_file, int rank, int signal, const std::string& phase) {
-    if (results_file.empty() || rank != 0) return;
+    if (results_file.empty() || rank != 0 || session_on_page[0] == '\0') return;
     try {
-        const Results results = read_results(results_file);
-        if (results.sessions.empty()) return;
         Fail fail;
-        fail.session = results.sessions.back().id;
+        fail.session = session_on_page;
         fail.phase = phase;
         fail.what = "signal";
         fail.signal = signal;
@@ -47,6 +52,13 @@ void record_loss(const std::string& results_file, int rank, int signal, const st
     } catch (const Error& error) {
         std::cerr << "tutti: the loss could not be recorded: " << error.what() << std::endl;
     }
+}
+
+// Made by this user since the guardian started; other programs' segments may be mapped, too.
+bool is_of_this_job(const std::string& path) {
+    struct stat file {};
+    return stat(path.c_str(), &file) == 0 && file.st_uid == geteuid() &&
+           file.st_ctime >= guardian_started;
 }
 
 int code_of(int status, int rank, int pid) {
@@ -94,10 +106,13 @@ Guardian::Guardian(int rank, const std::string& results_file) {
         mmap(nullptr, sizeof(Page), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED) throw Error("out of memory");
     page_ = static_cast<Page*>(memory);
+    session_on_page = page_->session;
+    guardian_started = time(nullptr);
+    signal(SIGCHLD, SIG_DFL);  // a launcher that ignores it would leave nothing to wait for
 
     sigset_t watched, before;
     sigemptyset(&watched);
-    for (int signal : {SIGCHLD, SIGTERM, SIGINT, SIGHUP}) sigaddset(&watched, signal);
+    for (int order : {SIGCHLD, SIGTERM, SIGINT, SIGHUP}) sigaddset(&watched, order);
     sigprocmask(SIG_BLOCK, &watched, &before);
     const pid_t guardian = getpid();
     const pid_t child = fork();
@@ -114,14 +129,19 @@ void Guardian::remember_shared_files() {
     std::set<std::string> paths;
     std::ifstream maps("/proc/self/maps");
     for (std::string line; std::getline(maps, line);) {
-        const auto at = line.find("/dev/shm/");
-        if (at != std::string::npos && line.find(" (deleted)") == std::string::npos)
-            paths.insert(line.substr(at));
+        const auto path_begins = line.find('/');  // the last column; those before have no slash
+        if (path_begins == std::string::npos) continue;
+        const std::string path = line.substr(path_begins);
+        if (path.starts_with("/dev/shm/") && is_of_this_job(path)) paths.insert(path);
     }
     std::string text;
     for (const auto& path : paths) text += path + "\n";
     if (text.size() < sizeof page_->shared_files)
         std::memcpy(page_->shared_files, text.c_str(), text.size() + 1);
+}
+
+void announce_session(const std::string& id) {
+    if (session_on_page != nullptr) id.copy(session_on_page, session_size - 1);
 }
 
 void Guardian::leave(Exit code) {

@@ -27,4 +27,7 @@ private:
     Page* page_ = nullptr;  // shared by both processes
 };
 
+/// Tells the guardian, if there is one, which session a loss would belong to.
+void announce_session(const std::string& id);
+
 }  // namespace tutti

@@ -4,9 +4,11 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdlib>
 #include <iostream>
 #include <mutex>
+#include <thread>
 
 #include "cli/guardian.hpp"
 #include "cli/watchdog.hpp"
@@ -58,8 +60,10 @@ Exit run_as_mpi_rank(const Launcher& started_by, const RankOptions& options, Gua
         watchdog.emplace(world);
         return body(world);
     } catch (const Error& error) {
-        if (error.code() != Exit::usage || started_by.rank == 0)
-            std::cerr << "tutti: " << error.what() << std::endl;
+        // What is wrong on all ranks, one tells: its end takes the others along while they wait.
+        const bool may_be_same_for_all = error.code() == Exit::usage && started_by.rank != 0;
+        if (may_be_same_for_all) std::this_thread::sleep_for(std::chrono::seconds(4));
+        std::cerr << "tutti: " << error.what() << std::endl;
         guardian.leave(error.code());
     } catch (const std::exception& error) {  // out of memory, say
         std::cerr << "tutti: rank " << started_by.rank << ": " << error.what() << std::endl;

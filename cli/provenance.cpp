@@ -119,6 +119,12 @@ std::vector<std::string> in_notes(const Launch& launch, const World& world) {
         notes.push_back(fmt::format("host {}: {}, {} cores, {}{}", host.name, host.cpu_model,
                                     host.cores, host.kernel,
                                     host.virt.empty() ? "" : ", virtual (" + host.virt + ")"));
+    for (const HostRecord& host : launch.hosts)
+        if (host.loadavg1 > 0.75 * host.cores)
+            notes.push_back(
+                fmt::format("host {} is busy with something else (load {:.1f} on {} cores): times "
+                            "will be unsteady",
+                            host.name, host.loadavg1, host.cores));
     return notes;
 }
 

@@ -59,7 +59,9 @@ Exit run_report(const Arguments& arguments) {
     words.insert(words.end(), {"-o", out});
     if (!title.empty()) words.insert(words.end(), {"--title", title});
     if (!svg_folder.empty()) words.insert(words.end(), {"--svg-dir", svg_folder});
-    return static_cast<Exit>(run_script(words));
+    const auto code = static_cast<Exit>(run_script(words));
+    if (code == Exit::ok) fmt::print("report: {}\n", out);
+    return code;
 }
 
 }  // namespace tutti

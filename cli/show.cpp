@@ -80,6 +80,9 @@ Exit run_show(const Arguments& arguments) {
     app.add_option("--svg", svg, "also draw it into this file");
     if (parse_or_help(app, arguments)) return Exit::ok;
 
+    // Both orders are natural: "show ring all_reduce", and "show all_reduce ring" as bench has it.
+    for (const Collective each : all_collectives())
+        if (name_of(each) == name && !collective.empty()) std::swap(name, collective);
     const Algorithm& algorithm = algorithm_named(name, collective);
     job.collective = algorithm.collective;
     if (job.root.index < 0 || job.root.index >= job.ranks)

@@ -82,8 +82,11 @@ void Store::lock() const {
 
 // Whoever mistypes a file name must not find its last line moved away.
 void Store::refuse_foreign_file() const {
-    char first = '{';
-    if (::pread(file_, &first, 1, 0) == 1 && first != '{')
+    constexpr std::string_view begin_of_record = "{\"v\":";
+    std::array<char, begin_of_record.size()> first{};
+    const ssize_t got = ::pread(file_, first.data(), first.size(), 0);
+    // A record torn within its first bytes is still one.
+    if (got > 0 && !begin_of_record.starts_with({first.data(), static_cast<std::size_t>(got)}))
         throw Error(fmt::format("'{}' holds something else than results; type another file name",
                                 path_.string()));
 }

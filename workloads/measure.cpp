@@ -14,6 +14,8 @@ namespace {
 
 constexpr std::int64_t batch_ns = 1'000'000;  // a batch lasts about so long
 constexpr std::int64_t warm_up_ns = 1'000'000;
+constexpr std::int64_t most_calls_of_warm_up = 200;  // but for as many as were asked for
+constexpr std::int64_t second_ns = 1'000'000'000;
 constexpr std::int64_t most_calls_of_batch = 1000;
 constexpr std::int64_t calls_to_get_going = 2;  // not timed, after another entrant's batch
 
@@ -34,6 +36,8 @@ public:
             std::sort(sorted.begin(), sorted.end());
             const std::int64_t usual = sorted[sorted.size() * 9 / 10];
             ns_ = std::max(usual + usual / 4 + margin_ns_, ns_ * 19 / 20);
+        } else {
+            ns_ += ns_ / 2 + margin_ns_;  // nobody was on time
         }
         const auto calls = static_cast<std::int64_t>(batch.samples_ns.size()) + batch.n_invalid;
         if (batch.n_invalid * 5 > calls)
@@ -70,16 +74,23 @@ public:
         call_ns_ = slowest(now_ns() - began);
         check(2 * protocol_.seed);
         // Back to back: deadlines make no sense before a first guess.
-        std::int64_t calls = protocol_.warm_up_calls;
-        while (calls > 0) {
+        const auto wanted = [&] {
+            if (measured_.n_warm < protocol_.warm_up_calls)
+                return protocol_.warm_up_calls - measured_.n_warm;
+            if (protocol_.warm_up_calls == 0 || measured_.n_warm >= most_calls_of_warm_up)
+                return std::int64_t{0};
+            return std::max<std::int64_t>((warm_up_ns - spent_ns_) / call_ns_, 0);
+        };
+        while (const std::int64_t left = wanted()) {
+            // In pieces of a second at most, so that the ranks meet now and then.
+            const std::int64_t calls = std::min(
+                {left, std::max<std::int64_t>(second_ns / call_ns_, 1), std::int64_t{100}});
             std::vector<Starter::Stamp> stamps(static_cast<std::size_t>(calls));
             starter_.run(*entrant_.operation, 0, stamps);
             measured_.n_warm += calls;
             const std::int64_t took = stamps.back().end_ns - stamps.front().begin_ns;
             call_ns_ = slowest(took / calls);
             spent_ns_ += call_ns_ * calls;
-            calls = std::clamp<std::int64_t>((warm_up_ns - spent_ns_) / call_ns_, 0, 100);
-            if (measured_.n_warm > 200) break;
         }
         ++measured_.n_warm;
         distance_.guess(call_ns_);
@@ -127,7 +138,7 @@ public:
         measured_.start = start;
         measured_.from = start == Start::deadline ? TimeFrom::last_arrival : TimeFrom::max_local;
         measured_.n_warm += attempts_;
-        measured_.n_invalid = attempts_ = next_look_ = 0;
+        measured_.n_invalid = attempts_ = next_look_ = spent_ns_ = 0;
         measured_.samples.clear();
         measured_.stragglers.clear();
         skews_.clear();
@@ -163,9 +174,6 @@ private:
     }
 
     void collect(Batch batch) {
-        // A guess from a call that was preempted would keep all batches short.
-        if (!batch.samples_ns.empty())
-            call_ns_ = std::clamp<std::int64_t>(summarise(batch.samples_ns).p50, 1, call_ns_);
         distance_.learn(batch);
         starter_.learn(batch.first_was_late);
         measured_.samples.insert(measured_.samples.end(), batch.samples_ns.begin(),
@@ -192,7 +200,7 @@ private:
         const double seconds = static_cast<double>(spent_ns_) * 1e-9;
         const bool overspent = seconds > protocol_.max_seconds ||
                                attempts_ > 4 * std::max(taken(), protocol_.min_samples) + 100;
-        if (overspent && taken() >= 1) stop_because("max_time");
+        if (overspent) stop_because("max_time");
     }
 
     void stop_because(const char* reason) {

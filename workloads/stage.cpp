@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/stage.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 
 #include "base/units.hpp"
@@ -22,9 +24,23 @@ std::vector<std::byte> ordinary_memory(std::size_t bytes) {
     }
 }
 
+// On all ranks together, so that none waits for one that has given up.
+void refuse_more_than_memory(World& world, std::size_t bytes) {
+    const double here =
+        static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
+    std::size_t most_ranks = 0;
+    for (const auto& host : world.hosts().nodes()) most_ranks = std::max(most_ranks, host.size());
+    for (const double memory : gathered(world, here))
+        if (static_cast<double>(bytes) * static_cast<double>(most_ranks) > memory)
+            throw Error("no memory for buffers of " +
+                        to_string(Bytes{static_cast<std::int64_t>(bytes)}) +
+                        " bytes on each rank; type a smaller -e or --counts");
+}
+
 }  // namespace
 
 Stage::Stage(World& world, std::size_t bytes) : world_(world) {
+    refuse_more_than_memory(world, bytes);
     try {
         shared_ = std::make_unique<SharedMemory>(world, bytes);
     } catch (const Error& error) {

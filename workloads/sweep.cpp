@@ -85,7 +85,11 @@ private:
         for (const Candidate& candidate : sweep_.candidates) {
             Point& point = points.emplace_back(blank_point(candidate, spot, buffers.is_registered));
             point.skipped = refusal(communicator_, candidate, spot.call, sweep_.placement);
-            if (point.skipped) continue;
+            if (!of_first(world_, !point.skipped)) {
+                if (!point.skipped) point.skipped = "rank 0 cannot run it";
+                continue;
+            }
+            if (point.skipped) throw Error("rank 0 can run it, but here: " + *point.skipped);
             operations.push_back(operation_of(candidate, spot, buffers));
             entrants.push_back(entrant_of(*operations.back(), spot, buffers));
             point_of.push_back(points.size() - 1);

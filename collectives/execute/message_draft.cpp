@@ -45,8 +45,10 @@ private:
     // Where the chunk's value is now; it is in the input until something arrives.
     Spot current(int chunk) {
         const auto known = current_.find(chunk);
-        return known != current_.end() ? known->second
-                                       : input_spot(layout_.in_input(chunk).value());
+        if (known != current_.end()) return known->second;
+        // A schedule that is not proved may send what it does not hold: then what lies there goes.
+        const auto in_input = layout_.in_input(chunk);
+        return in_input ? input_spot(*in_input) : home(chunk);
     }
 
     // Where the chunk belongs: in the output, or in scratch if it only passes through.

@@ -138,11 +138,13 @@ private:
     DivideKernel divide_ = nullptr;
 };
 
-// Open MPI's AVX kernels add 8- and 16-bit integers with saturation (its issue 8045), so 200 + 200 is
-// 255 where everyone else's arithmetic wraps round. Such sums are only compared without these kernels.
+// Open MPI's AVX kernels add 8- and 16-bit integers with saturation (its issue 8045), so 200 + 200
+// is 255 where everyone else's arithmetic wraps round. Such sums are only compared without these
+// kernels.
 bool saturates(const Call& call) {
-    const bool narrow_integer = size_of(call.type) <= 2 && call.type != DataType::half &&
-                                call.type != DataType::bfloat16;
+    if (call.op != Op::sum && call.op != Op::avg) return false;
+    const bool narrow_integer =
+        size_of(call.type) <= 2 && call.type != DataType::half && call.type != DataType::bfloat16;
     if (!narrow_integer || !mpi_library().starts_with("Open MPI")) return false;
     const char* kernels = std::getenv("OMPI_MCA_op");
     return kernels == nullptr || std::string_view(kernels).find("^avx") == std::string_view::npos;

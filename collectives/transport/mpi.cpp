@@ -43,7 +43,9 @@ public:
         check(MPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN));
         check(MPI_Comm_rank(comm_, &rank_));
         check(MPI_Comm_size(comm_, &size_));
-        crowded = is_crowded();
+        // The same on all ranks, as it decides how they meet.
+        for (const char of_rank : gathered(*this, static_cast<char>(is_crowded())))
+            crowded = crowded || of_rank != 0;
     }
     ~MpiWorld() override { MPI_Comm_free(&comm_); }
 

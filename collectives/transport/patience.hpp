@@ -16,7 +16,7 @@ inline constexpr double times_at_meetings = 2;
 class Patience {
 public:
     explicit Patience(const World& world, double times = 1)
-        : spins_(world.crowded ? 8 : 4096),
+        : spins_(world.crowded ? 8 : 1024),
           limit_ns_(static_cast<std::int64_t>(world.hang_timeout * times * 1e9)) {}
 
     /// Something has come: the next wait spins first, and has the whole time before it.

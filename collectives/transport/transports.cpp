@@ -26,6 +26,7 @@ std::optional<std::string> needs_one_host(World& world) {
         SharedMemory trial(world, 1);
         return std::nullopt;
     } catch (const Error& error) {
+        if (error.code() != Exit::usage) throw;  // a rank is lost or late
         return error.what();
     }
 }

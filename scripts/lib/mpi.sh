@@ -20,12 +20,15 @@ mpi_run() {
     elif [[ $version == *HYDRA* ]]; then
         options+=(-launcher fork -bind-to none)  # no ssh to this very machine
     fi
-    "$launcher" "${options[@]}" "$@"
+    # As a program of its own this one becomes the launcher, so that signals reach it.
+    local become=()
+    [[ ${BASH_SOURCE[0]} == "$0" ]] && become=(exec)
+    "${become[@]}" "$launcher" "${options[@]}" "$@"
 }
 
 if [[ ${BASH_SOURCE[0]} == "$0" ]]; then
     set -euo pipefail
-    if (($# < 2)); then
+    if (($# < 2)) || [[ ! $1 =~ ^[0-9]+$ ]]; then
         echo "usage: scripts/lib/mpi.sh N COMMAND..." >&2
         exit 64
     fi

@@ -38,7 +38,7 @@ def cautions(results):
     if wrong:
         told.append(f"WRONG RESULTS ({counted(len(wrong), 'point')}): left out of figures and findings, red in the "
                     "tables.")
-    if results.launch_count() == 1:
+    if _single_launches(results):
         told.append("Exploratory (one launch): launches differ more than calls within one. "
                     "Repeat the command, best five times, and report all files together.")
     told += [f"The launches differ in {word}: compare across them with care ({'; '.join(texts)})."
@@ -50,6 +50,15 @@ def cautions(results):
     if results.fails:
         told.append(f"Failures recorded: {len(results.fails)}; they are listed at the end.")
     return told
+
+
+def _single_launches(results):
+    """Whether some figure rests on one launch alone."""
+    launches = {}
+    for point in results.points:
+        if not point.get("skipped"):
+            launches.setdefault((point["key"]["coll"], point["key"]["nranks"]), set()).add(launch_of(point))
+    return any(len(of_figure) == 1 for of_figure in launches.values())
 
 
 def _distinct(texts):
