@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 
 namespace tutti {
@@ -42,7 +43,7 @@ std::string candidate_cells(const Key& key, const TableRow& row) {
         n = std::min(n.value_or(point->time.n), point->time.n);
     }
     return fmt::format("  {:<28}  {:<10}  {:>6}  {:>6}", candidate_name(key), key.transport,
-                       width ? fmt::format("{:.1f}", 100 * *width) : "N/A",
+                       width && std::isfinite(*width) ? fmt::format("{:.1f}", 100 * *width) : "N/A",
                        n ? std::to_string(*n) : "N/A");
 }
 

@@ -13,7 +13,9 @@ public:
         : Plan(progress, request.what, request.schedule.steps()),
           program_(compile_messages(request, progress.world(), transport.most_bytes())),
           output_(request.output),
-          wire_(transport.connect({.plan = request.number, .most_posts = program_.most_posts})) {
+          wire_(transport.connect({.plan = request.number,
+                                   .most_posts = program_.most_posts,
+                                   .most_to_one = program_.most_to_one})) {
         if (request.call.op == Op::avg && reduces(request.call.collective) && !output_.empty()) {
             divide_ = find_divide(request.call.type);
             elements_ = output_.size() / size_of(request.call.type);

@@ -49,13 +49,16 @@ private:
         return entries;
     }
 
-    Entries add_posts(std::vector<Post>& posts, const std::vector<DraftMessage>& drafts) const {
+    Entries add_posts(std::vector<Post>& posts, const std::vector<DraftMessage>& drafts) {
         Entries entries{static_cast<std::uint32_t>(posts.size()), 0};
-        for (const DraftMessage& draft : drafts)
+        for (const DraftMessage& draft : drafts) {
+            const std::size_t pieces = (draft.bytes + most_bytes_ - 1) / most_bytes_;
+            program_.most_to_one = std::max(program_.most_to_one, pieces);
             for (std::size_t done = 0; done < draft.bytes; done += most_bytes_)
                 posts.push_back(
                     {draft.peer,
                      {address(draft.spot) + done, std::min(most_bytes_, draft.bytes - done)}});
+        }
         entries.end = static_cast<std::uint32_t>(posts.size());
         return entries;
     }

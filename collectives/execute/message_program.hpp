@@ -39,8 +39,9 @@ struct MessageProgram {
     std::vector<Post> receives;
     std::vector<Post> sends;
     Moves moves;
-    Entries settling;  ///< at the end: results that are not where they belong
-    std::size_t most_posts = 0;
+    Entries settling;             ///< at the end: results that are not where they belong
+    std::size_t most_posts = 0;   ///< in one step
+    std::size_t most_to_one = 0;  ///< of them between two ranks
     /// Chunks of others on their way, what arrives, what is packed: as large as the schedule needs.
     std::unique_ptr<std::byte[]> scratch, inbox, outbox;
 };

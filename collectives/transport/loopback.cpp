@@ -160,7 +160,7 @@ public:
 
     // Rank 0 makes the lines; the others take a share of them while it waits.
     std::unique_ptr<Wire> connect(const WireNeeds& needs) override {
-        const auto posts = gathered(world_, needs.most_posts);
+        const auto posts = gathered(world_, needs.most_to_one);
         const std::size_t capacity = *std::max_element(posts.begin(), posts.end()) + 8;
         std::shared_ptr<Lines> lines;
         if (world_.is_first()) lines = std::make_shared<Lines>(world_.size(), capacity);

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <random>
 
 namespace tutti {
 namespace {
@@ -30,6 +31,7 @@ struct Key {
     int process = 0;
     int descriptor = -1;
     std::size_t size = 0;
+    std::uint64_t token = 0;  // stands at the begin of the memory while peers open it
 };
 
 // All ranks fail together, with the first reason; otherwise some would wait for the others.
@@ -93,8 +95,13 @@ void SharedMemory::share_by_file(World& world, std::size_t size) {
     const auto length = static_cast<off_t>(std::max(size, page));
     const bool made = file.descriptor >= 0 && ftruncate(file.descriptor, length) == 0;
     agree(world, made ? nullptr : std::strerror(errno));
+    // Ranks in containers of their own may share a host's name but not its process numbers, and
+    // then find some other file: only what shows the token is the peer's.
+    const std::uint64_t token = std::random_device{}() | std::uint64_t{1} << 32;
+    const bool marked = pwrite(file.descriptor, &token, sizeof token, 0) == sizeof token;
+    agree(world, marked ? nullptr : std::strerror(errno));
     const char* problem = nullptr;
-    for (const Key& key : gathered(world, Key{getpid(), file.descriptor, size})) {
+    for (const Key& key : gathered(world, Key{getpid(), file.descriptor, size, token})) {
         const std::string path =
             "/proc/" + std::to_string(key.process) + "/fd/" + std::to_string(key.descriptor);
         const File peer(open(path.c_str(), O_RDWR | O_CLOEXEC));
@@ -104,8 +111,15 @@ void SharedMemory::share_by_file(World& world, std::size_t size) {
             pieces_.push_back(std::make_shared<Mapping>(key.size, peer.descriptor));
         if (peer.descriptor >= 0 && pieces_.back()->failed())
             problem = "a peer's memory cannot be mapped";
+        std::uint64_t shown = 0;
+        if (pread(peer.descriptor, &shown, sizeof shown, 0) != sizeof shown || shown != key.token)
+            problem = "a peer's memory cannot be opened through /proc (other user or container?)";
     }
     agree(world, problem);
+    const std::uint64_t zero = 0;
+    if (pwrite(file.descriptor, &zero, sizeof zero, 0) != sizeof zero)
+        throw Error(std::strerror(errno));
+    world.barrier();
 }
 
 std::span<std::byte> SharedMemory::of(Rank rank) const {

@@ -3,6 +3,7 @@
 #include <cstring>
 #include <exception>
 #include <mutex>
+#include <system_error>
 #include <thread>
 
 #include "collectives/transport/patience.hpp"
@@ -92,19 +93,25 @@ void run_as_threads(int ranks, double hang_timeout, const std::function<void(Wor
         team.failed = true;
     };
     std::vector<std::thread> threads;
-    for (int rank = 0; rank < ranks; ++rank)
-        threads.emplace_back([&, rank] {
-            ThreadWorld world(team, Rank{rank});
-            world.hang_timeout = hang_timeout;
-            world.crowded = crowded;
-            try {
-                body(world);
-            } catch (const OthersFailed&) {  // the reason is another rank's to tell
-                team.failed = true;
-            } catch (...) {
-                fail();
-            }
-        });
+    const auto run_rank = [&](int rank) {
+        ThreadWorld world(team, Rank{rank});
+        world.hang_timeout = hang_timeout;
+        world.crowded = crowded;
+        try {
+            body(world);
+        } catch (const OthersFailed&) {  // the reason is another rank's to tell
+            team.failed = true;
+        } catch (...) {
+            fail();
+        }
+    };
+    try {
+        for (int rank = 0; rank < ranks; ++rank) threads.emplace_back(run_rank, rank);
+    } catch (const std::system_error&) {
+        team.reason = std::make_exception_ptr(
+            Error("cannot start " + std::to_string(ranks) + " threads; type a smaller --ranks"));
+        team.failed = true;
+    }
     for (auto& thread : threads) thread.join();
     if (team.reason) std::rethrow_exception(team.reason);
     if (team.failed) throw OthersFailed();

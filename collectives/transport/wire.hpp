@@ -16,7 +16,8 @@ namespace tutti {
 /// What a plan will ask of its wire, known before it runs, so that nothing is allocated then.
 struct WireNeeds {
     int plan = 0;  ///< number of the plan, equal on all ranks: messages of plans never mix
-    std::size_t most_posts = 0;  ///< most messages posted in one step
+    std::size_t most_posts = 0;   ///< most messages posted in one step
+    std::size_t most_to_one = 0;  ///< most of them for one peer: 1 unless messages are cut
 };
 
 /// A plan's own line to its peers. Messages between two ranks arrive in the order sent.

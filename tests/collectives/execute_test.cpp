@@ -90,6 +90,24 @@ TEST_P(EveryPlan, IsRightForEveryRootAndNodeSize) {
     }
 }
 
+// Rank 1 passes on what it never got: the check must say so, and nothing may crash.
+TEST_P(EveryPlan, OfAWrongScheduleRunsAndIsFoundWrong) {
+    const Algorithm forgetful{Collective::broadcast, "forgetful",
+                              "the root forgets to tell rank 1, which tells rank 2",
+                              [](const Job&) {
+                                  return Schedule({3, 1, 1}, [](int, Step& step) {
+                                      step.copy({.chunks = whole_message, .from = {1}, .to = {2}});
+                                  });
+                              },
+                              [](const Job&) { return std::optional<std::string>(); }};
+    run_as_threads(3, 20, [&](World& world) {
+        Communicator communicator(world);
+        const Trial trial{call(forgetful, 100), &forgetful, GetParam()};
+        const std::int64_t wrong = wrong_elements(communicator, trial);
+        EXPECT_EQ(wrong > 0, !world.is_first());
+    });
+}
+
 INSTANTIATE_TEST_SUITE_P(Threads, EveryPlan, testing::Values("loopback", "shm"),
                          [](const auto& param) { return std::string(param.param); });
 

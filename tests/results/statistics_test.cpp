@@ -31,7 +31,6 @@ TEST(Summary, OfOneSampleIsThatSample) {
                              summary.ci95_lo, summary.ci95_hi})
         EXPECT_EQ(value, 7);
     EXPECT_EQ(summary.sd, 0);
-    EXPECT_EQ(half_width(summary), 0);
 }
 
 TEST(Summary, PercentilesInterpolateBetweenNeighbours) {
@@ -105,6 +104,14 @@ TEST(HalfWidth, OfAMedianOfZeroIsInfiniteUnlessTheIntervalIsAPoint) {
     EXPECT_EQ(half_width(Summary{.ci95_lo = 0, .ci95_hi = 3}),
               std::numeric_limits<double>::infinity());
     EXPECT_EQ(half_width(Summary{}), 0);
+}
+
+TEST(HalfWidth, OfFiveSamplesOrFewerIsUnknown) {
+    // min and max of n enclose the median unless all lie on one side: 1 - 2^(1-n), 0.9375 for 5.
+    for (std::size_t n : {1, 2, 5})
+        EXPECT_EQ(half_width(summarise(one_to(static_cast<std::int64_t>(n)))),
+                  std::numeric_limits<double>::infinity());
+    EXPECT_LT(half_width(summarise(one_to(6))), 1);
 }
 
 // x' = rho x + noise around a log-normal-like skewed median: samples are exp of an AR(1) series, so

@@ -40,7 +40,8 @@ TEST(TextTable, HeaderNamesTheColumnsOfNcclTestsAndThenOurs) {
 }
 
 TEST(TextTable, RowHoldsBothPlacements) {
-    const Point out = sample_point();
+    Point out = sample_point();
+    out.time.n = 7;  // enough for an interval: 1000..5000 about 1100 is +-181.8 %
     const Point in = in_place(out);
     const std::string row = table_row({.out_of_place = &out, .in_place = &in});
     EXPECT_TRUE(row.starts_with(
@@ -48,7 +49,14 @@ TEST(TextTable, RowHoldsBothPlacements) {
         << row;
     EXPECT_EQ(words_of(row), (std::vector<std::string>{"1024", "256", "float", "sum", "-1", "1.10",
                                                        "0.93", "1.40", "0", "1.10", "0.93", "1.40",
-                                                       "0", "ring", "shm", "181.8", "5"}));
+                                                       "0", "ring", "shm", "181.8", "7"}));
+}
+
+TEST(TextTable, FewSamplesHaveNoInterval) {
+    const Point out = sample_point();
+    const auto words = words_of(table_row({.out_of_place = &out}));
+    EXPECT_EQ(words[words.size() - 2], "N/A");
+    EXPECT_EQ(words.back(), "5");
 }
 
 TEST(TextTable, AnAbsentPlacementIsNotApplicable) {
