@@ -6,6 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/error.hpp"
+
 namespace tutti {
 
 /// One value and the name that users type and result files keep.
@@ -27,6 +29,28 @@ std::vector<std::string> names_of(const Named<Value> (&table)[size]) {
     std::vector<std::string> names;
     for (const auto& row : table) names.emplace_back(row.name);
     return names;
+}
+
+template <class Value, std::size_t size>
+std::string_view name_in(const Named<Value> (&table)[size], Value value) {
+    for (const auto& row : table)
+        if (row.value == value) return row.name;
+    return "?";
+}
+
+/// Null if no row has the name.
+template <class Value, std::size_t size>
+const Named<Value>* find_in(const Named<Value> (&table)[size], std::string_view name) {
+    for (const auto& row : table)
+        if (row.name == name) return &row;
+    return nullptr;
+}
+
+/// Throws Error as unknown_name says it.
+template <class Value, std::size_t size>
+Value parse_from(const Named<Value> (&table)[size], std::string_view kind, std::string_view name) {
+    if (const auto* row = find_in(table, name)) return row->value;
+    throw Error(unknown_name(kind, name, names_of(table)));
 }
 
 }  // namespace tutti

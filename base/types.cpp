@@ -3,7 +3,6 @@
 
 #include <array>
 
-#include "base/error.hpp"
 #include "base/name_table.hpp"
 
 namespace tutti {
@@ -33,26 +32,6 @@ constexpr Named<Collective> collective_names[] = {
     {Collective::reduce, "reduce"},         {Collective::scatter, "scatter"},
     {Collective::gather, "gather"},         {Collective::all_to_all, "all_to_all"},
 };
-
-template <class Value, std::size_t size>
-std::string_view name_in(const Named<Value> (&table)[size], Value value) {
-    for (const auto& row : table)
-        if (row.value == value) return row.name;
-    return "?";
-}
-
-template <class Value, std::size_t size>
-const Named<Value>* find_in(const Named<Value> (&table)[size], std::string_view text) {
-    for (const auto& row : table)
-        if (row.name == text) return &row;
-    return nullptr;
-}
-
-template <class Value, std::size_t size>
-Value parse_from(const Named<Value> (&table)[size], std::string_view kind, std::string_view text) {
-    if (const auto* row = find_in(table, text)) return row->value;
-    throw Error(unknown_name(kind, text, names_of(table)));
-}
 
 template <class Value, std::size_t size>
 std::span<const Value> values_of(const Named<Value> (&table)[size]) {

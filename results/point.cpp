@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "results/point.hpp"
 
-#include <span>
-
-#include "base/error.hpp"
 #include "base/name_table.hpp"
 
 namespace tutti {
@@ -26,20 +23,6 @@ constexpr Named<CheckState> check_names[] = {
     {CheckState::fail, "fail"},
     {CheckState::skipped, "skipped"},
 };
-
-template <class Value, std::size_t size>
-std::string_view name_in(const Named<Value> (&table)[size], Value value) {
-    for (const auto& row : table)
-        if (row.value == value) return row.name;
-    return "?";
-}
-
-template <class Value, std::size_t size>
-Value parse_from(const Named<Value> (&table)[size], std::string_view kind, std::string_view text) {
-    for (const auto& row : table)
-        if (row.name == text) return row.value;
-    throw Error(unknown_name(kind, text, names_of(table)));
-}
 
 }  // namespace
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "collectives/transport/faults.hpp"
 
-#include <algorithm>
 #include <charconv>
 
 #include "base/error.hpp"
@@ -47,10 +46,7 @@ Fault parse_fault(std::string_view text) {
     Fault fault;
     const auto colon = text.find(':');
     const std::string_view kind = text.substr(0, colon);
-    const auto* row = std::find_if(std::begin(kinds), std::end(kinds),
-                                   [&](const auto& known) { return known.name == kind; });
-    if (row == std::end(kinds)) throw Error(unknown_name("fault", kind, names_of(kinds)));
-    fault.kind = row->value;
+    fault.kind = parse_from(kinds, "fault", kind);
     std::string_view rest = colon == text.npos ? "" : text.substr(colon + 1);
     while (!rest.empty()) {
         const auto comma = rest.find(',');
@@ -66,9 +62,7 @@ Fault parse_fault(std::string_view text) {
 }
 
 std::string to_string(const Fault& fault) {
-    std::string text;
-    for (const auto& row : kinds)
-        if (row.value == fault.kind) text = row.name;
+    std::string text(name_in(kinds, fault.kind));
     char separator = ':';
     const auto add = [&](const char* key, long value) {
         text += separator + std::string(key) + "=" + std::to_string(value);
