@@ -54,11 +54,9 @@ public:
     void add(std::vector<Point> points) {
         for (Point& point : points) {
             point.session = session_.id;
-            if (!options_.keep_samples && store_)
-                keep_but_samples(point);
-            else if (store_)
-                store_->append(point);
-            point.samples.clear();
+            if (!options_.keep_samples) point.samples.clear();
+            if (store_) store_->append(point);
+            point.samples.clear();  // the table needs them no more
         }
         any_wrong_ =
             any_wrong_ || std::any_of(points.begin(), points.end(), [](const Point& point) {
@@ -115,11 +113,6 @@ private:
         if (!csv_)
             throw Error("'" + options_.csv_file +
                         "' could not be written to its end: is the disk full?");
-    }
-
-    void keep_but_samples(Point& point) {
-        point.samples.clear();
-        store_->append(point);
     }
 
     void print_rows(const std::vector<Point>& points) const {

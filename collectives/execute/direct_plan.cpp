@@ -12,8 +12,6 @@
 namespace tutti {
 namespace {
 
-constexpr std::size_t cache_line = 64;
-
 // The counter at the begin of a rank's piece: how many steps it has finished, counted over all
 // runs.
 using Counter = std::atomic_ref<std::uint64_t>;

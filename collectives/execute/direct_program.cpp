@@ -7,8 +7,6 @@
 namespace tutti {
 namespace {
 
-constexpr std::size_t cache_line = 64;
-
 // A peer reads, at a step, what a chunk has at a place: until it has finished that step the place
 // must not be written.
 struct Reader {
