@@ -58,15 +58,16 @@ void time_reduce(benchmark::State& state, ReduceKernel kernel, std::size_t how_m
     const Buffers buffers(how_many + 1, bytes);
     std::vector<const std::byte*> sources;
     for (std::size_t s = 1; s <= how_many; ++s) sources.push_back(buffers[s]);
+    const std::vector<std::byte*> outs{buffers[0]};
     for (auto _ : state) {
-        kernel(buffers[0], sources.data(), how_many, count);
+        kernel(outs.data(), outs.size(), sources.data(), how_many, count);
         benchmark::ClobberMemory();
     }
     count_bytes(state, (how_many + 1) * bytes);
 }
 
 void register_reduce(const KernelSet& set, DataType type, const Place& place) {
-    const ReduceKernel kernel = set.find(type, Op::sum);
+    const ReduceKernel kernel = set.find(type, Op::sum, Stores::cached);
     if (kernel == nullptr) return;
     for (std::size_t how_many : {2, 4}) {
         const std::string name = std::string("sum/") + place.name + "/" +

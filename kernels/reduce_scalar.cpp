@@ -22,10 +22,12 @@ struct Max {
 
 /// Computes in Wide, which converts to and from what is stored.
 template <class Element, class Wide, class Combine>
-void reduce(std::byte* out, const std::byte* const* sources, std::size_t how_many,
-            std::size_t count) noexcept {
+void reduce(std::byte* const* outs, std::size_t how_many_outs, const std::byte* const* sources,
+            std::size_t how_many, std::size_t count) noexcept {
     if (how_many == 1) {  // bit for bit: a round trip through Wide would change a signalling NaN
-        if (out != sources[0] && count > 0) std::memcpy(out, sources[0], count * sizeof(Element));
+        for (std::size_t o = 0; o < how_many_outs; ++o)
+            if (outs[o] != sources[0] && count > 0)
+                std::memcpy(outs[o], sources[0], count * sizeof(Element));
         return;
     }
     for (std::size_t i = 0; i < count; ++i) {
@@ -33,7 +35,8 @@ void reduce(std::byte* out, const std::byte* const* sources, std::size_t how_man
         auto total = static_cast<Wide>(load<Element>(sources[0], i));
         for (std::size_t s = 1; s < how_many; ++s)
             total = Combine::of(total, static_cast<Wide>(load<Element>(sources[s], i)));
-        store(out, i, static_cast<Element>(total));
+        for (std::size_t o = 0; o < how_many_outs; ++o)
+            store(outs[o], i, static_cast<Element>(total));
     }
 }
 
@@ -65,7 +68,8 @@ ReduceKernel integer_kernel(Op op) {
 
 }  // namespace
 
-ReduceKernel scalar_reduce(DataType type, Op op) {
+// There are no streaming stores of single elements.
+ReduceKernel scalar_reduce(DataType type, Op op, Stores) {
     switch (type) {
         case DataType::int8:
             return integer_kernel<std::int8_t>(op);

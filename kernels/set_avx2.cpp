@@ -6,8 +6,9 @@
 
 namespace tutti {
 
-ReduceKernel avx2_reduce(DataType type, Op op) {
-    return type == DataType::half ? reduce_kernel<HalfLanes<16>>(op) : vector_reduce<32>(type, op);
+ReduceKernel avx2_reduce(DataType type, Op op, Stores stores) {
+    return type == DataType::half ? reduce_kernel<HalfLanes<16>>(op, stores)
+                                  : vector_reduce<32>(type, op, stores);
 }
 
 DivideKernel avx2_divide(DataType type) {

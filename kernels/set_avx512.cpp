@@ -32,8 +32,9 @@ struct HalfLanes<32> {
 
 }  // namespace
 
-ReduceKernel avx512_reduce(DataType type, Op op) {
-    return type == DataType::half ? reduce_kernel<HalfLanes<32>>(op) : vector_reduce<64>(type, op);
+ReduceKernel avx512_reduce(DataType type, Op op, Stores stores) {
+    return type == DataType::half ? reduce_kernel<HalfLanes<32>>(op, stores)
+                                  : vector_reduce<64>(type, op, stores);
 }
 
 DivideKernel avx512_divide(DataType type) {

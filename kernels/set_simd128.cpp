@@ -5,7 +5,9 @@
 
 namespace tutti {
 
-ReduceKernel simd128_reduce(DataType type, Op op) { return vector_reduce<16>(type, op); }
+ReduceKernel simd128_reduce(DataType type, Op op, Stores stores) {
+    return vector_reduce<16>(type, op, stores);
+}
 
 DivideKernel simd128_divide(DataType type) { return vector_divide<16>(type); }
 

@@ -43,8 +43,8 @@ std::span<const KernelSet> allowed_sets() {
     return sets.subspan(static_cast<std::size_t>(set - sets.begin()));
 }
 
-ReduceKernel find_reduce(DataType type, Op op) {
-    return first_found([&](const KernelSet& set) { return set.find(type, op); });
+ReduceKernel find_reduce(DataType type, Op op, Stores stores) {
+    return first_found([&](const KernelSet& set) { return set.find(type, op, stores); });
 }
 
 DivideKernel find_divide(DataType type) {

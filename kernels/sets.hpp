@@ -9,13 +9,21 @@
 
 namespace tutti {
 
-/// out[i] = ((s0[i] op s1[i]) op s2[i]) ... for `count` elements (not bytes) of `how_many` >= 1
-/// sources, in one pass over memory; one source is copied. Any alignment. `out` may be one or more
-/// of the sources exactly, and must not overlap any of them partly.
-/// half and bfloat16 are added up in float and rounded once, to nearest even. Integers wrap round.
-/// min is `next < so_far ? next : so_far`, max is `so_far < next ? next : so_far`: a NaN that comes
-/// later is passed over, one that comes first stays, and of -0 and +0 the first stays.
-using ReduceKernel = void (*)(std::byte* out, const std::byte* const* sources, std::size_t how_many,
+/// How results are stored. `cached`: by ordinary stores. `streaming`: past the caches, for results
+/// that do not fit them; ends with a store fence, so that a later release store publishes them.
+/// A hint about where bytes go, not what they are: where there are no such stores it means
+/// `cached`.
+enum class Stores { cached, streaming };
+
+/// outs[o][i] = ((s0[i] op s1[i]) op s2[i]) ... for each of `how_many_outs` and `count` elements
+/// (not bytes) of `how_many` >= 1 sources, in one pass over memory; one source is copied bit for
+/// bit. Any alignment. An out may be one or more of the sources exactly, and must not overlap any
+/// of them partly, nor another out. half and bfloat16 are added up in float and rounded once, to
+/// nearest even. Integers wrap round. min is `next < so_far ? next : so_far`, max is `so_far < next
+/// ? next : so_far`: a NaN that comes later is passed over, one that comes first stays, and of -0
+/// and +0 the first stays.
+using ReduceKernel = void (*)(std::byte* const* outs, std::size_t how_many_outs,
+                              const std::byte* const* sources, std::size_t how_many,
                               std::size_t count) noexcept;
 
 /// data[i] /= divisor in place, for `count` elements (not bytes) and divisor >= 1. Any alignment.
@@ -28,7 +36,7 @@ using DivideKernel = void (*)(std::byte* data, std::size_t count, std::int64_t d
 struct KernelSet {
     std::string_view name;
     bool (*runs_here)();
-    ReduceKernel (*find)(DataType, Op);
+    ReduceKernel (*find)(DataType, Op, Stores);
     DivideKernel (*find_divide)(DataType);
 };
 

@@ -3,9 +3,9 @@
 
 namespace tutti {
 
-ReduceKernel scalar_reduce(DataType, Op);
+ReduceKernel scalar_reduce(DataType, Op, Stores);
 DivideKernel scalar_divide(DataType);
-ReduceKernel simd128_reduce(DataType, Op);
+ReduceKernel simd128_reduce(DataType, Op, Stores);
 DivideKernel simd128_divide(DataType);
 
 std::span<const KernelSet> kernel_sets() {

@@ -5,13 +5,13 @@
 
 namespace tutti {
 
-ReduceKernel scalar_reduce(DataType, Op);
+ReduceKernel scalar_reduce(DataType, Op, Stores);
 DivideKernel scalar_divide(DataType);
-ReduceKernel simd128_reduce(DataType, Op);
+ReduceKernel simd128_reduce(DataType, Op, Stores);
 DivideKernel simd128_divide(DataType);
-ReduceKernel avx2_reduce(DataType, Op);
+ReduceKernel avx2_reduce(DataType, Op, Stores);
 DivideKernel avx2_divide(DataType);
-ReduceKernel avx512_reduce(DataType, Op);
+ReduceKernel avx512_reduce(DataType, Op, Stores);
 DivideKernel avx512_divide(DataType);
 
 namespace {

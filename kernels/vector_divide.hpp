@@ -17,7 +17,7 @@ struct Quotient {
     [[gnu::always_inline]] Block<Lanes, vectors> block(std::size_t offset) const {
         Block<Lanes, vectors> result;
         for (std::size_t v = 0; v < vectors; ++v)
-            result.at[v] = load<Lanes>(data + offset + v * Lanes::bytes) / divisor;
+            result.at[v] = Lanes::narrow(load<Lanes>(data + offset + v * Lanes::bytes) / divisor);
         return result;
     }
 };
@@ -26,7 +26,7 @@ struct Quotient {
 template <class Lanes>
 void divide(std::byte* data, std::size_t count, std::int64_t divisor) noexcept {
     using Number = typename Lanes::Number;
-    short_pass<Lanes>(data, count * Lanes::element_bytes,
+    short_pass<Lanes>(Few<std::byte, 1>(&data), count * Lanes::element_bytes,
                       Quotient<Number>{data, static_cast<Number>(divisor)});
 }
 

@@ -86,11 +86,5 @@ template <class Lanes>
     return Lanes::widen(stored);
 }
 
-template <class Lanes>
-[[gnu::always_inline]] inline void store(std::byte* to, typename Lanes::Wide wide) {
-    const typename Lanes::Stored stored = Lanes::narrow(wide);
-    __builtin_memcpy(to, &stored, Lanes::bytes);
-}
-
 }  // namespace
 }  // namespace tutti

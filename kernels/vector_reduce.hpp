@@ -41,113 +41,119 @@ Pair<Lane> combined(Pair<Lane> so_far, Pair<Lane> next) {
     return {Combine::of(so_far.even, next.even), Combine::of(so_far.odd, next.odd)};
 }
 
-/// So few sources that the compiler knows how many, and keeps their addresses in registers.
-template <std::size_t known>
-struct FewSources {
-    const std::byte* starts[known];
-    explicit FewSources(const std::byte* const* sources) {
-        __builtin_memcpy(starts, sources, sizeof starts);
-    }
-    static constexpr std::size_t how_many() { return known; }
-};
-
-/// Any number; their addresses are read again for every block.
-struct ManySources {
-    const std::byte* const* starts;
-    std::size_t number;
-    std::size_t how_many() const { return number; }
-};
-
 template <class Combine, class Sources>
 struct Reduction {
     Sources sources;
 
     template <class Lanes, std::size_t vectors>
     [[gnu::always_inline]] Block<Lanes, vectors> block(std::size_t offset) const {
-        Block<Lanes, vectors> total;
+        typename Lanes::Wide total[vectors];
         const std::byte* first = sources.starts[0] + offset;
-        for (std::size_t v = 0; v < vectors; ++v)
-            total.at[v] = load<Lanes>(first + v * Lanes::bytes);
+        for (std::size_t v = 0; v < vectors; ++v) total[v] = load<Lanes>(first + v * Lanes::bytes);
         for (std::size_t s = 1; s < sources.how_many(); ++s) {
             const std::byte* next = sources.starts[s] + offset;
             for (std::size_t v = 0; v < vectors; ++v)
-                total.at[v] = combined<Combine>(total.at[v], load<Lanes>(next + v * Lanes::bytes));
+                total[v] = combined<Combine>(total[v], load<Lanes>(next + v * Lanes::bytes));
         }
-        return total;
+        Block<Lanes, vectors> result;
+        for (std::size_t v = 0; v < vectors; ++v) result.at[v] = Lanes::narrow(total[v]);
+        return result;
     }
 };
 
-template <class Lanes, class Combine, std::size_t known>
-void reduce_few(std::byte* out, const std::byte* const* sources, std::size_t bytes) noexcept {
-    pass<Lanes>(out, bytes, Reduction<Combine, FewSources<known>>{FewSources<known>(sources)});
+template <class Lanes, class Combine, std::size_t known, class Outs>
+void reduce_few(Outs outs, const std::byte* const* sources, std::size_t bytes) noexcept {
+    using Sources = Few<const std::byte, known>;
+    pass<Lanes>(outs, bytes, Reduction<Combine, Sources>{Sources(sources)});
 }
 
-/// The ReduceKernel of one type and operation.
+/// To the kind of outs that was chosen.
+template <class Lanes, class Combine, class Outs>
+void reduce_to(Outs outs, const std::byte* const* sources, std::size_t how_many,
+               std::size_t bytes) noexcept {
+    constexpr decltype(&reduce_few<Lanes, Combine, 2, Outs>) few[] = {
+        reduce_few<Lanes, Combine, 2, Outs>, reduce_few<Lanes, Combine, 3, Outs>,
+        reduce_few<Lanes, Combine, 4, Outs>, reduce_few<Lanes, Combine, 5, Outs>,
+        reduce_few<Lanes, Combine, 6, Outs>, reduce_few<Lanes, Combine, 7, Outs>,
+        reduce_few<Lanes, Combine, 8, Outs>};
+    if (how_many <= 8 && bytes >= Lanes::bytes) return few[how_many - 2](outs, sources, bytes);
+    using Sources = Many<const std::byte>;
+    short_pass<Lanes>(outs, bytes, Reduction<Combine, Sources>{{sources, how_many}});
+}
+
+/// To every out that is not the source itself.
+inline void copy(std::byte* const* outs, std::size_t how_many_outs, const std::byte* source,
+                 std::size_t bytes) noexcept {
+    for (std::size_t o = 0; o < how_many_outs; ++o)
+        if (outs[o] != source && bytes > 0) __builtin_memcpy(outs[o], source, bytes);
+}
+
+/// The cached ReduceKernel of one type and operation.
 template <class Lanes, class Combine>
-void reduce(std::byte* out, const std::byte* const* sources, std::size_t how_many,
-            std::size_t count) noexcept {
+void reduce(std::byte* const* outs, std::size_t how_many_outs, const std::byte* const* sources,
+            std::size_t how_many, std::size_t count) noexcept {
     const std::size_t bytes = count * Lanes::element_bytes;
-    if (how_many == 1) {
-        if (out != sources[0] && count > 0) __builtin_memcpy(out, sources[0], bytes);
-        return;
-    }
-    constexpr decltype(&reduce_few<Lanes, Combine, 2>) few[] = {
-        reduce_few<Lanes, Combine, 2>, reduce_few<Lanes, Combine, 3>, reduce_few<Lanes, Combine, 4>,
-        reduce_few<Lanes, Combine, 5>, reduce_few<Lanes, Combine, 6>, reduce_few<Lanes, Combine, 7>,
-        reduce_few<Lanes, Combine, 8>};
-    if (how_many <= 8 && bytes >= Lanes::bytes) return few[how_many - 2](out, sources, bytes);
-    short_pass<Lanes>(out, bytes, Reduction<Combine, ManySources>{{sources, how_many}});
+    if (how_many == 1) return copy(outs, how_many_outs, sources[0], bytes);
+    if (how_many_outs == 1)
+        reduce_to<Lanes, Combine>(Few<std::byte, 1>(outs), sources, how_many, bytes);
+    else
+        reduce_to<Lanes, Combine>(Many<std::byte>{outs, how_many_outs}, sources, how_many, bytes);
+}
+
+template <class Lanes, class Combine>
+ReduceKernel stored(Stores stores) {
+    return stores == Stores::streaming ? reduce<Lanes, Combine> : reduce<Lanes, Combine>;
 }
 
 /// Integers give unsigned lanes to add in, which wrap, and their own to compare in.
 template <class Adding, class Comparing = Adding>
-ReduceKernel reduce_kernel(Op op) {
+ReduceKernel reduce_kernel(Op op, Stores stores) {
     switch (op) {
         case Op::sum:
         case Op::avg:
-            return reduce<Adding, Sum>;
+            return stored<Adding, Sum>(stores);
         case Op::prod:
-            return reduce<Adding, Product>;
+            return stored<Adding, Product>(stores);
         case Op::min:
-            return reduce<Comparing, Min>;
+            return stored<Comparing, Min>(stores);
         case Op::max:
-            return reduce<Comparing, Max>;
+            return stored<Comparing, Max>(stores);
     }
     return nullptr;
 }
 
 /// Kernels of registers `bytes` wide; none for half, whose conversion differs from set to set.
 template <std::size_t bytes>
-ReduceKernel vector_reduce(DataType type, Op op) {
+ReduceKernel vector_reduce(DataType type, Op op, Stores stores) {
     using Bytes = PlainLanes<std::uint8_t, bytes>;
     using Shorts = PlainLanes<std::uint16_t, bytes>;
     using Words = PlainLanes<std::uint32_t, bytes>;
     using Longs = PlainLanes<std::uint64_t, bytes>;
     switch (type) {
         case DataType::int8:
-            return reduce_kernel<Bytes, PlainLanes<std::int8_t, bytes>>(op);
+            return reduce_kernel<Bytes, PlainLanes<std::int8_t, bytes>>(op, stores);
         case DataType::int16:
-            return reduce_kernel<Shorts, PlainLanes<std::int16_t, bytes>>(op);
+            return reduce_kernel<Shorts, PlainLanes<std::int16_t, bytes>>(op, stores);
         case DataType::int32:
-            return reduce_kernel<Words, PlainLanes<std::int32_t, bytes>>(op);
+            return reduce_kernel<Words, PlainLanes<std::int32_t, bytes>>(op, stores);
         case DataType::int64:
-            return reduce_kernel<Longs, PlainLanes<std::int64_t, bytes>>(op);
+            return reduce_kernel<Longs, PlainLanes<std::int64_t, bytes>>(op, stores);
         case DataType::uint8:
-            return reduce_kernel<Bytes>(op);
+            return reduce_kernel<Bytes>(op, stores);
         case DataType::uint16:
-            return reduce_kernel<Shorts>(op);
+            return reduce_kernel<Shorts>(op, stores);
         case DataType::uint32:
-            return reduce_kernel<Words>(op);
+            return reduce_kernel<Words>(op, stores);
         case DataType::uint64:
-            return reduce_kernel<Longs>(op);
+            return reduce_kernel<Longs>(op, stores);
         case DataType::half:
             return nullptr;
         case DataType::bfloat16:
-            return reduce_kernel<BFloat16Lanes<bytes>>(op);
+            return reduce_kernel<BFloat16Lanes<bytes>>(op, stores);
         case DataType::float32:
-            return reduce_kernel<PlainLanes<float, bytes>>(op);
+            return reduce_kernel<PlainLanes<float, bytes>>(op, stores);
         case DataType::float64:
-            return reduce_kernel<PlainLanes<double, bytes>>(op);
+            return reduce_kernel<PlainLanes<double, bytes>>(op, stores);
     }
     return nullptr;
 }

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <atomic>
 #include <cstring>
+#include <string>
+#include <string_view>
 
 #include "collectives/execute/direct_program.hpp"
 #include "collectives/execute/moves.hpp"
@@ -12,49 +14,94 @@
 namespace tutti {
 namespace {
 
-// The counter at the begin of a rank's piece: how many steps it has finished, counted over all
-// runs.
 using Counter = std::atomic_ref<std::uint64_t>;
 
-std::uint64_t* counter_in(std::span<std::byte> piece) {
-    return reinterpret_cast<std::uint64_t*>(piece.data());
-}
-
-// A rank's piece of the plan's shared memory: counter | places shown to each peer | plan memory.
+// A rank's piece of the plan's shared memory: counter | plan memory | places shown to each peer.
 struct PieceLayout {
+    static constexpr std::size_t memory = cache_line;
+
     explicit PieceLayout(const DirectProgram& program) {
         std::size_t places = 0;
         for (const auto& to_peer : program.shown) places += to_peer.size();
-        shown_end =
-            cache_line + program.shown.size() * sizeof(std::uint64_t) + places * sizeof(Place);
-        memory = (shown_end + cache_line - 1) / cache_line * cache_line;
-        bytes = memory + program.plan_bytes;
+        shown = memory + program.plan_bytes;
+        bytes = shown + program.shown.size() * sizeof(std::uint64_t) + places * sizeof(Place);
     }
-    std::size_t shown_end, memory, bytes;
+    std::size_t shown, bytes;
 };
 
+// At the begin of a piece, on a line of its own.
+struct Head {
+    std::uint64_t counter;  // how many steps the rank has finished, counted over all runs
+    std::uint64_t shown;    // where the lists of places begin
+};
+static_assert(sizeof(Head) <= cache_line);
+
+std::uint64_t* counter_in(std::span<std::byte> piece) {
+    return &reinterpret_cast<Head*>(piece.data())->counter;
+}
+
 // Written once by the owner: for each peer the offset of its list of places, then the lists.
-void publish(const DirectProgram& program, std::size_t memory_begins, std::span<std::byte> piece) {
-    auto* starts = reinterpret_cast<std::uint64_t*>(&piece[cache_line]);
+void publish(const DirectProgram& program, std::span<std::byte> piece) {
+    const PieceLayout layout(program);
+    reinterpret_cast<Head*>(piece.data())->shown = layout.shown;
+    auto* starts = reinterpret_cast<std::uint64_t*>(&piece[layout.shown]);
     auto* next = reinterpret_cast<Place*>(starts + program.shown.size());
     for (std::size_t peer = 0; peer < program.shown.size(); ++peer) {
         starts[peer] =
             static_cast<std::uint64_t>(reinterpret_cast<std::byte*>(next) - piece.data());
-        for (Place place : program.shown[peer]) {
-            if (place.in == Place::In::plan) place.offset += memory_begins;
-            *next++ = place;
-        }
+        for (const Place place : program.shown[peer]) *next++ = place;
     }
 }
 
 Place shown_to(Rank me, std::uint32_t number, std::span<const std::byte> piece_of_peer) {
-    std::uint64_t start = 0;
-    std::memcpy(&start,
-                &piece_of_peer[cache_line + sizeof start * static_cast<std::size_t>(me.index)],
-                sizeof start);
+    const auto* head = reinterpret_cast<const Head*>(piece_of_peer.data());
+    const auto* starts = reinterpret_cast<const std::uint64_t*>(&piece_of_peer[head->shown]);
     Place place;
-    std::memcpy(&place, &piece_of_peer[start + sizeof place * number], sizeof place);
+    std::memcpy(&place,
+                &piece_of_peer[starts[static_cast<std::size_t>(me.index)] + sizeof place * number],
+                sizeof place);
     return place;
+}
+
+// Each rank's facts for each other: text is what a World can exchange in any length.
+template <class Fact>
+void append(std::string& text, const std::vector<std::vector<Fact>>& by_peer) {
+    for (const auto& of_peer : by_peer) {
+        const std::uint64_t size = of_peer.size();
+        text.append(reinterpret_cast<const char*>(&size), sizeof size);
+        text.append(reinterpret_cast<const char*>(of_peer.data()), size * sizeof(Fact));
+    }
+}
+
+// What is there for `me`.
+template <class Fact>
+std::vector<Fact> take(std::string_view& text, std::size_t ranks, Rank me) {
+    std::vector<Fact> for_me;
+    for (std::size_t peer = 0; peer < ranks; ++peer) {
+        std::uint64_t size = 0;
+        std::memcpy(&size, text.data(), sizeof size);
+        text.remove_prefix(sizeof size);
+        if (peer == static_cast<std::size_t>(me.index)) {
+            for_me.resize(size);
+            std::memcpy(static_cast<void*>(for_me.data()), text.data(), size * sizeof(Fact));
+        }
+        text.remove_prefix(size * sizeof(Fact));
+    }
+    return for_me;
+}
+
+PushTalk talk_of(World& world, PushFacts told) {
+    PushTalk talk{std::move(told), {}};
+    std::string mine;
+    append(mine, talk.told.havings);
+    append(mine, talk.told.offers);
+    for (const std::string& of_peer : gathered_texts(world, mine)) {
+        std::string_view text = of_peer;
+        const auto ranks = static_cast<std::size_t>(world.size());
+        talk.heard.havings.push_back(take<PushFacts::Having>(text, ranks, world.rank()));
+        talk.heard.offers.push_back(take<PushFacts::Offer>(text, ranks, world.rank()));
+    }
+    return talk;
 }
 
 class DirectPlan final : public Plan {
@@ -66,13 +113,13 @@ public:
           user_input_(request.input),
           user_output_(request.output),
           registered_(request.registered),
+          streams_(request.streams),
           moves_(request.call.type, request.call.op) {
-        const DirectProgram program =
-            compile_direct(request, me_, place_of(request.input), place_of(request.output));
-        const PieceLayout piece(program);
-        memory_ = std::make_unique<SharedMemory>(world(), piece.bytes);
-        memory_begins_ = piece.memory;
-        publish(program, memory_begins_, memory_->mine());
+        const auto input = place_of(request.input), output = place_of(request.output);
+        const PushTalk talk = talk_of(world(), push_facts(request, me_, input, output));
+        const DirectProgram program = compile_direct(request, me_, input, output, &talk);
+        memory_ = std::make_unique<SharedMemory>(world(), PieceLayout(program).bytes);
+        publish(program, memory_->mine());
         world().barrier();
         load(program);
         if (request.call.op == Op::avg && reduces(request.call.collective))
@@ -101,25 +148,22 @@ private:
         return Place{Place::In::registered, *offset};
     }
 
-    std::byte* own_address(Place place) const {
+    std::byte* address(Rank owner, Place place) const {
         return place.in == Place::In::registered
-                   ? &registered_->mine().data()[place.offset]
-                   : &memory_->mine().data()[memory_begins_ + place.offset];
+                   ? registered_->of(owner).data() + place.offset
+                   : memory_->of(owner).data() + PieceLayout::memory + place.offset;
     }
+    std::byte* address(Place mine) const { return address(me_, mine); }
 
     const std::byte* address(const Source& source) const {
-        if (!source.peer) return own_address(source.own);
-        const auto piece = memory_->of(*source.peer);
-        const Place place = shown_to(me_, source.shown, piece);
-        const auto region =
-            place.in == Place::In::registered ? registered_->of(*source.peer) : piece;
-        return region.data() + place.offset;
+        if (!source.peer) return address(source.own);
+        return address(*source.peer, shown_to(me_, source.shown, memory_->of(*source.peer)));
     }
 
     // Places become addresses, and the lists of the program flat arrays.
     void load(const DirectProgram& program) {
-        if (program.input_image) input_image_ = own_address(*program.input_image);
-        if (program.output_image) output_image_ = own_address(*program.output_image);
+        if (program.input_image) input_image_ = address(*program.input_image);
+        if (program.output_image) output_image_ = address(*program.output_image);
         for (const DirectStep& step : program.steps) {
             add_waits(step.needs);
             add_moves(step.moves);
@@ -141,11 +185,16 @@ private:
 
     void add_moves(const std::vector<DirectMove>& drafts) {
         moves_.close();
+        std::vector<std::byte*> outs;
         std::vector<const std::byte*> sources;
         for (const DirectMove& draft : drafts) {
+            outs.clear();
             sources.clear();
+            for (const Target& target : draft.targets)
+                outs.push_back(address(target.peer.value_or(me_), target.place));
             for (const Source& source : draft.sources) sources.push_back(address(source));
-            moves_.add(own_address(draft.out), sources, draft.bytes);
+            moves_.add(outs, sources, draft.bytes,
+                       streams_ && draft.is_final ? Stores::streaming : Stores::cached);
         }
     }
 
@@ -213,8 +262,8 @@ private:
     std::span<const std::byte> user_input_;
     std::span<std::byte> user_output_;
     const SharedMemory* registered_;
+    bool streams_;  // final results go past the caches
     std::unique_ptr<SharedMemory> memory_;
-    std::size_t memory_begins_ = 0;
     std::byte* input_image_ = nullptr;
     std::byte* output_image_ = nullptr;
 

@@ -3,8 +3,23 @@
 
 #include <algorithm>
 #include <unordered_map>
+#include <utility>
 
 namespace tutti {
+
+std::optional<int> PushFacts::push_step(const Having& having, const Offer& offer, int step) {
+    if (!offer.is_open) return std::nullopt;
+    // In the very pass that computes the value; there the sender may read the old one, too.
+    if (having.computed_in && offer.last_use < *having.computed_in &&
+        offer.last_read_by_sender <= *having.computed_in)
+        return having.computed_in;
+    // Loads strictly grow from those who put to those who get: nobody waits in a circle.
+    if (having.from_input && having.load < offer.load && offer.last_use < step &&
+        offer.last_read_by_sender < step)
+        return step;
+    return std::nullopt;
+}
+
 namespace {
 
 // A peer reads, at a step, what a chunk has at a place: until it has finished that step the place
@@ -15,6 +30,11 @@ struct Reader {
     int step;
 };
 
+// A move by its step's and its own index: both lists still grow.
+struct MoveIndex {
+    std::size_t step, move;
+};
+
 // Where the value of a chunk is, could be, and who still looks at it.
 struct Chunk {
     Place home;                      // where it belongs in the end (or stays while passing through)
@@ -22,18 +42,26 @@ struct Chunk {
     std::optional<Place> alternate;  // a second place, for steps in which peers read the first
     std::vector<Reader> readers;
     int read_in_step = -1;
+    int last_use_of_home = -1;  // by this rank
+    bool is_input = true;
+    std::optional<int> computed_in;  // the step; not if only copied
+    std::optional<MoveIndex> written_by = {};
 };
 
 class Compiler {
 public:
     Compiler(const PlanRequest& request, Rank me, std::optional<Place> input,
-             std::optional<Place> output)
+             std::optional<Place> output, const PushTalk* talk)
         : request_(request),
           me_(me),
           promise_(request.call.collective, request.schedule.ranks(), request.call.root),
           layout_(request.call, promise_, me, request.schedule.chunks()),
-          waited_for_(static_cast<std::size_t>(request.schedule.ranks()), -1) {
-        program_.shown.resize(static_cast<std::size_t>(request.schedule.ranks()));
+          talk_(talk),
+          copies_to_(ranks()),
+          copies_from_(ranks()) {
+        program_.shown.resize(ranks());
+        facts_.havings.resize(ranks());
+        facts_.offers.resize(ranks());
         // In place, an all-to-all's input and output chunks overlap crosswise: read from a copy.
         if (input && output && input->offset == output->offset &&
             request.call.collective == Collective::all_to_all)
@@ -42,19 +70,30 @@ public:
         if (!output) output = program_.output_image = take(request.output.size());
         input_ = *input;
         output_ = *output;
+        if (!reduces(request.call.collective))
+            for_each_output_chunk(promise_, me_, request.schedule.chunks(), [&](int number) {
+                const auto from = layout_.in_input(number);
+                if (from && at(input_, *from) != at(output_, *layout_.in_output(number)))
+                    ++own_copies_;
+            });
     }
 
-    DirectProgram compile() {
+    void compile() {
         RankStep step;
         for (int number = 0; number < request_.schedule.steps(); ++number) {
             read_step(request_.schedule, number, me_, layout_, step);
             if (!step.is_empty()) draft(number, step);
         }
         settle();
-        return std::move(program_);
+        leave_out_covered_needs();
     }
 
+    DirectProgram take_program() { return std::move(program_); }
+    PushFacts take_facts() { return std::move(facts_); }
+
 private:
+    std::size_t ranks() const { return static_cast<std::size_t>(request_.schedule.ranks()); }
+
     // Shared memory of the plan, on cache lines of its own.
     Place take(std::size_t bytes) {
         const Place place{Place::In::plan, program_.plan_bytes};
@@ -72,51 +111,152 @@ private:
             Chunk& chunk = known->second;
             chunk.home = in_output ? at(output_, *in_output) : take(layout_.bytes_of(number));
             chunk.current = in_input ? at(input_, *in_input) : chunk.home;
+            chunk.is_input = in_input.has_value();
         }
         return known->second;
     }
 
     void draft(int number, const RankStep& step) {
-        DirectStep& draft = program_.steps.emplace_back(DirectStep{number, {}, {}});
-        for (const Passage& departure : step.departures) show(number, departure);
+        program_.steps.emplace_back(DirectStep{number, {}, {}});
+        arriving_ = own_copies_ + static_cast<int>(step.arrivals.size());
+        sending_ = arriving_ + static_cast<int>(step.departures.size());
+        for (const Passage& departure : step.departures) depart(number, departure);
+
+        const auto traffic = traffic_of(step);
+        std::vector<Need> landings;
+        std::vector<std::pair<int, std::size_t>> written;  // chunk, move
         std::unordered_map<int, std::size_t> move_of;
         for (const Passage& arrival : step.arrivals) {
-            if (arrival.peer != me_) need(draft.needs, {arrival.peer, number});
-            const auto [known, is_new] = move_of.try_emplace(arrival.chunk, draft.moves.size());
-            if (is_new) draft.moves.push_back({{}, {}, layout_.bytes_of(arrival.chunk)});
-            auto& sources = draft.moves[known->second].sources;
-            if (is_new && arrival.action == Action::reduce) sources.push_back(own(arrival.chunk));
-            sources.push_back(arrival.peer == me_ ? own(arrival.chunk)
-                                                  : next_shown_by(arrival.peer));
+            if (lands(number, arrival, traffic.at(arrival.chunk).arrivals, landings)) continue;
+            if (arrival.peer != me_) needs().push_back({arrival.peer, number});
+            const auto [known, is_new] = move_of.try_emplace(arrival.chunk, moves().size());
+            if (is_new) {
+                written.emplace_back(arrival.chunk, moves().size());
+                moves().push_back({{}, {}, layout_.bytes_of(arrival.chunk)});
+                if (arrival.action == Action::reduce)
+                    moves().back().sources.push_back(own(number, arrival.chunk));
+            }
+            moves()[known->second].sources.push_back(
+                arrival.peer == me_ ? own(number, arrival.chunk) : next_shown_by(arrival.peer));
         }
         // Only now may values move: all of the step reads what was held before it.
-        for (const auto& [chunk_number, move] : in_order(move_of)) {
-            Chunk& written = chunk(chunk_number);
-            const Place target = free_place(number, chunk_number, written);
-            wait_for_readers(draft.needs, written, target);
-            draft.moves[move].out = written.current = target;
+        for (const auto& [chunk_number, move] : written) write(number, chunk_number, move);
+        if (!landings.empty())
+            program_.steps.emplace_back(DirectStep{number, std::move(landings), {}});
+    }
+
+    std::vector<Need>& needs() { return program_.steps.back().needs; }
+    std::vector<DirectMove>& moves() { return program_.steps.back().moves; }
+
+    // Pushed, or shown for the peer to fetch.
+    void depart(int step, const Passage& departure) {
+        const auto peer = static_cast<std::size_t>(departure.peer.index);
+        Chunk& sent = chunk(departure.chunk);
+        if (departure.action == Action::copy) {
+            const std::size_t number = copies_to_[peer]++;
+            if (talk_ == nullptr) {
+                facts_.havings[peer].push_back({sent.computed_in, sent.is_input, sending_});
+            } else {
+                const auto& offer = talk_->heard.offers[peer][number];
+                const auto& having = talk_->told.havings[peer][number];
+                if (const auto when = PushFacts::push_step(having, offer, step))
+                    return push(step, departure, *when, offer);
+            }
+        }
+        show(step, departure, sent);
+    }
+
+    void push(int step, const Passage& departure, int when, const PushFacts::Offer& offer) {
+        const Target target{departure.peer, offer.place, step};
+        const Need until_free{departure.peer, offer.last_use + 1};
+        Chunk& sent = chunk(departure.chunk);
+        if (when < step) {
+            DirectStep& computing = program_.steps[sent.written_by->step];
+            computing.moves[sent.written_by->move].targets.push_back(target);
+            computing.needs.push_back(until_free);
+        } else {
+            needs().push_back(until_free);
+            moves().push_back({{target},
+                               {own(step, departure.chunk)},
+                               layout_.bytes_of(departure.chunk),
+                               /*is_final=*/true});
         }
     }
 
-    static std::vector<std::pair<int, std::size_t>> in_order(
-        const std::unordered_map<int, std::size_t>& moves) {
-        std::vector<std::pair<int, std::size_t>> sorted(moves.begin(), moves.end());
-        std::sort(sorted.begin(), sorted.end(),
-                  [](const auto& a, const auto& b) { return a.second < b.second; });
-        return sorted;
-    }
-
-    void show(int step, const Passage& departure) {
-        Chunk& shown = chunk(departure.chunk);
+    void show(int step, const Passage& departure, Chunk& shown) {
         program_.shown[static_cast<std::size_t>(departure.peer.index)].push_back(shown.current);
         shown.readers.push_back({shown.current, departure.peer, step});
         shown.read_in_step = step;
+        is_read(shown);
         auto& last = last_read_by_[departure.peer.index];
         last = std::max(last, step + 1);
     }
 
-    Source own(int number) { return {std::nullopt, chunk(number).current, 0}; }
+    void is_read(const Chunk& chunk) {
+        if (chunk.written_by)
+            program_.steps[chunk.written_by->step].moves[chunk.written_by->move].is_final = false;
+    }
+
+    // Whether the peer pushes what arrives here. Then there is nothing to do but to know when.
+    bool lands(int step, const Passage& arrival, int arrivals_of_chunk,
+               std::vector<Need>& landings) {
+        if (arrival.action != Action::copy || arrival.peer == me_) return false;
+        const auto peer = static_cast<std::size_t>(arrival.peer.index);
+        const std::size_t number = copies_from_[peer]++;
+        if (talk_ == nullptr) {
+            facts_.offers[peer].push_back(offer_for(arrival, arrivals_of_chunk));
+            return false;
+        }
+        const auto when = PushFacts::push_step(talk_->heard.havings[peer][number],
+                                               talk_->told.offers[peer][number], step);
+        if (!when) return false;
+        (*when < step ? needs() : landings).push_back({arrival.peer, *when + 1});
+        Chunk& landed = chunk(arrival.chunk);
+        is_read(landed);  // no longer final: something else is written there
+        std::erase_if(landed.readers, [&](const Reader& r) { return r.place == landed.home; });
+        landed.current = landed.home;
+        landed.last_use_of_home = step;
+        landed.is_input = false;
+        landed.computed_in.reset();
+        landed.written_by.reset();
+        return true;
+    }
+
+    PushFacts::Offer offer_for(const Passage& arrival, int arrivals_of_chunk) {
+        const Chunk& wanted = chunk(arrival.chunk);
+        PushFacts::Offer offer{
+            .place = wanted.home, .last_use = wanted.last_use_of_home, .load = arriving_};
+        offer.is_open = arrivals_of_chunk == 1 && layout_.in_output(arrival.chunk).has_value();
+        for (const Reader& reader : wanted.readers) {
+            if (reader.place != wanted.home) continue;
+            if (reader.peer != arrival.peer) offer.is_open = false;
+            offer.last_read_by_sender = std::max(offer.last_read_by_sender, reader.step);
+        }
+        return offer;
+    }
+
+    Source own(int step, int number) {
+        Chunk& read = chunk(number);
+        if (read.current == read.home) read.last_use_of_home = step;
+        is_read(read);
+        return {std::nullopt, read.current, 0};
+    }
     Source next_shown_by(Rank peer) { return {peer, {}, seen_of_[peer.index]++}; }
+
+    void write(int step, int number, std::size_t move_number) {
+        DirectMove& move = moves()[move_number];
+        Chunk& written = chunk(number);
+        is_read(written);
+        const Place target = free_place(step, number, written);
+        wait_for_readers(written, target);
+        move.targets.push_back({std::nullopt, target});
+        written.current = target;
+        if (target == written.home) written.last_use_of_home = step;
+        written.is_input = false;
+        written.computed_in = move.sources.size() > 1 ? std::optional(step) : std::nullopt;
+        written.written_by = MoveIndex{program_.steps.size() - 1, move_number};
+        move.is_final = target == written.home && layout_.in_output(number).has_value();
+    }
 
     // Home, unless peers read there in this very step: then the value moves beside it.
     Place free_place(int step, int number, Chunk& chunk) {
@@ -125,20 +265,12 @@ private:
         return *chunk.alternate;
     }
 
-    void wait_for_readers(std::vector<Need>& needs, Chunk& chunk, Place target) {
+    void wait_for_readers(Chunk& chunk, Place target) {
         std::erase_if(chunk.readers, [&](const Reader& reader) {
             if (reader.place != target) return false;
-            need(needs, {reader.peer, reader.step + 1});
+            needs().push_back({reader.peer, reader.step + 1});
             return true;
         });
-    }
-
-    // Counters only grow, so a need that an earlier one covers is left out.
-    void need(std::vector<Need>& needs, Need one) {
-        int& waited = waited_for_[static_cast<std::size_t>(one.peer.index)];
-        if (one.steps <= waited) return;
-        waited = one.steps;
-        needs.push_back(one);
     }
 
     // Results that are not where they belong are copied there: at once if nobody reads that place,
@@ -149,33 +281,67 @@ private:
             if (bytes == 0) return;
             const Chunk& result = chunk(number);
             if (result.current == result.home) return;
-            const bool is_read =
+            is_read(result);
+            const bool is_read_there =
                 std::any_of(result.readers.begin(), result.readers.end(),
                             [&](const Reader& r) { return r.place == result.home; });
-            auto& moves = is_read ? program_.settling_late : program_.settling_early;
-            moves.push_back({result.home, {{std::nullopt, result.current, 0}}, bytes});
+            auto& moves = is_read_there ? program_.settling_late : program_.settling_early;
+            moves.push_back({{{std::nullopt, result.home}},
+                             {{std::nullopt, result.current, 0}},
+                             bytes,
+                             /*is_final=*/true});
         });
         for (const auto& [peer, steps] : last_read_by_)
-            need(program_.last_readers, {Rank{peer}, steps});
+            program_.last_readers.push_back({Rank{peer}, steps});
+    }
+
+    // Counters only grow, so a need that an earlier one covers is left out.
+    void leave_out_covered_needs() {
+        std::vector<int> waited_for(ranks(), -1);
+        const auto leave_out = [&](std::vector<Need>& needs) {
+            std::stable_sort(needs.begin(), needs.end(),
+                             [](const Need& a, const Need& b) { return a.steps > b.steps; });
+            std::erase_if(needs, [&](const Need& one) {
+                int& waited = waited_for[static_cast<std::size_t>(one.peer.index)];
+                if (one.steps <= waited) return true;
+                waited = one.steps;
+                return false;
+            });
+        };
+        for (DirectStep& step : program_.steps) leave_out(step.needs);
+        leave_out(program_.last_readers);
     }
 
     const PlanRequest& request_;
     Rank me_;
     Promise promise_;
     Layout layout_;
+    const PushTalk* talk_;
     Place input_, output_;
     DirectProgram program_;
+    PushFacts facts_;
+    int own_copies_ = 0;              // chunks that go from its own input to its own output
+    int arriving_ = 0, sending_ = 0;  // load of the step, without and with what it sends
+    std::vector<std::size_t> copies_to_, copies_from_;  // by peer: transfers so far
     std::unordered_map<int, Chunk> chunks_;
     std::unordered_map<int, std::uint32_t> seen_of_;  // by peer: things it has shown so far
     std::unordered_map<int, int> last_read_by_;       // by peer: steps it must finish
-    std::vector<int> waited_for_;                     // by peer: what an earlier need covers
 };
 
 }  // namespace
 
+PushFacts push_facts(const PlanRequest& request, Rank me, std::optional<Place> input,
+                     std::optional<Place> output) {
+    Compiler compiler(request, me, input, output, nullptr);
+    compiler.compile();
+    return compiler.take_facts();
+}
+
 DirectProgram compile_direct(const PlanRequest& request, Rank me, std::optional<Place> input,
-                             std::optional<Place> output) {
-    return Compiler(request, me, input, output).compile();
+                             std::optional<Place> output, const PushTalk* talk) {
+    Compiler compiler(request, me, input, output, talk);
+    compiler.compile();
+    return compiler.take_program();
 }
 
 }  // namespace tutti

@@ -31,11 +31,21 @@ struct Source {
     std::uint32_t shown = 0;  ///< number of the thing among those that `peer` shows to this rank
 };
 
-/// out = sources combined in order.
+/// Where a move writes: a place of this rank, or one of `peer`, which has offered it.
+struct Target {
+    std::optional<Rank> peer;
+    Place place;
+    int for_step = -1;  ///< to a peer: the step of the transfer that this write stands for
+};
+
+/// Every target = sources combined in order.
 struct DirectMove {
-    Place out;
+    std::vector<Target> targets;
     std::vector<Source> sources;
     std::size_t bytes;
+    /// Nobody reads in this run what is written: if it does not fit the caches, it need not go
+    /// through them.
+    bool is_final = false;
 };
 
 /// One step: wait for the needs, then do the moves.
@@ -59,8 +69,51 @@ struct DirectProgram {
     std::optional<Place> input_image, output_image;
 };
 
+/// A chunk that a rank only passes on need not be read back by those it goes to: whoever computes
+/// it writes it straight into their results (a *push*), which saves a pass over memory and a
+/// hand-over. And where one rank would copy from many that have nothing to do, they put their data
+/// there.
+///
+/// That takes two: the sender knows when it has the value, the receiver when its place is free. So
+/// each tells the other, and both come to the same verdict. One entry for each chunk copied between
+/// two ranks, in the order of the schedule.
+struct PushFacts {
+    /// By the sender.
+    struct Having {
+        /// The step in which it computes the chunk; its value is then kept until it is sent.
+        std::optional<int> computed_in;
+        bool from_input = false;  ///< the chunk is as the sender's caller gave it
+        int load = 0;             ///< chunks to handle in the step of the transfer, if it puts
+    };
+    /// By the receiver.
+    struct Offer {
+        bool is_open = false;  ///< the place can be written by the sender at all, if late enough
+        Place place = {};
+        int last_use = -1;             ///< step in which the receiver last uses the place before
+        int last_read_by_sender = -1;  ///< and the sender
+        int load = 0;                  ///< chunks to handle in that step, if it fetches
+    };
+    std::vector<std::vector<Having>> havings;  ///< by receiver
+    std::vector<std::vector<Offer>> offers;    ///< by sender
+
+    /// The step in which the sender writes into the receiver's place, for the transfer of `step`;
+    /// nothing: the receiver fetches it.
+    static std::optional<int> push_step(const Having& having, const Offer& offer, int step);
+};
+
+/// What this rank tells its peers. `input` and `output` as for compile_direct.
+PushFacts push_facts(const PlanRequest& request, Rank me, std::optional<Place> input,
+                     std::optional<Place> output);
+
+/// What this rank has told, and what it has heard: there `havings` is by sender, `offers` by
+/// receiver.
+struct PushTalk {
+    PushFacts told, heard;
+};
+
 /// `input` and `output` say where the registered buffers begin; nothing: the plan keeps an image.
+/// Without talk, everything is fetched.
 DirectProgram compile_direct(const PlanRequest& request, Rank me, std::optional<Place> input,
-                             std::optional<Place> output);
+                             std::optional<Place> output, const PushTalk* talk = nullptr);
 
 }  // namespace tutti

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <vector>
 
 namespace tutti {
@@ -51,6 +52,8 @@ public:
         if (!follow_needs()) return stuck();
         for (std::size_t reader = 0; reader < programs_.size() && !race_; ++reader)
             check_reads_of(reader);
+        for (std::size_t pusher = 0; pusher < programs_.size() && !race_; ++pusher)
+            check_pushes_of(pusher);
         return race_;
     }
 
@@ -142,6 +145,91 @@ private:
                 }
     }
 
+    // What a step of some rank does to a stretch of the owner's memory.
+    struct Access {
+        std::size_t rank, index;
+        const DirectMove* move;
+        Stretch stretch;
+        int step;  // of the schedule, that it stands for
+    };
+
+    void for_each_access(std::size_t owner, const std::function<void(const Access&)>& visit) const {
+        for (std::size_t rank = 0; rank < programs_.size(); ++rank) {
+            const auto belongs = [&](const std::optional<Rank>& peer) {
+                return peer ? static_cast<std::size_t>(peer->index) == owner : rank == owner;
+            };
+            const auto& steps = programs_[rank].steps;
+            for (std::size_t index = 0; index < steps.size(); ++index)
+                for (const DirectMove& move : steps[index].moves) {
+                    for (const Target& target : move.targets)
+                        if (belongs(target.peer))
+                            visit({rank,
+                                   index,
+                                   &move,
+                                   {target.place, move.bytes},
+                                   std::max(steps[index].number, target.for_step)});
+                    for (const Source& source : move.sources)
+                        if (belongs(source.peer))
+                            visit({rank,
+                                   index,
+                                   &move,
+                                   {source.peer ? programs_[owner].shown[rank][source.shown]
+                                                : source.own,
+                                    move.bytes},
+                                   steps[index].number});
+                }
+        }
+    }
+
+    void check_pushes_of(std::size_t pusher) {
+        const auto& steps = programs_[pusher].steps;
+        for (std::size_t index = 0; index < steps.size(); ++index)
+            for (const DirectMove& move : steps[index].moves)
+                for (const Target& target : move.targets)
+                    if (target.peer && !race_)
+                        check_push(
+                            static_cast<std::size_t>(target.peer->index),
+                            {pusher, index, &move, {target.place, move.bytes}, target.for_step});
+    }
+
+    // A push stands for a transfer of a later step: all that earlier steps do to the place must be
+    // over before it, and what that step itself still reads; all else must come after it.
+    void check_push(std::size_t owner, const Access& push) {
+        if (known_[push.rank][push.index + 1][owner] < begun)
+            return report(fmt::format("{} pushes to {} of rank {}, which may not have begun",
+                                      name_of(push.rank, push.index + 1), to_text(push.stretch),
+                                      owner));
+        for_each_access(owner, [&](const Access& other) {
+            if (other.move == push.move || !other.stretch.overlaps(push.stretch)) return;
+            const bool is_before = other.step <= push.step;
+            const Access& first = is_before ? other : push;
+            const Access& then = is_before ? push : other;
+            const bool in_order =
+                first.rank == then.rank
+                    ? first.index < then.index
+                    : known_[then.rank][then.index + 1][first.rank] >= after(first.index + 1);
+            if (!in_order)
+                report(fmt::format("{} pushes to {} of rank {}, which {} uses at the same time",
+                                   name_of(push.rank, push.index + 1), to_text(push.stretch), owner,
+                                   name_of(other.rank, other.index + 1)));
+        });
+        for (const std::size_t moment : {settling_of(owner), end_of(owner)}) {
+            const bool uses = moment == end_of(owner) ||
+                              uses_place(programs_[owner].settling_early, push.stretch);
+            if (uses && known_[owner][moment][push.rank] < after(push.index + 1))
+                report(fmt::format("{} pushes to {} of rank {}, which may be past that: {}",
+                                   name_of(push.rank, push.index + 1), to_text(push.stretch), owner,
+                                   name_of(owner, moment)));
+        }
+    }
+
+    static bool uses_place(const std::vector<DirectMove>& moves, const Stretch& stretch) {
+        return writes(moves, stretch) ||
+               std::any_of(moves.begin(), moves.end(), [&](const DirectMove& move) {
+                   return stretch.overlaps({move.sources.front().own, move.bytes});
+               });
+    }
+
     // The owner's writes before the reader's step must be over, those of it and later must wait.
     void check_read(std::size_t reader, std::size_t index, std::size_t owner,
                     const Stretch& stretch) {
@@ -162,7 +250,9 @@ private:
 
     static bool writes(const std::vector<DirectMove>& moves, const Stretch& stretch) {
         return std::any_of(moves.begin(), moves.end(), [&](const DirectMove& move) {
-            return stretch.overlaps({move.out, move.bytes});
+            return std::any_of(move.targets.begin(), move.targets.end(), [&](const Target& target) {
+                return !target.peer && stretch.overlaps({target.place, move.bytes});
+            });
         });
     }
 

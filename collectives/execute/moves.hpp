@@ -2,7 +2,6 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
-#include <initializer_list>
 #include <span>
 #include <vector>
 
@@ -11,17 +10,21 @@
 
 namespace tutti {
 
-/// The local work of a plan in order: each move combines some sources into one place, or copies
-/// one. Neighbouring moves over neighbouring memory are joined when added, so that cutting a
+/// The local work of a plan in order: each move combines some sources into one place or several, or
+/// copies one. Neighbouring moves over neighbouring memory are joined when added, so that cutting a
 /// message into many chunks costs the executor nothing.
 class Moves {
 public:
-    Moves(DataType type, Op op) : element_size_(size_of(type)), reduce_(find_reduce(type, op)) {}
+    Moves(DataType type, Op op)
+        : element_size_(size_of(type)),
+          reduce_(find_reduce(type, op)),
+          streaming_reduce_(find_reduce(type, op, Stores::streaming)) {}
 
-    /// out = sources[0] op sources[1] op ...; `bytes` is a whole number of elements.
-    void add(std::byte* out, std::span<const std::byte* const> sources, std::size_t bytes);
-    void add_copy(std::byte* out, const std::byte* source, std::size_t bytes) {
-        add(out, std::span(&source, 1), bytes);
+    /// Each out = sources[0] op sources[1] op ...; `bytes` is a whole number of elements.
+    void add(std::span<std::byte* const> outs, std::span<const std::byte* const> sources,
+             std::size_t bytes, Stores stores = Stores::cached);
+    void add(std::byte* out, std::span<const std::byte* const> sources, std::size_t bytes) {
+        add(std::span(&out, 1), sources, bytes);
     }
 
     /// Moves added from now on are not joined with those before.
@@ -33,17 +36,18 @@ public:
 
 private:
     struct Move {
-        std::byte* out;
         std::size_t bytes;
-        std::uint32_t first_source;
-        std::uint32_t sources;
+        std::uint32_t first_out, outs;
+        std::uint32_t first_source, sources;
+        Stores stores;
     };
-    bool joins(const Move& last, const std::byte* out,
-               std::span<const std::byte* const> sources) const;
+    bool joins(const Move& last, std::span<std::byte* const> outs,
+               std::span<const std::byte* const> sources, Stores stores) const;
 
     std::size_t element_size_;
-    ReduceKernel reduce_;
+    ReduceKernel reduce_, streaming_reduce_;
     std::vector<Move> moves_;
+    std::vector<std::byte*> outs_;
     std::vector<const std::byte*> sources_;
     std::size_t joinable_from_ = 0;
 };

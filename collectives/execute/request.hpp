@@ -23,6 +23,8 @@ struct PlanRequest {
     int number = 0;    ///< of the plan, the same on all ranks
     /// Memory that holds both buffers and that peers can reach; none: ordinary memory.
     const SharedMemory* registered = nullptr;
+    /// The call does not fit the caches: results that nobody reads in it are stored past them.
+    bool streams = false;
 };
 
 /// One chunk on its way in or out of this rank at some step.

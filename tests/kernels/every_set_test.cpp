@@ -74,13 +74,13 @@ protected:
     /// Every count, number of sources, start and place of the result.
     static void expect_same_as_scalar(Op op, const std::vector<Memory>& sources) {
         const auto [set, type] = GetParam();
-        const ReduceKernel kernel = set.find(type, op);
+        const ReduceKernel kernel = set.find(type, op, Stores::cached);
         if (kernel == nullptr) return;  // left to the next set
         for (std::size_t count : counts)
             for (std::size_t how_many = 1; how_many <= most_sources; ++how_many) {
                 const std::vector<Memory> used = first_of(sources, how_many, count * size_of(type));
                 const Memory expected =
-                    reduced(scalar().find(type, op), used, 0, Out::apart, count);
+                    reduced(scalar().find(type, op, Stores::cached), used, 0, Out::apart, count);
                 for (std::size_t skew : {std::size_t{0}, size_of(type)})
                     for (Out out : {Out::apart, Out::is_first_source, Out::is_last_source})
                         ASSERT_TRUE(reduced(kernel, used, skew, out, count) == expected)
@@ -110,7 +110,8 @@ private:
         Guarded& target = out == Out::apart             ? apart
                           : out == Out::is_first_source ? copies.front()
                                                         : copies.back();
-        kernel(target.data(), starts.data(), starts.size(), count);
+        std::byte* const out_start = target.data();
+        kernel(&out_start, 1, starts.data(), starts.size(), count);
         EXPECT_TRUE(target.intact()) << "wrote outside its memory";
         return target.content();
     }

@@ -17,8 +17,9 @@ std::vector<Element> reduced(DataType type, Op op,
     for (const auto& source : sources) memories.push_back(memory_of(source));
     for (const auto& memory : memories) starts.push_back(memory.data());
     Memory out(memories[0].size());
-    kernel_sets().back().find(type, op)(out.data(), starts.data(), starts.size(),
-                                        sources[0].size());
+    std::byte* const out_start = out.data();
+    kernel_sets().back().find(type, op, Stores::cached)(&out_start, 1, starts.data(), starts.size(),
+                                                        sources[0].size());
     return elements_of<Element>(out);
 }
 
@@ -38,7 +39,7 @@ TEST(Scalar, IsTheLastSetAndHasEveryTypeAndOperation) {
     EXPECT_TRUE(set.runs_here());
     for (DataType type : all_data_types()) {
         EXPECT_NE(set.find_divide(type), nullptr);
-        for (Op op : all_ops()) EXPECT_NE(set.find(type, op), nullptr);
+        for (Op op : all_ops()) EXPECT_NE(set.find(type, op, Stores::cached), nullptr);
     }
 }
 

@@ -33,7 +33,8 @@ TEST_F(KernelChoice, EveryTypeHasAKernelWhicheverSetIsForced) {
 TEST_F(KernelChoice, IsTheFirstSetThatRunsHere) {
     for (const KernelSet& set : kernel_sets()) {
         if (!set.runs_here()) continue;
-        EXPECT_EQ(find_reduce(DataType::float32, Op::sum), set.find(DataType::float32, Op::sum));
+        EXPECT_EQ(find_reduce(DataType::float32, Op::sum),
+                  set.find(DataType::float32, Op::sum, Stores::cached));
         EXPECT_EQ(find_divide(DataType::float32), set.find_divide(DataType::float32));
         break;
     }
@@ -43,7 +44,8 @@ TEST_F(KernelChoice, IsWhatTheEnvironmentNames) {
     for (const KernelSet& set : kernel_sets()) {
         force(std::string(set.name));
         if (set.runs_here())
-            EXPECT_EQ(find_reduce(DataType::int32, Op::max), set.find(DataType::int32, Op::max));
+            EXPECT_EQ(find_reduce(DataType::int32, Op::max),
+                      set.find(DataType::int32, Op::max, Stores::cached));
         else
             EXPECT_THROW(find_reduce(DataType::int32, Op::max), Error);
     }
