@@ -2,7 +2,6 @@
 #include "collectives/execute/direct_plan.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <cstring>
 #include <string>
 #include <string_view>
@@ -13,8 +12,6 @@
 
 namespace tutti {
 namespace {
-
-using Counter = std::atomic_ref<std::uint64_t>;
 
 // A rank's piece of the plan's shared memory: counter | plan memory | places shown to each peer.
 struct PieceLayout {
@@ -41,7 +38,7 @@ std::uint64_t* counter_in(std::span<std::byte> piece) {
 }
 
 // Written once by the owner: for each peer the offset of its list of places, then the lists.
-void publish(const DirectProgram& program, std::span<std::byte> piece) {
+void show_places(const DirectProgram& program, std::span<std::byte> piece) {
     const PieceLayout layout(program);
     reinterpret_cast<Head*>(piece.data())->shown = layout.shown;
     auto* starts = reinterpret_cast<std::uint64_t*>(&piece[layout.shown]);
@@ -119,7 +116,7 @@ public:
         const PushTalk talk = talk_of(world(), push_facts(request, me_, input, output));
         const DirectProgram program = compile_direct(request, me_, input, output, &talk);
         memory_ = std::make_unique<SharedMemory>(world(), PieceLayout(program).bytes);
-        publish(program, memory_->mine());
+        show_places(program, memory_->mine());
         world().barrier();
         load(program);
         if (request.call.op == Op::avg && reduces(request.call.collective))
@@ -211,14 +208,13 @@ private:
     void show_progress() {
         const auto finished = at_ < steps_.size() ? static_cast<std::uint64_t>(steps_[at_].number)
                                                   : steps_of_run_ - 1;
-        Counter(*counter_).store(base_ + finished, std::memory_order_release);
+        publish(*counter_, base_ + finished);
     }
 
     bool all_have_come(std::uint32_t end) {
         for (; wait_ < end; ++wait_) {
             const Wait& wait = waits_[wait_];
-            if (Counter(*wait.counter).load(std::memory_order_acquire) < base_ + wait.steps)
-                return false;
+            if (seen(*wait.counter) < base_ + wait.steps) return false;
         }
         return true;
     }

@@ -5,11 +5,9 @@
 #include <vector>
 
 #include "collectives/execute/request.hpp"
+#include "collectives/transport/handover.hpp"
 
 namespace tutti {
-
-/// What two ranks write must not share a line, or each write would cost the other a miss.
-inline constexpr std::size_t cache_line = 64;
 
 /// A place that peers can read: in the registered buffers or in the plan's own shared memory.
 struct Place {

@@ -15,7 +15,8 @@ public:
           output_(request.output),
           wire_(transport.connect({.plan = request.number,
                                    .most_posts = program_.most_posts,
-                                   .most_to_one = program_.most_to_one})) {
+                                   .most_to_one = program_.most_to_one,
+                                   .most_bytes = program_.most_bytes})) {
         if (request.call.op == Op::avg && reduces(request.call.collective) && !output_.empty()) {
             divide_ = find_divide(request.call.type);
             elements_ = output_.size() / size_of(request.call.type);

@@ -42,6 +42,7 @@ struct MessageProgram {
     Entries settling;             ///< at the end: results that are not where they belong
     std::size_t most_posts = 0;   ///< in one step
     std::size_t most_to_one = 0;  ///< of them between two ranks
+    std::size_t most_bytes = 0;   ///< in one
     /// Chunks of others on their way, what arrives, what is packed: as large as the schedule needs.
     std::unique_ptr<std::byte[]> scratch, inbox, outbox;
 };

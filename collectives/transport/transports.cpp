@@ -2,6 +2,7 @@
 #include "collectives/transport/transports.hpp"
 
 #include "base/name_table.hpp"
+#include "collectives/transport/flag_lines.hpp"
 #include "collectives/transport/loopback.hpp"
 #include "collectives/transport/mpi.hpp"
 #include "collectives/transport/shared_memory.hpp"
@@ -40,6 +41,11 @@ const TransportRow rows[] = {
     {"mpi", "point-to-point messages of the MPI library", mpi_missing, needs_mpi,
      [](World& world, const std::optional<Fault>&) -> std::unique_ptr<Transport> {
          return mpi_transport(world);
+     }},
+    {"shm-lines", "small messages in the cache lines of their flags, between ranks of one host",
+     nothing_missing, needs_one_host,
+     [](World& world, const std::optional<Fault>&) -> std::unique_ptr<Transport> {
+         return flag_lines_transport(world);
      }},
     {"shm", "ranks of one host read each other's memory in place", nothing_missing, needs_one_host,
      [](World&, const std::optional<Fault>&) -> std::unique_ptr<Transport> {

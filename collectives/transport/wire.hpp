@@ -18,6 +18,7 @@ struct WireNeeds {
     int plan = 0;  ///< number of the plan, equal on all ranks: messages of plans never mix
     std::size_t most_posts = 0;   ///< most messages posted in one step
     std::size_t most_to_one = 0;  ///< most of them for one peer: 1 unless messages are cut
+    std::size_t most_bytes = 0;   ///< in one message
 };
 
 /// A plan's own line to its peers. Messages between two ranks arrive in the order sent.
