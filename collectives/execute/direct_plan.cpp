@@ -107,14 +107,14 @@ public:
         : Plan(progress, request.what, request.schedule.steps()),
           me_(world().rank()),
           steps_of_run_(static_cast<std::uint64_t>(request.schedule.steps()) + 1),
-          user_input_(request.input),
-          user_output_(request.output),
           registered_(request.registered),
           streams_(request.streams),
+          input_(const_cast<std::byte*>(request.input.data())),
+          output_(request.output),
           moves_(request.call.type, request.call.op) {
-        const auto input = place_of(request.input), output = place_of(request.output);
-        const PushTalk talk = talk_of(world(), push_facts(request, me_, input, output));
-        const DirectProgram program = compile_direct(request, me_, input, output, &talk);
+        const Buffers buffers = places_of(request);
+        const PushTalk talk = talk_of(world(), push_facts(request, me_, buffers));
+        const DirectProgram program = compile_direct(request, me_, buffers, talk);
         memory_ = std::make_unique<SharedMemory>(world(), PieceLayout(program).bytes);
         show_places(program, memory_->mine());
         world().barrier();
@@ -137,7 +137,30 @@ private:
         std::uint32_t moves_end;
     };
 
-    std::optional<Place> place_of(std::span<const std::byte> buffer) const {
+    // All ranks must take registered memory for such, or none.
+    Buffers places_of(const PlanRequest& request) {
+        const auto input = registered_place(request.input),
+                   output = registered_place(request.output);
+        bool all_registered = true;
+        for (const char of_rank : gathered(world(), static_cast<char>(input && output)))
+            all_registered = all_registered && of_rank != 0;
+        if (all_registered) return {*input, *output};
+        // In place, both are told from where the first of them begins.
+        const bool apart = request.input.empty() || request.output.empty() ||
+                           input_ + request.input.size() <= output_.data() ||
+                           output_.data() + output_.size() <= input_;
+        std::byte* const begin = std::min(input_, output_.data());
+        Buffers buffers{{Place::In::input, 0}, {Place::In::output, 0}, false, false};
+        if (!apart) {
+            buffers.input = {Place::In::output, static_cast<std::uint64_t>(input_ - begin)};
+            buffers.output = {Place::In::output,
+                              static_cast<std::uint64_t>(output_.data() - begin)};
+        }
+        output_begin_ = apart ? output_.data() : begin;
+        return buffers;
+    }
+
+    std::optional<Place> registered_place(std::span<const std::byte> buffer) const {
         if (registered_ == nullptr) return std::nullopt;
         if (buffer.empty()) return Place{Place::In::registered, 0};
         const auto offset = registered_->offset_of(buffer);
@@ -146,9 +169,17 @@ private:
     }
 
     std::byte* address(Rank owner, Place place) const {
-        return place.in == Place::In::registered
-                   ? registered_->of(owner).data() + place.offset
-                   : memory_->of(owner).data() + PieceLayout::memory + place.offset;
+        switch (place.in) {
+            case Place::In::registered:
+                return registered_->of(owner).data() + place.offset;
+            case Place::In::plan:
+                return memory_->of(owner).data() + PieceLayout::memory + place.offset;
+            case Place::In::input:
+                return input_ + place.offset;
+            case Place::In::output:
+                return output_begin_ + place.offset;
+        }
+        return nullptr;
     }
     std::byte* address(Place mine) const { return address(me_, mine); }
 
@@ -159,8 +190,8 @@ private:
 
     // Places become addresses, and the lists of the program flat arrays.
     void load(const DirectProgram& program) {
-        if (program.input_image) input_image_ = address(*program.input_image);
-        if (program.output_image) output_image_ = address(*program.output_image);
+        add_moves(program.prologue);
+        prologue_end_ = moves_.size();
         for (const DirectStep& step : program.steps) {
             add_waits(step.needs);
             add_moves(step.moves);
@@ -198,8 +229,7 @@ private:
     void begin() override {
         base_ += steps_of_run_;
         wait_ = move_ = 0;
-        if (input_image_ != nullptr && !user_input_.empty())
-            std::memcpy(input_image_, user_input_.data(), user_input_.size());
+        do_moves(prologue_end_);
         show_progress();
     }
 
@@ -240,10 +270,8 @@ private:
     }
 
     void finish() {
-        if (output_image_ != nullptr && !user_output_.empty())
-            std::memcpy(user_output_.data(), output_image_, user_output_.size());
-        if (divide_ != nullptr && !user_output_.empty())
-            divide_(user_output_.data(), user_output_.size() / element_size_, world().size());
+        if (divide_ != nullptr && !output_.empty())
+            divide_(output_.data(), output_.size() / element_size_, world().size());
     }
 
     Stand stand() const override {
@@ -255,18 +283,17 @@ private:
 
     Rank me_;
     std::uint64_t steps_of_run_;  // by how much a run moves the counters on
-    std::span<const std::byte> user_input_;
-    std::span<std::byte> user_output_;
     const SharedMemory* registered_;
-    bool streams_;  // final results go past the caches
+    bool streams_;      // final results go past the caches
+    std::byte* input_;  // only read
+    std::span<std::byte> output_;
+    std::byte* output_begin_ = nullptr;
     std::unique_ptr<SharedMemory> memory_;
-    std::byte* input_image_ = nullptr;
-    std::byte* output_image_ = nullptr;
 
     std::vector<Step> steps_;
     std::vector<Wait> waits_;
     Moves moves_;
-    std::uint32_t early_end_ = 0;
+    std::uint32_t prologue_end_ = 0, early_end_ = 0;
     DivideKernel divide_ = nullptr;
     std::size_t element_size_ = 1;
 

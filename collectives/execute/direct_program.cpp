@@ -2,7 +2,7 @@
 #include "collectives/execute/direct_program.hpp"
 
 #include <algorithm>
-#include <unordered_map>
+#include <deque>
 #include <utility>
 
 namespace tutti {
@@ -30,7 +30,8 @@ struct Reader {
     int step;
 };
 
-// A move by its step's and its own index: both lists still grow.
+// A step of the program by its index, a move by that and its own: both lists still grow.
+constexpr std::size_t prologue = SIZE_MAX;
 struct MoveIndex {
     std::size_t step, move;
 };
@@ -39,43 +40,61 @@ struct MoveIndex {
 struct Chunk {
     Place home;                      // where it belongs in the end (or stays while passing through)
     Place current;                   // where its value is now
+    std::optional<Place> staged;     // where peers read it, if not there
     std::optional<Place> alternate;  // a second place, for steps in which peers read the first
     std::vector<Reader> readers;
-    int read_in_step = -1;
+    int read_in_step = -1;      // at its current place
     int last_use_of_home = -1;  // by this rank
     bool is_input = true;
+    bool passes = false;             // it is in no result of this rank
     std::optional<int> computed_in;  // the step; not if only copied
     std::optional<MoveIndex> written_by = {};
 };
 
+// Pieces of the plan's memory, of one size and on cache lines of their own. They are used again
+// and again, so that few of them are needed and those stay in the cache; but not at once, so that
+// nobody need wait for a rank that is a little behind.
+constexpr int rest = 3;  // steps between two uses
+
+// A place that is free once its readers have finished.
+struct Slot {
+    Place place;
+    std::vector<Reader> readers;
+    int last_use;
+};
+
 class Compiler {
 public:
-    Compiler(const PlanRequest& request, Rank me, std::optional<Place> input,
-             std::optional<Place> output, const PushTalk* talk)
+    // Without talk: only to find out what to tell.
+    Compiler(const PlanRequest& request, Rank me, const Buffers& buffers, const PushTalk* talk)
         : request_(request),
           me_(me),
           promise_(request.call.collective, request.schedule.ranks(), request.call.root),
           layout_(request.call, promise_, me, request.schedule.chunks()),
           talk_(talk),
+          buffers_(buffers),
+          slot_bytes_(whole_lines(layout_.most_bytes_of_chunk())),
           copies_to_(ranks()),
           copies_from_(ranks()) {
         program_.shown.resize(ranks());
         facts_.havings.resize(ranks());
         facts_.offers.resize(ranks());
+        if (talk != nullptr) program_.plan_bytes = talk->told.landing_bytes;
         // In place, an all-to-all's input and output chunks overlap crosswise: read from a copy.
-        if (input && output && input->offset == output->offset &&
-            request.call.collective == Collective::all_to_all)
-            input.reset();
-        if (!input) input = program_.input_image = take(request.input.size());
-        if (!output) output = program_.output_image = take(request.output.size());
-        input_ = *input;
-        output_ = *output;
-        if (!reduces(request.call.collective))
-            for_each_output_chunk(promise_, me_, request.schedule.chunks(), [&](int number) {
-                const auto from = layout_.in_input(number);
-                if (from && at(input_, *from) != at(output_, *layout_.in_output(number)))
-                    ++own_copies_;
-            });
+        if (buffers.input == buffers.output && request.call.collective == Collective::all_to_all &&
+            !request.input.empty()) {
+            const Place copy = take(request.input.size());
+            program_.prologue.push_back(
+                {{{std::nullopt, copy}}, {{std::nullopt, buffers.input}}, request.input.size()});
+            buffers_.input = copy;
+        }
+        if (reduces(request.call.collective)) return;
+        for_each_output_chunk(promise_, me_, request.schedule.chunks(), [&](int number) {
+            const auto from = layout_.in_input(number);
+            if (from &&
+                at(buffers_.input, *from) != at(buffers_.output, *layout_.in_output(number)))
+                ++own_copies_;
+        });
     }
 
     void compile() {
@@ -94,14 +113,45 @@ public:
 private:
     std::size_t ranks() const { return static_cast<std::size_t>(request_.schedule.ranks()); }
 
-    // Shared memory of the plan, on cache lines of its own.
+    static std::size_t whole_lines(std::size_t bytes) {
+        return (bytes + cache_line - 1) / cache_line * cache_line;
+    }
+
     Place take(std::size_t bytes) {
         const Place place{Place::In::plan, program_.plan_bytes};
-        program_.plan_bytes += (bytes + cache_line - 1) / cache_line * cache_line;
+        program_.plan_bytes += whole_lines(bytes);
         return place;
     }
 
     static Place at(Place base, std::size_t offset) { return {base.in, base.offset + offset}; }
+
+    bool peers_read(Place place) const {
+        return place.in == Place::In::plan || buffers_.peers_read;
+    }
+
+    // A slot that the step of index `user` (or the prologue) can write to; it waits for the readers
+    // of what was there.
+    Place take_slot(std::size_t user) {
+        const int step = user == prologue ? -1 : program_.steps[user].number;
+        if (free_slots_.empty() || free_slots_.front().last_use + rest > step)
+            return take(slot_bytes_);
+        const Slot slot = std::move(free_slots_.front());
+        free_slots_.pop_front();
+        for (const Reader& reader : slot.readers)
+            program_.steps[user].needs.push_back({reader.peer, reader.step + 1});
+        return slot.place;
+    }
+
+    void free_slot(Chunk& chunk, Place place, int last_use) {
+        Slot slot{place, {}, last_use};
+        std::erase_if(chunk.readers, [&](const Reader& reader) {
+            if (reader.place != place) return false;
+            slot.readers.push_back(reader);
+            slot.last_use = std::max(slot.last_use, reader.step);
+            return true;
+        });
+        free_slots_.push_back(std::move(slot));
+    }
 
     Chunk& chunk(int number) {
         const auto [known, is_new] = chunks_.try_emplace(number);
@@ -109,8 +159,10 @@ private:
             const auto in_output = layout_.in_output(number);
             const auto in_input = layout_.in_input(number);
             Chunk& chunk = known->second;
-            chunk.home = in_output ? at(output_, *in_output) : take(layout_.bytes_of(number));
-            chunk.current = in_input ? at(input_, *in_input) : chunk.home;
+            chunk.passes = !in_output;
+            chunk.home =
+                in_output ? at(buffers_.output, *in_output) : take_slot(program_.steps.size() - 1);
+            chunk.current = in_input ? at(buffers_.input, *in_input) : chunk.home;
             chunk.is_input = in_input.has_value();
         }
         return known->second;
@@ -123,11 +175,11 @@ private:
         for (const Passage& departure : step.departures) depart(number, departure);
 
         const auto traffic = traffic_of(step);
-        std::vector<Need> landings;
+        DirectStep landing{number, {}, {}};
         std::vector<std::pair<int, std::size_t>> written;  // chunk, move
         std::unordered_map<int, std::size_t> move_of;
         for (const Passage& arrival : step.arrivals) {
-            if (lands(number, arrival, traffic.at(arrival.chunk).arrivals, landings)) continue;
+            if (lands(number, arrival, traffic.at(arrival.chunk).arrivals, landing)) continue;
             if (arrival.peer != me_) needs().push_back({arrival.peer, number});
             const auto [known, is_new] = move_of.try_emplace(arrival.chunk, moves().size());
             if (is_new) {
@@ -141,12 +193,30 @@ private:
         }
         // Only now may values move: all of the step reads what was held before it.
         for (const auto& [chunk_number, move] : written) write(number, chunk_number, move);
-        if (!landings.empty())
-            program_.steps.emplace_back(DirectStep{number, std::move(landings), {}});
+        for (const Passage& departure : step.departures)
+            use_for_the_last_time(number, departure.chunk);
+        for (const Passage& arrival : step.arrivals) use_for_the_last_time(number, arrival.chunk);
+        if (!landing.needs.empty()) program_.steps.push_back(std::move(landing));
     }
 
     std::vector<Need>& needs() { return program_.steps.back().needs; }
     std::vector<DirectMove>& moves() { return program_.steps.back().moves; }
+
+    // What nobody has to do with any more leaves its slot to others.
+    void use_for_the_last_time(int step, int number) {
+        if (talk_ == nullptr) {
+            facts_.last_step_of[number] = step;
+            return;
+        }
+        const auto known = chunks_.find(number);
+        if (known == chunks_.end() || talk_->told.last_step_of.at(number) != step) return;
+        Chunk& chunk = known->second;
+        if (chunk.staged) free_slot(chunk, *chunk.staged, step);
+        chunk.staged.reset();
+        if (!chunk.passes) return;
+        free_slot(chunk, chunk.home, step);
+        chunks_.erase(known);
+    }
 
     // Pushed, or shown for the peer to fetch.
     void depart(int step, const Passage& departure) {
@@ -172,24 +242,45 @@ private:
         Chunk& sent = chunk(departure.chunk);
         if (when < step) {
             DirectStep& computing = program_.steps[sent.written_by->step];
-            computing.moves[sent.written_by->move].targets.push_back(target);
+            DirectMove& move = computing.moves[sent.written_by->move];
+            move.targets.push_back(target);
+            if (!buffers_.peers_write) move.is_final = false;  // the peer will read it there
             computing.needs.push_back(until_free);
         } else {
             needs().push_back(until_free);
             moves().push_back({{target},
                                {own(step, departure.chunk)},
                                layout_.bytes_of(departure.chunk),
-                               /*is_final=*/true});
+                               /*is_final=*/buffers_.peers_write});
         }
     }
 
     void show(int step, const Passage& departure, Chunk& shown) {
-        program_.shown[static_cast<std::size_t>(departure.peer.index)].push_back(shown.current);
-        shown.readers.push_back({shown.current, departure.peer, step});
-        shown.read_in_step = step;
+        const bool in_place = peers_read(shown.current);
+        if (!in_place && !shown.staged) stage(departure.chunk, shown);
+        const Place place = in_place ? shown.current : *shown.staged;
+        program_.shown[static_cast<std::size_t>(departure.peer.index)].push_back(place);
+        shown.readers.push_back({place, departure.peer, step});
+        if (in_place) shown.read_in_step = step;
         is_read(shown);
         auto& last = last_read_by_[departure.peer.index];
         last = std::max(last, step + 1);
+    }
+
+    // Copies a chunk to where peers can read it, before the current step: in the pass that computes
+    // it, or else after the step before.
+    void stage(int number, Chunk& chunk) {
+        const std::size_t step = chunk.written_by             ? chunk.written_by->step
+                                 : program_.steps.size() == 1 ? prologue
+                                                              : program_.steps.size() - 2;
+        chunk.staged = take_slot(step);
+        const Target target{std::nullopt, *chunk.staged};
+        if (chunk.written_by) {
+            program_.steps[step].moves[chunk.written_by->move].targets.push_back(target);
+            return;
+        }
+        auto& moves = step == prologue ? program_.prologue : program_.steps[step].moves;
+        moves.push_back({{target}, {{std::nullopt, chunk.current}}, layout_.bytes_of(number)});
     }
 
     void is_read(const Chunk& chunk) {
@@ -197,36 +288,66 @@ private:
             program_.steps[chunk.written_by->step].moves[chunk.written_by->move].is_final = false;
     }
 
-    // Whether the peer pushes what arrives here. Then there is nothing to do but to know when.
-    bool lands(int step, const Passage& arrival, int arrivals_of_chunk,
-               std::vector<Need>& landings) {
+    // Whether the peer pushes what arrives here. Then there is little to do but to know when.
+    bool lands(int step, const Passage& arrival, int arrivals_of_chunk, DirectStep& late) {
         if (arrival.action != Action::copy || arrival.peer == me_) return false;
         const auto peer = static_cast<std::size_t>(arrival.peer.index);
         const std::size_t number = copies_from_[peer]++;
         if (talk_ == nullptr) {
-            facts_.offers[peer].push_back(offer_for(arrival, arrivals_of_chunk));
+            facts_.offers[peer].push_back(offer_for(step, arrival, arrivals_of_chunk));
             return false;
         }
-        const auto when = PushFacts::push_step(talk_->heard.havings[peer][number],
-                                               talk_->told.offers[peer][number], step);
+        const auto& offer = talk_->told.offers[peer][number];
+        const auto when = PushFacts::push_step(talk_->heard.havings[peer][number], offer, step);
         if (!when) return false;
-        (*when < step ? needs() : landings).push_back({arrival.peer, *when + 1});
+        const bool is_early = *when < step;
+        (is_early ? needs() : late.needs).push_back({arrival.peer, *when + 1});
         Chunk& landed = chunk(arrival.chunk);
-        is_read(landed);  // no longer final: something else is written there
-        std::erase_if(landed.readers, [&](const Reader& r) { return r.place == landed.home; });
-        landed.current = landed.home;
+        leave(step, landed, landed.home);
         landed.last_use_of_home = step;
-        landed.is_input = false;
-        landed.computed_in.reset();
-        landed.written_by.reset();
+        if (offer.place != landed.home) {
+            const std::size_t index = program_.steps.size() - (is_early ? 1 : 0);
+            auto& into = is_early ? moves() : late.moves;
+            landed.written_by = MoveIndex{index, into.size()};
+            into.push_back({{{std::nullopt, landed.home}},
+                            {{std::nullopt, offer.place, 0, /*has_landed=*/true}},
+                            layout_.bytes_of(arrival.chunk),
+                            /*is_final=*/true});
+        }
         return true;
     }
 
-    PushFacts::Offer offer_for(const Passage& arrival, int arrivals_of_chunk) {
+    // The value is now another one, at another place.
+    void leave(int step, Chunk& chunk, Place place) {
+        is_read(chunk);  // no longer final, as more is written there
+        std::erase_if(chunk.readers, [&](const Reader& r) { return r.place == place; });
+        if (chunk.staged) free_slot(chunk, *chunk.staged, step);
+        chunk.staged.reset();
+        chunk.current = place;
+        chunk.is_input = false;
+        chunk.computed_in.reset();
+        chunk.written_by.reset();
+    }
+
+    PushFacts::Offer offer_for(int step, const Passage& arrival, int arrivals_of_chunk) {
         const Chunk& wanted = chunk(arrival.chunk);
-        PushFacts::Offer offer{
-            .place = wanted.home, .last_use = wanted.last_use_of_home, .load = arriving_};
-        offer.is_open = arrivals_of_chunk == 1 && layout_.in_output(arrival.chunk).has_value();
+        PushFacts::Offer offer{.is_open = arrivals_of_chunk == 1 && !wanted.passes,
+                               .load = arriving_};
+        if (!buffers_.peers_write) {
+            if (!offer.is_open) return offer;
+            if (landings_.empty() || landings_.front().last_use + rest + 1 > step) {
+                landings_.push_front({{Place::In::plan, facts_.landing_bytes}, {}, -1});
+                facts_.landing_bytes += slot_bytes_;
+            }
+            Slot landing = std::move(landings_.front());
+            landings_.pop_front();
+            offer.place = landing.place;
+            offer.last_use = std::exchange(landing.last_use, step);
+            landings_.push_back(std::move(landing));
+            return offer;
+        }
+        offer.place = wanted.home;
+        offer.last_use = wanted.last_use_of_home;
         for (const Reader& reader : wanted.readers) {
             if (reader.place != wanted.home) continue;
             if (reader.peer != arrival.peer) offer.is_open = false;
@@ -239,23 +360,21 @@ private:
         Chunk& read = chunk(number);
         if (read.current == read.home) read.last_use_of_home = step;
         is_read(read);
-        return {std::nullopt, read.current, 0};
+        return {std::nullopt, read.current};
     }
     Source next_shown_by(Rank peer) { return {peer, {}, seen_of_[peer.index]++}; }
 
     void write(int step, int number, std::size_t move_number) {
         DirectMove& move = moves()[move_number];
         Chunk& written = chunk(number);
-        is_read(written);
         const Place target = free_place(step, number, written);
         wait_for_readers(written, target);
+        leave(step, written, target);
         move.targets.push_back({std::nullopt, target});
-        written.current = target;
         if (target == written.home) written.last_use_of_home = step;
-        written.is_input = false;
-        written.computed_in = move.sources.size() > 1 ? std::optional(step) : std::nullopt;
+        if (move.sources.size() > 1) written.computed_in = step;
         written.written_by = MoveIndex{program_.steps.size() - 1, move_number};
-        move.is_final = target == written.home && layout_.in_output(number).has_value();
+        move.is_final = target == written.home && !written.passes;
     }
 
     // Home, unless peers read there in this very step: then the value moves beside it.
@@ -287,7 +406,7 @@ private:
                             [&](const Reader& r) { return r.place == result.home; });
             auto& moves = is_read_there ? program_.settling_late : program_.settling_early;
             moves.push_back({{{std::nullopt, result.home}},
-                             {{std::nullopt, result.current, 0}},
+                             {{std::nullopt, result.current}},
                              bytes,
                              /*is_final=*/true});
         });
@@ -317,11 +436,13 @@ private:
     Promise promise_;
     Layout layout_;
     const PushTalk* talk_;
-    Place input_, output_;
+    Buffers buffers_;
+    std::size_t slot_bytes_;
     DirectProgram program_;
     PushFacts facts_;
-    int own_copies_ = 0;              // chunks that go from its own input to its own output
-    int arriving_ = 0, sending_ = 0;  // load of the step, without and with what it sends
+    std::deque<Slot> free_slots_, landings_;  // the longest unused first
+    int own_copies_ = 0;                      // chunks that go from its own input to its own output
+    int arriving_ = 0, sending_ = 0;          // load of the step, without and with what it sends
     std::vector<std::size_t> copies_to_, copies_from_;  // by peer: transfers so far
     std::unordered_map<int, Chunk> chunks_;
     std::unordered_map<int, std::uint32_t> seen_of_;  // by peer: things it has shown so far
@@ -330,16 +451,15 @@ private:
 
 }  // namespace
 
-PushFacts push_facts(const PlanRequest& request, Rank me, std::optional<Place> input,
-                     std::optional<Place> output) {
-    Compiler compiler(request, me, input, output, nullptr);
+PushFacts push_facts(const PlanRequest& request, Rank me, const Buffers& buffers) {
+    Compiler compiler(request, me, buffers, nullptr);
     compiler.compile();
     return compiler.take_facts();
 }
 
-DirectProgram compile_direct(const PlanRequest& request, Rank me, std::optional<Place> input,
-                             std::optional<Place> output, const PushTalk* talk) {
-    Compiler compiler(request, me, input, output, talk);
+DirectProgram compile_direct(const PlanRequest& request, Rank me, const Buffers& buffers,
+                             const PushTalk& talk) {
+    Compiler compiler(request, me, buffers, &talk);
     compiler.compile();
     return compiler.take_program();
 }

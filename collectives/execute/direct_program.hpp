@@ -2,6 +2,7 @@
 #pragma once
 #include <cstdint>
 #include <optional>
+#include <unordered_map>
 #include <vector>
 
 #include "collectives/execute/request.hpp"
@@ -9,11 +10,24 @@
 
 namespace tutti {
 
-/// A place that peers can read: in the registered buffers or in the plan's own shared memory.
+/// A place in memory of some rank: in the registered buffers or the plan's own shared memory, which
+/// peers can load and store; or in the caller's buffers.
 struct Place {
-    enum class In : std::uint32_t { registered, plan } in = In::plan;
+    enum class In : std::uint32_t { registered, plan, input, output } in = In::plan;
     std::uint64_t offset = 0;
     auto operator<=>(const Place&) const = default;
+};
+
+/// The caller's buffers and what peers can do with them. In place, `input` and `output` are places
+/// in the same memory.
+struct Buffers {
+    Place input, output;
+    /// Peers read there (registered memory; or through the kernel). If not, what they shall read is
+    /// first copied into the plan's memory: *staged*.
+    bool peers_read = true;
+    /// Peers write there. If not, they write into the plan's memory: what *lands* there is copied
+    /// home.
+    bool peers_write = true;
 };
 
 /// `peer` must have finished all steps before `steps` (counted from the begin of the run).
@@ -27,6 +41,7 @@ struct Source {
     std::optional<Rank> peer;
     Place own = {};
     std::uint32_t shown = 0;  ///< number of the thing among those that `peer` shows to this rank
+    bool has_landed = false;  ///< a peer has written there, for the transfer of this very step
 };
 
 /// Where a move writes: a place of this rank, or one of `peer`, which has offered it.
@@ -57,14 +72,13 @@ struct DirectStep {
 /// examined without peers: where a chunk lies is its owner's own business, which tells each peer,
 /// in the order of the schedule, the places to read (`shown`).
 struct DirectProgram {
+    std::vector<DirectMove> prologue;  ///< before peers may look
     std::vector<DirectStep> steps;
     std::vector<std::vector<Place>> shown;   ///< by peer
     std::vector<DirectMove> settling_early;  ///< own memory only; nobody reads what it writes
     std::vector<Need> last_readers;          ///< then the run is over for the peers, too
     std::vector<DirectMove> settling_late;
     std::size_t plan_bytes = 0;  ///< shared memory that the plan itself needs
-    /// Where the plan keeps images of buffers that peers cannot reach (or must not read in place).
-    std::optional<Place> input_image, output_image;
 };
 
 /// A chunk that a rank only passes on need not be read back by those it goes to: whoever computes
@@ -93,15 +107,18 @@ struct PushFacts {
     };
     std::vector<std::vector<Having>> havings;  ///< by receiver
     std::vector<std::vector<Offer>> offers;    ///< by sender
+    std::size_t landing_bytes = 0;             ///< at the begin of the plan's memory
 
     /// The step in which the sender writes into the receiver's place, for the transfer of `step`;
     /// nothing: the receiver fetches it.
     static std::optional<int> push_step(const Having& having, const Offer& offer, int step);
+
+    /// The last step in which this rank has to do with a chunk, by chunk. For itself alone.
+    std::unordered_map<int, int> last_step_of;
 };
 
-/// What this rank tells its peers. `input` and `output` as for compile_direct.
-PushFacts push_facts(const PlanRequest& request, Rank me, std::optional<Place> input,
-                     std::optional<Place> output);
+/// What this rank tells its peers.
+PushFacts push_facts(const PlanRequest& request, Rank me, const Buffers& buffers);
 
 /// What this rank has told, and what it has heard: there `havings` is by sender, `offers` by
 /// receiver.
@@ -109,9 +126,7 @@ struct PushTalk {
     PushFacts told, heard;
 };
 
-/// `input` and `output` say where the registered buffers begin; nothing: the plan keeps an image.
-/// Without talk, everything is fetched.
-DirectProgram compile_direct(const PlanRequest& request, Rank me, std::optional<Place> input,
-                             std::optional<Place> output, const PushTalk* talk = nullptr);
+DirectProgram compile_direct(const PlanRequest& request, Rank me, const Buffers& buffers,
+                             const PushTalk& talk);
 
 }  // namespace tutti

@@ -38,7 +38,7 @@ struct Stretch {
 };
 
 std::string to_text(const Stretch& stretch) {
-    const char* memory = stretch.place.in == Place::In::registered ? "registered" : "plan";
+    const char* memory = stretch.place.in == Place::In::plan ? "plan" : "registered";
     return fmt::format("bytes {}..{} of the {} memory", stretch.place.offset,
                        stretch.place.offset + stretch.bytes - 1, memory);
 }
@@ -150,7 +150,7 @@ private:
         std::size_t rank, index;
         const DirectMove* move;
         Stretch stretch;
-        int step;  // of the schedule, that it stands for
+        int order;  // when by the schedule: twice the step, one more for what has landed in it
     };
 
     void for_each_access(std::size_t owner, const std::function<void(const Access&)>& visit) const {
@@ -167,7 +167,7 @@ private:
                                    index,
                                    &move,
                                    {target.place, move.bytes},
-                                   std::max(steps[index].number, target.for_step)});
+                                   2 * std::max(steps[index].number, target.for_step)});
                     for (const Source& source : move.sources)
                         if (belongs(source.peer))
                             visit({rank,
@@ -176,7 +176,7 @@ private:
                                    {source.peer ? programs_[owner].shown[rank][source.shown]
                                                 : source.own,
                                     move.bytes},
-                                   steps[index].number});
+                                   2 * steps[index].number + (source.has_landed ? 1 : 0)});
                 }
         }
     }
@@ -187,9 +187,12 @@ private:
             for (const DirectMove& move : steps[index].moves)
                 for (const Target& target : move.targets)
                     if (target.peer && !race_)
-                        check_push(
-                            static_cast<std::size_t>(target.peer->index),
-                            {pusher, index, &move, {target.place, move.bytes}, target.for_step});
+                        check_push(static_cast<std::size_t>(target.peer->index),
+                                   {pusher,
+                                    index,
+                                    &move,
+                                    {target.place, move.bytes},
+                                    2 * target.for_step});
     }
 
     // A push stands for a transfer of a later step: all that earlier steps do to the place must be
@@ -201,7 +204,7 @@ private:
                                       owner));
         for_each_access(owner, [&](const Access& other) {
             if (other.move == push.move || !other.stretch.overlaps(push.stretch)) return;
-            const bool is_before = other.step <= push.step;
+            const bool is_before = other.order <= push.order;
             const Access& first = is_before ? other : push;
             const Access& then = is_before ? push : other;
             const bool in_order =

@@ -33,6 +33,12 @@ std::size_t Layout::bytes_of(int chunk) const {
            element_size_;
 }
 
+std::size_t Layout::most_bytes_of_chunk() const {
+    const std::int64_t rounded_up =
+        (elements_of_block_ + chunks_per_block_ - 1) / chunks_per_block_;
+    return static_cast<std::size_t>(rounded_up) * element_size_;
+}
+
 std::size_t Layout::offset(int chunk, std::int64_t place) const {
     const std::int64_t within = chunk % chunks_per_block_;
     return static_cast<std::size_t>(place * elements_of_block_ + first_element(within)) *

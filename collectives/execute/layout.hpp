@@ -31,6 +31,7 @@ public:
     std::size_t output_bytes() const;
 
     std::size_t bytes_of(int chunk) const;
+    std::size_t most_bytes_of_chunk() const;
     /// Offset within the input, if the rank starts with (a share of) the chunk.
     std::optional<std::size_t> in_input(int chunk) const;
     /// Offset within the output, if the rank must end with the chunk.

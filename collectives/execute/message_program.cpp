@@ -54,8 +54,7 @@ private:
         for (const DraftMessage& draft : drafts) {
             const std::size_t pieces = (draft.bytes + most_bytes_ - 1) / most_bytes_;
             program_.most_to_one = std::max(program_.most_to_one, pieces);
-            program_.most_bytes =
-                std::max(program_.most_bytes, std::min(most_bytes_, draft.bytes));
+            program_.most_bytes = std::max(program_.most_bytes, std::min(most_bytes_, draft.bytes));
             for (std::size_t done = 0; done < draft.bytes; done += most_bytes_)
                 posts.push_back(
                     {draft.peer,

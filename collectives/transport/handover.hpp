@@ -12,8 +12,8 @@ inline constexpr std::size_t cache_line = 64;
 
 // How one rank hands memory to another, and all the ordering there is in shared memory: who sees
 // the flag sees all that was written before it (release, acquire), and nothing that the publisher
-// still read before it can be seen overwritten after it. On x86 both are plain moves. The orders are
-// parameters only for the test that takes them away.
+// still read before it can be seen overwritten after it. On x86 both are plain moves. The orders
+// are parameters only for the test that takes them away.
 
 template <std::memory_order order = std::memory_order_release>
 void publish(std::uint64_t& flag, std::uint64_t value) {
@@ -26,11 +26,13 @@ std::uint64_t seen(std::uint64_t& flag) {
 }
 
 /// Asks for the line that this rank will write next, as long as nobody waits for it: a store to a
-/// line that a peer has read would first have to fetch it back, which takes as long as the hand-over
-/// itself.
+/// line that a peer has read would first have to fetch it back, which takes as long as the
+/// hand-over itself.
 inline void prefetch_to_write(const void* line) {
 #if defined(__x86_64__)
-    asm volatile("prefetchw %0" : : "m"(*static_cast<const char*>(line)));  // GCC has none without -mprfchw
+    asm volatile("prefetchw %0"
+                 :
+                 : "m"(*static_cast<const char*>(line)));  // GCC has none without -mprfchw
 #else
     __builtin_prefetch(line, 1);
 #endif

@@ -12,18 +12,18 @@ namespace {
 
 using Programs = std::vector<DirectProgram>;
 
-enum class Memory { ordinary, registered, in_place };
+enum class Memory { ordinary, ordinary_in_place, registered, in_place };
 
 struct Case {
     const Algorithm* algorithm;
     int ranks;
-    Memory memory = Memory::ordinary;
+    Memory memory = Memory::registered;
     int root = 0;
     std::int64_t count = 64;
 };
 
 std::string to_text(const Case& tried) {
-    const char* memories[] = {"ordinary", "registered", "in place"};
+    const char* memories[] = {"ordinary", "ordinary in place", "registered", "registered in place"};
     return std::string(name_of(tried.algorithm->collective)) + " " +
            std::string(tried.algorithm->name) + ", " + std::to_string(tried.ranks) +
            " ranks, root " + std::to_string(tried.root) + ", " + std::to_string(tried.count) +
@@ -45,7 +45,7 @@ Programs programs_of(const Case& tried, const Schedule& schedule) {
                     tried.count};
     struct Part {
         PlanRequest request;
-        std::optional<Place> input, output;
+        Buffers buffers;
     };
     std::vector<Part> parts;
     for (Rank rank : all_ranks(tried.ranks)) {
@@ -57,22 +57,27 @@ Programs programs_of(const Case& tried, const Schedule& schedule) {
         const PlanRequest request{schedule, call, input, output, "", 0, nullptr};
         const auto at = [](std::size_t offset) { return Place{Place::In::registered, offset}; };
         const InPlace both = in_place_offsets(call, tried.ranks, rank);
+        const Place own_input{Place::In::input, 0}, own_output{Place::In::output, 0};
+        const auto own = [](std::size_t offset) { return Place{Place::In::output, offset}; };
         switch (tried.memory) {
             case Memory::ordinary:
-                parts.push_back({request, std::nullopt, std::nullopt});
+                parts.push_back({request, {own_input, own_output, false, false}});
+                break;
+            case Memory::ordinary_in_place:
+                parts.push_back({request, {own(both.input), own(both.output), false, false}});
                 break;
             case Memory::registered:
-                parts.push_back({request, at(0), at(input.size())});
+                parts.push_back({request, {at(0), at(input.size())}});
                 break;
             case Memory::in_place:
-                parts.push_back({request, at(both.input), at(both.output)});
+                parts.push_back({request, {at(both.input), at(both.output)}});
                 break;
         }
     }
     std::vector<PushFacts> told;
     for (Rank rank : all_ranks(tried.ranks)) {
         const Part& part = parts[static_cast<std::size_t>(rank.index)];
-        told.push_back(push_facts(part.request, rank, part.input, part.output));
+        told.push_back(push_facts(part.request, rank, part.buffers));
     }
     Programs programs;
     for (Rank rank : all_ranks(tried.ranks)) {
@@ -83,7 +88,7 @@ Programs programs_of(const Case& tried, const Schedule& schedule) {
             talk.heard.offers.push_back(of_peer.offers[me]);
         }
         const Part& part = parts[me];
-        programs.push_back(compile_direct(part.request, rank, part.input, part.output, &talk));
+        programs.push_back(compile_direct(part.request, rank, part.buffers, talk));
     }
     return programs;
 }
@@ -97,7 +102,8 @@ void expect_no_race(const Case& tried) {
 TEST(DirectProgram, HasNoRaceWhateverTheAlgorithmAndTheMemory) {
     for (const Algorithm& algorithm : catalog())
         for (int ranks : {1, 2, 3, 4, 5, 7, 8})
-            for (Memory memory : {Memory::ordinary, Memory::registered, Memory::in_place})
+            for (Memory memory : {Memory::ordinary, Memory::ordinary_in_place, Memory::registered,
+                                  Memory::in_place})
                 for (int root : {0, ranks - 1})
                     for (int count : {1, ranks - 1, 64}) {
                         if (root != 0 && !has_root(algorithm.collective)) continue;
@@ -105,7 +111,7 @@ TEST(DirectProgram, HasNoRaceWhateverTheAlgorithmAndTheMemory) {
                     }
 }
 
-Case all_reduce_by(std::string_view name, int ranks, Memory memory = Memory::ordinary) {
+Case all_reduce_by(std::string_view name, int ranks, Memory memory = Memory::registered) {
     return {&find_algorithm(Collective::all_reduce, name), ranks, memory};
 }
 
@@ -132,7 +138,8 @@ int needs_to_spare(const Case& tried) {
 TEST(FindRace, MissesEveryNeedThatIsTakenOut) {
     for (const char* name : {"tree", "butterfly", "halving-doubling", "circulant", "linear",
                              "one-shot", "two-shot", "two-level"})
-        for (Memory memory : {Memory::ordinary, Memory::registered, Memory::in_place})
+        for (Memory memory :
+             {Memory::ordinary, Memory::ordinary_in_place, Memory::registered, Memory::in_place})
             EXPECT_EQ(needs_to_spare(all_reduce_by(name, 4, memory)), 0) << name;
 }
 
@@ -153,36 +160,36 @@ Programs all_reduce_programs(std::string_view name, int ranks) {
     return programs_of(tried, schedule_of(tried).value());
 }
 
-// 64 floats: the image of the input is the first 256 bytes of the plan's memory, of the output the
-// next 256.
+// 64 floats: the input is the first 256 bytes of the registered memory, the output the next 256.
 TEST(FindRace, NamesAReadThatIsTooEarly) {
     Programs programs = all_reduce_programs("butterfly", 2);
     programs[1].steps[0].needs.clear();
-    EXPECT_EQ(
-        find_race(programs),
-        "rank 1 at step 0 reads bytes 0..255 of the plan memory of rank 0 and may be too early: "
-        "rank 0 at its begin may still write there");
+    EXPECT_EQ(find_race(programs),
+              "rank 1 at step 0 reads bytes 0..255 of the registered memory of rank 0 and may be "
+              "too early: "
+              "rank 0 at its begin may still write there");
     programs = all_reduce_programs("butterfly", 4);
     programs[1].steps[1].needs.clear();
-    EXPECT_EQ(find_race(programs),
-              "rank 1 at step 1 reads bytes 256..511 of the plan memory of rank 3 and may be too "
-              "early: rank 3 at step 0 may still write there");
+    EXPECT_EQ(
+        find_race(programs),
+        "rank 1 at step 1 reads bytes 256..511 of the registered memory of rank 3 and may be too "
+        "early: rank 3 at step 0 may still write there");
 }
 
 TEST(FindRace, NamesAWriteThatAPeerMayStillRead) {
     Programs programs = all_reduce_programs("one-shot", 2);
     programs[0].last_readers.clear();
-    EXPECT_EQ(
-        find_race(programs),
-        "rank 0 at its end may overwrite bytes 0..255 of the plan memory, which rank 1 at step "
-        "0 may still read");
+    EXPECT_EQ(find_race(programs),
+              "rank 0 at its end may overwrite bytes 0..255 of the registered memory, which rank 1 "
+              "at step "
+              "0 may still read");
     // The result of the first step in the place that the partner reads in that step.
     programs = all_reduce_programs("butterfly", 4);
     programs[0].steps[0].moves[0].targets[0].place = programs[0].shown[1][0];
-    EXPECT_EQ(
-        find_race(programs),
-        "rank 0 at step 0 may overwrite bytes 0..255 of the plan memory, which rank 1 at step 0 "
-        "may still read");
+    EXPECT_EQ(find_race(programs),
+              "rank 0 at step 0 may overwrite bytes 0..255 of the registered memory, which rank 1 "
+              "at step 0 "
+              "may still read");
 }
 
 // Rank 1 has nothing else to do and puts its block into the root's result.
@@ -194,22 +201,24 @@ TEST(FindRace, NamesAPushIntoAPlaceThatIsInUse) {
 
     Programs programs = sound;
     programs[1].steps[0].needs.clear();
-    EXPECT_EQ(find_race(programs),
-              "rank 1 at step 0 pushes to bytes 512..767 of the plan memory of rank 0, which may "
-              "not have begun");
+    EXPECT_EQ(
+        find_race(programs),
+        "rank 1 at step 0 pushes to bytes 512..767 of the registered memory of rank 0, which may "
+        "not have begun");
     programs = sound;
     for (DirectStep& step : programs[0].steps) step.needs.clear();
-    EXPECT_EQ(find_race(programs),
-              "rank 1 at step 0 pushes to bytes 512..767 of the plan memory of rank 0, which may "
-              "be past that: rank 0 at its end");
+    EXPECT_EQ(
+        find_race(programs),
+        "rank 1 at step 0 pushes to bytes 512..767 of the registered memory of rank 0, which may "
+        "be past that: rank 0 at its end");
     // Two ranks compute a chunk each and push it; the other still reads there.
     programs = all_reduce_programs("two-shot", 2);
     ASSERT_EQ(find_race(programs), std::nullopt);
     programs[1].steps[0].moves[0].sources[1].own = programs[0].steps[0].moves[0].targets[1].place;
-    EXPECT_EQ(
-        find_race(programs),
-        "rank 0 at step 0 pushes to bytes 256..383 of the plan memory of rank 1, which rank 1 "
-        "at step 0 uses at the same time");
+    EXPECT_EQ(find_race(programs),
+              "rank 0 at step 0 pushes to bytes 256..383 of the registered memory of rank 1, which "
+              "rank 1 "
+              "at step 0 uses at the same time");
 }
 
 TEST(FindRace, NamesAWaitThatNothingEnds) {

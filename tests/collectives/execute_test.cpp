@@ -109,7 +109,11 @@ TEST_P(EveryPlan, OfAWrongScheduleRunsAndIsFoundWrong) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Threads, EveryPlan, testing::Values("loopback", "shm", "shm-lines"),
-                         [](const auto& param) { std::string name(param.param); std::replace(name.begin(), name.end(), (char)45, (char)95); return name; });
+                         [](const auto& param) {
+                             std::string name(param.param);
+                             std::replace(name.begin(), name.end(), (char)45, (char)95);
+                             return name;
+                         });
 
 }  // namespace
 }  // namespace tutti

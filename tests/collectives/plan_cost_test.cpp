@@ -100,9 +100,17 @@ BuildingTime time_to_build(const Algorithm& algorithm, int ranks, Rank rank) {
                               .input = {memory.get(), input},
                               .output = {memory.get() + input, output}};
     const LoneRank world(rank, ranks);
-    return {
-        .messages = seconds_of([&] { compile_messages(request, world, std::size_t{1} << 30); }),
-        .direct = seconds_of([&] { compile_direct(request, rank, std::nullopt, std::nullopt); })};
+    return {.messages = seconds_of([&] { compile_messages(request, world, std::size_t{1} << 30); }),
+            .direct = seconds_of([&] {
+                const Buffers buffers{{Place::In::registered, 0}, {Place::In::registered, input}};
+                PushTalk talk{push_facts(request, rank, buffers), {}};
+                // What peers would say: that they can neither push nor be pushed to.
+                for (const auto& havings : talk.told.havings)
+                    talk.heard.offers.emplace_back(havings.size());
+                for (const auto& offers : talk.told.offers)
+                    talk.heard.havings.emplace_back(offers.size());
+                compile_direct(request, rank, buffers, talk);
+            })};
 }
 
 // Through one rank go ranks * ranks / 2 blocks or more, each with its own place in the plan:
