@@ -5,6 +5,7 @@
 
 #include "collectives/execute/direct_plan.hpp"
 #include "collectives/execute/message_plan.hpp"
+#include "collectives/schedule/compose.hpp"
 
 namespace tutti {
 
@@ -12,6 +13,17 @@ int segments_for(Bytes vector, Bytes segment) {
     const std::int64_t size = std::max<std::int64_t>(segment.count, 1);
     return static_cast<int>(std::clamp<std::int64_t>((vector.count + size - 1) / size, 1, 256));
 }
+
+namespace {
+
+int pieces_for(const PlanRequest& request, Bytes piece) {
+    const Promise promise{request.call.collective, request.schedule.ranks(), request.call.root};
+    const Layout layout(request.call, promise, Rank{0}, request.schedule.chunks());
+    const auto chunk = static_cast<std::int64_t>(layout.most_bytes_of_chunk());
+    return static_cast<int>(std::clamp<std::int64_t>(chunk / piece.count, 1, 4096));
+}
+
+}  // namespace
 
 Communicator::Opened& Communicator::opened(std::string_view name) {
     const auto known = opened_.find(name);
@@ -42,17 +54,37 @@ std::unique_ptr<Plan> Communicator::plan(const Choice& choice, const Call& call,
         .placement = choice.placement.nodes().empty() ? world_.hosts() : choice.placement};
     if (const auto refusal = choice.algorithm->refuses(job)) throw Error(*refusal);
     const Schedule schedule = choice.algorithm->build(job);
-    const PlanRequest request{.schedule = schedule,
-                              .call = call,
-                              .input = buffers.input,
-                              .output = buffers.output,
-                              .what = std::string(name_of(call.collective)) + " " +
-                                      std::string(choice.algorithm->name) + " (" +
-                                      std::string(choice.transport) + ")",
-                              .number = plans_made_++,
-                              .registered = registered};
+    PlanRequest request{.schedule = schedule,
+                        .call = call,
+                        .input = buffers.input,
+                        .output = buffers.output,
+                        .what = std::string(name_of(call.collective)) + " " +
+                                std::string(choice.algorithm->name) + " (" +
+                                std::string(choice.transport) + ")",
+                        .number = plans_made_++,
+                        .registered = registered};
     if (auto* messages = dynamic_cast<MessageTransport*>(way.transport.get()))
         return message_plan(progress_, *messages, request);
+    return plan_on_host(dynamic_cast<HostTransport&>(*way.transport), request);
+}
+
+std::unique_ptr<Plan> Communicator::plan_on_host(HostTransport& host, PlanRequest& request) {
+    const HostTransport::Ways& ways = host.ways();
+    const Call& call = request.call;
+    const Bytes vector{total_bytes(call, world_.size())};
+    if (!ways.takes_registered) request.registered = nullptr;
+    const bool is_ordinary = request.registered == nullptr;
+    if (ways.lines && vector <= (is_ordinary ? tuning_.lines_up_to_ordinary : tuning_.lines_up_to))
+        return message_plan(progress_, *ways.lines, request);
+
+    Bytes all_buffers;
+    for (Rank rank : all_ranks(world_.size()))
+        all_buffers.count += static_cast<std::int64_t>(input_bytes(call, world_.size(), rank) +
+                                                       output_bytes(call, world_.size(), rank));
+    request.streams = all_buffers >= tuning_.stream_from;
+    request.ordinary = ways.ordinary;
+    if (is_ordinary && ways.ordinary == HostTransport::Ordinary::staged)
+        request.schedule = pipelined(request.schedule, pieces_for(request, tuning_.stage_piece));
     return direct_plan(progress_, request);
 }
 

@@ -9,8 +9,10 @@
 #include "collectives/algorithms/catalog.hpp"
 #include "collectives/execute/baselines.hpp"
 #include "collectives/execute/plan.hpp"
+#include "collectives/execute/request.hpp"
 #include "collectives/transport/shared_memory.hpp"
 #include "collectives/transport/transports.hpp"
+#include "topology/host_tuning.hpp"
 
 namespace tutti {
 
@@ -32,6 +34,9 @@ public:
     World& world() { return world_; }
     Progress& progress() { return progress_; }
 
+    /// What plans made from now on take for the best way on this host. The same on all ranks.
+    void tune(const HostTuning& tuning) { tuning_ = tuning; }
+
     /// Why the transport cannot be used here; nothing if it can.
     std::optional<std::string> refuses(std::string_view transport);
 
@@ -45,10 +50,12 @@ private:
         std::unique_ptr<Transport> transport;
     };
     Opened& opened(std::string_view name);
+    std::unique_ptr<Plan> plan_on_host(HostTransport& host, PlanRequest& request);
 
     World& world_;
     Progress progress_;
     std::optional<Fault> fault_;
+    HostTuning tuning_;
     std::map<std::string, Opened, std::less<>> opened_;
     int plans_made_ = 0;
 };

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "collectives/execute/direct_plan.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstring>
 #include <string>
@@ -30,6 +32,10 @@ struct PieceLayout {
 struct Head {
     std::uint64_t counter;  // how many steps the rank has finished, counted over all runs
     std::uint64_t shown;    // where the lists of places begin
+    // For peers that read the caller's buffers through the kernel.
+    int process;
+    const std::byte* input;
+    const std::byte* output;
 };
 static_assert(sizeof(Head) <= cache_line);
 
@@ -108,6 +114,7 @@ public:
           me_(world().rank()),
           steps_of_run_(static_cast<std::uint64_t>(request.schedule.steps()) + 1),
           registered_(request.registered),
+          fetches_(request.ordinary == HostTransport::Ordinary::fetched),
           streams_(request.streams),
           input_(const_cast<std::byte*>(request.input.data())),
           output_(request.output),
@@ -117,6 +124,10 @@ public:
         const DirectProgram program = compile_direct(request, me_, buffers, talk);
         memory_ = std::make_unique<SharedMemory>(world(), PieceLayout(program).bytes);
         show_places(program, memory_->mine());
+        auto* head = reinterpret_cast<Head*>(memory_->mine().data());
+        head->process = getpid();
+        head->input = input_;
+        head->output = output_begin_;
         world().barrier();
         load(program);
         if (request.call.op == Op::avg && reduces(request.call.collective))
@@ -150,7 +161,7 @@ private:
                            input_ + request.input.size() <= output_.data() ||
                            output_.data() + output_.size() <= input_;
         std::byte* const begin = std::min(input_, output_.data());
-        Buffers buffers{{Place::In::input, 0}, {Place::In::output, 0}, false, false};
+        Buffers buffers{{Place::In::input, 0}, {Place::In::output, 0}, fetches_, false};
         if (!apart) {
             buffers.input = {Place::In::output, static_cast<std::uint64_t>(input_ - begin)};
             buffers.output = {Place::In::output,
@@ -183,9 +194,15 @@ private:
     }
     std::byte* address(Place mine) const { return address(me_, mine); }
 
-    const std::byte* address(const Source& source) const {
-        if (!source.peer) return address(source.own);
-        return address(*source.peer, shown_to(me_, source.shown, memory_->of(*source.peer)));
+    // What peers show in their callers' buffers is read through the kernel.
+    Moves::Source source_of(const Source& source) const {
+        if (!source.peer) return {0, address(source.own)};
+        const auto piece = memory_->of(*source.peer);
+        const Place place = shown_to(me_, source.shown, piece);
+        const auto* head = reinterpret_cast<const Head*>(piece.data());
+        if (place.in == Place::In::input) return {head->process, head->input + place.offset};
+        if (place.in == Place::In::output) return {head->process, head->output + place.offset};
+        return {0, address(*source.peer, place)};
     }
 
     // Places become addresses, and the lists of the program flat arrays.
@@ -214,13 +231,13 @@ private:
     void add_moves(const std::vector<DirectMove>& drafts) {
         moves_.close();
         std::vector<std::byte*> outs;
-        std::vector<const std::byte*> sources;
+        std::vector<Moves::Source> sources;
         for (const DirectMove& draft : drafts) {
             outs.clear();
             sources.clear();
             for (const Target& target : draft.targets)
                 outs.push_back(address(target.peer.value_or(me_), target.place));
-            for (const Source& source : draft.sources) sources.push_back(address(source));
+            for (const Source& source : draft.sources) sources.push_back(source_of(source));
             moves_.add(outs, sources, draft.bytes,
                        streams_ && draft.is_final ? Stores::streaming : Stores::cached);
         }
@@ -284,6 +301,7 @@ private:
     Rank me_;
     std::uint64_t steps_of_run_;  // by how much a run moves the counters on
     const SharedMemory* registered_;
+    bool fetches_;      // from ordinary memory, through the kernel
     bool streams_;      // final results go past the caches
     std::byte* input_;  // only read
     std::span<std::byte> output_;

@@ -333,6 +333,8 @@ private:
         const Chunk& wanted = chunk(arrival.chunk);
         PushFacts::Offer offer{.is_open = arrivals_of_chunk == 1 && !wanted.passes,
                                .load = arriving_};
+        // What can be read in place had better not be copied twice.
+        if (buffers_.peers_read && !buffers_.peers_write) offer.is_open = false;
         if (!buffers_.peers_write) {
             if (!offer.is_open) return offer;
             if (landings_.empty() || landings_.front().last_use + rest + 1 > step) {

@@ -39,11 +39,12 @@ private:
     Entries add_moves(const std::vector<DraftMove>& drafts) {
         program_.moves.close();
         Entries entries{program_.moves.size(), 0};
-        std::vector<const std::byte*> sources;
+        std::vector<Moves::Source> sources;
         for (const DraftMove& draft : drafts) {
             sources.clear();
-            for (const Spot& source : draft.sources) sources.push_back(address(source));
-            program_.moves.add(address(draft.out), sources, draft.bytes);
+            for (const Spot& source : draft.sources) sources.push_back({0, address(source)});
+            std::byte* const out = address(draft.out);
+            program_.moves.add({&out, 1}, sources, draft.bytes);
         }
         entries.end = program_.moves.size();
         return entries;

@@ -1,13 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "collectives/execute/moves.hpp"
 
+#include <algorithm>
 #include <cstring>
 
 namespace tutti {
+namespace {
 
-void Moves::add(std::span<std::byte* const> outs, std::span<const std::byte* const> sources,
+// What is fetched to be added is still in the second-level cache then; the system call for each
+// piece costs a few percent of fetching it.
+constexpr std::size_t piece = 128 * 1024;
+
+}  // namespace
+
+void Moves::add(std::span<std::byte* const> outs, std::span<const Source> sources,
                 std::size_t bytes, Stores stores) {
-    if (bytes == 0 || (sources.size() == 1 && outs.size() == 1 && sources[0] == outs[0])) return;
+    const bool fetches = std::any_of(sources.begin(), sources.end(),
+                                     [](const Source& source) { return source.process != 0; });
+    const bool is_there =
+        outs.size() == 1 && sources.size() == 1 && !fetches && sources[0].address == outs[0];
+    if (bytes == 0 || is_there) return;
     if (moves_.size() > joinable_from_ && joins(moves_.back(), outs, sources, stores)) {
         moves_.back().bytes += bytes;
         return;
@@ -15,32 +27,66 @@ void Moves::add(std::span<std::byte* const> outs, std::span<const std::byte* con
     moves_.push_back({bytes, static_cast<std::uint32_t>(outs_.size()),
                       static_cast<std::uint32_t>(outs.size()),
                       static_cast<std::uint32_t>(sources_.size()),
-                      static_cast<std::uint32_t>(sources.size()), stores});
+                      static_cast<std::uint32_t>(sources.size()), stores, fetches});
     outs_.insert(outs_.end(), outs.begin(), outs.end());
-    sources_.insert(sources_.end(), sources.begin(), sources.end());
+    for (const Source& source : sources) {
+        sources_.push_back(source.address);
+        processes_.push_back(source.process);
+    }
+    if (!fetches) return;
+    here_.resize(std::max(here_.size(), sources.size()));
+    fetched_.resize(here_.size() * piece);
 }
 
 bool Moves::joins(const Move& last, std::span<std::byte* const> outs,
-                  std::span<const std::byte* const> sources, Stores stores) const {
+                  std::span<const Source> sources, Stores stores) const {
     if (last.outs != outs.size() || last.sources != sources.size() || last.stores != stores)
         return false;
     for (std::size_t i = 0; i < outs.size(); ++i)
         if (outs_[last.first_out + i] + last.bytes != outs[i]) return false;
     for (std::size_t i = 0; i < sources.size(); ++i)
-        if (sources_[last.first_source + i] + last.bytes != sources[i]) return false;
+        if (sources_[last.first_source + i] + last.bytes != sources[i].address ||
+            processes_[last.first_source + i] != sources[i].process)
+            return false;
     return true;
 }
 
-void Moves::run(std::uint32_t first, std::uint32_t end) const {
+void Moves::run(std::uint32_t first, std::uint32_t end) {
     for (std::uint32_t i = first; i < end; ++i) {
         const Move& move = moves_[i];
         std::byte* const* outs = &outs_[move.first_out];
         const std::byte* const* sources = &sources_[move.first_source];
-        if (move.outs == 1 && move.sources == 1 && move.stores == Stores::cached)
+        if (move.fetches)
+            fetch(move);
+        else if (move.outs == 1 && move.sources == 1 && move.stores == Stores::cached)
             std::memcpy(outs[0], sources[0], move.bytes);
         else
             (move.stores == Stores::cached ? reduce_ : streaming_reduce_)(
                 outs, move.outs, sources, move.sources, move.bytes / element_size_);
+    }
+}
+
+// A copy comes straight to its place; what is to be combined, piece by piece into the cache.
+void Moves::fetch(const Move& move) {
+    std::byte* const* outs = &outs_[move.first_out];
+    const std::byte* const* sources = &sources_[move.first_source];
+    const int* processes = &processes_[move.first_source];
+    if (move.sources == 1) {
+        PeerMemory{processes[0], sources[0]}.read(outs[0], move.bytes);
+        for (std::uint32_t i = 1; i < move.outs; ++i) std::memcpy(outs[i], outs[0], move.bytes);
+        return;
+    }
+    for (std::size_t done = 0; done < move.bytes; done += piece) {
+        const std::size_t bytes = std::min(piece, move.bytes - done);
+        for (std::uint32_t i = 0; i < move.sources; ++i) {
+            here_[i] = sources[i] + done;
+            if (processes[i] == 0) continue;
+            PeerMemory{processes[i], here_[i]}.read(&fetched_[i * piece], bytes);
+            here_[i] = &fetched_[i * piece];
+        }
+        std::byte* const out = outs[0] + done;
+        reduce_(&out, 1, here_.data(), move.sources, bytes / element_size_);
+        for (std::uint32_t i = 1; i < move.outs; ++i) std::memcpy(outs[i] + done, out, bytes);
     }
 }
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/types.hpp"
+#include "collectives/transport/peer_memory.hpp"
 #include "kernels/reduce.hpp"
 
 namespace tutti {
@@ -15,24 +16,24 @@ namespace tutti {
 /// message into many chunks costs the executor nothing.
 class Moves {
 public:
+    /// Memory that this process can load from, or (if a process is named) another one's.
+    using Source = PeerMemory;
+
     Moves(DataType type, Op op)
         : element_size_(size_of(type)),
           reduce_(find_reduce(type, op)),
           streaming_reduce_(find_reduce(type, op, Stores::streaming)) {}
 
     /// Each out = sources[0] op sources[1] op ...; `bytes` is a whole number of elements.
-    void add(std::span<std::byte* const> outs, std::span<const std::byte* const> sources,
-             std::size_t bytes, Stores stores = Stores::cached);
-    void add(std::byte* out, std::span<const std::byte* const> sources, std::size_t bytes) {
-        add(std::span(&out, 1), sources, bytes);
-    }
+    void add(std::span<std::byte* const> outs, std::span<const Source> sources, std::size_t bytes,
+             Stores stores = Stores::cached);
 
     /// Moves added from now on are not joined with those before.
     void close() { joinable_from_ = moves_.size(); }
     std::uint32_t size() const { return static_cast<std::uint32_t>(moves_.size()); }
 
-    /// Does the moves from `first` up to `end`.
-    void run(std::uint32_t first, std::uint32_t end) const;
+    /// Does the moves from `first` up to `end`. Throws Error only if another process is gone.
+    void run(std::uint32_t first, std::uint32_t end);
 
 private:
     struct Move {
@@ -40,15 +41,20 @@ private:
         std::uint32_t first_out, outs;
         std::uint32_t first_source, sources;
         Stores stores;
+        bool fetches;  // some source is another process's
     };
-    bool joins(const Move& last, std::span<std::byte* const> outs,
-               std::span<const std::byte* const> sources, Stores stores) const;
+    bool joins(const Move& last, std::span<std::byte* const> outs, std::span<const Source> sources,
+               Stores stores) const;
+    void fetch(const Move& move);
 
     std::size_t element_size_;
     ReduceKernel reduce_, streaming_reduce_;
     std::vector<Move> moves_;
     std::vector<std::byte*> outs_;
     std::vector<const std::byte*> sources_;
+    std::vector<int> processes_;          // of the sources; 0: this one
+    std::vector<std::byte> fetched_;      // of the move that runs: a piece of each source
+    std::vector<const std::byte*> here_;  // its sources, as far as they are here
     std::size_t joinable_from_ = 0;
 };
 

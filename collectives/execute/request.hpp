@@ -7,13 +7,14 @@
 
 #include "collectives/execute/layout.hpp"
 #include "collectives/schedule/schedule.hpp"
+#include "collectives/transport/host_transport.hpp"
 #include "collectives/transport/shared_memory.hpp"
 
 namespace tutti {
 
 /// Everything a plan is compiled from. Collective calls must agree on all but the buffers.
 struct PlanRequest {
-    const Schedule& schedule;
+    Schedule schedule;
     Call call;
     /// Sizes as input_bytes() and output_bytes() say; they coincide as in_place_offsets() says, or
     /// do not overlap.
@@ -23,6 +24,8 @@ struct PlanRequest {
     int number = 0;    ///< of the plan, the same on all ranks
     /// Memory that holds both buffers and that peers can reach; none: ordinary memory.
     const SharedMemory* registered = nullptr;
+    /// How peers come to what lies in ordinary memory.
+    HostTransport::Ordinary ordinary = HostTransport::Ordinary::staged;
     /// The call does not fit the caches: results that nobody reads in it are stored past them.
     bool streams = false;
 };

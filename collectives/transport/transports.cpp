@@ -3,8 +3,10 @@
 
 #include "base/name_table.hpp"
 #include "collectives/transport/flag_lines.hpp"
+#include "collectives/transport/host_transport.hpp"
 #include "collectives/transport/loopback.hpp"
 #include "collectives/transport/mpi.hpp"
+#include "collectives/transport/peer_memory.hpp"
 #include "collectives/transport/shared_memory.hpp"
 
 namespace tutti {
@@ -32,6 +34,17 @@ std::optional<std::string> needs_one_host(World& world) {
     }
 }
 
+std::optional<std::string> needs_one_host_and_peer_memory(World& world) {
+    if (auto refusal = needs_one_host(world)) return refusal;
+    return peer_memory_refuses(world);
+}
+
+std::unique_ptr<Transport> host_transport(std::string_view name, HostTransport::Ways ways) {
+    return std::make_unique<HostTransport>(name, std::move(ways));
+}
+
+constexpr bool is_part = true;
+
 const TransportRow rows[] = {
     {"loopback", "messages between threads of one process; injects faults on command",
      nothing_missing, needs_threads,
@@ -42,15 +55,30 @@ const TransportRow rows[] = {
      [](World& world, const std::optional<Fault>&) -> std::unique_ptr<Transport> {
          return mpi_transport(world);
      }},
-    {"shm-lines", "small messages in the cache lines of their flags, between ranks of one host",
+    {"shm", "ranks of one host read and write each other's memory, in the best of the ways below",
      nothing_missing, needs_one_host,
      [](World& world, const std::optional<Fault>&) -> std::unique_ptr<Transport> {
+         return host_transport("shm", {.lines = flag_lines_transport(world)});
+     }},
+    {"shm-lines", "small messages in the cache lines of their flags", nothing_missing,
+     needs_one_host,
+     [](World& world, const std::optional<Fault>&) -> std::unique_ptr<Transport> {
          return flag_lines_transport(world);
-     }},
-    {"shm", "ranks of one host read each other's memory in place", nothing_missing, needs_one_host,
+     },
+     is_part},
+    {"shm-direct", "registered memory in place; ordinary memory staged in shared memory",
+     nothing_missing, needs_one_host,
      [](World&, const std::optional<Fault>&) -> std::unique_ptr<Transport> {
-         return std::make_unique<DirectTransport>();
-     }},
+         return host_transport("shm-direct", {});
+     },
+     is_part},
+    {"shm-cma", "any memory, read through the kernel (process_vm_readv)", nothing_missing,
+     needs_one_host_and_peer_memory,
+     [](World&, const std::optional<Fault>&) -> std::unique_ptr<Transport> {
+         return host_transport(
+             "shm-cma", {.ordinary = HostTransport::Ordinary::fetched, .takes_registered = false});
+     },
+     is_part},
 };
 
 }  // namespace

@@ -11,12 +11,6 @@
 
 namespace tutti {
 
-/// Peers' memory is read in place, without messages: see execute/direct_plan.
-class DirectTransport final : public Transport {
-public:
-    std::string_view name() const override { return "shm"; }
-};
-
 /// One row of the table of ways to move bytes.
 struct TransportRow {
     std::string_view name;
@@ -27,6 +21,8 @@ struct TransportRow {
     std::optional<std::string> (*refuses)(World&);
     /// Collective.
     std::unique_ptr<Transport> (*open)(World&, const std::optional<Fault>&);
+    /// It is one way of another row, which takes the best of them: only tried when asked for.
+    bool is_part = false;
 };
 
 /// The one place where transports are listed.

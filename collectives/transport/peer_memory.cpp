@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collectives/transport/peer_memory.hpp"
+
+#include <sys/prctl.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <random>
+
+namespace tutti {
+namespace {
+
+// The bytes read; -1 with errno set if none could be.
+ssize_t read_some(const PeerMemory& from, std::byte* into, std::size_t bytes) {
+    const iovec here{into, bytes};
+    const iovec there{const_cast<std::byte*>(from.address), bytes};
+    return process_vm_readv(from.process, &here, 1, &there, 1, 0);
+}
+
+}  // namespace
+
+void PeerMemory::read(std::byte* into, std::size_t bytes) const {
+    PeerMemory rest = *this;
+    while (bytes > 0) {
+        const ssize_t done = read_some(rest, into, bytes);
+        if (done <= 0)
+            throw Error("the memory of process " + std::to_string(process) +
+                            " cannot be read any more: " + std::strerror(errno),
+                        Exit::rank_lost);
+        rest.address += done;
+        into += done;
+        bytes -= static_cast<std::size_t>(done);
+    }
+}
+
+std::optional<std::string> peer_memory_refuses(World& world) {
+    if (!world.one_host()) return "the ranks are on several hosts";
+    // Some systems let only parents look into a process, unless it says otherwise.
+    prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
+    // In containers of their own, process numbers mean someone else: only who shows the token is
+    // the peer.
+    struct Trial {
+        PeerMemory where;
+        std::uint64_t token;
+    };
+    const std::uint64_t token = std::random_device{}() | std::uint64_t{1} << 32;
+    const Trial mine{{getpid(), reinterpret_cast<const std::byte*>(&token)}, token};
+    const char* problem = nullptr;
+    for (const Trial& of_peer : gathered(world, mine)) {
+        std::uint64_t shown = 0;
+        if (read_some(of_peer.where, reinterpret_cast<std::byte*>(&shown), sizeof shown) !=
+            sizeof shown)
+            problem = "process_vm_readv is refused (ptrace_scope or a container's rules?)";
+        else if (shown != of_peer.token)
+            problem = "process_vm_readv reaches other processes than the ranks (containers?)";
+    }
+    // The token must stay until all have read it: this exchange comes after.
+    for (const char has_problem : gathered(world, static_cast<char>(problem != nullptr)))
+        if (has_problem != 0)
+            return problem != nullptr ? problem : "process_vm_readv is refused on another rank";
+    return std::nullopt;
+}
+
+}  // namespace tutti
