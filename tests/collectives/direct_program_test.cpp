@@ -6,13 +6,14 @@
 
 #include "collectives/algorithms/catalog.hpp"
 #include "collectives/execute/find_race.hpp"
+#include "collectives/schedule/compose.hpp"
 
 namespace tutti {
 namespace {
 
 using Programs = std::vector<DirectProgram>;
 
-enum class Memory { ordinary, ordinary_in_place, registered, in_place };
+enum class Memory { ordinary, ordinary_in_place, registered, in_place, fetched };
 
 struct Case {
     const Algorithm* algorithm;
@@ -20,14 +21,16 @@ struct Case {
     Memory memory = Memory::registered;
     int root = 0;
     std::int64_t count = 64;
+    int pieces = 1;  // of each chunk, one after the other: then places are used again
 };
 
 std::string to_text(const Case& tried) {
-    const char* memories[] = {"ordinary", "ordinary in place", "registered", "registered in place"};
+    const char* memories[] = {"ordinary", "ordinary in place", "registered", "registered in place",
+                              "fetched"};
     return std::string(name_of(tried.algorithm->collective)) + " " +
            std::string(tried.algorithm->name) + ", " + std::to_string(tried.ranks) +
            " ranks, root " + std::to_string(tried.root) + ", " + std::to_string(tried.count) +
-           " elements, " + memories[static_cast<std::size_t>(tried.memory)];
+           " elements, " + std::to_string(tried.pieces) + " pieces, " + memories[static_cast<std::size_t>(tried.memory)];
 }
 
 std::optional<Schedule> schedule_of(const Case& tried) {
@@ -37,7 +40,7 @@ std::optional<Schedule> schedule_of(const Case& tried) {
                   .segments = 3,
                   .placement = Placement::in_nodes_of(tried.ranks, 2)};
     if (tried.algorithm->refuses(job)) return std::nullopt;
-    return tried.algorithm->build(job);
+    return pipelined(tried.algorithm->build(job), tried.pieces);
 }
 
 Programs programs_of(const Case& tried, const Schedule& schedule) {
@@ -65,6 +68,9 @@ Programs programs_of(const Case& tried, const Schedule& schedule) {
                 break;
             case Memory::ordinary_in_place:
                 parts.push_back({request, {own(both.input), own(both.output), false, false}});
+                break;
+            case Memory::fetched:
+                parts.push_back({request, {own_input, own_output, true, false}});
                 break;
             case Memory::registered:
                 parts.push_back({request, {at(0), at(input.size())}});
@@ -99,11 +105,37 @@ void expect_no_race(const Case& tried) {
     EXPECT_EQ(find_race(programs_of(tried, *schedule)), std::nullopt) << to_text(tried);
 }
 
+TEST(DirectProgram, HasNoRaceInPieces) {
+    for (const Algorithm& algorithm : catalog())
+        for (int ranks : {2, 3, 4, 5})
+            for (Memory memory : {Memory::ordinary, Memory::ordinary_in_place, Memory::registered,
+                                  Memory::fetched})
+                expect_no_race({&algorithm, ranks, memory, ranks / 2, 200, /*pieces=*/12});
+}
+
+// The pieces use the same memory again and again.
+TEST(DirectProgram, StagesInMemoryThatDoesNotGrowWithTheMessage) {
+    for (const char* name : {"ring", "two-shot", "butterfly", "chain", "tree"}) {
+        Case tried = {&find_algorithm(Collective::all_reduce, name), 4, Memory::ordinary};
+        std::size_t most = 0;
+        for (const int pieces : {20, 200}) {
+            tried.pieces = pieces;
+            tried.count = 64 * pieces;
+            std::size_t bytes = 0;
+            for (const DirectProgram& program : programs_of(tried, schedule_of(tried).value()))
+                bytes = std::max(bytes, program.plan_bytes);
+            if (pieces == 20) most = bytes;
+            EXPECT_LE(bytes, most) << name;
+        }
+        EXPECT_GT(most, 0u);
+    }
+}
+
 TEST(DirectProgram, HasNoRaceWhateverTheAlgorithmAndTheMemory) {
     for (const Algorithm& algorithm : catalog())
         for (int ranks : {1, 2, 3, 4, 5, 7, 8})
             for (Memory memory : {Memory::ordinary, Memory::ordinary_in_place, Memory::registered,
-                                  Memory::in_place})
+                                  Memory::in_place, Memory::fetched})
                 for (int root : {0, ranks - 1})
                     for (int count : {1, ranks - 1, 64}) {
                         if (root != 0 && !has_root(algorithm.collective)) continue;
