@@ -4,20 +4,33 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <string>
 #include <string_view>
 
 #include "collectives/execute/direct_program.hpp"
 #include "collectives/execute/moves.hpp"
+#include "collectives/transport/futex.hpp"
 #include "kernels/divide.hpp"
 
 namespace tutti {
 namespace {
 
+// At the begin of a piece. The counter has a line of its own.
+struct Head {
+    alignas(cache_line) std::uint64_t counter;   // steps finished by the rank, over all runs
+    alignas(cache_line) std::uint64_t sleepers;  // peers that sleep until the counter goes on
+    std::uint64_t shown;                         // where the lists of places begin
+    // For peers that read the caller's buffers through the kernel.
+    int process;
+    const std::byte* input;
+    const std::byte* output;
+};
+
 // A rank's piece of the plan's shared memory: counter | plan memory | places shown to each peer.
 struct PieceLayout {
-    static constexpr std::size_t memory = cache_line;
+    static constexpr std::size_t memory = sizeof(Head);
 
     explicit PieceLayout(const DirectProgram& program) {
         std::size_t places = 0;
@@ -27,21 +40,6 @@ struct PieceLayout {
     }
     std::size_t shown, bytes;
 };
-
-// At the begin of a piece, on a line of its own.
-struct Head {
-    std::uint64_t counter;  // how many steps the rank has finished, counted over all runs
-    std::uint64_t shown;    // where the lists of places begin
-    // For peers that read the caller's buffers through the kernel.
-    int process;
-    const std::byte* input;
-    const std::byte* output;
-};
-static_assert(sizeof(Head) <= cache_line);
-
-std::uint64_t* counter_in(std::span<std::byte> piece) {
-    return &reinterpret_cast<Head*>(piece.data())->counter;
-}
 
 // Written once by the owner: for each peer the offset of its list of places, then the lists.
 void show_places(const DirectProgram& program, std::span<std::byte> piece) {
@@ -124,10 +122,9 @@ public:
         const DirectProgram program = compile_direct(request, me_, buffers, talk);
         memory_ = std::make_unique<SharedMemory>(world(), PieceLayout(program).bytes);
         show_places(program, memory_->mine());
-        auto* head = reinterpret_cast<Head*>(memory_->mine().data());
-        head->process = getpid();
-        head->input = input_;
-        head->output = output_begin_;
+        head_of(me_).process = getpid();
+        head_of(me_).input = input_;
+        head_of(me_).output = output_begin_;
         world().barrier();
         load(program);
         if (request.call.op == Op::avg && reduces(request.call.collective))
@@ -139,6 +136,7 @@ public:
 private:
     struct Wait {
         std::uint64_t* counter;
+        std::uint64_t* sleepers;
         std::uint64_t steps;  // of this run
         Rank peer;
     };
@@ -179,6 +177,8 @@ private:
         return Place{Place::In::registered, *offset};
     }
 
+    Head& head_of(Rank rank) const { return *reinterpret_cast<Head*>(memory_->of(rank).data()); }
+
     std::byte* address(Rank owner, Place place) const {
         switch (place.in) {
             case Place::In::registered:
@@ -199,9 +199,9 @@ private:
         if (!source.peer) return {0, address(source.own)};
         const auto piece = memory_->of(*source.peer);
         const Place place = shown_to(me_, source.shown, piece);
-        const auto* head = reinterpret_cast<const Head*>(piece.data());
-        if (place.in == Place::In::input) return {head->process, head->input + place.offset};
-        if (place.in == Place::In::output) return {head->process, head->output + place.offset};
+        const Head& head = head_of(*source.peer);
+        if (place.in == Place::In::input) return {head.process, head.input + place.offset};
+        if (place.in == Place::In::output) return {head.process, head.output + place.offset};
         return {0, address(*source.peer, place)};
     }
 
@@ -219,12 +219,13 @@ private:
         early_end_ = moves_.size();
         add_waits(program.last_readers);
         add_moves(program.settling_late);
-        counter_ = counter_in(memory_->mine());
+        counter_ = &head_of(me_).counter;
+        sleepers_ = &head_of(me_).sleepers;
     }
 
     void add_waits(const std::vector<Need>& needs) {
         for (const Need& need : needs)
-            waits_.push_back({counter_in(memory_->of(need.peer)),
+            waits_.push_back({&head_of(need.peer).counter, &head_of(need.peer).sleepers,
                               static_cast<std::uint64_t>(need.steps), need.peer});
     }
 
@@ -256,6 +257,9 @@ private:
         const auto finished = at_ < steps_.size() ? static_cast<std::uint64_t>(steps_[at_].number)
                                                   : steps_of_run_ - 1;
         publish(*counter_, base_ + finished);
+        // A sleeper that is not seen here, as it comes at this very moment, wakes up by itself.
+        if (std::atomic_ref(*sleepers_).load(std::memory_order_relaxed) != 0)
+            wake_sleepers(*counter_);
     }
 
     bool all_have_come(std::uint32_t end) {
@@ -291,6 +295,16 @@ private:
             divide_(output_.data(), output_.size() / element_size_, world().size());
     }
 
+    void sleep() override {
+        if (wait_ >= waits_.size()) return;
+        const Wait& wait = waits_[wait_];
+        const std::atomic_ref sleepers(*wait.sleepers);
+        sleepers.fetch_add(1);
+        const std::uint64_t now = seen(*wait.counter);
+        if (now < base_ + wait.steps) sleep_while(*wait.counter, now, longest_sleep_ns);
+        sleepers.fetch_sub(1);
+    }
+
     Stand stand() const override {
         Stand now;
         now.step = at_ < steps_.size() ? steps_[at_].number : static_cast<int>(steps_of_run_ - 1);
@@ -316,6 +330,7 @@ private:
     std::size_t element_size_ = 1;
 
     std::uint64_t* counter_ = nullptr;
+    std::uint64_t* sleepers_ = nullptr;
     std::uint64_t base_ = 0;
     std::uint32_t wait_ = 0;  // next wait and next move
     std::uint32_t move_ = 0;

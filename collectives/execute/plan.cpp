@@ -2,6 +2,7 @@
 #include "collectives/execute/plan.hpp"
 
 #include <fmt/format.h>
+#include <sched.h>
 
 #include <algorithm>
 #include <cassert>
@@ -58,8 +59,13 @@ void Plan::wait() {
             patience.renew();
         else if (!patience.pause())
             throw Error(report_of_hang(), Exit::time_out);
+        else if (patience.wants_sleep())
+            sleep();
     }
 }
+
+// Most transports only move on while someone looks.
+void Plan::sleep() { sched_yield(); }
 
 std::string Plan::report_of_hang() const {
     const Stand now = stand();

@@ -68,6 +68,8 @@ protected:
         std::optional<Rank> waits_for;
     };
 
+    static constexpr std::int64_t longest_sleep_ns = 200'000;
+
     World& world() const { return progress_.world(); }
 
     // Index of the current step among those of this rank, from 0 at each start.
@@ -80,6 +82,8 @@ private:
     /// Goes on as far as possible without waiting; true at the end.
     virtual bool advance() = 0;
     virtual Stand stand() const = 0;
+    /// Until there may be something to do, but not for long, as other plans may be under way.
+    virtual void sleep();
 
     std::string report_of_hang() const;
 

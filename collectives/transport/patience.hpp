@@ -11,8 +11,9 @@ namespace tutti {
 /// first, as it can tell for what.
 inline constexpr double times_at_meetings = 2;
 
-/// How a waiting loop spends its time: spins first, as the other side is usually nanoseconds away,
-/// then gives the core to others; and knows when to give up. Call it once per failed look.
+/// How a waiting loop spends its time: spins for as long as a hand-over from a running rank takes;
+/// then gives the core to others that may be the ones waited for; then, as they seem to be far from
+/// ready, sleeps. And it knows when to give up. Call pause() once per failed look.
 class Patience {
 public:
     explicit Patience(const World& world, double times = 1)
@@ -22,7 +23,7 @@ public:
     /// Something has come: the next wait spins first, and has the whole time before it.
     void renew() {
         looks_ = 0;
-        started_ns_ = 0;
+        started_ns_ = waited_ns_ = 0;
     }
 
     /// False once the deadline has passed. The clock starts with the first call that yields.
@@ -31,17 +32,25 @@ public:
             relax();
             return true;
         }
-        sched_yield();
-        if (looks_ % 64 != 0) return true;
+        if (!wants_sleep()) sched_yield();
+        if (looks_ % 64 != 0 && !wants_sleep()) return true;
         if (started_ns_ == 0) started_ns_ = now_ns();
-        return now_ns() - started_ns_ < limit_ns_;
+        waited_ns_ = now_ns() - started_ns_;
+        return waited_ns_ < limit_ns_;
     }
 
+    /// Whether the caller had better sleep than look again at once: waking up takes as long as some
+    /// dozens of looks.
+    bool wants_sleep() const { return waited_ns_ > yielding_ns; }
+
 private:
+    static constexpr std::int64_t yielding_ns = 1'000'000;
+
     long spins_;
     std::int64_t limit_ns_;
     long looks_ = 0;
     std::int64_t started_ns_ = 0;
+    std::int64_t waited_ns_ = 0;
 };
 
 }  // namespace tutti

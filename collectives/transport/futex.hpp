@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstdint>
+
+namespace tutti {
+
+/// Sleeps until `word` is no longer `expected` and someone has called wake_sleepers, or about so
+/// many nanoseconds. May return early. `word` may lie in memory that processes share.
+void sleep_while(std::uint64_t& word, std::uint64_t expected, std::int64_t nanoseconds);
+
+/// Wakes all that sleep on `word`, in all processes: a system call.
+void wake_sleepers(std::uint64_t& word);
+
+}  // namespace tutti
