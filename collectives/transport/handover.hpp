@@ -10,19 +10,23 @@ namespace tutti {
 /// What two ranks write must not share a line, or each write would cost the other a miss.
 inline constexpr std::size_t cache_line = 64;
 
-// How one rank hands memory to another, and all the ordering there is in shared memory: who sees
-// the flag sees all that was written before it (release, acquire), and nothing that the publisher
-// still read before it can be seen overwritten after it. On x86 both are plain moves. The orders
-// are parameters only for the test that takes them away.
+/// How one rank hands memory to another, and all the ordering there is in shared memory: who sees
+/// the flag sees all that was written before it (release, acquire), and nothing that its publisher
+/// still read before can be seen overwritten. On x86 both are plain moves, kept in place by the
+/// compiler. A parameter only for the test that takes them away one by one.
+struct InOrder {
+    static constexpr std::memory_order publishing = std::memory_order_release;
+    static constexpr std::memory_order seeing = std::memory_order_acquire;
+};
 
-template <std::memory_order order = std::memory_order_release>
+template <class Orders = InOrder>
 void publish(std::uint64_t& flag, std::uint64_t value) {
-    std::atomic_ref(flag).store(value, order);
+    std::atomic_ref(flag).store(value, Orders::publishing);
 }
 
-template <std::memory_order order = std::memory_order_acquire>
+template <class Orders = InOrder>
 std::uint64_t seen(std::uint64_t& flag) {
-    return std::atomic_ref(flag).load(order);
+    return std::atomic_ref(flag).load(Orders::seeing);
 }
 
 /// Asks for the line that this rank will write next, as long as nobody waits for it: a store to a
@@ -45,19 +49,19 @@ struct alignas(cache_line) FlagLine {
     std::byte data[capacity];
     std::uint64_t flag;
 
-    template <std::memory_order order = std::memory_order_release>
+    template <class Orders = InOrder>
     void write(const std::byte* from, std::size_t bytes, std::uint64_t number) {
         if (bytes >= capacity)
             std::memcpy(data, from, capacity);
         else
             std::memcpy(data, from, bytes);
-        publish<order>(flag, number);
+        publish<Orders>(flag, number);
     }
 
     /// Whether line `number` is there; then its first `bytes` are copied.
-    template <std::memory_order order = std::memory_order_acquire>
+    template <class Orders = InOrder>
     bool read(std::byte* into, std::size_t bytes, std::uint64_t number) {
-        if (seen<order>(flag) != number) return false;
+        if (seen<Orders>(flag) != number) return false;
         if (bytes >= capacity)
             std::memcpy(into, data, capacity);
         else

@@ -2,49 +2,24 @@
 #include "collectives/transport/loopback.hpp"
 
 #include <algorithm>
-#include <atomic>
-#include <cstring>
 #include <deque>
 #include <vector>
 
 #include "base/clock.hpp"
+#include "collectives/transport/message_line.hpp"
 #include "collectives/transport/mischief.hpp"
 
 namespace tutti {
 namespace {
 
-// Messages from one rank to another, oldest first, in a ring of slots: one writer, one reader.
-// Both counters grow for ever.
-struct Line {
-    std::vector<std::span<const std::byte>> slots;
-    std::atomic<std::uint64_t> sent{0};
-    std::atomic<std::uint64_t> taken{0};
-
-    bool is_full() const { return sent.load() - taken.load() == slots.size(); }
-
-    void send(std::span<const std::byte> message) {
-        const auto number = sent.load(std::memory_order_relaxed);
-        slots[number % slots.size()] = message;
-        sent.store(number + 1, std::memory_order_release);
-    }
-
-    bool take(std::span<std::byte> into) {
-        const auto number = taken.load(std::memory_order_relaxed);
-        if (sent.load(std::memory_order_acquire) == number) return false;
-        const auto message = slots[number % slots.size()];
-        // A doubled message shifts all that follow, so lengths may differ: the check sees the data.
-        if (!into.empty())
-            std::memcpy(into.data(), message.data(), std::min(into.size(), message.size()));
-        taken.store(number + 1, std::memory_order_release);
-        return true;
-    }
-};
+// A doubled message shifts all that follow, so lengths may differ: the check sees the data.
+using Line = MessageLine<>;
 
 // All lines of one plan.
 struct Lines {
     Lines(int size, std::size_t capacity)
         : ranks(size), of_pair(static_cast<std::size_t>(size) * static_cast<std::size_t>(size)) {
-        for (Line& line : of_pair) line.slots.resize(capacity);
+        for (Line& line : of_pair) line.make_room_for(capacity);
     }
     Line& between(Rank from, Rank to) {
         return of_pair[static_cast<std::size_t>(from.index * ranks + to.index)];
@@ -77,7 +52,7 @@ public:
         }
         if (harm == Fault::Kind::corrupt) message = mischief_->corrupted_copy(message);
         line.send(message);
-        sends_.push_back({to, line.sent.load(std::memory_order_relaxed)});
+        sends_.push_back({to, line.sent()});
         if (harm == Fault::Kind::doubled && !line.is_full())
             line.send(mischief_->kept_copy(message));
     }
@@ -95,8 +70,7 @@ public:
                 ++i;
         }
         std::erase_if(sends_, [&](const Send& send) {
-            return lines_->between(me_, send.to).taken.load(std::memory_order_acquire) >=
-                   send.number;
+            return lines_->between(me_, send.to).taken() >= send.number;
         });
         return receives_.empty() && sends_.empty() && held_back_.empty();
     }
@@ -110,8 +84,8 @@ public:
 
     std::optional<std::string> left_over() const override {
         for (int from = 0; from < lines_->ranks; ++from) {
-            const Line& line = lines_->between(Rank{from}, me_);
-            if (line.sent.load() != line.taken.load())
+            Line& line = lines_->between(Rank{from}, me_);
+            if (line.sent() != line.taken())
                 return "a message from rank " + std::to_string(from) + " to rank " +
                        std::to_string(me_.index) + " was never received";
         }
@@ -137,7 +111,7 @@ private:
         while (!held_back_.empty() && now_ns() >= held_back_.front().until_ns) {
             Line& line = lines_->between(me_, held_back_.front().to);
             line.send(held_back_.front().message);
-            sends_.push_back({held_back_.front().to, line.sent.load(std::memory_order_relaxed)});
+            sends_.push_back({held_back_.front().to, line.sent()});
             held_back_.pop_front();
         }
     }

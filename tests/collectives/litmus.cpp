@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+// The ways in which ranks hand memory to each other, run by two threads under the thread sanitizer:
+// silent with the orders that the transports use, and a report if either of the two is taken away.
+//   litmus PROTOCOL in-order|no-release|no-acquire
+#include <array>
+#include <cstdio>
+#include <string_view>
+#include <thread>
+
+#include "collectives/transport/handover.hpp"
+#include "collectives/transport/message_line.hpp"
+
+namespace tutti {
+namespace {
+
+constexpr std::uint64_t rounds = 200;
+
+struct NoRelease : InOrder {
+    static constexpr std::memory_order publishing = std::memory_order_relaxed;
+};
+struct NoAcquire : InOrder {
+    static constexpr std::memory_order seeing = std::memory_order_relaxed;
+};
+
+void together(auto&& first, auto&& second) {
+    std::thread thread(first);
+    second();
+    thread.join();
+}
+
+template <class Orders>
+void wait_for(std::uint64_t& flag, std::uint64_t value) {
+    while (seen<Orders>(flag) < value) std::this_thread::yield();
+}
+
+// As direct plans do: each shows its data, adds the other's to it beside, and changes its own once
+// the other has read it.
+template <class Orders>
+void step_counters() {
+    struct alignas(cache_line) Side {
+        std::uint64_t counter = 0;
+        int data = 0;
+        long sum = 0;
+    };
+    std::array<Side, 2> sides;
+    const auto run = [&](int me) {
+        Side &mine = sides[static_cast<std::size_t>(me)],
+             &other = sides[static_cast<std::size_t>(1 - me)];
+        for (std::uint64_t round = 0; round < rounds; ++round) {
+            mine.data = static_cast<int>(round);
+            publish<Orders>(mine.counter, 2 * round + 1);
+            wait_for<Orders>(other.counter, 2 * round + 1);
+            mine.sum += other.data;
+            publish<Orders>(mine.counter, 2 * round + 2);
+            wait_for<Orders>(other.counter, 2 * round + 2);
+        }
+    };
+    together([&] { run(0); }, [&] { run(1); });
+}
+
+// As shm-lines: data and flag in one line, a ring of them, and a count of those taken.
+template <class Orders>
+void flag_lines() {
+    std::array<FlagLine, 4> ring{};
+    std::uint64_t taken = 0;
+    std::array<std::byte, 8> data{};
+    const auto send = [&] {
+        for (std::uint64_t line = 0; line < rounds; ++line) {
+            if (line >= ring.size()) wait_for<Orders>(taken, line - ring.size() + 1);
+            const std::array<std::byte, 8> message{static_cast<std::byte>(line)};
+            ring[line % ring.size()].template write<Orders>(message.data(), 8, line + 1);
+        }
+    };
+    const auto take = [&] {
+        for (std::uint64_t line = 0; line < rounds; ++line) {
+            while (!ring[line % ring.size()].template read<Orders>(data.data(), 8, line + 1))
+                std::this_thread::yield();
+            publish<Orders>(taken, line + 1);
+        }
+    };
+    together(send, take);
+}
+
+// As loopback: told where the message is, and free to change it once it is taken.
+template <class Orders>
+void message_line() {
+    MessageLine<Orders> line;
+    line.make_room_for(2);
+    std::array<std::byte, 8> message{}, copy{};
+    const auto send = [&] {
+        for (std::uint64_t number = 1; number <= rounds; ++number) {
+            message[0] = static_cast<std::byte>(number);
+            line.send(message);
+            while (line.taken() < number) std::this_thread::yield();
+        }
+    };
+    const auto take = [&] {
+        for (std::uint64_t number = 1; number <= rounds; ++number)
+            while (!line.take(copy)) std::this_thread::yield();
+    };
+    together(send, take);
+}
+
+template <class Orders>
+bool run(std::string_view protocol) {
+    if (protocol == "step-counters") return step_counters<Orders>(), true;
+    if (protocol == "flag-lines") return flag_lines<Orders>(), true;
+    if (protocol == "message-line") return message_line<Orders>(), true;
+    return false;
+}
+
+bool run(std::string_view protocol, std::string_view orders) {
+    if (orders == "in-order") return run<InOrder>(protocol);
+    if (orders == "no-release") return run<NoRelease>(protocol);
+    if (orders == "no-acquire") return run<NoAcquire>(protocol);
+    return false;
+}
+
+}  // namespace
+}  // namespace tutti
+
+int main(int argc, char** argv) {
+    if (argc == 3 && tutti::run(argv[1], argv[2])) return 0;
+    std::fputs(
+        "usage: litmus step-counters|flag-lines|message-line "
+        "in-order|no-release|no-acquire\n",
+        stderr);
+    return 64;
+}
