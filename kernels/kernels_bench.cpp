@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // How fast the reduce kernels of each set move bytes, against memcpy, in and out of the caches.
-// Bytes moved are those read from every source plus those written.
+// Bytes moved are those read from every source plus those written to every out.
+// Neighbours disturb: run with --benchmark_enable_random_interleaving=true and repetitions.
 #include <benchmark/benchmark.h>
 
 #include <cstring>
@@ -13,14 +14,29 @@
 namespace tutti {
 namespace {
 
-/// Bytes of one buffer, such that four sources and a result together fit (or do not).
+/// Where all buffers of one benchmark are together: each gets its share of so many bytes.
 struct Place {
     const char* name;
     std::size_t bytes;
 };
-constexpr Place places[] = {{"L1", 4 << 10}, {"L2", 64 << 10}, {"memory", 64 << 20}};
+constexpr Place places[] = {{"L1", 24 << 10}, {"L2", 480 << 10}, {"memory", 192 << 20}};
 constexpr DataType types[] = {DataType::float32, DataType::float64, DataType::int32, DataType::half,
                               DataType::bfloat16};
+
+/// How many sources are combined into how many outs.
+struct Shape {
+    std::size_t sources, outs;
+    std::size_t buffers() const { return sources + outs; }
+};
+constexpr Shape shapes[] = {{2, 1}, {2, 2}, {4, 1}, {4, 4}};
+
+std::string name_of(Shape shape) {
+    return std::to_string(shape.sources) + "to" + std::to_string(shape.outs);
+}
+
+std::string_view name_of(Stores stores) {
+    return stores == Stores::cached ? "cached" : "streaming";
+}
 
 /// Buffers on lines and pages of their own; one line further each, or they would share cache sets.
 class Buffers {
@@ -32,7 +48,7 @@ public:
         for (std::size_t i = 0; i < how_many; ++i)
             starts_.push_back(static_cast<std::byte*>(start) + i * (bytes + line));
     }
-    std::byte* operator[](std::size_t i) const { return starts_[i]; }
+    std::byte* const* first(std::size_t i) const { return &starts_[i]; }
 
 private:
     static constexpr std::size_t line = 64, page = 4096;
@@ -40,51 +56,66 @@ private:
     std::vector<std::byte*> starts_;
 };
 
+/// The share of one of so many buffers, in whole lines.
+std::size_t share(const Place& place, std::size_t buffers) { return place.bytes / buffers & ~63ul; }
+
 void count_bytes(benchmark::State& state, std::size_t bytes_each) {
     state.SetBytesProcessed(state.iterations() * static_cast<std::int64_t>(bytes_each));
 }
 
-void time_copy(benchmark::State& state, std::size_t bytes) {
+void time_memcpy(benchmark::State& state, const Place& place) {
+    const std::size_t bytes = share(place, 2);
     const Buffers buffers(2, bytes);
     for (auto _ : state) {
-        std::memcpy(buffers[0], buffers[1], bytes);
+        std::memcpy(*buffers.first(0), *buffers.first(1), bytes);
         benchmark::ClobberMemory();
     }
     count_bytes(state, 2 * bytes);
 }
 
-void time_reduce(benchmark::State& state, ReduceKernel kernel, std::size_t how_many,
-                 std::size_t bytes, std::size_t count) {
-    const Buffers buffers(how_many + 1, bytes);
-    std::vector<const std::byte*> sources;
-    for (std::size_t s = 1; s <= how_many; ++s) sources.push_back(buffers[s]);
-    const std::vector<std::byte*> outs{buffers[0]};
+void time_kernel(benchmark::State& state, ReduceKernel kernel, const Place& place, Shape shape,
+                 std::size_t element_size) {
+    const std::size_t bytes = share(place, shape.buffers());
+    const Buffers buffers(shape.buffers(), bytes);
     for (auto _ : state) {
-        kernel(outs.data(), outs.size(), sources.data(), how_many, count);
+        kernel(buffers.first(0), shape.outs, buffers.first(shape.outs), shape.sources,
+               bytes / element_size);
         benchmark::ClobberMemory();
     }
-    count_bytes(state, (how_many + 1) * bytes);
+    count_bytes(state, shape.buffers() * bytes);
 }
 
-void register_reduce(const KernelSet& set, DataType type, const Place& place) {
-    const ReduceKernel kernel = set.find(type, Op::sum, Stores::cached);
-    if (kernel == nullptr) return;
-    for (std::size_t how_many : {2, 4}) {
+void register_copies(const Place& place) {
+    benchmark::RegisterBenchmark((std::string("copy/") + place.name + "/memcpy").c_str(),
+                                 time_memcpy, place);
+    for (const KernelSet& set : kernel_sets())
+        if (const ReduceKernel copy = set.find(DataType::uint8, Op::sum, Stores::streaming);
+            copy != nullptr && set.runs_here())
+            benchmark::RegisterBenchmark(
+                (std::string("copy/") + place.name + "/" + std::string(set.name) + "/streaming")
+                    .c_str(),
+                time_kernel, copy, place, Shape{1, 1}, 1);
+}
+
+void register_sums(const Place& place, const KernelSet& set, DataType type, Stores stores) {
+    const ReduceKernel kernel = set.find(type, Op::sum, stores);
+    if (kernel == nullptr || !set.runs_here()) return;
+    for (Shape shape : shapes) {
         const std::string name = std::string("sum/") + place.name + "/" +
-                                 std::string(name_of(type)) + "/" + std::to_string(how_many) +
-                                 "_sources/" + std::string(set.name);
-        benchmark::RegisterBenchmark(name.c_str(), time_reduce, kernel, how_many, place.bytes,
-                                     place.bytes / size_of(type));
+                                 std::string(name_of(type)) + "/" + name_of(shape) + "/" +
+                                 std::string(set.name) + "/" + std::string(name_of(stores));
+        benchmark::RegisterBenchmark(name.c_str(), time_kernel, kernel, place, shape,
+                                     size_of(type));
     }
 }
 
 void register_all() {
     for (const Place& place : places) {
-        benchmark::RegisterBenchmark((std::string("memcpy/") + place.name).c_str(), time_copy,
-                                     place.bytes);
+        register_copies(place);
         for (DataType type : types)
             for (const KernelSet& set : kernel_sets())
-                if (set.runs_here()) register_reduce(set, type, place);
+                for (Stores stores : {Stores::cached, Stores::streaming})
+                    register_sums(place, set, type, stores);
     }
 }
 

@@ -26,8 +26,8 @@ struct Quotient {
 template <class Lanes>
 void divide(std::byte* data, std::size_t count, std::int64_t divisor) noexcept {
     using Number = typename Lanes::Number;
-    short_pass<Lanes>(Few<std::byte, 1>(&data), count * Lanes::element_bytes,
-                      Quotient<Number>{data, static_cast<Number>(divisor)});
+    any_pass<Lanes, short_block<Lanes>>(Few<std::byte, 1>(&data), {0, count * Lanes::element_bytes},
+                                        Quotient<Number>{data, static_cast<Number>(divisor)});
 }
 
 /// Kernels of registers `bytes` wide; none for half, whose conversion differs from set to set.

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <numeric>
+#include <optional>
 #include <ostream>
 
 #include "kernels/sets.hpp"
@@ -14,17 +16,19 @@ constexpr std::size_t counts[] = {0,  1,  2,  3,  7,  8,   15,   16,  17,
                                   31, 33, 63, 64, 65, 100, 1000, 1021};
 constexpr std::size_t most_elements = 1021;
 constexpr std::size_t most_sources = 9;
+constexpr std::size_t most_outs = 5;
 constexpr std::byte guard{0xa5};
 constexpr std::size_t guard_bytes = 128;
+constexpr std::size_t line = 64;
 
 const KernelSet& scalar() { return kernel_sets().back(); }
 
-/// Memory between guards; `skew` bytes off where an allocator would put it.
+/// Memory between guards; `skew` bytes behind the start of a line.
 class Guarded {
 public:
     Guarded(const Memory& content, std::size_t skew)
-        : memory_(skew + content.size() + 2 * guard_bytes, guard),
-          start_(guard_bytes + skew),
+        : memory_(line + skew + content.size() + 2 * guard_bytes, guard),
+          start_(guard_bytes + bytes_to_line(memory_.data() + guard_bytes) + skew),
           bytes_(content.size()) {
         std::copy(content.begin(), content.end(), data());
     }
@@ -38,11 +42,27 @@ public:
     }
 
 private:
+    static std::size_t bytes_to_line(const std::byte* address) {
+        return -reinterpret_cast<std::uintptr_t>(address) % line;
+    }
     Memory memory_;
     std::size_t start_, bytes_;
 };
 
-enum class Out { apart, is_first_source, is_last_source };
+/// One way to call a kernel: how much, and how the memory lies.
+struct Call {
+    std::size_t sources, count;
+    std::vector<std::size_t> out_skews;                  // one for each out
+    std::vector<std::optional<std::size_t>> out_source;  // the source that an out is, if any
+};
+
+void PrintTo(const Call& call, std::ostream* out) {
+    *out << call.sources << " sources, " << call.count << " elements, outs:";
+    for (std::size_t o = 0; o < call.out_skews.size(); ++o) {
+        *out << " skew " << call.out_skews[o];
+        if (call.out_source[o]) *out << " (source " << *call.out_source[o] << ")";
+    }
+}
 
 struct Case {
     KernelSet set;
@@ -71,49 +91,103 @@ protected:
         return sources;
     }
 
-    /// Every count, number of sources, start and place of the result.
-    static void expect_same_as_scalar(Op op, const std::vector<Memory>& sources) {
-        const auto [set, type] = GetParam();
-        const ReduceKernel kernel = set.find(type, op, Stores::cached);
-        if (kernel == nullptr) return;  // left to the next set
+    /// Every count and number of sources, to one out: apart, or the first or last source.
+    static std::vector<Call> calls_to_one_out() {
+        std::vector<Call> calls;
         for (std::size_t count : counts)
-            for (std::size_t how_many = 1; how_many <= most_sources; ++how_many) {
-                const std::vector<Memory> used = first_of(sources, how_many, count * size_of(type));
-                const Memory expected =
-                    reduced(scalar().find(type, op, Stores::cached), used, 0, Out::apart, count);
-                for (std::size_t skew : {std::size_t{0}, size_of(type)})
-                    for (Out out : {Out::apart, Out::is_first_source, Out::is_last_source})
-                        ASSERT_TRUE(reduced(kernel, used, skew, out, count) == expected)
-                            << name_of(op) << " of " << how_many << " sources, " << count
-                            << " elements, skew " << skew << ", out " << static_cast<int>(out);
+            for (std::size_t sources = 1; sources <= most_sources; ++sources)
+                for (std::size_t skew : {std::size_t{0}, size_of(GetParam().type)})
+                    for (std::optional<std::size_t> out :
+                         {std::optional<std::size_t>{}, {std::size_t{0}}, {sources - 1}})
+                        calls.push_back({sources, count, {skew}, {out}});
+        return calls;
+    }
+
+    /// Every pair of numbers of sources and outs, and every place of an out in a line; all outs at
+    /// the same, or each where it likes; some of them sources.
+    static std::vector<Call> calls_to_many_outs(std::mt19937_64& random) {
+        std::vector<Call> calls;
+        for (std::size_t i = 0; i < 5 * line; ++i) {  // 9, 5 and 64 have no common divisor
+            Call call{.sources = 1 + i % most_sources,
+                      .count = random() % 4 == 0 ? most_elements : random() % most_elements};
+            std::vector<std::size_t> free_sources(call.sources);
+            std::iota(free_sources.begin(), free_sources.end(), 0);
+            std::shuffle(free_sources.begin(), free_sources.end(), random);
+            const bool alike = random() % 2 == 0;
+            for (std::size_t o = 0; o < 1 + i % most_outs; ++o) {
+                call.out_skews.push_back(o == 0 || alike ? i % line : random() % line);
+                call.out_source.emplace_back();
+                if (free_sources.empty() || random() % 3 != 0) continue;
+                call.out_source.back() = free_sources.back();
+                free_sources.pop_back();
             }
+            calls.push_back(call);
+        }
+        return calls;
+    }
+
+    static void expect_same_as_scalar(Op op, const std::vector<Memory>& sources,
+                                      const std::vector<Call>& calls) {
+        const auto [set, type] = GetParam();
+        std::vector<Memory>
+            expected;  // by the number of sources; a call is about the first elements
+        for (std::size_t s = 1; s <= most_sources; ++s)
+            expected.push_back(reduced_by_scalar(op, sources, s));
+        for (Stores stores : {Stores::cached, Stores::streaming}) {
+            const ReduceKernel kernel = set.find(type, op, stores);
+            if (kernel == nullptr) continue;  // left to the next set
+            for (const Call& call : calls)
+                ASSERT_TRUE(gives(kernel, call, sources, expected[call.sources - 1]))
+                    << name_of(op) << ", stores " << static_cast<int>(stores) << ": "
+                    << testing::PrintToString(call);
+        }
     }
 
 private:
-    static std::vector<Memory> first_of(const std::vector<Memory>& sources, std::size_t how_many,
-                                        std::size_t bytes) {
-        std::vector<Memory> used;
-        for (std::size_t s = 0; s < how_many; ++s)
-            used.emplace_back(sources[s].data(), sources[s].data() + bytes);
-        return used;
+    static Memory reduced_by_scalar(Op op, const std::vector<Memory>& sources,
+                                    std::size_t how_many) {
+        std::vector<const std::byte*> starts;
+        for (std::size_t s = 0; s < how_many; ++s) starts.push_back(sources[s].data());
+        Memory result(sources[0].size());
+        std::byte* const out = result.data();
+        scalar().find(GetParam().type, op, Stores::cached)(&out, 1, starts.data(), how_many,
+                                                           most_elements);
+        return result;
     }
 
-    /// What the kernel makes of copies of the sources; fails if it writes outside `out`.
-    static Memory reduced(ReduceKernel kernel, const std::vector<Memory>& sources, std::size_t skew,
-                          Out out, std::size_t count) {
-        std::vector<Guarded> copies;
-        for (const Memory& source : sources) copies.emplace_back(source, skew);
-        Guarded apart(Memory(sources[0].size()), skew);
+    /// Whether every out of the call holds what is expected, and nothing else was touched.
+    static bool gives(ReduceKernel kernel, const Call& call, const std::vector<Memory>& sources,
+                      const Memory& expected) {
+        const auto bytes = static_cast<std::ptrdiff_t>(call.count * size_of(GetParam().type));
+        const auto beginning = [&](const Memory& all) {
+            return Memory(all.begin(), all.begin() + bytes);
+        };
+        std::vector<Guarded> memory;  // the sources, and then as many outs
+        std::vector<Memory> after;
+        for (std::size_t s = 0; s < call.sources; ++s) {
+            after.push_back(beginning(sources[s]));
+            const auto out = std::ranges::find(call.out_source, std::optional(s));
+            const auto o = static_cast<std::size_t>(out - call.out_source.begin());
+            memory.emplace_back(after.back(),
+                                o < call.out_skews.size() ? call.out_skews[o] : s * 8 % line);
+        }
+        std::vector<std::byte*> outs;
+        for (std::size_t o = 0; o < call.out_skews.size(); ++o) {
+            const std::size_t place = call.out_source[o].value_or(memory.size());
+            if (place == memory.size()) {
+                memory.emplace_back(Memory(after[0].size()), call.out_skews[o]);
+                after.emplace_back();
+            }
+            after[place] = beginning(expected);
+            outs.push_back(memory[place].data());
+        }
         std::vector<const std::byte*> starts;
-        for (Guarded& copy : copies) starts.push_back(copy.data());
+        for (std::size_t s = 0; s < call.sources; ++s) starts.push_back(memory[s].data());
 
-        Guarded& target = out == Out::apart             ? apart
-                          : out == Out::is_first_source ? copies.front()
-                                                        : copies.back();
-        std::byte* const out_start = target.data();
-        kernel(&out_start, 1, starts.data(), starts.size(), count);
-        EXPECT_TRUE(target.intact()) << "wrote outside its memory";
-        return target.content();
+        kernel(outs.data(), outs.size(), starts.data(), starts.size(), call.count);
+        for (std::size_t m = 0; m < memory.size(); ++m)
+            if (!memory[m].intact() || memory[m].content() != after[m]) return false;
+        return true;
     }
 };
 
@@ -121,7 +195,14 @@ TEST_P(EverySet, ReducesToTheSameBitsAsScalar) {
     std::mt19937_64 random(1);
     const auto sources =
         sources_of([&](auto zero) { return random_element<decltype(zero)>(random); });
-    for (Op op : all_ops()) expect_same_as_scalar(op, sources);
+    for (Op op : all_ops()) expect_same_as_scalar(op, sources, calls_to_one_out());
+}
+
+TEST_P(EverySet, StoresTheSameBitsToEveryOut) {
+    std::mt19937_64 random(4);
+    const auto sources =
+        sources_of([&](auto zero) { return random_element<decltype(zero)>(random); });
+    for (Op op : all_ops()) expect_same_as_scalar(op, sources, calls_to_many_outs(random));
 }
 
 TEST_P(EverySet, AgreesOnWhichNanAMinimumPassesOver) {
@@ -129,7 +210,7 @@ TEST_P(EverySet, AgreesOnWhichNanAMinimumPassesOver) {
     const auto sources = sources_of([&](auto zero) {
         return element_of_bits<decltype(zero)>(random() % 3 == 0 ? ~std::uint64_t{0} : random());
     });
-    for (Op op : {Op::min, Op::max}) expect_same_as_scalar(op, sources);
+    for (Op op : {Op::min, Op::max}) expect_same_as_scalar(op, sources, calls_to_one_out());
 }
 
 TEST_P(EverySet, DividesToTheSameBitsAsScalar) {
