@@ -4,15 +4,19 @@
 #include <fstream>
 #include <memory>
 #include <numeric>
+#include <span>
 
 #include "base/clock.hpp"
 #include "cli/bench_options.hpp"
 #include "cli/guardian.hpp"
+#include "cli/limits_choice.hpp"
 #include "cli/progress_bar.hpp"
 #include "cli/provenance.hpp"
 #include "cli/watchdog.hpp"
 #include "results/csv.hpp"
 #include "results/store.hpp"
+#include "topology/detect.hpp"
+#include "workloads/pinning.hpp"
 #include "results/text_table.hpp"
 
 namespace tutti {
@@ -24,7 +28,8 @@ public:
     Output(const BenchOptions& options, const Arguments& arguments, bool speaks)
         : options_(options),
           speaks_(speaks),
-          session_(describe_session(arguments, options)),
+          session_(describe_session("bench", arguments, options.as_understood,
+                                    options.sweep.protocol.seed)),
           began_ns_(now_ns()) {
         if (!speaks_) return;
         if (!options.json_file.empty()) store_ = std::make_unique<Store>(options.json_file);
@@ -46,11 +51,17 @@ public:
         std::fflush(stdout);
     }
 
+    void compare_with(Limits limits) {
+        limits.session = session_.id;
+        if (store_) store_->append(limits);
+    }
+
     void now(const std::string& what) {
         if (speaks_) bar_->show(what);
     }
 
-    // Points come candidate by candidate out of place, then again in place.
+    // Points come candidate by candidate out of place, then again in place, kind by kind of
+    // buffers.
     void add(std::vector<Point> points) {
         for (Point& point : points) {
             point.session = session_.id;
@@ -116,6 +127,18 @@ private:
     }
 
     void print_rows(const std::vector<Point>& points) const {
+        const auto& kinds = options_.sweep.buffers;
+        for (std::size_t i = 0; i < kinds.size(); ++i) {
+            if (kinds.size() > 1) fmt::print("# {} buffers\n", name_of(kinds[i]));
+            const std::size_t of_kind = points.size() / kinds.size();
+            print_block(std::span(points).subspan(i * of_kind, of_kind));
+        }
+        if (kinds.empty()) print_block(points);
+        std::fflush(stdout);
+    }
+
+    // Of one kind of buffers.
+    void print_block(std::span<const Point> points) const {
         const std::size_t placements = options_.sweep.in_place.size();
         const std::size_t candidates = points.size() / placements;
         for (std::size_t i = 0; i < candidates; ++i) {
@@ -126,7 +149,6 @@ private:
             }
             fmt::print("{}", table_row(row));
         }
-        std::fflush(stdout);
     }
 
     const BenchOptions& options_;
@@ -146,6 +168,7 @@ void leave_out_unusable(Contest& contest, Communicator& communicator,
     if (contest.transports == std::vector<std::string>{"all"}) {
         contest.transports.clear();
         for (const TransportRow& row : transports()) {
+            if (row.is_part) continue;
             const auto refusal = communicator.refuses(row.name);
             if (!refusal)
                 contest.transports.emplace_back(row.name);
@@ -157,7 +180,7 @@ void leave_out_unusable(Contest& contest, Communicator& communicator,
         contest.baselines = {"none"};
         for (const Baseline& row : baselines()) {
             auto refusal = row.missing();
-            if (!refusal) refusal = row.refuses(communicator.world(), {.count = 1});
+            if (!refusal) refusal = row.refuses(communicator.world(), {.call = {.count = 1}});
             if (!refusal)
                 contest.baselines.emplace_back(row.name);
             else
@@ -169,10 +192,11 @@ void leave_out_unusable(Contest& contest, Communicator& communicator,
 // How the table is to be read.
 std::vector<std::string> reading_notes(const BenchOptions& options, const World& world) {
     std::vector<std::string> notes;
-    notes.push_back(
-        "time: median over calls of the slowest rank; input is not rewritten between calls, so "
-        "what "
-        "fits the caches is read from them (as in OSU and nccl-tests)");
+    notes.push_back(std::string("time: median over calls of the slowest rank; ") +
+                    (options.sweep.input == InputState::rewritten
+                         ? "each rank rewrites its input before each call, outside of the time"
+                         : "input is not rewritten between calls, so what fits the caches is read "
+                           "from them (as in OSU and nccl-tests)"));
     if (options.sweep.protocol.sync == Protocol::Sync::automatic)
         notes.push_back(world.one_host() && !world.crowded
                             ? "calls start at a common deadline; rows that would miss most of "
@@ -202,14 +226,30 @@ void fit_to_ranks(Sweep& sweep, const BenchOptions& options, int ranks) {
         sweep.placement = Placement::in_nodes_of(ranks, sweep.ranks_per_node);
 }
 
+// From the caches, and what was measured of it; the same on all ranks.
+HostTuning host_tuning(World& world, const std::optional<Limits>& limits) {
+    HostTuning tuning;
+    if (world.is_first()) tuning = tuning_from(detect_structure());
+    if (limits) tuning.stream_from = limits->stream_from;
+    return of_first(world, tuning);
+}
+
 Exit bench_on_rank(World& world, const BenchOptions& options, const Arguments& arguments) {
     Output output(options, arguments, world.is_first());
     try {
+        const bool is_pinned = options.pin && pin_ranks(world);
+        std::vector<std::string> limit_notes;
+        const auto limits = choose_limits(world, options.limits, limit_notes);
         Communicator communicator(world, options.fault);
+        communicator.tune(host_tuning(world, limits));
         const Launch launch = describe_launch(world, output.session());
         std::vector<std::string> notes = in_notes(launch, world);
         for (auto& note : reading_notes(options, world)) notes.push_back(std::move(note));
+        if (is_pinned)
+            notes.push_back("each rank on a core of its own (--pin no: as the system likes)");
+        for (auto& note : limit_notes) notes.push_back(std::move(note));
         Sweep sweep = options.sweep;
+        sweep.limits = limits;
         Contest contest = options.contest;
         leave_out_unusable(contest, communicator, notes);
         sweep.candidates = candidates(sweep.collective, contest);
@@ -219,6 +259,7 @@ Exit bench_on_rank(World& world, const BenchOptions& options, const Arguments& a
                 "--sync deadline needs one clock, but there are several hosts; type --sync "
                 "barrier");
         output.begin(launch, notes, points_of(sweep, world.size()));
+        if (limits) output.compare_with(*limits);
         SweepEvents events;
         events.before_point = [&](const std::string& what) {
             say_activity(what);
@@ -241,6 +282,7 @@ Exit bench_on_rank(World& world, const BenchOptions& options, const Arguments& a
 Exit run_bench(const Arguments& arguments) {
     const auto options = parse_bench(arguments);
     if (!options) return Exit::ok;
+    before_start(options->contest);
     return run_ranks(options->ranks,
                      [&](World& world) { return bench_on_rank(world, *options, arguments); });
 }

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <limits>
 
@@ -19,8 +20,9 @@ struct Typed {
     std::string types = "float", ops = "sum", root = "0", in_place = "both";
     std::string algorithms = "all", transports = "all", baselines = "all";
     std::string target_ci = "2.5%", max_time = "0.2s", hang_timeout = "30s", budget, sync = "auto",
-                order = "random";
-    std::string segment = "128K", fault, json_file, csv_file, output_file;
+                order = "random", pin = "auto";
+    std::string buffers, input = "untouched";
+    std::string segment = "128K", limits = "stored", fault, json_file, csv_file, output_file;
     long iterations = 0, warm_up = 3;
     int check = 1, ranks = 0, ranks_per_node = 0, one = 1;
     std::uint64_t seed = 1;
@@ -52,9 +54,19 @@ void declare(CLI::App& app, Typed& typed) {
     text("-o,--op", typed.ops, "operations, a list or all: sum prod min max avg", sweep);
     text("-r,--root", typed.root, "a rank or all", sweep);
     text("--inplace", typed.in_place, "no, yes or both", sweep);
+    text("--buffers", typed.buffers,
+         "registered (shared by the ranks of a host), ordinary or both, as a list; else registered "
+         "where that is possible",
+         sweep);
+    text("--input", typed.input,
+         "untouched between calls, or rewritten by its rank before each, outside of the time",
+         sweep);
     text("--algo", typed.algorithms, "algorithms, a list, all or none (see 'tutti list')", race);
     text("--transport", typed.transports, "transports, a list or all", race);
-    text("--baseline", typed.baselines, "libraries' own collectives, a list, all or none", race);
+    text("--baseline", typed.baselines,
+         "libraries' own collectives, a list, all or none; mpi/ring forces one of the library's "
+         "algorithms, mpi/all tries every one",
+         race);
     text("--segment", typed.segment, "of pipelined algorithms", race);
     app.add_option("--ranks-per-node", typed.ranks_per_node,
                    "nodes for hierarchical algorithms; else the hosts")
@@ -73,9 +85,15 @@ void declare(CLI::App& app, Typed& typed) {
     text("--max-time", typed.max_time, "stop after so much time in one row's calls", times);
     text("--budget", typed.budget, "about so long for the whole sweep: shortens --max-time", times);
     text("--sync", typed.sync, "start of a call: auto, deadline or barrier", times);
+    text("--pin", typed.pin, "ranks to a core each: auto (where cores suffice), no", times);
     text("--order", typed.order, "of candidates: random or given", times);
     app.add_option("--seed", typed.seed, "of that order and of the check data")
         ->group(times)
+        ->capture_default_str();
+    app.add_option("--limits", typed.limits,
+                   "compare with what the machine allows: stored, measure, none or FILE")
+        ->group(times)
+        ->envname("TUTTI_LIMITS")
         ->capture_default_str();
     app.add_option("-c,--check", typed.check, "check results: 1 or 0")
         ->group(times)
@@ -193,18 +211,6 @@ void sort_output_file(Typed& typed) {
     goal = typed.output_file;
 }
 
-TextByName understood(const CLI::App& app) {
-    TextByName options;
-    for (const CLI::Option* option : app.get_options()) {
-        const std::string name = option->get_single_name();
-        if (name == "help") continue;
-        std::string value;
-        for (const auto& word : option->results()) value += (value.empty() ? "" : " ") + word;
-        options[name] = option->count() > 0 ? value : option->get_default_str();
-    }
-    return options;
-}
-
 }  // namespace
 
 std::optional<BenchOptions> parse_bench(const Arguments& arguments) {
@@ -231,6 +237,16 @@ std::optional<BenchOptions> parse_bench(const Arguments& arguments) {
     sweep.ops = values_of(typed.ops, all_ops(), parse_op);
     sweep.in_place = word<std::vector<bool>>(
         "--inplace", typed.in_place, {{"no", {false}}, {"yes", {true}}, {"both", {false, true}}});
+    for (const auto& name : split_list(typed.buffers)) {
+        const auto kind = word<BufferKind>(
+            "--buffers", name,
+            {{"registered", BufferKind::registered}, {"ordinary", BufferKind::ordinary}});
+        if (std::find(sweep.buffers.begin(), sweep.buffers.end(), kind) == sweep.buffers.end())
+            sweep.buffers.push_back(kind);
+    }
+    sweep.input = word<InputState>(
+        "--input", typed.input,
+        {{"untouched", InputState::untouched}, {"rewritten", InputState::rewritten}});
     sweep.check = typed.check != 0;
     sweep.segment = parse_bytes(typed.segment);
     sweep.ranks_per_node = typed.ranks_per_node;
@@ -246,6 +262,8 @@ std::optional<BenchOptions> parse_bench(const Arguments& arguments) {
     if (!typed.fault.empty()) options.fault = parse_fault(typed.fault);
     if (options.fault && options.contest.transports != std::vector<std::string>{"loopback"})
         throw Error("--fault needs the transport that can fail; add --transport loopback");
+    options.pin = word<bool>("--pin", typed.pin, {{"auto", true}, {"no", false}});
+    options.limits = typed.limits;
     options.json_file = typed.json_file;
     options.csv_file = typed.csv_file;
     options.keep_samples = typed.raw;

@@ -19,6 +19,8 @@ struct BenchOptions {
     bool all_roots = false;
     RankOptions ranks;
     std::optional<Fault> fault;
+    bool pin = true;
+    std::string limits = "stored";  ///< see choose_limits
     std::string json_file, csv_file;
     bool keep_samples = false;
     TextByName as_understood;  ///< every option with its value, for the record

@@ -22,6 +22,7 @@ struct Command {
 std::span<const Command> commands();
 
 Exit run_bench(const Arguments& arguments);
+Exit run_limits(const Arguments& arguments);
 Exit run_list(const Arguments& arguments);
 Exit run_report(const Arguments& arguments);
 Exit run_show(const Arguments& arguments);

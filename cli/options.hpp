@@ -8,6 +8,7 @@
 
 #include "cli/commands.hpp"
 #include "cli/launcher.hpp"
+#include "results/launch.hpp"
 
 namespace tutti {
 
@@ -27,6 +28,19 @@ inline bool parse_or_help(CLI::App& app, const Arguments& arguments) {
         std::replace(text.begin(), text.end(), '\n', ' ');
         throw Error(text + "; see '" + app.get_name() + " --help'");
     }
+}
+
+/// Every option with its value, defaults filled in.
+inline TextByName understood(const CLI::App& app) {
+    TextByName options;
+    for (const CLI::Option* option : app.get_options()) {
+        const std::string name = option->get_single_name();
+        if (name == "help") continue;
+        std::string value;
+        for (const auto& word : option->results()) value += (value.empty() ? "" : " ") + word;
+        options[name] = option->count() > 0 ? value : option->get_default_str();
+    }
+    return options;
 }
 
 /// "a,b,c" as a list.

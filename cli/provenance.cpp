@@ -71,19 +71,20 @@ std::vector<RankPlace> places_of_all(World& world) {
 
 }  // namespace
 
-Session describe_session(const Arguments& arguments, const BenchOptions& options) {
+Session describe_session(const std::string& command, const Arguments& arguments,
+                         const TextByName& plan, std::uint64_t seed) {
     Session session;
     session.id = new_session_id();
     session.t = utc_now();
     session.tool = this_tool();
     session.argv = arguments;
-    session.argv.insert(session.argv.begin(), {"tutti", "bench"});
+    session.argv.insert(session.argv.begin(), {"tutti", command});
     session.cwd = std::filesystem::current_path();
-    session.seed = options.sweep.protocol.seed;
-    session.plan = options.as_understood;
-    std::string plan;
-    for (const auto& [name, value] : session.plan) plan += name + "=" + value + "\n";
-    session.plan_sha256 = sha256(plan);
+    session.seed = seed;
+    session.plan = plan;
+    std::string text;
+    for (const auto& [name, value] : session.plan) text += name + "=" + value + "\n";
+    session.plan_sha256 = sha256(text);
     return session;
 }
 

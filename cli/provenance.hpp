@@ -2,14 +2,16 @@
 #pragma once
 #include <vector>
 
-#include "cli/bench_options.hpp"
+#include "cli/commands.hpp"
 #include "collectives/transport/world.hpp"
 #include "results/record.hpp"
 
 namespace tutti {
 
 /// Who asked for what with which tutti.
-Session describe_session(const Arguments& arguments, const BenchOptions& options);
+/// `plan`: every option with its value.
+Session describe_session(const std::string& command, const Arguments& arguments,
+                         const TextByName& plan, std::uint64_t seed);
 
 /// Where it runs: hosts, ranks, libraries. Collective; complete on every rank.
 Launch describe_launch(World& world, const std::string& session);

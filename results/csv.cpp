@@ -14,6 +14,10 @@ struct Column {
     std::string (*cell)(const Point&);
 };
 
+std::string known(const std::optional<double>& value) {
+    return value ? fmt::format("{:.1f}", *value) : "";
+}
+
 // What is known of every point, skipped or not.
 constexpr Column identity_columns[] = {
     {"session", [](const Point& p) { return p.session; }},
@@ -34,6 +38,7 @@ constexpr Column identity_columns[] = {
     {"ppn", [](const Point& p) { return std::to_string(p.key.ppn); }},
     {"seg", [](const Point& p) { return std::to_string(p.key.segment.count); }},
     {"placement", [](const Point& p) { return p.key.placement; }},
+    {"input", [](const Point& p) { return p.key.input; }},
     {"skipped", [](const Point& p) { return p.skipped.value_or(""); }},
 };
 
@@ -64,6 +69,8 @@ constexpr Column measured_columns[] = {
     {"busbw_GBps", [](const Point& p) { return fmt::format("{}", p.bandwidth.busbw); }},
     {"check", [](const Point& p) { return std::string(name_of(p.check.state)); }},
     {"n_wrong", [](const Point& p) { return std::to_string(p.check.n_wrong); }},
+    {"limit_ns", [](const Point& p) { return known(p.limit_ns); }},
+    {"pct_of_limit", [](const Point& p) { return known(p.pct_of_limit); }},
 };
 
 std::string quoted(const std::string& cell) {

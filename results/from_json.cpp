@@ -158,7 +158,7 @@ struct KindReader {
 
 constexpr KindReader kind_readers[] = {
     {"session", read_as<Session>}, {"launch", read_as<Launch>}, {"point", read_as<Point>},
-    {"fail", read_as<Fail>},       {"end", read_as<End>},
+    {"fail", read_as<Fail>},       {"end", read_as<End>},       {"limits", read_as<Limits>},
 };
 
 }  // namespace

@@ -27,6 +27,7 @@ struct Key {
     int ppn = 1;            // ranks on each host
     Bytes segment;          // 0: not pipelined
     std::string placement;  // empty: as the launcher placed the ranks
+    std::string input;      // rewritten before each call; empty: as the call before left it
 
     bool operator==(const Key&) const = default;
 };

@@ -56,6 +56,8 @@ struct Point {
     std::map<Rank, std::int64_t> straggler;  // how often a rank was the last
     Bandwidth bandwidth;                     // from the median
     Check check;
+    std::optional<double> limit_ns;      // the least time that this machine allows, if known
+    std::optional<double> pct_of_limit;  // of the median: 100 is as fast as can be
     std::vector<std::int64_t> samples;  // ns, in order; empty where they were not kept
 
     bool operator==(const Point&) const = default;

@@ -24,6 +24,7 @@ struct Shelve {
     void operator()(Point& point) const { put(results.points, point); }
     void operator()(Fail& fail) const { put(results.fails, fail); }
     void operator()(End& end) const { put(results.ends, end); }
+    void operator()(Limits& limits) const { put(results.limits, limits); }
 
     template <class Kind>
     void put(std::vector<Kind>& shelf, Kind& record) const {

@@ -17,6 +17,7 @@ struct Results {
     std::vector<Point> points;
     std::vector<Fail> fails;
     std::vector<End> ends;
+    std::vector<Limits> limits;
     std::vector<std::string> warnings;  // one line each, to be shown to the user
 };
 

@@ -9,6 +9,7 @@
 
 #include "base/error.hpp"
 #include "results/launch.hpp"
+#include "results/limits.hpp"
 #include "results/point.hpp"
 
 namespace tutti {
@@ -77,9 +78,10 @@ std::string to_json_line(const Launch& launch);
 std::string to_json_line(const Point& point);
 std::string to_json_line(const Fail& fail);
 std::string to_json_line(const End& end);
+std::string to_json_line(const Limits& limits);
 
 /// monostate: a kind that a newer tutti writes.
-using Record = std::variant<std::monostate, Session, Launch, Point, Fail, End>;
+using Record = std::variant<std::monostate, Session, Launch, Point, Fail, End, Limits>;
 
 /// A line that is no JSON at all, as one that was torn while it was written.
 class NotJson : public Error {

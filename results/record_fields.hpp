@@ -135,6 +135,7 @@ void walk(auto& f, Is<Key> auto& key) {
     f.must("ppn", key.ppn);
     f.may("seg", key.segment);
     f.may("placement", key.placement);
+    f.may("input", key.input);
 }
 
 void walk(auto& f, Is<Summary> auto& time) {
@@ -177,6 +178,8 @@ void walk(auto& f, Is<Point> auto& point) {
     f.must("algbw_GBps", point.bandwidth.algbw);
     f.must("busbw_GBps", point.bandwidth.busbw);
     f.must("check", point.check);
+    f.may("limit_ns", point.limit_ns);
+    f.may("pct_of_limit", point.pct_of_limit);
     f.may("samples_ns", point.samples);
 }
 
@@ -193,6 +196,51 @@ void walk(auto& f, Is<Fail> auto& fail) {
     f.may("last_beat_ns", fail.last_beat_ns);
     f.may("stderr_tail", fail.stderr_tail);
     f.may("stacks", fail.stacks);
+}
+
+void walk(auto& f, Is<Rates> auto& rates) {
+    f.must("bytes", rates.bytes);
+    f.must("GBps", rates.gbps);
+}
+
+void walk(auto& f, Is<Curve> auto& curve) {
+    f.must("pass", curve.pass);
+    f.must("stores", curve.stores);
+    f.must("cores", curve.cores);
+    walk(f, curve.rates);
+}
+
+void walk(auto& f, Is<HandOver> auto& pair) {
+    f.must("a", pair.a);
+    f.must("b", pair.b);
+    f.must("one_way_ns", pair.one_way_ns);
+    f.must("exchange_ns", pair.exchange_ns);
+}
+
+void walk(auto& f, Is<StreamTrial> auto& trial) {
+    f.must("bytes", trial.bytes);
+    f.must("cached_ns", trial.cached_ns);
+    f.must("streaming_ns", trial.streaming_ns);
+}
+
+void walk(auto& f, Is<Limits> auto& limits) {
+    f.may("session", limits.session);
+    f.must("launch", limits.launch);
+    f.must("t", limits.t);
+    f.must("topo_sha256", limits.topo_sha256);
+    f.may("kernels", limits.kernels);
+    f.must("cores", limits.cores);
+    f.may("clock_ns", limits.clock_ns);
+    f.may("hand_overs", limits.hand_overs);
+    f.may("yield_ns", limits.yield_ns);
+    f.may("wake_ns", limits.wake_ns);
+    f.may("wake_same_core_ns", limits.wake_same_core_ns);
+    f.must("curves", limits.curves);
+    f.may("staged", limits.staged);
+    f.may("single_copy_ns", limits.single_copy_ns);
+    f.may("single_copy", limits.single_copy);
+    f.may("stream_trials", limits.stream_trials);
+    f.must("stream_from", limits.stream_from);
 }
 
 void walk(auto& f, Is<End> auto& end) {

@@ -30,6 +30,7 @@ public:
     void append(const Point& point) { append(to_json_line(point)); }
     void append(const Fail& fail) { append(to_json_line(fail)); }
     void append(const End& end) { append(to_json_line(end)); }
+    void append(const Limits& limits) { append(to_json_line(limits)); }
 
     /// Whole records in the file, those of earlier runs included.
     std::size_t records() const { return records_; }

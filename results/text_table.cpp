@@ -32,19 +32,23 @@ std::string placement_cells(const Point* point) {
                        checked ? std::to_string(point->check.n_wrong) : "N/A");
 }
 
-// algorithm, transport, interval, n: of the two placements the wider interval and the fewer
-// samples, so that a row never looks better than its worse half.
+// algorithm, transport, interval, n, share of the limit: of the two placements the wider interval,
+// the fewer samples and the lesser share, so that a row never looks better than its worse half.
 std::string candidate_cells(const Key& key, const TableRow& row) {
     std::optional<double> width;
     std::optional<std::size_t> n;
+    std::optional<double> share;
     for (const Point* point : {row.out_of_place, row.in_place}) {
         if (!measured(point)) continue;
         width = std::max(width.value_or(0), half_width(point->time));
         n = std::min(n.value_or(point->time.n), point->time.n);
+        if (point->pct_of_limit)
+            share = std::min(share.value_or(*point->pct_of_limit), *point->pct_of_limit);
     }
-    return fmt::format("  {:<28}  {:<10}  {:>6}  {:>6}", candidate_name(key), key.transport,
+    return fmt::format("  {:<28}  {:<10}  {:>6}  {:>6}  {:>5}", candidate_name(key), key.transport,
                        width && std::isfinite(*width) ? fmt::format("{:.1f}", 100 * *width) : "N/A",
-                       n ? std::to_string(*n) : "N/A");
+                       n ? std::to_string(*n) : "N/A",
+                       share ? fmt::format("{:.0f}", *share) : "N/A");
 }
 
 std::string skip_comment(const Point& point, std::string_view placement) {
@@ -78,9 +82,9 @@ std::string table_header(std::span<const std::string> notes) {
     for (const auto& note : notes) text += "# " + note + '\n';
     text += "#\n";
     text += fmt::format("# {:54}out-of-place                       in-place\n", "");
-    text += heading(
-        "size", "count", "type", "redop", "root", "time", " algbw   busbw  #wrong",
-        fmt::format("{:<28}  {:<10}  {:>6}  {:>6}", "algorithm", "transport", "p50ci", "n"));
+    text += heading("size", "count", "type", "redop", "root", "time", " algbw   busbw  #wrong",
+                    fmt::format("{:<28}  {:<10}  {:>6}  {:>6}  {:>5}", "algorithm", "transport",
+                                "p50ci", "n", "%lim"));
     text += heading("(B)", "(elements)", "", "", "", "(us)", "(GB/s)  (GB/s)        ",
                     fmt::format("{:<28}  {:<10}  {:>6}", "", "", "(+-%)"));
     return text;

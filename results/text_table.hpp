@@ -13,8 +13,8 @@ struct TableRow {
     const Point* in_place = nullptr;
 };
 
-// The table that users of nccl-tests know, to the column; algorithm, transport, interval and sample
-// count follow behind it. Times are medians. Each function returns whole lines, newline included.
+// The table that users of nccl-tests know, to the column; algorithm, transport, interval, sample
+// count and share of the limit follow behind it. Times are medians. Each function returns whole lines, newline included.
 
 /// `notes` come first, each as a comment ("# ...").
 std::string table_header(std::span<const std::string> notes);

@@ -101,6 +101,7 @@ std::string to_json_line(const Session& session) { return line_of("session", ses
 std::string to_json_line(const Launch& launch) { return line_of("launch", launch); }
 std::string to_json_line(const Fail& fail) { return line_of("fail", fail); }
 std::string to_json_line(const End& end) { return line_of("end", end); }
+std::string to_json_line(const Limits& limits) { return line_of("limits", limits); }
 
 std::string to_json_line(const Point& point) {
     Writer writer{

@@ -15,11 +15,26 @@ void Starter::learn(bool first_was_late) {
 
 constexpr std::int64_t tolerance_ns = 1'000;  // what reading the clock and a cache miss take
 
-void Starter::run(Operation& operation, std::int64_t distance_ns, std::vector<Stamp>& stamps) {
-    world_->barrier();
+namespace {
+
+std::int64_t time_of(const std::function<void()>& work) {
+    if (!work) return 0;
+    const std::int64_t began = now_ns();
+    work();
+    return now_ns() - began;
+}
+
+}  // namespace
+
+void Starter::run(Operation& operation, const std::function<void()>& before_call,
+                  std::int64_t distance_ns, std::vector<Stamp>& stamps) {
     if (start_ == Start::deadline) {
+        // Before the deadline is set: it may take longer than the head start.
+        std::int64_t before_ns = time_of(before_call);
+        world_->barrier();
         const std::int64_t first = of_first(*world_, now_ns() + head_start_ns_);
         for (std::size_t i = 0; i < stamps.size(); ++i) {
+            if (i > 0) before_ns = time_of(before_call);
             const std::int64_t deadline = first + static_cast<std::int64_t>(i) * distance_ns;
             std::int64_t begin = now_ns();
             const bool is_busy = begin > deadline;  // with the call before
@@ -27,17 +42,23 @@ void Starter::run(Operation& operation, std::int64_t distance_ns, std::vector<St
             // Or it was not running when the time came.
             const bool late = is_busy || begin - deadline > tolerance_ns + distance_ns / 16;
             operation.run();
-            stamps[i] = {begin, now_ns(), late};
+            stamps[i] = {begin, now_ns(), late, before_ns};
         }
         return;
     }
     for (Stamp& stamp : stamps) {
+        stamp.before_ns = time_of(before_call);
         world_->barrier();
         stamp.begin_ns = now_ns();
         operation.run();
         stamp.end_ns = now_ns();
         stamp.late = false;
     }
+}
+
+std::int64_t nearly_most(std::vector<std::int64_t> times) {
+    std::sort(times.begin(), times.end());
+    return times[times.size() * 9 / 10];
 }
 
 Batch gather_batch(World& world, Start start, const std::vector<Starter::Stamp>& stamps) {
@@ -47,11 +68,13 @@ Batch gather_batch(World& world, Start start, const std::vector<Starter::Stamp>&
     world.all_gather(std::as_bytes(std::span(stamps)), std::as_writable_bytes(std::span(all)));
 
     Batch batch;
+    std::vector<std::int64_t> before;
     for (std::size_t call = 0; call < calls; ++call) {
         std::int64_t first_begin = INT64_MAX, last_begin = INT64_MIN, last_end = INT64_MIN,
                      longest = 0;
         std::size_t last = 0;
         bool late = false;
+        std::int64_t longest_before = 0;
         for (std::size_t rank = 0; rank < ranks; ++rank) {
             const Starter::Stamp& stamp = all[rank * calls + call];
             first_begin = std::min(first_begin, stamp.begin_ns);
@@ -60,7 +83,9 @@ Batch gather_batch(World& world, Start start, const std::vector<Starter::Stamp>&
             if (stamp.end_ns > last_end) last = rank;
             last_end = std::max(last_end, stamp.end_ns);
             late = late || stamp.late;
+            longest_before = std::max(longest_before, stamp.before_ns);
         }
+        before.push_back(longest_before);
         if (call == 0) batch.first_was_late = late;
         if (late) {
             ++batch.n_invalid;
@@ -72,6 +97,7 @@ Batch gather_batch(World& world, Start start, const std::vector<Starter::Stamp>&
         if (common_clock) batch.skews_ns.push_back(last_begin - first_begin);
         ++batch.stragglers[Rank{static_cast<int>(last)}];
     }
+    if (!before.empty()) batch.before_ns = nearly_most(std::move(before));
     return batch;
 }
 

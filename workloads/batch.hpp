@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <vector>
 
@@ -25,11 +26,14 @@ public:
     struct Stamp {
         std::int64_t begin_ns;
         std::int64_t end_ns;
-        bool late;  ///< came after the deadline: the sample does not count
+        bool late;               ///< came after the deadline: the sample does not count
+        std::int64_t before_ns;  ///< what `before_call` took
     };
 
-    /// Calls `operation` stamps.size() times. `distance_ns` is between starts (deadline only).
-    void run(Operation& operation, std::int64_t distance_ns, std::vector<Stamp>& stamps);
+    /// Calls `operation` stamps.size() times, each time after `before_call`, which is not timed and
+    /// may be empty. `distance_ns` is between starts (deadline only).
+    void run(Operation& operation, const std::function<void()>& before_call,
+             std::int64_t distance_ns, std::vector<Stamp>& stamps);
 
     /// How the last batch's first call went: where ranks came too late for it, the next deadline is
     /// set further ahead. The same on all ranks.
@@ -46,9 +50,13 @@ struct Batch {
     std::vector<std::int64_t> samples_ns;  ///< of the calls that count
     std::int64_t n_invalid = 0;
     bool first_was_late = false;
+    std::int64_t before_ns = 0;  ///< what nearly all of the work before calls took
     std::vector<std::int64_t> skews_ns;
     std::map<Rank, std::int64_t> stragglers;  ///< who ended last, how often
 };
+
+/// What nine in ten do not exceed. Of at least one.
+std::int64_t nearly_most(std::vector<std::int64_t> times);
 
 /// Collective: brings the stamps together and takes the slowest rank's time of each call. From a
 /// deadline it runs from the last arrival (the host's clock is common), else from each rank's own

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <set>
 
+#include "base/name_table.hpp"
+
 namespace tutti {
 namespace {
 
@@ -11,16 +13,17 @@ bool asks_for_all(const std::vector<std::string>& names) {
     return std::find(names.begin(), names.end(), "all") != names.end();
 }
 
-// The rows that `names` say, each once and in the order of `all`. `find` throws for unknown names,
-// also beside "all".
-template <class Row, class Find>
+// The rows that `names` say, each once and in the order of `all`. "all" are those of which
+// `is_usual` holds. `find` throws for unknown names, also beside "all".
+template <class Row, class Find, class IsUsual>
 std::vector<const Row*> chosen(const std::vector<std::string>& names, std::vector<const Row*> all,
-                               Find&& find) {
+                               Find&& find, IsUsual&& is_usual) {
     std::set<const Row*> wanted;
     for (const auto& name : names)
         if (name != "all" && name != "none") wanted.insert(find(name));
-    if (!asks_for_all(names))
-        std::erase_if(all, [&](const Row* row) { return !wanted.contains(row); });
+    std::erase_if(all, [&](const Row* row) {
+        return !wanted.contains(row) && !(asks_for_all(names) && is_usual(*row));
+    });
     return all;
 }
 
@@ -31,31 +34,86 @@ std::vector<const Row*> pointers(std::span<const Row> rows) {
     return all;
 }
 
+// "mpi/ring" in two.
+struct LibraryName {
+    std::string library, algorithm;
+};
+
+LibraryName parted(const std::string& name) {
+    const auto slash = name.find('/');
+    if (slash == name.npos) return {name, ""};
+    return {name.substr(0, slash), name.substr(slash + 1)};
+}
+
+// The library by its own choice first, then its algorithms in its own order.
+std::vector<std::string> algorithms_chosen(const Baseline& row, Collective collective,
+                                           const std::vector<std::string>& names) {
+    auto known = row.algorithms(collective);
+    const bool tells_names = !known.empty();
+    std::set<std::string> wanted;
+    for (const auto& name : names) {
+        const auto [library, algorithm] = parted(name);
+        if (library == "all") wanted.insert("");
+        if (library != row.name) continue;
+        wanted.insert(algorithm == "all" ? "" : algorithm);
+        if (algorithm == "all") wanted.insert(known.begin(), known.end());
+    }
+    for (const auto& name : wanted) {
+        if (name.empty() || std::find(known.begin(), known.end(), name) != known.end()) continue;
+        if (tells_names)
+            throw Error(unknown_name("algorithm of " + std::string(row.name) + " for " +
+                                         std::string(name_of(collective)),
+                                     name, known));
+        known.push_back(name);  // a reason will be given why it cannot run
+    }
+    known.insert(known.begin(), "");
+    std::erase_if(known, [&](const auto& name) { return !wanted.contains(name); });
+    return known;
+}
+
 }  // namespace
 
-std::string Candidate::name() const { return is_ours() ? algorithm + "/" + transport : impl; }
+std::string Candidate::name() const {
+    if (is_ours()) return algorithm + "/" + transport;
+    return algorithm.empty() ? impl : impl + "/" + algorithm;
+}
+
+void before_start(const Contest& contest) {
+    for (const auto& name : contest.baselines)
+        if (const auto [library, algorithm] = parted(name); !algorithm.empty())
+            find_baseline(library).before_start();
+}
 
 std::vector<Candidate> candidates(Collective collective, const Contest& contest) {
-    const auto ours = chosen(contest.algorithms, algorithms_of(collective),
-                             [&](const auto& name) { return &find_algorithm(collective, name); });
-    const auto ways = chosen(contest.transports, pointers(transports()),
-                             [](const auto& name) { return &find_transport(name); });
-    const auto libraries = chosen(contest.baselines, pointers(baselines()),
-                                  [](const auto& name) { return &find_baseline(name); });
+    const auto ours = chosen(
+        contest.algorithms, algorithms_of(collective),
+        [&](const auto& name) { return &find_algorithm(collective, name); },
+        [](const Algorithm&) { return true; });
+    const auto ways = chosen(
+        contest.transports, pointers(transports()),
+        [](const auto& name) { return &find_transport(name); },
+        [](const TransportRow& row) { return !row.is_part; });
+    const auto libraries = chosen(
+        contest.baselines, pointers(baselines()),
+        [](const auto& name) { return &find_baseline(parted(name).library); },
+        [](const Baseline&) { return true; });
     std::vector<Candidate> all;
     for (const Algorithm* row : ours)
         for (const TransportRow* way : ways)
             all.push_back({"tutti", std::string(row->name), std::string(way->name), row, nullptr});
     for (const Baseline* row : libraries)
-        all.push_back({std::string(row->name), "", "", nullptr, row});
+        for (const auto& algorithm : algorithms_chosen(*row, collective, contest.baselines))
+            all.push_back({std::string(row->name), algorithm, "", nullptr, row});
     return all;
 }
 
 std::optional<std::string> refusal(Communicator& communicator, const Candidate& candidate,
-                                   const Call& call, const Placement& placement) {
+                                   const Call& call, bool in_place, const Placement& placement) {
     if (!candidate.is_ours()) {
         if (const auto missing = candidate.baseline->missing()) return missing;
-        return candidate.baseline->refuses(communicator.world(), call);
+        return candidate.baseline->refuses(
+            communicator.world(),
+            {.call = call, .algorithm = candidate.algorithm, .in_place = in_place});
     }
     if (const auto no_way = communicator.refuses(candidate.transport)) return no_way;
     return candidate.row->refuses({.collective = call.collective,

@@ -32,9 +32,7 @@ class Distance {
 public:
     void learn(const Batch& batch) {
         if (!batch.samples_ns.empty()) {
-            auto sorted = batch.samples_ns;
-            std::sort(sorted.begin(), sorted.end());
-            const std::int64_t usual = sorted[sorted.size() * 9 / 10];
+            const std::int64_t usual = nearly_most(batch.samples_ns) + batch.before_ns;
             ns_ = std::max(usual + usual / 4 + margin_ns_, ns_ * 19 / 20);
         } else {
             ns_ += ns_ / 2 + margin_ns_;  // nobody was on time
@@ -86,7 +84,7 @@ public:
             const std::int64_t calls = std::min(
                 {left, std::max<std::int64_t>(second_ns / call_ns_, 1), std::int64_t{100}});
             std::vector<Starter::Stamp> stamps(static_cast<std::size_t>(calls));
-            starter_.run(*entrant_.operation, 0, stamps);
+            starter_.run(*entrant_.operation, entrant_.before_call, 0, stamps);
             measured_.n_warm += calls;
             const std::int64_t took = stamps.back().end_ns - stamps.front().begin_ns;
             call_ns_ = slowest(took / calls);
@@ -113,7 +111,7 @@ public:
         }
         std::vector<Starter::Stamp> stamps(static_cast<std::size_t>(calls));
         const std::int64_t began = now_ns();
-        starter_.run(*entrant_.operation, distance_.ns(), stamps);
+        starter_.run(*entrant_.operation, entrant_.before_call, distance_.ns(), stamps);
         collect(gather_batch(world_, starter_.start(), stamps));
         // With the way to the start, which on a crowded machine takes longer than the call.
         const std::int64_t took = slowest(now_ns() - began);

@@ -33,6 +33,8 @@ struct Entrant {
     std::function<void(std::uint64_t seed)> prepare;
     /// Elements of this rank's result that are wrong after `prepare(seed)` and calls.
     std::function<std::int64_t(std::uint64_t seed)> count_wrong;
+    /// Before each timed call, outside of its time; it leaves the input's values as they are.
+    std::function<void()> before_call = {};
     /// Repeated calls leave the input as it was (not so in place).
     bool keeps_input = true;
 };

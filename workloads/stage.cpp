@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "base/name_table.hpp"
 #include "base/units.hpp"
 
 namespace tutti {
@@ -14,14 +15,18 @@ constexpr std::size_t page = 4096;
 
 std::size_t whole_pages(std::size_t bytes) { return (bytes + page - 1) / page * page; }
 
-std::vector<std::byte> ordinary_memory(std::size_t bytes) {
-    try {
-        return std::vector<std::byte>(bytes);
-    } catch (const std::exception&) {  // bad_alloc or length_error
-        throw Error("no memory for buffers of " +
-                    to_string(Bytes{static_cast<std::int64_t>(bytes)}) +
-                    " bytes on each rank; type a smaller -e or --counts");
-    }
+Error no_memory(std::size_t bytes) {
+    return Error("no memory for buffers of " + to_string(Bytes{static_cast<std::int64_t>(bytes)}) +
+                 " bytes on each rank; type a smaller -e or --counts");
+}
+
+// Touched once, so that no page is missing when calls are timed.
+std::byte* ordinary_memory(std::size_t bytes) {
+    const std::size_t size = std::max(bytes, page);
+    auto* memory = static_cast<std::byte*>(std::aligned_alloc(page, size));
+    if (memory == nullptr) throw no_memory(bytes);
+    std::fill_n(memory, size, std::byte{0});
+    return memory;
 }
 
 // On all ranks together, so that none waits for one that has given up.
@@ -32,21 +37,35 @@ void refuse_more_than_memory(World& world, std::size_t bytes) {
     for (const auto& host : world.hosts().nodes()) most_ranks = std::max(most_ranks, host.size());
     for (const double memory : gathered(world, here))
         if (static_cast<double>(bytes) * static_cast<double>(most_ranks) > memory)
-            throw Error("no memory for buffers of " +
-                        to_string(Bytes{static_cast<std::int64_t>(bytes)}) +
-                        " bytes on each rank; type a smaller -e or --counts");
+            throw no_memory(bytes);
 }
+
+constexpr Named<BufferKind> kind_names[] = {
+    {BufferKind::registered, "registered"},
+    {BufferKind::ordinary, "ordinary"},
+};
 
 }  // namespace
 
-Stage::Stage(World& world, std::size_t bytes) : world_(world) {
-    refuse_more_than_memory(world, bytes);
+std::string_view name_of(BufferKind kind) { return name_in(kind_names, kind); }
+
+Stage::Stage(World& world, std::size_t bytes, std::span<const BufferKind> kinds)
+    : world_(world), kinds_(kinds.begin(), kinds.end()), bytes_(bytes) {
+    refuse_more_than_memory(world, bytes * std::max<std::size_t>(kinds.size(), 1));
+    const auto wants = [&](BufferKind kind) {
+        return std::find(kinds.begin(), kinds.end(), kind) != kinds.end();
+    };
     try {
-        shared_ = std::make_unique<SharedMemory>(world, bytes);
+        if (kinds.empty() || wants(BufferKind::registered))
+            shared_ = std::make_unique<SharedMemory>(world, bytes);
     } catch (const Error& error) {
         if (error.code() != Exit::usage) throw;  // a rank is lost or late
-        ordinary_ = ordinary_memory(bytes);
+        if (!kinds.empty())
+            throw Error("no registered buffers: " + std::string(error.what()) +
+                        "; type --buffers ordinary");
     }
+    if (kinds.empty()) kinds_ = {shared_ ? BufferKind::registered : BufferKind::ordinary};
+    if (wants(BufferKind::ordinary) || !shared_) ordinary_.reset(ordinary_memory(bytes));
 }
 
 // The largest rank's need, as roots hold more than others and every rank may be root.
@@ -63,20 +82,19 @@ std::size_t Stage::bytes_for(const Call& call, int ranks, bool in_place) {
     return whole_pages(most);
 }
 
-StageBuffers Stage::set(const Call& call, bool in_place) const {
+StageBuffers Stage::set(const Call& call, bool in_place, BufferKind kind) const {
     const Rank me = world_.rank();
     const int ranks = world_.size();
     const std::size_t input = input_bytes(call, ranks, me), output = output_bytes(call, ranks, me);
     InPlace at = in_place_offsets(call, ranks, me);
     if (!in_place) at = {.input = 0, .output = whole_pages(input)};
+    const SharedMemory* registered = kind == BufferKind::registered ? shared_.get() : nullptr;
     const std::span<std::byte> memory =
-        shared_ ? shared_->mine()
-                : std::span(const_cast<std::byte*>(ordinary_.data()), ordinary_.size());
+        registered != nullptr ? registered->mine() : std::span(ordinary_.get(), bytes_);
     StageBuffers buffers;
     buffers.writable_input = memory.subspan(at.input, input);
     buffers.call = {buffers.writable_input, memory.subspan(at.output, output), in_place};
-    buffers.registered = shared_.get();
-    buffers.is_registered = shared_ != nullptr;
+    buffers.registered = registered;
     return buffers;
 }
 

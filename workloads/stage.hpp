@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <cstdlib>
 #include <memory>
-#include <optional>
+#include <span>
+#include <string_view>
 #include <vector>
 
 #include "collectives/execute/baselines.hpp"
@@ -14,25 +16,40 @@ struct StageBuffers {
     CallBuffers call;
     std::span<std::byte> writable_input;
     const SharedMemory* registered = nullptr;
-    bool is_registered = false;
 };
 
-/// The memory that all candidates of a sweep use in turn: registered where the ranks can share
-/// memory, else ordinary. Library and our own get the same bytes at the same addresses.
+/// Registered memory is what the peers can load and store, ordinary memory each rank's own heap.
+enum class BufferKind { registered, ordinary };
+
+std::string_view name_of(BufferKind kind);
+
+/// The memory that all candidates of a sweep use in turn. Library and our own get the same bytes at
+/// the same addresses.
 class Stage {
 public:
-    /// Collective. Room for calls of up to `bytes` (see bytes_for).
-    Stage(World& world, std::size_t bytes);
+    /// Collective. Room for calls of up to `bytes` (see bytes_for) in memory of each of the kinds;
+    /// none: registered where the ranks can share memory, else ordinary. Throws Error if ranks that
+    /// must share memory cannot.
+    Stage(World& world, std::size_t bytes, std::span<const BufferKind> kinds);
+
+    /// What there is, at least one.
+    const std::vector<BufferKind>& kinds() const { return kinds_; }
 
     static std::size_t bytes_for(const Call& call, int ranks, bool in_place);
 
     /// This rank's buffers for a call. In place they coincide, else they lie on pages of their own.
-    StageBuffers set(const Call& call, bool in_place) const;
+    StageBuffers set(const Call& call, bool in_place, BufferKind kind) const;
 
 private:
+    struct Freed {
+        void operator()(std::byte* memory) const { std::free(memory); }
+    };
+
     const World& world_;
+    std::vector<BufferKind> kinds_;
+    std::size_t bytes_;
     std::unique_ptr<SharedMemory> shared_;
-    std::vector<std::byte> ordinary_;
+    std::unique_ptr<std::byte, Freed> ordinary_;
 };
 
 }  // namespace tutti

@@ -2,11 +2,12 @@
 #include "workloads/sweep.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/clock.hpp"
 #include "results/bandwidth.hpp"
 #include "workloads/check_data.hpp"
-#include "workloads/stage.hpp"
+#include "workloads/least_time.hpp"
 
 namespace tutti {
 namespace {
@@ -16,6 +17,18 @@ struct Spot {
     Call call;
     bool in_place;
 };
+
+// The same values, but from here on in the owner's cache alone and changed. One store in a line is
+// enough for that.
+void rewrite(std::span<std::byte> input) {
+    constexpr std::size_t line = 64;
+    const auto store = [&](std::size_t at) {
+        volatile std::byte& byte = input[at];
+        byte = byte;
+    };
+    for (std::size_t at = 0; at < input.size(); at += line) store(at);
+    if (!input.empty()) store(input.size() - 1);  // where the begin is not that of a line
+}
 
 std::vector<std::int64_t> counts_of(const Sweep& sweep, DataType type, int ranks) {
     if (!sweep.counts.empty()) return sweep.counts;
@@ -57,15 +70,16 @@ public:
         for (const auto& together : spots)
             for (const Spot& spot : together)
                 most = std::max(most, Stage::bytes_for(spot.call, world_.size(), spot.in_place));
-        Stage stage(world_, most);
-        spots_left_ = spots.size() * sweep_.in_place.size();
+        Stage stage(world_, most, sweep_.buffers);
+        spots_left_ = spots.size() * sweep_.in_place.size() * stage.kinds().size();
         std::uint64_t number = 0;
         for (const auto& together : spots) {
             std::vector<Point> points;
-            for (const Spot& spot : together) {
-                events_.before_point(title_of(spot));
-                measure_spot(stage, spot, ++number, points);
-            }
+            for (const BufferKind kind : stage.kinds())
+                for (const Spot& spot : together) {
+                    events_.before_point(title_of(spot));
+                    measure_spot(stage, kind, spot, ++number, points);
+                }
             events_.after_point(points);
         }
     }
@@ -76,15 +90,16 @@ private:
                " " + std::string(name_of(spot.call.type));
     }
 
-    void measure_spot(Stage& stage, const Spot& spot, std::uint64_t number,
+    void measure_spot(Stage& stage, BufferKind kind, const Spot& spot, std::uint64_t number,
                       std::vector<Point>& points) {
-        const StageBuffers buffers = stage.set(spot.call, spot.in_place);
+        const StageBuffers buffers = stage.set(spot.call, spot.in_place, kind);
         std::vector<std::unique_ptr<Operation>> operations;
         std::vector<Entrant> entrants;
         std::vector<std::size_t> point_of;
         for (const Candidate& candidate : sweep_.candidates) {
-            Point& point = points.emplace_back(blank_point(candidate, spot, buffers.is_registered));
-            point.skipped = refusal(communicator_, candidate, spot.call, sweep_.placement);
+            Point& point = points.emplace_back(blank_point(candidate, spot, kind));
+            point.skipped =
+                refusal(communicator_, candidate, spot.call, spot.in_place, sweep_.placement);
             if (!of_first(world_, !point.skipped)) {
                 if (!point.skipped) point.skipped = "rank 0 cannot run it";
                 continue;
@@ -121,7 +136,9 @@ private:
 
     std::unique_ptr<Operation> operation_of(const Candidate& candidate, const Spot& spot,
                                             const StageBuffers& buffers) {
-        if (!candidate.is_ours()) return candidate.baseline->make(world_, spot.call, buffers.call);
+        if (!candidate.is_ours())
+            return candidate.baseline->make(world_, {spot.call, candidate.algorithm, spot.in_place},
+                                            buffers.call);
         return communicator_.plan(
             {candidate.row, candidate.transport, sweep_.segment, sweep_.placement}, spot.call,
             buffers.call, buffers.registered);
@@ -130,6 +147,8 @@ private:
     Entrant entrant_of(Operation& operation, const Spot& spot, const StageBuffers& buffers) {
         Entrant entrant{.operation = &operation, .prepare = {}, .count_wrong = {}};
         entrant.keeps_input = !spot.in_place;
+        if (sweep_.input == InputState::rewritten)
+            entrant.before_call = [input = buffers.writable_input] { rewrite(input); };
         if (!sweep_.check) return entrant;
         const CheckCase check{spot.call.collective,
                               spot.call.type,
@@ -153,7 +172,7 @@ private:
         return entrant;
     }
 
-    Point blank_point(const Candidate& candidate, const Spot& spot, bool is_registered) const {
+    Point blank_point(const Candidate& candidate, const Spot& spot, BufferKind kind) const {
         const Call& call = spot.call;
         Point point;
         Key& key = point.key;
@@ -167,7 +186,8 @@ private:
         key.count = call.count;
         key.bytes = {total_bytes(call, world_.size())};
         key.inplace = spot.in_place;
-        key.buf = is_registered ? "registered" : "host";
+        key.buf = kind == BufferKind::registered ? "registered" : "host";
+        if (sweep_.input == InputState::rewritten) key.input = "rewritten";
         key.nranks = world_.size();
         key.ppn = static_cast<int>(world_.hosts().nodes().front().size());
         if (candidate.is_ours() && candidate.row->pipelines) key.segment = sweep_.segment;
@@ -189,6 +209,19 @@ private:
                                     static_cast<double>(point.time.p50));
         point.check = measured.check;
         point.samples = measured.samples;
+        if (sweep_.limits) compare(point, *sweep_.limits);
+    }
+
+    static void compare(Point& point, const Limits& limits) {
+        const Key& key = point.key;
+        const Call call{key.coll, key.dtype, Op::sum, key.root.value_or(Rank{0}), key.count};
+        const Reach reach = key.buf == "registered" ? Reach::registered : Reach::ordinary;
+        const auto to_tenths = [](double number) { return std::round(number * 10) / 10; };
+        const double least = least_time(limits, call, key.nranks, key.inplace, reach);
+        if (least == 0) return;
+        point.limit_ns = to_tenths(least);
+        if (point.time.p50 > 0)
+            point.pct_of_limit = to_tenths(100 * least / static_cast<double>(point.time.p50));
     }
 
     // A message left over is seen by its receiver alone.

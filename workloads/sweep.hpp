@@ -4,11 +4,17 @@
 #include <string>
 #include <vector>
 
+#include "results/limits.hpp"
 #include "results/point.hpp"
 #include "workloads/candidates.hpp"
 #include "workloads/measure.hpp"
+#include "workloads/stage.hpp"
 
 namespace tutti {
+
+/// Whether a call finds its input as the call before left it, in whatever caches, or freshly
+/// written by its owner, as gradients are in training.
+enum class InputState { untouched, rewritten };
 
 /// A sweep over sizes, types, operations and roots, with all candidates at each.
 struct Sweep {
@@ -20,11 +26,14 @@ struct Sweep {
     std::vector<Op> ops{Op::sum};
     std::vector<Rank> roots{Rank{0}};
     std::vector<bool> in_place{false};
+    std::vector<BufferKind> buffers;  ///< empty: registered where ranks can share memory
+    InputState input = InputState::untouched;
     bool check = true;
     Bytes segment{128 * 1024};
     Placement placement;     ///< of hierarchical algorithms; empty: the hosts
     int ranks_per_node = 0;  ///< of that placement, for the record; 0: as launched
     Protocol protocol;
+    std::optional<Limits> limits;  ///< of this host, to compare with
     double budget_seconds = 0;  ///< for all: rows get less than protocol.max_seconds; 0: no limit
 };
 
@@ -35,7 +44,8 @@ std::int64_t count_for(Collective collective, DataType type, int ranks, Bytes si
 /// What a sweep tells while it runs.
 struct SweepEvents {
     std::function<void(const std::string& what)> before_point = [](const auto&) {};
-    /// All candidates of one size, measured; in the order of the candidates, in place last.
+    /// All candidates of one size, measured; in the order of the candidates, in place last, and
+    /// so for one kind of buffers after the other.
     std::function<void(const std::vector<Point>&)> after_point = [](const auto&) {};
 };
 

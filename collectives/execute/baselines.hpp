@@ -5,6 +5,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "collectives/execute/layout.hpp"
 #include "collectives/execute/plan.hpp"
@@ -18,14 +19,25 @@ struct CallBuffers {
     bool in_place = false;
 };
 
+/// A call that a library is to do, by an algorithm of its own.
+struct LibraryCall {
+    Call call;
+    std::string algorithm = {};  ///< as the library names it, in kebab-case; empty: its own choice
+    bool in_place = false;
+};
+
 /// A library's own collective, measured by the same loop as our plans.
 struct Baseline {
     std::string_view name;
     std::string_view what;                    ///< one sentence
     std::optional<std::string> (*missing)();  ///< why this build lacks it
+    /// What must be said to the library before it starts, so that an algorithm can be forced on it.
+    void (*before_start)();
+    /// The algorithms that can be forced on it. None before it has started, or if it has no names.
+    std::vector<std::string> (*algorithms)(Collective);
     /// Why these ranks or this call cannot use it; nothing if they can.
-    std::optional<std::string> (*refuses)(const World&, const Call&);
-    std::unique_ptr<Operation> (*make)(World&, const Call&, const CallBuffers&);
+    std::optional<std::string> (*refuses)(const World&, const LibraryCall&);
+    std::unique_ptr<Operation> (*make)(World&, const LibraryCall&, const CallBuffers&);
 };
 
 /// The one place where baselines are listed.

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <limits>
 
+#include "collectives/execute/mpi_algorithm.hpp"
 #include "collectives/transport/mpi.hpp"
 #include "collectives/transport/mpi_check.hpp"
 #include "kernels/divide.hpp"
@@ -55,23 +56,46 @@ MPI_Op mpi_op(Op op) {
     }
 }
 
+// All ranks: the world, or with a forced algorithm a copy that was made while it was told.
+class MpiRanks {
+public:
+    explicit MpiRanks(MpiAlgorithm& algorithm) {
+        if (!algorithm.is_forced()) return;
+        algorithm.tell();
+        check(MPI_Comm_dup(MPI_COMM_WORLD, &comm_));
+    }
+    MpiRanks(const MpiRanks&) = delete;
+    MpiRanks& operator=(const MpiRanks&) = delete;
+    ~MpiRanks() {
+        if (comm_ != MPI_COMM_WORLD) MPI_Comm_free(&comm_);
+    }
+
+    MPI_Comm comm() const { return comm_; }
+
+private:
+    MPI_Comm comm_ = MPI_COMM_WORLD;
+};
+
 class MpiCollective final : public Operation {
 public:
-    MpiCollective(World& world, const Call& call, const CallBuffers& buffers)
-        : call_(call),
-          is_root_(world.rank() == call.root),
+    MpiCollective(World& world, const LibraryCall& what, const CallBuffers& buffers)
+        : algorithm_(what.call.collective, what.algorithm),
+          all_(algorithm_),
+          call_(what.call),
+          is_root_(world.rank() == call_.root),
           ranks_(world.size()),
           input_(buffers.input.data()),
           output_(buffers.output),
           in_place_(buffers.in_place),
-          count_(static_cast<int>(call.count)),
-          type_(mpi_type(call.type)),
-          op_(mpi_op(call.op)) {
-        if (!reduces(call.collective) && type_ == MPI_DATATYPE_NULL) type_ = MPI_UINT16_T;
-        if (call.op == Op::avg && reduces(call.collective)) divide_ = find_divide(call.type);
+          count_(static_cast<int>(call_.count)),
+          type_(mpi_type(call_.type)),
+          op_(mpi_op(call_.op)) {
+        if (!reduces(call_.collective) && type_ == MPI_DATATYPE_NULL) type_ = MPI_UINT16_T;
+        if (call_.op == Op::avg && reduces(call_.collective)) divide_ = find_divide(call_.type);
     }
 
     void run() override {
+        algorithm_.tell();
         call_library();
         if (divide_ != nullptr && !output_.empty())
             divide_(output_.data(), output_.size() / size_of(call_.type), ranks_);
@@ -82,7 +106,7 @@ private:
     int root() const { return call_.root.index; }
 
     void call_library() {
-        const MPI_Comm all = MPI_COMM_WORLD;
+        const MPI_Comm all = all_.comm();
         switch (call_.collective) {
             case Collective::all_reduce:
                 return check(MPI_Allreduce(input(), output_.data(), count_, type_, op_, all));
@@ -126,6 +150,8 @@ private:
         check(MPI_Bcast(output_.data(), count_, type_, root(), all));
     }
 
+    MpiAlgorithm algorithm_;
+    MpiRanks all_;
     Call call_;
     bool is_root_;
     int ranks_;
@@ -150,9 +176,19 @@ bool saturates(const Call& call) {
     return kernels == nullptr || std::string_view(kernels).find("^avx") == std::string_view::npos;
 }
 
+// By its own choice MPICH 4.0 takes MPI_IN_PLACE for memory when a root other than 0 reduces over
+// 2 KiB, and crashes. The device makes that choice.
+bool crashes(const LibraryCall& what) {
+    return what.call.collective == Collective::reduce && what.in_place &&
+           what.call.root != Rank{0} && what.algorithm.empty() &&
+           mpi_library().starts_with("MPICH 4.0") &&
+           std::getenv("MPIR_CVAR_REDUCE_DEVICE_COLLECTIVE") == nullptr;
+}
+
 }  // namespace
 
-std::optional<std::string> mpi_baseline_refuses(const World& world, const Call& call) {
+std::optional<std::string> mpi_baseline_refuses(const World& world, const LibraryCall& what) {
+    const Call& call = what.call;
     if (world.kind() != "mpi") return "ranks are threads; start with mpirun";
     if (call.count > std::numeric_limits<int>::max())
         return "MPI counts are int: over 2^31-1 elements";
@@ -160,12 +196,15 @@ std::optional<std::string> mpi_baseline_refuses(const World& world, const Call& 
         return "MPI has no type " + std::string(name_of(call.type));
     if (reduces(call.collective) && saturates(call))
         return "Open MPI saturates sums of 8- and 16-bit integers; set OMPI_MCA_op=^avx to compare";
-    return std::nullopt;
+    if (crashes(what))
+        return "MPICH 4.0 crashes in place with a root other than 0; set "
+               "MPIR_CVAR_REDUCE_DEVICE_COLLECTIVE=0 to compare";
+    return mpi_algorithm_refuses(what, world);
 }
 
-std::unique_ptr<Operation> mpi_baseline(World& world, const Call& call,
+std::unique_ptr<Operation> mpi_baseline(World& world, const LibraryCall& what,
                                         const CallBuffers& buffers) {
-    return std::make_unique<MpiCollective>(world, call, buffers);
+    return std::make_unique<MpiCollective>(world, what, buffers);
 }
 
 }  // namespace tutti

@@ -4,12 +4,20 @@
 
 namespace tutti {
 
-/// Why MPI's own collective cannot be compared for this call: types that MPI does not have, counts
-/// beyond its int.
-std::optional<std::string> mpi_baseline_refuses(const World& world, const Call& call);
+/// Open MPI heeds a forced algorithm only if it was told before it started that there will be one.
+/// Nothing changes for calls on which none is forced.
+void allow_forced_mpi_algorithms();
 
-/// MPI_Allreduce, MPI_Bcast, ... on MPI_COMM_WORLD with the library's own choice of algorithm.
-/// `avg`, which MPI lacks, is its sum and our division.
-std::unique_ptr<Operation> mpi_baseline(World& world, const Call& call, const CallBuffers& buffers);
+/// The algorithms that the running MPI library names for the collective. None before MPI runs.
+std::vector<std::string> mpi_algorithms(Collective collective);
+
+/// Why MPI's own collective cannot be compared for this call: types that MPI does not have, counts
+/// beyond its int, an algorithm that cannot be forced or would not be the one that runs.
+std::optional<std::string> mpi_baseline_refuses(const World& world, const LibraryCall& call);
+
+/// MPI_Allreduce, MPI_Bcast, ... on MPI_COMM_WORLD with the library's own choice of algorithm, or
+/// on a copy of it with a forced one. `avg`, which MPI lacks, is its sum and our division.
+std::unique_ptr<Operation> mpi_baseline(World& world, const LibraryCall& call,
+                                        const CallBuffers& buffers);
 
 }  // namespace tutti

@@ -5,9 +5,15 @@
 
 namespace tutti {
 
-std::optional<std::string> mpi_baseline_refuses(const World&, const Call&) { return mpi_missing(); }
+void allow_forced_mpi_algorithms() {}
 
-std::unique_ptr<Operation> mpi_baseline(World&, const Call&, const CallBuffers&) {
+std::vector<std::string> mpi_algorithms(Collective) { return {}; }
+
+std::optional<std::string> mpi_baseline_refuses(const World&, const LibraryCall&) {
+    return mpi_missing();
+}
+
+std::unique_ptr<Operation> mpi_baseline(World&, const LibraryCall&, const CallBuffers&) {
     throw Error(*mpi_missing());
 }
 

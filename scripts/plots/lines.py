@@ -11,7 +11,7 @@ def latency(section, look):
     """Time of one call over size, both logarithmic."""
     made = style.figure(6.3, 5.0)
     axes = made.add_subplot()
-    _draw(axes, section, look, lambda cell: cell.p50 / 1000)
+    _draw(axes, section, look, lambda cell: cell.p50 / 1000, lambda least_ns, _: least_ns / 1000)
     axes.set_yscale("log")
     axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
     axes.set_ylabel("time of one call (µs), lower is better")
@@ -23,8 +23,10 @@ def bandwidth(section, look):
     """Bus bandwidth over size, from 0."""
     made = style.figure(6.3, 5.0)
     axes = made.add_subplot()
-    _draw(axes, section, look, lambda cell: cell.busbw)
-    axes.set_ylim(bottom=0)
+    _draw(axes, section, look, lambda cell: cell.busbw, lambda _, busbw: busbw)
+    highest = max(cell.busbw for cell in section.cells.values())
+    # A limit far above everyone would press the lines together; it may leave the picture.
+    axes.set_ylim(0, min(axes.get_ylim()[1], 2.2 * highest) or None)
     axes.set_ylabel("bus bandwidth (GB/s, 10⁹), higher is better")
     top = max(section.cells, key=lambda place: section.cells[place].busbw)
     style.title(axes, f"{section.shape.title}: at most {section.cells[top].busbw:.3g} GB/s, "
@@ -32,7 +34,7 @@ def bandwidth(section, look):
     return made
 
 
-def _draw(axes, section, look, value):
+def _draw(axes, section, look, value, value_of_limit):
     shown = section.shown(MOST_LINES)
     others = [candidate for candidate in section.candidates if candidate not in shown]
     for candidate in others:
@@ -46,6 +48,11 @@ def _draw(axes, section, look, value):
                   zorder=3, **look.line(candidate))
     if others:
         axes.plot([], [], color=style.OTHERS_GREY, linewidth=0.8, label=f"{len(others)} others")
+    limits = section.limits()
+    for buf, line in limits.items():
+        axes.plot([size for size, *_ in line], [value_of_limit(least, busbw) for _, least, busbw in line],
+                  label="limit of this machine" + (f" ({buf} memory)" if len(limits) > 1 else ""),
+                  zorder=2, **style.limit_line(buf))
     style.label_sizes(axes, section.sizes)
     handles, labels = axes.get_legend_handles_labels()
     order = list(range(len(shown)))[::-1] + list(range(len(shown), len(handles)))

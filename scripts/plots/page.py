@@ -13,7 +13,8 @@ CAPTION = """Times are medians over the calls of a launch, and medians of those 
 the 95 % interval of the median: from order statistics widened for lag-1 autocorrelation within one launch, over the
 launch medians where there are several (least to greatest below six launches). "Not separable" means that two
 intervals overlap. A candidate in [brackets] is a library's own collective. Bus bandwidth is nccl-tests' (10⁹ bytes
-per second), so it can be compared with the speed of a link for any number of ranks."""
+per second), so it can be compared with the speed of a link for any number of ranks. The limit is the least time that the machine
+was seen to allow, whatever the algorithm (tutti limits); % of limit is limit over median."""
 
 
 def page(results, sections, figures, title):

@@ -56,6 +56,7 @@ class Cell:
     p05: float
     p95: float
     busbw: float
+    limit: float  # the least that the machine allows; 0 where that is not known
     samples: int
     launches: int
 
@@ -149,6 +150,18 @@ class Section:
         return {candidate for candidate, at in self.cells
                 if at == size and self.cells[candidate, at].overlaps(best)}
 
+    def limits(self):
+        """{whose memory: [(size, least time, bus bandwidth at that)]}. All candidates of a size have the same limit
+        where they share memory; of several launches the least counts."""
+        least = defaultdict(dict)
+        for (candidate, size), cell in self.cells.items():
+            if not cell.limit:
+                continue
+            found = (cell.limit, cell.busbw * cell.p50 / cell.limit)
+            by_size = least[candidate.buf]
+            by_size[size] = min(found, by_size.get(size, found))
+        return {buf: [(size, *by_size[size]) for size in sorted(by_size)] for buf, by_size in sorted(least.items())}
+
     def shown(self, most):
         """The candidates worth a coloured line: whoever wins somewhere first, then by rank."""
         wins = defaultdict(int)
@@ -211,6 +224,7 @@ def _cell(points):
                 p05=middle(point["t_ns"]["p05"] for point in points),
                 p95=middle(point["t_ns"]["p95"] for point in points),
                 busbw=middle(point["busbw_GBps"] for point in points),
+                limit=middle([point["limit_ns"] for point in points if point.get("limit_ns")] or [0]),
                 samples=sum(point["n"] for point in points), launches=len(points))
 
 

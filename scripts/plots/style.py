@@ -15,6 +15,7 @@ from .units import size_text
 BLACK, ORANGE, SKY, GREEN, YELLOW, BLUE, RED, PURPLE = (
     "#000000", "#e69f00", "#56b4e9", "#009e73", "#d9c400", "#0072b2", "#d55e00", "#cc79a7")
 OTHERS_GREY = "#cfd3d8"
+LIMIT_GREY = "#5b626b"
 
 # The common algorithms look the same in every report; the rest take what is free, by name.
 KNOWN = {"ring": BLUE, "tree": GREEN, "double-tree": PURPLE, "butterfly": RED, "halving-doubling": ORANGE,
@@ -59,6 +60,12 @@ class Look:
         return {"color": colour, "linestyle": style, "marker": marker, "markersize": 4.5,
                 "linewidth": 2.0 if candidate.is_baseline else 1.6,
                 "markerfacecolor": "white" if candidate.segment else colour}
+
+
+def limit_line(buf):
+    """Keyword arguments for Axes.plot: dashed, and no marker, as nobody ran there."""
+    dashes = (0, (5, 2)) if buf == "registered" else (0, (1.5, 1.5))
+    return {"color": LIMIT_GREY, "linestyle": dashes, "linewidth": 1.4}
 
 
 def figure(width, height):

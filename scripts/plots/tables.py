@@ -6,7 +6,7 @@ from html import escape
 from .sections import candidate_of
 from .units import size_text
 
-COLUMNS = ("size", "candidate", "launch", "median µs", "± %", "p05", "p95", "max", "busbw GB/s", "n",
+COLUMNS = ("size", "candidate", "launch", "median µs", "± %", "p05", "p95", "max", "busbw GB/s", "% of limit", "n",
            "stopped by", "check")
 
 
@@ -14,7 +14,7 @@ def points_table(section):
     """Every point, the skipped and the wrong ones too."""
     ordered = sorted(section.points, key=lambda point: (
         point["key"]["bytes"], candidate_of(point).label, point["launch"], point["file"]))
-    return table(COLUMNS, [_row(point) for point in ordered], numbers=(0, 2, 3, 4, 5, 6, 7, 8, 9))
+    return table(COLUMNS, [_row(point) for point in ordered], numbers=(0, 2, 3, 4, 5, 6, 7, 8, 9, 10))
 
 
 def fails_table(results):
@@ -57,7 +57,12 @@ def _row(point):
     check = point["check"]
     state = {"ok": "ok", "skipped": "not checked"}.get(check["state"], f"FAILED ({check.get('n_wrong', 0)} wrong)")
     return known + [_us(times["p50"]), f"{half:.1f}", _us(times["p05"]), _us(times["p95"]), _us(times["max"]),
-                    f"{point['busbw_GBps']:.3g}", point["n"], point.get("stop_reason", ""), state]
+                    f"{point['busbw_GBps']:.3g}", _percent(point), point["n"], point.get("stop_reason", ""), state]
+
+
+def _percent(point):
+    share = point.get("pct_of_limit")
+    return "" if share is None else f"{share:.0f}"
 
 
 def _us(nanoseconds):

@@ -34,6 +34,7 @@ class Names(Refusal):
                              (["all_reduce", "-d", "flot"], "float"),
                              (["all_reduce", "-o", "summ"], "sum"),
                              (["all_reduce", "--transport", "shmm"], "shm"),
+                             (["all_reduce", "--baseline", "mpl/ring"], "mpi"),
                              (["all_reduce", "--transport", "loopback", "--fault", "drip"], "drop")]:
             with self.subTest(words):
                 self.bench_refused(*words, says=["unknown", f"did you mean '{guess}'?"])
@@ -41,6 +42,8 @@ class Names(Refusal):
     def test_like_no_other_are_answered_by_all_there_are(self):
         self.bench_refused("all_reduce", "--baseline", "qqqqqqqq", says=["known: none mpi"])
         self.bench_refused("all_reduce", "--inplace", "qqqqqqqq", says=["no, yes, both"])
+        self.bench_refused("all_reduce", "--buffers", "qqqqqqqq", says=["registered, ordinary"])
+        self.bench_refused("all_reduce", "--input", "qqqqqqqq", says=["untouched, rewritten"])
         self.bench_refused("all_reduce", "-d", "", says=["known: int8"])
 
     def test_of_options_are_checked(self):

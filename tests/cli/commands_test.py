@@ -7,7 +7,7 @@ import xml.dom.minidom
 import tutti
 from tutti import COLLECTIVES, QUICK
 
-COMMANDS = ("bench", "list", "report", "show", "topo", "verify")
+COMMANDS = ("bench", "limits", "list", "report", "show", "topo", "verify")
 
 
 class Commands(tutti.Folder):

@@ -38,7 +38,7 @@ class Table(unittest.TestCase):
         self.assertIn(HEADER, "\n".join(line[:COLUMNS].rstrip() for line in self.table.splitlines()))
         self.assertEqual(len(rows(self.table)), 3)
         for row, size in zip(rows(self.table), (8, 16, 32)):
-            self.assertRegex(row, rf"^{size} {size // 4} float sum -1 {SIDE} {SIDE} ring loopback N/A 1$")
+            self.assertRegex(row, rf"^{size} {size // 4} float sum -1 {SIDE} {SIDE} ring loopback N/A 1 N/A$")
 
     def test_ends_in_the_lines_that_scripts_look_for(self):
         self.assertRegex(self.table, FOOTER)
@@ -50,6 +50,27 @@ class Table(unittest.TestCase):
                 done = tutti.run("-b", 8, "-e", 8, "-c", 1, *QUICK, program=folder / f"{name}_perf")
                 self.assertEqual(done.returncode, 0, done.stderr)
                 self.assertIn(f" float {root} ", rows(done.stdout)[0])
+
+
+class Buffers(tutti.Folder):
+    def kinds(self, *words):
+        """What the table says of buffers, and what the records say."""
+        file = self.folder / "r.jsonl"
+        file.unlink(missing_ok=True)
+        done = tutti.run("bench", "all_reduce", "-b", 8, "-e", 8, "--algo", "ring", "--ranks", 2, "--transport", "shm",
+                         "--baseline", "none", "--inplace", "no", *QUICK, "--json", file, *words)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return re.findall(r"^# (\w+) buffers\n +8 ", done.stdout, re.MULTILINE), \
+            [point["key"]["buf"] for point in tutti.points(file)]
+
+    def test_of_two_kinds_are_told_apart(self):
+        self.assertEqual(self.kinds("--buffers", "registered,ordinary"),
+                         (["registered", "ordinary"], ["registered", "host"]))
+
+    def test_of_one_kind_need_no_word_in_the_table(self):
+        self.assertEqual(self.kinds(), ([], ["registered"]))
+        self.assertEqual(self.kinds("--buffers", "registered"), ([], ["registered"]))
+        self.assertEqual(self.kinds("--buffers", "ordinary,ordinary"), ([], ["host"]))
 
 
 class Records(tutti.Folder):

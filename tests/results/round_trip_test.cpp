@@ -48,6 +48,8 @@ TEST(Records, ComeBackAsTheyWereWritten) {
                            .signal = 11,
                            .stderr_tail = "a\tb"});
     expect_round_trip(Fail{});
+    expect_round_trip(sample_limits());
+    expect_round_trip(Limits{});
     expect_round_trip(End{.session = "s", .ok = false, .wall_ns = 12});
 }
 

@@ -36,7 +36,44 @@ inline Point sample_point() {
     point.straggler = {{Rank{0}, 3}, {Rank{3}, 2}};
     point.bandwidth = bandwidth(point.key.coll, 4, {1024}, static_cast<double>(point.time.p50));
     point.check = {.state = CheckState::ok, .max_ulp = 0.5};
+    point.limit_ns = 550;
+    point.pct_of_limit = 50;
     return point;
+}
+
+/// Limits of two cores that nobody measured, so that what follows from them can be worked out:
+/// 100 GB/s for a core alone, 80 for both at once, half of it from 1 MiB on; sums 10 % slower; a
+/// line takes 40 ns, an exchange 60 ns.
+inline Limits sample_limits() {
+    Limits limits{.session = "s1",
+                  .launch = 2,
+                  .t = "2026-01-31T12:00:00.000Z",
+                  .topo_sha256 = "abc",
+                  .kernels = "avx2",
+                  .cores = 2,
+                  .clock_ns = 20.5,
+                  .hand_overs = {{Rank{0}, Rank{1}, 40, 60}},
+                  .yield_ns = 1000,
+                  .wake_ns = 15000,
+                  .wake_same_core_ns = 2500,
+                  .curves = {},
+                  .staged = {{{4096}, {65536}}, {8, 10}},
+                  .single_copy_ns = 1500,
+                  .single_copy = {{{65536}}, {5}},
+                  .stream_trials = {{{1 << 20}, 100, 120}, {{2 << 20}, 300, 200}},
+                  .stream_from = {2 << 20}};
+    for (const char* pass : {"copy", "add", "add2", "add_in_place", "add2_in_place"})
+        for (const int cores : {1, 2}) {
+            const double rate = (cores == 1 ? 100 : 80) * (pass[0] == 'a' ? 0.9 : 1);
+            limits.curves.push_back(
+                {.pass = pass,
+                 .stores = "cached",
+                 .cores = cores,
+                 .rates = {{{4096}, {1 << 19}, {1 << 20}}, {rate, rate, rate / 2}}});
+        }
+    limits.curves.push_back({"copy", "streaming", 2, {{{4096}, {1 << 20}}, {20, 50}}});
+    limits.curves.push_back({"copy", "streaming", 1, {{{4096}, {1 << 20}}, {20, 50}}});
+    return limits;
 }
 
 inline Point skipped_point() {

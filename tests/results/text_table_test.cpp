@@ -49,14 +49,26 @@ TEST(TextTable, RowHoldsBothPlacements) {
         << row;
     EXPECT_EQ(words_of(row), (std::vector<std::string>{"1024", "256", "float", "sum", "-1", "1.10",
                                                        "0.93", "1.40", "0", "1.10", "0.93", "1.40",
-                                                       "0", "ring", "shm", "181.8", "7"}));
+                                                       "0", "ring", "shm", "181.8", "7", "50"}));
 }
 
 TEST(TextTable, FewSamplesHaveNoInterval) {
     const Point out = sample_point();
     const auto words = words_of(table_row({.out_of_place = &out}));
-    EXPECT_EQ(words[words.size() - 2], "N/A");
-    EXPECT_EQ(words.back(), "5");
+    EXPECT_EQ(words[words.size() - 3], "N/A");
+    EXPECT_EQ(words[words.size() - 2], "5");
+}
+
+TEST(TextTable, TellsTheShareOfTheLimitOfTheWorsePlacement) {
+    Point out = sample_point(), in = in_place(sample_point());
+    out.pct_of_limit = 88.4;
+    in.pct_of_limit.reset();
+    EXPECT_EQ(words_of(table_row({.out_of_place = &out, .in_place = &in})).back(), "88");
+    in.pct_of_limit = 41.6;
+    EXPECT_EQ(words_of(table_row({.out_of_place = &out, .in_place = &in})).back(), "42");
+    out.pct_of_limit = in.pct_of_limit = std::nullopt;
+    EXPECT_EQ(words_of(table_row({.out_of_place = &out, .in_place = &in})).back(), "N/A");
+    EXPECT_NE(table_header({}).find("%lim"), std::string::npos);
 }
 
 TEST(TextTable, AnAbsentPlacementIsNotApplicable) {

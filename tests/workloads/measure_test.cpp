@@ -12,6 +12,8 @@
 #include <mutex>
 #include <thread>
 
+#include "workloads/batch.hpp"
+
 namespace tutti {
 namespace {
 
@@ -162,6 +164,40 @@ TEST(Measure, FindsTheSameOnAllRanks) {
         EXPECT_EQ(measured.n_invalid, of_ranks[0].n_invalid);
         EXPECT_EQ(measured.n_warm, of_ranks[0].n_warm);
     }
+}
+
+TEST(Measure, LeavesTheWorkBeforeACallOutOfItsTime) {
+    constexpr milliseconds work(20);
+    for (const auto sync : every_sync)
+        on_ranks([&](World& world) {
+            Fake operation = nothing();
+            long times = 0;
+            std::vector<Entrant> entrants{{.operation = &operation}};
+            entrants[0].before_call = [&] {
+                ++times;
+                std::this_thread::sleep_for(work);
+            };
+            Protocol protocol = fixed(5);
+            protocol.sync = sync;
+            const Measured measured = measure(world, entrants, protocol).at(0);
+            EXPECT_GE(times, static_cast<long>(measured.samples.size()));
+            ASSERT_FALSE(measured.samples.empty());
+            EXPECT_LT(*std::min_element(measured.samples.begin(), measured.samples.end()),
+                      to_ns(work));
+        });
+}
+
+TEST(Batch, TellsHowLongNearlyAllWorkBeforeCallsTookOnTheSlowestRank) {
+    on_ranks([](World& world) {
+        std::vector<Starter::Stamp> stamps(10);
+        for (std::size_t call = 0; call < stamps.size(); ++call)
+            stamps[call].before_ns = world.rank().index == 1 ? 100 + static_cast<long>(call) : 7;
+        EXPECT_EQ(gather_batch(world, Start::barrier, stamps).before_ns, 109);
+        stamps.push_back({});
+        for (auto& stamp : stamps) stamp.before_ns = 5;
+        stamps.back().before_ns = 1'000'000;  // one that was interrupted
+        EXPECT_EQ(gather_batch(world, Start::barrier, stamps).before_ns, 5);
+    });
 }
 
 // An operation whose result on rank 1 is wrong in some of its calls, seen as the check sees it: the

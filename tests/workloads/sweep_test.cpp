@@ -116,6 +116,78 @@ TEST(Sweep, LeavesAPointWithTheReasonForWhoeverCannotTakePart) {
         << *told[0][0].skipped;
 }
 
+TEST(Candidates, AreAlgorithmsOfALibraryToo) {
+    const auto names = [](std::vector<std::string> baselines) {
+        std::vector<std::string> all;
+        for (const Candidate& candidate :
+             candidates(Collective::all_reduce,
+                        {.algorithms = {"none"}, .transports = {}, .baselines = baselines}))
+            all.push_back(candidate.name());
+        return all;
+    };
+    EXPECT_EQ(names({"mpi"}), std::vector<std::string>{"mpi"});
+    EXPECT_EQ(names({"all"}), std::vector<std::string>{"mpi"});
+    EXPECT_EQ(names({"mpi/ring"}), std::vector<std::string>{"mpi/ring"});
+    EXPECT_EQ(names({"mpi/ring", "mpi"}), (std::vector<std::string>{"mpi", "mpi/ring"}));
+    // Which there are, the library only says while it runs.
+    EXPECT_EQ(names({"mpi/all"}), std::vector<std::string>{"mpi"});
+    EXPECT_THROW(names({"mpx/ring"}), Error);
+}
+
+TEST(Sweep, LeavesAPointWithTheReasonForAnAlgorithmThatCannotBeForced) {
+    const auto told = points_of_run(
+        sweep_of(Collective::all_reduce,
+                 {.algorithms = {"none"}, .transports = {}, .baselines = {"mpi/ring"}}),
+        2);
+    ASSERT_EQ(told.size(), 1U);
+    EXPECT_EQ(told[0][0].key.impl, "mpi");
+    EXPECT_EQ(told[0][0].key.algo, "ring");
+    EXPECT_TRUE(told[0][0].skipped);
+}
+
+TEST(Sweep, MeasuresInEachKindOfBuffers) {
+    Sweep sweep =
+        sweep_of(Collective::all_reduce,
+                 {.algorithms = {"ring"}, .transports = {"loopback", "shm"}, .baselines = {}});
+    sweep.in_place = {false, true};
+    const auto kinds_of = [&](std::vector<BufferKind> buffers) {
+        sweep.buffers = std::move(buffers);
+        std::vector<std::string> kinds;
+        const auto told = points_of_run(sweep, 2);
+        for (const Point& point : told.at(0)) {
+            EXPECT_EQ(point.check.state, CheckState::ok) << point.key.buf;
+            kinds.push_back(point.key.buf);
+        }
+        return kinds;
+    };
+    const std::vector<std::string> registered(4, "registered"), ordinary(4, "host");
+    std::vector<std::string> both = ordinary;
+    both.insert(both.end(), registered.begin(), registered.end());
+    EXPECT_EQ(kinds_of({}), registered);  // threads can share memory
+    EXPECT_EQ(kinds_of({BufferKind::registered}), registered);
+    EXPECT_EQ(kinds_of({BufferKind::ordinary}), ordinary);
+    EXPECT_EQ(kinds_of({BufferKind::ordinary, BufferKind::registered}), both);
+}
+
+TEST(Sweep, TellsRewrittenInputFromUntouched) {
+    Sweep sweep = sweep_of(Collective::all_reduce,
+                           {.algorithms = {"ring"}, .transports = {"shm"}, .baselines = {}});
+    sweep.counts = {0, 1, 1000};
+    sweep.in_place = {false, true};
+    const auto untouched = points_of_run(sweep, 3);
+    sweep.input = InputState::rewritten;
+    const auto rewritten = points_of_run(sweep, 3);
+    ASSERT_EQ(rewritten.size(), untouched.size());
+    for (std::size_t i = 0; i < rewritten.size(); ++i)
+        for (std::size_t j = 0; j < rewritten[i].size(); ++j) {
+            const Point &one = untouched[i][j], &other = rewritten[i][j];
+            EXPECT_EQ(other.check.state, CheckState::ok);
+            EXPECT_EQ(one.key.input, "");
+            EXPECT_EQ(other.key.input, "rewritten");
+            EXPECT_NE(point_id(one.key), point_id(other.key));
+        }
+}
+
 TEST(Sweep, TellsWrongResultsOfAnyRank) {
     const Sweep sweep =
         sweep_of(Collective::broadcast,

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/limits_choice.hpp"
+
+#include <fmt/format.h>
+
+#include "base/clock.hpp"
+#include "results/limits_file.hpp"
+#include "results/record.hpp"
+#include "topology/detect.hpp"
+#include "topology/fingerprint.hpp"
+#include "workloads/crew.hpp"
+#include "workloads/limits.hpp"
+
+namespace tutti {
+namespace {
+
+constexpr double seconds_to_measure = 4;
+
+// What is kept for this host, if it covers so many cores. Fewer would make crowded ranks of ranks
+// that are none.
+std::optional<Limits> kept_limits(const std::filesystem::path& path, const std::string& host,
+                                  int cores, std::vector<std::string>& notes) {
+    if (!std::filesystem::exists(path)) return std::nullopt;
+    try {
+        Limits limits = read_limits(path);
+        if (limits.topo_sha256 != host)
+            throw Error("'" + path.string() + "' holds the limits of another host");
+        if (limits.cores >= cores) return limits;
+    } catch (const Error& error) {
+        notes.push_back(fmt::format("{}: measured again", error.what()));
+    }
+    return std::nullopt;
+}
+
+Limits measured_now(World& world, std::vector<std::string>& notes) {
+    const std::int64_t began_ns = now_ns();
+    Limits limits = measure_limits(world, seconds_to_measure);
+    notes.push_back(
+        fmt::format("limits of this machine: measured just now on {} cores, in {:.1f} s",
+                    limits.cores, static_cast<double>(now_ns() - began_ns) * 1e-9));
+    return limits;
+}
+
+Limits stored_limits(World& world, std::vector<std::string>& notes) {
+    const int cores = Crew::members_of(world);
+    const std::string host = fingerprint(detect_host());
+    const auto path = limits_path(host);
+    std::optional<Limits> kept;
+    if (world.is_first() && path) kept = kept_limits(*path, host, cores, notes);
+    const std::string told = gathered_texts(world, kept ? to_json_line(*kept) : "")[0];
+    if (!told.empty()) {
+        Limits limits = std::get<Limits>(parse_json_line(told));
+        if (kept)
+            notes.push_back(fmt::format("limits of this machine: {} cores, measured {}, from {}",
+                                        limits.cores, limits.t, path->string()));
+        return limits;
+    }
+    Limits limits = measured_now(world, notes);
+    if (!world.is_first() || !path) return limits;
+    try {
+        keep_limits(limits, *path);
+        notes.back() += "; kept in " + path->string();
+    } catch (const Error& error) {  // a folder that cannot be written is no reason not to measure
+        notes.back() += fmt::format("; {}", error.what());
+    }
+    return limits;
+}
+
+}  // namespace
+
+std::optional<Limits> choose_limits(World& world, const std::string& choice,
+                                    std::vector<std::string>& notes) {
+    if (choice == "none") return std::nullopt;
+    if (const auto reason = limits_refusal(world)) {
+        notes.push_back("no limits to compare with: " + *reason);
+        return std::nullopt;
+    }
+    try {
+        if (choice == "measure") return measured_now(world, notes);
+        if (choice == "stored") return stored_limits(world, notes);
+    } catch (const Error& error) {
+        if (error.code() != Exit::usage) throw;  // a rank is lost or late
+        notes.push_back(fmt::format("no limits to compare with: {}", error.what()));
+        return std::nullopt;
+    }
+    Limits limits = read_limits(choice);
+    notes.push_back(
+        fmt::format("limits: {} cores, measured {}, from {}", limits.cores, limits.t, choice));
+    return limits;
+}
+
+}  // namespace tutti

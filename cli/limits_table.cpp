@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/limits_table.hpp"
+
+#include <fmt/format.h>
+
+#include <set>
+
+#include "workloads/least_time.hpp"
+
+namespace tutti {
+namespace {
+
+std::string time_text(double ns) {
+    if (ns <= 0) return "N/A";
+    if (ns < 1e3) return fmt::format("{:.0f} ns", ns);
+    if (ns < 1e6) return fmt::format("{:.3g} us", ns / 1e3);
+    return fmt::format("{:.3g} ms", ns / 1e6);
+}
+
+// A column is a pass with its kind of store; a block of lines is one number of active cores.
+std::string bandwidths(const Limits& limits, int cores) {
+    std::string heads, kinds;
+    std::vector<const Curve*> columns;
+    for (const Curve& curve : limits.curves) {
+        if (curve.cores != cores) continue;
+        columns.push_back(&curve);
+        heads += fmt::format("  {:>13}", curve.pass);
+        kinds += fmt::format("  {:>13}", curve.stores);
+    }
+    std::string text = fmt::format(
+        "#\n# GB/s of {}, read and written together\n",
+        cores == 1 ? "one core, alone" : fmt::format("each of {} cores at once", cores));
+    text += fmt::format("# {:>12}{}\n# {:>12}{}\n", "bytes a core", heads, "stores", kinds);
+    for (std::size_t i = 0; !columns.empty() && i < columns[0]->rates.bytes.size(); ++i) {
+        text += fmt::format("  {:>12}", to_string(columns[0]->rates.bytes[i]));
+        for (const Curve* column : columns)
+            text += fmt::format("  {:>13.1f}", column->rates.gbps[i]);
+        text += '\n';
+    }
+    return text;
+}
+
+std::string rates(const char* what, const Rates& rates) {
+    std::string text;
+    for (std::size_t i = 0; i < rates.bytes.size(); ++i)
+        text +=
+            fmt::format("  {:<34}{:>10.1f} GB/s\n",
+                        fmt::format("{} of {}", what, to_string(rates.bytes[i])), rates.gbps[i]);
+    return text;
+}
+
+std::string latencies(const Limits& limits) {
+    std::string text = "#\n# how long ranks wait for each other\n";
+    const auto row = [&](const std::string& what, double ns) {
+        text += fmt::format("  {:<34}{:>10}\n", what, time_text(ns));
+    };
+    for (const HandOver& pair : limits.hand_overs) {
+        const std::string who = fmt::format("rank {} and rank {}", pair.a.index, pair.b.index);
+        row("cache line one way, " + who, pair.one_way_ns);
+        row("exchange, " + who, pair.exchange_ns);
+    }
+    row("next rank on the same core (yield)", limits.yield_ns);
+    row("futex wake-up, other core", limits.wake_ns);
+    row("futex wake-up, same core", limits.wake_same_core_ns);
+    row("reading the clock", limits.clock_ns);
+    row("process_vm_readv of 64 bytes", limits.single_copy_ns);
+    return text + rates("process_vm_readv", limits.single_copy) +
+           rates("staged copy by pieces", limits.staged);
+}
+
+std::string streaming(const Limits& limits) {
+    std::string text =
+        "#\n# all ranks add their share of all inputs and store the sum into all outputs\n";
+    text += fmt::format("# {:>12}  {:>13}  {:>13}\n", "bytes in all", "cached", "streaming");
+    for (const StreamTrial& trial : limits.stream_trials)
+        text += fmt::format("  {:>12}  {:>13}  {:>13}\n", to_string(trial.bytes),
+                            time_text(trial.cached_ns), time_text(trial.streaming_ns));
+    const bool never =
+        limits.stream_trials.empty() || limits.stream_from > limits.stream_trials.back().bytes;
+    return text + fmt::format("  streaming stores from {}\n",
+                              never ? "nowhere" : to_string(limits.stream_from));
+}
+
+std::string least_times(const Limits& limits) {
+    const int ranks = std::max(limits.cores, 2);
+    std::string text =
+        fmt::format("#\n# least time of all_reduce on {} ranks, out of place\n", ranks);
+    text += fmt::format("# {:>12}  {:>13}  {:>13}\n", "bytes", "registered", "ordinary");
+    for (const std::int64_t bytes :
+         {8L, 64L, 512L, 4L << 10, 32L << 10, 256L << 10, 1L << 20, 8L << 20, 64L << 20}) {
+        const Call call{.count = bytes / 4};
+        text += fmt::format("  {:>12}  {:>13}  {:>13}\n", to_string(Bytes{bytes}),
+                            time_text(least_time(limits, call, ranks, false, Reach::registered)),
+                            time_text(least_time(limits, call, ranks, false, Reach::ordinary)));
+    }
+    return text;
+}
+
+}  // namespace
+
+std::string limits_table(const Limits& limits, std::span<const std::string> notes) {
+    std::string text;
+    for (const std::string& note : notes) text += "# " + note + '\n';
+    std::set<int> cores;
+    for (const Curve& curve : limits.curves) cores.insert(curve.cores);
+    for (const int active : cores) text += bandwidths(limits, active);
+    return text + latencies(limits) + streaming(limits) + least_times(limits) + "#\n";
+}
+
+}  // namespace tutti

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "results/limits.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace tutti {
+
+double Rates::at(Bytes size) const {
+    if (empty()) return 0;
+    const auto above = std::ranges::lower_bound(bytes, size);
+    if (above == bytes.begin()) return gbps.front();
+    if (above == bytes.end()) return gbps.back();
+    const auto i = static_cast<std::size_t>(above - bytes.begin());
+    const auto place = [](Bytes b) { return std::log(static_cast<double>(b.count)); };
+    const double share =
+        (place(size) - place(bytes[i - 1])) / (place(bytes[i]) - place(bytes[i - 1]));
+    return gbps[i - 1] + share * (gbps[i] - gbps[i - 1]);
+}
+
+double Rates::best() const { return empty() ? 0 : *std::ranges::max_element(gbps); }
+
+const Curve* Limits::curve(std::string_view pass, std::string_view stores, int cores_active) const {
+    for (const Curve& each : curves)
+        if (each.pass == pass && each.stores == stores && each.cores == cores_active) return &each;
+    return nullptr;
+}
+
+double Limits::one_way_ns() const {
+    double least = 0;
+    for (const HandOver& pair : hand_overs)
+        if (least == 0 || pair.one_way_ns < least) least = pair.one_way_ns;
+    return least;
+}
+
+double Limits::exchange_ns() const {
+    double least = 0;
+    for (const HandOver& pair : hand_overs)
+        if (least == 0 || pair.exchange_ns < least) least = pair.exchange_ns;
+    return least;
+}
+
+namespace {
+
+constexpr double clearly = 0.05;  // more than the noise of a least time
+
+void keep_least(double& now, double before) {
+    if (before > 0 && (now == 0 || before < now)) now = before;
+}
+
+void keep_best(Rates& now, const Rates& before) {
+    if (now.bytes != before.bytes) return;
+    for (std::size_t i = 0; i < now.gbps.size(); ++i)
+        now.gbps[i] = std::max(now.gbps[i], before.gbps[i]);
+}
+
+}  // namespace
+
+Bytes stream_from(std::span<const StreamTrial> trials) {
+    Bytes from{std::numeric_limits<std::int64_t>::max()};
+    for (auto trial = trials.rbegin(); trial != trials.rend(); ++trial) {
+        if (trial->streaming_ns > trial->cached_ns * (1 + clearly)) break;
+        if (trial->streaming_ns < trial->cached_ns * (1 - clearly)) from = trial->bytes;
+    }
+    return from;
+}
+
+Limits best_of(const Limits& now, const Limits& before) {
+    Limits best = now;
+    if (now.topo_sha256 != before.topo_sha256 || now.kernels != before.kernels ||
+        now.cores != before.cores || now.hand_overs.size() != before.hand_overs.size())
+        return best;
+    for (Curve& curve : best.curves)
+        if (const Curve* earlier = before.curve(curve.pass, curve.stores, curve.cores))
+            keep_best(curve.rates, earlier->rates);
+    keep_best(best.staged, before.staged);
+    keep_best(best.single_copy, before.single_copy);
+    for (std::size_t i = 0; i < best.hand_overs.size(); ++i) {
+        keep_least(best.hand_overs[i].one_way_ns, before.hand_overs[i].one_way_ns);
+        keep_least(best.hand_overs[i].exchange_ns, before.hand_overs[i].exchange_ns);
+    }
+    if (best.stream_trials.size() == before.stream_trials.size()) {
+        for (std::size_t i = 0; i < best.stream_trials.size(); ++i) {
+            keep_least(best.stream_trials[i].cached_ns, before.stream_trials[i].cached_ns);
+            keep_least(best.stream_trials[i].streaming_ns, before.stream_trials[i].streaming_ns);
+        }
+        best.stream_from = stream_from(best.stream_trials);
+    }
+    keep_least(best.clock_ns, before.clock_ns);
+    keep_least(best.yield_ns, before.yield_ns);
+    keep_least(best.wake_ns, before.wake_ns);
+    keep_least(best.wake_same_core_ns, before.wake_same_core_ns);
+    keep_least(best.single_copy_ns, before.single_copy_ns);
+    return best;
+}
+
+}  // namespace tutti

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/ids.hpp"
+#include "base/units.hpp"
+
+namespace tutti {
+
+/// GB/s (10^9) over sizes, ascending. Between two sizes the logarithm of the size counts; beyond
+/// the first and the last it stays as it is there.
+struct Rates {
+    std::vector<Bytes> bytes;
+    std::vector<double> gbps;
+
+    bool empty() const { return bytes.empty(); }
+    double at(Bytes size) const;
+    double best() const;
+
+    bool operator==(const Rates&) const = default;
+};
+
+/// How fast cores pass over memory. `pass` is "copy" (one source, one result), "add" (two sources),
+/// "add2" (two sources, the result stored twice), "add_in_place" or "add2_in_place" (results over
+/// the sources); `stores` is "cached" or "streaming".
+struct Curve {
+    std::string pass;
+    std::string stores;
+    int cores = 1;  // active at the same time
+    Rates rates;    // of each core, read and written together, over its working set
+
+    bool operator==(const Curve&) const = default;
+};
+
+/// What two ranks need to tell each other something in a cache line.
+struct HandOver {
+    Rank a, b;
+    double one_way_ns = 0;
+    double exchange_ns = 0;  // both ways at once
+
+    bool operator==(const HandOver&) const = default;
+};
+
+/// An exchange of all ranks whose inputs and outputs have `bytes` together, by either kind of
+/// store.
+struct StreamTrial {
+    Bytes bytes;
+    double cached_ns = 0;
+    double streaming_ns = 0;
+
+    bool operator==(const StreamTrial&) const = default;
+};
+
+/// The best that one host was seen to do. What could not be measured is 0 or empty.
+struct Limits {
+    std::string session;
+    int launch = 1;
+    std::string t;                     // RFC 3339, UTC
+    std::string topo_sha256;           // the host's fingerprint
+    std::string kernels;               // the fastest set that was allowed: avx512, ...
+    int cores = 1;                     // that took part, each with one rank
+    double clock_ns = 0;               // of reading the clock
+    std::vector<HandOver> hand_overs;  // rank 0 with each other
+    double yield_ns = 0;               // from one rank to the next on the same core
+    double wake_ns = 0;                // futex: from the call that wakes to running, other core
+    double wake_same_core_ns = 0;
+    std::vector<Curve> curves;
+    Rates staged;               // each core: copied in and out of shared pieces of this size
+    double single_copy_ns = 0;  // process_vm_readv of 64 bytes
+    Rates single_copy;          // of larger sizes
+    std::vector<StreamTrial> stream_trials;
+    Bytes stream_from;  // see HostTuning
+
+    /// The curve, or null.
+    const Curve* curve(std::string_view pass, std::string_view stores, int cores_active) const;
+
+    /// The least of all pairs.
+    double one_way_ns() const;
+    double exchange_ns() const;
+
+    bool operator==(const Limits&) const = default;
+};
+
+/// The least size at which streaming is clearly faster (5 %) and above which it is nowhere clearly
+/// slower; beyond all sizes if there is none.
+Bytes stream_from(std::span<const StreamTrial> trials);
+
+/// The better of each figure: a machine has moods (a virtual one moves its cores about), and a
+/// limit is what it does in the best. Where the two are not of the same cores, sizes and kernels,
+/// `now` alone.
+Limits best_of(const Limits& now, const Limits& before);
+
+}  // namespace tutti

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "results/limits.hpp"
+
+#include <gtest/gtest.h>
+
+#include "base/error.hpp"
+#include "results/limits_file.hpp"
+#include "samples.hpp"
+
+namespace tutti {
+namespace {
+
+std::string complaint_about(const std::filesystem::path& path) {
+    try {
+        read_limits(path);
+    } catch (const Error& error) {
+        EXPECT_EQ(std::string(error.what()).find('\n'), std::string::npos);
+        return error.what();
+    }
+    return "none";
+}
+
+}  // namespace
+
+TEST(Rates, LieBetweenTheirNeighboursByTheLogarithmOfTheSize) {
+    const Rates rates{{Bytes{1 << 10}, Bytes{1 << 14}}, {10, 50}};
+    EXPECT_DOUBLE_EQ(rates.at({1 << 10}), 10);
+    EXPECT_DOUBLE_EQ(rates.at({1 << 12}), 30);
+    EXPECT_DOUBLE_EQ(rates.at({1 << 14}), 50);
+}
+
+TEST(Rates, StayAsTheyAreBeyondTheirEnds) {
+    const Rates rates{{Bytes{1 << 10}, Bytes{1 << 14}}, {10, 50}};
+    EXPECT_DOUBLE_EQ(rates.at({1}), 10);
+    EXPECT_DOUBLE_EQ(rates.at({1 << 30}), 50);
+    EXPECT_DOUBLE_EQ(Rates{}.at({1}), 0);
+}
+
+TEST(Limits, HandOverIsThatOfTheNearestPair) {
+    Limits limits = sample_limits();
+    limits.hand_overs.push_back({Rank{0}, Rank{2}, 30, 90});
+    EXPECT_DOUBLE_EQ(limits.one_way_ns(), 30);
+    EXPECT_DOUBLE_EQ(limits.exchange_ns(), 60);
+    EXPECT_DOUBLE_EQ(Limits{}.one_way_ns(), 0);
+}
+
+TEST(StreamFrom, IsWhereStreamingBeginsToWinForGood) {
+    const auto from = [](std::vector<double> streaming) {
+        std::vector<StreamTrial> trials;
+        for (std::size_t i = 0; i < streaming.size(); ++i)
+            trials.push_back({.bytes = {1 << i}, .cached_ns = 100, .streaming_ns = streaming[i]});
+        return stream_from(trials);
+    };
+    EXPECT_EQ(from({200, 200, 90, 50}), Bytes{4});
+    EXPECT_EQ(from({200, 200, 98, 50}), Bytes{8});  // not clearly
+    EXPECT_EQ(from({200, 90, 103, 50}), Bytes{2});  // nor clearly slower
+    EXPECT_EQ(from({200, 90, 110, 50}), Bytes{8});  // won by chance
+    EXPECT_GT(from({200, 200, 100, 100}), Bytes{1 << 30});
+    EXPECT_GT(from({50, 50, 50, 200}), Bytes{1 << 30});
+    EXPECT_GT(from({}), Bytes{1 << 30});
+}
+
+TEST(Limits, OfSeveralRunsAreTheBestOfEachFigure) {
+    Limits now = sample_limits(), before = sample_limits();
+    now.hand_overs[0].one_way_ns = 200;
+    now.curves[0].rates.gbps[0] = 1;
+    now.curves[0].rates.gbps[1] = 1000;
+    now.yield_ns = 0;  // not measured
+    now.stream_trials = {{{1 << 20}, 90, 200}, {{2 << 20}, 150, 210}};
+    const Limits best = best_of(now, before);
+    EXPECT_EQ(best.hand_overs, before.hand_overs);
+    EXPECT_EQ(best.curves[0].rates.gbps[0], before.curves[0].rates.gbps[0]);
+    EXPECT_EQ(best.curves[0].rates.gbps[1], 1000);
+    EXPECT_EQ(best.yield_ns, before.yield_ns);
+    EXPECT_EQ(best.stream_trials[1], (StreamTrial{{2 << 20}, 150, 200}));
+    EXPECT_GT(best.stream_from, Bytes{2 << 20});  // streaming is no better than the best otherwise
+    before.kernels = "scalar";
+    EXPECT_EQ(best_of(now, before), now);
+}
+
+TEST(LimitsFile, ComesBackAsItWasKept) {
+    const TemporaryFolder folder;
+    const auto path = folder / "a";
+    keep_limits(sample_limits(), path / "b" / "limits.json");
+    EXPECT_EQ(read_limits(path / "b" / "limits.json"), sample_limits());
+}
+
+TEST(LimitsFile, IsReplacedAsAWhole) {
+    const TemporaryFolder folder;
+    Limits limits = sample_limits();
+    keep_limits(limits, folder / "limits.json");
+    limits.clock_ns = 7;
+    keep_limits(limits, folder / "limits.json");
+    EXPECT_EQ(read_limits(folder / "limits.json").clock_ns, 7);
+    EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder / ""), {}), 1);
+}
+
+TEST(LimitsFile, ThatIsBrokenIsRefusedInOneLine) {
+    const TemporaryFolder folder;
+    const auto file = folder / "limits.json";
+    EXPECT_NE(complaint_about(file).find("cannot read"), std::string::npos);
+    fill(file, "");
+    EXPECT_NE(complaint_about(file).find("is empty"), std::string::npos);
+    fill(file, "GB/s 12\n");
+    EXPECT_NE(complaint_about(file).find("not JSON"), std::string::npos);
+    fill(file, R"({"v":2,"kind":"limits"})");
+    EXPECT_NE(complaint_about(file).find("schema version 2"), std::string::npos);
+    fill(file, to_json_line(sample_point()) + "\n");
+    EXPECT_NE(complaint_about(file).find("holds no limits"), std::string::npos);
+    fill(file, to_json_line(sample_limits()).substr(0, 300));
+    EXPECT_NE(complaint_about(file).find("not JSON"), std::string::npos);
+    Limits uneven = sample_limits();
+    uneven.curves[0].rates.gbps.pop_back();
+    Limits incomplete = sample_limits();
+    incomplete.curves.erase(incomplete.curves.begin());
+    for (const Limits& senseless : {uneven, incomplete}) {
+        fill(file, to_json_line(senseless) + "\n");
+        EXPECT_NE(complaint_about(file).find("that cannot be"), std::string::npos);
+    }
+}
+
+TEST(LimitsFile, SaysWhyItCannotBeWritten) {
+    try {
+        keep_limits(sample_limits(), "/dev/null/limits.json");
+        FAIL() << "written";
+    } catch (const Error& error) {
+        EXPECT_NE(std::string(error.what()).find("cannot keep the limits"), std::string::npos);
+    }
+}
+
+TEST(LimitsFile, LiesInTheUsersCache) {
+    ASSERT_EQ(::setenv("XDG_CACHE_HOME", "/c", 1), 0);
+    EXPECT_EQ(limits_path("f"), "/c/tutti/limits-f.json");
+    ASSERT_EQ(::unsetenv("XDG_CACHE_HOME"), 0);
+    ASSERT_EQ(::setenv("HOME", "/h", 1), 0);
+    EXPECT_EQ(limits_path("f"), "/h/.cache/tutti/limits-f.json");
+    ASSERT_EQ(::unsetenv("HOME"), 0);
+    EXPECT_EQ(limits_path("f"), std::nullopt);
+}
+
+}  // namespace tutti

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/crew.hpp"
+
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/clock.hpp"
+#include "collectives/transport/patience.hpp"
+#include "topology/host_facts.hpp"
+#include "workloads/pinning.hpp"
+
+namespace tutti {
+namespace {
+
+void nap() {
+    const timespec a_while{.tv_sec = 0, .tv_nsec = 300'000};
+    nanosleep(&a_while, nullptr);
+}
+
+}  // namespace
+
+// What a member shows to the others.
+struct Crew::Desk {
+    Line line;      // for measuring
+    Line arrivals;  // of the first member: all meetings of all members, counted for ever
+    Line solos;     // of the first member: what it has done alone
+    Line over;      // of the first member
+    alignas(128) double shown;
+    Home home;
+};
+
+int Crew::members_of(World& world) {
+    if (!world.crowded) return world.size();
+    // Launchers that start more ranks than cores bind none of them, so each sees all cores.
+    const auto cores = gathered(world, usable_cores());
+    return std::min(world.size(), *std::ranges::max_element(cores));
+}
+
+Crew::Crew(World& world, int most, std::size_t bytes)
+    : world_(world),
+      size_(std::min(members_of(world), most)),
+      me_(world.rank().index),
+      bytes_(bytes),
+      cpus_(cpus_of_cores()),
+      desks_(world, sizeof(Desk)),
+      memory_(world, is_member() ? bytes : 0) {
+    sched_getaffinity(0, sizeof former_, &former_);
+    if (!is_member()) return;
+    take_a_core();
+    std::memset(memory_.mine().data(), 0, bytes);  // pages near the core that owns them
+    desk_of(me_).home = {getpid(), memory_.mine().data()};
+    meet();
+}
+
+Crew::~Crew() { sched_setaffinity(0, sizeof former_, &former_); }
+
+// Ranks with the same choice take one after the other; where the launcher has bound them, each has
+// its own already.
+void Crew::take_a_core() {
+    if (!cpus_.empty()) run_on(cpus_[static_cast<std::size_t>(me_) % cpus_.size()]);
+}
+
+std::byte* Crew::memory_of(int member) const { return memory_.of(Rank{member % size_}).data(); }
+
+Crew::Desk& Crew::desk_of(int member) const {
+    return *reinterpret_cast<Desk*>(desks_.of(Rank{member}).data());
+}
+
+const Crew::Home& Crew::home_of(int member) const { return desk_of(member).home; }
+
+Crew::Line& Crew::line_of(int member) const { return desk_of(member).line; }
+
+void Crew::await(const Line& line, std::uint64_t goal) const {
+    for (int look = 0; look < 100'000; ++look) {
+        if (line.number.load(std::memory_order_acquire) >= goal) return;
+        relax();
+    }
+    Patience patience(world_);
+    while (line.number.load(std::memory_order_acquire) < goal)
+        if (!patience.pause())
+            throw Error("rank " + std::to_string(me_) + " waited " +
+                            std::to_string(world_.hang_timeout) +
+                            " s for another rank to measure limits with",
+                        Exit::time_out);
+}
+
+void Crew::meet() {
+    world_.meetings.fetch_add(1, std::memory_order_relaxed);
+    const std::uint64_t goal = ++meetings_ * static_cast<std::uint64_t>(size_);
+    Line& arrivals = desk_of(0).arrivals;
+    arrivals.number.fetch_add(1, std::memory_order_acq_rel);
+    await(arrivals, goal);
+}
+
+double Crew::largest(double mine) {
+    desk_of(me_).shown = mine;
+    meet();
+    double most = mine;
+    for (int member = 0; member < size_; ++member) most = std::max(most, desk_of(member).shown);
+    meet();  // before anyone shows the next
+    return most;
+}
+
+double Crew::of_first(double mine) {
+    desk_of(me_).shown = mine;
+    meet();
+    const double first = desk_of(0).shown;
+    meet();
+    return first;
+}
+
+void Crew::nap_until(const Line& line, std::uint64_t goal, double seconds) const {
+    const std::int64_t began = now_ns();
+    while (line.number.load(std::memory_order_acquire) < goal) {
+        nap();
+        world_.meetings.fetch_add(1, std::memory_order_relaxed);
+        if (static_cast<double>(now_ns() - began) > seconds * 1e9)
+            throw Error("rank " + std::to_string(me_) + " waited " + std::to_string(seconds) +
+                            " s for other ranks that measure limits",
+                        Exit::time_out);
+    }
+}
+
+void Crew::alone(const std::function<void()>& work) {
+    ++solos_;
+    meet();
+    Line& done = desk_of(0).solos;
+    if (is_first()) {
+        work();
+        done.number.store(solos_, std::memory_order_release);
+    } else {
+        nap_until(done, solos_, 60 + world_.hang_timeout);
+    }
+    meet();
+}
+
+void Crew::end() {
+    meet();
+    if (is_first()) desk_of(0).over.number.store(1, std::memory_order_release);
+}
+
+void Crew::wait_for_the_end() { nap_until(desk_of(0).over, 1, 600 + world_.hang_timeout); }
+
+}  // namespace tutti

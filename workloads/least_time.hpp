@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include "collectives/execute/layout.hpp"
+#include "results/limits.hpp"
+
+namespace tutti {
+
+/// Whether ranks can load and store each other's buffers.
+enum class Reach { registered, ordinary };
+
+/// The least time in ns that a call can take on this machine, whatever the algorithm; 0 where there
+/// is nothing to do. Derived from what was measured: docs/limits.md has the formulas, and says
+/// which parts are bounds and which estimates. Never beaten by more than noise while repeated calls
+/// find their data where the calls before left it.
+double least_time(const Limits& limits, const Call& call, int ranks, bool in_place, Reach reach);
+
+}  // namespace tutti
