@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/stage.hpp"
 
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -12,6 +13,7 @@ namespace tutti {
 namespace {
 
 constexpr std::size_t page = 4096;
+constexpr std::size_t huge_page = std::size_t{2} << 20;
 
 std::size_t whole_pages(std::size_t bytes) { return (bytes + page - 1) / page * page; }
 
@@ -22,9 +24,11 @@ Error no_memory(std::size_t bytes) {
 
 // Touched once, so that no page is missing when calls are timed.
 std::byte* ordinary_memory(std::size_t bytes) {
-    const std::size_t size = std::max(bytes, page);
-    auto* memory = static_cast<std::byte*>(std::aligned_alloc(page, size));
+    const std::size_t unit = bytes >= huge_page ? huge_page : page;
+    const std::size_t size = std::max(unit, (bytes + unit - 1) / unit * unit);
+    auto* memory = static_cast<std::byte*>(std::aligned_alloc(unit, size));
     if (memory == nullptr) throw no_memory(bytes);
+    if (unit == huge_page) madvise(memory, size, MADV_HUGEPAGE);  // as for registered memory
     std::fill_n(memory, size, std::byte{0});
     return memory;
 }

@@ -23,6 +23,17 @@ int pieces_for(const PlanRequest& request, Bytes piece) {
     return static_cast<int>(std::clamp<std::int64_t>(chunk / piece.count, 1, 4096));
 }
 
+// What a call touches in all: in place, input and output count once.
+Bytes bytes_of_all_buffers(const Call& call, int ranks, bool in_place) {
+    Bytes all;
+    for (Rank rank : all_ranks(ranks)) {
+        const std::size_t input = input_bytes(call, ranks, rank),
+                          output = output_bytes(call, ranks, rank);
+        all.count += static_cast<std::int64_t>(in_place ? std::max(input, output) : input + output);
+    }
+    return all;
+}
+
 }  // namespace
 
 Communicator::Opened& Communicator::opened(std::string_view name) {
@@ -65,10 +76,11 @@ std::unique_ptr<Plan> Communicator::plan(const Choice& choice, const Call& call,
                         .registered = registered};
     if (auto* messages = dynamic_cast<MessageTransport*>(way.transport.get()))
         return message_plan(progress_, *messages, request);
-    return plan_on_host(dynamic_cast<HostTransport&>(*way.transport), request);
+    return plan_on_host(dynamic_cast<HostTransport&>(*way.transport), request, buffers.in_place);
 }
 
-std::unique_ptr<Plan> Communicator::plan_on_host(HostTransport& host, PlanRequest& request) {
+std::unique_ptr<Plan> Communicator::plan_on_host(HostTransport& host, PlanRequest& request,
+                                                 bool in_place) {
     const HostTransport::Ways& ways = host.ways();
     const Call& call = request.call;
     const Bytes vector{total_bytes(call, world_.size())};
@@ -77,11 +89,7 @@ std::unique_ptr<Plan> Communicator::plan_on_host(HostTransport& host, PlanReques
     if (ways.lines && vector <= (is_ordinary ? tuning_.lines_up_to_ordinary : tuning_.lines_up_to))
         return message_plan(progress_, *ways.lines, request);
 
-    Bytes all_buffers;
-    for (Rank rank : all_ranks(world_.size()))
-        all_buffers.count += static_cast<std::int64_t>(input_bytes(call, world_.size(), rank) +
-                                                       output_bytes(call, world_.size(), rank));
-    request.streams = all_buffers >= tuning_.stream_from;
+    request.streams = bytes_of_all_buffers(call, world_.size(), in_place) >= tuning_.stream_from;
     request.ordinary = ways.ordinary;
     if (is_ordinary && ways.ordinary == HostTransport::Ordinary::staged)
         request.schedule = pipelined(request.schedule, pieces_for(request, tuning_.stage_piece));

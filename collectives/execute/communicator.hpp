@@ -50,7 +50,7 @@ private:
         std::unique_ptr<Transport> transport;
     };
     Opened& opened(std::string_view name);
-    std::unique_ptr<Plan> plan_on_host(HostTransport& host, PlanRequest& request);
+    std::unique_ptr<Plan> plan_on_host(HostTransport& host, PlanRequest& request, bool in_place);
 
     World& world_;
     Progress progress_;

@@ -10,6 +10,7 @@
 namespace tutti {
 
 /// A piece of memory per rank that every rank of the host can load and store: "registered" memory.
+/// In huge pages where the system offers them.
 /// It has no name in any file system, so nothing is left behind however the ranks end.
 class SharedMemory {
 public:
@@ -26,6 +27,7 @@ public:
     class Mapping;
 
 private:
+    struct OwnFile;
     void share_by_pointer(World& world, std::size_t size);
     void share_by_file(World& world, std::size_t size);
 
