@@ -15,9 +15,9 @@
 #include "cli/watchdog.hpp"
 #include "results/csv.hpp"
 #include "results/store.hpp"
+#include "results/text_table.hpp"
 #include "topology/detect.hpp"
 #include "workloads/pinning.hpp"
-#include "results/text_table.hpp"
 
 namespace tutti {
 namespace {
@@ -227,10 +227,15 @@ void fit_to_ranks(Sweep& sweep, const BenchOptions& options, int ranks) {
 }
 
 // From the caches, and what was measured of it; the same on all ranks.
-HostTuning host_tuning(World& world, const std::optional<Limits>& limits) {
+HostTuning host_tuning(World& world, const std::optional<Limits>& limits,
+                       std::optional<Bytes> stream_from) {
     HostTuning tuning;
     if (world.is_first()) tuning = tuning_from(detect_structure());
     if (limits) tuning.stream_from = limits->stream_from;
+    if (stream_from) {
+        tuning.stream_from = *stream_from;
+        tuning.adapts_stores = false;
+    }
     return of_first(world, tuning);
 }
 
@@ -241,7 +246,7 @@ Exit bench_on_rank(World& world, const BenchOptions& options, const Arguments& a
         std::vector<std::string> limit_notes;
         const auto limits = choose_limits(world, options.limits, limit_notes);
         Communicator communicator(world, options.fault);
-        communicator.tune(host_tuning(world, limits));
+        communicator.tune(host_tuning(world, limits, options.stream_from));
         const Launch launch = describe_launch(world, output.session());
         std::vector<std::string> notes = in_notes(launch, world);
         for (auto& note : reading_notes(options, world)) notes.push_back(std::move(note));

@@ -20,7 +20,7 @@ struct Typed {
     std::string types = "float", ops = "sum", root = "0", in_place = "both";
     std::string algorithms = "all", transports = "all", baselines = "all";
     std::string target_ci = "2.5%", max_time = "0.2s", hang_timeout = "30s", budget, sync = "auto",
-                order = "random", pin = "auto";
+                order = "random", pin = "auto", stream_from;
     std::string buffers, input = "untouched";
     std::string segment = "128K", limits = "stored", fault, json_file, csv_file, output_file;
     long iterations = 0, warm_up = 3;
@@ -66,6 +66,9 @@ void declare(CLI::App& app, Typed& typed) {
     text("--baseline", typed.baselines,
          "libraries' own collectives, a list, all or none; mpi/ring forces one of the library's "
          "algorithms, mpi/all tries every one",
+         race);
+    text("--stream-from", typed.stream_from,
+         "bytes of all buffers from which results go past the caches; else whatever is faster",
          race);
     text("--segment", typed.segment, "of pipelined algorithms", race);
     app.add_option("--ranks-per-node", typed.ranks_per_node,
@@ -262,6 +265,7 @@ std::optional<BenchOptions> parse_bench(const Arguments& arguments) {
     if (!typed.fault.empty()) options.fault = parse_fault(typed.fault);
     if (options.fault && options.contest.transports != std::vector<std::string>{"loopback"})
         throw Error("--fault needs the transport that can fail; add --transport loopback");
+    if (!typed.stream_from.empty()) options.stream_from = parse_bytes(typed.stream_from);
     options.pin = word<bool>("--pin", typed.pin, {{"auto", true}, {"no", false}});
     options.limits = typed.limits;
     options.json_file = typed.json_file;

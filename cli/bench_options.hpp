@@ -20,7 +20,8 @@ struct BenchOptions {
     RankOptions ranks;
     std::optional<Fault> fault;
     bool pin = true;
-    std::string limits = "stored";  ///< see choose_limits
+    std::optional<Bytes> stream_from;  ///< instead of what limits say
+    std::string limits = "stored";     ///< see choose_limits
     std::string json_file, csv_file;
     bool keep_samples = false;
     TextByName as_understood;  ///< every option with its value, for the record

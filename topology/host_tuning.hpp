@@ -11,6 +11,8 @@ struct HostTuning {
     /// Calls whose inputs and outputs of all ranks together are at least so large store results
     /// past the caches: what is stored would be thrown out of them before anyone reads it.
     Bytes stream_from{32 << 20};
+    /// Where a pass takes long enough to be timed, that is only the first guess: see StoreChoice.
+    bool adapts_stores = true;
     /// Vectors up to so many bytes travel in the cache lines of flags: a hand-over less, and each
     /// byte copied twice. More of them from ordinary memory, where each is copied twice in any
     /// case.

@@ -16,6 +16,9 @@ int segments_for(Bytes vector, Bytes segment) {
 
 namespace {
 
+// Passes over less than that take about as long as finding out, and fit the caches anyhow.
+constexpr Bytes worth_adapting{1 << 20};
+
 int pieces_for(const PlanRequest& request, Bytes piece) {
     const Promise promise{request.call.collective, request.schedule.ranks(), request.call.root};
     const Layout layout(request.call, promise, Rank{0}, request.schedule.chunks());
@@ -89,7 +92,10 @@ std::unique_ptr<Plan> Communicator::plan_on_host(HostTransport& host, PlanReques
     if (ways.lines && vector <= (is_ordinary ? tuning_.lines_up_to_ordinary : tuning_.lines_up_to))
         return message_plan(progress_, *ways.lines, request);
 
-    request.streams = bytes_of_all_buffers(call, world_.size(), in_place) >= tuning_.stream_from;
+    const Bytes all_buffers = bytes_of_all_buffers(call, world_.size(), in_place);
+    request.stores =
+        StoreChoice(all_buffers >= tuning_.stream_from ? Stores::streaming : Stores::cached,
+                    tuning_.adapts_stores && all_buffers >= worth_adapting);
     request.ordinary = ways.ordinary;
     if (is_ordinary && ways.ordinary == HostTransport::Ordinary::staged)
         request.schedule = pipelined(request.schedule, pieces_for(request, tuning_.stage_piece));

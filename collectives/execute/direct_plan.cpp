@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/clock.hpp"
 #include "collectives/execute/direct_program.hpp"
 #include "collectives/execute/moves.hpp"
 #include "collectives/transport/futex.hpp"
@@ -113,7 +114,7 @@ public:
           steps_of_run_(static_cast<std::uint64_t>(request.schedule.steps()) + 1),
           registered_(request.registered),
           fetches_(request.ordinary == HostTransport::Ordinary::fetched),
-          streams_(request.streams),
+          stores_(request.stores),
           input_(const_cast<std::byte*>(request.input.data())),
           output_(request.output),
           moves_(request.call.type, request.call.op) {
@@ -239,14 +240,14 @@ private:
             for (const Target& target : draft.targets)
                 outs.push_back(address(target.peer.value_or(me_), target.place));
             for (const Source& source : draft.sources) sources.push_back(source_of(source));
-            moves_.add(outs, sources, draft.bytes,
-                       streams_ && draft.is_final ? Stores::streaming : Stores::cached);
+            moves_.add(outs, sources, draft.bytes, draft.is_final);
         }
     }
 
     void begin() override {
         base_ += steps_of_run_;
         wait_ = move_ = 0;
+        moving_ns_ = 0;
         do_moves(prologue_end_);
         show_progress();
     }
@@ -286,11 +287,15 @@ private:
     }
 
     void do_moves(std::uint32_t end) {
-        if (move_ < end) moves_.run(move_, end);
-        move_ = std::max(move_, end);
+        if (move_ >= end) return;
+        const std::int64_t began = stores_.adapts() ? now_ns() : 0;
+        moves_.run(move_, end, stores_.now());
+        if (stores_.adapts()) moving_ns_ += now_ns() - began;
+        move_ = end;
     }
 
     void finish() {
+        if (stores_.adapts()) stores_.took(moving_ns_);
         if (divide_ != nullptr && !output_.empty())
             divide_(output_.data(), output_.size() / element_size_, world().size());
     }
@@ -315,9 +320,9 @@ private:
     Rank me_;
     std::uint64_t steps_of_run_;  // by how much a run moves the counters on
     const SharedMemory* registered_;
-    bool fetches_;      // from ordinary memory, through the kernel
-    bool streams_;      // final results go past the caches
-    std::byte* input_;  // only read
+    bool fetches_;        // from ordinary memory, through the kernel
+    StoreChoice stores_;  // of final results
+    std::byte* input_;    // only read
     std::span<std::byte> output_;
     std::byte* output_begin_ = nullptr;
     std::unique_ptr<SharedMemory> memory_;
@@ -334,6 +339,7 @@ private:
     std::uint64_t base_ = 0;
     std::uint32_t wait_ = 0;  // next wait and next move
     std::uint32_t move_ = 0;
+    std::int64_t moving_ns_ = 0;  // in this run
 };
 
 }  // namespace

@@ -14,20 +14,20 @@ constexpr std::size_t piece = 128 * 1024;
 }  // namespace
 
 void Moves::add(std::span<std::byte* const> outs, std::span<const Source> sources,
-                std::size_t bytes, Stores stores) {
+                std::size_t bytes, bool is_final) {
     const bool fetches = std::any_of(sources.begin(), sources.end(),
                                      [](const Source& source) { return source.process != 0; });
     const bool is_there =
         outs.size() == 1 && sources.size() == 1 && !fetches && sources[0].address == outs[0];
     if (bytes == 0 || is_there) return;
-    if (moves_.size() > joinable_from_ && joins(moves_.back(), outs, sources, stores)) {
+    if (moves_.size() > joinable_from_ && joins(moves_.back(), outs, sources, is_final)) {
         moves_.back().bytes += bytes;
         return;
     }
     moves_.push_back({bytes, static_cast<std::uint32_t>(outs_.size()),
                       static_cast<std::uint32_t>(outs.size()),
                       static_cast<std::uint32_t>(sources_.size()),
-                      static_cast<std::uint32_t>(sources.size()), stores, fetches});
+                      static_cast<std::uint32_t>(sources.size()), is_final, fetches});
     outs_.insert(outs_.end(), outs.begin(), outs.end());
     for (const Source& source : sources) {
         sources_.push_back(source.address);
@@ -39,8 +39,8 @@ void Moves::add(std::span<std::byte* const> outs, std::span<const Source> source
 }
 
 bool Moves::joins(const Move& last, std::span<std::byte* const> outs,
-                  std::span<const Source> sources, Stores stores) const {
-    if (last.outs != outs.size() || last.sources != sources.size() || last.stores != stores)
+                  std::span<const Source> sources, bool is_final) const {
+    if (last.outs != outs.size() || last.sources != sources.size() || last.is_final != is_final)
         return false;
     for (std::size_t i = 0; i < outs.size(); ++i)
         if (outs_[last.first_out + i] + last.bytes != outs[i]) return false;
@@ -51,18 +51,19 @@ bool Moves::joins(const Move& last, std::span<std::byte* const> outs,
     return true;
 }
 
-void Moves::run(std::uint32_t first, std::uint32_t end) {
+void Moves::run(std::uint32_t first, std::uint32_t end, Stores final_stores) {
     for (std::uint32_t i = first; i < end; ++i) {
         const Move& move = moves_[i];
         std::byte* const* outs = &outs_[move.first_out];
         const std::byte* const* sources = &sources_[move.first_source];
+        const bool streams = move.is_final && final_stores == Stores::streaming;
         if (move.fetches)
             fetch(move);
-        else if (move.outs == 1 && move.sources == 1 && move.stores == Stores::cached)
+        else if (move.outs == 1 && move.sources == 1 && !streams)
             std::memcpy(outs[0], sources[0], move.bytes);
         else
-            (move.stores == Stores::cached ? reduce_ : streaming_reduce_)(
-                outs, move.outs, sources, move.sources, move.bytes / element_size_);
+            (streams ? streaming_reduce_ : reduce_)(outs, move.outs, sources, move.sources,
+                                                    move.bytes / element_size_);
     }
 }
 

@@ -24,27 +24,29 @@ public:
           reduce_(find_reduce(type, op)),
           streaming_reduce_(find_reduce(type, op, Stores::streaming)) {}
 
-    /// Each out = sources[0] op sources[1] op ...; `bytes` is a whole number of elements.
+    /// Each out = sources[0] op sources[1] op ...; `bytes` is a whole number of elements. Only a
+    /// `final` move, whose results nobody reads soon, is done with streaming stores if run() is
+    /// told so.
     void add(std::span<std::byte* const> outs, std::span<const Source> sources, std::size_t bytes,
-             Stores stores = Stores::cached);
+             bool is_final = false);
 
     /// Moves added from now on are not joined with those before.
     void close() { joinable_from_ = moves_.size(); }
     std::uint32_t size() const { return static_cast<std::uint32_t>(moves_.size()); }
 
     /// Does the moves from `first` up to `end`. Throws Error only if another process is gone.
-    void run(std::uint32_t first, std::uint32_t end);
+    void run(std::uint32_t first, std::uint32_t end, Stores final_stores = Stores::cached);
 
 private:
     struct Move {
         std::size_t bytes;
         std::uint32_t first_out, outs;
         std::uint32_t first_source, sources;
-        Stores stores;
+        bool is_final;
         bool fetches;  // some source is another process's
     };
     bool joins(const Move& last, std::span<std::byte* const> outs, std::span<const Source> sources,
-               Stores stores) const;
+               bool is_final) const;
     void fetch(const Move& move);
 
     std::size_t element_size_;

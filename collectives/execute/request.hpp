@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "collectives/execute/layout.hpp"
+#include "collectives/execute/store_choice.hpp"
 #include "collectives/schedule/schedule.hpp"
 #include "collectives/transport/host_transport.hpp"
 #include "collectives/transport/shared_memory.hpp"
@@ -26,8 +27,8 @@ struct PlanRequest {
     const SharedMemory* registered = nullptr;
     /// How peers come to what lies in ordinary memory.
     HostTransport::Ordinary ordinary = HostTransport::Ordinary::staged;
-    /// The call does not fit the caches: results that nobody reads in it are stored past them.
-    bool streams = false;
+    /// How results are stored that nobody reads in the call.
+    StoreChoice stores = StoreChoice();
 };
 
 /// One chunk on its way in or out of this rank at some step.

@@ -95,6 +95,17 @@ class Page(Folder):
         five = self.report(synthetic.write(self.folder / "five.jsonl", **SMALL, launches=5))
         self.assertNotIn("Exploratory", five)
 
+    def test_draws_the_limit_of_the_machine_and_tells_the_share_of_it(self):
+        points = [timed(algo, size, 4 * size, **{"limit_ns": 3.0 * size, "pct_of_limit": 75.0})
+                  for algo in ("ring", "tree") for size in (8, 64)]
+        html = self.report(self.lines(*points))
+        self.assertEqual(html.count(">limit of this machine<"), 2)  # in the plots of latency and of bandwidth
+        self.assertIn("% of limit</th>", html)
+        self.assertEqual(html.count("<td class=number>75</td>"), 4)
+
+    def test_has_no_limit_where_none_is_known(self):
+        self.assertNotIn("limit of this machine<", self.report(self.lines(timed("ring", 8, 100))))
+
     def test_tells_skipped_points_and_failures_with_their_reasons(self):
         fail = {"v": 1, "kind": "fail", "launch": 1, "phase": "measure", "what": "timeout", "rank": 3}
         html = self.report(self.lines(timed("ring", 8, 100), timed("tree", 8, 1, skipped="6 ranks given"), fail))
@@ -191,6 +202,16 @@ class Finding(Folder):
         section = sections.sections_of(records.read([self.lines(*points)]))[0]
         cell = section.cell(section.candidates[0], 8)
         self.assertEqual((cell.p50, cell.lo, cell.hi, cell.launches), (101, 100, 102, 3))
+
+    def test_takes_the_limit_of_each_kind_of_memory(self):
+        points = []
+        for buf, limit in (("host", 50.0), ("registered", 20.0)):
+            for launch, noise in ((1, 0), (2, 2), (3, None)):
+                point = timed("ring", 8, 100, launch=launch)
+                point["key"] |= {"buf": buf}
+                points.append(point | ({} if noise is None else {"limit_ns": limit + noise}))
+        section = sections.sections_of(records.read([self.lines(*points)]))[0]
+        self.assertEqual(section.limits(), {"host": [(8, 51.0, 8 / 51)], "registered": [(8, 21.0, 8 / 21)]})
 
     def test_interval_over_many_launches_is_made_of_order_statistics(self):
         # lo = floor((20 - 8.77) / 2) = 5, hi = ceil(1 + (20 + 8.77) / 2) = 16

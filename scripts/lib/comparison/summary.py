@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From the records of the launches to one line for each collective, rank count, kind of memory and size."""
+
+import math
+
+MEMORY = {"registered": "registered", "host": "ordinary"}  # as records call it, and as --buffers does
+
+
+def summarise(results):
+    """Comparison records: the best of ours, the library's default and its best, over the points of `results`."""
+    spots = {}
+    for point in results.points:
+        key = point["key"]
+        spot = (key["coll"], key["nranks"], MEMORY.get(key.get("buf"), key.get("buf")), key["bytes"])
+        spots.setdefault(spot, []).append(point)
+    cores = {(launch.get("session"), launch["launch"]): sum(host.get("cores") or 0 for host in launch["hosts"])
+             for launch in results.launches if launch.get("hosts")}
+    return [_comparison(spot, points, cores) for spot, points in spots.items()]
+
+
+def undisturbed(rows):
+    """The rows that goals and means may rest on."""
+    return [row for row in rows if not row.get("disturbed")]
+
+
+def _comparison(spot, points, cores):
+    coll, nranks, memory, size = spot
+    measured = [point for point in points if is_good(point)]
+    ours = [point for point in measured if point["key"]["impl"] == "tutti"]
+    library = [point for point in measured if point["key"]["impl"] != "tutti"]
+    default = [point for point in library if point["key"]["algo"] in ("", point["key"]["impl"])]
+    first, best = points[0], _fastest(ours)
+    # Ranks with a core each start at a deadline. If they missed most of them, bench took barriers instead: others
+    # used the cores, and the times are the scheduler's.
+    crowded = nranks > cores.get((first.get("session"), first["launch"]), 0)
+    disturbed = not crowded and any(point.get("mode") == "barrier" for point in measured)
+    record = {"v": 1, "kind": "comparison", "session": first.get("session"), "launch": first["launch"],
+              "coll": coll, "nranks": nranks, "buffers": memory, "dtype": first["key"]["dtype"],
+              "op": first["key"]["op"], "count": first["key"].get("count"), "bytes": size,
+              "ours": _figures(best), "library_default": _figures(_fastest(default)),
+              "library_best": _figures(_fastest(library)),
+              "ratio_to_best": _ratio(_fastest(library), best), "ratio_to_default": _ratio(_fastest(default), best),
+              "limit_ns": best and best.get("limit_ns"), "pct_of_limit": best and best.get("pct_of_limit"),
+              "disturbed": disturbed or None, "n_ours": len(ours), "n_library": len(library),
+              "skipped": {candidate(point): point["skipped"] for point in points if point.get("skipped")},
+              "wrong": [candidate(point) for point in points if is_wrong(point)]}
+    return {name: value for name, value in record.items() if value not in (None, {}, [])}
+
+
+def is_wrong(point):
+    return not point.get("skipped") and point["check"]["state"] == "fail"
+
+
+def is_good(point):
+    """Whether its time counts: measured, and not of a wrong result."""
+    return not point.get("skipped") and not is_wrong(point)
+
+
+def candidate(point):
+    key = point["key"]
+    return "/".join(word for word in (key["impl"], key["algo"], key["transport"]) if word)
+
+
+def _fastest(points):
+    return min(points, key=lambda point: point["t_ns"]["p50"], default=None)
+
+
+def _figures(point):
+    if point is None:
+        return None
+    key = point["key"]
+    return {"algo": key["algo"] or "default", "transport": key["transport"], "p50_ns": point["t_ns"]["p50"],
+            "ci95_p50_ns": point["ci95_p50_ns"], "n": point["n"], "stop_reason": point.get("stop_reason")}
+
+
+def _ratio(theirs, ours):
+    """How many times as long they take; None where one of the two has no time."""
+    if theirs is None or ours is None or not ours["t_ns"]["p50"]:
+        return None
+    return round(theirs["t_ns"]["p50"] / ours["t_ns"]["p50"], 6)
+
+
+def geometric_mean(numbers):
+    return math.exp(sum(map(math.log, numbers)) / len(numbers)) if numbers else None
