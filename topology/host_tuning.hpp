@@ -18,6 +18,11 @@ struct HostTuning {
     /// case.
     Bytes lines_up_to{256};
     Bytes lines_up_to_ordinary{1024};
+    /// Where at least so many bytes arrive at a rank, ordinary memory in huge pages is read through
+    /// the kernel: one copy instead of two, for a system call. An all-reduce, which has to add
+    /// besides, begins later.
+    Bytes fetch_from{64 << 10};
+    Bytes fetch_all_reduce_from{1 << 20};
     /// Ordinary memory is staged in pieces of so many bytes: what a rank copies there must still be
     /// in its cache, or a shared one, when the peer reads it.
     Bytes stage_piece{64 << 10};

@@ -6,6 +6,7 @@
 #include "collectives/execute/direct_plan.hpp"
 #include "collectives/execute/message_plan.hpp"
 #include "collectives/schedule/compose.hpp"
+#include "collectives/transport/peer_memory.hpp"
 
 namespace tutti {
 
@@ -82,6 +83,38 @@ std::unique_ptr<Plan> Communicator::plan(const Choice& choice, const Call& call,
     return plan_on_host(dynamic_cast<HostTransport&>(*way.transport), request, buffers.in_place);
 }
 
+// Collective, if the call is large enough for it.
+bool Communicator::fetches(const PlanRequest& request) {
+    const Call& call = request.call;
+    const std::int64_t ranks = world_.size();
+    const Bytes all{total_bytes(call, world_.size())};
+    bool is_worth_it = false;
+    switch (call.collective) {
+        case Collective::reduce:  // staged, the work is shared: one rank copies what another adds
+            return false;
+        case Collective::all_reduce:  // if each rank adds its share only
+            is_worth_it =
+                all >= tuning_.fetch_all_reduce_from && request.schedule.chunks() >= ranks;
+            break;
+        case Collective::broadcast:
+            is_worth_it = all >= tuning_.fetch_from;
+            break;
+        case Collective::scatter:
+            is_worth_it = all.count / ranks >= tuning_.fetch_from.count;
+            break;
+        default:
+            is_worth_it = all.count / ranks * (ranks - 1) >= tuning_.fetch_from.count;
+    }
+    if (!is_worth_it) return false;
+    const auto is_huge = [](std::span<const std::byte> buffer) {
+        return buffer.empty() || in_huge_pages(buffer);
+    };
+    const bool mine = is_huge(request.input) && is_huge(request.output);
+    for (const char of_rank : gathered(world_, static_cast<char>(mine)))
+        if (of_rank == 0) return false;
+    return true;
+}
+
 std::unique_ptr<Plan> Communicator::plan_on_host(HostTransport& host, PlanRequest& request,
                                                  bool in_place) {
     const HostTransport::Ways& ways = host.ways();
@@ -96,8 +129,9 @@ std::unique_ptr<Plan> Communicator::plan_on_host(HostTransport& host, PlanReques
     request.stores =
         StoreChoice(all_buffers >= tuning_.stream_from ? Stores::streaming : Stores::cached,
                     tuning_.adapts_stores && all_buffers >= worth_adapting);
-    request.ordinary = ways.ordinary;
-    if (is_ordinary && ways.ordinary == HostTransport::Ordinary::staged)
+    using enum HostTransport::Ordinary;
+    if (is_ordinary) request.ordinary = ways.ordinary.value_or(fetches(request) ? fetched : staged);
+    if (is_ordinary && request.ordinary == staged)
         request.schedule = pipelined(request.schedule, pieces_for(request, tuning_.stage_piece));
     return direct_plan(progress_, request);
 }

@@ -50,6 +50,7 @@ private:
         std::unique_ptr<Transport> transport;
     };
     Opened& opened(std::string_view name);
+    bool fetches(const PlanRequest& request);
     std::unique_ptr<Plan> plan_on_host(HostTransport& host, PlanRequest& request, bool in_place);
 
     World& world_;

@@ -281,6 +281,11 @@ private:
         }
         auto& moves = step == prologue ? program_.prologue : program_.steps[step].moves;
         moves.push_back({{target}, {{std::nullopt, chunk.current}}, layout_.bytes_of(number)});
+        // What also belongs in the result goes there in the same pass.
+        if (chunk.passes || chunk.current == chunk.home || reduces(request_.call.collective))
+            return;
+        moves.back().targets.push_back({std::nullopt, chunk.home});
+        chunk.current = chunk.home;
     }
 
     void is_read(const Chunk& chunk) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <memory>
+#include <optional>
 
 #include "collectives/transport/wire.hpp"
 
@@ -16,7 +17,8 @@ public:
 
     struct Ways {
         std::unique_ptr<MessageTransport> lines = {};  ///< for small messages; none: never
-        Ordinary ordinary = Ordinary::staged;
+        /// None: whichever is likely to be faster.
+        std::optional<Ordinary> ordinary = Ordinary::staged;
         bool takes_registered = true;  ///< or registered memory is treated as ordinary
     };
 

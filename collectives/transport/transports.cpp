@@ -58,7 +58,9 @@ const TransportRow rows[] = {
     {"shm", "ranks of one host read and write each other's memory, in the best of the ways below",
      nothing_missing, needs_one_host,
      [](World& world, const std::optional<Fault>&) -> std::unique_ptr<Transport> {
-         return host_transport("shm", {.lines = flag_lines_transport(world)});
+         HostTransport::Ways ways{.lines = flag_lines_transport(world)};
+         if (!peer_memory_refuses(world)) ways.ordinary.reset();
+         return host_transport("shm", std::move(ways));
      }},
     {"shm-lines", "small messages in the cache lines of their flags", nothing_missing,
      needs_one_host,
