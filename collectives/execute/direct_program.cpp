@@ -79,7 +79,6 @@ public:
         program_.shown.resize(ranks());
         facts_.havings.resize(ranks());
         facts_.offers.resize(ranks());
-        if (talk != nullptr) program_.plan_bytes = talk->told.landing_bytes;
         // In place, an all-to-all's input and output chunks overlap crosswise: read from a copy.
         if (buffers.input == buffers.output && request.call.collective == Collective::all_to_all &&
             !request.input.empty()) {
@@ -242,16 +241,14 @@ private:
         Chunk& sent = chunk(departure.chunk);
         if (when < step) {
             DirectStep& computing = program_.steps[sent.written_by->step];
-            DirectMove& move = computing.moves[sent.written_by->move];
-            move.targets.push_back(target);
-            if (!buffers_.peers_write) move.is_final = false;  // the peer will read it there
+            computing.moves[sent.written_by->move].targets.push_back(target);
             computing.needs.push_back(until_free);
         } else {
             needs().push_back(until_free);
             moves().push_back({{target},
                                {own(step, departure.chunk)},
                                layout_.bytes_of(departure.chunk),
-                               /*is_final=*/buffers_.peers_write});
+                               /*is_final=*/true});
         }
     }
 
@@ -293,32 +290,22 @@ private:
             program_.steps[chunk.written_by->step].moves[chunk.written_by->move].is_final = false;
     }
 
-    // Whether the peer pushes what arrives here. Then there is little to do but to know when.
+    // Whether the peer pushes what arrives here. Then there is nothing to do but to know when.
     bool lands(int step, const Passage& arrival, int arrivals_of_chunk, DirectStep& late) {
         if (arrival.action != Action::copy || arrival.peer == me_) return false;
         const auto peer = static_cast<std::size_t>(arrival.peer.index);
         const std::size_t number = copies_from_[peer]++;
         if (talk_ == nullptr) {
-            facts_.offers[peer].push_back(offer_for(step, arrival, arrivals_of_chunk));
+            facts_.offers[peer].push_back(offer_for(arrival, arrivals_of_chunk));
             return false;
         }
-        const auto& offer = talk_->told.offers[peer][number];
-        const auto when = PushFacts::push_step(talk_->heard.havings[peer][number], offer, step);
+        const auto when = PushFacts::push_step(talk_->heard.havings[peer][number],
+                                               talk_->told.offers[peer][number], step);
         if (!when) return false;
-        const bool is_early = *when < step;
-        (is_early ? needs() : late.needs).push_back({arrival.peer, *when + 1});
+        (*when < step ? needs() : late.needs).push_back({arrival.peer, *when + 1});
         Chunk& landed = chunk(arrival.chunk);
         leave(step, landed, landed.home);
         landed.last_use_of_home = step;
-        if (offer.place != landed.home) {
-            const std::size_t index = program_.steps.size() - (is_early ? 1 : 0);
-            auto& into = is_early ? moves() : late.moves;
-            landed.written_by = MoveIndex{index, into.size()};
-            into.push_back({{{std::nullopt, landed.home}},
-                            {{std::nullopt, offer.place, 0, /*has_landed=*/true}},
-                            layout_.bytes_of(arrival.chunk),
-                            /*is_final=*/true});
-        }
         return true;
     }
 
@@ -334,25 +321,11 @@ private:
         chunk.written_by.reset();
     }
 
-    PushFacts::Offer offer_for(int step, const Passage& arrival, int arrivals_of_chunk) {
+    PushFacts::Offer offer_for(const Passage& arrival, int arrivals_of_chunk) {
         const Chunk& wanted = chunk(arrival.chunk);
-        PushFacts::Offer offer{.is_open = arrivals_of_chunk == 1 && !wanted.passes,
-                               .load = arriving_};
-        // What can be read in place had better not be copied twice.
-        if (buffers_.peers_read && !buffers_.peers_write) offer.is_open = false;
-        if (!buffers_.peers_write) {
-            if (!offer.is_open) return offer;
-            if (landings_.empty() || landings_.front().last_use + rest + 1 > step) {
-                landings_.push_front({{Place::In::plan, facts_.landing_bytes}, {}, -1});
-                facts_.landing_bytes += slot_bytes_;
-            }
-            Slot landing = std::move(landings_.front());
-            landings_.pop_front();
-            offer.place = landing.place;
-            offer.last_use = std::exchange(landing.last_use, step);
-            landings_.push_back(std::move(landing));
-            return offer;
-        }
+        PushFacts::Offer offer{
+            .is_open = buffers_.peers_write && arrivals_of_chunk == 1 && !wanted.passes,
+            .load = arriving_};
         offer.place = wanted.home;
         offer.last_use = wanted.last_use_of_home;
         for (const Reader& reader : wanted.readers) {
@@ -447,9 +420,9 @@ private:
     std::size_t slot_bytes_;
     DirectProgram program_;
     PushFacts facts_;
-    std::deque<Slot> free_slots_, landings_;  // the longest unused first
-    int own_copies_ = 0;                      // chunks that go from its own input to its own output
-    int arriving_ = 0, sending_ = 0;          // load of the step, without and with what it sends
+    std::deque<Slot> free_slots_;     // the longest unused first
+    int own_copies_ = 0;              // chunks that go from its own input to its own output
+    int arriving_ = 0, sending_ = 0;  // load of the step, without and with what it sends
     std::vector<std::size_t> copies_to_, copies_from_;  // by peer: transfers so far
     std::unordered_map<int, Chunk> chunks_;
     std::unordered_map<int, std::uint32_t> seen_of_;  // by peer: things it has shown so far

@@ -25,8 +25,6 @@ struct Buffers {
     /// Peers read there (registered memory; or through the kernel). If not, what they shall read is
     /// first copied into the plan's memory: *staged*.
     bool peers_read = true;
-    /// Peers write there. If not, they write into the plan's memory: what *lands* there is copied
-    /// home.
     bool peers_write = true;
 };
 
@@ -41,7 +39,6 @@ struct Source {
     std::optional<Rank> peer;
     Place own = {};
     std::uint32_t shown = 0;  ///< number of the thing among those that `peer` shows to this rank
-    bool has_landed = false;  ///< a peer has written there, for the transfer of this very step
 };
 
 /// Where a move writes: a place of this rank, or one of `peer`, which has offered it.
@@ -107,7 +104,6 @@ struct PushFacts {
     };
     std::vector<std::vector<Having>> havings;  ///< by receiver
     std::vector<std::vector<Offer>> offers;    ///< by sender
-    std::size_t landing_bytes = 0;             ///< at the begin of the plan's memory
 
     /// The step in which the sender writes into the receiver's place, for the transfer of `step`;
     /// nothing: the receiver fetches it.

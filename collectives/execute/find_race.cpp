@@ -150,7 +150,7 @@ private:
         std::size_t rank, index;
         const DirectMove* move;
         Stretch stretch;
-        int order;  // when by the schedule: twice the step, one more for what has landed in it
+        int step;  // of the schedule, that it stands for
     };
 
     void for_each_access(std::size_t owner, const std::function<void(const Access&)>& visit) const {
@@ -167,7 +167,7 @@ private:
                                    index,
                                    &move,
                                    {target.place, move.bytes},
-                                   2 * std::max(steps[index].number, target.for_step)});
+                                   std::max(steps[index].number, target.for_step)});
                     for (const Source& source : move.sources)
                         if (belongs(source.peer))
                             visit({rank,
@@ -176,7 +176,7 @@ private:
                                    {source.peer ? programs_[owner].shown[rank][source.shown]
                                                 : source.own,
                                     move.bytes},
-                                   2 * steps[index].number + (source.has_landed ? 1 : 0)});
+                                   steps[index].number});
                 }
         }
     }
@@ -187,12 +187,9 @@ private:
             for (const DirectMove& move : steps[index].moves)
                 for (const Target& target : move.targets)
                     if (target.peer && !race_)
-                        check_push(static_cast<std::size_t>(target.peer->index),
-                                   {pusher,
-                                    index,
-                                    &move,
-                                    {target.place, move.bytes},
-                                    2 * target.for_step});
+                        check_push(
+                            static_cast<std::size_t>(target.peer->index),
+                            {pusher, index, &move, {target.place, move.bytes}, target.for_step});
     }
 
     // A push stands for a transfer of a later step: all that earlier steps do to the place must be
@@ -204,7 +201,7 @@ private:
                                       owner));
         for_each_access(owner, [&](const Access& other) {
             if (other.move == push.move || !other.stretch.overlaps(push.stretch)) return;
-            const bool is_before = other.order <= push.order;
+            const bool is_before = other.step <= push.step;
             const Access& first = is_before ? other : push;
             const Access& then = is_before ? push : other;
             const bool in_order =
