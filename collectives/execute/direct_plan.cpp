@@ -289,7 +289,7 @@ private:
     void do_moves(std::uint32_t end) {
         if (move_ >= end) return;
         const std::int64_t began = stores_.adapts() ? now_ns() : 0;
-        moves_.run(move_, end, stores_.now());
+        moves_.run(move_, end, stores_.streaming_share());
         if (stores_.adapts()) moving_ns_ += now_ns() - began;
         move_ = end;
     }

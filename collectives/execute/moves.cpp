@@ -33,9 +33,9 @@ void Moves::add(std::span<std::byte* const> outs, std::span<const Source> source
         sources_.push_back(source.address);
         processes_.push_back(source.process);
     }
-    if (!fetches) return;
     here_.resize(std::max(here_.size(), sources.size()));
-    fetched_.resize(here_.size() * piece);
+    here_outs_.resize(std::max(here_outs_.size(), outs.size()));
+    if (fetches) fetched_.resize(std::max(fetched_.size(), sources.size() * piece));
 }
 
 bool Moves::joins(const Move& last, std::span<std::byte* const> outs,
@@ -51,20 +51,35 @@ bool Moves::joins(const Move& last, std::span<std::byte* const> outs,
     return true;
 }
 
-void Moves::run(std::uint32_t first, std::uint32_t end, Stores final_stores) {
+void Moves::run(std::uint32_t first, std::uint32_t end, double streaming_share) {
     for (std::uint32_t i = first; i < end; ++i) {
         const Move& move = moves_[i];
         std::byte* const* outs = &outs_[move.first_out];
         const std::byte* const* sources = &sources_[move.first_source];
-        const bool streams = move.is_final && final_stores == Stores::streaming;
         if (move.fetches)
             fetch(move);
-        else if (move.outs == 1 && move.sources == 1 && !streams)
+        else if (move.is_final && streaming_share > 0)
+            stream_in_part(move, streaming_share);
+        else if (move.outs == 1 && move.sources == 1)
             std::memcpy(outs[0], sources[0], move.bytes);
         else
-            (streams ? streaming_reduce_ : reduce_)(outs, move.outs, sources, move.sources,
-                                                    move.bytes / element_size_);
+            reduce_(outs, move.outs, sources, move.sources, move.bytes / element_size_);
     }
+}
+
+// The first part may stay in the cache, to be written over there by the next call.
+void Moves::stream_in_part(const Move& move, double share) {
+    const std::size_t all = move.bytes / element_size_;
+    const auto cached =
+        static_cast<std::size_t>((1 - share) * static_cast<double>(all)) / 64 * 64;  // whole lines
+    if (cached > 0)
+        reduce_(&outs_[move.first_out], move.outs, &sources_[move.first_source], move.sources,
+                cached);
+    for (std::uint32_t i = 0; i < move.outs; ++i)
+        here_outs_[i] = outs_[move.first_out + i] + cached * element_size_;
+    for (std::uint32_t i = 0; i < move.sources; ++i)
+        here_[i] = sources_[move.first_source + i] + cached * element_size_;
+    streaming_reduce_(here_outs_.data(), move.outs, here_.data(), move.sources, all - cached);
 }
 
 // A copy comes straight to its place; what is to be combined, piece by piece into the cache.

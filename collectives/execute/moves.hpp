@@ -25,8 +25,8 @@ public:
           streaming_reduce_(find_reduce(type, op, Stores::streaming)) {}
 
     /// Each out = sources[0] op sources[1] op ...; `bytes` is a whole number of elements. Only a
-    /// `final` move, whose results nobody reads soon, is done with streaming stores if run() is
-    /// told so.
+    /// `final` move, whose results nobody reads soon, is done with streaming stores as far as run()
+    /// is told so.
     void add(std::span<std::byte* const> outs, std::span<const Source> sources, std::size_t bytes,
              bool is_final = false);
 
@@ -34,8 +34,9 @@ public:
     void close() { joinable_from_ = moves_.size(); }
     std::uint32_t size() const { return static_cast<std::uint32_t>(moves_.size()); }
 
-    /// Does the moves from `first` up to `end`. Throws Error only if another process is gone.
-    void run(std::uint32_t first, std::uint32_t end, Stores final_stores = Stores::cached);
+    /// Does the moves from `first` up to `end`, of final ones that share with streaming stores.
+    /// Throws Error only if another process is gone.
+    void run(std::uint32_t first, std::uint32_t end, double streaming_share = 0);
 
 private:
     struct Move {
@@ -48,15 +49,19 @@ private:
     bool joins(const Move& last, std::span<std::byte* const> outs, std::span<const Source> sources,
                bool is_final) const;
     void fetch(const Move& move);
+    void stream_in_part(const Move& move, double share);
 
     std::size_t element_size_;
     ReduceKernel reduce_, streaming_reduce_;
     std::vector<Move> moves_;
     std::vector<std::byte*> outs_;
     std::vector<const std::byte*> sources_;
-    std::vector<int> processes_;          // of the sources; 0: this one
-    std::vector<std::byte> fetched_;      // of the move that runs: a piece of each source
-    std::vector<const std::byte*> here_;  // its sources, as far as they are here
+    std::vector<int> processes_;  // of the sources; 0: this one
+    // Of the move that runs, so that nothing is allocated then: a piece of what is fetched, and
+    // where a part of it begins.
+    std::vector<std::byte> fetched_;
+    std::vector<const std::byte*> here_;
+    std::vector<std::byte*> here_outs_;
     std::size_t joinable_from_ = 0;
 };
 

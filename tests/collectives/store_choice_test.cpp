@@ -3,51 +3,56 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+
 namespace tutti {
 namespace {
 
-// Calls that take so long by either kind, the first after a change three times that. Returns how
-// many of them were done by streaming stores.
-int streaming_calls(StoreChoice& choice, int calls, std::int64_t cached, std::int64_t streaming) {
-    int streamed = 0;
-    Stores before = choice.now();
+// Calls that take so long with none, half or all results streamed, the first after a change three
+// times that. Returns how many of them were done with that share.
+int calls_with(double share, StoreChoice& choice, int calls, std::array<std::int64_t, 3> times) {
+    int counted = 0;
+    double before = choice.streaming_share();
     for (int call = 0; call < calls; ++call) {
-        const bool changed = choice.now() != before;
-        before = choice.now();
-        const bool streams = before == Stores::streaming;
-        streamed += streams ? 1 : 0;
-        choice.took((streams ? streaming : cached) * (changed ? 3 : 1));
+        const bool changed = choice.streaming_share() != before;
+        before = choice.streaming_share();
+        counted += before == share ? 1 : 0;
+        choice.took(times[static_cast<std::size_t>(before * 2)] * (changed ? 3 : 1));
     }
-    return streamed;
+    return counted;
 }
 
 TEST(StoreChoice, KeepsToItsGuessUnlessItAdapts) {
     const StoreChoice choice(Stores::streaming);
     EXPECT_FALSE(choice.adapts());
-    EXPECT_EQ(choice.now(), Stores::streaming);
+    EXPECT_EQ(choice.streaming_share(), 1);
 }
 
 TEST(StoreChoice, TakesWhatIsFasterWhateverTheGuess) {
-    for (const Stores guess : {Stores::cached, Stores::streaming}) {
-        StoreChoice choice(guess, true);
-        streaming_calls(choice, 100, 1000, 700);
-        EXPECT_GE(streaming_calls(choice, 660, 1000, 700), 630);
-    }
+    for (const Stores guess : {Stores::cached, Stores::streaming})
+        for (const std::size_t best : {0, 1, 2}) {
+            std::array<std::int64_t, 3> times{1000, 1000, 1000};
+            times[best] = 700;
+            const double share = static_cast<double>(best) / 2;
+            StoreChoice choice(guess, true);
+            calls_with(share, choice, 200, times);
+            EXPECT_GE(calls_with(share, choice, 660, times), 630);
+        }
 }
 
 TEST(StoreChoice, FollowsTheMachineWhenItChanges) {
     StoreChoice choice(Stores::cached, true);
-    EXPECT_LE(streaming_calls(choice, 1000, 700, 1000), 60);
-    streaming_calls(choice, 200, 1000, 700);
-    EXPECT_GE(streaming_calls(choice, 660, 1000, 700), 630);
+    EXPECT_GE(calls_with(0, choice, 1000, {700, 900, 1000}), 930);
+    calls_with(1, choice, 600, {1000, 900, 700});
+    EXPECT_GE(calls_with(1, choice, 660, {1000, 900, 700}), 630);
 }
 
 TEST(StoreChoice, ForgivesASingleSlowCall) {
     StoreChoice choice(Stores::cached, true);
-    streaming_calls(choice, 1000, 700, 1000);
-    while (choice.now() != Stores::cached) choice.took(1000);
+    calls_with(0, choice, 1000, {700, 900, 1000});
+    while (choice.streaming_share() > 0) choice.took(1000);
     choice.took(50'000);
-    EXPECT_LE(streaming_calls(choice, 660, 700, 1000), 30);
+    EXPECT_GE(calls_with(0, choice, 660, {700, 900, 1000}), 630);
 }
 
 }  // namespace
