@@ -48,20 +48,15 @@ Crew::Crew(World& world, int most, std::size_t bytes)
       desks_(world, sizeof(Desk)),
       memory_(world, is_member() ? bytes : 0) {
     sched_getaffinity(0, sizeof former_, &former_);
+    const int seat = seat_among_equals(world, cpus_);
     if (!is_member()) return;
-    take_a_core();
+    if (!cpus_.empty()) run_on(cpus_[static_cast<std::size_t>(seat) % cpus_.size()]);
     std::memset(memory_.mine().data(), 0, bytes);  // pages near the core that owns them
     desk_of(me_).home = {getpid(), memory_.mine().data()};
     meet();
 }
 
 Crew::~Crew() { sched_setaffinity(0, sizeof former_, &former_); }
-
-// Ranks with the same choice take one after the other; where the launcher has bound them, each has
-// its own already.
-void Crew::take_a_core() {
-    if (!cpus_.empty()) run_on(cpus_[static_cast<std::size_t>(me_) % cpus_.size()]);
-}
 
 std::byte* Crew::memory_of(int member) const { return memory_.of(Rank{member % size_}).data(); }
 

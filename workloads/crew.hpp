@@ -71,7 +71,6 @@ private:
     struct Desk;
     Desk& desk_of(int member) const;
     void nap_until(const Line& line, std::uint64_t goal, double seconds) const;
-    void take_a_core();
 
     World& world_;
     int size_, me_;

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <optional>
+#include <string>
+
 #include "collectives/transport/world.hpp"
 #include "results/limits.hpp"
-#include "topology/host_tuning.hpp"
 
 namespace tutti {
 
@@ -13,8 +15,5 @@ std::optional<std::string> limits_refusal(const World& world);
 /// tries, spread over the time. One rank for each core takes part; others sleep meanwhile.
 /// Collective; the same result on all ranks. Throws Error where limits_refusal says why.
 Limits measure_limits(World& world, double seconds);
-
-/// As collectives use it.
-inline HostTuning tuning_of(const Limits& limits) { return {.stream_from = limits.stream_from}; }
 
 }  // namespace tutti

@@ -29,16 +29,30 @@ void run_on(int cpu) {
     sched_setaffinity(0, sizeof one, &one);
 }
 
-bool pin_ranks(World& world) {
-    const std::vector<int> cpus = cpus_of_cores();
+namespace {
+
+std::vector<std::string> lists_of_ranks(World& world, const std::vector<int>& cpus) {
     std::string mine;
     for (const int cpu : cpus) mine += std::to_string(cpu) + ' ';
-    for (const std::string& of_rank : gathered_texts(world, mine))
-        if (of_rank != mine) mine.clear();
-    const bool can = world.one_host() && !world.crowded && !mine.empty() &&
-                     cpus.size() >= static_cast<std::size_t>(world.size());
-    for (const char of_rank : gathered(world, static_cast<char>(can)))
-        if (of_rank == 0) return false;
+    return gathered_texts(world, mine);
+}
+
+}  // namespace
+
+int seat_among_equals(World& world, const std::vector<int>& cpus) {
+    const auto lists = lists_of_ranks(world, cpus);
+    const auto me = lists.begin() + world.rank().index;
+    return static_cast<int>(std::count(lists.begin(), me, *me));
+}
+
+bool pin_ranks(World& world) {
+    const std::vector<int> cpus = cpus_of_cores();
+    const auto lists = lists_of_ranks(world, cpus);
+    const bool has_chosen =
+        std::any_of(lists.begin(), lists.end(), [&](const auto& list) { return list != lists[0]; });
+    // The same on all ranks, as all have the same lists.
+    if (!world.one_host() || world.crowded || has_chosen || cpus.size() < lists.size())
+        return false;
     run_on(cpus[static_cast<std::size_t>(world.rank().index)]);
     return true;
 }

@@ -20,6 +20,18 @@ namespace {
 // Passes over less than that take about as long as finding out, and fit the caches anyhow.
 constexpr Bytes worth_adapting{1 << 20};
 
+// Whether peers can reach the buffers of all ranks; the same answer on each.
+bool all_is_registered(World& world, const PlanRequest& request) {
+    const auto reaches = [&](std::span<const std::byte> buffer) {
+        return buffer.empty() || request.registered->offset_of(buffer).has_value();
+    };
+    const bool mine =
+        request.registered != nullptr && reaches(request.input) && reaches(request.output);
+    for (const char of_rank : gathered(world, static_cast<char>(mine)))
+        if (of_rank == 0) return false;
+    return true;
+}
+
 int pieces_for(const PlanRequest& request, Bytes piece) {
     const Promise promise{request.call.collective, request.schedule.ranks(), request.call.root};
     const Layout layout(request.call, promise, Rank{0}, request.schedule.chunks());
@@ -120,8 +132,8 @@ std::unique_ptr<Plan> Communicator::plan_on_host(HostTransport& host, PlanReques
     const HostTransport::Ways& ways = host.ways();
     const Call& call = request.call;
     const Bytes vector{total_bytes(call, world_.size())};
-    if (!ways.takes_registered) request.registered = nullptr;
-    const bool is_ordinary = request.registered == nullptr;
+    const bool is_ordinary = !ways.takes_registered || !all_is_registered(world_, request);
+    if (is_ordinary) request.registered = nullptr;
     if (ways.lines && vector <= (is_ordinary ? tuning_.lines_up_to_ordinary : tuning_.lines_up_to))
         return message_plan(progress_, *ways.lines, request);
 

@@ -85,7 +85,8 @@ std::vector<Fact> take(std::string_view& text, std::size_t ranks, Rank me) {
         text.remove_prefix(sizeof size);
         if (peer == static_cast<std::size_t>(me.index)) {
             for_me.resize(size);
-            std::memcpy(static_cast<void*>(for_me.data()), text.data(), size * sizeof(Fact));
+            if (size > 0)
+                std::memcpy(static_cast<void*>(for_me.data()), text.data(), size * sizeof(Fact));
         }
         text.remove_prefix(size * sizeof(Fact));
     }
@@ -127,9 +128,9 @@ public:
         head_of(me_).input = input_;
         head_of(me_).output = output_begin_;
         world().barrier();
-        load(program);
         if (request.call.op == Op::avg && reduces(request.call.collective))
-            divide_ = find_divide(request.call.type);
+            divide_ = find_divide(request.call.type);  // results are read once more at the end
+        load(program);
         element_size_ = size_of(request.call.type);
         world().barrier();  // nobody runs before all have read the places
     }
@@ -147,14 +148,9 @@ private:
         std::uint32_t moves_end;
     };
 
-    // All ranks must take registered memory for such, or none.
     Buffers places_of(const PlanRequest& request) {
-        const auto input = registered_place(request.input),
-                   output = registered_place(request.output);
-        bool all_registered = true;
-        for (const char of_rank : gathered(world(), static_cast<char>(input && output)))
-            all_registered = all_registered && of_rank != 0;
-        if (all_registered) return {*input, *output};
+        if (registered_ != nullptr)
+            return {registered_place(request.input), registered_place(request.output)};
         // In place, both are told from where the first of them begins.
         const bool apart = request.input.empty() || request.output.empty() ||
                            input_ + request.input.size() <= output_.data() ||
@@ -170,12 +166,8 @@ private:
         return buffers;
     }
 
-    std::optional<Place> registered_place(std::span<const std::byte> buffer) const {
-        if (registered_ == nullptr) return std::nullopt;
-        if (buffer.empty()) return Place{Place::In::registered, 0};
-        const auto offset = registered_->offset_of(buffer);
-        if (!offset) return std::nullopt;
-        return Place{Place::In::registered, *offset};
+    Place registered_place(std::span<const std::byte> buffer) const {
+        return {Place::In::registered, buffer.empty() ? 0 : registered_->offset_of(buffer).value()};
     }
 
     Head& head_of(Rank rank) const { return *reinterpret_cast<Head*>(memory_->of(rank).data()); }
@@ -240,7 +232,7 @@ private:
             for (const Target& target : draft.targets)
                 outs.push_back(address(target.peer.value_or(me_), target.place));
             for (const Source& source : draft.sources) sources.push_back(source_of(source));
-            moves_.add(outs, sources, draft.bytes, draft.is_final);
+            moves_.add(outs, sources, draft.bytes, draft.is_final && divide_ == nullptr);
         }
     }
 

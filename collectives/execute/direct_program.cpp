@@ -174,11 +174,11 @@ private:
         for (const Passage& departure : step.departures) depart(number, departure);
 
         const auto traffic = traffic_of(step);
-        DirectStep landing{number, {}, {}};
+        std::vector<Need> landings;
         std::vector<std::pair<int, std::size_t>> written;  // chunk, move
         std::unordered_map<int, std::size_t> move_of;
         for (const Passage& arrival : step.arrivals) {
-            if (lands(number, arrival, traffic.at(arrival.chunk).arrivals, landing)) continue;
+            if (lands(number, arrival, traffic.at(arrival.chunk).arrivals, landings)) continue;
             if (arrival.peer != me_) needs().push_back({arrival.peer, number});
             const auto [known, is_new] = move_of.try_emplace(arrival.chunk, moves().size());
             if (is_new) {
@@ -195,7 +195,8 @@ private:
         for (const Passage& departure : step.departures)
             use_for_the_last_time(number, departure.chunk);
         for (const Passage& arrival : step.arrivals) use_for_the_last_time(number, arrival.chunk);
-        if (!landing.needs.empty()) program_.steps.push_back(std::move(landing));
+        if (!landings.empty())
+            program_.steps.push_back(DirectStep{number, std::move(landings), {}});
     }
 
     std::vector<Need>& needs() { return program_.steps.back().needs; }
@@ -291,7 +292,8 @@ private:
     }
 
     // Whether the peer pushes what arrives here. Then there is nothing to do but to know when.
-    bool lands(int step, const Passage& arrival, int arrivals_of_chunk, DirectStep& late) {
+    bool lands(int step, const Passage& arrival, int arrivals_of_chunk,
+               std::vector<Need>& landings) {
         if (arrival.action != Action::copy || arrival.peer == me_) return false;
         const auto peer = static_cast<std::size_t>(arrival.peer.index);
         const std::size_t number = copies_from_[peer]++;
@@ -302,7 +304,7 @@ private:
         const auto when = PushFacts::push_step(talk_->heard.havings[peer][number],
                                                talk_->told.offers[peer][number], step);
         if (!when) return false;
-        (*when < step ? needs() : late.needs).push_back({arrival.peer, *when + 1});
+        (*when < step ? needs() : landings).push_back({arrival.peer, *when + 1});
         Chunk& landed = chunk(arrival.chunk);
         leave(step, landed, landed.home);
         landed.last_use_of_home = step;

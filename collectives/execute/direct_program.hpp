@@ -25,7 +25,7 @@ struct Buffers {
     /// Peers read there (registered memory; or through the kernel). If not, what they shall read is
     /// first copied into the plan's memory: *staged*.
     bool peers_read = true;
-    bool peers_write = true;
+    bool peers_write = true;  ///< Results may be stored there by whoever computes them.
 };
 
 /// `peer` must have finished all steps before `steps` (counted from the begin of the run).
@@ -53,8 +53,8 @@ struct DirectMove {
     std::vector<Target> targets;
     std::vector<Source> sources;
     std::size_t bytes;
-    /// Nobody reads in this run what is written: if it does not fit the caches, it need not go
-    /// through them.
+    /// This rank reads no more in this run what it writes here, nor shows it to others: if it does
+    /// not fit the caches, it need not go through them.
     bool is_final = false;
 };
 

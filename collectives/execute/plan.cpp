@@ -2,7 +2,6 @@
 #include "collectives/execute/plan.hpp"
 
 #include <fmt/format.h>
-#include <sched.h>
 
 #include <algorithm>
 #include <cassert>
@@ -65,7 +64,7 @@ void Plan::wait() {
 }
 
 // Most transports only move on while someone looks.
-void Plan::sleep() { sched_yield(); }
+void Plan::sleep() {}
 
 std::string Plan::report_of_hang() const {
     const Stand now = stand();

@@ -23,7 +23,7 @@ struct PlanRequest {
     std::span<std::byte> output;
     std::string what;  ///< names the plan in reports: "all_reduce ring (shm)"
     int number = 0;    ///< of the plan, the same on all ranks
-    /// Memory that holds both buffers and that peers can reach; none: ordinary memory.
+    /// Memory that holds both buffers and that peers can reach; none, on all ranks alike: ordinary.
     const SharedMemory* registered = nullptr;
     /// How peers come to what lies in ordinary memory.
     HostTransport::Ordinary ordinary = HostTransport::Ordinary::staged;

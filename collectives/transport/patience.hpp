@@ -11,9 +11,9 @@ namespace tutti {
 /// first, as it can tell for what.
 inline constexpr double times_at_meetings = 2;
 
-/// How a waiting loop spends its time: spins for as long as a hand-over from a running rank takes;
-/// then gives the core to others that may be the ones waited for; then, as they seem to be far from
-/// ready, sleeps. And it knows when to give up. Call pause() once per failed look.
+/// How a waiting loop spends its time: spins for as long as a hand-over from a running rank takes,
+/// then gives the core to others that may be the ones waited for. And it knows when to sleep, for
+/// who can, and when to give up. Call pause() once per failed look.
 class Patience {
 public:
     explicit Patience(const World& world, double times = 1)
@@ -32,15 +32,15 @@ public:
             relax();
             return true;
         }
-        if (!wants_sleep()) sched_yield();
+        sched_yield();
         if (looks_ % 64 != 0 && !wants_sleep()) return true;
         if (started_ns_ == 0) started_ns_ = now_ns();
         waited_ns_ = now_ns() - started_ns_;
         return waited_ns_ < limit_ns_;
     }
 
-    /// Whether the caller had better sleep than look again at once: waking up takes as long as some
-    /// dozens of looks.
+    /// Whether what is waited for seems so far away that sleeping, if the caller can be woken,
+    /// costs nothing that counts.
     bool wants_sleep() const { return waited_ns_ > yielding_ns; }
 
 private:

@@ -30,7 +30,8 @@ std::string to_text(const Case& tried) {
     return std::string(name_of(tried.algorithm->collective)) + " " +
            std::string(tried.algorithm->name) + ", " + std::to_string(tried.ranks) +
            " ranks, root " + std::to_string(tried.root) + ", " + std::to_string(tried.count) +
-           " elements, " + std::to_string(tried.pieces) + " pieces, " + memories[static_cast<std::size_t>(tried.memory)];
+           " elements, " + std::to_string(tried.pieces) + " pieces, " +
+           memories[static_cast<std::size_t>(tried.memory)];
 }
 
 std::optional<Schedule> schedule_of(const Case& tried) {
@@ -108,8 +109,8 @@ void expect_no_race(const Case& tried) {
 TEST(DirectProgram, HasNoRaceInPieces) {
     for (const Algorithm& algorithm : catalog())
         for (int ranks : {2, 3, 4, 5})
-            for (Memory memory : {Memory::ordinary, Memory::ordinary_in_place, Memory::registered,
-                                  Memory::fetched})
+            for (Memory memory :
+                 {Memory::ordinary, Memory::ordinary_in_place, Memory::registered, Memory::fetched})
                 expect_no_race({&algorithm, ranks, memory, ranks / 2, 200, /*pieces=*/12});
 }
 

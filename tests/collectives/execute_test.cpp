@@ -112,7 +112,7 @@ INSTANTIATE_TEST_SUITE_P(Threads, EveryPlan,
                          testing::Values("loopback", "shm", "shm-lines", "shm-direct", "shm-cma"),
                          [](const auto& param) {
                              std::string name(param.param);
-                             std::replace(name.begin(), name.end(), (char)45, (char)95);
+                             std::replace(name.begin(), name.end(), '-', '_');
                              return name;
                          });
 

@@ -40,7 +40,6 @@ TEST(MeasureLimits, FindsSomethingOfEverything) {
     EXPECT_FALSE(limits.stream_trials.empty());
     EXPECT_GT(limits.stream_from, Bytes{0});
     EXPECT_EQ(limits.topo_sha256.size(), 64U);
-    EXPECT_EQ(tuning_of(limits).stream_from, limits.stream_from);
 }
 
 TEST(MeasureLimits, LeavesRanksBeyondTheCoresOut) {
