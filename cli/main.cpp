@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <chrono>
 #include <cstdio>
 #include <filesystem>
 #include <iostream>
+#include <thread>
 
 #include "base/name_table.hpp"
 #include "cli/commands.hpp"
@@ -75,9 +77,12 @@ int main(int argc, char** argv) {
         translate_own_name(std::filesystem::path(argv[0]).filename(), arguments);
         return static_cast<int>(dispatch(std::move(arguments)));
     } catch (const Error& error) {
-        // Of many ranks with the same wrong arguments one speaks.
+        // Of many ranks with the same wrong arguments one speaks. The others give it the time to do
+        // so: launchers end all ranks once one has failed.
         if (error.code() != Exit::usage || launcher().rank == 0)
             std::cerr << "tutti: " << error.what() << std::endl;
+        else
+            std::this_thread::sleep_for(std::chrono::seconds(1));
         return static_cast<int>(error.code());
     } catch (const std::exception& error) {
         std::cerr << "tutti: " << error.what() << std::endl;
