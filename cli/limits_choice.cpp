@@ -83,6 +83,9 @@ std::optional<Limits> choose_limits(World& world, const std::string& choice,
         notes.push_back(fmt::format("no limits to compare with: {}", error.what()));
         return std::nullopt;
     }
+    if (!std::filesystem::exists(choice))
+        throw Error("--limits '" + choice +
+                    "': no such file; type stored, measure, none or a file of 'tutti limits'");
     Limits limits = read_limits(choice);
     notes.push_back(
         fmt::format("limits: {} cores, measured {}, from {}", limits.cores, limits.t, choice));

@@ -400,8 +400,9 @@ private:
     void leave_out_covered_needs() {
         std::vector<int> waited_for(ranks(), -1);
         const auto leave_out = [&](std::vector<Need>& needs) {
-            std::stable_sort(needs.begin(), needs.end(),
-                             [](const Need& a, const Need& b) { return a.steps > b.steps; });
+            std::sort(needs.begin(), needs.end(), [](const Need& a, const Need& b) {
+                return a.steps != b.steps ? a.steps > b.steps : a.peer.index < b.peer.index;
+            });
             std::erase_if(needs, [&](const Need& one) {
                 int& waited = waited_for[static_cast<std::size_t>(one.peer.index)];
                 if (one.steps <= waited) return true;
