@@ -45,10 +45,6 @@ namespace {
 
 constexpr double clearly = 0.05;  // more than the noise of a least time
 
-void keep_least(double& now, double before) {
-    if (before > 0 && (now == 0 || before < now)) now = before;
-}
-
 void keep_best(Rates& now, const Rates& before) {
     if (now.bytes != before.bytes) return;
     for (std::size_t i = 0; i < now.gbps.size(); ++i)

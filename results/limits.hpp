@@ -93,4 +93,9 @@ Bytes stream_from(std::span<const StreamTrial> trials);
 /// `now` alone.
 Limits best_of(const Limits& now, const Limits& before);
 
+/// The lesser of two times; 0 is none.
+inline void keep_least(double& so_far, double now) {
+    if (now > 0 && (so_far == 0 || now < so_far)) so_far = now;
+}
+
 }  // namespace tutti

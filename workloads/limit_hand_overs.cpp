@@ -17,10 +17,6 @@ constexpr std::int64_t staged_pieces[] = {4 << 10, 16 << 10, 64 << 10, 256 << 10
 constexpr std::int64_t staged_window = 1 << 20;
 constexpr std::int64_t single_copies[] = {4 << 10, 64 << 10, 1 << 20, 16 << 20};
 
-void keep_least(double& so_far, double now) {
-    if (now > 0 && (so_far == 0 || now < so_far)) so_far = now;
-}
-
 template <std::size_t size>
 Rates nothing_yet(const std::int64_t (&sizes)[size]) {
     Rates rates;

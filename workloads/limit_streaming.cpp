@@ -11,10 +11,6 @@ namespace {
 constexpr std::int64_t smallest = 256 << 10;
 constexpr std::int64_t few_bytes = 4 << 20;  // that many are exchanged between two time stamps
 
-void keep_least(double& so_far, double now) {
-    if (so_far == 0 || now < so_far) so_far = now;
-}
-
 }  // namespace
 
 StreamSampler::StreamSampler(Crew& crew, std::int64_t most)

@@ -1,26 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <linux/futex.h>
 #include <sched.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
-#include <algorithm>
 #include <atomic>
 #include <thread>
 
 #include "base/clock.hpp"
+#include "collectives/transport/futex.hpp"
+#include "collectives/transport/handover.hpp"
 #include "workloads/limit_hand_overs.hpp"
 #include "workloads/pinning.hpp"
 
 namespace tutti {
-namespace {
-
-void futex(std::atomic<int>& word, int operation, int value) {
-    syscall(SYS_futex, reinterpret_cast<int*>(&word), operation, value, nullptr, nullptr, 0);
-}
-
-}  // namespace
-
 // Two threads take turns: one counts from odd to even, the other from even to odd.
 double yield_ns(int cpu) {
     constexpr int turns = 200;
@@ -44,16 +34,16 @@ double yield_ns(int cpu) {
 
 double wake_ns(int from_cpu, int to_cpu) {
     constexpr int times = 5;
-    constexpr std::int64_t time_to_fall_asleep_ns = 100'000;
+    constexpr std::int64_t time_to_fall_asleep_ns = 100'000, second_ns = 1'000'000'000;
     double least = 0;
     for (int i = 0; i < times; ++i) {
-        std::atomic<int> word{0};
+        std::uint64_t word = 0;
         std::atomic<bool> is_there{false};
         std::int64_t woken = 0, ran = 0;
         std::thread sleeper([&] {
             run_on(to_cpu);
             is_there.store(true, std::memory_order_release);
-            while (word.load(std::memory_order_acquire) == 0) futex(word, FUTEX_WAIT_PRIVATE, 0);
+            while (seen(word) == 0) sleep_while(word, 0, second_ns);
             ran = now_ns();
         });
         std::thread waker([&] {
@@ -62,13 +52,12 @@ double wake_ns(int from_cpu, int to_cpu) {
             for (const std::int64_t from = now_ns(); now_ns() - from < time_to_fall_asleep_ns;)
                 sched_yield();
             woken = now_ns();
-            word.store(1, std::memory_order_release);
-            futex(word, FUTEX_WAKE_PRIVATE, 1);
+            publish(word, 1);
+            wake_sleepers(word);
         });
         sleeper.join();
         waker.join();
-        const auto took = static_cast<double>(ran - woken);
-        least = least == 0 ? took : std::min(least, took);
+        keep_least(least, static_cast<double>(ran - woken));
     }
     return least;
 }

@@ -27,9 +27,7 @@ bool all_is_registered(World& world, const PlanRequest& request) {
     };
     const bool mine =
         request.registered != nullptr && reaches(request.input) && reaches(request.output);
-    for (const char of_rank : gathered(world, static_cast<char>(mine)))
-        if (of_rank == 0) return false;
-    return true;
+    return holds_on_all(world, mine);
 }
 
 int pieces_for(const PlanRequest& request, Bytes piece) {
@@ -121,10 +119,7 @@ bool Communicator::fetches(const PlanRequest& request) {
     const auto is_huge = [](std::span<const std::byte> buffer) {
         return buffer.empty() || in_huge_pages(buffer);
     };
-    const bool mine = is_huge(request.input) && is_huge(request.output);
-    for (const char of_rank : gathered(world_, static_cast<char>(mine)))
-        if (of_rank == 0) return false;
-    return true;
+    return holds_on_all(world_, is_huge(request.input) && is_huge(request.output));
 }
 
 std::unique_ptr<Plan> Communicator::plan_on_host(HostTransport& host, PlanRequest& request,

@@ -84,9 +84,8 @@ std::optional<std::string> peer_memory_refuses(World& world) {
             problem = "process_vm_readv reaches other processes than the ranks (containers?)";
     }
     // The token must stay until all have read it: this exchange comes after.
-    for (const char has_problem : gathered(world, static_cast<char>(problem != nullptr)))
-        if (has_problem != 0)
-            return problem != nullptr ? problem : "process_vm_readv is refused on another rank";
+    if (!holds_on_all(world, problem == nullptr))
+        return problem != nullptr ? problem : "process_vm_readv is refused on another rank";
     return std::nullopt;
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -62,6 +63,12 @@ std::vector<T> gathered(World& world, const T& mine) {
     std::vector<T> all(static_cast<std::size_t>(world.size()));
     world.all_gather(std::as_bytes(std::span(&mine, 1)), std::as_writable_bytes(std::span(all)));
     return all;
+}
+
+/// Whether it is so on all ranks; the same answer on each.
+inline bool holds_on_all(World& world, bool mine) {
+    const auto all = gathered(world, static_cast<char>(mine));
+    return std::find(all.begin(), all.end(), char{0}) == all.end();
 }
 
 /// The value of rank 0.
