@@ -4,6 +4,7 @@ find_package(Threads REQUIRED)
 find_package(fmt REQUIRED)
 find_package(nlohmann_json REQUIRED)
 find_package(CLI11 REQUIRED)
+find_package(tinyxml2 REQUIRED)
 
 set(TUTTI_WITH_MPI OFF)
 if(TUTTI_MPI)

@@ -24,6 +24,28 @@ std::string short_name(const Cache& cache) {
     return fmt::format("L{}{}", cache.level, suffix(cache.kind));
 }
 
-std::string short_name(DeviceKind kind) { return kind == DeviceKind::gpu ? "GPU" : "NIC"; }
+std::string short_name(DeviceKind kind) {
+    switch (kind) {
+        case DeviceKind::gpu:
+            return "GPU";
+        case DeviceKind::nic:
+            return "NIC";
+        case DeviceKind::nvswitch:
+            break;
+    }
+    return "NVSwitch";
+}
+
+std::string short_name(LinkKind kind) {
+    switch (kind) {
+        case LinkKind::nvlink:
+            return "NVLink";
+        case LinkKind::xgmi:
+            return "xGMI";
+        case LinkKind::c2c:
+            break;
+    }
+    return "C2C";
+}
 
 }  // namespace tutti

@@ -43,35 +43,116 @@ struct Cache {
     bool operator==(const Cache&) const = default;
 };
 
-enum class DeviceKind { gpu, nic };
+/// What a PCIe link can do at most: the lesser of its two ends. 0 where unknown.
+struct PcieLink {
+    double gigatransfers = 0;  ///< GT/s of one lane: 8 for generation 3, 16, 32, ...
+    int lanes = 0;
+    bool operator==(const PcieLink&) const = default;
+};
+
+/// A PCIe switch, known by its upstream port; the downstream ports and the root ports are left out,
+/// so that each switch that a transfer passes is passed once.
+struct PcieSwitch {
+    std::string pci_address;
+    std::string pci_id;
+    std::optional<int> above;  ///< position in Host::pcie_switches; none: the root complex
+    std::optional<int> numa_node;
+    PcieLink link;  ///< upwards
+    bool operator==(const PcieSwitch&) const = default;
+};
+
+enum class DeviceKind { gpu, nic, nvswitch };
+
+/// One way out of a NIC. An Ethernet port may also have the name of its RDMA device.
+struct Port {
+    std::string name;
+    double gigabits = 0;  ///< per second and direction; 0 where unknown
+    bool operator==(const Port&) const = default;
+};
 
 /// A device that collectives care about. `pci_id` is "vendor:device" in hexadecimal; `names` are
-/// those of its interfaces ("eth0", "mlx5_0"); `numa_node` is the operating system's number.
+/// those of its interfaces ("eth0", "mlx5_0"), or what the source calls it ("GPU3"); `numa_node` is
+/// the operating system's number. Whatever is unknown is empty, 0 or none.
 struct Device {
     DeviceKind kind = DeviceKind::gpu;
     std::string pci_address;
     std::string pci_id;
     std::vector<std::string> names;
     std::optional<int> numa_node;
+    std::optional<int> above;  ///< position in Host::pcie_switches; none: the root complex
+    PcieLink link;             ///< upwards
+    std::string model;
+    int compute_capability = 0;  ///< of an NVIDIA GPU: 90 for 9.0
+    std::vector<Port> ports;     ///< of a NIC
     bool operator==(const Device&) const = default;
+};
+
+/// Links beside PCIe. c2c joins a GPU and its CPU (Grace Hopper).
+enum class LinkKind { nvlink, xgmi, c2c };
+
+/// One end of a link: a device, or the processors of a NUMA node.
+struct LinkEnd {
+    enum class Kind { device, numa_node } kind = Kind::device;
+    int index = 0;  ///< position in Host::devices, or NumaNode::os_index
+    auto operator<=>(const LinkEnd&) const = default;
+};
+
+/// All links between the same two ends, which carry as much in either direction.
+struct Link {
+    LinkKind kind = LinkKind::nvlink;
+    LinkEnd a, b;
+    int count = 1;
+    double gigabytes = 0;     ///< 10^9 bytes per second and direction, all `count` together
+    double microseconds = 0;  ///< latency; 0 where unknown
+    bool operator==(const Link&) const = default;
+};
+
+/// Which processor it is, as CPUID says; decides how fast the sockets are joined.
+struct CpuIdentity {
+    std::string architecture;  ///< "x86_64", "ppc64le", "aarch64"
+    std::string vendor;        ///< "GenuineIntel", "AuthenticAMD", "IBM"
+    int family = 0;
+    int model = 0;
+    bool operator==(const CpuIdentity&) const = default;
 };
 
 /// One machine that runs one operating system. A plain value: copy, compare and print it.
 /// Cores that share a package or a cache stand next to one another.
 struct Host {
     std::string name;
+    CpuIdentity cpu;
     std::vector<Package> packages;
     std::vector<NumaNode> numa_nodes;
     std::vector<Core> cores;
     std::vector<Cache> caches;
+    std::vector<PcieSwitch> pcie_switches;  ///< a switch comes after the one above it
     std::vector<Device> devices;
+    std::vector<Link> links;
+    std::vector<std::string> transports;  ///< what UCX would use here, as "tcp/eth0"
     std::vector<std::string> not_seen;  ///< what may exist but could not be looked at, as sentences
     bool operator==(const Host&) const = default;
+};
+
+/// The way between two hosts, as measured or as somebody described it.
+struct NetworkLink {
+    int from = 0;  ///< positions in Machine::hosts
+    int to = 0;
+    double gigabytes = 0;     ///< 10^9 bytes per second in this direction
+    double microseconds = 0;  ///< half a round trip
+    bool operator==(const NetworkLink&) const = default;
+};
+
+/// All hosts of a run, in the order of their first rank.
+struct Machine {
+    std::vector<Host> hosts;
+    std::vector<NetworkLink> network;  ///< empty where nobody has measured
+    bool operator==(const Machine&) const = default;
 };
 
 /// "L1d" for data, "L1i" for instructions, "L3" for both.
 std::string short_name(const Cache& cache);
 std::string short_name(DeviceKind kind);
+std::string short_name(LinkKind kind);
 
 /// What holds what, a line for each core, then what could not be seen.
 std::string print_tree(const Host& host);

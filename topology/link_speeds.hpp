@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <string_view>
+
+#include "topology/machine.hpp"
+
+namespace tutti {
+
+/// What links carry, in 10^9 bytes per second and direction, as far as data goes (headers and
+/// encoding taken off). The constants are those that NCCL 2.28 plans with (src/graph/topo.h,
+/// topo.cc) and, for xGMI, RCCL's; so a plan made from them can be set against the libraries'.
+
+/// Unknown generations count as generation 3, an unknown width as 16 lanes.
+double pcie_gigabytes(PcieLink link);
+
+/// One NVLink of a GPU of that compute capability (60, 70, 80, 86, 90, 100).
+double nvlink_gigabytes(int compute_capability);
+
+/// One xGMI link of a GPU of that instruction set ("gfx908", "gfx90a", "gfx942").
+double xgmi_gigabytes(std::string_view gpu);
+
+/// From one NUMA node to another, whichever way they are joined.
+double socket_gigabytes(const CpuIdentity& cpu);
+
+}  // namespace tutti
