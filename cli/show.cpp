@@ -95,7 +95,7 @@ Exit run_show(const Arguments& arguments) {
     if (job.segments > 1 && !algorithm.pipelines)
         throw Error(fmt::format("{} {} is not pipelined; leave --segments out",
                                 name_of(job.collective), name));
-    const Schedule schedule = algorithm.build(job);
+    const Schedule schedule = build_in_order(algorithm, job);
     print_counts(algorithm, job, schedule);
     if (schedule.steps() <= most_steps && job.ranks <= 64)
         fmt::print("\n{}", in_words(schedule));

@@ -76,9 +76,10 @@ std::unique_ptr<Plan> Communicator::plan(const Choice& choice, const Call& call,
         .ranks = world_.size(),
         .root = call.root,
         .segments = segments_for(vector, choice.segment),
-        .placement = choice.placement.nodes().empty() ? world_.hosts() : choice.placement};
+        .placement = choice.placement.nodes().empty() ? world_.hosts() : choice.placement,
+        .order = choice.order};
     if (const auto refusal = choice.algorithm->refuses(job)) throw Error(*refusal);
-    const Schedule schedule = choice.algorithm->build(job);
+    const Schedule schedule = build_in_order(*choice.algorithm, job);
     PlanRequest request{.schedule = schedule,
                         .call = call,
                         .input = buffers.input,

@@ -22,6 +22,7 @@ struct Choice {
     std::string_view transport;
     Bytes segment = {128 * 1024};  ///< of pipelined algorithms
     Placement placement = {};      ///< nodes of hierarchical algorithms; empty: the hosts
+    Order order = {};              ///< of the ranks; empty: the launcher's
 };
 
 /// What a rank makes plans with: its world, the transports (opened once, when first asked for) and
