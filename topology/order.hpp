@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "base/ids.hpp"
+#include "topology/rank_site.hpp"
 
 namespace tutti {
 
@@ -15,18 +15,6 @@ namespace tutti {
 struct Order {
     std::vector<std::vector<Rank>> channels;
     bool operator==(const Order&) const = default;
-};
-
-/// Where a rank runs. Numbers mean something only where those before them are equal; a rank that
-/// may run in several places of a kind has -1 there.
-struct RankSite {
-    int host = 0;
-    int package = -1;
-    int numa_node = -1;
-    int cache = -1;  ///< the last-level cache
-    int core = -1;
-    std::optional<int> gpu = {};
-    bool operator==(const RankSite&) const = default;
 };
 
 /// One channel that goes through the machine as a walk would: host by host (in the order of their

@@ -20,6 +20,12 @@ namespace {
 // Passes over less than that take about as long as finding out, and fit the caches anyhow.
 constexpr Bytes worth_adapting{1 << 20};
 
+// With fewer segments the lanes would only make messages smaller.
+Lanes lanes_for(int segments) {
+    constexpr int count = 2;
+    return {.count = segments < 2 * count ? 1 : count, .segments = segments};
+}
+
 // Whether peers can reach the buffers of all ranks; the same answer on each.
 bool all_is_registered(World& world, const PlanRequest& request) {
     const auto reaches = [&](std::span<const std::byte> buffer) {
@@ -89,8 +95,11 @@ std::unique_ptr<Plan> Communicator::plan(const Choice& choice, const Call& call,
                                 std::string(choice.transport) + ")",
                         .number = plans_made_++,
                         .registered = registered};
-    if (auto* messages = dynamic_cast<MessageTransport*>(way.transport.get()))
+    if (auto* messages = dynamic_cast<MessageTransport*>(way.transport.get())) {
+        if (choice.algorithm->pipelines) request.lanes = lanes_for(job.segments);
+        plans_made_ += request.lanes.count - 1;
         return message_plan(progress_, *messages, request);
+    }
     return plan_on_host(dynamic_cast<HostTransport&>(*way.transport), request, buffers.in_place);
 }
 

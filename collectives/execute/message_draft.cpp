@@ -10,9 +10,10 @@ namespace {
 
 class Drafter {
 public:
-    Drafter(const PlanRequest& request, Rank me)
+    Drafter(const PlanRequest& request, Rank me, int lane)
         : request_(request),
           me_(me),
+          lane_(lane),
           promise_(request.call.collective, request.schedule.ranks(), request.call.root),
           layout_(request.call, promise_, me, request.schedule.chunks()) {
         // In place, an all-to-all's input and output chunks overlap crosswise: read from a copy.
@@ -29,6 +30,7 @@ public:
         RankStep step;
         for (int number = 0; number < request_.schedule.steps(); ++number) {
             read_step(request_.schedule, number, me_, layout_, step);
+            if (request_.lanes.count > 1) leave_other_lanes(step);
             if (!step.is_empty()) draft(number, step);
         }
         settle();
@@ -37,6 +39,14 @@ public:
 
 private:
     using In = Spot::In;
+
+    bool is_mine(int chunk) const { return request_.lanes.lane_of(chunk) == lane_; }
+
+    void leave_other_lanes(RankStep& step) const {
+        const auto is_others = [&](const Passage& passage) { return !is_mine(passage.chunk); };
+        std::erase_if(step.departures, is_others);
+        std::erase_if(step.arrivals, is_others);
+    }
 
     Spot input_spot(std::size_t offset) const {
         return copies_input_ ? Spot{In::scratch, offset} : Spot{In::input, offset};
@@ -172,7 +182,7 @@ private:
     // Results that still lie in the input go to the output.
     void settle() {
         for_each_output_chunk(promise_, me_, request_.schedule.chunks(), [&](int chunk) {
-            if (layout_.bytes_of(chunk) == 0) return;
+            if (layout_.bytes_of(chunk) == 0 || !is_mine(chunk)) return;
             const Spot at = current(chunk), belongs = home(chunk);
             if (!is_same_memory(at, belongs))
                 draft_.settling.push_back({belongs, {at}, layout_.bytes_of(chunk)});
@@ -181,6 +191,7 @@ private:
 
     const PlanRequest& request_;
     Rank me_;
+    int lane_;
     Promise promise_;
     Layout layout_;
     bool copies_input_ = false;
@@ -190,8 +201,8 @@ private:
 
 }  // namespace
 
-MessageDraft draft_messages(const PlanRequest& request, Rank me) {
-    return Drafter(request, me).draft();
+MessageDraft draft_messages(const PlanRequest& request, Rank me, int lane) {
+    return Drafter(request, me, lane).draft();
 }
 
 }  // namespace tutti

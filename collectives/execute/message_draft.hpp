@@ -36,7 +36,7 @@ struct DraftStep {
     std::vector<DraftMove> moves = {};  ///< after all have come
 };
 
-/// One rank's part by messages, before memory is allocated.
+/// One lane of one rank's part by messages, before memory is allocated.
 struct MessageDraft {
     std::vector<DraftStep> steps;
     std::vector<DraftMove> settling;  ///< at the end: results that are not where they belong
@@ -45,6 +45,6 @@ struct MessageDraft {
 
 /// The messages between two ranks in a step are one message, chunks in the order said; both sides
 /// see the same order.
-MessageDraft draft_messages(const PlanRequest& request, Rank me);
+MessageDraft draft_messages(const PlanRequest& request, Rank me, int lane = 0);
 
 }  // namespace tutti

@@ -92,8 +92,8 @@ private:
 }  // namespace
 
 MessageProgram compile_messages(const PlanRequest& request, const World& world,
-                                std::size_t most_bytes) {
-    return Assembly(request, most_bytes).assemble(draft_messages(request, world.rank()));
+                                std::size_t most_bytes, int lane) {
+    return Assembly(request, most_bytes).assemble(draft_messages(request, world.rank(), lane));
 }
 
 }  // namespace tutti

@@ -31,7 +31,7 @@ struct MessageStep {
     Entries moves;
 };
 
-/// One rank's part as a list of steps. Steps without messages of this rank are not in it.
+/// One lane of one rank's part as a list of steps. Steps without messages of this rank are not in it.
 struct MessageProgram {
     explicit MessageProgram(const Call& call) : moves(call.type, call.op) {}
 
@@ -50,6 +50,6 @@ struct MessageProgram {
 /// The messages between two ranks in a step are one message, chunks in the order said; both sides
 /// see the same order. Messages over `most_bytes` are cut.
 MessageProgram compile_messages(const PlanRequest& request, const World& world,
-                                std::size_t most_bytes);
+                                std::size_t most_bytes, int lane = 0);
 
 }  // namespace tutti
