@@ -75,8 +75,9 @@ void declare(CLI::App& app, Typed& typed) {
                    "nodes for hierarchical algorithms; else the hosts")
         ->group(race)
         ->check(CLI::Range(1, 1 << 20));
-    app.add_option("--ranks-per-island", typed.ranks_per_island,
-                   "islands inside nodes for three-level; else the NUMA nodes that ranks are bound to")
+    app.add_option(
+           "--ranks-per-island", typed.ranks_per_island,
+           "islands inside nodes for three-level; else the NUMA nodes that ranks are bound to")
         ->group(race)
         ->check(CLI::Range(1, 1 << 20));
     text("--order-by", typed.order_by,
@@ -272,9 +273,10 @@ std::optional<BenchOptions> parse_bench(const Arguments& arguments) {
     sweep.ranks_per_node = typed.ranks_per_node;
     sweep.ranks_per_island = typed.ranks_per_island;
     if (typed.ranks_per_node > 0 && typed.ranks_per_island > typed.ranks_per_node)
-        throw Error(fmt::format("islands of {} ranks do not fit into nodes of {}; type a smaller "
-                                "--ranks-per-island",
-                                typed.ranks_per_island, typed.ranks_per_node));
+        throw Error(
+            fmt::format("islands of {} ranks do not fit into nodes of {}; type a smaller "
+                        "--ranks-per-island",
+                        typed.ranks_per_island, typed.ranks_per_node));
     sweep.protocol = protocol_of(typed);
     if (!typed.budget.empty()) sweep.budget_seconds = parse_seconds(typed.budget);
     options.all_roots = typed.root == "all";

@@ -91,12 +91,11 @@ Exit run_show(const Arguments& arguments) {
     if (job.root.index < 0 || job.root.index >= job.ranks)
         throw Error(fmt::format("root {} is not among {} ranks; type --root 0 .. {}",
                                 job.root.index, job.ranks, job.ranks - 1));
-    job.placement = Placement::in_nodes_of(job.ranks, per_node > 0 ? per_node : job.ranks,
-                                           per_island);
+    job.placement =
+        Placement::in_nodes_of(job.ranks, per_node > 0 ? per_node : job.ranks, per_island);
     if (order_file == "topology")
         throw Error("show has no ranks on a machine to put in order; type --order-by FILE");
-    if (!order_file.empty() && order_file != "naive")
-        job.order = read_order(order_file, job.ranks);
+    if (!order_file.empty() && order_file != "naive") job.order = read_order(order_file, job.ranks);
     if (const auto refusal = algorithm.refuses(job))
         throw Error(
             fmt::format("{} {} cannot be built: {}", name_of(job.collective), name, *refusal));

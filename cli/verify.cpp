@@ -21,7 +21,8 @@ struct Verdict {
 };
 
 void prove_job(const Algorithm& algorithm, const Job& job, Verdict& verdict) {
-    const Proof proof = prove(build_in_order(algorithm, job), Promise{job.collective, job.ranks, job.root});
+    const Proof proof =
+        prove(build_in_order(algorithm, job), Promise{job.collective, job.ranks, job.root});
     ++verdict.proofs;
     verdict.same_bits = verdict.same_bits && proof.same_order_everywhere;
     if (proof.fault)

@@ -12,10 +12,10 @@ namespace tutti {
 /// What competes at a point: one of our algorithms over one transport, or a library's collective by
 /// its own choice of algorithm or by a forced one.
 struct Candidate {
-    std::string impl;       ///< "tutti", or the baseline's name
+    std::string impl;            ///< "tutti", or the baseline's name
     std::string algorithm = {};  ///< of ours, or forced on the library; empty: the library chooses
     std::string transport = {};  ///< of ours; empty for a baseline
-    std::string order = {};  ///< of the ranks, by name; empty: the launcher's
+    std::string order = {};      ///< of the ranks, by name; empty: the launcher's
     const Algorithm* row = nullptr;
     const Baseline* baseline = nullptr;
 

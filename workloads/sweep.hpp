@@ -31,9 +31,9 @@ struct Sweep {
     InputState input = InputState::untouched;
     bool check = true;
     Bytes segment{128 * 1024};
-    Placement placement;       ///< of hierarchical algorithms; empty: the hosts
-    int ranks_per_node = 0;    ///< of that placement, for the record; 0: as launched
-    int ranks_per_island = 0;  ///< the same of its islands
+    Placement placement;                  ///< of hierarchical algorithms; empty: the hosts
+    int ranks_per_node = 0;               ///< of that placement, for the record; 0: as launched
+    int ranks_per_island = 0;             ///< the same of its islands
     std::map<std::string, Order> orders;  ///< by the names that candidates call them by
     Protocol protocol;
     std::optional<Limits> limits;  ///< of this host, to compare with

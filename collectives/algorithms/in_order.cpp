@@ -12,8 +12,7 @@ Schedule build_in_order(const Algorithm& algorithm, const Job& job) {
     std::vector<Schedule> channels;
     for (const auto& channel : job.order.channels) {
         Job of_positions = job;
-        if (!job.placement.nodes().empty())
-            of_positions.placement = job.placement.renamed(channel);
+        if (!job.placement.nodes().empty()) of_positions.placement = job.placement.renamed(channel);
         const auto root = std::ranges::find(channel, job.root);
         of_positions.root = Rank{static_cast<int>(root - channel.begin())};
         channels.push_back(reordered(algorithm.build(of_positions), channel, job.collective));

@@ -144,9 +144,8 @@ Schedule levels_gather(int ranks, Rank root, const Nesting& nesting) {
 
 Schedule levels_all_gather(int ranks, const Nesting& nesting) {
     const Levels levels{ranks, nesting};
-    const Schedule collected =
-        outwards(nothing_to_do(ranks), levels,
-                 [&](int level) { return levels.blocks(level, collect); });
+    const Schedule collected = outwards(nothing_to_do(ranks), levels,
+                                        [&](int level) { return levels.blocks(level, collect); });
     return inwards(collected.then(levels.blocks(levels.top(), ring_all_gather)), levels,
                    [&](int level) { return levels.whole(level, down); });
 }

@@ -64,8 +64,7 @@ public:
                                 for (int rail = 0; rail < rails; ++rail) {
                                     const Rank owner = seat(node, rail);
                                     const Rank other = seat(node, (rail + turn + 1) % size);
-                                    if (step.concerns(owner, other))
-                                        tell(rail, owner, other, step);
+                                    if (step.concerns(owner, other)) tell(rail, owner, other, step);
                                 }
                             }
                         });
@@ -116,8 +115,8 @@ Schedule multi_rail_broadcast(int ranks, Rank root, const Placement& placement) 
     });
     const auto piece = [](int rail) { return std::vector<std::vector<Chunks>>{{{rail, 1}}}; };
     return deal
-        .then(rails.across(chunks, piece,
-                           [](int nodes) { return chain_broadcast(nodes, Rank{0}); }))
+        .then(
+            rails.across(chunks, piece, [](int nodes) { return chain_broadcast(nodes, Rank{0}); }))
         .then(rails.inside(chunks, [=](int rail, Rank owner, Rank other, Step& step) {
             if (other != root) step.copy({.chunks = {rail, 1}, .from = owner, .to = other});
         }));
@@ -160,13 +159,11 @@ Schedule multi_rail_all_gather(int ranks, const Placement& placement) {
             const int own = std::clamp(other.index, run.first, run.first + run.count);
             const int behind = std::min(own + (own == other.index ? 1 : 0), run.first + run.count);
             step.copy({.chunks = {run.first, own - run.first}, .from = owner, .to = other});
-            step.copy({.chunks = {behind, run.first + run.count - behind},
-                       .from = owner,
-                       .to = other});
+            step.copy(
+                {.chunks = {behind, run.first + run.count - behind}, .from = owner, .to = other});
         }
     };
-    return give.then(rails.across(ranks, pieces, ring_all_gather))
-        .then(rails.inside(ranks, tell));
+    return give.then(rails.across(ranks, pieces, ring_all_gather)).then(rails.inside(ranks, tell));
 }
 
 // The all-gather backwards: inside a node the rails' shares are added up first.

@@ -77,13 +77,12 @@ std::unique_ptr<Plan> Communicator::plan(const Choice& choice, const Call& call,
     Opened& way = opened(choice.transport);
     if (way.refusal) throw Error(*way.refusal);
     const Bytes vector{call.count * static_cast<std::int64_t>(size_of(call.type))};
-    const Job job{
-        .collective = call.collective,
-        .ranks = world_.size(),
-        .root = call.root,
-        .segments = segments_for(vector, choice.segment),
-        .placement = choice.placement.nodes().empty() ? world_.hosts() : choice.placement,
-        .order = choice.order};
+    const Job job{.collective = call.collective,
+                  .ranks = world_.size(),
+                  .root = call.root,
+                  .segments = segments_for(vector, choice.segment),
+                  .placement = choice.placement.nodes().empty() ? world_.hosts() : choice.placement,
+                  .order = choice.order};
     if (const auto refusal = choice.algorithm->refuses(job)) throw Error(*refusal);
     const Schedule schedule = build_in_order(*choice.algorithm, job);
     PlanRequest request{.schedule = schedule,

@@ -43,9 +43,7 @@ public:
 
     bool is_over() const { return at_ > program_.steps.size(); }
 
-    int step() const {
-        return at_ < program_.steps.size() ? program_.steps[at_].number : 0;
-    }
+    int step() const { return at_ < program_.steps.size() ? program_.steps[at_].number : 0; }
     std::optional<Rank> waits_for() const { return wire_->waits_for(); }
 
 private:
@@ -95,8 +93,7 @@ private:
             all_are_over = lane.advance() && all_are_over;
             at_ += lane.at();
         }
-        if (all_are_over && divide_ != nullptr)
-            divide_(output_.data(), elements_, world().size());
+        if (all_are_over && divide_ != nullptr) divide_(output_.data(), elements_, world().size());
         return all_are_over;
     }
 

@@ -31,7 +31,8 @@ struct MessageStep {
     Entries moves;
 };
 
-/// One lane of one rank's part as a list of steps. Steps without messages of this rank are not in it.
+/// One lane of one rank's part as a list of steps. Steps without messages of this rank are not in
+/// it.
 struct MessageProgram {
     explicit MessageProgram(const Call& call) : moves(call.type, call.op) {}
 

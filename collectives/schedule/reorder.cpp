@@ -14,7 +14,9 @@ namespace {
 class Seating {
 public:
     Seating(const std::vector<Rank>& order, int chunks, Collective collective)
-        : rank_at_(order), position_of_(order.size()), per_pair_(collective == Collective::all_to_all) {
+        : rank_at_(order),
+          position_of_(order.size()),
+          per_pair_(collective == Collective::all_to_all) {
         for (std::size_t position = 0; position < order.size(); ++position)
             position_of_[static_cast<std::size_t>(order[position].index)] =
                 static_cast<int>(position);
@@ -22,9 +24,7 @@ public:
         chunks_per_block_ = blocks == 1 ? 0 : static_cast<int>(chunks / blocks);
     }
 
-    Rank rank_at(Rank position) const {
-        return rank_at_[static_cast<std::size_t>(position.index)];
-    }
+    Rank rank_at(Rank position) const { return rank_at_[static_cast<std::size_t>(position.index)]; }
     Rank position_of(Rank rank) const {
         return {position_of_[static_cast<std::size_t>(rank.index)]};
     }

@@ -58,7 +58,8 @@ Programs programs_of(const Case& tried, const Schedule& schedule) {
                                          input_bytes(call, tried.ranks, rank));
         const std::span<std::byte> output(static_cast<std::byte*>(nullptr),
                                           output_bytes(call, tried.ranks, rank));
-        const PlanRequest request{schedule, call, input, output, "", 0, nullptr};
+        const PlanRequest request{
+            .schedule = schedule, .call = call, .input = input, .output = output};
         const auto at = [](std::size_t offset) { return Place{Place::In::registered, offset}; };
         const InPlace both = in_place_offsets(call, tried.ranks, rank);
         const Place own_input{Place::In::input, 0}, own_output{Place::In::output, 0};
