@@ -229,7 +229,7 @@ std::string in_words(const Order& order) {
     std::string text;
     for (const auto& channel : order.channels) {
         text += text.empty() ? "" : " |";
-        for (const Rank rank : channel) text += " " + std::to_string(rank.index);
+        for (const Rank rank : channel) text += fmt::format(" {}", rank.index);
     }
     return text;
 }
@@ -278,6 +278,7 @@ Exit bench_on_rank(World& world, const BenchOptions& options, const Arguments& a
             notes.push_back("each rank on a core of its own (--pin no: as the system likes)");
         for (auto& note : limit_notes) notes.push_back(std::move(note));
         Sweep sweep = options.sweep;
+        sweep.segment = options.segment.value_or(usual_segment(world));
         sweep.limits = limits;
         Contest contest = options.contest;
         leave_out_unusable(contest, communicator, notes);

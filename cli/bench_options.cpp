@@ -22,7 +22,7 @@ struct Typed {
     std::string target_ci = "2.5%", max_time = "0.2s", hang_timeout = "30s", budget, sync = "auto",
                 order = "random", pin = "auto", stream_from;
     std::string buffers, input = "untouched";
-    std::string segment = "128K", limits = "stored", fault, json_file, csv_file, output_file;
+    std::string segment = "auto", limits = "stored", fault, json_file, csv_file, output_file;
     long iterations = 0, warm_up = 3;
     int check = 1, ranks = 0, ranks_per_node = 0, ranks_per_island = 0, one = 1;
     std::uint64_t seed = 1;
@@ -70,7 +70,8 @@ void declare(CLI::App& app, Typed& typed) {
     text("--stream-from", typed.stream_from,
          "bytes of all buffers from which results go past the caches; else whatever is faster",
          race);
-    text("--segment", typed.segment, "of pipelined algorithms", race);
+    text("--segment", typed.segment,
+         "of pipelined algorithms; auto: 128K on one host, 60K across hosts", race);
     app.add_option("--ranks-per-node", typed.ranks_per_node,
                    "nodes for hierarchical algorithms; else the hosts")
         ->group(race)
@@ -269,7 +270,7 @@ std::optional<BenchOptions> parse_bench(const Arguments& arguments) {
         "--input", typed.input,
         {{"untouched", InputState::untouched}, {"rewritten", InputState::rewritten}});
     sweep.check = typed.check != 0;
-    sweep.segment = parse_bytes(typed.segment);
+    if (typed.segment != "auto") options.segment = parse_bytes(typed.segment);
     sweep.ranks_per_node = typed.ranks_per_node;
     sweep.ranks_per_island = typed.ranks_per_island;
     if (typed.ranks_per_node > 0 && typed.ranks_per_island > typed.ranks_per_node)
