@@ -20,10 +20,9 @@ namespace {
 // Passes over less than that take about as long as finding out, and fit the caches anyhow.
 constexpr Bytes worth_adapting{1 << 20};
 
-// With fewer segments the lanes would only make messages smaller.
+// More lanes bridge longer pauses of a peer; with fewer segments each they would hardly overlap.
 Lanes lanes_for(int segments) {
-    constexpr int count = 2;
-    return {.count = segments < 2 * count ? 1 : count, .segments = segments};
+    return {.count = std::clamp(segments / 4, 1, 8), .segments = segments};
 }
 
 // Whether peers can reach the buffers of all ranks; the same answer on each.

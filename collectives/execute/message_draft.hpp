@@ -43,8 +43,8 @@ struct MessageDraft {
     std::size_t scratch = 0, inbox = 0, outbox = 0;  ///< bytes needed
 };
 
-/// The messages between two ranks in a step are one message, chunks in the order said; both sides
-/// see the same order.
-MessageDraft draft_messages(const PlanRequest& request, Rank me, int lane = 0);
+/// A draft for each lane. The messages between two ranks in a step of a lane are one message,
+/// chunks in the order said; both sides see the same order.
+std::vector<MessageDraft> draft_messages(const PlanRequest& request, Rank me);
 
 }  // namespace tutti

@@ -10,9 +10,9 @@ namespace {
 // Goes through the steps of its chunks.
 class Lane {
 public:
-    Lane(World& world, MessageTransport& transport, const PlanRequest& request, int lane)
-        : program_(compile_messages(request, world, transport.most_bytes(), lane)),
-          wire_(transport.connect({.plan = request.number + lane,
+    Lane(MessageTransport& transport, MessageProgram program, int number)
+        : program_(std::move(program)),
+          wire_(transport.connect({.plan = number,
                                    .most_posts = program_.most_posts,
                                    .most_to_one = program_.most_to_one,
                                    .most_bytes = program_.most_bytes})) {}
@@ -67,8 +67,9 @@ class MessagePlan final : public Plan {
 public:
     MessagePlan(Progress& progress, MessageTransport& transport, const PlanRequest& request)
         : Plan(progress, request.what, request.schedule.steps()), output_(request.output) {
-        for (int lane = 0; lane < request.lanes.count; ++lane)
-            lanes_.emplace_back(progress.world(), transport, request, lane);
+        int number = request.number;
+        for (auto& program : compile_messages(request, progress.world(), transport.most_bytes()))
+            lanes_.emplace_back(transport, std::move(program), number++);
         if (request.call.op == Op::avg && reduces(request.call.collective) && !output_.empty()) {
             divide_ = find_divide(request.call.type);
             elements_ = output_.size() / size_of(request.call.type);

@@ -48,9 +48,9 @@ struct MessageProgram {
     std::unique_ptr<std::byte[]> scratch, inbox, outbox;
 };
 
-/// The messages between two ranks in a step are one message, chunks in the order said; both sides
-/// see the same order. Messages over `most_bytes` are cut.
-MessageProgram compile_messages(const PlanRequest& request, const World& world,
-                                std::size_t most_bytes, int lane = 0);
+/// A program for each lane. The messages between two ranks in a step of a lane are one message,
+/// chunks in the order said; both sides see the same order. Messages over `most_bytes` are cut.
+std::vector<MessageProgram> compile_messages(const PlanRequest& request, const World& world,
+                                             std::size_t most_bytes);
 
 }  // namespace tutti
