@@ -18,6 +18,7 @@
 #include "results/text_table.hpp"
 #include "topology/detect.hpp"
 #include "workloads/pinning.hpp"
+#include "workloads/rank_sites.hpp"
 
 namespace tutti {
 namespace {
@@ -222,8 +223,31 @@ void fit_to_ranks(Sweep& sweep, const BenchOptions& options, int ranks) {
         if (end && end->index >= ranks)
             throw Error(
                 fmt::format("the fault's rank {} is not among {} ranks", end->index, ranks));
+}
+
+std::string in_words(const Order& order) {
+    std::string text;
+    for (const auto& channel : order.channels) {
+        text += text.empty() ? "" : " |";
+        for (const Rank rank : channel) text += fmt::format(" {}", rank.index);
+    }
+    return text;
+}
+
+// Nodes, islands and orders, as asked for or as the ranks sit. Collective.
+void place_ranks(Sweep& sweep, const std::vector<std::string>& orders, World& world,
+                 std::vector<std::string>& notes) {
+    const auto sites = sites_of_ranks(world);
+    sweep.placement = placement_of(sites);
     if (sweep.ranks_per_node > 0)
-        sweep.placement = Placement::in_nodes_of(ranks, sweep.ranks_per_node);
+        sweep.placement = Placement::in_nodes_of(world.size(), sweep.ranks_per_node);
+    if (sweep.ranks_per_island > 0)
+        sweep.placement = sweep.placement.with_islands_of(sweep.ranks_per_island);
+    for (const auto& name : orders) {
+        const Order& order = sweep.orders[name] = order_called(name, world, sites);
+        if (!order.channels.empty() && world.size() <= 64)
+            notes.push_back(fmt::format("order {}:{}", name, in_words(order)));
+    }
 }
 
 // From the caches, and what was measured of it; the same on all ranks.
@@ -254,11 +278,13 @@ Exit bench_on_rank(World& world, const BenchOptions& options, const Arguments& a
             notes.push_back("each rank on a core of its own (--pin no: as the system likes)");
         for (auto& note : limit_notes) notes.push_back(std::move(note));
         Sweep sweep = options.sweep;
+        sweep.segment = options.segment.value_or(usual_segment(world));
         sweep.limits = limits;
         Contest contest = options.contest;
         leave_out_unusable(contest, communicator, notes);
         sweep.candidates = candidates(sweep.collective, contest);
         fit_to_ranks(sweep, options, world.size());
+        place_ranks(sweep, contest.orders, world, notes);
         if (sweep.protocol.sync == Protocol::Sync::deadline && !world.one_host())
             throw Error(
                 "--sync deadline needs one clock, but there are several hosts; type --sync "

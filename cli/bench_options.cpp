@@ -18,13 +18,13 @@ struct Typed {
     std::string min_bytes = "8", max_bytes = "16M", step_bytes, counts;
     double step_factor = 4;
     std::string types = "float", ops = "sum", root = "0", in_place = "both";
-    std::string algorithms = "all", transports = "all", baselines = "all";
+    std::string algorithms = "all", transports = "all", baselines = "all", order_by = "naive";
     std::string target_ci = "2.5%", max_time = "0.2s", hang_timeout = "30s", budget, sync = "auto",
                 order = "random", pin = "auto", stream_from;
     std::string buffers, input = "untouched";
-    std::string segment = "128K", limits = "stored", fault, json_file, csv_file, output_file;
+    std::string segment = "auto", limits = "stored", fault, json_file, csv_file, output_file;
     long iterations = 0, warm_up = 3;
-    int check = 1, ranks = 0, ranks_per_node = 0, one = 1;
+    int check = 1, ranks = 0, ranks_per_node = 0, ranks_per_island = 0, one = 1;
     std::uint64_t seed = 1;
     bool raw = false;
 };
@@ -70,11 +70,21 @@ void declare(CLI::App& app, Typed& typed) {
     text("--stream-from", typed.stream_from,
          "bytes of all buffers from which results go past the caches; else whatever is faster",
          race);
-    text("--segment", typed.segment, "of pipelined algorithms", race);
+    text("--segment", typed.segment,
+         "of pipelined algorithms; auto: 128K on one host, 60K across hosts", race);
     app.add_option("--ranks-per-node", typed.ranks_per_node,
                    "nodes for hierarchical algorithms; else the hosts")
         ->group(race)
         ->check(CLI::Range(1, 1 << 20));
+    app.add_option(
+           "--ranks-per-island", typed.ranks_per_island,
+           "islands inside nodes for three-level; else the NUMA nodes that ranks are bound to")
+        ->group(race)
+        ->check(CLI::Range(1, 1 << 20));
+    text("--order-by", typed.order_by,
+         "who is whose neighbour: naive (as the launcher gave the ranks), topology (near ones side "
+         "by side), a FILE with a line of ranks for each channel; or a list of these",
+         race);
     text("--fault", typed.fault,
          "make loopback fail: drop delay double corrupt stop[:from=R,to=R,step=S,nth=K]", race);
     app.add_option("-n,--iters", typed.iterations, "exactly so many timed calls")
@@ -204,6 +214,15 @@ Protocol protocol_of(const Typed& typed) {
     return protocol;
 }
 
+// Each once.
+std::vector<std::string> orders_of(const std::string& text) {
+    std::vector<std::string> orders;
+    for (const auto& name : split_list(text))
+        if (std::ranges::find(orders, name) == orders.end()) orders.push_back(name);
+    if (orders.empty()) throw Error("--order-by names no order; type naive, topology or a file");
+    return orders;
+}
+
 // The file that -J names goes by its ending, as in nccl-tests.
 void sort_output_file(Typed& typed) {
     if (typed.output_file.empty()) return;
@@ -227,7 +246,7 @@ std::optional<BenchOptions> parse_bench(const Arguments& arguments) {
     BenchOptions options;
     options.collective = options.sweep.collective = parse_collective(typed.collective);
     options.contest = {split_list(typed.algorithms), split_list(typed.transports),
-                       split_list(typed.baselines)};
+                       split_list(typed.baselines), orders_of(typed.order_by)};
     // Throws for unknown names too, before any rank starts.
     if (candidates(options.collective, options.contest).empty())
         throw Error("nobody takes part; type --algo all or --baseline all");
@@ -251,8 +270,14 @@ std::optional<BenchOptions> parse_bench(const Arguments& arguments) {
         "--input", typed.input,
         {{"untouched", InputState::untouched}, {"rewritten", InputState::rewritten}});
     sweep.check = typed.check != 0;
-    sweep.segment = parse_bytes(typed.segment);
+    if (typed.segment != "auto") options.segment = parse_bytes(typed.segment);
     sweep.ranks_per_node = typed.ranks_per_node;
+    sweep.ranks_per_island = typed.ranks_per_island;
+    if (typed.ranks_per_node > 0 && typed.ranks_per_island > typed.ranks_per_node)
+        throw Error(
+            fmt::format("islands of {} ranks do not fit into nodes of {}; type a smaller "
+                        "--ranks-per-island",
+                        typed.ranks_per_island, typed.ranks_per_node));
     sweep.protocol = protocol_of(typed);
     if (!typed.budget.empty()) sweep.budget_seconds = parse_seconds(typed.budget);
     options.all_roots = typed.root == "all";

@@ -62,9 +62,9 @@ void write_picture(const std::string& path, const Schedule& schedule, const std:
 }  // namespace
 
 Exit run_show(const Arguments& arguments) {
-    std::string name, collective, svg;
+    std::string name, collective, svg, order_file;
     Job job{.ranks = 4};
-    int per_node = 0, most_steps = 64;
+    int per_node = 0, per_island = 0, most_steps = 64;
     CLI::App app{"A schedule in words, counted against the lower bounds.", "tutti show"};
     app.add_option("algorithm", name, "as 'tutti list' names it")->required();
     app.add_option("collective", collective, "default: the first that has the algorithm");
@@ -76,6 +76,9 @@ Exit run_show(const Arguments& arguments) {
         ->check(CLI::Range(1, 1 << 20));
     app.add_option("--ranks-per-node", per_node, "nodes of hierarchical algorithms")
         ->check(CLI::Range(1, 1 << 20));
+    app.add_option("--ranks-per-island", per_island, "islands inside nodes, of three-level")
+        ->check(CLI::Range(1, 1 << 20));
+    app.add_option("--order-by", order_file, "a file with a line of ranks for each channel");
     app.add_option("--steps", most_steps, "how many steps to tell in words")->capture_default_str();
     app.add_option("--svg", svg, "also draw it into this file");
     if (parse_or_help(app, arguments)) return Exit::ok;
@@ -88,14 +91,18 @@ Exit run_show(const Arguments& arguments) {
     if (job.root.index < 0 || job.root.index >= job.ranks)
         throw Error(fmt::format("root {} is not among {} ranks; type --root 0 .. {}",
                                 job.root.index, job.ranks, job.ranks - 1));
-    if (per_node > 0) job.placement = Placement::in_nodes_of(job.ranks, per_node);
+    job.placement =
+        Placement::in_nodes_of(job.ranks, per_node > 0 ? per_node : job.ranks, per_island);
+    if (order_file == "topology")
+        throw Error("show has no ranks on a machine to put in order; type --order-by FILE");
+    if (!order_file.empty() && order_file != "naive") job.order = read_order(order_file, job.ranks);
     if (const auto refusal = algorithm.refuses(job))
         throw Error(
             fmt::format("{} {} cannot be built: {}", name_of(job.collective), name, *refusal));
     if (job.segments > 1 && !algorithm.pipelines)
         throw Error(fmt::format("{} {} is not pipelined; leave --segments out",
                                 name_of(job.collective), name));
-    const Schedule schedule = algorithm.build(job);
+    const Schedule schedule = build_in_order(algorithm, job);
     print_counts(algorithm, job, schedule);
     if (schedule.steps() <= most_steps && job.ranks <= 64)
         fmt::print("\n{}", in_words(schedule));

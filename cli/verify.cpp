@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <bit>
+
 #include "base/clock.hpp"
 #include "cli/options.hpp"
 #include "cli/ranges.hpp"
@@ -19,7 +21,8 @@ struct Verdict {
 };
 
 void prove_job(const Algorithm& algorithm, const Job& job, Verdict& verdict) {
-    const Proof proof = prove(algorithm.build(job), Promise{job.collective, job.ranks, job.root});
+    const Proof proof =
+        prove(build_in_order(algorithm, job), Promise{job.collective, job.ranks, job.root});
     ++verdict.proofs;
     verdict.same_bits = verdict.same_bits && proof.same_order_everywhere;
     if (proof.fault)
@@ -27,24 +30,37 @@ void prove_job(const Algorithm& algorithm, const Job& job, Verdict& verdict) {
             fmt::format("{} ranks, root {}: {}", job.ranks, job.root.index, *proof.fault);
 }
 
-// Every root, and for pipelined and hierarchical algorithms also a cut and a split.
+// Equal nodes and unequal ones, ranks dealt node by node and in turn, nodes with islands.
+std::vector<Placement> splits_of(int ranks) {
+    std::vector<int> growing, in_turn;
+    for (int rank = 0; rank < ranks; ++rank) {
+        growing.push_back(std::bit_width(static_cast<unsigned>(rank)));  // nodes of 1, 1, 2, 4, ...
+        in_turn.push_back(rank % 3);
+    }
+    return {Placement::in_nodes_of(ranks, 4, 2), Placement::in_nodes_of(ranks, 1),
+            Placement::by_label(growing).with_islands_of(3), Placement::by_label(in_turn)};
+}
+
+// Every root, and for pipelined and hierarchical algorithms also a cut and some splits.
 Verdict verdict_on(const Algorithm& algorithm, const IntRange& ranks) {
     Verdict verdict;
     for (int count = ranks.first; count <= ranks.last && !verdict.fault; ++count) {
         Job job{.collective = algorithm.collective, .ranks = count};
         if (algorithm.refuses(job)) continue;
+        const auto splits = algorithm.hierarchical ? splits_of(count) : std::vector<Placement>{};
         const int roots = has_root(job.collective) ? count : 1;
         for (job.root = {0}; job.root.index < roots && !verdict.fault; ++job.root.index) {
             prove_job(algorithm, job, verdict);
+            for (const Placement& split : splits) {
+                Job placed = job;
+                placed.placement = split;
+                prove_job(algorithm, placed, verdict);
+            }
             if (algorithm.pipelines) {
                 Job cut = job;
                 cut.segments = 4;
+                if (!splits.empty()) cut.placement = splits.front();
                 prove_job(algorithm, cut, verdict);
-            }
-            if (algorithm.name == "two-level") {
-                Job split = job;
-                split.placement = Placement::in_nodes_of(count, 4);
-                prove_job(algorithm, split, verdict);
             }
         }
     }

@@ -39,6 +39,7 @@ constexpr Column identity_columns[] = {
     {"seg", [](const Point& p) { return std::to_string(p.key.segment.count); }},
     {"placement", [](const Point& p) { return p.key.placement; }},
     {"input", [](const Point& p) { return p.key.input; }},
+    {"order", [](const Point& p) { return p.key.order; }},
     {"skipped", [](const Point& p) { return p.skipped.value_or(""); }},
 };
 

@@ -28,6 +28,7 @@ struct Key {
     Bytes segment;          // 0: not pipelined
     std::string placement;  // empty: as the launcher placed the ranks
     std::string input;      // rewritten before each call; empty: as the call before left it
+    std::string order;      // of the ranks: topology or a file's name; empty: the launcher's
 
     bool operator==(const Key&) const = default;
 };
@@ -35,7 +36,8 @@ struct Key {
 /// 16 hex digits, the same on every machine: the head of SHA-256 over the key's JSON text.
 std::string point_id(const Key& key);
 
-/// How tables and plots call who ran: "ring" for our own, "mpi" or "mpi/ALGO" for a baseline.
+/// How tables and plots call who ran: "ring" for our own (or
+/// "ring@topology", if the ranks were put in an order), "mpi" or "mpi/ALGO" for a baseline.
 std::string candidate_name(const Key& key);
 
 }  // namespace tutti

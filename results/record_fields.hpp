@@ -136,6 +136,7 @@ void walk(auto& f, Is<Key> auto& key) {
     f.may("seg", key.segment);
     f.may("placement", key.placement);
     f.may("input", key.input);
+    f.may("order", key.order);
 }
 
 void walk(auto& f, Is<Summary> auto& time) {

@@ -74,7 +74,7 @@ std::vector<std::string> algorithms_chosen(const Baseline& row, Collective colle
 }  // namespace
 
 std::string Candidate::name() const {
-    if (is_ours()) return algorithm + "/" + transport;
+    if (is_ours()) return algorithm + (order.empty() ? "/" : "@" + order + "/") + transport;
     return algorithm.empty() ? impl : impl + "/" + algorithm;
 }
 
@@ -100,10 +100,16 @@ std::vector<Candidate> candidates(Collective collective, const Contest& contest)
     std::vector<Candidate> all;
     for (const Algorithm* row : ours)
         for (const TransportRow* way : ways)
-            all.push_back({"tutti", std::string(row->name), std::string(way->name), row, nullptr});
+            for (const auto& order : contest.orders)
+                all.push_back({.impl = "tutti",
+                               .algorithm = std::string(row->name),
+                               .transport = std::string(way->name),
+                               .order = order == "naive" ? "" : order,
+                               .row = row});
     for (const Baseline* row : libraries)
         for (const auto& algorithm : algorithms_chosen(*row, collective, contest.baselines))
-            all.push_back({std::string(row->name), algorithm, "", nullptr, row});
+            all.push_back(
+                {.impl = std::string(row->name), .algorithm = algorithm, .baseline = row});
     return all;
 }
 

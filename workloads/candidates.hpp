@@ -12,14 +12,15 @@ namespace tutti {
 /// What competes at a point: one of our algorithms over one transport, or a library's collective by
 /// its own choice of algorithm or by a forced one.
 struct Candidate {
-    std::string impl;       ///< "tutti", or the baseline's name
-    std::string algorithm;  ///< of ours, or forced on the library; empty: the library chooses
-    std::string transport;  ///< of ours; empty for a baseline
+    std::string impl;            ///< "tutti", or the baseline's name
+    std::string algorithm = {};  ///< of ours, or forced on the library; empty: the library chooses
+    std::string transport = {};  ///< of ours; empty for a baseline
+    std::string order = {};      ///< of the ranks, by name; empty: the launcher's
     const Algorithm* row = nullptr;
     const Baseline* baseline = nullptr;
 
     bool is_ours() const { return row != nullptr; }
-    std::string name() const;  ///< "ring/shm", "mpi" or "mpi/ring"
+    std::string name() const;  ///< "ring/shm", "ring@topology/shm", "mpi" or "mpi/ring"
 };
 
 /// Names as the command line gives them. "all" stands for every one; of a library, "mpi/ring" for
@@ -28,6 +29,8 @@ struct Contest {
     std::vector<std::string> algorithms{"all"};
     std::vector<std::string> transports{"all"};
     std::vector<std::string> baselines{"mpi"};
+    /// Of the ranks, for our algorithms: naive, topology or files. Each is a candidate of its own.
+    std::vector<std::string> orders{"naive"};
 };
 
 /// Tells libraries whose algorithms are to be forced so before they start.

@@ -140,8 +140,12 @@ private:
             return candidate.baseline->make(world_, {spot.call, candidate.algorithm, spot.in_place},
                                             buffers.call);
         return communicator_.plan(
-            {candidate.row, candidate.transport, sweep_.segment, sweep_.placement}, spot.call,
-            buffers.call, buffers.registered);
+            {.algorithm = candidate.row,
+             .transport = candidate.transport,
+             .segment = sweep_.segment,
+             .placement = sweep_.placement,
+             .order = candidate.order.empty() ? Order{} : sweep_.orders.at(candidate.order)},
+            spot.call, buffers.call, buffers.registered);
     }
 
     Entrant entrant_of(Operation& operation, const Spot& spot, const StageBuffers& buffers) {
@@ -191,9 +195,18 @@ private:
         key.nranks = world_.size();
         key.ppn = static_cast<int>(world_.hosts().nodes().front().size());
         if (candidate.is_ours() && candidate.row->pipelines) key.segment = sweep_.segment;
-        if (sweep_.ranks_per_node > 0)
-            key.placement = "nodes of " + std::to_string(sweep_.ranks_per_node);
+        key.placement = placement_in_words();
+        key.order = candidate.order;
         return point;
+    }
+
+    std::string placement_in_words() const {
+        std::string words;
+        if (sweep_.ranks_per_node > 0) words = "nodes of " + std::to_string(sweep_.ranks_per_node);
+        if (sweep_.ranks_per_island > 0)
+            words += (words.empty() ? "islands of " : ", islands of ") +
+                     std::to_string(sweep_.ranks_per_island);
+        return words;
     }
 
     void fill(Point& point, const Measured& measured) const {

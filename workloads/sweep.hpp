@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -29,9 +30,11 @@ struct Sweep {
     std::vector<BufferKind> buffers;  ///< empty: registered where ranks can share memory
     InputState input = InputState::untouched;
     bool check = true;
-    Bytes segment{128 * 1024};
-    Placement placement;     ///< of hierarchical algorithms; empty: the hosts
-    int ranks_per_node = 0;  ///< of that placement, for the record; 0: as launched
+    Bytes segment = segment_on_host;
+    Placement placement;                  ///< of hierarchical algorithms; empty: the hosts
+    int ranks_per_node = 0;               ///< of that placement, for the record; 0: as launched
+    int ranks_per_island = 0;             ///< the same of its islands
+    std::map<std::string, Order> orders;  ///< by the names that candidates call them by
     Protocol protocol;
     std::optional<Limits> limits;  ///< of this host, to compare with
     double budget_seconds = 0;  ///< for all: rows get less than protocol.max_seconds; 0: no limit

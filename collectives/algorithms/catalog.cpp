@@ -19,7 +19,6 @@ Schedule chain_all_reduce(int ranks, int segments);
 Schedule tree_all_reduce(int ranks);
 Schedule tree_all_gather(int ranks);
 Schedule tree_reduce_scatter(int ranks);
-Schedule butterfly_all_reduce(int ranks);
 Schedule butterfly_all_gather(int ranks);
 Schedule butterfly_reduce_scatter(int ranks);
 Schedule halving_doubling_all_reduce(int ranks);
@@ -56,13 +55,18 @@ Schedule circulant_all_reduce(int ranks);
 Schedule double_tree_broadcast(int ranks, Rank root);
 Schedule double_tree_reduce(int ranks, Rank root);
 Schedule double_tree_all_reduce(int ranks, int segments);
-Schedule two_level_all_reduce(int ranks, const Placement& placement);
-Schedule two_level_broadcast(int ranks, Rank root, const Placement& placement);
-Schedule two_level_reduce(int ranks, Rank root, const Placement& placement);
-Schedule two_level_scatter(int ranks, Rank root, const Placement& placement);
-Schedule two_level_gather(int ranks, Rank root, const Placement& placement);
-Schedule two_level_all_gather(int ranks, const Placement& placement);
-Schedule two_level_reduce_scatter(int ranks, const Placement& placement);
+Schedule levels_all_reduce(int ranks, const Nesting& nesting, Schedule (*among_leaders)(int));
+Schedule levels_broadcast(int ranks, Rank root, const Nesting& nesting);
+Schedule levels_reduce(int ranks, Rank root, const Nesting& nesting);
+Schedule levels_scatter(int ranks, Rank root, const Nesting& nesting);
+Schedule levels_gather(int ranks, Rank root, const Nesting& nesting);
+Schedule levels_all_gather(int ranks, const Nesting& nesting);
+Schedule levels_reduce_scatter(int ranks, const Nesting& nesting);
+Schedule multi_rail_all_reduce(int ranks, const Placement& placement);
+Schedule multi_rail_broadcast(int ranks, Rank root, const Placement& placement);
+Schedule multi_rail_reduce(int ranks, Rank root, const Placement& placement);
+Schedule multi_rail_all_gather(int ranks, const Placement& placement);
+Schedule multi_rail_reduce_scatter(int ranks, const Placement& placement);
 
 namespace {
 
@@ -77,6 +81,9 @@ std::optional<std::string> power_of_two(const Job& job) {
 Placement placed(const Job& job) {
     return job.placement.nodes().empty() ? Placement::one_node(job.ranks) : job.placement;
 }
+
+Nesting by_node(const Job& job) { return {placed(job).nodes()}; }
+Nesting by_island(const Job& job) { return {placed(job).islands(), placed(job).nodes()}; }
 
 using enum Collective;
 
@@ -106,7 +113,13 @@ const Algorithm rows[] = {
     {all_reduce, "two-shot", "each rank adds up one chunk for all, then all fetch the results",
      [](const Job& j) { return two_shot_all_reduce(j.ranks); }, any_ranks},
     {all_reduce, "two-level", "inside each node, then a ring across nodes, then inside again",
-     [](const Job& j) { return two_level_all_reduce(j.ranks, placed(j)); }, any_ranks},
+     [](const Job& j) { return pipelined(levels_all_reduce(j.ranks, by_node(j), ring_all_reduce), j.segments); }, any_ranks, true, true},
+    {all_reduce, "two-level-butterfly", "as two-level, with whole vectors added across ever wider pairs of nodes",
+     [](const Job& j) { return pipelined(levels_all_reduce(j.ranks, by_node(j), butterfly_all_reduce), j.segments); }, any_ranks, true, true},
+    {all_reduce, "three-level", "as two-level, with a level of NUMA nodes inside each node",
+     [](const Job& j) { return pipelined(levels_all_reduce(j.ranks, by_island(j), ring_all_reduce), j.segments); }, any_ranks, true, true},
+    {all_reduce, "multi-rail", "every rank of a node all-reduces a share of the message across nodes",
+     [](const Job& j) { return pipelined(multi_rail_all_reduce(j.ranks, placed(j)), j.segments); }, any_ranks, true, true},
     {all_gather, "ring", "every block goes once round the ring",
      [](const Job& j) { return ring_all_gather(j.ranks); }, any_ranks},
     {all_gather, "tree", "up a binomial tree to rank 0, down as one message",
@@ -124,7 +137,11 @@ const Algorithm rows[] = {
     {all_gather, "one-shot", "everyone to everyone at once",
      [](const Job& j) { return one_shot_all_gather(j.ranks); }, any_ranks},
     {all_gather, "two-level", "gather in each node, a ring across nodes, broadcast in each node",
-     [](const Job& j) { return two_level_all_gather(j.ranks, placed(j)); }, any_ranks},
+     [](const Job& j) { return pipelined(levels_all_gather(j.ranks, by_node(j)), j.segments); }, any_ranks, true, true},
+    {all_gather, "three-level", "as two-level, with a level of NUMA nodes inside each node",
+     [](const Job& j) { return pipelined(levels_all_gather(j.ranks, by_island(j)), j.segments); }, any_ranks, true, true},
+    {all_gather, "multi-rail", "every rank of a node gathers across nodes, then tells its node",
+     [](const Job& j) { return pipelined(multi_rail_all_gather(j.ranks, placed(j)), j.segments); }, any_ranks, true, true},
     {reduce_scatter, "ring", "every chunk comes home round the ring, gathering shares",
      [](const Job& j) { return ring_reduce_scatter(j.ranks); }, any_ranks},
     {reduce_scatter, "tree", "up a binomial tree to rank 0, which deals the blocks out again",
@@ -140,7 +157,11 @@ const Algorithm rows[] = {
     {reduce_scatter, "one-shot", "every rank reads all shares of its own block at once",
      [](const Job& j) { return one_shot_reduce_scatter(j.ranks); }, any_ranks},
     {reduce_scatter, "two-level", "add up in each node, a ring across nodes, scatter in each node",
-     [](const Job& j) { return two_level_reduce_scatter(j.ranks, placed(j)); }, any_ranks},
+     [](const Job& j) { return pipelined(levels_reduce_scatter(j.ranks, by_node(j)), j.segments); }, any_ranks, true, true},
+    {reduce_scatter, "three-level", "as two-level, with a level of NUMA nodes inside each node",
+     [](const Job& j) { return pipelined(levels_reduce_scatter(j.ranks, by_island(j)), j.segments); }, any_ranks, true, true},
+    {reduce_scatter, "multi-rail", "added up in each node, then by every rank of a node across nodes",
+     [](const Job& j) { return pipelined(multi_rail_reduce_scatter(j.ranks, placed(j)), j.segments); }, any_ranks, true, true},
     {broadcast, "ring", "the message follows itself round the ring in P pieces",
      [](const Job& j) { return ring_broadcast(j.ranks, j.root); }, any_ranks},
     {broadcast, "tree", "the informed double at each step (binomial tree)",
@@ -156,7 +177,11 @@ const Algorithm rows[] = {
     {broadcast, "chain", "from rank to rank in segments",
      [](const Job& j) { return pipelined(chain_broadcast(j.ranks, j.root), j.segments); }, any_ranks, true},
     {broadcast, "two-level", "across one leader per node, then inside each node",
-     [](const Job& j) { return two_level_broadcast(j.ranks, j.root, placed(j)); }, any_ranks},
+     [](const Job& j) { return pipelined(levels_broadcast(j.ranks, j.root, by_node(j)), j.segments); }, any_ranks, true, true},
+    {broadcast, "three-level", "as two-level, with a level of NUMA nodes inside each node",
+     [](const Job& j) { return pipelined(levels_broadcast(j.ranks, j.root, by_island(j)), j.segments); }, any_ranks, true, true},
+    {broadcast, "multi-rail", "every rank of a node passes on a share of the message, then tells its node",
+     [](const Job& j) { return pipelined(multi_rail_broadcast(j.ranks, j.root, placed(j)), j.segments); }, any_ranks, true, true},
     {reduce, "ring", "pieces follow one another round the ring to the root, gathering shares",
      [](const Job& j) { return mirrored(ring_broadcast(j.ranks, j.root), Action::reduce); }, any_ranks},
     {reduce, "tree", "pairs of partial sums merge until the root has all",
@@ -172,7 +197,11 @@ const Algorithm rows[] = {
     {reduce, "chain", "the sum grows from rank to rank in segments",
      [](const Job& j) { return pipelined(chain_reduce(j.ranks, j.root), j.segments); }, any_ranks, true},
     {reduce, "two-level", "inside each node, then across their leaders",
-     [](const Job& j) { return two_level_reduce(j.ranks, j.root, placed(j)); }, any_ranks},
+     [](const Job& j) { return pipelined(levels_reduce(j.ranks, j.root, by_node(j)), j.segments); }, any_ranks, true, true},
+    {reduce, "three-level", "as two-level, with a level of NUMA nodes inside each node",
+     [](const Job& j) { return pipelined(levels_reduce(j.ranks, j.root, by_island(j)), j.segments); }, any_ranks, true, true},
+    {reduce, "multi-rail", "every rank of a node adds up a share of the message on its way to the root",
+     [](const Job& j) { return pipelined(multi_rail_reduce(j.ranks, j.root, placed(j)), j.segments); }, any_ranks, true, true},
     {scatter, "ring", "blocks are passed on round the ring, the farthest first",
      [](const Job& j) { return ring_scatter(j.ranks, j.root); }, any_ranks},
     {scatter, "tree", "half of the blocks to the middle, again and again (binomial tree)",
@@ -184,7 +213,9 @@ const Algorithm rows[] = {
     {scatter, "linear", "the root serves all at once",
      [](const Job& j) { return linear_scatter(j.ranks, j.root); }, any_ranks},
     {scatter, "two-level", "to one leader per node, which deals inside its node",
-     [](const Job& j) { return two_level_scatter(j.ranks, j.root, placed(j)); }, any_ranks},
+     [](const Job& j) { return levels_scatter(j.ranks, j.root, by_node(j)); }, any_ranks, false, true},
+    {scatter, "three-level", "as two-level, with a level of NUMA nodes inside each node",
+     [](const Job& j) { return levels_scatter(j.ranks, j.root, by_island(j)); }, any_ranks, false, true},
     {gather, "ring", "blocks are passed on round the ring to the root",
      [](const Job& j) { return mirrored(ring_scatter(j.ranks, j.root), Action::copy); }, any_ranks},
     {gather, "tree", "collections double on their way to the root (binomial tree)",
@@ -196,7 +227,9 @@ const Algorithm rows[] = {
     {gather, "linear", "the root collects from all at once",
      [](const Job& j) { return linear_gather(j.ranks, j.root); }, any_ranks},
     {gather, "two-level", "to one leader per node, then to the root",
-     [](const Job& j) { return two_level_gather(j.ranks, j.root, placed(j)); }, any_ranks},
+     [](const Job& j) { return levels_gather(j.ranks, j.root, by_node(j)); }, any_ranks, false, true},
+    {gather, "three-level", "as two-level, with a level of NUMA nodes inside each node",
+     [](const Job& j) { return levels_gather(j.ranks, j.root, by_island(j)); }, any_ranks, false, true},
     {all_to_all, "ring", "blocks hop along the ring to their receiver",
      [](const Job& j) { return ring_all_to_all(j.ranks); }, any_ranks},
     {all_to_all, "butterfly", "partners across each bit swap half of their blocks (hypercube)",

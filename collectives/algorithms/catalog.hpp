@@ -21,8 +21,14 @@ struct Algorithm {
     std::string_view idea;  ///< one sentence
     Schedule (*build)(const Job&);
     Refusal refuses;
-    bool pipelines = false;  ///< makes use of Job::segments
+    bool pipelines = false;     ///< makes use of Job::segments
+    bool hierarchical = false;  ///< makes use of Job::placement
 };
+
+/// The schedule of a job in its order: the algorithm runs over positions, and ranks take the places
+/// that the order gives them; several channels carry a share of the message each. Without an order
+/// it is what the algorithm builds.
+Schedule build_in_order(const Algorithm& algorithm, const Job& job);
 
 /// Every algorithm of every collective: the one place where they are listed.
 std::span<const Algorithm> catalog();

@@ -2,6 +2,7 @@
 #pragma once
 #include "base/ids.hpp"
 #include "base/types.hpp"
+#include "topology/order.hpp"
 #include "topology/placement.hpp"
 
 namespace tutti {
@@ -13,6 +14,7 @@ struct Job {
     Rank root = {0};
     int segments = 1;          ///< how finely pipelined algorithms cut; others ignore it
     Placement placement = {};  ///< which rank sits in which node; empty: all in one
+    Order order = {};          ///< see build_in_order; algorithms ignore it
 };
 
 }  // namespace tutti

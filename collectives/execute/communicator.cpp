@@ -20,6 +20,11 @@ namespace {
 // Passes over less than that take about as long as finding out, and fit the caches anyhow.
 constexpr Bytes worth_adapting{1 << 20};
 
+// More lanes bridge longer pauses of a peer; with fewer segments each they would hardly overlap.
+Lanes lanes_for(int segments) {
+    return {.count = std::clamp(segments / 4, 1, 8), .segments = segments};
+}
+
 // Whether peers can reach the buffers of all ranks; the same answer on each.
 bool all_is_registered(World& world, const PlanRequest& request) {
     const auto reaches = [&](std::span<const std::byte> buffer) {
@@ -71,14 +76,14 @@ std::unique_ptr<Plan> Communicator::plan(const Choice& choice, const Call& call,
     Opened& way = opened(choice.transport);
     if (way.refusal) throw Error(*way.refusal);
     const Bytes vector{call.count * static_cast<std::int64_t>(size_of(call.type))};
-    const Job job{
-        .collective = call.collective,
-        .ranks = world_.size(),
-        .root = call.root,
-        .segments = segments_for(vector, choice.segment),
-        .placement = choice.placement.nodes().empty() ? world_.hosts() : choice.placement};
+    const Job job{.collective = call.collective,
+                  .ranks = world_.size(),
+                  .root = call.root,
+                  .segments = segments_for(vector, choice.segment),
+                  .placement = choice.placement.nodes().empty() ? world_.hosts() : choice.placement,
+                  .order = choice.order};
     if (const auto refusal = choice.algorithm->refuses(job)) throw Error(*refusal);
-    const Schedule schedule = choice.algorithm->build(job);
+    const Schedule schedule = build_in_order(*choice.algorithm, job);
     PlanRequest request{.schedule = schedule,
                         .call = call,
                         .input = buffers.input,
@@ -88,8 +93,11 @@ std::unique_ptr<Plan> Communicator::plan(const Choice& choice, const Call& call,
                                 std::string(choice.transport) + ")",
                         .number = plans_made_++,
                         .registered = registered};
-    if (auto* messages = dynamic_cast<MessageTransport*>(way.transport.get()))
+    if (auto* messages = dynamic_cast<MessageTransport*>(way.transport.get())) {
+        if (choice.algorithm->pipelines) request.lanes = lanes_for(job.segments);
+        plans_made_ += request.lanes.count - 1;
         return message_plan(progress_, *messages, request);
+    }
     return plan_on_host(dynamic_cast<HostTransport&>(*way.transport), request, buffers.in_place);
 }
 

@@ -16,12 +16,22 @@
 
 namespace tutti {
 
+/// How finely pipelined algorithms cut where nothing is asked for. Across hosts a segment stays a
+/// little below 64 KiB, as larger messages wait over TCP until the receiver's library has looked
+/// (Open MPI's btl_tcp_eager_limit), which costs more than the link takes to carry them.
+inline constexpr Bytes segment_on_host{128 * 1024};
+inline constexpr Bytes segment_across_hosts{60 * 1024};
+inline Bytes usual_segment(const World& world) {
+    return world.one_host() ? segment_on_host : segment_across_hosts;
+}
+
 /// Which algorithm, over what, and how finely cut.
 struct Choice {
     const Algorithm* algorithm = nullptr;
     std::string_view transport;
-    Bytes segment = {128 * 1024};  ///< of pipelined algorithms
-    Placement placement = {};      ///< nodes of hierarchical algorithms; empty: the hosts
+    Bytes segment = segment_on_host;  ///< of pipelined algorithms
+    Placement placement = {};         ///< nodes of hierarchical algorithms; empty: the hosts
+    Order order = {};                 ///< of the ranks; empty: the launcher's
 };
 
 /// What a rank makes plans with: its world, the transports (opened once, when first asked for) and

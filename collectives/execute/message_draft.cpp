@@ -10,33 +10,37 @@ namespace {
 
 class Drafter {
 public:
-    Drafter(const PlanRequest& request, Rank me)
+    Drafter(const PlanRequest& request, Rank me, int lane)
         : request_(request),
           me_(me),
+          lane_(lane),
           promise_(request.call.collective, request.schedule.ranks(), request.call.root),
           layout_(request.call, promise_, me, request.schedule.chunks()) {
         // In place, an all-to-all's input and output chunks overlap crosswise: read from a copy.
         copies_input_ = request.call.collective == Collective::all_to_all &&
                         !request.input.empty() && request.input.data() == request.output.data();
+        if (!copies_input_) return;
+        const Spot copy{In::scratch, take_scratch(request_.input.size())};
+        const DraftMove to_copy{copy, {{In::input, 0}}, request_.input.size()};
+        draft_.steps.push_back({.number = 0, .moves = {to_copy}});
     }
 
-    MessageDraft draft() {
-        if (copies_input_) {
-            const Spot copy{In::scratch, take_scratch(request_.input.size())};
-            const DraftMove to_copy{copy, {{In::input, 0}}, request_.input.size()};
-            draft_.steps.push_back({.number = 0, .moves = {to_copy}});
-        }
-        RankStep step;
-        for (int number = 0; number < request_.schedule.steps(); ++number) {
-            read_step(request_.schedule, number, me_, layout_, step);
-            if (!step.is_empty()) draft(number, step);
-        }
+    // The lane's part of the next step.
+    void draft(int number, const RankStep& step) {
+        DraftStep& draft = draft_.steps.emplace_back(DraftStep{.number = number});
+        draft_sends(step, draft);
+        draft_receives(step, draft);
+    }
+
+    MessageDraft finish() {
         settle();
         return std::move(draft_);
     }
 
 private:
     using In = Spot::In;
+
+    bool is_mine(int chunk) const { return request_.lanes.lane_of(chunk) == lane_; }
 
     Spot input_spot(std::size_t offset) const {
         return copies_input_ ? Spot{In::scratch, offset} : Spot{In::input, offset};
@@ -71,12 +75,6 @@ private:
             return nullptr;
         };
         return address(a) != nullptr && address(a) == address(b);
-    }
-
-    void draft(int number, const RankStep& step) {
-        DraftStep& draft = draft_.steps.emplace_back(DraftStep{.number = number});
-        draft_sends(step, draft);
-        draft_receives(step, draft);
     }
 
     // Sent from where it lies if it lies together, else packed.
@@ -172,7 +170,7 @@ private:
     // Results that still lie in the input go to the output.
     void settle() {
         for_each_output_chunk(promise_, me_, request_.schedule.chunks(), [&](int chunk) {
-            if (layout_.bytes_of(chunk) == 0) return;
+            if (layout_.bytes_of(chunk) == 0 || !is_mine(chunk)) return;
             const Spot at = current(chunk), belongs = home(chunk);
             if (!is_same_memory(at, belongs))
                 draft_.settling.push_back({belongs, {at}, layout_.bytes_of(chunk)});
@@ -181,6 +179,7 @@ private:
 
     const PlanRequest& request_;
     Rank me_;
+    int lane_;
     Promise promise_;
     Layout layout_;
     bool copies_input_ = false;
@@ -188,10 +187,37 @@ private:
     MessageDraft draft_;
 };
 
+// What a step asks of each lane.
+void deal(const RankStep& step, const Lanes& lanes, std::vector<RankStep>& parts) {
+    for (RankStep& part : parts) {
+        part.departures.clear();
+        part.arrivals.clear();
+    }
+    const auto part_of = [&](const Passage& passage) -> RankStep& {
+        return parts[static_cast<std::size_t>(lanes.lane_of(passage.chunk))];
+    };
+    for (const Passage& passage : step.departures) part_of(passage).departures.push_back(passage);
+    for (const Passage& passage : step.arrivals) part_of(passage).arrivals.push_back(passage);
+}
+
 }  // namespace
 
-MessageDraft draft_messages(const PlanRequest& request, Rank me) {
-    return Drafter(request, me).draft();
+std::vector<MessageDraft> draft_messages(const PlanRequest& request, Rank me) {
+    std::vector<Drafter> drafters;
+    for (int lane = 0; lane < request.lanes.count; ++lane) drafters.emplace_back(request, me, lane);
+    const Promise promise{request.call.collective, request.schedule.ranks(), request.call.root};
+    const Layout layout(request.call, promise, me, request.schedule.chunks());
+    RankStep step;
+    std::vector<RankStep> parts(drafters.size());
+    for (int number = 0; number < request.schedule.steps(); ++number) {
+        read_step(request.schedule, number, me, layout, step);
+        deal(step, request.lanes, parts);
+        for (std::size_t lane = 0; lane < drafters.size(); ++lane)
+            if (!parts[lane].is_empty()) drafters[lane].draft(number, parts[lane]);
+    }
+    std::vector<MessageDraft> drafts;
+    for (Drafter& drafter : drafters) drafts.push_back(drafter.finish());
+    return drafts;
 }
 
 }  // namespace tutti

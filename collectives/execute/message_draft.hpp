@@ -36,15 +36,15 @@ struct DraftStep {
     std::vector<DraftMove> moves = {};  ///< after all have come
 };
 
-/// One rank's part by messages, before memory is allocated.
+/// One lane of one rank's part by messages, before memory is allocated.
 struct MessageDraft {
     std::vector<DraftStep> steps;
     std::vector<DraftMove> settling;  ///< at the end: results that are not where they belong
     std::size_t scratch = 0, inbox = 0, outbox = 0;  ///< bytes needed
 };
 
-/// The messages between two ranks in a step are one message, chunks in the order said; both sides
-/// see the same order.
-MessageDraft draft_messages(const PlanRequest& request, Rank me);
+/// A draft for each lane. The messages between two ranks in a step of a lane are one message,
+/// chunks in the order said; both sides see the same order.
+std::vector<MessageDraft> draft_messages(const PlanRequest& request, Rank me);
 
 }  // namespace tutti

@@ -7,28 +7,29 @@
 namespace tutti {
 namespace {
 
-class MessagePlan final : public Plan {
+// Goes through the steps of its chunks.
+class Lane {
 public:
-    MessagePlan(Progress& progress, MessageTransport& transport, const PlanRequest& request)
-        : Plan(progress, request.what, request.schedule.steps()),
-          program_(compile_messages(request, progress.world(), transport.most_bytes())),
-          output_(request.output),
-          wire_(transport.connect({.plan = request.number,
+    Lane(MessageTransport& transport, MessageProgram program, int number)
+        : program_(std::move(program)),
+          wire_(transport.connect({.plan = number,
                                    .most_posts = program_.most_posts,
                                    .most_to_one = program_.most_to_one,
-                                   .most_bytes = program_.most_bytes})) {
-        if (request.call.op == Op::avg && reduces(request.call.collective) && !output_.empty()) {
-            divide_ = find_divide(request.call.type);
-            elements_ = output_.size() / size_of(request.call.type);
-        }
+                                   .most_bytes = program_.most_bytes})) {}
+
+    std::optional<std::string> left_over() const { return wire_->left_over(); }
+
+    void begin() {
+        at_ = 0;
+        posted_ = false;
     }
 
-    std::optional<std::string> left_over() const override { return wire_->left_over(); }
+    // Steps done since begin().
+    std::size_t at() const { return at_; }
 
-private:
-    void begin() override { posted_ = false; }
-
-    bool advance() override {
+    // Goes on as far as possible without waiting; true at the end.
+    bool advance() {
+        if (is_over()) return true;
         for (; at_ < program_.steps.size(); ++at_, posted_ = false) {
             const MessageStep& step = program_.steps[at_];
             if (!posted_) post(step);
@@ -36,10 +37,16 @@ private:
             program_.moves.run(step.moves.first, step.moves.end);
         }
         program_.moves.run(program_.settling.first, program_.settling.end);
-        if (divide_ != nullptr) divide_(output_.data(), elements_, world().size());
+        at_ = program_.steps.size() + 1;
         return true;
     }
 
+    bool is_over() const { return at_ > program_.steps.size(); }
+
+    int step() const { return at_ < program_.steps.size() ? program_.steps[at_].number : 0; }
+    std::optional<Rank> waits_for() const { return wire_->waits_for(); }
+
+private:
     void post(const MessageStep& step) {
         program_.moves.run(step.packing.first, step.packing.end);
         for (auto i = step.receives.first; i < step.receives.end; ++i)
@@ -50,17 +57,58 @@ private:
         posted_ = true;
     }
 
-    Stand stand() const override {
-        const int step = at_ < program_.steps.size() ? program_.steps[at_].number : 0;
-        return {step, wire_->waits_for()};
+    MessageProgram program_;
+    std::unique_ptr<Wire> wire_;
+    std::size_t at_ = 0;
+    bool posted_ = false;
+};
+
+class MessagePlan final : public Plan {
+public:
+    MessagePlan(Progress& progress, MessageTransport& transport, const PlanRequest& request)
+        : Plan(progress, request.what, request.schedule.steps()), output_(request.output) {
+        int number = request.number;
+        for (auto& program : compile_messages(request, progress.world(), transport.most_bytes()))
+            lanes_.emplace_back(transport, std::move(program), number++);
+        if (request.call.op == Op::avg && reduces(request.call.collective) && !output_.empty()) {
+            divide_ = find_divide(request.call.type);
+            elements_ = output_.size() / size_of(request.call.type);
+        }
     }
 
-    MessageProgram program_;
+    std::optional<std::string> left_over() const override {
+        for (const Lane& lane : lanes_)
+            if (const auto left = lane.left_over()) return left;
+        return std::nullopt;
+    }
+
+private:
+    void begin() override {
+        for (Lane& lane : lanes_) lane.begin();
+    }
+
+    bool advance() override {
+        bool all_are_over = true;
+        at_ = 0;
+        for (Lane& lane : lanes_) {
+            all_are_over = lane.advance() && all_are_over;
+            at_ += lane.at();
+        }
+        if (all_are_over && divide_ != nullptr) divide_(output_.data(), elements_, world().size());
+        return all_are_over;
+    }
+
+    // Of the first lane that is not done.
+    Stand stand() const override {
+        for (const Lane& lane : lanes_)
+            if (!lane.is_over()) return {lane.step(), lane.waits_for()};
+        return {};
+    }
+
+    std::vector<Lane> lanes_;
     std::span<std::byte> output_;
-    std::unique_ptr<Wire> wire_;
     DivideKernel divide_ = nullptr;
     std::size_t elements_ = 0;
-    bool posted_ = false;
 };
 
 }  // namespace

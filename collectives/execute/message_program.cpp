@@ -91,9 +91,12 @@ private:
 
 }  // namespace
 
-MessageProgram compile_messages(const PlanRequest& request, const World& world,
-                                std::size_t most_bytes) {
-    return Assembly(request, most_bytes).assemble(draft_messages(request, world.rank()));
+std::vector<MessageProgram> compile_messages(const PlanRequest& request, const World& world,
+                                             std::size_t most_bytes) {
+    std::vector<MessageProgram> programs;
+    for (const MessageDraft& draft : draft_messages(request, world.rank()))
+        programs.push_back(Assembly(request, most_bytes).assemble(draft));
+    return programs;
 }
 
 }  // namespace tutti

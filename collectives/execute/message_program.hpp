@@ -31,7 +31,8 @@ struct MessageStep {
     Entries moves;
 };
 
-/// One rank's part as a list of steps. Steps without messages of this rank are not in it.
+/// One lane of one rank's part as a list of steps. Steps without messages of this rank are not in
+/// it.
 struct MessageProgram {
     explicit MessageProgram(const Call& call) : moves(call.type, call.op) {}
 
@@ -47,9 +48,9 @@ struct MessageProgram {
     std::unique_ptr<std::byte[]> scratch, inbox, outbox;
 };
 
-/// The messages between two ranks in a step are one message, chunks in the order said; both sides
-/// see the same order. Messages over `most_bytes` are cut.
-MessageProgram compile_messages(const PlanRequest& request, const World& world,
-                                std::size_t most_bytes);
+/// A program for each lane. The messages between two ranks in a step of a lane are one message,
+/// chunks in the order said; both sides see the same order. Messages over `most_bytes` are cut.
+std::vector<MessageProgram> compile_messages(const PlanRequest& request, const World& world,
+                                             std::size_t most_bytes);
 
 }  // namespace tutti

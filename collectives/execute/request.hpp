@@ -13,6 +13,15 @@
 
 namespace tutti {
 
+/// Lanes of a plan by message: no chunk ever meets another, so a plan may deal its chunks to lanes
+/// that go through the steps each at their own pace. While one waits for the end of a step, the
+/// others keep the network busy. Segments of a pipelined schedule are dealt in turn.
+struct Lanes {
+    int count = 1;
+    int segments = 1;  ///< of the schedule: its chunk c is of segment c % segments
+    int lane_of(int chunk) const { return chunk % segments % count; }
+};
+
 /// Everything a plan is compiled from. Collective calls must agree on all but the buffers.
 struct PlanRequest {
     Schedule schedule;
@@ -22,7 +31,8 @@ struct PlanRequest {
     std::span<const std::byte> input;
     std::span<std::byte> output;
     std::string what;  ///< names the plan in reports: "all_reduce ring (shm)"
-    int number = 0;    ///< of the plan, the same on all ranks
+    int number = 0;    ///< of the plan, the same on all ranks; one for each lane from here on
+    Lanes lanes = {};
     /// Memory that holds both buffers and that peers can reach; none, on all ranks alike: ordinary.
     const SharedMemory* registered = nullptr;
     /// How peers come to what lies in ordinary memory.

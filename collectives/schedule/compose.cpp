@@ -83,6 +83,18 @@ struct Inner {
 
 }  // namespace
 
+std::vector<Chunks> runs_of(std::vector<Rank> ranks) {
+    std::sort(ranks.begin(), ranks.end());
+    std::vector<Chunks> runs;
+    for (const Rank rank : ranks) {
+        if (!runs.empty() && runs.back().first + runs.back().count == rank.index)
+            ++runs.back().count;
+        else
+            runs.push_back(chunk_of(rank));
+    }
+    return runs;
+}
+
 Schedule on_each(int ranks, int chunks, const std::vector<Group>& groups,
                  const std::function<Schedule(int group_size)>& inner) {
     auto inners = std::make_shared<std::vector<Inner>>();

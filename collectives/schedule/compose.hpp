@@ -24,8 +24,12 @@ struct Group {
     std::vector<std::vector<Chunks>> pieces = {};
 };
 
+/// The chunks of these ranks, where rank r owns chunk r, as runs of neighbours.
+std::vector<Chunks> runs_of(std::vector<Rank> ranks);
+
 /// One schedule inside every group, all groups at the same time. `inner` is called once for each
-/// group with its size. With pieces, the message has `chunks` chunks; without, as many as needed.
+/// group with its size. A rank may be in several groups if their pieces do not overlap. With
+/// pieces, the message has `chunks` chunks; without, as many as needed.
 Schedule on_each(int ranks, int chunks, const std::vector<Group>& groups,
                  const std::function<Schedule(int group_size)>& inner);
 

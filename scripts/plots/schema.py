@@ -9,7 +9,8 @@ HOST = {"name": str, "cpu_model?": str, "cores?": int, "mem_bytes?": int, "gover
         "virt?": str}
 LIBRARY = {"vendor?": str, "version?": str}
 KEY = {"coll": str, "impl": str, "algo": str, "transport": str, "dtype": str, "op": str, "root": int,
-       "bytes": int, "inplace": bool, "nranks": int, "ppn?": int, "seg?": int, "buf?": str, "placement?": str}
+       "bytes": int, "inplace": bool, "nranks": int, "ppn?": int, "seg?": int, "buf?": str, "placement?": str,
+       "order?": str}
 TIMES = {"p05": NUMBER, "p50": NUMBER, "p95": NUMBER, "max": NUMBER}
 
 KINDS = {

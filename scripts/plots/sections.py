@@ -20,6 +20,7 @@ class Candidate:
     segment: int = 0
     buf: str = "host"
     placement: str = ""
+    order: str = ""
 
     @property
     def is_baseline(self):
@@ -42,6 +43,7 @@ class Candidate:
         extras = [size_words(self.segment) + " segments"] if self.segment else []
         extras += [self.buf] if self.buf != "host" else []
         extras += [self.placement] if self.placement else []
+        extras += [f"order by {self.order}"] if self.order else []
         over = f" · {self.transport}" if self.transport not in ("", self.algorithm) else ""
         return self.algorithm + over + (f" ({', '.join(extras)})" if extras else "")
 
@@ -206,7 +208,8 @@ def _section(shape, points):
         one_segment = len(segments[key["algo"]]) == 1
         point["candidate"] = Candidate(key["impl"], key["algo"], key["transport"],
                                        0 if one_segment else key.get("seg") or 0,
-                                       "host" if len(bufs) == 1 else _buf(point), key.get("placement") or "")
+                                       "host" if len(bufs) == 1 else _buf(point), key.get("placement") or "",
+                                       key.get("order") or "")
     return Section(replace(shape, buf=bufs.pop()) if len(bufs) == 1 else shape, points)
 
 

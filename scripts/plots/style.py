@@ -20,7 +20,8 @@ LIMIT_GREY = "#5b626b"
 # The common algorithms look the same in every report; the rest take what is free, by name.
 KNOWN = {"ring": BLUE, "tree": GREEN, "double-tree": PURPLE, "butterfly": RED, "halving-doubling": ORANGE,
          "round-robin": SKY, "linear": YELLOW, "bruck": "#5e3c99", "chain": "#8c510a", "circulant": "#35978f",
-         "one-shot": "#b2182b", "two-shot": "#e7298a", "two-level": "#1b5e20"}
+         "one-shot": "#b2182b", "two-shot": "#e7298a", "two-level": "#1b5e20", "two-level-butterfly": "#9e9d24",
+         "three-level": "#6d4c41", "multi-rail": "#4a148c"}
 SPARE = ("#3f51b5", "#a6761d", "#607d8b", "#7b8d00", "#ad1457", "#00838f")
 
 TRANSPORTS = {"shm": ("-", "o"), "mpi": ("--", "s"), "ucx": ("-.", "^"), "loopback": (":", "D"),

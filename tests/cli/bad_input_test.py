@@ -44,6 +44,7 @@ class Names(Refusal):
         self.bench_refused("all_reduce", "--inplace", "qqqqqqqq", says=["no, yes, both"])
         self.bench_refused("all_reduce", "--buffers", "qqqqqqqq", says=["registered, ordinary"])
         self.bench_refused("all_reduce", "--input", "qqqqqqqq", says=["untouched, rewritten"])
+        self.bench_refused("all_reduce", "--order-by", "qqqqqqqq", says=["naive, topology or a file"])
         self.bench_refused("all_reduce", "-d", "", says=["known: int8"])
 
     def test_of_options_are_checked(self):
@@ -54,6 +55,10 @@ class Names(Refusal):
 
 
 class Combinations(Refusal):
+    def test_islands_are_no_larger_than_their_nodes(self):
+        self.bench_refused("all_reduce", "--ranks-per-node", 2, "--ranks-per-island", 3,
+                           says=["do not fit into nodes of 2", "type a smaller --ranks-per-island"])
+
     def test_an_algorithm_does_only_its_collectives(self):
         self.bench_refused("scatter", "--algo", "double-tree",
                            says=["'double-tree' cannot do scatter", "take one of: ring tree"])

@@ -54,6 +54,15 @@ class Verify(Commands):
 
 
 class Show(Commands):
+    def test_knows_nodes_islands_and_orders(self):
+        text = self.output_of("show", "three-level", "--ranks", 8, "--ranks-per-node", 4, "--ranks-per-island", 2)
+        self.assertIn("\nproof      delivers\n", text)
+        self.assertIn("rank 6 -> rank 4 ", text)  # the islands' leaders inside the second node
+        order = self.folder / "order"
+        order.write_text("2 0 1  # one channel\n")
+        self.assertIn("step 0\n  rank 2 -> rank 0  chunk 2 (reduce)\n",
+                      self.output_of("show", "ring", "--ranks", 3, "--order-by", order))
+
     def test_tells_the_counts_and_draws_a_picture(self):
         picture = self.folder / "ring.svg"
         text = self.output_of("show", "ring", "--ranks", 4, "--svg", picture)

@@ -27,7 +27,7 @@ protected:
         if (algorithm().refuses(job)) return;
         for_each_root(job, [&](const Job& one) {
             const Promise promise{one.collective, one.ranks, one.root};
-            EXPECT_EQ(find_fault(algorithm().build(one), promise), std::nullopt)
+            EXPECT_EQ(find_fault(build_in_order(algorithm(), one), promise), std::nullopt)
                 << one.ranks << " ranks, root " << one.root.index << ", " << one.segments
                 << " segments";
         });
@@ -54,6 +54,41 @@ TEST_P(EveryAlgorithm, DeliversWhateverTheNodes) {
         }
 }
 
+TEST_P(EveryAlgorithm, DeliversOnUnequalNodesWithIslands) {
+    if (!algorithm().hierarchical) return;  // nodes mean nothing to it
+    const std::vector<std::vector<int>> nodes{
+        {0, 0, 0, 0, 1}, {0, 1, 1, 1}, {0, 1, 1, 2, 2, 2, 2}, {2, 0, 1, 0, 0, 2, 0, 1, 0}};
+    for (const auto& node_of_rank : nodes)
+        for (int per_island : {1, 2, 3})
+            for (int segments : {1, 3})
+                prove_all(
+                    {.ranks = static_cast<int>(node_of_rank.size()),
+                     .segments = segments,
+                     .placement = Placement::by_label(node_of_rank).with_islands_of(per_island)});
+}
+
+using Channels = std::vector<std::vector<Rank>>;
+
+// Backwards, and odd ranks before even ones.
+Channels some_orders(int ranks) {
+    std::vector<Rank> backwards, by_stride;
+    for (int i = ranks - 1; i >= 0; --i) backwards.push_back({i});
+    for (int first : {1, 0})
+        for (int i = first; i < ranks; i += 2) by_stride.push_back({i});
+    return {backwards, by_stride};
+}
+
+TEST_P(EveryAlgorithm, DeliversInAnyOrderAndInSeveralChannels) {
+    for (int ranks : {1, 2, 3, 4, 7, 8}) {
+        const auto orders = some_orders(ranks);
+        for (const auto& channels : {Channels{orders[0]}, Channels{orders[1]}, orders,
+                                     Channels{orders[1], orders[0], orders[1]}})
+            for (const Placement& placement : {Placement{}, Placement::in_nodes_of(ranks, 2)})
+                prove_all(
+                    {.ranks = ranks, .segments = 2, .placement = placement, .order = {channels}});
+    }
+}
+
 TEST_P(EveryAlgorithm, NeverBeatsTheLowerBound) {
     for (int ranks : {2, 3, 4, 7, 8, 13, 16, 33}) {
         const Job job{.collective = algorithm().collective, .ranks = ranks};
@@ -72,7 +107,8 @@ TEST_P(EveryAlgorithm, SaysTheSameToOneRankAsToAll) {
         Job job{.collective = algorithm().collective, .ranks = ranks, .segments = 3};
         job.placement = Placement::in_nodes_of(ranks, 3);
         if (algorithm().refuses(job)) continue;
-        const Schedule schedule = algorithm().build(job);
+        job.order = {some_orders(ranks)};
+        const Schedule schedule = build_in_order(algorithm(), job);
         for (Rank only : all_ranks(ranks))
             for (int step = 0; step < schedule.steps(); ++step) {
                 std::vector<Transfer> of_all, of_one;

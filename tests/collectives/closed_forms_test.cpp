@@ -2,6 +2,7 @@
 // Steps and bytes against the textbook. Bytes are in vectors (n): what the busiest rank sends.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <bit>
 
 #include "collectives/algorithms/catalog.hpp"
@@ -125,19 +126,118 @@ TEST(Counts, OfTheDoubleTreeSpreadTheLoad) {
     }
 }
 
-// What crosses between nodes: one vector's all-reduce among the leaders, whatever the node size.
-TEST(Counts, OfTwoLevelsSendLittleAcrossNodes) {
-    const int ranks = 12, per_node = 4, nodes = 3;
+// What each node sends to others, in vectors.
+std::vector<double> sent_by_nodes(const Schedule& schedule, const Promise& promise,
+                                  const std::vector<int>& node_of_rank) {
+    const Counts counts = count(schedule, promise);
+    const auto node_of = [&](Rank rank) {
+        return static_cast<std::size_t>(node_of_rank[static_cast<std::size_t>(rank.index)]);
+    };
+    std::vector<double> sent(1 + static_cast<std::size_t>(*std::ranges::max_element(node_of_rank)));
+    for (int step = 0; step < schedule.steps(); ++step)
+        schedule.visit(step, [&](const Transfer& t) {
+            if (node_of(t.from) != node_of(t.to))
+                sent[node_of(t.from)] +=
+                    static_cast<double>(t.chunks.count) / counts.chunks_per_vector;
+        });
+    return sent;
+}
+
+struct Split {
+    const char* name;
+    std::vector<int> node_of_rank;
+    int nodes;
+};
+
+const std::vector<Split>& splits() {
+    static const std::vector<Split> all{
+        {"two equal nodes", {0, 0, 1, 1}, 2},
+        {"four equal nodes, dealt", {0, 1, 2, 3, 0, 1, 2, 3}, 4},
+        {"three equal nodes", {0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2}, 3},
+        {"unequal nodes", {0, 0, 0, 1, 2, 2}, 3},
+        {"nodes of one rank", {0, 1, 2, 3, 4}, 5},
+        {"one node", {0, 0, 0}, 1},
+    };
+    return all;
+}
+
+// H nodes have to send at least 2(H-1)/H vectors each, as if each were one rank; no more do
+// (unequal nodes too). The butterfly trades bytes for steps.
+TEST(Counts, OfHierarchicalAllReducesSendTheLeastThatNodesCan) {
+    for (const Split& split : splits())
+        for (const char* name : {"two-level", "three-level", "multi-rail"})
+            for (int segments : {1, 4}) {
+                const Job job{
+                    .collective = all_reduce,
+                    .ranks = static_cast<int>(split.node_of_rank.size()),
+                    .segments = segments,
+                    .placement = Placement::by_label(split.node_of_rank).with_islands_of(2)};
+                const Schedule schedule = find_algorithm(all_reduce, name).build(job);
+                for (double sent :
+                     sent_by_nodes(schedule, Promise{all_reduce, job.ranks}, split.node_of_rank))
+                    EXPECT_NEAR(sent, 2 * rest(split.nodes), 1e-9) << name << ", " << split.name;
+            }
+}
+
+// Each node's blocks go to every other node once: (H-1)/H in and out for equal nodes.
+TEST(Counts, OfHierarchicalGathersSendTheLeastThatEqualNodesCan) {
+    for (const Split& split : splits())
+        for (const Collective collective : {all_gather, reduce_scatter})
+            for (const char* name : {"two-level", "three-level", "multi-rail"}) {
+                const int ranks = static_cast<int>(split.node_of_rank.size());
+                if (ranks % split.nodes != 0 || split.name == std::string("unequal nodes"))
+                    continue;
+                const Job job{.collective = collective,
+                              .ranks = ranks,
+                              .placement = Placement::by_label(split.node_of_rank)};
+                const Schedule schedule = find_algorithm(collective, name).build(job);
+                for (double sent :
+                     sent_by_nodes(schedule, Promise{collective, ranks}, split.node_of_rank))
+                    EXPECT_NEAR(sent, rest(split.nodes), 1e-9) << name << ", " << split.name;
+            }
+}
+
+// On a chain through the nodes all but the last pass the message on, once.
+TEST(Counts, OfTheMultiRailBroadcastSendTheMessageOncePerNode) {
+    for (const Split& split : splits()) {
+        const Job job{.collective = broadcast,
+                      .ranks = static_cast<int>(split.node_of_rank.size()),
+                      .root = {1},
+                      .placement = Placement::by_label(split.node_of_rank)};
+        const Schedule schedule = find_algorithm(broadcast, "multi-rail").build(job);
+        const auto sent =
+            sent_by_nodes(schedule, Promise{broadcast, job.ranks, {1}}, split.node_of_rank);
+        EXPECT_EQ(std::ranges::count(sent, 1.0), split.nodes - 1) << split.name;
+        EXPECT_EQ(std::ranges::count(sent, 0.0), 1) << split.name;
+    }
+}
+
+// An equal share of it leaves every rank of a node, and so every NIC.
+TEST(Counts, OfTheMultiRailAllReduceSpreadWhatCrossesOverAllRanks) {
+    const int per_node = 4, nodes = 3, ranks = per_node * nodes;
     const Job job{.collective = all_reduce,
                   .ranks = ranks,
                   .placement = Placement::in_nodes_of(ranks, per_node)};
-    const Schedule schedule = find_algorithm(all_reduce, "two-level").build(job);
-    long across = 0;
+    const Schedule schedule = find_algorithm(all_reduce, "multi-rail").build(job);
+    std::vector<int> across(ranks);
     for (int step = 0; step < schedule.steps(); ++step)
         schedule.visit(step, [&](const Transfer& t) {
-            if (t.from.index / per_node != t.to.index / per_node) across += t.chunks.count;
+            if (t.from.index / per_node != t.to.index / per_node)
+                across[static_cast<std::size_t>(t.from.index)] += t.chunks.count;
         });
-    EXPECT_EQ(across, nodes * 2 * (nodes - 1) * schedule.chunks() / nodes);
+    for (int chunks : across)
+        EXPECT_EQ(chunks * nodes * per_node, 2 * (nodes - 1) * schedule.chunks());
+}
+
+// Up and down a tree of two ranks, and one exchange for each doubling of nodes.
+TEST(Counts, OfTheTwoLevelButterflyAreLogarithmicInNodes) {
+    for (int nodes : {2, 4, 8, 16}) {
+        const Job job{.collective = all_reduce,
+                      .ranks = 2 * nodes,
+                      .placement = Placement::in_nodes_of(2 * nodes, 2)};
+        const Schedule schedule = find_algorithm(all_reduce, "two-level-butterfly").build(job);
+        EXPECT_EQ(count(schedule, Promise{all_reduce, job.ranks}).steps, lg(nodes) + 2);
+    }
 }
 
 }  // namespace

@@ -74,7 +74,7 @@ TEST_P(EveryPlan, IsRightForEveryRootAndNodeSize) {
     for (int ranks : {3, 5, 6}) {
         std::vector<Trial> trials;
         for (const Algorithm& algorithm : catalog()) {
-            if (!has_root(algorithm.collective) && algorithm.name != "two-level") continue;
+            if (!has_root(algorithm.collective) && !algorithm.hierarchical) continue;
             for (int root = 0; root < ranks; ++root)
                 for (int per_node : {2, 3})
                     trials.push_back({call(algorithm, 50, root),
@@ -86,6 +86,28 @@ TEST_P(EveryPlan, IsRightForEveryRootAndNodeSize) {
                                       {1024},
                                       Placement::in_nodes_of(ranks, per_node)});
         }
+        expect_right(ranks, trials);
+    }
+}
+
+// Many segments: a plan by message goes through several lanes. Two channels in orders of their own.
+TEST_P(EveryPlan, IsRightInSegmentsAndInChannels) {
+    for (int ranks : {2, 4, 6}) {
+        std::vector<Trial> trials;
+        std::vector<Rank> there, back;
+        for (const Rank rank : all_ranks(ranks)) there.push_back(rank);
+        back.assign(there.rbegin(), there.rend());
+        for (const Algorithm& algorithm : catalog())
+            for (const Order& order : {Order{}, Order{{back}}, Order{{there, back}}})
+                trials.push_back({call(algorithm, 1000, 1),
+                                  &algorithm,
+                                  GetParam(),
+                                  false,
+                                  Buffers::ordinary,
+                                  /*runs=*/2,
+                                  {256},
+                                  Placement::in_nodes_of(ranks, 3, 2),
+                                  order});
         expect_right(ranks, trials);
     }
 }

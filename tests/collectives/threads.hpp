@@ -22,6 +22,7 @@ struct Trial {
     int runs = 2;
     Bytes segment = {1024};
     Placement placement = {};
+    Order order = {};
 };
 
 /// Runs the trial on this rank and returns how many elements of its results were wrong.
@@ -44,9 +45,9 @@ inline std::int64_t wrong_elements(Communicator& communicator, const Trial& tria
 
     const CallBuffers buffers{memory.subspan(both.input, input),
                               memory.subspan(both.output, output), trial.in_place};
-    const auto plan =
-        communicator.plan({trial.algorithm, trial.transport, trial.segment, trial.placement},
-                          trial.call, buffers, shared ? &*shared : nullptr);
+    const auto plan = communicator.plan(
+        {trial.algorithm, trial.transport, trial.segment, trial.placement, trial.order}, trial.call,
+        buffers, shared ? &*shared : nullptr);
     std::int64_t wrong = 0;
     for (int run = 0; run < trial.runs; ++run) {
         const CheckCase check{trial.call.collective,

@@ -25,7 +25,7 @@ TEST(PointId, IsTheSameForEverAndDiffersWithEveryPartOfTheKey) {
     const Key key = sample_point().key;
     EXPECT_EQ(point_id(key), "a0a7a2b0354c3dec");  // stored files refer to it
 
-    std::vector<Key> others(9, key);
+    std::vector<Key> others(10, key);
     others[0].algo = "tree";
     others[1].bytes = {2048};
     others[2].inplace = true;
@@ -35,11 +35,13 @@ TEST(PointId, IsTheSameForEverAndDiffersWithEveryPartOfTheKey) {
     others[6].placement.clear();
     others[7].impl = "mpi";
     others[8].transport = "mpi";
+    others[9].order = "topology";
     for (const Key& other : others) EXPECT_NE(point_id(other), point_id(key));
 }
 
 TEST(CandidateName, IsTheAlgorithmOrTheBaseline) {
     EXPECT_EQ(candidate_name({.algo = "ring"}), "ring");
+    EXPECT_EQ(candidate_name({.algo = "ring", .order = "topology"}), "ring@topology");
     EXPECT_EQ(candidate_name({.impl = "mpi"}), "mpi");
     EXPECT_EQ(candidate_name({.impl = "mpi", .algo = "mpi"}), "mpi");
     EXPECT_EQ(candidate_name({.impl = "mpi", .algo = "rabenseifner"}), "mpi/rabenseifner");

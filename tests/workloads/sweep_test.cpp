@@ -116,6 +116,39 @@ TEST(Sweep, LeavesAPointWithTheReasonForWhoeverCannotTakePart) {
         << *told[0][0].skipped;
 }
 
+TEST(Sweep, TellsTheOrdersOfRanksApartAndLeavesTheLaunchersOutOfTheKey) {
+    Sweep sweep = sweep_of(Collective::all_gather, {.algorithms = {"ring"},
+                                                    .transports = {"loopback"},
+                                                    .baselines = {},
+                                                    .orders = {"naive", "topology", "mine"}});
+    sweep.orders = {{"topology", {{{{2}, {0}, {1}}}}},
+                    {"mine", {{{{0}, {1}, {2}}, {{2}, {1}, {0}}}}}};
+    const auto told = points_of_run(sweep, 3);
+    ASSERT_EQ(told.size(), 1U);
+    ASSERT_EQ(told[0].size(), 3U);
+    std::vector<std::string> orders;
+    for (const Point& point : told[0]) {
+        orders.push_back(point.key.order);
+        EXPECT_EQ(point.check.state, CheckState::ok) << point.key.order;
+    }
+    EXPECT_EQ(orders, (std::vector<std::string>{"", "topology", "mine"}));
+}
+
+TEST(Sweep, NamesThePlacementThatWasAskedFor) {
+    Sweep sweep =
+        sweep_of(Collective::all_reduce,
+                 {.algorithms = {"three-level"}, .transports = {"loopback"}, .baselines = {}});
+    const auto placement_of = [&](int per_node, int per_island) {
+        sweep.ranks_per_node = per_node;
+        sweep.ranks_per_island = per_island;
+        return points_of_run(sweep, 2).at(0).at(0).key.placement;
+    };
+    EXPECT_EQ(placement_of(0, 0), "");
+    EXPECT_EQ(placement_of(4, 0), "nodes of 4");  // as records have called it so far
+    EXPECT_EQ(placement_of(0, 2), "islands of 2");
+    EXPECT_EQ(placement_of(4, 2), "nodes of 4, islands of 2");
+}
+
 TEST(Candidates, AreAlgorithmsOfALibraryToo) {
     const auto names = [](std::vector<std::string> baselines) {
         std::vector<std::string> all;

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <map>
+
+#include "collectives/algorithms/building_blocks.hpp"
+#include "collectives/schedule/compose.hpp"
+#include "topology/placement.hpp"
+
+namespace tutti {
+namespace {
+
+// Collectives level by level: inside every innermost group at once, then among the leaders of
+// these groups inside every group of the next level, and so on up to the leaders of the outermost.
+// The root leads every group that it is in, and leaders come first in their group.
+class Levels {
+public:
+    Levels(int ranks, const Nesting& nesting, Rank root = {0}) : ranks_(ranks), root_(root) {
+        std::vector<Subject> subjects;
+        for (Rank rank : all_ranks(ranks)) subjects.push_back({rank, {rank}});
+        for (const Grouping& grouping : nesting) subjects = gather(subjects, grouping);
+        levels_.push_back({subjects});
+        put_root_first(levels_.back().front());
+    }
+
+    int top() const { return static_cast<int>(levels_.size()) - 1; }
+
+    // The whole message, cut alike in every group of the level.
+    Schedule whole(int level, const std::function<Schedule(int)>& inner) const {
+        return on_each(ranks_, 1, groups(level), inner);
+    }
+
+    // One block per rank: a member stands for the blocks of all whom it leads.
+    Schedule blocks(int level, const std::function<Schedule(int)>& inner) const {
+        std::vector<Group> groups = this->groups(level);
+        for (std::size_t group = 0; group < groups.size(); ++group)
+            for (const Subject& subject : level_at(level)[group])
+                groups[group].pieces.push_back(runs_of(subject.led));
+        return on_each(ranks_, ranks_, groups, inner);
+    }
+
+private:
+    // A member of a group, and the ranks of the level below that it speaks for.
+    struct Subject {
+        Rank leader;
+        std::vector<Rank> led;
+    };
+    using Level = std::vector<std::vector<Subject>>;  // its groups
+
+    const Level& level_at(int level) const { return levels_[static_cast<std::size_t>(level)]; }
+
+    // Makes a level of the subjects' groups; each group is a subject of the next.
+    std::vector<Subject> gather(const std::vector<Subject>& subjects, const Grouping& grouping) {
+        std::vector<std::size_t> group_of(static_cast<std::size_t>(ranks_));
+        for (std::size_t group = 0; group < grouping.size(); ++group)
+            for (const Rank rank : grouping[group])
+                group_of[static_cast<std::size_t>(rank.index)] = group;
+        Level& level = levels_.emplace_back(grouping.size());
+        for (const Subject& subject : subjects)
+            level[group_of[static_cast<std::size_t>(subject.leader.index)]].push_back(subject);
+        std::vector<Subject> next;
+        for (auto& group : level) {
+            put_root_first(group);
+            Subject& all = next.emplace_back(Subject{group.front().leader, {}});
+            for (const Subject& member : group)
+                all.led.insert(all.led.end(), member.led.begin(), member.led.end());
+        }
+        return next;
+    }
+
+    void put_root_first(std::vector<Subject>& group) const {
+        const auto root = std::ranges::find(group, root_, &Subject::leader);
+        if (root != group.end()) std::rotate(group.begin(), root, root + 1);
+    }
+
+    std::vector<Group> groups(int level) const {
+        std::vector<Group> groups;
+        for (const auto& subjects : level_at(level)) {
+            Group& group = groups.emplace_back();
+            for (const Subject& subject : subjects) group.members.push_back(subject.leader);
+        }
+        return groups;
+    }
+
+    int ranks_;
+    Rank root_;
+    std::vector<Level> levels_;  // innermost first
+};
+
+Schedule nothing_to_do(int ranks) {
+    return Schedule({ranks, 1, 0}, [](int, Step&) {});
+}
+
+// The phases one after the other, from the innermost level outwards or back.
+template <class Phase>
+Schedule outwards(Schedule begin, const Levels& levels, Phase&& phase) {
+    for (int level = 0; level < levels.top(); ++level) begin = begin.then(phase(level));
+    return begin;
+}
+template <class Phase>
+Schedule inwards(Schedule begin, const Levels& levels, Phase&& phase) {
+    for (int level = levels.top() - 1; level >= 0; --level) begin = begin.then(phase(level));
+    return begin;
+}
+
+Schedule up(int ranks) { return binomial_reduce(ranks, Rank{0}); }
+Schedule down(int ranks) { return binomial_broadcast(ranks, Rank{0}); }
+Schedule deal(int ranks) { return binomial_scatter(ranks, Rank{0}); }
+Schedule collect(int ranks) { return binomial_gather(ranks, Rank{0}); }
+
+}  // namespace
+
+// Add up inside each group, level by level, then among the outermost leaders, then tell the groups:
+// what crosses a level's border is one message per group, not per rank; of H nodes each sends
+// 2(H-1)/H of the message if `among_leaders` is bandwidth-optimal. Cut into segments, all levels
+// are busy at once. Best where each level is much slower than the one inside.
+Schedule levels_all_reduce(int ranks, const Nesting& nesting, Schedule (*among_leaders)(int)) {
+    const Levels levels{ranks, nesting};
+    const Schedule sums =
+        outwards(nothing_to_do(ranks), levels, [&](int level) { return levels.whole(level, up); });
+    return inwards(sums.then(levels.whole(levels.top(), among_leaders)), levels,
+                   [&](int level) { return levels.whole(level, down); });
+}
+
+Schedule levels_broadcast(int ranks, Rank root, const Nesting& nesting) {
+    const Levels levels{ranks, nesting, root};
+    return inwards(levels.whole(levels.top(), down), levels,
+                   [&](int level) { return levels.whole(level, down); });
+}
+
+Schedule levels_reduce(int ranks, Rank root, const Nesting& nesting) {
+    return mirrored(levels_broadcast(ranks, root, nesting), Action::reduce);
+}
+
+// Leaders get the blocks of their group and hand them out.
+Schedule levels_scatter(int ranks, Rank root, const Nesting& nesting) {
+    const Levels levels{ranks, nesting, root};
+    return inwards(levels.blocks(levels.top(), deal), levels,
+                   [&](int level) { return levels.blocks(level, deal); });
+}
+
+Schedule levels_gather(int ranks, Rank root, const Nesting& nesting) {
+    return mirrored(levels_scatter(ranks, root, nesting), Action::copy);
+}
+
+Schedule levels_all_gather(int ranks, const Nesting& nesting) {
+    const Levels levels{ranks, nesting};
+    const Schedule collected = outwards(nothing_to_do(ranks), levels,
+                                        [&](int level) { return levels.blocks(level, collect); });
+    return inwards(collected.then(levels.blocks(levels.top(), ring_all_gather)), levels,
+                   [&](int level) { return levels.whole(level, down); });
+}
+
+Schedule levels_reduce_scatter(int ranks, const Nesting& nesting) {
+    const Levels levels{ranks, nesting};
+    const Schedule sums =
+        outwards(nothing_to_do(ranks), levels, [&](int level) { return levels.whole(level, up); });
+    return inwards(sums.then(levels.blocks(levels.top(), ring_reduce_scatter)), levels,
+                   [&](int level) { return levels.blocks(level, deal); });
+}
+
+}  // namespace tutti

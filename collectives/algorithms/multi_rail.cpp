@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
+#include "collectives/algorithms/building_blocks.hpp"
+#include "collectives/schedule/compose.hpp"
+#include "topology/placement.hpp"
+
+namespace tutti {
+namespace {
+
+// Rail k runs through the k-th rank of every node, its owner there: as many rails as the smallest
+// node has ranks. The root's node comes first, and the root first in it.
+class Rails {
+public:
+    Rails(int ranks, const Placement& placement, Rank root = {0})
+        : ranks_(ranks), nodes_(placement.nodes()) {
+        for (auto& node : nodes_) {
+            const auto found = std::ranges::find(node, root);
+            if (found == node.end()) continue;
+            std::rotate(node.begin(), found, found + 1);
+            std::swap(nodes_.front(), node);
+            break;
+        }
+        const auto [least, most] = std::ranges::minmax(nodes_, {}, &std::vector<Rank>::size);
+        rails_ = static_cast<int>(least.size());
+        most_in_a_node_ = static_cast<int>(most.size());
+    }
+
+    int rails() const { return rails_; }
+    int nodes() const { return static_cast<int>(nodes_.size()); }
+    int most_in_a_node() const { return most_in_a_node_; }
+    const Grouping& members() const { return nodes_; }
+
+    // The ranks of a node whose blocks a rail carries: its owner's, and those of ranks without one.
+    std::vector<Rank> on(int rail, const std::vector<Rank>& node) const {
+        std::vector<Rank> ranks;
+        for (int at = rail; at < static_cast<int>(node.size()); at += rails_)
+            ranks.push_back(seat(node, at));
+        return ranks;
+    }
+
+    // The k-th ranks run `inner` with the pieces of rail k, all rails at the same time.
+    using PiecesOfRail = std::function<std::vector<std::vector<Chunks>>(int rail)>;
+    Schedule across(int chunks, const PiecesOfRail& pieces,
+                    const std::function<Schedule(int)>& inner) const {
+        std::vector<Group> groups;
+        for (int rail = 0; rail < rails_; ++rail) {
+            Group& group = groups.emplace_back();
+            for (const auto& node : nodes_) group.members.push_back(seat(node, rail));
+            group.pieces = pieces(rail);
+        }
+        return on_each(ranks_, chunks, groups, inner);
+    }
+
+    // In turn t each owner tells the rank t places on, so that nobody hears from two at once:
+    // one turn less than the largest node has ranks.
+    using Tell = std::function<void(int rail, Rank owner, Rank other, Step& step)>;
+    Schedule inside(int chunks, const Tell& tell) const {
+        return Schedule({ranks_, chunks, most_in_a_node_ - 1},
+                        [rails = rails_, nodes = nodes_, tell](int turn, Step& step) {
+                            for (const auto& node : nodes) {
+                                const int size = static_cast<int>(node.size());
+                                if (turn + 1 >= size) continue;
+                                for (int rail = 0; rail < rails; ++rail) {
+                                    const Rank owner = seat(node, rail);
+                                    const Rank other = seat(node, (rail + turn + 1) % size);
+                                    if (step.concerns(owner, other)) tell(rail, owner, other, step);
+                                }
+                            }
+                        });
+    }
+
+    static Rank seat(const std::vector<Rank>& node, int number) {
+        return node[static_cast<std::size_t>(number)];
+    }
+
+private:
+    int ranks_;
+    Grouping nodes_;
+    int rails_ = 1;
+    int most_in_a_node_ = 1;
+};
+
+}  // namespace
+
+// Inside each node every owner adds up its rail's share of the message, the rails all-reduce their
+// shares at the same time, and every owner tells its node: each of H nodes sends and receives
+// 2(H-1)/H of the message, the least possible, spread evenly over the R ranks that own a rail (and
+// over their NICs). Best for large messages; cut into segments, the network never waits for what
+// happens inside nodes.
+Schedule multi_rail_all_reduce(int ranks, const Placement& placement) {
+    const Rails rails{ranks, placement};
+    const int nodes = rails.nodes(), chunks = rails.rails() * nodes;
+    const Schedule spread = rails.inside(chunks, [=](int rail, Rank owner, Rank other, Step& step) {
+        step.copy({.chunks = {rail * nodes, nodes}, .from = owner, .to = other});
+    });
+    const auto pieces = [&](int rail) {
+        std::vector<std::vector<Chunks>> of_rail;
+        for (int node = 0; node < nodes; ++node) of_rail.push_back({{rail * nodes + node, 1}});
+        return of_rail;
+    };
+    return mirrored(spread, Action::reduce)
+        .then(rails.across(chunks, pieces, ring_all_reduce))
+        .then(spread);
+}
+
+// The root deals the message to the owners of its node, every rail is a chain through the nodes,
+// and the owners tell their nodes: each node sends and receives the message once.
+Schedule multi_rail_broadcast(int ranks, Rank root, const Placement& placement) {
+    const Rails rails{ranks, placement, root};
+    const int chunks = rails.rails();
+    const Schedule deal({ranks, chunks, chunks - 1}, [=](int turn, Step& step) {
+        const Rank owner = Rails::seat(rails.members().front(), turn + 1);
+        step.copy({.chunks = {turn + 1, 1}, .from = root, .to = owner});
+    });
+    const auto piece = [](int rail) { return std::vector<std::vector<Chunks>>{{{rail, 1}}}; };
+    return deal
+        .then(
+            rails.across(chunks, piece, [](int nodes) { return chain_broadcast(nodes, Rank{0}); }))
+        .then(rails.inside(chunks, [=](int rail, Rank owner, Rank other, Step& step) {
+            if (other != root) step.copy({.chunks = {rail, 1}, .from = owner, .to = other});
+        }));
+}
+
+Schedule multi_rail_reduce(int ranks, Rank root, const Placement& placement) {
+    return mirrored(multi_rail_broadcast(ranks, root, placement), Action::reduce);
+}
+
+// Ranks without a rail give their block to an owner, the rails gather at the same time, and the
+// owners tell their nodes. Of H equal nodes each sends and receives (H-1)/H of the message.
+Schedule multi_rail_all_gather(int ranks, const Placement& placement) {
+    const Rails rails{ranks, placement};
+    const int count = rails.rails();
+    const int turns = (rails.most_in_a_node() - 1) / count;
+    const Schedule give({ranks, /*chunks=*/ranks, turns}, [=](int turn, Step& step) {
+        for (const auto& node : rails.members())
+            for (int rail = 0; rail < count; ++rail) {
+                const int giver = (turn + 1) * count + rail;
+                if (giver >= static_cast<int>(node.size())) continue;
+                const Rank from = Rails::seat(node, giver);
+                step.copy({.chunks = chunk_of(from), .from = from, .to = Rails::seat(node, rail)});
+            }
+    });
+    const auto pieces = [&](int rail) {
+        std::vector<std::vector<Chunks>> of_nodes;
+        for (const auto& node : rails.members()) of_nodes.push_back(runs_of(rails.on(rail, node)));
+        return of_nodes;
+    };
+    std::vector<std::vector<Chunks>> blocks_on;
+    for (int rail = 0; rail < count; ++rail) {
+        std::vector<Rank> all;
+        for (const auto& node : rails.members())
+            for (const Rank rank : rails.on(rail, node)) all.push_back(rank);
+        blocks_on.push_back(runs_of(all));
+    }
+    const auto tell = [=](int rail, Rank owner, Rank other, Step& step) {
+        for (const Chunks run : blocks_on[static_cast<std::size_t>(rail)]) {
+            // All but the other's own block, which may lie in the middle of a run.
+            const int own = std::clamp(other.index, run.first, run.first + run.count);
+            const int behind = std::min(own + (own == other.index ? 1 : 0), run.first + run.count);
+            step.copy({.chunks = {run.first, own - run.first}, .from = owner, .to = other});
+            step.copy(
+                {.chunks = {behind, run.first + run.count - behind}, .from = owner, .to = other});
+        }
+    };
+    return give.then(rails.across(ranks, pieces, ring_all_gather)).then(rails.inside(ranks, tell));
+}
+
+// The all-gather backwards: inside a node the rails' shares are added up first.
+Schedule multi_rail_reduce_scatter(int ranks, const Placement& placement) {
+    return mirrored(multi_rail_all_gather(ranks, placement), Action::reduce);
+}
+
+}  // namespace tutti

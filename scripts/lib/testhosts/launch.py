@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The words that start ranks on all hosts by scripts/lib/mpi.sh, for Open MPI's mpirun and for MPICH's."""
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+from . import agent
+from .errors import cannot
+
+MPI_RUN = Path(__file__).resolve().parents[1] / "mpi.sh"
+LAUNCHERS = ("OMPI_", "PMIX_", "PMI_", "PRTE_", "HYDRA_", "SLURM_")
+
+
+def environment():
+    """Ours, without what a launcher that started us has set for its own ranks."""
+    return {name: value for name, value in os.environ.items()
+            if not name.startswith(LAUNCHERS) or name.startswith("OMPI_MCA_")}
+
+
+def mpirun(hosts, ranks_per_host, placed_by, extra, command):
+    """`placed_by` slot fills one host after the other, node deals ranks out to the hosts in turn."""
+    launcher = os.environ.get("TUTTI_MPIRUN", "mpirun")
+    if shutil.which(launcher) is None:
+        raise cannot(f"no {launcher} to start ranks with; install it by scripts/setup, or use --on h0")
+    version = subprocess.run([launcher, "--version"], capture_output=True, text=True, check=False, env=environment())
+    options = hydra if "HYDRA" in version.stdout else open_mpi
+    return [str(MPI_RUN), str(len(hosts) * ranks_per_host), *options(hosts, ranks_per_host, placed_by), *extra, *command]
+
+
+def open_mpi(hosts, ranks_per_host, placed_by):
+    # Its session folders go where they die with the host.
+    settings = {"plm": "rsh", "plm_rsh_agent": agent.executable(), "plm_rsh_no_tree_spawn": "1",
+                "orte_tmpdir_base": "/run/tmp"}
+    return ["--host", ",".join(f"{host.name}:{ranks_per_host}" for host in hosts), "--map-by", placed_by,
+            *(word for name, value in settings.items() for word in ("--mca", name, value))]
+
+
+def hydra(hosts, ranks_per_host, placed_by):
+    each = ranks_per_host if placed_by == "slot" else 1
+    return ["-launcher", "ssh", "-launcher-exec", agent.executable(), "-bind-to", "none",
+            "-hosts", ",".join(f"{host.name}:{each}" for host in hosts)]

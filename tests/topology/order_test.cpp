@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "topology/order.hpp"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "base/error.hpp"
+#include "example_host.hpp"
+
+namespace tutti {
+namespace {
+
+std::vector<int> numbers_of(const std::vector<Rank>& ranks) {
+    std::vector<int> numbers;
+    for (const Rank rank : ranks) numbers.push_back(rank.index);
+    return numbers;
+}
+
+TEST(OrderByTopology, WalksHostByHostInTheOrderOfTheirFirstRanks) {
+    const std::vector<RankSite> dealt{{.host = 5}, {.host = 2}, {.host = 5}, {.host = 2}};
+    EXPECT_EQ(numbers_of(order_by_topology(dealt).channels.at(0)), (std::vector{0, 2, 1, 3}));
+}
+
+TEST(OrderByTopology, WalksPackagesThenNumaNodesThenCachesThenCores) {
+    const std::vector<RankSite> sites{
+        {.package = 1, .numa_node = 2, .cache = 4, .core = 8},
+        {.package = 0, .numa_node = 1, .cache = 2, .core = 5},
+        {.package = 0, .numa_node = 0, .cache = 1, .core = 2},
+        {.package = 0, .numa_node = 1, .cache = 2, .core = 4},
+        {.package = 0, .numa_node = 0, .cache = 0, .core = 3},
+    };
+    EXPECT_EQ(numbers_of(order_by_topology(sites).channels.at(0)), (std::vector{4, 2, 3, 1, 0}));
+}
+
+TEST(OrderByTopology, LeavesRanksInOrderWhereNothingIsKnownOfThem) {
+    const std::vector<RankSite> sites(4);
+    EXPECT_EQ(numbers_of(order_by_topology(sites).channels.at(0)), (std::vector{0, 1, 2, 3}));
+}
+
+TEST(SiteOf, NamesWhatHoldsAllCpusOfARankAndNothingElse) {
+    const Host host = example_host();
+    EXPECT_EQ(site_of(host, {6}), (RankSite{.package = 1, .numa_node = 1, .cache = 1, .core = 2}));
+    EXPECT_EQ(site_of(host, {2, 6}), site_of(host, {6}));  // two threads of one core
+    EXPECT_EQ(site_of(host, {0, 1}), (RankSite{.package = 0, .numa_node = 0, .cache = 0}));
+    EXPECT_EQ(site_of(host, {0, 3}), RankSite{});
+    EXPECT_EQ(site_of(host, {}), RankSite{});
+}
+
+class OrderFile : public testing::Test {
+protected:
+    OrderFile()
+        : path_(std::filesystem::temp_directory_path() /
+                ("tutti-order-" + std::to_string(getpid()))) {}
+    ~OrderFile() override { std::filesystem::remove(path_); }
+
+    Order read(const std::string& content, int ranks) {
+        std::ofstream(path_) << content;
+        return read_order(path_, ranks);
+    }
+
+    // What is said of the file behind its name.
+    std::string refusal(const std::string& content, int ranks) {
+        try {
+            read(content, ranks);
+        } catch (const Error& error) {
+            const std::string text = error.what();
+            EXPECT_TRUE(text.starts_with(path_.string())) << text;
+            return text.substr(path_.string().size());
+        }
+        return "nothing was thrown";
+    }
+
+private:
+    std::filesystem::path path_;
+};
+
+TEST_F(OrderFile, HasALineForEachChannelAndComments) {
+    const Order order = read("# there and back\n0 2 1\n\n  1\t2 0  # back", 3);
+    ASSERT_EQ(order.channels.size(), 2U);
+    EXPECT_EQ(numbers_of(order.channels[0]), (std::vector{0, 2, 1}));
+    EXPECT_EQ(numbers_of(order.channels[1]), (std::vector{1, 2, 0}));
+}
+
+TEST_F(OrderFile, IsRefusedByLineWithWhatToTypeInstead) {
+    const std::string expected = "; type each of 0 .. 2 once, separated by blanks";
+    EXPECT_EQ(refusal("0 1 2\n0 1\n", 3), ":2: rank 2 is missing" + expected);
+    EXPECT_EQ(refusal("0 1 1\n", 3), ":1: rank 1 stands there twice" + expected);
+    EXPECT_EQ(refusal("\n0 1 3\n", 3), ":2: '3' is no rank of 3" + expected);
+    EXPECT_EQ(refusal("0,1,2\n", 3), ":1: '0,1,2' is no rank of 3" + expected);
+    EXPECT_EQ(refusal("0 1 -2\n", 3), ":1: '-2' is no rank of 3" + expected);
+    EXPECT_EQ(refusal("# nothing\n", 3),
+              " names no channel; type one line such as '0 1 2' for each, with all 3 ranks");
+}
+
+TEST(ReadOrder, SaysWhatToTypeInsteadOfAMissingFile) {
+    try {
+        read_order("/nowhere/order", 2);
+        FAIL();
+    } catch (const Error& error) {
+        EXPECT_NE(std::string(error.what()).find("type naive, topology or a file"),
+                  std::string::npos);
+    }
+}
+
+}  // namespace
+}  // namespace tutti

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "topology/order.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <fstream>
+#include <map>
+#include <sstream>
+#include <tuple>
+
+#include "base/error.hpp"
+
+namespace tutti {
+
+Order order_by_topology(std::span<const RankSite> site_of_rank) {
+    std::map<int, int> place_of_host;  // hosts in the order of their first rank
+    for (const RankSite& site : site_of_rank)
+        place_of_host.try_emplace(site.host, static_cast<int>(place_of_host.size()));
+    const auto place = [&](Rank rank) {
+        const RankSite& site = site_of_rank[static_cast<std::size_t>(rank.index)];
+        return std::tuple(place_of_host.at(site.host), site.package, site.numa_node, site.cache,
+                          site.core, site.gpu, rank);
+    };
+    std::vector<Rank> walk;
+    for (std::size_t rank = 0; rank < site_of_rank.size(); ++rank)
+        walk.push_back(Rank{static_cast<int>(rank)});
+    std::ranges::sort(walk, {}, place);
+    return {{walk}};
+}
+
+namespace {
+
+// The ranks of one line, each of which must be new. Throws Error saying what is wrong with it.
+std::vector<Rank> parse_channel(const std::string& line, int ranks) {
+    const std::string expected =
+        "type each of 0 .. " + std::to_string(ranks - 1) + " once, separated by blanks";
+    std::vector<Rank> channel;
+    std::vector<bool> seen(static_cast<std::size_t>(ranks));
+    std::istringstream words(line);
+    for (std::string word; words >> word;) {
+        int rank = -1;
+        const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), rank);
+        if (error != std::errc{} || end != word.data() + word.size() || rank < 0 || rank >= ranks)
+            throw Error("'" + word + "' is no rank of " + std::to_string(ranks) + "; " + expected);
+        if (seen[static_cast<std::size_t>(rank)])
+            throw Error("rank " + word + " stands there twice; " + expected);
+        seen[static_cast<std::size_t>(rank)] = true;
+        channel.push_back(Rank{rank});
+    }
+    const auto missing = std::ranges::find(seen, false);
+    if (!channel.empty() && missing != seen.end())
+        throw Error("rank " + std::to_string(missing - seen.begin()) + " is missing; " + expected);
+    return channel;
+}
+
+}  // namespace
+
+Order read_order(const std::string& path, int ranks) {
+    std::ifstream file(path);
+    if (!file)
+        throw Error("cannot read the order '" + path +
+                    "'; type naive, topology or a file with one line of ranks per channel");
+    Order order;
+    int number = 0;
+    for (std::string line; std::getline(file, line);) {
+        ++number;
+        try {
+            auto channel = parse_channel(line.substr(0, line.find('#')), ranks);
+            if (!channel.empty()) order.channels.push_back(std::move(channel));
+        } catch (const Error& error) {
+            throw Error(path + ":" + std::to_string(number) + ": " + error.what());
+        }
+    }
+    if (order.channels.empty())
+        throw Error(path + " names no channel; type one line such as '0 1 2' for each, with all " +
+                    std::to_string(ranks) + " ranks");
+    return order;
+}
+
+}  // namespace tutti

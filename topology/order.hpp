@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/ids.hpp"
+#include "topology/rank_site.hpp"
+
+namespace tutti {
+
+/// In which order algorithms take the ranks: who is whose neighbour in a ring, who is near whom in
+/// a tree. Each channel is a permutation of all ranks and carries an equal share of the message, at
+/// the same time as the others. No channel: one, in the order in which the launcher gave the ranks.
+struct Order {
+    std::vector<std::vector<Rank>> channels;
+    bool operator==(const Order&) const = default;
+};
+
+/// One channel that goes through the machine as a walk would: host by host (in the order of their
+/// first rank), there package by package, and so on down to cores, so that each boundary is crossed
+/// as seldom as possible. Ranks that share all sites stay in rank order.
+Order order_by_topology(std::span<const RankSite> site_of_rank);
+
+/// Reads one channel per line: ranks separated by blanks; '#' begins a comment. Throws Error with
+/// file and line where a line is no permutation of the `ranks` ranks, or if there is no line.
+Order read_order(const std::string& path, int ranks);
+
+}  // namespace tutti
