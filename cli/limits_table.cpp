@@ -3,7 +3,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <set>
+#include <vector>
 
 #include "workloads/least_time.hpp"
 
@@ -81,6 +83,21 @@ std::string streaming(const Limits& limits) {
                               never ? "nowhere" : to_string(limits.stream_from));
 }
 
+std::string between_hosts(const Network& network) {
+    std::string text =
+        "#\n# messages between two hosts: latency + bytes / bandwidth, one way; GB/s of one message "
+        "at a time\n# there and back, and each way where both send at once\n";
+    text += fmt::format("# {:>24}  {:>10}  {:>10}  {:>10}  {:>10}  {:>9}\n", "link", "latency", "GB/s",
+                        "GB/s back", "GB/s both", "residual");
+    const auto name = [&](int host) { return network.hosts[static_cast<std::size_t>(host)]; };
+    for (const Link& link : network.links)
+        text += fmt::format("  {:>24}  {:>10}  {:>10.4g}  {:>10.4g}  {:>10.4g}  {:>7.1f} %\n",
+                            name(link.a) + " - " + name(link.b), time_text(link.latency_ns),
+                            link.gbps, link.back_gbps, link.both_gbps, 100 * link.residual);
+    return text + fmt::format("  {:<34}{:>10.4g} GB/s\n", "all ranks to the next host, each host",
+                              network.all_gbps);
+}
+
 std::string least_times(const Limits& limits) {
     const int ranks = std::max(limits.cores, 2);
     std::string text =
@@ -96,7 +113,25 @@ std::string least_times(const Limits& limits) {
     return text;
 }
 
+// "1.5" or "1.5 .. 2"
+std::string range_text(const std::vector<double>& values, auto&& text) {
+    const auto [least, most] = std::ranges::minmax(values);
+    return least == most ? text(least) : text(least) + " .. " + text(most);
+}
+
 }  // namespace
+
+std::string in_a_line(const Network& network) {
+    std::vector<double> rates, latencies;
+    for (int host = 0; host < static_cast<int>(network.hosts.size()); ++host) {
+        rates.push_back(network.out_gbps(host));
+        latencies.push_back(network.latency_ns(host));
+    }
+    return fmt::format(
+        "network of {} hosts: {} GB/s out of each, {} to the nearest", network.hosts.size(),
+        range_text(rates, [](double rate) { return fmt::format("{:.3g}", rate); }),
+        range_text(latencies, time_text));
+}
 
 std::string limits_table(const Limits& limits, std::span<const std::string> notes) {
     std::string text;
@@ -104,7 +139,9 @@ std::string limits_table(const Limits& limits, std::span<const std::string> note
     std::set<int> cores;
     for (const Curve& curve : limits.curves) cores.insert(curve.cores);
     for (const int active : cores) text += bandwidths(limits, active);
-    return text + latencies(limits) + streaming(limits) + least_times(limits) + "#\n";
+    text += latencies(limits) + streaming(limits) + least_times(limits);
+    if (limits.network) text += between_hosts(*limits.network);
+    return text + "#\n";
 }
 
 }  // namespace tutti

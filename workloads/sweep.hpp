@@ -33,7 +33,7 @@ struct Sweep {
     Placement placement;     ///< of hierarchical algorithms; empty: the hosts
     int ranks_per_node = 0;  ///< of that placement, for the record; 0: as launched
     Protocol protocol;
-    std::optional<Limits> limits;  ///< of this host, to compare with
+    std::optional<Limits> limits;  ///< of these hosts, to compare with
     double budget_seconds = 0;  ///< for all: rows get less than protocol.max_seconds; 0: no limit
 };
 
