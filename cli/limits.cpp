@@ -57,14 +57,14 @@ Exit limits_on_rank(World& world, const LimitsOptions& options, const Arguments&
     }
     const double budget = parse_seconds(options.budget);
     Limits limits = limits_of_hosts(
-        world, [&](World& host) { return measure_limits(host, budget); }, budget / 2);
+        world, [&](World& host) { return measure_limits(host, budget); }, budget);
     limits.session = session.id;
     if (!speaks) return Exit::ok;
     const double seconds = static_cast<double>(now_ns() - began_ns) * 1e-9;
     std::vector<std::string> notes = in_notes(launch, world);
-    notes.push_back(
-        fmt::format("best of several tries on {} cores{}, in {:.1f} s", limits.cores,
-                    limits.network ? " of the first host and on the network" : "", seconds));
+    notes.push_back(fmt::format("best of several tries on {} cores{}, in {:.1f} s", limits.cores,
+                                limits.network ? " of the first host and on the network" : "",
+                                seconds));
     fmt::print("{}", limits_table(limits, notes));
     if (store) {
         store->append(limits);

@@ -18,7 +18,7 @@ namespace tutti {
 namespace {
 
 constexpr double seconds_to_measure = 4;
-constexpr double seconds_for_network = 1;
+constexpr double seconds_for_network = 1.5;
 
 // What is kept for this host, if it covers so many cores. Fewer would make crowded ranks of ranks
 // that are none.
@@ -96,8 +96,8 @@ std::optional<Limits> choose_limits(World& world, const std::string& choice,
     };
     try {
         if (choice == "measure" || choice == "stored")
-            return with_note_of_network(
-                limits_of_hosts(world, of_first_host, seconds_for_network), notes);
+            return with_note_of_network(limits_of_hosts(world, of_first_host, seconds_for_network),
+                                        notes);
     } catch (const Error& error) {
         if (error.code() != Exit::usage) throw;  // a rank is lost or late
         notes.push_back(fmt::format("no limits to compare with: {}", error.what()));

@@ -85,17 +85,21 @@ std::string streaming(const Limits& limits) {
 
 std::string between_hosts(const Network& network) {
     std::string text =
-        "#\n# messages between two hosts: latency + bytes / bandwidth, one way; GB/s of one message "
-        "at a time\n# there and back, and each way where both send at once\n";
-    text += fmt::format("# {:>24}  {:>10}  {:>10}  {:>10}  {:>10}  {:>9}\n", "link", "latency", "GB/s",
-                        "GB/s back", "GB/s both", "residual");
+        "#\n# messages between two hosts, one way: latency + (bytes - burst) / bandwidth; GB/s "
+        "there "
+        "and back of one\n# message at a time, and each way where both send at once; residual: of "
+        "messages from 256K on\n";
+    text += fmt::format("# {:>24}  {:>10}  {:>9}  {:>9}  {:>9}  {:>9}  {:>8}\n", "link", "latency",
+                        "GB/s", "GB/s back", "GB/s both", "burst (B)", "residual");
     const auto name = [&](int host) { return network.hosts[static_cast<std::size_t>(host)]; };
     for (const Link& link : network.links)
-        text += fmt::format("  {:>24}  {:>10}  {:>10.4g}  {:>10.4g}  {:>10.4g}  {:>7.1f} %\n",
-                            name(link.a) + " - " + name(link.b), time_text(link.latency_ns),
-                            link.gbps, link.back_gbps, link.both_gbps, 100 * link.residual);
-    return text + fmt::format("  {:<34}{:>10.4g} GB/s\n", "all ranks to the next host, each host",
-                              network.all_gbps);
+        text +=
+            fmt::format("  {:>24}  {:>10}  {:>9.4g}  {:>9.4g}  {:>9.4g}  {:>9}  {:>6.1f} %\n",
+                        name(link.a) + " - " + name(link.b), time_text(link.latency_ns), link.gbps,
+                        link.back_gbps, link.both_gbps, link.burst.count, 100 * link.residual);
+    return text +
+           fmt::format("  {:<54} {:.4g} GB/s\n",
+                       "all ranks at once to the next host, each host and way:", network.all_gbps);
 }
 
 std::string least_times(const Limits& limits) {
@@ -127,10 +131,10 @@ std::string in_a_line(const Network& network) {
         rates.push_back(network.out_gbps(host));
         latencies.push_back(network.latency_ns(host));
     }
-    return fmt::format(
-        "network of {} hosts: {} GB/s out of each, {} to the nearest", network.hosts.size(),
-        range_text(rates, [](double rate) { return fmt::format("{:.3g}", rate); }),
-        range_text(latencies, time_text));
+    return fmt::format("network of {} hosts: {} GB/s out of each, {} to the nearest",
+                       network.hosts.size(),
+                       range_text(rates, [](double rate) { return fmt::format("{:.3g}", rate); }),
+                       range_text(latencies, time_text));
 }
 
 std::string limits_table(const Limits& limits, std::span<const std::string> notes) {

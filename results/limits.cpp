@@ -66,6 +66,13 @@ double Network::latency_ns(int host) const {
     return least;
 }
 
+Bytes Network::burst(int host) const {
+    Bytes most;
+    for (const Link& link : links)
+        if (link.a == host || link.b == host) most = std::max(most, link.burst);
+    return most;
+}
+
 namespace {
 
 constexpr double clearly = 0.05;  // more than the noise of a least time

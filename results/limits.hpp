@@ -56,14 +56,15 @@ struct StreamTrial {
 };
 
 /// What messages between two hosts were seen to do, over the transport of plain messages. Times of
-/// n bytes are taken for latency + n / bandwidth.
+/// n bytes are taken for latency + (n - burst) / bandwidth, but no less than the latency.
 struct Link {
     int a = 0, b = 0;       // numbers of hosts
     double latency_ns = 0;  // one way: half of the least round trip
     double gbps = 0;        // GB/s from a to b, of one message at a time
     double back_gbps = 0;   // from b to a
     double both_gbps = 0;   // each way, where both send at once
-    double residual = 0;    // median distance of a measured time from the line, as a share of it
+    Bytes burst;            // that pass at once where something limits the rate, either way
+    double residual = 0;    // of large messages: median distance from the line, as a share
 
     bool operator==(const Link&) const = default;
 };
@@ -79,6 +80,8 @@ struct Network {
     double in_gbps(int host) const;
     /// To the nearest other host, ns.
     double latency_ns(int host) const;
+    /// The largest of its links.
+    Bytes burst(int host) const;
 
     bool operator==(const Network&) const = default;
 };
@@ -102,7 +105,7 @@ struct Limits {
     double single_copy_ns = 0;  // process_vm_readv of 64 bytes
     Rates single_copy;          // of larger sizes
     std::vector<StreamTrial> stream_trials;
-    Bytes stream_from;  // see HostTuning
+    Bytes stream_from;               // see HostTuning
     std::optional<Network> network;  // of several hosts; the figures above are the first one's
 
     /// The curve, or null.

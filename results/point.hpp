@@ -74,11 +74,11 @@ struct Point {
     std::map<Rank, std::int64_t> straggler;  // how often a rank was the last
     Bandwidth bandwidth;                     // from the median
     Check check;
-    std::optional<WireBytes> wire;           // of several hosts only
-    std::int64_t clock_residual_ns = 0;      // how far the hosts' clocks were apart, at most
+    std::optional<WireBytes> wire;       // of several hosts only
+    std::int64_t clock_residual_ns = 0;  // how far the hosts' clocks were apart, at most
     std::optional<double> limit_ns;      // the least time that this machine allows, if known
     std::optional<double> pct_of_limit;  // of the median: 100 is as fast as can be
-    std::vector<std::int64_t> samples;  // ns, in order; empty where they were not kept
+    std::vector<std::int64_t> samples;   // ns, in order; empty where they were not kept
 
     bool operator==(const Point&) const = default;
 };

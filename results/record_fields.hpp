@@ -248,6 +248,7 @@ void walk(auto& f, Is<Link> auto& link) {
     f.must("GBps", link.gbps);
     f.must("back_GBps", link.back_gbps);
     f.may("both_GBps", link.both_gbps);
+    f.may("burst", link.burst);
     f.must("residual", link.residual);
 }
 

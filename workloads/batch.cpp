@@ -34,9 +34,7 @@ std::int64_t time_of(const std::function<void()>& work) {
 
 }  // namespace
 
-std::int64_t Starter::common_time() const {
-    return clock_ != nullptr ? clock_->now() : now_ns();
-}
+std::int64_t Starter::common_time() const { return clock_ != nullptr ? clock_->now() : now_ns(); }
 
 void Starter::run(Operation& operation, const std::function<void()>& before_call,
                   std::int64_t distance_ns, std::vector<Stamp>& stamps) {

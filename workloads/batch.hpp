@@ -14,10 +14,10 @@ namespace tutti {
 /// How the calls of a batch start together.
 ///
 /// `deadline`: rank 0 names a time on the common clock (the host's; of several hosts the first
-/// one's, see GlobalClock) and a distance; call i starts at time + i * distance. No messages between
-/// calls, so nothing of the start is in the time.
-/// `barrier`: all meet before each call; for crowded machines, where ranks that spin until a
-/// deadline would keep others from their cores, and where clocks do not agree well enough.
+/// one's, see GlobalClock) and a distance; call i starts at time + i * distance. No messages
+/// between calls, so nothing of the start is in the time. `barrier`: all meet before each call; for
+/// crowded machines, where ranks that spin until a deadline would keep others from their cores, and
+/// where clocks do not agree well enough.
 class Starter {
 public:
     /// `clock` is needed for deadlines of several hosts, and outlives this.

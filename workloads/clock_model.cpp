@@ -33,10 +33,13 @@ void ClockModel::learn(const Sighting& sighting) {
         latest_.clear();
     latest_.push_back(sighting);
     if (latest_.size() > most_sightings) latest_.pop_front();
+    std::int64_t least_reach = INT64_MAX;
+    for (const Sighting& each : latest_) least_reach = std::min(least_reach, each.reach_ns);
     // Relative to the latest, as a double has no room for days in nanoseconds.
     const Sighting& now = latest_.back();
     std::vector<double> times, offsets;
     for (const Sighting& each : latest_) {
+        if (each.reach_ns > 2 * least_reach) continue;  // a disturbed one
         times.push_back(static_cast<double>(each.at_ns - now.at_ns));
         offsets.push_back(static_cast<double>(each.offset_ns - now.offset_ns));
     }

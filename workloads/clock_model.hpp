@@ -28,11 +28,12 @@ struct Sighting {
 Sighting sight(std::span<const Ping> pings);
 
 /// Another clock, foretold from sightings: a line through the latest of them, its slope (the
-/// drift) the median slope of all pairs, so that a wrong sighting does not bend it.
+/// drift) the median slope of all pairs, so that a wrong sighting does not bend it. Those whose
+/// reach is more than twice the best one's have no part in it.
 class ClockModel {
 public:
-    /// A sighting that contradicts what was foretold by more than its reach makes all before it void
-    /// (someone has set a clock, or slews it).
+    /// A sighting that contradicts what was foretold by more than its reach makes all before it
+    /// void (someone has set a clock, or slews it).
     void learn(const Sighting& sighting);
 
     /// The other clock's time when the own clock says `mine`, and the inverse.
@@ -45,8 +46,8 @@ public:
     /// How much faster the other clock runs, of 1.
     double drift() const { return line_.drift; }
 
-    /// How long, from the last sighting on, drift and offset are good enough: for half the time over
-    /// which they were learned; at least 0.1 s, at most a second.
+    /// How long, from the last sighting on, drift and offset are good enough: for half the time
+    /// over which they were learned; at least 0.1 s, at most a second.
     std::int64_t trusted_ns() const;
 
     /// All that is needed to foretell: trivially copyable, so it may be sent to other ranks.

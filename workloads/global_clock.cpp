@@ -10,7 +10,11 @@
 namespace tutti {
 namespace {
 
-constexpr int pings_of_a_look = 50;
+// A look goes on while it is clearly worse than the best one so far: where another program has the
+// core of one of the two, all pings are late on the same side.
+constexpr int pings_at_once = 20;
+constexpr int least_pings_of_first_look = 100;
+constexpr std::int64_t longest_look_ns = 30'000'000;
 constexpr int looks_at_first = 4;
 constexpr std::int64_t between_looks_ns = 50'000'000;
 
@@ -67,8 +71,7 @@ void GlobalClock::refresh() {
 void GlobalClock::synchronise() {
     const bool knew = model_.trusted_ns() > 0;
     std::int64_t deviation = 0;
-    for (const auto& round :
-         tree(static_cast<int>(hosts_.nodes().size()), world_.crowded)) {
+    for (const auto& round : tree(static_cast<int>(hosts_.nodes().size()), world_.crowded)) {
         for (const Question& question : round) {
             if (me_ == question.asked)
                 answer(hosts_.nodes()[static_cast<std::size_t>(question.asking)].front());
@@ -130,21 +133,29 @@ void GlobalClock::check_against_first() {
 }
 
 Sighting GlobalClock::look_at(Rank leader) {
-    std::vector<Ping> pings(pings_of_a_look);
-    for (Ping& ping : pings) {
-        ping.sent = read_();
-        talk_->say(leader, ping.sent);
-        ping.there = talk_->hear<std::int64_t>(leader);
-        ping.back = read_();
+    std::vector<Ping> pings;
+    const std::int64_t began = read_();
+    for (;;) {
+        for (int i = 0; i < pings_at_once; ++i) {
+            Ping& ping = pings.emplace_back();
+            ping.sent = read_();
+            talk_->say(leader, true);
+            ping.there = talk_->hear<std::int64_t>(leader);
+            ping.back = read_();
+        }
+        const Sighting seen = sight(pings);
+        const bool is_first = least_reach_ns_ == 0;
+        const bool is_good = is_first ? pings.size() >= least_pings_of_first_look
+                                      : 4 * seen.reach_ns <= 5 * least_reach_ns_;
+        if (!is_good && read_() - began < longest_look_ns) continue;
+        talk_->say(leader, false);
+        if (is_first || seen.reach_ns < least_reach_ns_) least_reach_ns_ = seen.reach_ns;
+        return seen;
     }
-    return sight(pings);
 }
 
 void GlobalClock::answer(Rank leader) {
-    for (int ping = 0; ping < pings_of_a_look; ++ping) {
-        talk_->hear<std::int64_t>(leader);
-        talk_->say(leader, now());
-    }
+    while (talk_->hear<bool>(leader)) talk_->say(leader, now());
 }
 
 }  // namespace tutti

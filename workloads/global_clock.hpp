@@ -55,8 +55,9 @@ private:
     int me_ = -1;                 // number of the host that this rank leads
     int host_ = 0;                // number of this rank's host
     ClockModel model_;
-    std::int64_t last_ns_ = 0;  // when synchronised, by the own clock
-    std::int64_t reach_ns_ = 0;
+    std::int64_t last_ns_ = 0;         // when synchronised, by the own clock
+    std::int64_t reach_ns_ = 0;        // of the last look
+    std::int64_t least_reach_ns_ = 0;  // of all looks
     std::int64_t residual_ns_ = 0;
     std::int64_t round_trip_ns_ = 0;
     ClockSync record_;

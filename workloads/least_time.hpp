@@ -2,6 +2,7 @@
 #pragma once
 #include "collectives/execute/layout.hpp"
 #include "results/limits.hpp"
+#include "topology/placement.hpp"
 
 namespace tutti {
 

@@ -10,16 +10,21 @@
 namespace tutti {
 namespace {
 
-constexpr std::int64_t large = 64 << 10, small = 1 << 10;
+// Bursts are over by then, and libraries no longer change their ways; else what there is.
+constexpr std::int64_t large_from[] = {256 << 10, 64 << 10, 0};
 
-double ns_per_byte(std::span<const MessageTime> times, std::int64_t from) {
-    std::vector<double> x, y;
+struct Points {
+    std::vector<double> bytes, ns;
+};
+
+Points points_of(std::span<const MessageTime> times, std::int64_t from) {
+    Points points;
     for (const MessageTime& time : times) {
         if (time.bytes < from) continue;
-        x.push_back(static_cast<double>(time.bytes));
-        y.push_back(time.ns);
+        points.bytes.push_back(static_cast<double>(time.bytes));
+        points.ns.push_back(time.ns);
     }
-    return theil_sen_slope(x, y);
+    return points;
 }
 
 }  // namespace
@@ -27,20 +32,21 @@ double ns_per_byte(std::span<const MessageTime> times, std::int64_t from) {
 LinkFit fit_link(std::span<const MessageTime> times) {
     LinkFit fit;
     if (times.empty()) return fit;
-    double slope = ns_per_byte(times, large);
-    if (slope <= 0) slope = ns_per_byte(times, 0);
-    slope = std::max(slope, 0.0);
-    fit.gbps = slope > 0 ? 1 / slope : 0;
-    const auto start_of = [&](const MessageTime& time) {
-        return std::max(time.ns - slope * static_cast<double>(time.bytes), 0.0);
-    };
-    fit.latency_ns = start_of(times.front());
-    for (const MessageTime& time : times)
-        if (time.bytes <= small) fit.latency_ns = std::min(fit.latency_ns, start_of(time));
+    fit.latency_ns = times.front().ns;
+    Points points;
+    for (const std::int64_t from : large_from)
+        if (points.bytes.size() < 2) points = points_of(times, from);
+    const double slope = theil_sen_slope(points.bytes, points.ns);
+    if (slope <= 0) return fit;
+    fit.gbps = 1 / slope;
+    std::vector<double> starts;
+    for (std::size_t i = 0; i < points.ns.size(); ++i)
+        starts.push_back(points.ns[i] - slope * points.bytes[i]);
+    const double start = median(starts);
+    fit.burst = std::max<std::int64_t>(std::llround((fit.latency_ns - start) / slope), 0);
     std::vector<double> distances;
-    for (const MessageTime& time : times)
-        if (time.ns > 0)
-            distances.push_back(std::abs(start_of(time) - fit.latency_ns) / time.ns);
+    for (std::size_t i = 0; i < points.ns.size(); ++i)
+        if (points.ns[i] > 0) distances.push_back(std::abs(starts[i] - start) / points.ns[i]);
     if (!distances.empty()) fit.residual = median(std::move(distances));
     return fit;
 }

@@ -271,7 +271,6 @@ std::vector<Measured> measure(World& world, std::vector<Entrant>& entrants,
     const auto start_all_at_a_barrier = [&] {  // one kind of start: times would not be comparable
         for (Runner& runner : runners) runner.begin_with(Start::barrier);
     };
-    if (std::ranges::any_of(runners, &Runner::clocks_are_too_far_apart)) start_all_at_a_barrier();
 
     // Every second round runs backwards, so that each entrant meets the drift of the machine from
     // both sides (A B | B A).
@@ -282,6 +281,8 @@ std::vector<Measured> measure(World& world, std::vector<Entrant>& entrants,
     for (long round = 0; !std::all_of(runners.begin(), runners.end(), is_done); ++round) {
         if (protocol.clock != nullptr && std::ranges::any_of(runners, &Runner::has_deadlines))
             protocol.clock->refresh();
+        if (std::ranges::any_of(runners, &Runner::clocks_are_too_far_apart))
+            start_all_at_a_barrier();
         if (round % 2 == 1)
             std::reverse(order.begin(), order.end());
         else if (protocol.shuffle)

@@ -14,8 +14,8 @@ namespace tutti {
 
 /// When to start a call, and when to stop repeating it.
 struct Protocol {
-    /// automatic: deadline with a core for each rank, and of several hosts with `clock`, unless most
-    /// calls come late or the clocks differ by more than a tenth of a call.
+    /// automatic: deadline with a core for each rank, and of several hosts with `clock`, unless
+    /// most calls come late or the clocks differ by more than a tenth of a call.
     enum class Sync { automatic, deadline, barrier } sync = Sync::automatic;
     double target_ci = 0.025;  ///< stop at this half-width of the median's 95 % interval
     double max_seconds = 0.2;  ///< for the batches of one entrant at one point

@@ -63,21 +63,23 @@ Crossing least_crossing(const Call& call, const Placement& hosts) {
 double least_time_between(const Network& network, const Call& call, const Placement& hosts) {
     const Crossing crossing = least_crossing(call, hosts);
     if (crossing.total == 0) return 0;
-    double time = 0, all_out = 0, all_in = 0, latency = 0;
-    const auto at_least = [&](double bytes, double gbps) {
-        if (gbps > 0) time = std::max(time, bytes / gbps);
+    double time = 0, all_out = 0, all_in = 0, all_burst = 0, latency = 0;
+    const auto at_least = [&](double bytes, double burst, double gbps) {
+        if (gbps > 0) time = std::max(time, (bytes - burst) / gbps);
     };
     for (std::size_t i = 0; i < crossing.out.size(); ++i) {
         const int host = static_cast<int>(i);
         const double out = network.out_gbps(host), in = network.in_gbps(host);
-        at_least(crossing.out[i], out);
-        at_least(crossing.in[i], in);
+        const auto burst = static_cast<double>(network.burst(host).count);
+        at_least(crossing.out[i], burst, out);
+        at_least(crossing.in[i], burst, in);
+        all_burst += burst;
         all_out += out;
         all_in += in;
         latency = std::max(latency, network.latency_ns(host));
     }
-    at_least(crossing.total, all_out);
-    at_least(crossing.total, all_in);
+    at_least(crossing.total, all_burst, all_out);
+    at_least(crossing.total, all_burst, all_in);
     return latency + time;
 }
 

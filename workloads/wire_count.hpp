@@ -22,8 +22,8 @@ public:
 
     void forget();
 
-    /// Of the host with the most bytes a call, in the busier direction; none on one host, and before
-    /// any call. Collective; the same on all ranks.
+    /// Of the host with the most bytes a call, in the busier direction; none on one host, and
+    /// before any call. Collective; the same on all ranks.
     std::optional<WireBytes> busiest();
 
 private:

@@ -103,8 +103,8 @@ public:
         const auto here = std::ranges::find_if(nodes, is_here);
         MPI_Comm comm = MPI_COMM_NULL;
         check(MPI_Comm_split(comm_, static_cast<int>(here - nodes.begin()), rank_, &comm));
-        auto host = std::make_unique<MpiWorld>(
-            comm, Placement::one_node(static_cast<int>(here->size())));
+        auto host =
+            std::make_unique<MpiWorld>(comm, Placement::one_node(static_cast<int>(here->size())));
         host->hang_timeout = hang_timeout;
         return host;
     }

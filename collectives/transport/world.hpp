@@ -44,8 +44,8 @@ public:
     /// `data` of rank 0 everywhere.
     virtual void broadcast(std::span<std::byte> data) = 0;
 
-    /// A barrier for which the ranks sleep, for minutes if need be: whoever is still at work has the
-    /// machine to itself. Takes up to a millisecond longer than barrier().
+    /// A barrier for which the ranks sleep, for minutes if need be: whoever is still at work has
+    /// the machine to itself. Takes up to a millisecond longer than barrier().
     virtual void rest() { barrier(); }
 
     /// The ranks of this rank's host as a world of their own, valid as long as this one; none where
