@@ -57,7 +57,7 @@ Exit limits_on_rank(World& world, const LimitsOptions& options, const Arguments&
     }
     const double budget = parse_seconds(options.budget);
     Limits limits = limits_of_hosts(
-        world, [&](World& host) { return measure_limits(host, budget); }, budget);
+        world, [&](World& host) { return measure_limits(host, budget); }, budget, budget);
     limits.session = session.id;
     if (!speaks) return Exit::ok;
     const double seconds = static_cast<double>(now_ns() - began_ns) * 1e-9;

@@ -86,34 +86,51 @@ std::optional<std::string> misfit(World& world, const Limits& limits) {
                        fmt::join(names, " "));
 }
 
+// The first rank reads it: the file may be on its host alone.
+Limits limits_in_file(World& world, const std::string& file) {
+    std::string text, refusal;
+    if (world.is_first()) try {
+            if (!std::filesystem::exists(file))
+                throw Error("--limits '" + file +
+                            "': no such file; type stored, measure, none or a file of 'tutti "
+                            "limits'");
+            text = to_json_line(read_limits(file));
+        } catch (const Error& error) {
+            refusal = error.what();
+        }
+    refusal = gathered_texts(world, refusal)[0];
+    if (!refusal.empty()) throw Error(refusal);
+    return std::get<Limits>(parse_json_line(gathered_texts(world, text)[0]));
+}
+
 }  // namespace
 
-std::optional<Limits> choose_limits(World& world, const std::string& choice,
+std::optional<Limits> choose_limits(World& world, const std::string& typed,
                                     std::vector<std::string>& notes) {
+    // Launchers do not take every variable (TUTTI_LIMITS) to other hosts.
+    const std::string choice = gathered_texts(world, typed)[0];
     if (choice == "none") return std::nullopt;
     const auto of_first_host = [&](World& host) {
         return choice == "measure" ? measured_now(host, notes) : stored_limits(host, notes);
     };
     try {
         if (choice == "measure" || choice == "stored")
-            return with_note_of_network(limits_of_hosts(world, of_first_host, seconds_for_network),
-                                        notes);
+            return with_note_of_network(
+                limits_of_hosts(world, of_first_host, seconds_to_measure, seconds_for_network),
+                notes);
     } catch (const Error& error) {
         if (error.code() != Exit::usage) throw;  // a rank is lost or late
         notes.push_back(fmt::format("no limits to compare with: {}", error.what()));
         return std::nullopt;
     }
-    if (!std::filesystem::exists(choice))
-        throw Error("--limits '" + choice +
-                    "': no such file; type stored, measure, none or a file of 'tutti limits'");
-    Limits limits = read_limits(choice);
+    const Limits limits = limits_in_file(world, choice);
     if (const auto reason = misfit(world, limits)) {
         notes.push_back(fmt::format("no limits to compare with: {} {}", choice, *reason));
         return std::nullopt;
     }
     notes.push_back(
         fmt::format("limits: {} cores, measured {}, from {}", limits.cores, limits.t, choice));
-    return with_note_of_network(std::move(limits), notes);
+    return with_note_of_network(limits, notes);
 }
 
 }  // namespace tutti

@@ -15,6 +15,7 @@ namespace {
 constexpr int pings_at_once = 20;
 constexpr int least_pings_of_first_look = 100;
 constexpr std::int64_t longest_look_ns = 30'000'000;
+constexpr double most_seconds_of_look = 1;
 constexpr int looks_at_first = 4;
 constexpr std::int64_t between_looks_ns = 50'000'000;
 
@@ -83,7 +84,7 @@ void GlobalClock::synchronise() {
                 model_.learn(seen);
             }
         }
-        world_.rest();
+        world_.rest(most_seconds_of_look);
     }
     last_ns_ = read_();
     share(deviation);
@@ -126,9 +127,9 @@ void GlobalClock::check_against_first() {
             const Sighting seen = look_at(first);
             deviation = std::abs(seen.offset_ns - model_.offset(seen.at_ns));
         }
-        if (world_.crowded) world_.rest();
+        if (world_.crowded) world_.rest(most_seconds_of_look);
     }
-    world_.rest();
+    world_.rest(most_seconds_of_look);
     share(deviation);
 }
 

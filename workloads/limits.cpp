@@ -118,7 +118,7 @@ Limits measure_limits(World& world, double seconds) {
 }
 
 Limits limits_of_hosts(World& world, const std::function<Limits(World&)>& of_first_host,
-                       double seconds_for_network) {
+                       double seconds_on_host, double seconds_on_network) {
     const auto host = world.of_host();
     if (!host) return of_first_host(world);
     std::string found, refusal;
@@ -129,11 +129,11 @@ Limits limits_of_hosts(World& world, const std::function<Limits(World&)>& of_fir
             if (error.code() != Exit::usage) throw;  // a rank is lost or late
             refusal = error.what();
         }
-    world.rest();
+    world.rest(2 * seconds_on_host + 60);
     found = gathered_texts(world, found)[0];
     if (found.empty()) throw Error(gathered_texts(world, refusal)[0]);
     Limits limits = std::get<Limits>(parse_json_line(found));
-    limits.network = measure_network(world, world.hosts(), seconds_for_network);
+    limits.network = measure_network(world, world.hosts(), seconds_on_network);
     return limits;
 }
 

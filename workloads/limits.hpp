@@ -13,10 +13,11 @@ namespace tutti {
 Limits measure_limits(World& world, double seconds);
 
 /// The same where ranks may be on several hosts. `of_first_host` finds the limits of one host; it
-/// runs on the ranks of the first one, with a world of their own, and stands for all hosts. The
-/// network between the hosts is measured behind it, in about so many seconds. Collective; the same
-/// result on all ranks. If `of_first_host` throws Error with Exit::usage, all ranks do.
+/// runs on the ranks of the first one, with a world of their own, for about so many seconds while
+/// the others sleep, and stands for all hosts. The network between the hosts is measured behind it.
+/// Collective; the same result on all ranks. If `of_first_host` throws Error with Exit::usage, all
+/// ranks do.
 Limits limits_of_hosts(World& world, const std::function<Limits(World&)>& of_first_host,
-                       double seconds_for_network);
+                       double seconds_on_host, double seconds_on_network);
 
 }  // namespace tutti

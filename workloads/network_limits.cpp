@@ -217,7 +217,7 @@ Network measure_network(World& world, const Placement& hosts, double seconds) {
             const PairTimes times = PairTalk(world, talk, first, second).measure(share);
             if (world.rank() == first) mine.push_back(fit(a, b, times));
         }
-        world.rest();
+        world.rest(10 * share + 1);  // slow links take longer than their share
     }
     Network network{.hosts = names_of_hosts(world),
                     .links = {},

@@ -76,11 +76,11 @@ public:
         finish(request, "a word from rank 0");
     }
 
-    void rest() override {
+    void rest(double seconds) override {
         MPI_Request request;
         check(MPI_Ibarrier(comm_, &request));
         const std::int64_t began = now_ns();
-        const double limit = most_rest_seconds + hang_timeout * times_at_meetings;
+        const double limit = seconds + hang_timeout * times_at_meetings;
         for (int done = 0;;) {
             check(MPI_Test(&request, &done, MPI_STATUS_IGNORE));
             if (done != 0) return;
@@ -110,8 +110,6 @@ public:
     }
 
 private:
-    static constexpr double most_rest_seconds = 600;
-
     // The launcher may have bound each rank to a core of its own, so what counts is the union of
     // the cores of all ranks of this machine; of containers that share one, all together.
     bool is_crowded() {

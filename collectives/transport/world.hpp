@@ -44,9 +44,12 @@ public:
     /// `data` of rank 0 everywhere.
     virtual void broadcast(std::span<std::byte> data) = 0;
 
-    /// A barrier for which the ranks sleep, for minutes if need be: whoever is still at work has
-    /// the machine to itself. Takes up to a millisecond longer than barrier().
-    virtual void rest() { barrier(); }
+    /// A barrier for which the ranks sleep: whoever is still at work, for at most so many seconds,
+    /// has the machine to itself. Takes up to a millisecond longer than barrier().
+    virtual void rest(double seconds) {
+        (void)seconds;
+        barrier();
+    }
 
     /// The ranks of this rank's host as a world of their own, valid as long as this one; none where
     /// all are on one host. Collective.

@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The network between hosts whose links have a known rate: what tutti finds, and what it makes of it."""
+import sys
+import unittest
+from pathlib import Path
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+from on_hosts import OnHosts, records  # noqa: E402
+
+GBIT = 0.125          # GB/s
+TOLERANCE = 0.10
+FRAMES = 1.10         # headers and acknowledgements, and what the start of calls takes
+ATTEMPTS = 3          # whatever else runs on this machine may disturb one
+
+
+class Network(OnHosts):
+    def limits(self, *hosts):
+        file = self.folder / "l.jsonl"
+        file.unlink(missing_ok=True)
+        done = self.run_on(hosts, "limits", "--budget", "3s", "--no-store", "--json", file)
+        self.assertIn("# messages between two hosts", done.stdout)
+        return next(line for line in records(file) if line["kind"] == "limits")["network"]
+
+    def bench(self, hosts, *words):
+        file = self.folder / "r.jsonl"
+        file.unlink(missing_ok=True)
+        done = self.run_on(hosts, "bench", *words, "--inplace", "no", "--baseline", "none", "--transport", "mpi",
+                           "--json", file)
+        return done.stdout, [line for line in records(file) if line["kind"] == "point"]
+
+    def test_bandwidth_of_each_link_is_what_was_set(self):
+        true = {(0, 1): GBIT, (0, 2): 0.4 * GBIT, (1, 2): 0.4 * GBIT}
+        for attempt in range(ATTEMPTS):
+            network = self.limits("--hosts", 3, "--ranks-per-host", 1, "--rate", "1gbit", "--rate-of", "h2=400mbit")
+            self.assertEqual(network["hosts"], ["h0", "h1", "h2"])
+            self.assertEqual([(link["a"], link["b"]) for link in network["links"]], list(true))
+            ratios = [link[way] / true[link["a"], link["b"]] for link in network["links"] for way in ("GBps", "back_GBps")]
+            print("found of set:", *(f"{ratio:.3f}" for ratio in ratios), flush=True)
+            if all(abs(ratio - 1) <= TOLERANCE for ratio in ratios):
+                return
+        self.fail(f"found of set: {ratios}")
+
+    # Bytes of n per host and way for two hosts, 1.5 n for four: 2 (H - 1) / H of the message.
+    def test_what_all_reduce_moves_is_counted_and_compared_with_the_limit(self):
+        n = 1 << 20
+        for hosts, ranks, algorithm, share in ((2, 2, "two-level", 1), (4, 1, "ring", 1.5)):
+            table, points = self.bench(("--hosts", hosts, "--ranks-per-host", ranks, "--rate", "1gbit"), "all_reduce",
+                                       "-b", n, "-e", n, "--algo", algorithm, "--max-time", "0.5s", "--limits", "stored")
+            point, = points
+            print(f"{hosts} hosts: {point['wire']['tx_bytes_per_call'] / n:.3f} n out, "
+                  f"{point['pct_of_limit']} % of the limit", flush=True)
+            for way in ("tx_bytes_per_call", "rx_bytes_per_call"):
+                self.assertGreaterEqual(point["wire"][way], share * n)
+                self.assertLess(point["wire"][way], share * n * FRAMES)
+            self.assertIn(f"# network of {hosts} hosts: ", table)
+            least_ns = share * n / GBIT  # but for bursts, and for a link that was found a little faster
+            self.assertGreater(point["limit_ns"], 0.7 * least_ns)
+            self.assertLess(point["limit_ns"], 1.5 * least_ns)
+            row = next(line for line in table.splitlines() if line.startswith(" ")).split()
+            self.assertEqual(row[-2], f"{point['pct_of_limit']:.0f}")
+            self.assertAlmostEqual(int(row[-1]), point["wire"]["tx_bytes_per_call"], delta=0.02 * n)
+
+    def test_limits_of_other_hosts_are_not_compared_with(self):
+        self.limits("--hosts", 2, "--ranks-per-host", 1, "--rate", "1gbit")
+        table, points = self.bench(("--hosts", 3, "--ranks-per-host", 1), "all_reduce", "-b", 8, "-e", 8, "-n", 1,
+                                   "--algo", "ring", "--limits", self.folder / "l.jsonl")
+        self.assertIn("is of the hosts h0 h1, not h0 h1 h2", table)
+        self.assertNotIn("limit_ns", points[0])
+
+
+if __name__ == "__main__":
+    unittest.main()
