@@ -86,8 +86,8 @@ std::string streaming(const Limits& limits) {
 std::string between_hosts(const Network& network) {
     std::string text =
         "#\n# messages between two hosts, one way: latency + (bytes - burst) / bandwidth; GB/s "
-        "there "
-        "and back of one\n# message at a time, and each way where both send at once; residual: of "
+        "there and back of one\n# message at a time, and each way where both send at once; "
+        "residual: of "
         "messages from 256K on\n";
     text += fmt::format("# {:>24}  {:>10}  {:>9}  {:>9}  {:>9}  {:>9}  {:>8}\n", "link", "latency",
                         "GB/s", "GB/s back", "GB/s both", "burst (B)", "residual");

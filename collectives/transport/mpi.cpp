@@ -127,14 +127,14 @@ private:
                 CPU_OR(&all, &all, &cores_of[static_cast<std::size_t>(member.index)]);
             return static_cast<double>(together.size()) > std::min<double>(CPU_COUNT(&all), most);
         };
-        const auto is_too_many_here = [&](const auto& host) { return has_too_many(host, quota); };
-        if (std::ranges::any_of(hosts_.nodes(), is_too_many_here)) return true;
         const auto boots = gathered_texts(*this, facts.boot_id);
         std::vector<Rank> same_boot;
         for (int other = 0; other < size_; ++other)
             if (!facts.boot_id.empty() && boots[static_cast<std::size_t>(other)] == facts.boot_id)
                 same_boot.push_back(Rank{other});
-        return has_too_many(same_boot, CPU_SETSIZE);
+        const auto has_too_many_here = [&](const auto& host) { return has_too_many(host, quota); };
+        return has_too_many(same_boot, CPU_SETSIZE) ||
+               std::ranges::any_of(hosts_.nodes(), has_too_many_here);
     }
 
     void finish(MPI_Request& request, const char* what) {

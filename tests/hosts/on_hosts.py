@@ -23,6 +23,12 @@ class OnHosts(tutti.Folder):
         if trial.returncode in (NOT_ROOT, NO_NAMESPACES):
             raise unittest.SkipTest(trial.stderr.strip())
 
+    def needs_delays(self):
+        trial = subprocess.run([TEST_HOSTS, "--delay", "1us", "--on", "h0", "--", "true"], capture_output=True, text=True,
+                               check=False, timeout=60)
+        if trial.returncode != 0:
+            self.skipTest(trial.stderr.strip())
+
     def run_on(self, hosts, *words, timeout=150):
         """`hosts` are words of scripts/testhosts, `words` those of tutti. It must end well."""
         done = subprocess.run([TEST_HOSTS, *map(str, hosts), "--", tutti.EXECUTABLE, *map(str, words)],
