@@ -39,16 +39,18 @@ char* session_on_page = nullptr;
 time_t guardian_started = 0;
 constexpr std::size_t session_size = 64;
 
+std::string host_name() {
+    char name[256] = "";
+    gethostname(name, sizeof name - 1);
+    return name;
+}
+
 // Only if the rank had begun to write.
-void record_loss(const std::string& results_file, int rank, int signal, const std::string& phase) {
+void record_loss(const std::string& results_file, int rank, Fail fail) {
     if (results_file.empty() || rank != 0 || session_on_page[0] == '\0') return;
     try {
-        Fail fail;
         fail.session = session_on_page;
-        fail.phase = phase;
-        fail.what = "signal";
-        fail.signal = signal;
-        if (signal != 0) fail.rank = Rank{rank};
+        fail.host = host_name();
         Store(results_file).append(fail);
     } catch (const Error& error) {
         std::cerr << "tutti: the loss could not be recorded: " << error.what() << std::endl;
@@ -62,11 +64,41 @@ bool is_of_this_job(const std::string& path) {
            file.st_ctime >= guardian_started;
 }
 
-int code_of(int status, int rank, int pid) {
-    if (WIFEXITED(status)) return WEXITSTATUS(status);
-    const int signal = WTERMSIG(status);
-    std::fprintf(stderr, "tutti: rank %d (process %d) was killed by signal %d (%s); the job ends\n",
-                 rank, pid, signal, strsignal(signal));
+// A rank ends by these alone. Any other code is that of a library which ended the process, as MPI
+// libraries do when a connection to a peer breaks.
+bool is_of_ours(int code) {
+    for (Exit ours : {Exit::ok, Exit::wrong_result, Exit::time_out, Exit::rank_lost, Exit::usage})
+        if (code == static_cast<int>(ours)) return true;
+    return false;
+}
+
+bool is_good_end(int status) {
+    if (!WIFEXITED(status)) return false;
+    const Exit code{WEXITSTATUS(status)};
+    return code == Exit::ok || code == Exit::wrong_result || code == Exit::usage;
+}
+
+// Says and records why a rank is lost; returns the exit code for it.
+int report_end(int status, int rank, pid_t pid, const std::string& results_file) {
+    Fail fail{.what = "signal", .rank = Rank{rank}};
+    std::string how;
+    if (WIFSIGNALED(status)) {
+        fail.phase = "rank killed";
+        fail.signal = WTERMSIG(status);
+        how =
+            "killed by signal " + std::to_string(fail.signal) + " (" + strsignal(fail.signal) + ")";
+    } else if (!is_of_ours(WEXITSTATUS(status))) {
+        fail.phase = "rank ended by a library";
+        fail.what = "mpi_error";
+        fail.code = WEXITSTATUS(status);
+        how = "ended with code " + std::to_string(fail.code) +
+              " by a library, which says why (a lost peer?)";
+    } else {
+        return WEXITSTATUS(status);
+    }
+    record_loss(results_file, rank, fail);
+    std::fprintf(stderr, "tutti: rank %d (process %d on %s) was %s; the job ends\n", rank, pid,
+                 host_name().c_str(), how.c_str());
     return static_cast<int>(Exit::rank_lost);
 }
 
@@ -88,20 +120,17 @@ int code_of(int status, int rank, int pid) {
         waitpid(child, &status, 0);
         break;
     }
-    const bool ended_well =
-        WIFEXITED(status) &&
-        (WEXITSTATUS(status) == 0 || WEXITSTATUS(status) == 2 || WEXITSTATUS(status) == 64);
-    if (!ended_well) {
+    if (!is_good_end(status)) {
         remove_files(shared_files);
         do_not_let_linger(launcher);
     }
     if (was_told_to_end) {
-        record_loss(results_file, rank, 0,
-                    "ended from outside: another rank failed, or the job was stopped");
+        record_loss(results_file, rank,
+                    {.phase = "ended from outside: another rank failed, or the job was stopped",
+                     .what = "signal"});
         _exit(static_cast<int>(Exit::rank_lost));
     }
-    if (WIFSIGNALED(status)) record_loss(results_file, rank, WTERMSIG(status), "rank killed");
-    _exit(code_of(status, rank, child));
+    _exit(report_end(status, rank, child, results_file));
 }
 
 }  // namespace

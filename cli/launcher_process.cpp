@@ -46,8 +46,8 @@ void do_not_let_linger(pid_t launcher) {
     if (launcher == 0 || launcher != getppid()) return;
     const int process = handle_of(launcher);
     if (process < 0) return;
-    // A session of its own, as the launcher ends that of the rank; and none of the rank's pipes stays
-    // open, as the launcher waits for their ends.
+    // A session of its own, as the launcher ends that of the rank; and none of the rank's pipes
+    // stays open, as the launcher waits for their ends.
     if (fork() != 0) return;
     setsid();
     prctl(PR_SET_NAME, "tutti-watchman");
