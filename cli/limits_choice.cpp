@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+
 #include "base/clock.hpp"
 #include "cli/limits_table.hpp"
 #include "results/limits_file.hpp"
@@ -18,7 +20,6 @@ namespace tutti {
 namespace {
 
 constexpr double seconds_to_measure = 4;
-constexpr double seconds_for_network = 1.5;
 
 // What is kept for this host, if it covers so many cores. Fewer would make crowded ranks of ranks
 // that are none.
@@ -71,6 +72,11 @@ Limits stored_limits(World& world, std::vector<std::string>& notes) {
     return limits;
 }
 
+// Of more hosts not all pairs are measured.
+double seconds_for_network(const World& world) {
+    return 0.75 * static_cast<double>(std::min<std::size_t>(world.hosts().nodes().size(), 8));
+}
+
 Limits with_note_of_network(Limits limits, std::vector<std::string>& notes) {
     if (limits.network) notes.push_back(in_a_line(*limits.network));
     return limits;
@@ -115,9 +121,9 @@ std::optional<Limits> choose_limits(World& world, const std::string& typed,
     };
     try {
         if (choice == "measure" || choice == "stored")
-            return with_note_of_network(
-                limits_of_hosts(world, of_first_host, seconds_to_measure, seconds_for_network),
-                notes);
+            return with_note_of_network(limits_of_hosts(world, of_first_host, seconds_to_measure,
+                                                        seconds_for_network(world)),
+                                        notes);
     } catch (const Error& error) {
         if (error.code() != Exit::usage) throw;  // a rank is lost or late
         notes.push_back(fmt::format("no limits to compare with: {}", error.what()));

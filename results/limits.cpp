@@ -44,8 +44,8 @@ double Limits::exchange_ns() const {
 double Network::out_gbps(int host) const {
     double most = all_gbps;
     for (const Link& link : links) {
-        if (link.a == host) most = std::max({most, link.gbps, link.both_gbps});
-        if (link.b == host) most = std::max({most, link.back_gbps, link.both_gbps});
+        if (link.a == host) most = std::max(most, link.gbps);
+        if (link.b == host) most = std::max(most, link.back_gbps);
     }
     return most;
 }
@@ -53,8 +53,8 @@ double Network::out_gbps(int host) const {
 double Network::in_gbps(int host) const {
     double most = all_gbps;
     for (const Link& link : links) {
-        if (link.b == host) most = std::max({most, link.gbps, link.both_gbps});
-        if (link.a == host) most = std::max({most, link.back_gbps, link.both_gbps});
+        if (link.b == host) most = std::max(most, link.gbps);
+        if (link.a == host) most = std::max(most, link.back_gbps);
     }
     return most;
 }

@@ -15,8 +15,8 @@
 namespace tutti {
 namespace {
 
-constexpr std::array<std::int64_t, 10> sizes{8,        256,       1 << 10, 4 << 10, 16 << 10,
-                                             64 << 10, 256 << 10, 1 << 20, 2 << 20, 4 << 20};
+constexpr std::array<std::int64_t, 11> sizes{
+    8, 256, 1 << 10, 4 << 10, 16 << 10, 64 << 10, 256 << 10, 512 << 10, 1 << 20, 2 << 20, 4 << 20};
 constexpr std::int64_t cheap_bytes = 16 << 10;  // up to here a round tries several times
 constexpr int times_of_cheap = 10;
 constexpr int least_rounds = 4;
@@ -44,8 +44,9 @@ public:
     // On both; only the first one's result has all times.
     PairTimes measure(double seconds) {
         const std::int64_t end = now_ns() + static_cast<std::int64_t>(seconds * 1e9);
-        // The largest sizes are for fast networks: on slow ones they would take too long.
-        const double most_of_size = seconds * 1e9 / 4;
+        // The largest sizes are for fast networks. On slow ones few tries would be left, and a long
+        // message is more likely to be disturbed.
+        const double most_of_size = seconds * 1e9 / 20;
         PairTimes times;
         for (int round = 0; round < most_rounds; ++round) {
             bool is_long = false;

@@ -1,24 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
 """Clocks of several hosts, set apart by a known time: what tutti makes of them."""
-import sys
-import unittest
-from pathlib import Path
-
-sys.dont_write_bytecode = True
-sys.path.insert(0, str(Path(__file__).resolve().parent))
-from on_hosts import OnHosts, records  # noqa: E402
+import testhosts
+import tutti
 
 MOST_ERROR_NS = 5_000
 ATTEMPTS = 3  # whatever else runs on this machine may disturb one
 
 
-class Clocks(OnHosts):
+class Clocks(tutti.Folder):
     def bench(self, hosts, *words):
         file = self.folder / "r.jsonl"
         file.unlink(missing_ok=True)
-        done = self.run_on(hosts, "bench", "all_reduce", "-b", "64K", "-e", "64K", "--algo", "ring", "--transport",
-                           "mpi", "--baseline", "none", "--inplace", "no", "--limits", "none", "--json", file, *words)
-        return done.stdout, records(file)
+        done = testhosts.run(*hosts, "--", tutti.EXECUTABLE, "bench", "all_reduce", "-b", "64K", "-e", "64K", "--algo", "ring",
+                             "--transport", "mpi", "--baseline", "none", "--inplace", "no", "--limits", "none", "--json", file, *words,
+                             timeout=100)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        return done.stdout, tutti.records(file)
 
     def test_offsets_are_found_within_five_microseconds(self):
         ahead_ns = [0, 1000 * 10**9, 250_000 * 10**9]
@@ -51,4 +48,4 @@ class Clocks(OnHosts):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    testhosts.main()
