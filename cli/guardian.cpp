@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/guardian.hpp"
 
+#include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
+#include <cerrno>
 #include <csignal>
 #include <cstdio>
 #include <cstring>
@@ -21,10 +24,18 @@
 
 namespace tutti {
 
-// What the child tells its guardian; plain memory, as the child may die at any moment.
+namespace {
+
+enum class Outcome { none, good, settled };  // settled: recorded and cleaned up after
+
+}  // namespace
+
+// What the child tells its guardian, and that the watchman; plain memory, as each may die at any
+// moment.
 struct Guardian::Page {
     char shared_files[32 * 1024];  // one path a line
     char session[64];              // id of the session that its results file is about to get
+    std::atomic<Outcome> outcome;  // what the guardian has come to
 };
 
 namespace {
@@ -33,6 +44,9 @@ void remove_files(const char* paths) {
     std::istringstream lines(paths);
     for (std::string path; std::getline(lines, path);) unlink(path.c_str());
 }
+
+constexpr auto ended_from_outside =
+    "ended from outside: another rank failed, or the job was stopped";
 
 // Where the rank says which session it writes; null before there is a guardian.
 char* session_on_page = nullptr;
@@ -104,9 +118,10 @@ int report_end(int status, int rank, pid_t pid, const std::string& results_file)
 
 // Waits for the child's end or for an order to end. Never returns.
 [[noreturn]] void guard(pid_t child, int rank, const std::string& results_file,
-                        const char* shared_files, const sigset_t& watched) {
+                        const char* shared_files, std::atomic<Outcome>& outcome,
+                        const sigset_t& watched) {
     prctl(PR_SET_NAME, "tutti-guardian");
-    const pid_t launcher = launcher_process();
+    signal(SIGPIPE, SIG_IGN);  // the launcher may be gone, and with it the reader of what is said
     bool was_told_to_end = false;
     int status = 0;
     for (;;) {
@@ -120,17 +135,41 @@ int report_end(int status, int rank, pid_t pid, const std::string& results_file)
         waitpid(child, &status, 0);
         break;
     }
-    if (!is_good_end(status)) {
+    int code = static_cast<int>(Exit::rank_lost);
+    if (was_told_to_end)
+        record_loss(results_file, rank, {.phase = ended_from_outside, .what = "signal"});
+    else
+        code = report_end(status, rank, child, results_file);
+    const bool is_good = !was_told_to_end && is_good_end(status);
+    if (!is_good) remove_files(shared_files);
+    outcome = is_good ? Outcome::good : Outcome::settled;
+    _exit(code);
+}
+
+// Outlives the guardian, whose launcher may kill it 2 ms after telling it to end, which is too soon
+// to settle anything: then this one does. In a session of its own, as the launcher ends that of the
+// rank; without the rank's pipes, as the launcher waits for their ends. Never returns.
+[[noreturn]] void keep_watch(int guardian_lives, const LauncherProcess& launcher, int rank,
+                             const std::string& results_file, const char* shared_files,
+                             const std::atomic<Outcome>& outcome) {
+    prctl(PR_SET_NAME, "tutti-watchman");
+    setsid();
+    const int nothing = open("/dev/null", O_RDWR);
+    for (int standard : {0, 1, 2}) dup2(nothing, standard);
+    char byte = 0;
+    while (read(guardian_lives, &byte, 1) < 0 && errno == EINTR) {
+    }
+    if (outcome == Outcome::good) _exit(0);
+    if (outcome == Outcome::none) {
+        record_loss(results_file, rank, {.phase = ended_from_outside, .what = "signal"});
         remove_files(shared_files);
-        do_not_let_linger(launcher);
     }
-    if (was_told_to_end) {
-        record_loss(results_file, rank,
-                    {.phase = "ended from outside: another rank failed, or the job was stopped",
-                     .what = "signal"});
-        _exit(static_cast<int>(Exit::rank_lost));
-    }
-    _exit(report_end(status, rank, child, results_file));
+    launcher.do_not_let_linger();
+    _exit(0);
+}
+
+[[noreturn]] void throw_no_process() {
+    throw Error("cannot start a process: " + std::string(std::strerror(errno)));
 }
 
 }  // namespace
@@ -148,11 +187,22 @@ Guardian::Guardian(int rank, const std::string& results_file) {
     sigemptyset(&watched);
     for (int order : {SIGCHLD, SIGTERM, SIGINT, SIGHUP}) sigaddset(&watched, order);
     sigprocmask(SIG_BLOCK, &watched, &before);
+    const LauncherProcess launcher;
+    int life[2];  // its writing end is the guardian's alone: at its death the other end is told
+    if (pipe2(life, O_CLOEXEC) != 0) throw_no_process();
     const pid_t guardian = getpid();
+    const pid_t watchman = fork();
+    if (watchman < 0) throw_no_process();
+    if (watchman == 0) {
+        close(life[1]);
+        keep_watch(life[0], launcher, rank, results_file, page_->shared_files, page_->outcome);
+    }
+    close(life[0]);
     const pid_t child = fork();
-    if (child < 0) throw Error("cannot start a process: " + std::string(std::strerror(errno)));
-    if (child > 0) guard(child, rank, results_file, page_->shared_files, watched);
+    if (child < 0) throw_no_process();
+    if (child > 0) guard(child, rank, results_file, page_->shared_files, page_->outcome, watched);
 
+    close(life[1]);
     sigprocmask(SIG_SETMASK, &before, nullptr);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != guardian)
