@@ -19,13 +19,6 @@ class Links(tutti.Folder):
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         return done
 
-    # Times of a machine on which much else runs tell nothing. Our own ranks are a load of about two a core.
-    def judge(self, found):
-        load, cores = os.getloadavg()[0], os.cpu_count()
-        if load > 3 * cores:
-            self.skipTest(f"this machine is busy (load {load:.0f} on {cores} cores): {found}")
-        self.fail(found)
-
     def limits(self, *hosts):
         file = self.folder / "l.jsonl"
         file.unlink(missing_ok=True)
@@ -50,7 +43,7 @@ class Links(tutti.Folder):
             print("found of set:", *(f"{ratio:.3f}" for ratio in ratios), flush=True)
             if all(abs(ratio - 1) <= TOLERANCE for ratio in ratios):
                 return
-        self.judge(f"found of set: {ratios}")
+        testhosts.judge(self, f"found of set: {ratios}")
 
     # A message crosses two links. What MPI, TCP and the switch take is in the latency, too, and is measured
     # beside it: by as good as no delay.
@@ -67,7 +60,7 @@ class Links(tutti.Folder):
             print(f"latencies {least_ns} ns, found of set: " + " ".join(f"{ratio:.3f}" for ratio in ratios), flush=True)
             if all(abs(ratio - 1) <= TOLERANCE for ratio in ratios):
                 return
-        self.judge(f"found of set: {ratios}")
+        testhosts.judge(self, f"found of set: {ratios}")
 
     # Bytes of n per host and way for two hosts, 1.5 n for four: 2 (H - 1) / H of the message.
     def test_what_all_reduce_moves_is_counted_and_compared_with_the_limit(self):
@@ -81,7 +74,7 @@ class Links(tutti.Folder):
                     if 0.7 * least_ns < point["limit_ns"] < 1.2 * least_ns:
                         break
                 else:
-                    self.judge(f"limit {point['limit_ns']} ns, but {least_ns} ns for the bytes alone")
+                    testhosts.judge(self, f"limit {point['limit_ns']} ns, but {least_ns} ns for the bytes alone")
 
     def point_with_wire(self, hosts, ranks, algorithm, share, n):
         table, (point,) = self.bench(("--hosts", hosts, "--ranks-per-host", ranks, "--rate", "1gbit"), "all_reduce",
