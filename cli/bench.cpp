@@ -48,7 +48,8 @@ public:
         notes.insert(notes.begin() + 1,
                      fmt::format("{} {}", session_.argv[0],
                                  fmt::join(session_.argv.begin() + 1, session_.argv.end(), " ")));
-        fmt::print("{}", table_header(notes));
+        shows_wire_ = launch.hosts.size() > 1;
+        fmt::print("{}", table_header(notes, shows_wire_));
         std::fflush(stdout);
     }
 
@@ -148,7 +149,7 @@ private:
                 const Point& point = points[placement * candidates + i];
                 (point.key.inplace ? row.in_place : row.out_of_place) = &point;
             }
-            fmt::print("{}", table_row(row));
+            fmt::print("{}", table_row(row, shows_wire_));
         }
     }
 
@@ -161,6 +162,7 @@ private:
     std::unique_ptr<ProgressBar> bar_;
     std::vector<Point> all_;
     bool any_wrong_ = false;
+    bool shows_wire_ = false;
 };
 
 // "all" is what works here; what does not is told once instead of in every row.
@@ -199,10 +201,14 @@ std::vector<std::string> reading_notes(const BenchOptions& options, const World&
                          : "input is not rewritten between calls, so what fits the caches is read "
                            "from them (as in OSU and nccl-tests)"));
     if (options.sweep.protocol.sync == Protocol::Sync::automatic)
-        notes.push_back(world.one_host() && !world.crowded
+        notes.push_back(!world.crowded
                             ? "calls start at a common deadline; rows that would miss most of "
                               "them, at a barrier"
                             : "calls start at a barrier");
+    if (!world.one_host())
+        notes.push_back(
+            "wire: bytes that the busiest host's interfaces sent or received for a call, the more "
+            "of the two; headers included");
     if (world.kind() == "threads" && !options.ranks.threads)
         notes.push_back("one rank: start with mpirun -np N, or add --ranks N for N threads");
     if (options.fault) notes.push_back("injected fault: " + to_string(*options.fault));
@@ -271,7 +277,9 @@ Exit bench_on_rank(World& world, const BenchOptions& options, const Arguments& a
         const auto limits = choose_limits(world, options.limits, limit_notes);
         Communicator communicator(world, options.fault);
         communicator.tune(host_tuning(world, limits, options.stream_from));
-        const Launch launch = describe_launch(world, output.session());
+        Launch launch = describe_launch(world, output.session());
+        GlobalClock clock(world);
+        if (!world.one_host()) launch.clock = clock.record();
         std::vector<std::string> notes = in_notes(launch, world);
         for (auto& note : reading_notes(options, world)) notes.push_back(std::move(note));
         if (is_pinned)
@@ -285,10 +293,7 @@ Exit bench_on_rank(World& world, const BenchOptions& options, const Arguments& a
         sweep.candidates = candidates(sweep.collective, contest);
         fit_to_ranks(sweep, options, world.size());
         place_ranks(sweep, contest.orders, world, notes);
-        if (sweep.protocol.sync == Protocol::Sync::deadline && !world.one_host())
-            throw Error(
-                "--sync deadline needs one clock, but there are several hosts; type --sync "
-                "barrier");
+        sweep.protocol.clock = &clock;
         output.begin(launch, notes, points_of(sweep, world.size()));
         if (limits) output.compare_with(*limits);
         SweepEvents events;

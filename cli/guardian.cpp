@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/guardian.hpp"
 
+#include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
+#include <cerrno>
 #include <csignal>
 #include <cstdio>
 #include <cstring>
@@ -21,10 +24,18 @@
 
 namespace tutti {
 
-// What the child tells its guardian; plain memory, as the child may die at any moment.
+namespace {
+
+enum class Outcome { none, good, settled };  // settled: recorded and cleaned up after
+
+}  // namespace
+
+// What the child tells its guardian, and that the watchman; plain memory, as each may die at any
+// moment.
 struct Guardian::Page {
     char shared_files[32 * 1024];  // one path a line
     char session[64];              // id of the session that its results file is about to get
+    std::atomic<Outcome> outcome;  // what the guardian has come to
 };
 
 namespace {
@@ -34,21 +45,26 @@ void remove_files(const char* paths) {
     for (std::string path; std::getline(lines, path);) unlink(path.c_str());
 }
 
+constexpr auto ended_from_outside =
+    "ended from outside: another rank failed, or the job was stopped";
+
 // Where the rank says which session it writes; null before there is a guardian.
 char* session_on_page = nullptr;
 time_t guardian_started = 0;
 constexpr std::size_t session_size = 64;
 
+std::string host_name() {
+    char name[256] = "";
+    gethostname(name, sizeof name - 1);
+    return name;
+}
+
 // Only if the rank had begun to write.
-void record_loss(const std::string& results_file, int rank, int signal, const std::string& phase) {
+void record_loss(const std::string& results_file, int rank, Fail fail) {
     if (results_file.empty() || rank != 0 || session_on_page[0] == '\0') return;
     try {
-        Fail fail;
         fail.session = session_on_page;
-        fail.phase = phase;
-        fail.what = "signal";
-        fail.signal = signal;
-        if (signal != 0) fail.rank = Rank{rank};
+        fail.host = host_name();
         Store(results_file).append(fail);
     } catch (const Error& error) {
         std::cerr << "tutti: the loss could not be recorded: " << error.what() << std::endl;
@@ -62,19 +78,50 @@ bool is_of_this_job(const std::string& path) {
            file.st_ctime >= guardian_started;
 }
 
-int code_of(int status, int rank, int pid) {
-    if (WIFEXITED(status)) return WEXITSTATUS(status);
-    const int signal = WTERMSIG(status);
-    std::fprintf(stderr, "tutti: rank %d (process %d) was killed by signal %d (%s); the job ends\n",
-                 rank, pid, signal, strsignal(signal));
+// A rank ends by these alone. Any other code is that of a library which ended the process, as MPI
+// libraries do when a connection to a peer breaks.
+bool is_of_ours(int code) {
+    for (Exit ours : {Exit::ok, Exit::wrong_result, Exit::time_out, Exit::rank_lost, Exit::usage})
+        if (code == static_cast<int>(ours)) return true;
+    return false;
+}
+
+bool is_good_end(int status) {
+    if (!WIFEXITED(status)) return false;
+    const Exit code{WEXITSTATUS(status)};
+    return code == Exit::ok || code == Exit::wrong_result || code == Exit::usage;
+}
+
+// Says and records why a rank is lost; returns the exit code for it.
+int report_end(int status, int rank, pid_t pid, const std::string& results_file) {
+    Fail fail{.what = "signal", .rank = Rank{rank}};
+    std::string how;
+    if (WIFSIGNALED(status)) {
+        fail.phase = "rank killed";
+        fail.signal = WTERMSIG(status);
+        how =
+            "killed by signal " + std::to_string(fail.signal) + " (" + strsignal(fail.signal) + ")";
+    } else if (!is_of_ours(WEXITSTATUS(status))) {
+        fail.phase = "rank ended by a library";
+        fail.what = "mpi_error";
+        fail.code = WEXITSTATUS(status);
+        how = "ended with code " + std::to_string(fail.code) +
+              " by a library, which says why (a lost peer?)";
+    } else {
+        return WEXITSTATUS(status);
+    }
+    record_loss(results_file, rank, fail);
+    std::fprintf(stderr, "tutti: rank %d (process %d on %s) was %s; the job ends\n", rank, pid,
+                 host_name().c_str(), how.c_str());
     return static_cast<int>(Exit::rank_lost);
 }
 
 // Waits for the child's end or for an order to end. Never returns.
 [[noreturn]] void guard(pid_t child, int rank, const std::string& results_file,
-                        const char* shared_files, const sigset_t& watched) {
+                        const char* shared_files, std::atomic<Outcome>& outcome,
+                        const sigset_t& watched) {
     prctl(PR_SET_NAME, "tutti-guardian");
-    const pid_t launcher = launcher_process();
+    signal(SIGPIPE, SIG_IGN);  // the launcher may be gone, and with it the reader of what is said
     bool was_told_to_end = false;
     int status = 0;
     for (;;) {
@@ -88,20 +135,41 @@ int code_of(int status, int rank, int pid) {
         waitpid(child, &status, 0);
         break;
     }
-    const bool ended_well =
-        WIFEXITED(status) &&
-        (WEXITSTATUS(status) == 0 || WEXITSTATUS(status) == 2 || WEXITSTATUS(status) == 64);
-    if (!ended_well) {
+    int code = static_cast<int>(Exit::rank_lost);
+    if (was_told_to_end)
+        record_loss(results_file, rank, {.phase = ended_from_outside, .what = "signal"});
+    else
+        code = report_end(status, rank, child, results_file);
+    const bool is_good = !was_told_to_end && is_good_end(status);
+    if (!is_good) remove_files(shared_files);
+    outcome = is_good ? Outcome::good : Outcome::settled;
+    _exit(code);
+}
+
+// Outlives the guardian, whose launcher may kill it 2 ms after telling it to end, which is too soon
+// to settle anything: then this one does. In a session of its own, as the launcher ends that of the
+// rank; without the rank's pipes, as the launcher waits for their ends. Never returns.
+[[noreturn]] void keep_watch(int guardian_lives, const LauncherProcess& launcher, int rank,
+                             const std::string& results_file, const char* shared_files,
+                             const std::atomic<Outcome>& outcome) {
+    prctl(PR_SET_NAME, "tutti-watchman");
+    setsid();
+    const int nothing = open("/dev/null", O_RDWR);
+    for (int standard : {0, 1, 2}) dup2(nothing, standard);
+    char byte = 0;
+    while (read(guardian_lives, &byte, 1) < 0 && errno == EINTR) {
+    }
+    if (outcome == Outcome::good) _exit(0);
+    if (outcome == Outcome::none) {
+        record_loss(results_file, rank, {.phase = ended_from_outside, .what = "signal"});
         remove_files(shared_files);
-        do_not_let_linger(launcher);
     }
-    if (was_told_to_end) {
-        record_loss(results_file, rank, 0,
-                    "ended from outside: another rank failed, or the job was stopped");
-        _exit(static_cast<int>(Exit::rank_lost));
-    }
-    if (WIFSIGNALED(status)) record_loss(results_file, rank, WTERMSIG(status), "rank killed");
-    _exit(code_of(status, rank, child));
+    launcher.do_not_let_linger();
+    _exit(0);
+}
+
+[[noreturn]] void throw_no_process() {
+    throw Error("cannot start a process: " + std::string(std::strerror(errno)));
 }
 
 }  // namespace
@@ -119,11 +187,22 @@ Guardian::Guardian(int rank, const std::string& results_file) {
     sigemptyset(&watched);
     for (int order : {SIGCHLD, SIGTERM, SIGINT, SIGHUP}) sigaddset(&watched, order);
     sigprocmask(SIG_BLOCK, &watched, &before);
+    const LauncherProcess launcher;
+    int life[2];  // its writing end is the guardian's alone: at its death the other end is told
+    if (pipe2(life, O_CLOEXEC) != 0) throw_no_process();
     const pid_t guardian = getpid();
+    const pid_t watchman = fork();
+    if (watchman < 0) throw_no_process();
+    if (watchman == 0) {
+        close(life[1]);
+        keep_watch(life[0], launcher, rank, results_file, page_->shared_files, page_->outcome);
+    }
+    close(life[0]);
     const pid_t child = fork();
-    if (child < 0) throw Error("cannot start a process: " + std::string(std::strerror(errno)));
-    if (child > 0) guard(child, rank, results_file, page_->shared_files, watched);
+    if (child < 0) throw_no_process();
+    if (child > 0) guard(child, rank, results_file, page_->shared_files, page_->outcome, watched);
 
+    close(life[1]);
     sigprocmask(SIG_SETMASK, &before, nullptr);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != guardian)

@@ -9,7 +9,8 @@ namespace tutti {
 /// A parent process that outlives the rank. The launcher starts the guardian; the rank is its
 /// child. When the rank is killed, the guardian says so, ends with exit 5 (which ends the job),
 /// removes the shared-memory files that MPI leaves behind, and records the loss. When the guardian
-/// is told to end or is killed itself, the rank goes with it.
+/// is told to end or is killed itself, the rank goes with it. A further process, the watchman, does
+/// what a killed guardian could not, and ends a launcher that does not end after a loss.
 class Guardian {
 public:
     /// Forks; returns in the child only. Call before MPI starts and before any thread exists.

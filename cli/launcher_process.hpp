@@ -1,16 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include <sys/types.h>
 
 namespace tutti {
 
-/// The launcher's process that started this one: mpirun, or its daemon on a further host; 0 if the
-/// parent is anything else. Known by its name, as nothing else tells.
-pid_t launcher_process();
+/// The launcher's process that started this one: mpirun, or its daemon on a further host.
+class LauncherProcess {
+public:
+    /// The parent, if it has the name of a launcher, as nothing else tells; else there is none, and
+    /// nothing happens below.
+    LauncherProcess();
 
-/// For the end of a rank that failed: leaves a process behind that kills `launcher` if that is
-/// still there after 10 s, and ends with it otherwise. A launcher whose network is gone would wait
-/// a quarter of an hour for word from hosts that cannot answer. Nothing happens if `launcher` is 0.
-void do_not_let_linger(pid_t launcher);
+    /// For the end of a job that failed: waits until it has ended, or kills it after 10 s. A
+    /// launcher whose network is gone would wait a quarter of an hour for hosts that cannot answer.
+    void do_not_let_linger() const;
+
+private:
+    int handle_ = -1;  // stays the same process even when its number is used again
+};
 
 }  // namespace tutti

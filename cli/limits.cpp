@@ -31,9 +31,10 @@ void keep(const Limits& limits) {
         return;
     }
     Limits best = limits;
+    best.network.reset();  // of these hosts of this launch, not of this host
     std::string from;
     if (std::filesystem::exists(*path)) try {
-            best = best_of(limits, read_limits(*path));
+            best = best_of(best, read_limits(*path));
             from = ", with what was better in earlier runs (remove the file to begin anew)";
         } catch (const Error& error) {
             fmt::print("# replaced: {}\n", error.what());
@@ -54,13 +55,16 @@ Exit limits_on_rank(World& world, const LimitsOptions& options, const Arguments&
         announce_session(session.id);
         store->append(launch);
     }
-    Limits limits = measure_limits(world, parse_seconds(options.budget));
+    const double budget = parse_seconds(options.budget);
+    Limits limits = limits_of_hosts(
+        world, [&](World& host) { return measure_limits(host, budget); }, budget, budget);
     limits.session = session.id;
     if (!speaks) return Exit::ok;
     const double seconds = static_cast<double>(now_ns() - began_ns) * 1e-9;
     std::vector<std::string> notes = in_notes(launch, world);
-    notes.push_back(
-        fmt::format("best of several tries on {} cores, in {:.1f} s", limits.cores, seconds));
+    notes.push_back(fmt::format("best of several tries on {} cores{}, in {:.1f} s", limits.cores,
+                                limits.network ? " of the first host and on the network" : "",
+                                seconds));
     fmt::print("{}", limits_table(limits, notes));
     if (store) {
         store->append(limits);

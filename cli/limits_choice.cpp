@@ -2,14 +2,19 @@
 #include "cli/limits_choice.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
 
 #include "base/clock.hpp"
+#include "cli/limits_table.hpp"
 #include "results/limits_file.hpp"
 #include "results/record.hpp"
 #include "topology/detect.hpp"
 #include "topology/fingerprint.hpp"
 #include "workloads/crew.hpp"
 #include "workloads/limits.hpp"
+#include "workloads/network_limits.hpp"
 
 namespace tutti {
 namespace {
@@ -25,6 +30,7 @@ std::optional<Limits> kept_limits(const std::filesystem::path& path, const std::
         Limits limits = read_limits(path);
         if (limits.topo_sha256 != host)
             throw Error("'" + path.string() + "' holds the limits of another host");
+        limits.network.reset();
         if (limits.cores >= cores) return limits;
     } catch (const Error& error) {
         notes.push_back(fmt::format("{}: measured again", error.what()));
@@ -66,30 +72,71 @@ Limits stored_limits(World& world, std::vector<std::string>& notes) {
     return limits;
 }
 
+// Of more hosts not all pairs are measured.
+double seconds_for_network(const World& world) {
+    return 0.75 * static_cast<double>(std::min<std::size_t>(world.hosts().nodes().size(), 8));
+}
+
+Limits with_note_of_network(Limits limits, std::vector<std::string>& notes) {
+    if (limits.network) notes.push_back(in_a_line(*limits.network));
+    return limits;
+}
+
+// Why the limits of a file are not of these hosts. One host has no name to go by.
+std::optional<std::string> misfit(World& world, const Limits& limits) {
+    if (world.one_host()) return std::nullopt;
+    if (!limits.network) return "has none of a network; type 'tutti limits' on these hosts";
+    const auto names = names_of_hosts(world);
+    if (limits.network->hosts == names) return std::nullopt;
+    return fmt::format("is of the hosts {}, not {}", fmt::join(limits.network->hosts, " "),
+                       fmt::join(names, " "));
+}
+
+// The first rank reads it: the file may be on its host alone.
+Limits limits_in_file(World& world, const std::string& file) {
+    std::string text, refusal;
+    if (world.is_first()) try {
+            if (!std::filesystem::exists(file))
+                throw Error("--limits '" + file +
+                            "': no such file; type stored, measure, none or a file of 'tutti "
+                            "limits'");
+            text = to_json_line(read_limits(file));
+        } catch (const Error& error) {
+            refusal = error.what();
+        }
+    refusal = gathered_texts(world, refusal)[0];
+    if (!refusal.empty()) throw Error(refusal);
+    return std::get<Limits>(parse_json_line(gathered_texts(world, text)[0]));
+}
+
 }  // namespace
 
-std::optional<Limits> choose_limits(World& world, const std::string& choice,
+std::optional<Limits> choose_limits(World& world, const std::string& typed,
                                     std::vector<std::string>& notes) {
+    // Launchers do not take every variable (TUTTI_LIMITS) to other hosts.
+    const std::string choice = gathered_texts(world, typed)[0];
     if (choice == "none") return std::nullopt;
-    if (const auto reason = limits_refusal(world)) {
-        notes.push_back("no limits to compare with: " + *reason);
-        return std::nullopt;
-    }
+    const auto of_first_host = [&](World& host) {
+        return choice == "measure" ? measured_now(host, notes) : stored_limits(host, notes);
+    };
     try {
-        if (choice == "measure") return measured_now(world, notes);
-        if (choice == "stored") return stored_limits(world, notes);
+        if (choice == "measure" || choice == "stored")
+            return with_note_of_network(limits_of_hosts(world, of_first_host, seconds_to_measure,
+                                                        seconds_for_network(world)),
+                                        notes);
     } catch (const Error& error) {
         if (error.code() != Exit::usage) throw;  // a rank is lost or late
         notes.push_back(fmt::format("no limits to compare with: {}", error.what()));
         return std::nullopt;
     }
-    if (!std::filesystem::exists(choice))
-        throw Error("--limits '" + choice +
-                    "': no such file; type stored, measure, none or a file of 'tutti limits'");
-    Limits limits = read_limits(choice);
+    const Limits limits = limits_in_file(world, choice);
+    if (const auto reason = misfit(world, limits)) {
+        notes.push_back(fmt::format("no limits to compare with: {} {}", choice, *reason));
+        return std::nullopt;
+    }
     notes.push_back(
         fmt::format("limits: {} cores, measured {}, from {}", limits.cores, limits.t, choice));
-    return limits;
+    return with_note_of_network(limits, notes);
 }
 
 }  // namespace tutti

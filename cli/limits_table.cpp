@@ -3,7 +3,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <set>
+#include <vector>
 
 #include "workloads/least_time.hpp"
 
@@ -81,6 +83,25 @@ std::string streaming(const Limits& limits) {
                               never ? "nowhere" : to_string(limits.stream_from));
 }
 
+std::string between_hosts(const Network& network) {
+    std::string text =
+        "#\n# messages between two hosts, one way: latency + (bytes - burst) / bandwidth; GB/s "
+        "there and back of one\n# message at a time, and each way where both send at once; "
+        "residual: of "
+        "messages from 256K on\n";
+    text += fmt::format("# {:>24}  {:>10}  {:>9}  {:>9}  {:>9}  {:>9}  {:>8}\n", "link", "latency",
+                        "GB/s", "GB/s back", "GB/s both", "burst (B)", "residual");
+    const auto name = [&](int host) { return network.hosts[static_cast<std::size_t>(host)]; };
+    for (const Link& link : network.links)
+        text +=
+            fmt::format("  {:>24}  {:>10}  {:>9.4g}  {:>9.4g}  {:>9.4g}  {:>9}  {:>6.1f} %\n",
+                        name(link.a) + " - " + name(link.b), time_text(link.latency_ns), link.gbps,
+                        link.back_gbps, link.both_gbps, link.burst.count, 100 * link.residual);
+    return text +
+           fmt::format("  {:<54} {:.4g} GB/s\n",
+                       "all ranks at once to the next host, each host and way:", network.all_gbps);
+}
+
 std::string least_times(const Limits& limits) {
     const int ranks = std::max(limits.cores, 2);
     std::string text =
@@ -96,7 +117,25 @@ std::string least_times(const Limits& limits) {
     return text;
 }
 
+// "1.5" or "1.5 .. 2"
+std::string range_text(const std::vector<double>& values, auto&& text) {
+    const auto [least, most] = std::ranges::minmax(values);
+    return least == most ? text(least) : text(least) + " .. " + text(most);
+}
+
 }  // namespace
+
+std::string in_a_line(const Network& network) {
+    std::vector<double> rates, latencies;
+    for (int host = 0; host < static_cast<int>(network.hosts.size()); ++host) {
+        rates.push_back(network.out_gbps(host));
+        latencies.push_back(network.latency_ns(host));
+    }
+    return fmt::format("network of {} hosts: {} GB/s out of each, {} to the nearest",
+                       network.hosts.size(),
+                       range_text(rates, [](double rate) { return fmt::format("{:.3g}", rate); }),
+                       range_text(latencies, time_text));
+}
 
 std::string limits_table(const Limits& limits, std::span<const std::string> notes) {
     std::string text;
@@ -104,7 +143,9 @@ std::string limits_table(const Limits& limits, std::span<const std::string> note
     std::set<int> cores;
     for (const Curve& curve : limits.curves) cores.insert(curve.cores);
     for (const int active : cores) text += bandwidths(limits, active);
-    return text + latencies(limits) + streaming(limits) + least_times(limits) + "#\n";
+    text += latencies(limits) + streaming(limits) + least_times(limits);
+    if (limits.network) text += between_hosts(*limits.network);
+    return text + "#\n";
 }
 
 }  // namespace tutti

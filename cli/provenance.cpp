@@ -69,6 +69,15 @@ std::vector<RankPlace> places_of_all(World& world) {
     return places;
 }
 
+// "1.5 s, -3.2e+04 s"
+std::string offsets_in_words(const std::vector<std::int64_t>& offsets_ns) {
+    std::string text;
+    for (std::size_t host = 1; host < offsets_ns.size(); ++host)
+        text += fmt::format("{}{:.6f} s", host > 1 ? ", " : "",
+                            static_cast<double>(offsets_ns[host]) * 1e-9);
+    return text;
+}
+
 }  // namespace
 
 Session describe_session(const std::string& command, const Arguments& arguments,
@@ -120,6 +129,11 @@ std::vector<std::string> in_notes(const Launch& launch, const World& world) {
         notes.push_back(fmt::format("host {}: {}, {} cores, {}{}", host.name, host.cpu_model,
                                     host.cores, host.kernel,
                                     host.virt.empty() ? "" : ", virtual (" + host.virt + ")"));
+    if (launch.clock)
+        notes.push_back(
+            fmt::format("clocks of {} hosts: ahead of the first one's by {}; residual {:.1f} us",
+                        launch.hosts.size(), offsets_in_words(launch.clock->offset_ns),
+                        static_cast<double>(launch.clock->residual_ns) * 1e-3));
     for (const HostRecord& host : launch.hosts)
         if (host.loadavg1 > 0.75 * host.cores)
             notes.push_back(

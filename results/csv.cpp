@@ -18,6 +18,10 @@ std::string known(const std::optional<double>& value) {
     return value ? fmt::format("{:.1f}", *value) : "";
 }
 
+std::string wire_bytes(const Point& point, double WireBytes::*direction) {
+    return point.wire ? fmt::format("{:.0f}", *point.wire.*direction) : "";
+}
+
 // What is known of every point, skipped or not.
 constexpr Column identity_columns[] = {
     {"session", [](const Point& p) { return p.session; }},
@@ -68,6 +72,10 @@ constexpr Column measured_columns[] = {
     {"skew_p50_ns", [](const Point& p) { return std::to_string(p.skew_p50_ns); }},
     {"algbw_GBps", [](const Point& p) { return fmt::format("{}", p.bandwidth.algbw); }},
     {"busbw_GBps", [](const Point& p) { return fmt::format("{}", p.bandwidth.busbw); }},
+    {"wire_tx_bytes_per_call",
+     [](const Point& p) { return wire_bytes(p, &WireBytes::tx_per_call); }},
+    {"wire_rx_bytes_per_call",
+     [](const Point& p) { return wire_bytes(p, &WireBytes::rx_per_call); }},
     {"check", [](const Point& p) { return std::string(name_of(p.check.state)); }},
     {"n_wrong", [](const Point& p) { return std::to_string(p.check.n_wrong); }},
     {"limit_ns", [](const Point& p) { return known(p.limit_ns); }},

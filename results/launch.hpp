@@ -81,10 +81,14 @@ struct NetworkPort {
     bool operator==(const NetworkPort&) const = default;
 };
 
-/// How far the hosts' clocks agree.
+/// How far the hosts' clocks agree; only of several hosts. Lists are in the order of the hosts.
 struct ClockSync {
-    std::string mode;
-    std::int64_t residual_ns = 0;
+    std::string mode;                          // "ping-pong": see workloads/global_clock.hpp
+    std::vector<std::int64_t> offset_ns = {};  // each host's clock less the first host's
+    std::vector<double> drift_ppm = {};        // how much faster it runs
+    std::int64_t reach_ns = 0;  // offsets are no further from the truth, whatever the network does
+    std::int64_t residual_ns =
+        0;  // the largest distance found by pings that had no part in the fit
 
     bool operator==(const ClockSync&) const = default;
 };

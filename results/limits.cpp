@@ -41,6 +41,38 @@ double Limits::exchange_ns() const {
     return least;
 }
 
+double Network::out_gbps(int host) const {
+    double most = all_gbps;
+    for (const Link& link : links) {
+        if (link.a == host) most = std::max(most, link.gbps);
+        if (link.b == host) most = std::max(most, link.back_gbps);
+    }
+    return most;
+}
+
+double Network::in_gbps(int host) const {
+    double most = all_gbps;
+    for (const Link& link : links) {
+        if (link.b == host) most = std::max(most, link.gbps);
+        if (link.a == host) most = std::max(most, link.back_gbps);
+    }
+    return most;
+}
+
+double Network::latency_ns(int host) const {
+    double least = 0;
+    for (const Link& link : links)
+        if (link.a == host || link.b == host) keep_least(least, link.latency_ns);
+    return least;
+}
+
+Bytes Network::burst(int host) const {
+    Bytes most;
+    for (const Link& link : links)
+        if (link.a == host || link.b == host) most = std::max(most, link.burst);
+    return most;
+}
+
 namespace {
 
 constexpr double clearly = 0.05;  // more than the noise of a least time

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -54,7 +55,39 @@ struct StreamTrial {
     bool operator==(const StreamTrial&) const = default;
 };
 
-/// The best that one host was seen to do. What could not be measured is 0 or empty.
+/// What messages between two hosts were seen to do, over the transport of plain messages. Times of
+/// n bytes are taken for latency + (n - burst) / bandwidth, but no less than the latency.
+struct Link {
+    int a = 0, b = 0;       // numbers of hosts
+    double latency_ns = 0;  // one way: half of the least round trip
+    double gbps = 0;        // GB/s from a to b, of one message at a time
+    double back_gbps = 0;   // from b to a
+    double both_gbps = 0;   // each way, where both send at once
+    Bytes burst;            // that pass at once where something limits the rate, either way
+    double residual = 0;    // of large messages: median distance from the line, as a share
+
+    bool operator==(const Link&) const = default;
+};
+
+/// The network between the hosts of a launch.
+struct Network {
+    std::vector<std::string> hosts;  // their names, in the launch's order
+    std::vector<Link> links;
+    double all_gbps = 0;  // out of each host and into it, where all ranks of all hosts send at once
+
+    /// The most that was seen to leave a host, or to come to it: by one link or by all ranks. GB/s.
+    double out_gbps(int host) const;
+    double in_gbps(int host) const;
+    /// To the nearest other host, ns.
+    double latency_ns(int host) const;
+    /// The largest of its links.
+    Bytes burst(int host) const;
+
+    bool operator==(const Network&) const = default;
+};
+
+/// The best that one host was seen to do, and the network between several. What could not be
+/// measured is 0 or empty.
 struct Limits {
     std::string session;
     int launch = 1;
@@ -72,7 +105,8 @@ struct Limits {
     double single_copy_ns = 0;  // process_vm_readv of 64 bytes
     Rates single_copy;          // of larger sizes
     std::vector<StreamTrial> stream_trials;
-    Bytes stream_from;  // see HostTuning
+    Bytes stream_from;               // see HostTuning
+    std::optional<Network> network;  // of several hosts; the figures above are the first one's
 
     /// The curve, or null.
     const Curve* curve(std::string_view pass, std::string_view stores, int cores_active) const;

@@ -39,6 +39,24 @@ struct Check {
     bool operator==(const Check&) const = default;
 };
 
+/// What the network interfaces of one host moved for a call: headers and acknowledgements included,
+/// and what the start of the calls takes.
+struct WireBytes {
+    int host = 0;  // the busiest, by its number in the launch
+    double tx_per_call = 0;
+    double rx_per_call = 0;
+
+    struct Interface {
+        std::string name;
+        double tx_per_call = 0;
+        double rx_per_call = 0;
+        bool operator==(const Interface&) const = default;
+    };
+    std::vector<Interface> interfaces;
+
+    bool operator==(const WireBytes&) const = default;
+};
+
 /// One candidate at one size in one launch: its times, or why there are none.
 struct Point {
     std::string session;
@@ -56,9 +74,11 @@ struct Point {
     std::map<Rank, std::int64_t> straggler;  // how often a rank was the last
     Bandwidth bandwidth;                     // from the median
     Check check;
+    std::optional<WireBytes> wire;       // of several hosts only
+    std::int64_t clock_residual_ns = 0;  // how far the hosts' clocks were apart, at most
     std::optional<double> limit_ns;      // the least time that this machine allows, if known
     std::optional<double> pct_of_limit;  // of the median: 100 is as fast as can be
-    std::vector<std::int64_t> samples;  // ns, in order; empty where they were not kept
+    std::vector<std::int64_t> samples;   // ns, in order; empty where they were not kept
 
     bool operator==(const Point&) const = default;
 };

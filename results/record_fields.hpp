@@ -91,6 +91,9 @@ void walk(auto& f, Is<NetworkPort> auto& port) {
 
 void walk(auto& f, Is<ClockSync> auto& clock) {
     f.must("mode", clock.mode);
+    f.may("offset_ns", clock.offset_ns);
+    f.may("drift_ppm", clock.drift_ppm);
+    f.may("reach_ns", clock.reach_ns);
     f.must("residual_ns", clock.residual_ns);
 }
 
@@ -158,6 +161,19 @@ void walk(auto& f, Is<Check> auto& check) {
     f.may("max_ulp", check.max_ulp);
 }
 
+void walk(auto& f, Is<WireBytes::Interface> auto& interface) {
+    f.must("if", interface.name);
+    f.must("tx_bytes_per_call", interface.tx_per_call);
+    f.must("rx_bytes_per_call", interface.rx_per_call);
+}
+
+void walk(auto& f, Is<WireBytes> auto& wire) {
+    f.must("host", wire.host);
+    f.must("tx_bytes_per_call", wire.tx_per_call);
+    f.must("rx_bytes_per_call", wire.rx_per_call);
+    f.may("interfaces", wire.interfaces);
+}
+
 void walk(auto& f, Is<Point> auto& point) {
     f.may("session", point.session);
     f.must("launch", point.launch);
@@ -175,10 +191,12 @@ void walk(auto& f, Is<Point> auto& point) {
     f.must("rho1", point.time.rho1);
     f.must("n_slow", point.time.n_slow);
     f.may("skew_p50_ns", point.skew_p50_ns);
+    f.may("clock_residual_ns", point.clock_residual_ns);
     f.may("straggler", point.straggler);
     f.must("algbw_GBps", point.bandwidth.algbw);
     f.must("busbw_GBps", point.bandwidth.busbw);
     f.must("check", point.check);
+    f.may("wire", point.wire);
     f.may("limit_ns", point.limit_ns);
     f.may("pct_of_limit", point.pct_of_limit);
     f.may("samples_ns", point.samples);
@@ -224,6 +242,23 @@ void walk(auto& f, Is<StreamTrial> auto& trial) {
     f.must("streaming_ns", trial.streaming_ns);
 }
 
+void walk(auto& f, Is<Link> auto& link) {
+    f.must("a", link.a);
+    f.must("b", link.b);
+    f.must("latency_ns", link.latency_ns);
+    f.must("GBps", link.gbps);
+    f.must("back_GBps", link.back_gbps);
+    f.may("both_GBps", link.both_gbps);
+    f.may("burst", link.burst);
+    f.must("residual", link.residual);
+}
+
+void walk(auto& f, Is<Network> auto& network) {
+    f.must("hosts", network.hosts);
+    f.must("links", network.links);
+    f.may("all_GBps", network.all_gbps);
+}
+
 void walk(auto& f, Is<Limits> auto& limits) {
     f.may("session", limits.session);
     f.must("launch", limits.launch);
@@ -242,6 +277,7 @@ void walk(auto& f, Is<Limits> auto& limits) {
     f.may("single_copy", limits.single_copy);
     f.may("stream_trials", limits.stream_trials);
     f.must("stream_from", limits.stream_from);
+    f.may("network", limits.network);
 }
 
 void walk(auto& f, Is<End> auto& end) {

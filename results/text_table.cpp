@@ -51,6 +51,15 @@ std::string candidate_cells(const Key& key, const TableRow& row) {
                        share ? fmt::format("{:.0f}", *share) : "N/A");
 }
 
+// Bytes a call of the busier direction, of the placement that moved more.
+std::string wire_cell(const TableRow& row) {
+    double most = 0;
+    for (const Point* point : {row.out_of_place, row.in_place})
+        if (measured(point) && point->wire)
+            most = std::max({most, point->wire->tx_per_call, point->wire->rx_per_call});
+    return fmt::format("  {:>12}", most > 0 ? fmt::format("{:.0f}", most) : "N/A");
+}
+
 std::string skip_comment(const Point& point, std::string_view placement) {
     const Key& key = point.key;
     return fmt::format("# skipped: {}{} at {}{}: {}\n", candidate_name(key),
@@ -77,20 +86,23 @@ std::string heading(std::string_view size, std::string_view count, std::string_v
 
 }  // namespace
 
-std::string table_header(std::span<const std::string> notes) {
+std::string table_header(std::span<const std::string> notes, bool with_wire) {
     std::string text;
     for (const auto& note : notes) text += "# " + note + '\n';
     text += "#\n";
     text += fmt::format("# {:54}out-of-place                       in-place\n", "");
     text += heading("size", "count", "type", "redop", "root", "time", " algbw   busbw  #wrong",
                     fmt::format("{:<28}  {:<10}  {:>6}  {:>6}  {:>5}", "algorithm", "transport",
-                                "p50ci", "n", "%lim"));
-    text += heading("(B)", "(elements)", "", "", "", "(us)", "(GB/s)  (GB/s)        ",
-                    fmt::format("{:<28}  {:<10}  {:>6}", "", "", "(+-%)"));
+                                "p50ci", "n", "%lim") +
+                        (with_wire ? fmt::format("  {:>12}", "wire") : ""));
+    text +=
+        heading("(B)", "(elements)", "", "", "", "(us)", "(GB/s)  (GB/s)        ",
+                fmt::format("{:<28}  {:<10}  {:>6}", "", "", "(+-%)") +
+                    (with_wire ? fmt::format("  {:>6}  {:>5}  {:>12}", "", "", "(B/call)") : ""));
     return text;
 }
 
-std::string table_row(const TableRow& row) {
+std::string table_row(const TableRow& row, bool with_wire) {
     const Point& known = row.out_of_place != nullptr ? *row.out_of_place : *row.in_place;
     const Key& key = known.key;
     std::string text = skip_comments(row);
@@ -99,7 +111,7 @@ std::string table_row(const TableRow& row) {
                         name_of(key.dtype), key.op ? name_of(*key.op) : "none",
                         key.root ? key.root->index : -1);
     return text + placement_cells(row.out_of_place) + placement_cells(row.in_place) +
-           candidate_cells(key, row) + '\n';
+           candidate_cells(key, row) + (with_wire ? wire_cell(row) : "") + '\n';
 }
 
 std::string table_footer(std::span<const Point> points) {

@@ -14,13 +14,14 @@ struct TableRow {
 };
 
 // The table that users of nccl-tests know, to the column; algorithm, transport, interval, sample
-// count and share of the limit follow behind it. Times are medians. Each function returns whole lines, newline included.
+// count and share of the limit follow behind it, and with several hosts the bytes on the wire.
+// Times are medians. Each function returns whole lines, newline included.
 
 /// `notes` come first, each as a comment ("# ...").
-std::string table_header(std::span<const std::string> notes);
+std::string table_header(std::span<const std::string> notes, bool with_wire = false);
 
 /// Two lines where something was skipped: the numbers, and a comment that says why.
-std::string table_row(const TableRow& row);
+std::string table_row(const TableRow& row, bool with_wire = false);
 
 /// The sums that CI scripts grep for, over all points shown.
 std::string table_footer(std::span<const Point> points);

@@ -7,10 +7,18 @@
 
 namespace tutti {
 
+// Between hosts a deadline takes some round trips to get around.
+Starter::Starter(World& world, Start start, const GlobalClock* clock)
+    : world_(&world),
+      start_(start),
+      clock_(clock),
+      least_head_start_ns_(
+          std::max<std::int64_t>(20'000, clock != nullptr ? 4 * clock->round_trip_ns() : 0)),
+      head_start_ns_(least_head_start_ns_) {}
+
 void Starter::learn(bool first_was_late) {
-    constexpr std::int64_t least = 20'000, most = 5'000'000;
     const std::int64_t next = first_was_late ? head_start_ns_ * 2 : head_start_ns_ * 19 / 20;
-    head_start_ns_ = std::clamp(next, least, most);
+    head_start_ns_ = std::clamp(next, least_head_start_ns_, 250 * least_head_start_ns_);
 }
 
 constexpr std::int64_t tolerance_ns = 1'000;  // what reading the clock and a cache miss take
@@ -26,13 +34,16 @@ std::int64_t time_of(const std::function<void()>& work) {
 
 }  // namespace
 
+std::int64_t Starter::common_time() const { return clock_ != nullptr ? clock_->now() : now_ns(); }
+
 void Starter::run(Operation& operation, const std::function<void()>& before_call,
                   std::int64_t distance_ns, std::vector<Stamp>& stamps) {
     if (start_ == Start::deadline) {
         // Before the deadline is set: it may take longer than the head start.
         std::int64_t before_ns = time_of(before_call);
         world_->barrier();
-        const std::int64_t first = of_first(*world_, now_ns() + head_start_ns_);
+        std::int64_t first = of_first(*world_, common_time() + head_start_ns_);
+        if (clock_ != nullptr) first = clock_->to_local(first);
         for (std::size_t i = 0; i < stamps.size(); ++i) {
             if (i > 0) before_ns = time_of(before_call);
             const std::int64_t deadline = first + static_cast<std::int64_t>(i) * distance_ns;
@@ -43,6 +54,11 @@ void Starter::run(Operation& operation, const std::function<void()>& before_call
             const bool late = is_busy || begin - deadline > tolerance_ns + distance_ns / 16;
             operation.run();
             stamps[i] = {begin, now_ns(), late, before_ns};
+        }
+        if (clock_ == nullptr) return;
+        for (Stamp& stamp : stamps) {
+            stamp.begin_ns = clock_->from_local(stamp.begin_ns);
+            stamp.end_ns = clock_->from_local(stamp.end_ns);
         }
         return;
     }

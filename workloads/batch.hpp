@@ -7,22 +7,25 @@
 
 #include "collectives/execute/plan.hpp"
 #include "results/point.hpp"
+#include "workloads/global_clock.hpp"
 
 namespace tutti {
 
 /// How the calls of a batch start together.
 ///
-/// `deadline`: rank 0 names a time on the host's common clock and a distance; call i starts at
-/// time + i * distance. No messages between calls, so nothing of the start is in the time.
-/// `barrier`: all meet before each call; for crowded machines, where ranks that spin until a
-/// deadline would keep others from their cores, and for several hosts, whose clocks differ.
+/// `deadline`: rank 0 names a time on the common clock (the host's; of several hosts the first
+/// one's, see GlobalClock) and a distance; call i starts at time + i * distance. No messages
+/// between calls, so nothing of the start is in the time. `barrier`: all meet before each call; for
+/// crowded machines, where ranks that spin until a deadline would keep others from their cores, and
+/// where clocks do not agree well enough.
 class Starter {
 public:
-    Starter(World& world, Start start) : world_(&world), start_(start) {}
+    /// `clock` is needed for deadlines of several hosts, and outlives this.
+    Starter(World& world, Start start, const GlobalClock* clock = nullptr);
 
     Start start() const { return start_; }
 
-    /// Time stamps of one rank's call.
+    /// Time stamps of one rank's call, from a deadline by the common clock.
     struct Stamp {
         std::int64_t begin_ns;
         std::int64_t end_ns;
@@ -40,9 +43,13 @@ public:
     void learn(bool first_was_late);
 
 private:
+    std::int64_t common_time() const;
+
     World* world_;  // never null
     Start start_;
-    std::int64_t head_start_ns_ = 20'000;  // for the deadline itself to get around
+    const GlobalClock* clock_;
+    std::int64_t least_head_start_ns_;
+    std::int64_t head_start_ns_;  // for the deadline itself to get around
 };
 
 /// The stamps of all ranks, call by call.
@@ -59,7 +66,7 @@ struct Batch {
 std::int64_t nearly_most(std::vector<std::int64_t> times);
 
 /// Collective: brings the stamps together and takes the slowest rank's time of each call. From a
-/// deadline it runs from the last arrival (the host's clock is common), else from each rank's own
+/// deadline it runs from the last arrival (the clock is common), else from each rank's own
 /// begin.
 Batch gather_batch(World& world, Start start, const std::vector<Starter::Stamp>& stamps);
 

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "workloads/network_bound.hpp"
+
 namespace tutti {
 namespace {
 
@@ -187,6 +189,19 @@ double least_time(const Limits& limits, const Call& call, int ranks, bool in_pla
     if (bound.has_single_copy()) least = std::min(least, bound.by_single_copy());
     if (reach == Reach::registered) least = std::min(least, bound.by_direct_access());
     return least;
+}
+
+double least_time(const Limits& limits, const Call& call, const Placement& hosts, bool in_place,
+                  Reach reach) {
+    std::size_t most_ranks = 0;
+    for (const auto& host : hosts.nodes()) most_ranks = std::max(most_ranks, host.size());
+    Call within = call;
+    const auto ranks = static_cast<int>(most_ranks);
+    if (hosts.nodes().size() == 1) return least_time(limits, call, ranks, in_place, reach);
+    if (!limits.network || limits.network->hosts.size() != hosts.nodes().size()) return 0;
+    within.root = Rank{0};
+    return std::max(least_time(limits, within, ranks, in_place, reach),
+                    least_time_between(*limits.network, call, hosts));
 }
 
 }  // namespace tutti

@@ -2,6 +2,7 @@
 #pragma once
 #include "collectives/execute/layout.hpp"
 #include "results/limits.hpp"
+#include "topology/placement.hpp"
 
 namespace tutti {
 
@@ -13,5 +14,11 @@ enum class Reach { registered, ordinary };
 /// which parts are bounds and which estimates. Never beaten by more than noise while repeated calls
 /// find their data where the calls before left it.
 double least_time(const Limits& limits, const Call& call, int ranks, bool in_place, Reach reach);
+
+/// The same for ranks on these hosts. On several it is the greater of two bounds: what the fullest
+/// host has to do with its memory for its own ranks, and what has to cross the network between the
+/// hosts (see network_bound.hpp). 0 where the limits know nothing of so many hosts.
+double least_time(const Limits& limits, const Call& call, const Placement& hosts, bool in_place,
+                  Reach reach);
 
 }  // namespace tutti

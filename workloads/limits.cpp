@@ -15,6 +15,7 @@
 #include "workloads/limit_curves.hpp"
 #include "workloads/limit_hand_overs.hpp"
 #include "workloads/limit_streaming.hpp"
+#include "workloads/network_limits.hpp"
 
 namespace tutti {
 namespace {
@@ -100,14 +101,7 @@ Limits measure_as_member(Crew& crew, std::int64_t most, std::int64_t end_ns) {
 
 }  // namespace
 
-std::optional<std::string> limits_refusal(const World& world) {
-    if (!world.one_host()) return "the ranks are on several hosts";
-    return std::nullopt;
-}
-
 Limits measure_limits(World& world, double seconds) {
-    if (const auto reason = limits_refusal(world))
-        throw Error("limits are those of one host, but " + *reason);
     const std::int64_t end_ns = now_ns() + static_cast<std::int64_t>(seconds * 1e9);
     const int members = Crew::members_of(world);
     const std::int64_t most = of_first(world, largest_pass(seconds, members));
@@ -121,6 +115,26 @@ Limits measure_limits(World& world, double seconds) {
     }
     const std::string told = gathered_texts(world, world.is_first() ? to_json_line(limits) : "")[0];
     return std::get<Limits>(parse_json_line(told));
+}
+
+Limits limits_of_hosts(World& world, const std::function<Limits(World&)>& of_first_host,
+                       double seconds_on_host, double seconds_on_network) {
+    const auto host = world.of_host();
+    if (!host) return of_first_host(world);
+    std::string found, refusal;
+    const auto& first = world.hosts().nodes().front();
+    if (std::ranges::find(first, world.rank()) != first.end()) try {
+            found = to_json_line(of_first_host(*host));
+        } catch (const Error& error) {
+            if (error.code() != Exit::usage) throw;  // a rank is lost or late
+            refusal = error.what();
+        }
+    world.rest(2 * seconds_on_host + 60);
+    found = gathered_texts(world, found)[0];
+    if (found.empty()) throw Error(gathered_texts(world, refusal)[0]);
+    Limits limits = std::get<Limits>(parse_json_line(found));
+    limits.network = measure_network(world, world.hosts(), seconds_on_network);
+    return limits;
 }
 
 }  // namespace tutti

@@ -8,6 +8,7 @@
 #include "base/clock.hpp"
 #include "results/statistics.hpp"
 #include "workloads/batch.hpp"
+#include "workloads/wire_count.hpp"
 
 namespace tutti {
 namespace {
@@ -23,7 +24,8 @@ Start chosen_start(const World& world, const Protocol& protocol) {
     using Sync = Protocol::Sync;
     if (protocol.sync == Sync::deadline) return Start::deadline;
     if (protocol.sync == Sync::barrier) return Start::barrier;
-    return world.one_host() && !world.crowded ? Start::deadline : Start::barrier;
+    const bool has_clock = world.one_host() || protocol.clock != nullptr;
+    return has_clock && !world.crowded ? Start::deadline : Start::barrier;
 }
 
 // Everyone's n-th smallest call is not known before the batch is over, so distances are guessed
@@ -56,7 +58,9 @@ public:
         : world_(world),
           entrant_(entrant),
           protocol_(protocol),
-          starter_(world, chosen_start(world, protocol)) {
+          clock_(world.one_host() ? nullptr : protocol.clock),
+          starter_(world, chosen_start(world, protocol), clock_),
+          wire_(world) {
         begin_with(starter_.start());
     }
 
@@ -110,8 +114,10 @@ public:
             entrant_.operation->run();
         }
         std::vector<Starter::Stamp> stamps(static_cast<std::size_t>(calls));
+        wire_.begin();
         const std::int64_t began = now_ns();
         starter_.run(*entrant_.operation, entrant_.before_call, distance_.ns(), stamps);
+        wire_.end(calls);
         collect(gather_batch(world_, starter_.start(), stamps));
         // With the way to the start, which on a crowded machine takes longer than the call.
         const std::int64_t took = slowest(now_ns() - began);
@@ -128,18 +134,28 @@ public:
                attempts_ >= 30 && measured_.n_invalid * 2 > attempts_;
     }
 
+    bool has_deadlines() const { return starter_.start() == Start::deadline; }
+
+    // A time that is wrong by a tenth is none.
+    bool clocks_are_too_far_apart() const {
+        return protocol_.sync == Protocol::Sync::automatic && has_deadlines() &&
+               clock_ != nullptr && clock_->residual_ns() * 10 > call_ns_;
+    }
+
     // From here on calls start so; what was measured otherwise is no longer comparable.
     void begin_with(Start start) {
-        starter_ = Starter(world_, start);
+        starter_ = Starter(world_, start, clock_);
         decided_to_stop_ = false;
         measured_.stop_reason.clear();
         measured_.start = start;
         measured_.from = start == Start::deadline ? TimeFrom::last_arrival : TimeFrom::max_local;
         measured_.n_warm += attempts_;
+        measured_.clock_residual_ns = 0;
         measured_.n_invalid = attempts_ = next_look_ = spent_ns_ = 0;
         measured_.samples.clear();
         measured_.stragglers.clear();
         skews_.clear();
+        wire_.forget();
     }
 
 private:
@@ -177,6 +193,9 @@ private:
         measured_.samples.insert(measured_.samples.end(), batch.samples_ns.begin(),
                                  batch.samples_ns.end());
         measured_.n_invalid += batch.n_invalid;
+        if (clock_ != nullptr && has_deadlines())
+            measured_.clock_residual_ns =
+                std::max(measured_.clock_residual_ns, clock_->residual_ns());
         skews_.insert(skews_.end(), batch.skews_ns.begin(), batch.skews_ns.end());
         for (const auto& [rank, times] : batch.stragglers) measured_.stragglers[rank] += times;
         attempts_ += static_cast<std::int64_t>(batch.samples_ns.size()) + batch.n_invalid;
@@ -221,13 +240,16 @@ private:
                              skews_.end());
             measured_.skew_p50_ns = skews_[skews_.size() / 2];
         }
+        measured_.wire = wire_.busiest();
         measured_.stop_reason = reason_;
     }
 
     World& world_;
     Entrant& entrant_;
     const Protocol& protocol_;
+    GlobalClock* clock_;  // of several hosts
     Starter starter_;
+    WireCount wire_;
     Distance distance_;
     Measured measured_;
     std::vector<std::int64_t> skews_;
@@ -246,6 +268,9 @@ std::vector<Measured> measure(World& world, std::vector<Entrant>& entrants,
     std::vector<Runner> runners;
     for (Entrant& entrant : entrants) runners.emplace_back(world, entrant, protocol);
     for (Runner& runner : runners) runner.warm_up();
+    const auto start_all_at_a_barrier = [&] {  // one kind of start: times would not be comparable
+        for (Runner& runner : runners) runner.begin_with(Start::barrier);
+    };
 
     // Every second round runs backwards, so that each entrant meets the drift of the machine from
     // both sides (A B | B A).
@@ -254,16 +279,17 @@ std::vector<Measured> measure(World& world, std::vector<Entrant>& entrants,
     std::iota(order.begin(), order.end(), std::size_t{0});
     const auto is_done = [](const Runner& runner) { return runner.is_done(); };
     for (long round = 0; !std::all_of(runners.begin(), runners.end(), is_done); ++round) {
+        if (protocol.clock != nullptr && std::ranges::any_of(runners, &Runner::has_deadlines))
+            protocol.clock->refresh();
+        if (std::ranges::any_of(runners, &Runner::clocks_are_too_far_apart))
+            start_all_at_a_barrier();
         if (round % 2 == 1)
             std::reverse(order.begin(), order.end());
         else if (protocol.shuffle)
             std::shuffle(order.begin(), order.end(), random);
         for (const std::size_t i : order)
             if (!runners[i].is_done()) runners[i].next_batch();
-        // One kind of start for all: their times would not be comparable.
-        const auto is_late = [](const Runner& runner) { return runner.comes_too_late(); };
-        if (std::any_of(runners.begin(), runners.end(), is_late))
-            for (Runner& runner : runners) runner.begin_with(Start::barrier);
+        if (std::ranges::any_of(runners, &Runner::comes_too_late)) start_all_at_a_barrier();
     }
     std::vector<Measured> all;
     for (Runner& runner : runners) all.push_back(runner.take());

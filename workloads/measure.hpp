@@ -8,12 +8,14 @@
 
 #include "collectives/execute/plan.hpp"
 #include "results/point.hpp"
+#include "workloads/global_clock.hpp"
 
 namespace tutti {
 
 /// When to start a call, and when to stop repeating it.
 struct Protocol {
-    /// automatic: deadline on one host with a core for each rank, unless most calls come late.
+    /// automatic: deadline with a core for each rank, and of several hosts with `clock`, unless
+    /// most calls come late or the clocks differ by more than a tenth of a call.
     enum class Sync { automatic, deadline, barrier } sync = Sync::automatic;
     double target_ci = 0.025;  ///< stop at this half-width of the median's 95 % interval
     double max_seconds = 0.2;  ///< for the batches of one entrant at one point
@@ -21,6 +23,7 @@ struct Protocol {
     std::int64_t max_samples = 10000;
     std::int64_t fixed_samples = 0;  ///< exactly so many instead; 0: by the rules above
     std::int64_t warm_up_calls = 3;  ///< at least; and at least a millisecond of them
+    GlobalClock* clock = nullptr;    ///< of several hosts, for deadlines; else unused
     bool shuffle = true;             ///< random order in each round, by the seed; else as given
     std::uint64_t seed = 1;
 };
@@ -48,7 +51,9 @@ struct Measured {
     std::int64_t n_warm = 0;
     std::string stop_reason;
     std::int64_t skew_p50_ns = 0;
+    std::int64_t clock_residual_ns = 0;  ///< deadlines of several hosts: the largest seen
     std::map<Rank, std::int64_t> stragglers;
+    std::optional<WireBytes> wire;  ///< of the timed calls; several hosts only
     Check check;
 };
 

@@ -217,7 +217,9 @@ private:
         point.stop_reason = measured.stop_reason;
         point.time = summarise(measured.samples);
         point.skew_p50_ns = measured.skew_p50_ns;
+        point.clock_residual_ns = measured.clock_residual_ns;
         point.straggler = measured.stragglers;
+        point.wire = measured.wire;
         point.bandwidth = bandwidth(point.key.coll, point.key.nranks, point.key.bytes,
                                     static_cast<double>(point.time.p50));
         point.check = measured.check;
@@ -225,12 +227,12 @@ private:
         if (sweep_.limits) compare(point, *sweep_.limits);
     }
 
-    static void compare(Point& point, const Limits& limits) {
+    void compare(Point& point, const Limits& limits) const {
         const Key& key = point.key;
         const Call call{key.coll, key.dtype, Op::sum, key.root.value_or(Rank{0}), key.count};
         const Reach reach = key.buf == "registered" ? Reach::registered : Reach::ordinary;
         const auto to_tenths = [](double number) { return std::round(number * 10) / 10; };
-        const double least = least_time(limits, call, key.nranks, key.inplace, reach);
+        const double least = least_time(limits, call, world_.hosts(), key.inplace, reach);
         if (least == 0) return;
         point.limit_ns = to_tenths(least);
         if (point.time.p50 > 0)

@@ -36,7 +36,7 @@ struct Sweep {
     int ranks_per_island = 0;             ///< the same of its islands
     std::map<std::string, Order> orders;  ///< by the names that candidates call them by
     Protocol protocol;
-    std::optional<Limits> limits;  ///< of this host, to compare with
+    std::optional<Limits> limits;  ///< of these hosts, to compare with
     double budget_seconds = 0;  ///< for all: rows get less than protocol.max_seconds; 0: no limit
 };
 

@@ -3,6 +3,7 @@
 
 #include <mpi.h>
 #include <sched.h>
+#include <time.h>
 
 #include <algorithm>
 #include <map>
@@ -38,8 +39,8 @@ Placement hosts_by_name() {
 // Meets by non-blocking calls, so that a rank that never comes is noticed.
 class MpiWorld final : public World {
 public:
-    MpiWorld() : hosts_(hosts_by_name()) {
-        check(MPI_Comm_dup(MPI_COMM_WORLD, &comm_));
+    // Takes the communicator over.
+    MpiWorld(MPI_Comm comm, Placement hosts) : hosts_(std::move(hosts)), comm_(comm) {
         check(MPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN));
         check(MPI_Comm_rank(comm_, &rank_));
         check(MPI_Comm_size(comm_, &size_));
@@ -75,24 +76,65 @@ public:
         finish(request, "a word from rank 0");
     }
 
+    void rest(double seconds) override {
+        MPI_Request request;
+        check(MPI_Ibarrier(comm_, &request));
+        const std::int64_t began = now_ns();
+        const double limit = seconds + hang_timeout * times_at_meetings;
+        for (int done = 0;;) {
+            check(MPI_Test(&request, &done, MPI_STATUS_IGNORE));
+            if (done != 0) return;
+            meetings.fetch_add(1, std::memory_order_relaxed);
+            const timespec a_while{.tv_sec = 0, .tv_nsec = 200'000};
+            nanosleep(&a_while, nullptr);
+            if (static_cast<double>(now_ns() - began) > limit * 1e9)
+                throw Error("rank " + std::to_string(rank_) + " waited " + std::to_string(limit) +
+                                " s for ranks at work: another rank does not answer",
+                            Exit::time_out);
+        }
+    }
+
+    std::unique_ptr<World> of_host() override {
+        if (one_host()) return nullptr;
+        const auto& nodes = hosts_.nodes();
+        const auto is_here = [&](const std::vector<Rank>& node) {
+            return std::ranges::find(node, rank()) != node.end();
+        };
+        const auto here = std::ranges::find_if(nodes, is_here);
+        MPI_Comm comm = MPI_COMM_NULL;
+        check(MPI_Comm_split(comm_, static_cast<int>(here - nodes.begin()), rank_, &comm));
+        auto host =
+            std::make_unique<MpiWorld>(comm, Placement::one_node(static_cast<int>(here->size())));
+        host->hang_timeout = hang_timeout;
+        return host;
+    }
+
 private:
     // The launcher may have bound each rank to a core of its own, so what counts is the union of
-    // the cores of all ranks of this host.
+    // the cores of all ranks of this machine; of containers that share one, all together.
     bool is_crowded() {
         cpu_set_t mine;
         CPU_ZERO(&mine);
         sched_getaffinity(0, sizeof mine, &mine);
         const auto cores_of = gathered(*this, mine);
-        const double quota = host_facts().cpu_quota.value_or(CPU_SETSIZE);
-        for (const auto& node : hosts_.nodes()) {
-            if (std::find(node.begin(), node.end(), rank()) == node.end()) continue;
+        const HostFacts facts = host_facts();
+        const double quota = facts.cpu_quota.value_or(CPU_SETSIZE);
+        const auto has_too_many = [&](const std::vector<Rank>& together, double most) {
+            if (std::ranges::find(together, rank()) == together.end()) return false;
             cpu_set_t all;
             CPU_ZERO(&all);
-            for (Rank member : node)
+            for (Rank member : together)
                 CPU_OR(&all, &all, &cores_of[static_cast<std::size_t>(member.index)]);
-            return static_cast<double>(node.size()) > std::min<double>(CPU_COUNT(&all), quota);
-        }
-        return false;
+            return static_cast<double>(together.size()) > std::min<double>(CPU_COUNT(&all), most);
+        };
+        const auto boots = gathered_texts(*this, facts.boot_id);
+        std::vector<Rank> same_boot;
+        for (int other = 0; other < size_; ++other)
+            if (!facts.boot_id.empty() && boots[static_cast<std::size_t>(other)] == facts.boot_id)
+                same_boot.push_back(Rank{other});
+        const auto has_too_many_here = [&](const auto& host) { return has_too_many(host, quota); };
+        return has_too_many(same_boot, CPU_SETSIZE) ||
+               std::ranges::any_of(hosts_.nodes(), has_too_many_here);
     }
 
     void finish(MPI_Request& request, const char* what) {
@@ -195,7 +237,9 @@ std::optional<std::string> mpi_missing() { return std::nullopt; }
 MpiSession::MpiSession() {
     int provided = 0;
     check(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided));
-    world_ = std::make_unique<MpiWorld>();
+    MPI_Comm comm = MPI_COMM_NULL;
+    check(MPI_Comm_dup(MPI_COMM_WORLD, &comm));
+    world_ = std::make_unique<MpiWorld>(comm, hosts_by_name());
 }
 
 MpiSession::~MpiSession() {

@@ -44,6 +44,17 @@ public:
     /// `data` of rank 0 everywhere.
     virtual void broadcast(std::span<std::byte> data) = 0;
 
+    /// A barrier for which the ranks sleep: whoever is still at work, for at most so many seconds,
+    /// has the machine to itself. Takes up to a millisecond longer than barrier().
+    virtual void rest(double seconds) {
+        (void)seconds;
+        barrier();
+    }
+
+    /// The ranks of this rank's host as a world of their own, valid as long as this one; none where
+    /// all are on one host. Collective.
+    virtual std::unique_ptr<World> of_host() { return nullptr; }
+
     /// Which ranks share a host.
     virtual const Placement& hosts() const = 0;
     bool one_host() const { return hosts().nodes().size() == 1; }
@@ -53,7 +64,8 @@ public:
 
     /// Seconds after which a wait gives up.
     double hang_timeout = 30;
-    /// More ranks on this host than cores to run them: waiting then gives the core away at once.
+    /// More ranks on some machine than cores to run them: waiting then gives the core away at once.
+    /// Hosts that are containers of one machine share its cores.
     bool crowded = false;
 };
 

@@ -2,6 +2,7 @@
 """A rank that dies, stops or is sent away ends the job soon, with a code and a line that say so;
 what was measured before is kept, and nothing of the job is left behind."""
 import signal
+import socket
 import unittest
 
 import tutti
@@ -44,8 +45,8 @@ class KilledRank(WatchedJob):
         job.wait_for_points(3)
         job.ranks[victim].kill(signal.SIGKILL)
         self.assertEqual(job.end(), RANK_LOST, job.stderr())
-        self.assertIn(f"tutti: rank {victim} (process {job.ranks[victim].pid}) was killed by signal 9 "
-                      "(Killed); the job ends", job.said())
+        self.assertIn(f"tutti: rank {victim} (process {job.ranks[victim].pid} on {socket.gethostname()}) "
+                      "was killed by signal 9 (Killed); the job ends", job.said())
         self.assert_nothing_left(job)
         self.assert_readable(job)
         return self.fails(job)

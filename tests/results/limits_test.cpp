@@ -138,4 +138,26 @@ TEST(LimitsFile, LiesInTheUsersCache) {
     EXPECT_EQ(limits_path("f"), std::nullopt);
 }
 
+TEST(Network, TakesTheBestThatLeftAHostOrCameToIt) {
+    const Network network{.hosts = {"a", "b", "c"},
+                          .links = {{.a = 0,
+                                     .b = 1,
+                                     .latency_ns = 9,
+                                     .gbps = 1,
+                                     .back_gbps = 2,
+                                     .both_gbps = 0.5,
+                                     .burst = {10}},
+                                    {.a = 1, .b = 2, .latency_ns = 5, .gbps = 3, .back_gbps = 4}},
+                          .all_gbps = 1.5};
+    EXPECT_EQ(network.out_gbps(0), 1.5);
+    EXPECT_EQ(network.in_gbps(0), 2);
+    EXPECT_EQ(network.out_gbps(1), 3);
+    EXPECT_EQ(network.in_gbps(1), 4);
+    EXPECT_EQ(network.out_gbps(2), 4);
+    EXPECT_EQ(network.latency_ns(0), 9);
+    EXPECT_EQ(network.latency_ns(1), 5);
+    EXPECT_EQ(network.burst(1), Bytes{10});
+    EXPECT_EQ(network.burst(2), Bytes{0});
+}
+
 }  // namespace tutti

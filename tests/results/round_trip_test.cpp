@@ -70,7 +70,11 @@ TEST(Records, ALaunchDescribesHostsRanksAndLibraries) {
         .gpus = {{.model = "H200", .uuid = "GPU-1"}},
         .net = {{.name = "eth0", .mtu = 1500}},
         .env = {{"UCX_TLS", "shm"}},
-        .clock = ClockSync{.mode = "hca3", .residual_ns = 12},
+        .clock = ClockSync{.mode = "ping-pong",
+                           .offset_ns = {0, 1'000'000'000'012},
+                           .drift_ppm = {0, -1.5},
+                           .reach_ns = 5000,
+                           .residual_ns = 12},
         .probe = Probe{.pingpong_ns = 500, .copy64k_ns = 6000}});
 }
 

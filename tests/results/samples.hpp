@@ -36,6 +36,11 @@ inline Point sample_point() {
     point.straggler = {{Rank{0}, 3}, {Rank{3}, 2}};
     point.bandwidth = bandwidth(point.key.coll, 4, {1024}, static_cast<double>(point.time.p50));
     point.check = {.state = CheckState::ok, .max_ulp = 0.5};
+    point.clock_residual_ns = 80;
+    point.wire = WireBytes{.host = 1,
+                           .tx_per_call = 1060,
+                           .rx_per_call = 1050,
+                           .interfaces = {{"eth0", 1000, 990}, {"eth1", 60, 60}}};
     point.limit_ns = 550;
     point.pct_of_limit = 50;
     return point;
@@ -71,6 +76,16 @@ inline Limits sample_limits() {
                  .cores = cores,
                  .rates = {{{4096}, {1 << 19}, {1 << 20}}, {rate, rate, rate / 2}}});
         }
+    limits.network = Network{.hosts = {"n0", "n1"},
+                             .links = {{.a = 0,
+                                        .b = 1,
+                                        .latency_ns = 50'000,
+                                        .gbps = 0.125,
+                                        .back_gbps = 0.124,
+                                        .both_gbps = 0.11,
+                                        .burst = {65536},
+                                        .residual = 0.01}},
+                             .all_gbps = 0.12};
     limits.curves.push_back({"copy", "streaming", 2, {{{4096}, {1 << 20}}, {20, 50}}});
     limits.curves.push_back({"copy", "streaming", 1, {{{4096}, {1 << 20}}, {20, 50}}});
     return limits;

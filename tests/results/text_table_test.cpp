@@ -71,6 +71,25 @@ TEST(TextTable, TellsTheShareOfTheLimitOfTheWorsePlacement) {
     EXPECT_NE(table_header({}).find("%lim"), std::string::npos);
 }
 
+TEST(TextTable, TellsTheBytesOnTheWireOnSeveralHosts) {
+    Point out = sample_point(), in = in_place(sample_point());
+    in.wire->rx_per_call = 2000.4;
+    EXPECT_EQ(words_of(table_row({.out_of_place = &out, .in_place = &in}, true)).back(), "2000");
+    EXPECT_EQ(words_of(table_row({.out_of_place = &out}, true)).back(), "1060");
+    out.wire.reset();
+    EXPECT_EQ(words_of(table_row({.out_of_place = &out}, true)).back(), "N/A");
+    EXPECT_EQ(table_header({}).find("wire"), std::string::npos);
+    std::istringstream lines(table_header({}, true));
+    std::string names, units;
+    while (std::getline(lines, names) && names.find("size") == names.npos) {
+    }
+    std::getline(lines, units);
+    EXPECT_TRUE(names.ends_with("wire")) << names;
+    EXPECT_TRUE(units.ends_with("(B/call)")) << units;
+    EXPECT_EQ(names.size(), units.size());
+    EXPECT_EQ(table_row({.out_of_place = &out}, true).size(), names.size() + 1);
+}
+
 TEST(TextTable, AnAbsentPlacementIsNotApplicable) {
     Point out = sample_point();
     out.check.state = CheckState::skipped;

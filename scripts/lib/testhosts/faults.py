@@ -13,6 +13,7 @@ from pathlib import Path
 from .errors import Problem, cannot
 from .quantities import seconds
 
+LAUNCHERS = ("mpirun", "mpiexec", "orte", "prte", "hydra_")
 DAEMONS = ("orted", "prted", "hydra_pmi_proxy")
 
 
@@ -26,10 +27,25 @@ def link_up(host, network):
 
 def reset(host, network):
     """Every connection of the host breaks: both ends see a TCP reset."""
-    done = subprocess.run(host.inside(["ss", "--kill", "--tcp", "state", "established"]),
-                          capture_output=True, text=True, check=False)
-    if "ESTAB" not in done.stdout and ":" not in done.stdout:
-        raise cannot(f"this kernel cannot reset connections of {host.name} (CONFIG_INET_DIAG_DESTROY), or it has none")
+    break_connections(host, ["state", "established"])
+
+
+def reset_ranks(host, network):
+    """The same, but the launcher's own connections stay."""
+    daemons = {f"pid={process.inside}," for process in host.processes() if process.name.startswith(LAUNCHERS)}
+    table = subprocess.run(host.inside(["ss", "-HOtnp", "state", "established"]), capture_output=True, text=True, check=False)
+    ends = [line.split()[2:4] for line in table.stdout.splitlines() if not any(daemon in line for daemon in daemons)]
+    expression = " or ".join(f"( sport = :{ours.rpartition(':')[2]} and dport = :{theirs.rpartition(':')[2]} )"
+                             for ours, theirs in ends)
+    if not expression:
+        raise cannot(f"no rank on {host.name} has a connection")
+    break_connections(host, ["state", "established", f"( {expression} )"])
+
+
+def break_connections(host, which):
+    done = subprocess.run(host.inside(["ss", "-HOtK", *which]), capture_output=True, text=True, check=False)
+    if not done.stdout.strip():  # it lists those that it has broken
+        raise cannot(f"{host.name} has no connections, or this kernel cannot break them (CONFIG_INET_DIAG_DESTROY)")
 
 
 def kill_daemon(host, network):
@@ -45,7 +61,8 @@ def power_off(host, network):
     host.power_off()
 
 
-KINDS = {"link down": link_down, "link up": link_up, "reset": reset, "kill daemon": kill_daemon, "power off": power_off}
+KINDS = {"link down": link_down, "link up": link_up, "reset ranks": reset_ranks, "reset": reset,
+         "kill daemon": kill_daemon, "power off": power_off}
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "results/line_fit.hpp"
+
+#include <gtest/gtest.h>
+
+namespace tutti {
+
+TEST(Median, IsTheMiddleOrTheMeanOfTwo) {
+    EXPECT_EQ(median({7}), 7);
+    EXPECT_EQ(median({3, 100, 1}), 3);
+    EXPECT_EQ(median({4, 1, 2, 100}), 3);
+}
+
+TEST(TheilSen, IsTheSlopeOfALine) {
+    const std::vector<double> x{0, 1, 5, 9}, y{2, 5, 17, 29};
+    EXPECT_DOUBLE_EQ(theil_sen_slope(x, y), 3);
+}
+
+// Two of nine points are 22 %.
+TEST(TheilSen, DoesNotHeedAFewWrongPoints) {
+    std::vector<double> x, y;
+    for (int i = 0; i < 9; ++i) {
+        x.push_back(i);
+        y.push_back(10 + 2 * i);
+    }
+    y[3] = 1e6;
+    y[8] = -1e6;
+    EXPECT_DOUBLE_EQ(theil_sen_slope(x, y), 2);
+}
+
+TEST(TheilSen, OfNoPairIsZero) {
+    const std::vector<double> none, same{4, 4}, y{1, 2};
+    EXPECT_EQ(theil_sen_slope(none, none), 0);
+    EXPECT_EQ(theil_sen_slope(same, y), 0);
+}
+
+}  // namespace tutti

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+// Stamps of clocks that differ by what is known, over ways whose times are known.
+#include "workloads/clock_model.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <random>
+#include <vector>
+
+namespace tutti {
+namespace {
+
+constexpr std::int64_t second = 1'000'000'000;
+constexpr std::int64_t days = 40 * 86'400 * second;  // more than a double tells to the nanosecond
+
+struct Clocks {
+    std::int64_t offset = 0;  // other less own at own time 0
+    double drift = 0;         // the other one runs faster by so much of 1
+
+    std::int64_t other(std::int64_t own) const {
+        return own + offset + static_cast<std::int64_t>(drift * static_cast<double>(own));
+    }
+};
+
+Ping ping(const Clocks& clocks, std::int64_t at, std::int64_t there, std::int64_t back) {
+    return {at, clocks.other(at + there), at + there + back};
+}
+
+// So many pings whose ways take `way` and up to `jitter` more.
+Sighting look(const Clocks& clocks, std::int64_t at, int pings, std::int64_t way,
+              std::int64_t jitter, std::mt19937& random) {
+    std::uniform_int_distribution<std::int64_t> more(0, jitter);
+    std::vector<Ping> all;
+    for (int i = 0; i < pings; ++i) {
+        all.push_back(ping(clocks, at, way + more(random), way + more(random)));
+        at = all.back().back;
+    }
+    return sight(all);
+}
+
+}  // namespace
+
+TEST(Sighting, OfEqualWaysIsTheOffset) {
+    const Clocks clocks{.offset = days};
+    const std::vector<Ping> one{ping(clocks, 1000, 500, 500)};
+    EXPECT_EQ(sight(one), (Sighting{.at_ns = 1500, .offset_ns = days, .reach_ns = 500}));
+}
+
+TEST(Sighting, OfUnequalWaysIsWrongByHalfTheDifferenceAndSaysHowMuchAtMost) {
+    const Clocks clocks{.offset = -days};
+    const std::vector<Ping> one{ping(clocks, 0, 900, 100)};
+    EXPECT_EQ(sight(one).offset_ns, -days + 400);
+    EXPECT_EQ(sight(one).reach_ns, 500);
+}
+
+// Each way's quickest ping counts, be it another one's.
+TEST(Sighting, DoesNotHeedPingsThatWereHeldUp) {
+    const Clocks clocks{.offset = 123'456'789};
+    const std::vector<Ping> three{ping(clocks, 0, 500, 90'000), ping(clocks, 200'000, 70'000, 500),
+                                  ping(clocks, 400'000, 80'000, 80'000)};
+    EXPECT_EQ(sight(three).offset_ns, 123'456'789);
+    EXPECT_EQ(sight(three).reach_ns, 500);
+}
+
+TEST(ClockModel, ForetellsAClockThatDrifts) {
+    std::mt19937 random(1);
+    for (const double ppm : {-80.0, 0.0, 0.3, 80.0}) {
+        const Clocks clocks{.offset = days, .drift = ppm * 1e-6};
+        ClockModel model;
+        for (int i = 0; i < 8; ++i)
+            model.learn(look(clocks, i * second / 4, 100, 50'000, 20'000, random));
+        EXPECT_NEAR(model.drift() * 1e6, ppm, 1);
+        for (const std::int64_t later : {2 * second, 3 * second})
+            EXPECT_LT(std::abs(model.other(later) - clocks.other(later)), 3'000) << ppm;
+    }
+}
+
+TEST(ClockModel, DoesNotHeedALookThatWasDisturbed) {
+    std::mt19937 random(1);
+    const Clocks clocks{.offset = 5};
+    ClockModel model;
+    for (int i = 0; i < 5; ++i) {
+        const bool is_disturbed = i == 3;  // all answers are late by 3 ms
+        std::vector<Ping> pings(20);
+        for (int k = 0; k < 20; ++k)
+            pings[static_cast<std::size_t>(k)] = ping(clocks, i * second / 10 + k * 20'000, 10'000,
+                                                      is_disturbed ? 3'000'000 : 10'000);
+        model.learn(sight(pings));
+    }
+    EXPECT_EQ(model.other(second), second + 5);
+    EXPECT_EQ(model.drift(), 0);
+}
+
+TEST(ClockModel, BeginsAnewWhereAClockWasSet) {
+    std::mt19937 random(1);
+    ClockModel model;
+    for (int i = 0; i < 4; ++i) model.learn(look({.offset = 0}, i * second, 50, 1000, 0, random));
+    model.learn(look({.offset = second}, 4 * second, 50, 1000, 0, random));
+    EXPECT_EQ(model.offset(4 * second), second);
+    EXPECT_EQ(model.drift(), 0);
+}
+
+TEST(ClockModel, TurnsBack) {
+    ClockModel model;
+    model.follow({.at_ns = 100 * second, .offset_ns = -days, .drift = 1e-4});
+    for (std::int64_t mine : {100 * second, 101 * second, 110 * second + 12'345})
+        EXPECT_LE(std::abs(model.mine(model.other(mine)) - mine), 1);
+}
+
+TEST(ClockModel, IsTrustedForHalfTheTimeThatItHasSeen) {
+    ClockModel model;
+    EXPECT_EQ(model.trusted_ns(), 0);
+    const auto learn = [&](std::int64_t at) { model.learn({at, 0, 100}); };
+    learn(0);
+    EXPECT_EQ(model.trusted_ns(), second / 10);
+    learn(second);
+    EXPECT_EQ(model.trusted_ns(), second / 2);
+    learn(9 * second);
+    EXPECT_EQ(model.trusted_ns(), second);
+}
+
+}  // namespace tutti
