@@ -14,6 +14,7 @@
 #include <cstdio>
 #include <cstring>
 #include <fstream>
+#include <functional>
 #include <iostream>
 #include <set>
 #include <sstream>
@@ -59,13 +60,25 @@ std::string host_name() {
     return name;
 }
 
+void patiently(const std::function<void()>& act) {
+    for (int attempts_left = 20;; --attempts_left) {
+        try {
+            return act();
+        } catch (const Error&) {
+            if (attempts_left == 0) throw;
+            usleep(10'000);
+        }
+    }
+}
+
 // Only if the rank had begun to write.
 void record_loss(const std::string& results_file, int rank, Fail fail) {
     if (results_file.empty() || rank != 0 || session_on_page[0] == '\0') return;
     try {
         fail.session = session_on_page;
         fail.host = host_name();
-        Store(results_file).append(fail);
+        // A rank that has been killed may still hold its file for a moment.
+        patiently([&] { Store(results_file).append(fail); });
     } catch (const Error& error) {
         std::cerr << "tutti: the loss could not be recorded: " << error.what() << std::endl;
     }
@@ -149,7 +162,7 @@ int report_end(int status, int rank, pid_t pid, const std::string& results_file)
 // Outlives the guardian, whose launcher may kill it 2 ms after telling it to end, which is too soon
 // to settle anything: then this one does. In a session of its own, as the launcher ends that of the
 // rank; without the rank's pipes, as the launcher waits for their ends. Never returns.
-[[noreturn]] void keep_watch(int guardian_lives, const LauncherProcess& launcher, int rank,
+[[noreturn]] void keep_watch(int others_live, const LauncherProcess& launcher, int rank,
                              const std::string& results_file, const char* shared_files,
                              const std::atomic<Outcome>& outcome) {
     prctl(PR_SET_NAME, "tutti-watchman");
@@ -157,12 +170,12 @@ int report_end(int status, int rank, pid_t pid, const std::string& results_file)
     const int nothing = open("/dev/null", O_RDWR);
     for (int standard : {0, 1, 2}) dup2(nothing, standard);
     char byte = 0;
-    while (read(guardian_lives, &byte, 1) < 0 && errno == EINTR) {
+    while (read(others_live, &byte, 1) < 0 && errno == EINTR) {
     }
     if (outcome == Outcome::good) _exit(0);
     if (outcome == Outcome::none) {
-        record_loss(results_file, rank, {.phase = ended_from_outside, .what = "signal"});
         remove_files(shared_files);
+        record_loss(results_file, rank, {.phase = ended_from_outside, .what = "signal"});
     }
     launcher.do_not_let_linger();
     _exit(0);
@@ -188,7 +201,7 @@ Guardian::Guardian(int rank, const std::string& results_file) {
     for (int order : {SIGCHLD, SIGTERM, SIGINT, SIGHUP}) sigaddset(&watched, order);
     sigprocmask(SIG_BLOCK, &watched, &before);
     const LauncherProcess launcher;
-    int life[2];  // its writing end is the guardian's alone: at its death the other end is told
+    int life[2];  // once guardian and rank are dead, so is its writing end
     if (pipe2(life, O_CLOEXEC) != 0) throw_no_process();
     const pid_t guardian = getpid();
     const pid_t watchman = fork();
@@ -202,7 +215,6 @@ Guardian::Guardian(int rank, const std::string& results_file) {
     if (child < 0) throw_no_process();
     if (child > 0) guard(child, rank, results_file, page_->shared_files, page_->outcome, watched);
 
-    close(life[1]);
     sigprocmask(SIG_SETMASK, &before, nullptr);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != guardian)
