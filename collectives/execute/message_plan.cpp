@@ -1,11 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "collectives/execute/message_plan.hpp"
 
+#include <algorithm>
+
 #include "collectives/execute/message_program.hpp"
 #include "kernels/divide.hpp"
 
 namespace tutti {
 namespace {
+
+std::vector<Rank> peers_of(const MessageProgram& program) {
+    std::vector<Rank> peers;
+    for (const auto* posts : {&program.receives, &program.sends})
+        for (const Post& post : *posts) peers.push_back(post.peer);
+    std::sort(peers.begin(), peers.end());
+    peers.erase(std::unique(peers.begin(), peers.end()), peers.end());
+    return peers;
+}
 
 class MessagePlan final : public Plan {
 public:
@@ -16,7 +27,8 @@ public:
           wire_(transport.connect({.plan = request.number,
                                    .most_posts = program_.most_posts,
                                    .most_to_one = program_.most_to_one,
-                                   .most_bytes = program_.most_bytes})) {
+                                   .most_bytes = program_.most_bytes,
+                                   .peers = peers_of(program_)})) {
         if (request.call.op == Op::avg && reduces(request.call.collective) && !output_.empty()) {
             divide_ = find_divide(request.call.type);
             elements_ = output_.size() / size_of(request.call.type);
