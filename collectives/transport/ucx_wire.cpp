@@ -50,7 +50,8 @@ public:
         void end(ucs_status_t status) {
             is_done = true;
             --*open;
-            if (status != UCS_OK && status != UCS_ERR_CANCELED) worker->lose(peer, status);
+            if (status != UCS_OK && status != UCS_ERR_CANCELED)
+                worker->lose(peer, ucs_status_string(status));
         }
     };
 

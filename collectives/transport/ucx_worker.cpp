@@ -16,13 +16,17 @@ namespace {
 // A peer that is gone answers no farewell.
 constexpr std::int64_t farewell_ns = 2'000'000'000;
 
+// So many looks in which nothing moved take about a millisecond.
+constexpr long looks_between_watches = 8192;
+
 std::string failed(const std::string& what, ucs_status_t status) {
     return "UCX cannot " + what + ": " + ucs_status_string(status);
 }
 
 }  // namespace
 
-UcxWorker::UcxWorker(World& world) : world_(world), unwinding_before_(std::uncaught_exceptions()) {
+UcxWorker::UcxWorker(World& world)
+    : world_(world), unwinding_before_(std::uncaught_exceptions()), neighbours_(world) {
     try {
         exchange(open());
         meet_neighbours();
@@ -34,6 +38,7 @@ UcxWorker::UcxWorker(World& world) : world_(world), unwinding_before_(std::uncau
 }
 
 UcxWorker::~UcxWorker() {
+    is_leaving_ = true;
     // Nobody hangs up while others still talk.
     if (!lost_ && std::uncaught_exceptions() == unwinding_before_) try {
             world_.barrier();
@@ -86,6 +91,9 @@ void UcxWorker::exchange(const std::string& refusal) {
         if (works[i] == 0) throw Error("on rank " + std::to_string(rank) + " " + addresses_[i]);
         peers_.push_back({.owner = this, .rank = {rank}});
     }
+    for (const auto& host : world_.hosts().nodes())
+        if (std::find(host.begin(), host.end(), world_.rank()) != host.end())
+            for (const Rank member : host) of(member).is_on_this_host = true;
 }
 
 // One rank of this host and one of the next host: if there is no way to them, all learn it now.
@@ -115,11 +123,14 @@ void UcxWorker::connect(Rank peer) {
                         UCP_EP_PARAM_FIELD_ERR_HANDLER;
     params.address = reinterpret_cast<const ucp_address_t*>(
         addresses_[static_cast<std::size_t>(peer.index)].data());
-    params.err_mode = UCP_ERR_HANDLING_MODE_PEER;
+    // Within a host UCX would give up its fastest ways for an endpoint that tells of errors, and
+    // look after the peer every 20 s: so we look ourselves.
+    params.err_mode =
+        other.is_on_this_host ? UCP_ERR_HANDLING_MODE_NONE : UCP_ERR_HANDLING_MODE_PEER;
     params.err_handler.arg = &other;
     params.err_handler.cb = [](void* argument, ucp_ep_h, ucs_status_t status) {
         const Peer& lost = *static_cast<Peer*>(argument);
-        lost.owner->lose(lost.rank, status);
+        lost.owner->lose(lost.rank, ucs_status_string(status));
     };
     const ucs_status_t status = ucp_ep_create(worker_, &params, &other.endpoint);
     if (status == UCS_OK) return;
@@ -129,16 +140,24 @@ void UcxWorker::connect(Rank peer) {
                 "): look at UCX_TLS and UCX_NET_DEVICES, or type --transport mpi");
 }
 
-bool UcxWorker::progress() { return ucp_worker_progress(worker_) != 0; }
+bool UcxWorker::progress() {
+    if (ucp_worker_progress(worker_) != 0) {
+        idle_looks_ = 0;
+        return true;
+    }
+    if (++idle_looks_ % looks_between_watches == 0)
+        if (const auto gone = neighbours_.ended()) lose(*gone, "its process has ended");
+    return false;
+}
 
-void UcxWorker::lose(Rank peer, int status) {
-    if (!lost_) lost_ = {peer, status};
+void UcxWorker::move_along() {
+    progress();
+    if (!is_leaving_) throw_if_lost();
 }
 
 void UcxWorker::throw_lost() const {
     throw Error("rank " + std::to_string(world_.rank().index) + " lost rank " +
-                    std::to_string(lost_->peer.index) +
-                    " (ucx): " + ucs_status_string(static_cast<ucs_status_t>(lost_->status)),
+                    std::to_string(lost_->peer.index) + " (ucx): " + lost_->why,
                 Exit::rank_lost);
 }
 
@@ -147,9 +166,10 @@ void UcxWorker::close_endpoints() {
     std::vector<void*> under_way;
     for (Peer& peer : peers_) {
         if (peer.endpoint == nullptr) continue;
+        if (peer.is_on_this_host && lost_) continue;
         ucp_request_param_t force{};
         force.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS;
-        force.flags = UCP_EP_CLOSE_FLAG_FORCE;
+        force.flags = peer.is_on_this_host ? 0 : UCP_EP_CLOSE_FLAG_FORCE;
         void* closing = ucp_ep_close_nbx(peer.endpoint, &force);
         peer.endpoint = nullptr;
         if (UCS_PTR_IS_PTR(closing)) under_way.push_back(closing);

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "collectives/transport/process_watch.hpp"
 #include "collectives/transport/world.hpp"
 
 // UCX's own types; only the .cpp files see what is in them.
@@ -37,10 +38,13 @@ public:
 
     /// Moves all messages; whether any moved.
     bool progress();
-    void move_along() override { progress(); }
+    /// Between plans. Throws Error (rank_lost), too: the one that is lost will not come.
+    void move_along() override;
 
-    /// Remembers the first loss, which the next throw_if_lost() tells.
-    void lose(Rank peer, int status);
+    /// Remembers the first loss, with UCX's word for it, which the next throw_if_lost() tells.
+    void lose(Rank peer, const char* why) {
+        if (!lost_) lost_ = {peer, why};
+    }
     void throw_if_lost() const {
         if (lost_) throw_lost();
     }
@@ -53,10 +57,11 @@ private:
         UcxWorker* owner = nullptr;
         Rank rank;
         ucp_ep* endpoint = nullptr;
+        bool is_on_this_host = false;
     };
     struct Loss {
         Rank peer;
-        int status;
+        const char* why;
     };
 
     std::string open();
@@ -75,6 +80,9 @@ private:
     std::size_t request_bytes_ = 0;
     std::vector<std::string> addresses_;
     std::vector<Peer> peers_;
+    ProcessWatch neighbours_;
+    long idle_looks_ = 0;
+    bool is_leaving_ = false;
     std::optional<Loss> lost_;
     std::vector<std::shared_ptr<void>> kept_;
 };
