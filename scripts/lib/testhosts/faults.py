@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What can go wrong with a host while the command runs, and when."""
+
+import os
+import re
+import signal
+import subprocess
+import threading
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from .errors import Problem, cannot
+from .quantities import seconds
+
+DAEMONS = ("orted", "prted", "hydra_pmi_proxy")
+
+
+def link_down(host, network):
+    network.link(host, "down")
+
+
+def link_up(host, network):
+    network.link(host, "up")
+
+
+def reset(host, network):
+    """Every connection of the host breaks: both ends see a TCP reset."""
+    done = subprocess.run(host.inside(["ss", "--kill", "--tcp", "state", "established"]),
+                          capture_output=True, text=True, check=False)
+    if "ESTAB" not in done.stdout and ":" not in done.stdout:
+        raise cannot(f"this kernel cannot reset connections of {host.name} (CONFIG_INET_DIAG_DESTROY), or it has none")
+
+
+def kill_daemon(host, network):
+    """The launcher's process of that host, which has started the ranks there."""
+    daemons = [process for process in host.processes() if process.name in DAEMONS]
+    if not daemons:
+        raise cannot(f"no launcher's daemon ({', '.join(DAEMONS)}) runs on {host.name}; on h0 it is mpirun itself")
+    for process in daemons:
+        os.kill(process.pid, signal.SIGKILL)
+
+
+def power_off(host, network):
+    host.power_off()
+
+
+KINDS = {"link down": link_down, "link up": link_up, "reset": reset, "kill daemon": kill_daemon, "power off": power_off}
+
+
+@dataclass(frozen=True)
+class Moment:
+    """So many seconds after the start, or once a file has so many lines."""
+
+    after: float = 0
+    file: str = ""
+    lines: int = 0
+
+    def has_come(self, passed):
+        if not self.file:
+            return passed >= self.after
+        try:
+            return Path(self.file).read_bytes().count(b"\n") >= self.lines
+        except OSError:
+            return False
+
+
+@dataclass(frozen=True)
+class Fault:
+    moment: Moment
+    kind: str
+    host: str
+
+    def __str__(self):
+        return f"{self.kind} {self.host}"
+
+
+def fault(when, what):
+    """From the words of --after."""
+    counted = re.fullmatch(r"(.+):(\d+)", when)
+    moment = Moment(file=counted[1], lines=int(counted[2])) if counted else Moment(after=seconds(when))
+    for kind in KINDS:
+        if what.startswith(kind + " "):
+            return Fault(moment, kind, what[len(kind) + 1:])
+    raise Problem(f"'{what}' is no fault; known are: {', '.join(kind + ' HOST' for kind in KINDS)}")
+
+
+class Saboteur:
+    """Commits each fault at its moment, in a thread of its own; says so by `say(line)`."""
+
+    def __init__(self, faults, hosts, network, say):
+        self._todo, self._hosts, self._network, self._say = list(faults), hosts, network, say
+        self._over = threading.Event()
+        self.failures = []
+        self._thread = threading.Thread(target=self._watch, daemon=True)
+        self._thread.start()
+
+    def _watch(self):
+        start = time.monotonic()
+        while self._todo and not self._over.wait(0.01):
+            for due in [fault for fault in self._todo if fault.moment.has_come(time.monotonic() - start)]:
+                self._todo.remove(due)
+                self._commit(due, time.monotonic() - start)
+
+    def _commit(self, due, passed):
+        try:
+            KINDS[due.kind](self._hosts[due.host], self._network)
+            self._say(f"{due} at {passed:.2f} s")
+        except Problem as problem:
+            self.failures.append(str(problem))
+
+    def stop(self):
+        """The command is over. What has not been done by now is not done."""
+        self._over.set()
+        self._thread.join()
+        self.failures += [f"'{fault}' did not come about: the command was over before" for fault in self._todo]
