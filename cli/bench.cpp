@@ -13,6 +13,7 @@
 #include "cli/progress_bar.hpp"
 #include "cli/provenance.hpp"
 #include "cli/watchdog.hpp"
+#include "collectives/transport/ucx.hpp"
 #include "results/csv.hpp"
 #include "results/store.hpp"
 #include "results/text_table.hpp"
@@ -189,6 +190,19 @@ void leave_out_unusable(Contest& contest, Communicator& communicator,
     }
 }
 
+// Collective, as transports are opened. What rank 0 found stands for all.
+void tell_details(const Contest& contest, Communicator& communicator, Launch& launch,
+                  std::vector<std::string>& notes) {
+    for (const std::string& name : contest.transports) {
+        const std::string details = communicator.details(name);
+        if (details.empty()) continue;
+        notes.push_back(fmt::format("transport {}: {}", name, details));
+        if (name == "ucx")
+            launch.ucx = Library{
+                .vendor = "UCX", .version = ucx_version(), .settings = {{"found", details}}};
+    }
+}
+
 // How the table is to be read.
 std::vector<std::string> reading_notes(const BenchOptions& options, const World& world) {
     std::vector<std::string> notes;
@@ -247,7 +261,7 @@ Exit bench_on_rank(World& world, const BenchOptions& options, const Arguments& a
         const auto limits = choose_limits(world, options.limits, limit_notes);
         Communicator communicator(world, options.fault);
         communicator.tune(host_tuning(world, limits, options.stream_from));
-        const Launch launch = describe_launch(world, output.session());
+        Launch launch = describe_launch(world, output.session());
         std::vector<std::string> notes = in_notes(launch, world);
         for (auto& note : reading_notes(options, world)) notes.push_back(std::move(note));
         if (is_pinned)
@@ -257,6 +271,7 @@ Exit bench_on_rank(World& world, const BenchOptions& options, const Arguments& a
         sweep.limits = limits;
         Contest contest = options.contest;
         leave_out_unusable(contest, communicator, notes);
+        tell_details(contest, communicator, launch, notes);
         sweep.candidates = candidates(sweep.collective, contest);
         fit_to_ranks(sweep, options, world.size());
         if (sweep.protocol.sync == Protocol::Sync::deadline && !world.one_host())

@@ -5,8 +5,8 @@ struct ucp_config;
 
 namespace tutti {
 
-/// What a UCX context is made with: the user's UCX_* (and TUTTI_UCX_*, which count for tutti alone)
-/// as they are, and what suits collectives better than UCX's defaults where the user said nothing.
+/// What a UCX context is made with: the user's UCX_* (environment, ucx.conf) as they are, and what
+/// suits collectives better than UCX's defaults where the environment says nothing.
 class UcxConfig {
 public:
     UcxConfig();

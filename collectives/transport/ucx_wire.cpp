@@ -171,6 +171,7 @@ class UcxMessages final : public MessageTransport {
 public:
     explicit UcxMessages(World& world) : worker_(world) {}
     std::string_view name() const override { return "ucx"; }
+    std::string details() const override { return "UCX " + ucx_version() + worker_.ways(); }
     std::unique_ptr<Wire> connect(const WireNeeds& needs) override {
         return std::make_unique<UcxWire>(worker_, needs);
     }

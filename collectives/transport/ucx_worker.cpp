@@ -4,7 +4,11 @@
 #include <ucp/api/ucp.h>
 
 #include <algorithm>
+#include <cstdio>
+#include <cstdlib>
 #include <exception>
+#include <map>
+#include <sstream>
 
 #include "base/clock.hpp"
 #include "collectives/transport/ucx.hpp"
@@ -21,6 +25,29 @@ constexpr long looks_between_watches = 8192;
 
 std::string failed(const std::string& what, ucs_status_t status) {
     return "UCX cannot " + what + ": " + ucs_status_string(status);
+}
+
+// " posix/memory cma/memory": UCX has no call that tells, but it prints lines such as
+// "#   lane[0]:  7:posix/memory.0 md[4] ...".
+std::string lanes_of(ucp_ep_h endpoint) {
+    char* printed = nullptr;
+    std::size_t length = 0;
+    std::FILE* memory = open_memstream(&printed, &length);
+    if (memory == nullptr) return " ways that are not known";
+    ucp_ep_print_info(endpoint, memory);
+    std::fclose(memory);
+    std::string lanes;
+    std::istringstream lines(printed);
+    std::free(printed);
+    for (std::string line; std::getline(lines, line);) {
+        std::istringstream words(line);
+        std::string hash, lane, way;
+        if (!(words >> hash >> lane >> way) || !lane.starts_with("lane[")) continue;
+        const auto begin = way.find(':') + 1;
+        const std::string name = ' ' + way.substr(begin, way.rfind('.') - begin);
+        if (lanes.find(name) == lanes.npos) lanes += name;
+    }
+    return lanes;
 }
 
 }  // namespace
@@ -138,6 +165,17 @@ void UcxWorker::connect(Rank peer) {
     throw Error("UCX finds no way from rank " + std::to_string(world_.rank().index) + " to rank " +
                 std::to_string(peer.index) + " (" + ucs_status_string(status) +
                 "): look at UCX_TLS and UCX_NET_DEVICES, or type --transport mpi");
+}
+
+std::string UcxWorker::ways() const {
+    std::map<std::string, std::string> ranks_by_ways;
+    for (const Peer& peer : peers_)
+        if (peer.endpoint != nullptr)
+            ranks_by_ways[lanes_of(peer.endpoint)] += " " + std::to_string(peer.rank.index);
+    std::string text;
+    for (const auto& [ways, ranks] : ranks_by_ways)
+        text += "; rank " + std::to_string(world_.rank().index) + " to" + ranks + " by" + ways;
+    return text;
 }
 
 bool UcxWorker::progress() {

@@ -36,6 +36,10 @@ public:
     void connect(Rank peer);
     ucp_ep* endpoint(Rank peer) const { return of(peer).endpoint; }
 
+    /// What UCX takes to the ranks that it has endpoints to: "; to rank 1 by posix/memory
+    /// cma/memory". Ranks with the same ways are told together.
+    std::string ways() const;
+
     /// Moves all messages; whether any moved.
     bool progress();
     /// Between plans. Throws Error (rank_lost), too: the one that is lost will not come.

@@ -47,6 +47,8 @@ class Transport {
 public:
     virtual ~Transport() = default;
     virtual std::string_view name() const = 0;
+    /// What it found on this rank and takes, in words; empty where its name says all.
+    virtual std::string details() const { return ""; }
 };
 
 /// Moves bytes by message.
