@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <sched.h>
 #include <ucp/api/ucp.h>
 
 #include <cstdint>
@@ -123,7 +124,10 @@ public:
         while (requests_->open() > 0 && worker_.progress()) {
         }
         worker_.throw_if_lost();
-        if (requests_->open() > 0) return false;
+        if (requests_->open() > 0) {
+            if (worker_.looks_are_long()) sched_yield();
+            return false;
+        }
         requests_->forget();
         return true;
     }

@@ -61,6 +61,7 @@ UcxWorker::UcxWorker(World& world)
         release();
         throw;
     }
+    looks_are_long_ = world_.crowded || !world_.one_host();
     world_.moved_along.push_back(this);
 }
 
@@ -171,7 +172,8 @@ std::string UcxWorker::ways() const {
     std::map<std::string, std::string> ranks_by_ways;
     for (const Peer& peer : peers_)
         if (peer.endpoint != nullptr)
-            ranks_by_ways[lanes_of(peer.endpoint)] += " " + std::to_string(peer.rank.index);
+            ranks_by_ways[lanes_of(peer.endpoint)].append(" ").append(
+                std::to_string(peer.rank.index));
     std::string text;
     for (const auto& [ways, ranks] : ranks_by_ways)
         text += "; rank " + std::to_string(world_.rank().index) + " to" + ranks + " by" + ways;

@@ -42,6 +42,9 @@ public:
 
     /// Moves all messages; whether any moved.
     bool progress();
+    /// Whether a look takes so long that a core should be offered to others after each that was in
+    /// vain: it asks the kernel for messages of other hosts, or the cores are crowded.
+    bool looks_are_long() const { return looks_are_long_; }
     /// Between plans. Throws Error (rank_lost), too: the one that is lost will not come.
     void move_along() override;
 
@@ -87,6 +90,7 @@ private:
     ProcessWatch neighbours_;
     long idle_looks_ = 0;
     bool is_leaving_ = false;
+    bool looks_are_long_ = false;
     std::optional<Loss> lost_;
     std::vector<std::shared_ptr<void>> kept_;
 };
