@@ -39,8 +39,8 @@ class WatchedJob(tutti.Folder):
 
 @tutti.needs_mpi
 class KilledRank(WatchedJob):
-    def check_kill_of(self, victim):
-        job = self.start(*SWEEP)
+    def check_kill_of(self, victim, *words):
+        job = self.start(*SWEEP, *words)
         job.wait_for_points(3)
         job.ranks[victim].kill(signal.SIGKILL)
         self.assertEqual(job.end(), RANK_LOST, job.stderr())
@@ -58,6 +58,12 @@ class KilledRank(WatchedJob):
     def test_that_writes_the_file_ends_the_job_with_exit_5(self):
         fail, = self.check_kill_of(0)
         self.assertEqual((fail["what"], fail["rank"], fail["signal"]), ("signal", 0, signal.SIGKILL))
+
+    def test_under_any_transport_ends_the_job_with_exit_5(self):
+        for transport in ("mpi", "ucx", "shm"):
+            if not tutti.transport_missing(transport):
+                with self.subTest(transport):
+                    self.check_kill_of(1, "--transport", transport, "--baseline", "none")
 
 
 @tutti.needs_mpi
@@ -84,7 +90,9 @@ class StoppedRank(WatchedJob):
         return job
 
     def test_is_named_with_algorithm_and_step_by_the_rank_that_waits(self):
-        for victim, transport in ((1, "shm"), (1, "mpi"), (0, "shm")):
+        for victim, transport in ((1, "shm"), (1, "mpi"), (1, "ucx"), (0, "shm")):
+            if tutti.transport_missing(transport):
+                continue
             with self.subTest(victim=victim, transport=transport):
                 job = self.line_after_stop_of(
                     victim, rf"rank {1 - victim} waited 1 s in all_reduce ring \({transport}\), "
