@@ -15,6 +15,7 @@
 #include <set>
 #include <sstream>
 
+#include "cli/launcher_process.hpp"
 #include "results/record.hpp"
 #include "results/store.hpp"
 
@@ -73,6 +74,7 @@ int code_of(int status, int rank, int pid) {
 [[noreturn]] void guard(pid_t child, int rank, const std::string& results_file,
                         const char* shared_files, const sigset_t& watched) {
     prctl(PR_SET_NAME, "tutti-guardian");
+    const pid_t launcher = launcher_process();
     bool was_told_to_end = false;
     int status = 0;
     for (;;) {
@@ -89,7 +91,10 @@ int code_of(int status, int rank, int pid) {
     const bool ended_well =
         WIFEXITED(status) &&
         (WEXITSTATUS(status) == 0 || WEXITSTATUS(status) == 2 || WEXITSTATUS(status) == 64);
-    if (!ended_well) remove_files(shared_files);
+    if (!ended_well) {
+        remove_files(shared_files);
+        do_not_let_linger(launcher);
+    }
     if (was_told_to_end) {
         record_loss(results_file, rank, 0,
                     "ended from outside: another rank failed, or the job was stopped");

@@ -45,6 +45,9 @@ void refuse_foreign_mpi(const Launcher& started_by, int size_of_mpi) {
         "with the one you start with");
 }
 
+// In one piece: several ranks fail at the same time, and their lines would mix.
+void tell(const std::string& line) { std::cerr << line + "\n" << std::flush; }
+
 // A rank process. What fails here ends the whole job: no goodbye to MPI, since others may hang. So
 // the session is not yet over where errors are caught.
 Exit run_as_mpi_rank(const Launcher& started_by, const RankOptions& options, Guardian& guardian,
@@ -63,10 +66,10 @@ Exit run_as_mpi_rank(const Launcher& started_by, const RankOptions& options, Gua
         // What is wrong on all ranks, one tells: its end takes the others along while they wait.
         const bool may_be_same_for_all = error.code() == Exit::usage && started_by.rank != 0;
         if (may_be_same_for_all) std::this_thread::sleep_for(std::chrono::seconds(4));
-        std::cerr << "tutti: " << error.what() << std::endl;
+        tell("tutti: " + std::string(error.what()));
         guardian.leave(error.code());
     } catch (const std::exception& error) {  // out of memory, say
-        std::cerr << "tutti: rank " << started_by.rank << ": " << error.what() << std::endl;
+        tell("tutti: rank " + std::to_string(started_by.rank) + ": " + error.what());
         guardian.leave(Exit::usage);
     }
 }

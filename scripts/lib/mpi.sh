@@ -1,36 +1,53 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# mpi_run N COMMAND...: runs N ranks of a command on this machine, whichever launcher there is, also
-# as root, in containers, and with more ranks than cores. Source this file, or run it:
-#   scripts/lib/mpi.sh N COMMAND...
+# Runs N ranks of a command, whichever launcher there is, also as root, in containers, and with more
+# ranks than cores; words for the launcher may stand before the command:
+#   scripts/lib/mpi.sh N [WORDS FOR THE LAUNCHER] COMMAND...
 # TUTTI_MPIRUN names the launcher if it is not `mpirun`: mpirun.mpich, /opt/mpi/bin/mpirun.
-
-mpi_run() {
-    local ranks=$1
-    shift
-    local launcher=${TUTTI_MPIRUN:-mpirun}
-    local options=(-n "$ranks")
-    local version
-    version=$("$launcher" --version 2>/dev/null || true)
-    if [[ $version == *"Open MPI"* || $version == *OpenRTE* ]]; then
-        # Containers often refuse binding, and ranks that share a core must not spin.
-        options+=(--oversubscribe --bind-to none)
-        ((ranks > $(nproc))) && options+=(--mca mpi_yield_when_idle 1)
-        export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
-    elif [[ $version == *HYDRA* ]]; then
-        options+=(-launcher fork -bind-to none)  # no ssh to this very machine
-    fi
-    # As a program of its own this one becomes the launcher, so that signals reach it.
-    local become=()
-    [[ ${BASH_SOURCE[0]} == "$0" ]] && become=(exec)
-    "${become[@]}" "$launcher" "${options[@]}" "$@"
-}
-
-if [[ ${BASH_SOURCE[0]} == "$0" ]]; then
-    set -euo pipefail
-    if (($# < 2)) || [[ ! $1 =~ ^[0-9]+$ ]]; then
-        echo "usage: scripts/lib/mpi.sh N COMMAND..." >&2
-        exit 64
-    fi
-    mpi_run "$@"
+# The exit code is the launcher's, but 5 (a rank was lost) where that has lost a host or was killed.
+set -euo pipefail
+if (($# < 2)) || [[ ! $1 =~ ^[0-9]+$ ]]; then
+    echo "usage: scripts/lib/mpi.sh N COMMAND..." >&2
+    exit 64
 fi
+ranks=$1
+shift
+launcher=${TUTTI_MPIRUN:-mpirun}
+options=(-n "$ranks")
+version=$("$launcher" --version 2>/dev/null || true)
+lost=137  # what the launcher ends with when it or a rank was killed, or else when it has lost a host
+if [[ $version == *"Open MPI"* || $version == *OpenRTE* ]]; then
+    # Containers often refuse binding, and ranks that share a core must not spin.
+    options+=(--oversubscribe --bind-to none)
+    ((ranks > $(nproc))) && options+=(--mca mpi_yield_when_idle 1)
+    export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+    # A host that does not answer is lost after 4 s; else Open MPI takes that for so after 480 s.
+    export OMPI_MCA_oob_tcp_keepalive_time=${OMPI_MCA_oob_tcp_keepalive_time:-2}
+    export OMPI_MCA_oob_tcp_keepalive_intvl=${OMPI_MCA_oob_tcp_keepalive_intvl:-1}
+    export OMPI_MCA_oob_tcp_keepalive_probes=${OMPI_MCA_oob_tcp_keepalive_probes:-2}
+    lost="137 205"
+elif [[ $version == *HYDRA* && " $* " != *" -launcher "* ]]; then
+    options+=(-launcher fork -bind-to none)  # no ssh to this very machine
+fi
+
+# It would take the same signal twice, once from a terminal or timeout(1) that means the whole group
+# and once from here, for an order to drop everything. So it has a group of its own, and cannot read
+# from a terminal. If this script is killed, it is told so.
+[[ -t 0 ]] && exec </dev/null
+set -m
+setpriv --pdeathsig TERM "$launcher" "${options[@]}" "$@" <&0 &
+child=$!
+for order in INT TERM HUP; do
+    # shellcheck disable=SC2064  # it is this child's number that is meant
+    trap "kill -$order $child 2>/dev/null || true" "$order"
+done
+while kill -0 "$child" 2>/dev/null; do
+    wait "$child" || true  # a signal interrupts it
+done
+code=0
+wait "$child" || code=$?
+if [[ " $lost " == *" $code "* ]]; then
+    echo "tutti: the launcher was killed, or lost a rank or a host, which it names above; the job ended" >&2
+    code=5
+fi
+exit "$code"

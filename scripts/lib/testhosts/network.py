@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The wires: a bridge in a network namespace of its own, and a pair of interfaces from it to eth0 of each host.
+"""The network between the hosts: eth0 of each, and what stands between. Nothing of it is seen outside."""
 
-A rate is kept by a token bucket at both ends of a wire (tc tbf): what the host sends, and what the bridge sends to it.
-"""
-
+import os
 import subprocess
+from dataclasses import dataclass
+from pathlib import Path
 
-from .errors import cannot
+from .errors import Problem, cannot
+from .host import Host
+
+ROOT = Path(__file__).resolve().parents[3]
 
 NETWORK_BITS = 16
 MOST_HOSTS = 250
@@ -15,6 +18,7 @@ BURST_SECONDS = 250e-6
 LEAST_BURST = 64 * 1024        # the largest packet that TCP hands down in one piece
 QUEUE_SECONDS = 0.01           # a port of a switch keeps some milliseconds of traffic
 LEAST_QUEUE = 512 * 1024
+QUEUED_PIECES = 20             # in a host, before what sends has to wait
 
 
 def address_of(index):
@@ -37,21 +41,98 @@ def bucket(device, rate):
     return f"qdisc replace dev {device} root tbf rate {int(rate)}bit burst {burst} limit {limit}"
 
 
+@dataclass(frozen=True)
+class Link:
+    """The cable of a host, each way. Times in seconds, `rate` in bit/s (0: as fast as it goes)."""
+
+    rate: float = 0
+    delay: float = 0
+    jitter: float = 0
+    loss: float = 0
+
+    def needs_switch(self):
+        return self.delay or self.jitter or self.loss
+
+
 class Bridge:
-    def __init__(self, switch, hosts, rates, mtu):
-        """Joins the hosts. `switch` is a host for the bridge alone; `rates` in bit/s by host name, None for no limit."""
-        self._switch = switch
-        configure(switch, "link add bridge0 type bridge", "link set bridge0 up")
-        for host in hosts:
-            size = f"mtu {mtu}" if mtu else ""
-            configure(switch,
-                      f"link add {host.name} {size} type veth peer name eth0 {size} netns {host.init}",
-                      f"link set {host.name} master bridge0 up")
-            configure(host, f"addr add {host.address}/{NETWORK_BITS} brd + dev eth0", "link set eth0 up")
-            if rates[host.name]:
-                configure(switch, bucket(host.name, rates[host.name]), tool="tc")
-                configure(host, bucket("eth0", rates[host.name]), tool="tc")
+    """In the kernel, for links without delays: a bridge, and a pair of interfaces from it to eth0 of each host.
+
+    A rate is kept by a token bucket at both ends (tc tbf): what the host sends, and what the bridge sends to it.
+    """
+
+    def __init__(self, hosts, links, mtu):
+        """Joins the hosts. `links` by host name; the bridge has a network namespace of its own."""
+        self._switch = Host("switch")
+        try:
+            configure(self._switch, "link add bridge0 type bridge", "link set bridge0 up")
+            for host in hosts:
+                self._connect(host, links[host.name].rate, f"mtu {mtu}" if mtu else "")
+        except BaseException:
+            self.close()
+            raise
+
+    def _connect(self, host, rate, size):
+        configure(self._switch, f"link add {host.name} {size} type veth peer name eth0 {size} netns {host.init}",
+                  f"link set {host.name} master bridge0 up")
+        configure(host, f"addr add {host.address}/{NETWORK_BITS} brd + dev eth0", "link set eth0 up")
+        if rate:
+            configure(self._switch, bucket(host.name, rate), tool="tc")
+            configure(host, bucket("eth0", rate), tool="tc")
 
     def link(self, host, state):
         """The cable of a host pulled out ("down") or put back ("up"): both ends lose or find their carrier."""
         configure(self._switch, f"link set {host.name} {state}")
+
+    def close(self):
+        self._switch.close()
+
+
+class DelaySwitch:
+    """A process outside that moves the frames, for links with delays: tests/hosts/delay_switch.cpp."""
+
+    # What is moved as one piece takes about so long on the wire: less costs time of the cores.
+    PIECE_SECONDS = 100e-6
+    LEAST_PIECE, MOST_PIECE = 3000, 65536
+
+    def __init__(self, hosts, links, mtu):
+        program = os.environ.get("TUTTI_DELAY_SWITCH") or str(ROOT / "build/delay_switch")
+        if not os.path.exists(program):
+            raise Problem(f"links with delays need {program}; type: scripts/build")
+        ports = []
+        for host in hosts:
+            link = links[host.name]
+            ports.append(f"{host.init},{link.rate},{link.delay * 1e9},{link.jitter * 1e9},{link.loss}")
+        self._index = {host.name: index for index, host in enumerate(hosts)}
+        self._process = subprocess.Popen([program, *ports], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                         stderr=subprocess.PIPE, text=True, start_new_session=True)
+        try:
+            if self._process.stdout.readline() != "ready\n":
+                raise cannot(self._process.stderr.read().strip())
+            for host in hosts:
+                rate = links[host.name].rate
+                piece = min(max(rate / 8 * self.PIECE_SECONDS, self.LEAST_PIECE), self.MOST_PIECE) if rate else self.MOST_PIECE
+                configure(host, f"link set eth0 txqueuelen {QUEUED_PIECES} gso_max_size {int(piece)} {f'mtu {mtu}' if mtu else ''}",
+                          f"addr add {host.address}/{NETWORK_BITS} brd + dev eth0", "link set eth0 up")
+        except BaseException:
+            self.close()
+            raise
+
+    def link(self, host, state):
+        self._process.stdin.write(f"{state} {self._index[host.name]}\n")
+        self._process.stdin.flush()
+
+    def close(self):
+        try:
+            self._process.stdin.close()
+        except BrokenPipeError:
+            pass
+        self._process.wait()
+        self._process.stdout.close()
+        self._process.stderr.close()
+
+
+def join(hosts, links, mtu):
+    """The network between the hosts; `close` it before them."""
+    hosts = list(hosts)
+    kind = DelaySwitch if any(links[host.name].needs_switch() for host in hosts) else Bridge
+    return kind(hosts, links, mtu)

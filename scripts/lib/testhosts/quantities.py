@@ -25,3 +25,11 @@ def bits_per_second(text):
     if rate < 1e4:
         raise Problem(f"'{text}' is too slow a link; the least is 10kbit")
     return rate
+
+
+def percent(text):
+    """As a probability."""
+    found = re.fullmatch(r"(\d+(?:\.\d*)?)%?", text)
+    if not found or float(found[1]) > 100:
+        raise Problem(f"'{text}' is no share; type percents, as 0.1%")
+    return float(found[1]) / 100
