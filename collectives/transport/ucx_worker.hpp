@@ -35,6 +35,7 @@ public:
     /// Makes the endpoint if there is none; throws Error (usage) if no way leads there.
     void connect(Rank peer);
     ucp_ep* endpoint(Rank peer) const { return of(peer).endpoint; }
+    bool is_on_this_host(Rank peer) const { return of(peer).is_on_this_host; }
 
     /// What UCX takes to the ranks that it has endpoints to: "; to rank 1 by posix/memory
     /// cma/memory". Ranks with the same ways are told together.
