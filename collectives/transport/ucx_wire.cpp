@@ -133,7 +133,7 @@ public:
         }
         worker_.throw_if_lost();
         if (requests_->open() > 0) {
-            if (worker_.looks_are_long()) sched_yield();
+            if (worker_.should_yield()) sched_yield();
             return false;
         }
         requests_->forget();

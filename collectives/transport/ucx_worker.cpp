@@ -20,6 +20,10 @@ namespace {
 // A peer that is gone answers no farewell.
 constexpr std::int64_t farewell_ns = 2'000'000'000;
 
+// A look at a network is a call of the kernel; so many take as long as a message and its answer.
+// Within a host looks are short, and Patience knows when to yield.
+constexpr long looks_for_a_hop = 32;
+
 // So many looks in which nothing moved take about a millisecond.
 constexpr long looks_between_watches = 8192;
 
@@ -61,7 +65,8 @@ UcxWorker::UcxWorker(World& world)
         release();
         throw;
     }
-    looks_are_long_ = world_.crowded || !world_.one_host();
+    if (!world_.one_host()) looks_before_yield_ = looks_for_a_hop;
+    if (world_.crowded) looks_before_yield_ = 0;
     world_.moved_along.push_back(this);
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -43,9 +44,8 @@ public:
 
     /// Moves all messages; whether any moved.
     bool progress();
-    /// Whether a look takes so long that a core should be offered to others after each that was in
-    /// vain: it asks the kernel for messages of other hosts, or the cores are crowded.
-    bool looks_are_long() const { return looks_are_long_; }
+    /// Whether so many looks were in vain that the core should be offered to others after each.
+    bool should_yield() const { return idle_looks_ > looks_before_yield_; }
     /// Between plans. Throws Error (rank_lost), too: the one that is lost will not come.
     void move_along() override;
 
@@ -91,7 +91,7 @@ private:
     ProcessWatch neighbours_;
     long idle_looks_ = 0;
     bool is_leaving_ = false;
-    bool looks_are_long_ = false;
+    long looks_before_yield_ = std::numeric_limits<long>::max();
     std::optional<Loss> lost_;
     std::vector<std::shared_ptr<void>> kept_;
 };
