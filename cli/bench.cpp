@@ -13,6 +13,7 @@
 #include "cli/progress_bar.hpp"
 #include "cli/provenance.hpp"
 #include "cli/watchdog.hpp"
+#include "collectives/transport/ucx.hpp"
 #include "results/csv.hpp"
 #include "results/store.hpp"
 #include "results/text_table.hpp"
@@ -192,6 +193,19 @@ void leave_out_unusable(Contest& contest, Communicator& communicator,
     }
 }
 
+// Collective, as transports are opened. What rank 0 found stands for all.
+void tell_details(const Contest& contest, Communicator& communicator, Launch& launch,
+                  std::vector<std::string>& notes) {
+    for (const std::string& name : contest.transports) {
+        const std::string details = communicator.details(name);
+        if (details.empty()) continue;
+        notes.push_back(fmt::format("transport {}: {}", name, details));
+        if (name == "ucx")
+            launch.ucx = Library{
+                .vendor = "UCX", .version = ucx_version(), .settings = {{"found", details}}};
+    }
+}
+
 // How the table is to be read.
 std::vector<std::string> reading_notes(const BenchOptions& options, const World& world) {
     std::vector<std::string> notes;
@@ -290,6 +304,7 @@ Exit bench_on_rank(World& world, const BenchOptions& options, const Arguments& a
         sweep.limits = limits;
         Contest contest = options.contest;
         leave_out_unusable(contest, communicator, notes);
+        tell_details(contest, communicator, launch, notes);
         sweep.candidates = candidates(sweep.collective, contest);
         fit_to_ranks(sweep, options, world.size());
         place_ranks(sweep, contest.orders, world, notes);

@@ -92,7 +92,7 @@ std::string between_hosts(const Network& network) {
     text += fmt::format("# {:>24}  {:>10}  {:>9}  {:>9}  {:>9}  {:>9}  {:>8}\n", "link", "latency",
                         "GB/s", "GB/s back", "GB/s both", "burst (B)", "residual");
     const auto name = [&](int host) { return network.hosts[static_cast<std::size_t>(host)]; };
-    for (const Link& link : network.links)
+    for (const HostLink& link : network.links)
         text +=
             fmt::format("  {:>24}  {:>10}  {:>9.4g}  {:>9.4g}  {:>9.4g}  {:>9}  {:>6.1f} %\n",
                         name(link.a) + " - " + name(link.b), time_text(link.latency_ns), link.gbps,

@@ -43,7 +43,7 @@ double Limits::exchange_ns() const {
 
 double Network::out_gbps(int host) const {
     double most = all_gbps;
-    for (const Link& link : links) {
+    for (const HostLink& link : links) {
         if (link.a == host) most = std::max(most, link.gbps);
         if (link.b == host) most = std::max(most, link.back_gbps);
     }
@@ -52,7 +52,7 @@ double Network::out_gbps(int host) const {
 
 double Network::in_gbps(int host) const {
     double most = all_gbps;
-    for (const Link& link : links) {
+    for (const HostLink& link : links) {
         if (link.b == host) most = std::max(most, link.gbps);
         if (link.a == host) most = std::max(most, link.back_gbps);
     }
@@ -61,14 +61,14 @@ double Network::in_gbps(int host) const {
 
 double Network::latency_ns(int host) const {
     double least = 0;
-    for (const Link& link : links)
+    for (const HostLink& link : links)
         if (link.a == host || link.b == host) keep_least(least, link.latency_ns);
     return least;
 }
 
 Bytes Network::burst(int host) const {
     Bytes most;
-    for (const Link& link : links)
+    for (const HostLink& link : links)
         if (link.a == host || link.b == host) most = std::max(most, link.burst);
     return most;
 }

@@ -57,7 +57,7 @@ struct StreamTrial {
 
 /// What messages between two hosts were seen to do, over the transport of plain messages. Times of
 /// n bytes are taken for latency + (n - burst) / bandwidth, but no less than the latency.
-struct Link {
+struct HostLink {
     int a = 0, b = 0;       // numbers of hosts
     double latency_ns = 0;  // one way: half of the least round trip
     double gbps = 0;        // GB/s from a to b, of one message at a time
@@ -66,13 +66,13 @@ struct Link {
     Bytes burst;            // that pass at once where something limits the rate, either way
     double residual = 0;    // of large messages: median distance from the line, as a share
 
-    bool operator==(const Link&) const = default;
+    bool operator==(const HostLink&) const = default;
 };
 
 /// The network between the hosts of a launch.
 struct Network {
     std::vector<std::string> hosts;  // their names, in the launch's order
-    std::vector<Link> links;
+    std::vector<HostLink> links;
     double all_gbps = 0;  // out of each host and into it, where all ranks of all hosts send at once
 
     /// The most that was seen to leave a host, or to come to it: by one link or by all ranks. GB/s.

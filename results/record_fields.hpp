@@ -242,7 +242,7 @@ void walk(auto& f, Is<StreamTrial> auto& trial) {
     f.must("streaming_ns", trial.streaming_ns);
 }
 
-void walk(auto& f, Is<Link> auto& link) {
+void walk(auto& f, Is<HostLink> auto& link) {
     f.must("a", link.a);
     f.must("b", link.b);
     f.must("latency_ns", link.latency_ns);

@@ -120,7 +120,7 @@ LinkFit fit_one_way(const Times& round_trips, double answer_ns) {
     return fit_link(times);
 }
 
-Link fit(int a, int b, const PairTimes& times) {
+HostLink fit(int a, int b, const PairTimes& times) {
     const double answer = std::min(times.there[0], times.back[0]) / 2;
     const LinkFit there = fit_one_way(times.there, answer);
     const LinkFit back = fit_one_way(times.back, answer);
@@ -209,7 +209,7 @@ Network measure_network(World& world, const Placement& hosts, double seconds) {
     }
     const auto leaders = hosts.leaders();
     const double share = seconds / static_cast<double>(rounds.size() + 1);
-    std::vector<Link> mine;
+    std::vector<HostLink> mine;
     for (const auto& round : rounds) {
         for (const auto& [a, b] : round) {
             const Rank first = leaders[static_cast<std::size_t>(a)];
@@ -223,7 +223,7 @@ Network measure_network(World& world, const Placement& hosts, double seconds) {
     Network network{.hosts = names_of_hosts(world),
                     .links = {},
                     .all_gbps = all_at_once(world, talk, hosts, share)};
-    std::vector<Link> room(hosts.nodes().size());
+    std::vector<HostLink> room(hosts.nodes().size());
     const auto counts = gathered(world, mine.size());
     mine.resize(room.size());
     room.resize(room.size() * static_cast<std::size_t>(world.size()));
@@ -232,7 +232,7 @@ Network measure_network(World& world, const Placement& hosts, double seconds) {
         for (std::size_t i = 0; i < counts[rank]; ++i)
             network.links.push_back(room[rank * hosts.nodes().size() + i]);
     std::ranges::sort(network.links, {},
-                      [](const Link& link) { return std::pair(link.a, link.b); });
+                      [](const HostLink& link) { return std::pair(link.a, link.b); });
     return network;
 }
 

@@ -70,6 +70,11 @@ std::optional<std::string> Communicator::refuses(std::string_view transport) {
     return opened(transport).refusal;
 }
 
+std::string Communicator::details(std::string_view transport) {
+    const Opened& way = opened(transport);
+    return way.transport ? way.transport->details() : "";
+}
+
 std::unique_ptr<Plan> Communicator::plan(const Choice& choice, const Call& call,
                                          const CallBuffers& buffers,
                                          const SharedMemory* registered) {

@@ -49,6 +49,8 @@ public:
 
     /// Why the transport cannot be used here; nothing if it can.
     std::optional<std::string> refuses(std::string_view transport);
+    /// What the transport found on this rank and takes, in words; empty if there is nothing to say.
+    std::string details(std::string_view transport);
 
     /// Throws Error if algorithm, transport and call do not go together.
     std::unique_ptr<Plan> plan(const Choice& choice, const Call& call, const CallBuffers& buffers,

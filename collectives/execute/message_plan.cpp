@@ -1,11 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "collectives/execute/message_plan.hpp"
 
+#include <algorithm>
+
 #include "collectives/execute/message_program.hpp"
 #include "kernels/divide.hpp"
 
 namespace tutti {
 namespace {
+
+std::vector<Rank> peers_of(const MessageProgram& program) {
+    std::vector<Rank> peers;
+    for (const auto* posts : {&program.receives, &program.sends})
+        for (const Post& post : *posts) peers.push_back(post.peer);
+    std::sort(peers.begin(), peers.end());
+    peers.erase(std::unique(peers.begin(), peers.end()), peers.end());
+    return peers;
+}
 
 // Goes through the steps of its chunks.
 class Lane {
@@ -15,7 +26,8 @@ public:
           wire_(transport.connect({.plan = number,
                                    .most_posts = program_.most_posts,
                                    .most_to_one = program_.most_to_one,
-                                   .most_bytes = program_.most_bytes})) {}
+                                   .most_bytes = program_.most_bytes,
+                                   .peers = peers_of(program_)})) {}
 
     std::optional<std::string> left_over() const { return wire_->left_over(); }
 

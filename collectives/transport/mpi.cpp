@@ -143,6 +143,7 @@ private:
         for (int done = 0;;) {
             check(MPI_Test(&request, &done, MPI_STATUS_IGNORE));
             if (done != 0) return;
+            move_along();
             if (!patience.pause())
                 throw Error("rank " + std::to_string(rank_) + " waited " +
                                 std::to_string(hang_timeout * times_at_meetings) + " s for " +

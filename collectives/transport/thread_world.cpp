@@ -44,6 +44,7 @@ public:
         Patience patience(*this, times_at_meetings);
         while (team_.arrivals.load(std::memory_order_acquire) < goal) {
             if (team_.failed.load(std::memory_order_relaxed)) throw OthersFailed();
+            move_along();
             if (!patience.pause())
                 throw Error("rank " + std::to_string(rank_.index) + " waited " +
                                 std::to_string(hang_timeout * times_at_meetings) +

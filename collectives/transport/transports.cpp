@@ -8,6 +8,7 @@
 #include "collectives/transport/mpi.hpp"
 #include "collectives/transport/peer_memory.hpp"
 #include "collectives/transport/shared_memory.hpp"
+#include "collectives/transport/ucx.hpp"
 
 namespace tutti {
 namespace {
@@ -54,6 +55,11 @@ const TransportRow rows[] = {
     {"mpi", "point-to-point messages of the MPI library", mpi_missing, needs_mpi,
      [](World& world, const std::optional<Fault>&) -> std::unique_ptr<Transport> {
          return mpi_transport(world);
+     }},
+    {"ucx", "tagged messages of UCX: InfiniBand, TCP, or within a host, whichever it finds",
+     ucx_missing, ucx_refuses,
+     [](World& world, const std::optional<Fault>&) -> std::unique_ptr<Transport> {
+         return ucx_transport(world);
      }},
     {"shm", "ranks of one host read and write each other's memory, in the best of the ways below",
      nothing_missing, needs_one_host,

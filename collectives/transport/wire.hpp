@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/ids.hpp"
 #include "collectives/transport/world.hpp"
@@ -19,6 +20,7 @@ struct WireNeeds {
     std::size_t most_posts = 0;   ///< most messages posted in one step
     std::size_t most_to_one = 0;  ///< most of them for one peer: 1 unless messages are cut
     std::size_t most_bytes = 0;   ///< in one message
+    std::vector<Rank> peers = {};  ///< all that it sends to or receives from
 };
 
 /// A plan's own line to its peers. Messages between two ranks arrive in the order sent.
@@ -45,6 +47,8 @@ class Transport {
 public:
     virtual ~Transport() = default;
     virtual std::string_view name() const = 0;
+    /// What it found on this rank and takes, in words; empty where its name says all.
+    virtual std::string details() const { return ""; }
 };
 
 /// Moves bytes by message.

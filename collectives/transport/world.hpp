@@ -23,6 +23,15 @@ public:
     OthersFailed() : Error("another rank has failed", Exit::rank_lost) {}
 };
 
+/// What only goes on while someone looks: messages that their library sends within its own calls.
+class MovedAlong {
+public:
+    virtual void move_along() = 0;
+
+protected:
+    ~MovedAlong() = default;
+};
+
 /// The ranks of one run, and how they meet outside of measured time: all members are collective.
 /// Every wait has a deadline; past it they throw Error with Exit::time_out, saying what for.
 class World {
@@ -62,11 +71,20 @@ public:
     /// Grows whenever the ranks meet: shows a watchdog that this rank is alive.
     std::atomic<long> meetings{0};
 
+    /// Moved while this rank waits for the others to meet it: one of them may wait for the rest of
+    /// a message that this rank has sent and forgotten.
+    std::vector<MovedAlong*> moved_along;
+
     /// Seconds after which a wait gives up.
     double hang_timeout = 30;
     /// More ranks on some machine than cores to run them: waiting then gives the core away at once.
     /// Hosts that are containers of one machine share its cores.
     bool crowded = false;
+
+protected:
+    void move_along() const {
+        for (MovedAlong* one : moved_along) one->move_along();
+    }
 };
 
 /// The value of every rank, in rank order. T is trivially copyable.

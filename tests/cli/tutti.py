@@ -43,17 +43,25 @@ def run_ranks(ranks, *words, timeout=120, **environment):
                           env=CLEAN | environment)
 
 
+def transport_missing(name):
+    """Why this build has no such transport; None if it has."""
+    row, = (row for row in json.loads(run("list", "--json").stdout)["transports"] if row["name"] == name)
+    return row.get("missing")
+
+
 def mpi_missing():
     """Why there can be no MPI ranks here; None if there can."""
     launcher = os.environ.get("TUTTI_MPIRUN", "mpirun")
-    for transport in json.loads(run("list", "--json").stdout)["transports"]:
-        if transport["name"] == "mpi" and "missing" in transport:
-            return transport["missing"]
-    return None if shutil.which(launcher) else f"no {launcher} to start ranks with"
+    return transport_missing("mpi") or (None if shutil.which(launcher) else f"no {launcher} to start ranks with")
 
 
 def needs_mpi(test):
     reason = mpi_missing()
+    return unittest.skipIf(reason, reason)(test)
+
+
+def needs_ucx(test):
+    reason = mpi_missing() or transport_missing("ucx")
     return unittest.skipIf(reason, reason)(test)
 
 

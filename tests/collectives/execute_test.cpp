@@ -13,6 +13,10 @@ using test::wrong_elements;
 
 class EveryPlan : public testing::TestWithParam<std::string_view> {
 protected:
+    void SetUp() override {
+        if (const auto missing = find_transport(GetParam()).missing()) GTEST_SKIP() << *missing;
+    }
+
     // Runs all trials on `ranks` threads.
     void expect_right(int ranks, const std::vector<Trial>& trials) const {
         run_as_threads(ranks, 20, [&](World& world) {
@@ -131,7 +135,8 @@ TEST_P(EveryPlan, OfAWrongScheduleRunsAndIsFoundWrong) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Threads, EveryPlan,
-                         testing::Values("loopback", "shm", "shm-lines", "shm-direct", "shm-cma"),
+                         testing::Values("loopback", "ucx", "shm", "shm-lines", "shm-direct",
+                                         "shm-cma"),
                          [](const auto& param) {
                              std::string name(param.param);
                              std::replace(name.begin(), name.end(), '-', '_');

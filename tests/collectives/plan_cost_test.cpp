@@ -25,7 +25,11 @@ TEST(AllocationCount, SeesWhatThisThreadAllocates) {
     EXPECT_EQ(count.so_far(), 2);
 }
 
-class RunningAPlan : public testing::TestWithParam<const char*> {};
+class RunningAPlan : public testing::TestWithParam<const char*> {
+    void SetUp() override {
+        if (const auto missing = find_transport(GetParam()).missing()) GTEST_SKIP() << *missing;
+    }
+};
 
 TEST_P(RunningAPlan, AllocatesNothing) {
     constexpr int ranks = 4;
@@ -45,7 +49,7 @@ TEST_P(RunningAPlan, AllocatesNothing) {
     });
 }
 
-INSTANTIATE_TEST_SUITE_P(Threads, RunningAPlan, testing::Values("loopback", "shm"),
+INSTANTIATE_TEST_SUITE_P(Threads, RunningAPlan, testing::Values("loopback", "ucx", "shm"),
                          [](const auto& param) { return std::string(param.param); });
 
 // A rank that has no peers to talk to: enough to compile for.

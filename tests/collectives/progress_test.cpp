@@ -14,6 +14,10 @@ constexpr std::size_t ranks = 3;
 
 class Progressing : public testing::TestWithParam<const char*> {
 protected:
+    void SetUp() override {
+        if (const auto missing = find_transport(GetParam()).missing()) GTEST_SKIP() << *missing;
+    }
+
     static void on_every_rank(const std::function<void(Communicator&)>& body) {
         run_as_threads(ranks, 20, [&](World& world) {
             Communicator communicator(world);
@@ -139,7 +143,7 @@ TEST_P(Progressing, PlansUnderWayMayGoToo) {
     });
 }
 
-INSTANTIATE_TEST_SUITE_P(Threads, Progressing, testing::Values("loopback", "shm"),
+INSTANTIATE_TEST_SUITE_P(Threads, Progressing, testing::Values("loopback", "ucx", "shm"),
                          [](const auto& param) { return std::string(param.param); });
 
 }  // namespace

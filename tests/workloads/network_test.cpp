@@ -159,7 +159,7 @@ TEST(LeastTimeBetween, OfAllReduceIsThatOfItsBytes) {
 
 TEST(LeastTimeBetween, IsThatOfTheSlowestHost) {
     Network network = network_of(3);
-    for (Link& link : network.links)
+    for (HostLink& link : network.links)
         if (link.b == 2) link.gbps = link.back_gbps = 0.0125;
     EXPECT_NEAR(least_time_between(network, call_of(Collective::all_reduce, 1 << 20),
                                    Placement::in_nodes_of(3, 1)),
@@ -187,7 +187,7 @@ TEST(LeastTime, OfSeveralHostsIsTheGreaterOfBothBounds) {
     EXPECT_NEAR(least_time(limits, call, hosts, false, Reach::ordinary), 50'000 + (1 << 20) / 0.125,
                 1);
     limits.network = network_of(2);
-    for (Link& link : limits.network->links) link.latency_ns = 1, link.gbps = link.back_gbps = 1e6;
+    for (HostLink& link : limits.network->links) link.latency_ns = 1, link.gbps = link.back_gbps = 1e6;
     EXPECT_EQ(least_time(limits, call, hosts, false, Reach::ordinary),
               least_time(limits, call, 2, false, Reach::ordinary));
     EXPECT_EQ(least_time(limits, call, Placement::one_node(2), false, Reach::ordinary),
@@ -200,7 +200,7 @@ TEST(Network, IsMeasuredBetweenThreadsThatPlayHosts) {
     run_as_threads(6, 60, [](World& world) {
         const Network network = measure_network(world, Placement::in_nodes_of(6, 2), 0.02);
         ASSERT_EQ(network.links.size(), 3U);
-        for (const Link& link : network.links) {
+        for (const HostLink& link : network.links) {
             EXPECT_LT(link.a, link.b);
             EXPECT_GT(link.latency_ns, 0);
         }

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collectives/transport/ucx_settings.hpp"
+
+#include <ucp/api/ucp.h>
+
+#include <cstdlib>
+#include <string>
+
+#include "collectives/transport/near_devices.hpp"
+
+namespace tutti {
+namespace {
+
+bool is_set_by_user(const std::string& name) {
+    return std::getenv(("UCX_" + name).c_str()) != nullptr;
+}
+
+// UCX warns of a setting of a way that it does not take.
+bool may_take_tcp() {
+    const char* ways = std::getenv("UCX_TLS");
+    const std::string_view named = ways == nullptr ? "all" : ways;
+    return named == "all" || (named.find("tcp") != named.npos && !named.starts_with('^'));
+}
+
+}  // namespace
+
+UcxConfig::UcxConfig() {
+    if (ucp_config_read(nullptr, nullptr, &config_) != UCS_OK) {
+        config_ = nullptr;
+        return;
+    }
+    // TCP takes a message in pieces of the lesser of the two, a system call each: 8 KiB and 64 KiB
+    // by default. What it brings: docs/ucx.md. The settings of one way are named without it.
+    if (may_take_tcp())
+        for (const std::string name : {"TX_SEG_SIZE", "RX_SEG_SIZE"})
+            if (!is_set_by_user("TCP_" + name)) ucp_config_modify(config_, name.c_str(), "128kb");
+    if (!is_set_by_user("NET_DEVICES"))
+        if (const auto near = near_devices(network_devices(), node_of_this_rank()); !near.empty())
+            ucp_config_modify(config_, "NET_DEVICES", near.c_str());
+}
+
+UcxConfig::~UcxConfig() {
+    if (config_ != nullptr) ucp_config_release(config_);
+}
+
+}  // namespace tutti

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collectives/transport/near_devices.hpp"
+
+#include <gtest/gtest.h>
+
+#include "../topology/fixture_tree.hpp"
+
+namespace tutti {
+namespace {
+
+const NetworkDevice near_card{"eth0", "10.0.0.0/24", 0, 100'000};
+const NetworkDevice far_card{"eth1", "10.0.0.0/24", 1, 100'000};
+
+NetworkDevice changed(NetworkDevice device, auto NetworkDevice::*field, auto value) {
+    device.*field = value;
+    return device;
+}
+
+TEST(NearDevices, AreThoseOfTheRanksOwnNode) {
+    EXPECT_EQ(near_devices({near_card, far_card}, 0), "eth0");
+    EXPECT_EQ(near_devices({near_card, far_card}, 1), "eth1");
+    const auto third = changed(near_card, &NetworkDevice::name, "eth2");
+    EXPECT_EQ(near_devices({near_card, far_card, third}, 0), "eth0,eth2");
+}
+
+TEST(NearDevices, AreUcxsChoiceWhereThereIsNone) {
+    EXPECT_EQ(near_devices({}, 0), "");
+    EXPECT_EQ(near_devices({near_card}, 0), "");
+    EXPECT_EQ(near_devices({far_card}, 0), "") << "far, but the only one";
+    EXPECT_EQ(near_devices({near_card, far_card}, std::nullopt), "") << "rank may run anywhere";
+    EXPECT_EQ(near_devices({near_card, far_card}, 2), "") << "none hangs on that node";
+}
+
+// A rank that leaves out the only way to some peers, or the fast one, is worse off.
+TEST(NearDevices, NeverCostANetworkOrSpeed) {
+    EXPECT_EQ(
+        near_devices({near_card, changed(far_card, &NetworkDevice::network, "10.1.0.0/24")}, 0),
+        "");
+    EXPECT_EQ(near_devices({changed(near_card, &NetworkDevice::mbit_per_s, 1000), far_card}, 0),
+              "");
+    EXPECT_EQ(near_devices({near_card, changed(far_card, &NetworkDevice::node, std::nullopt)}, 0),
+              "");
+}
+
+class NetworkInterfaces : public testing::Test {
+protected:
+    void add(const std::string& name, const std::string& state, const std::string& node,
+             const std::string& speed) const {
+        const std::string folder = "sys/class/net/" + name + "/";
+        tree.write(folder + "operstate", state);
+        tree.write(folder + "speed", speed);
+        if (!node.empty()) tree.write(folder + "device/numa_node", node);
+    }
+    std::vector<std::string> seen() const {
+        const NetworkOfInterface networks{
+            {"eth0", "a"}, {"eth1", "a"}, {"down0", "a"}, {"lo", "l"}, {"odd0", "a"}};
+        std::vector<std::string> texts;
+        for (const NetworkDevice& device : network_devices(tree.root(), networks))
+            texts.push_back(device.name + " " + device.network + " " +
+                            std::to_string(device.node.value_or(-1)) + " " +
+                            std::to_string(device.mbit_per_s));
+        return texts;
+    }
+
+    FixtureTree tree;
+};
+
+TEST_F(NetworkInterfaces, ThatArePhysicalAndUpAndHaveAnAddressAreSeen) {
+    add("eth0", "up", "0", "25000");
+    add("eth1", "up", "1", "25000");
+    add("odd0", "up", "-1", "-1");  // a virtual machine's: neither node nor speed is known
+    add("down0", "down", "0", "25000");
+    add("noaddress0", "up", "0", "25000");
+    add("lo", "up", "", "25000");
+    EXPECT_EQ(seen(),
+              (std::vector<std::string>{"eth0 a 0 25000", "eth1 a 1 25000", "odd0 a -1 0"}));
+}
+
+TEST_F(NetworkInterfaces, AreLeftToUcxWhereThereIsInfiniBand) {
+    add("eth0", "up", "0", "25000");
+    tree.make_folder("sys/class/infiniband/mlx5_0");
+    EXPECT_EQ(seen(), std::vector<std::string>{});
+}
+
+TEST_F(NetworkInterfaces, OfThisMachineHaveNetworksInTheUsualNotation) {
+    for (const auto& [name, network] : networks_of_interfaces())
+        EXPECT_TRUE(name != "lo" || network == "127.0.0.0/8") << network;
+}
+
+}  // namespace
+}  // namespace tutti

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collectives/transport/process_watch.hpp"
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstring>
+
+namespace tutti {
+namespace {
+
+// Rank 0 of two; rank 1 is a child that waits to be ended.
+class ChildAsRank1 final : public World {
+public:
+    explicit ChildAsRank1(const Placement& hosts) : hosts_(hosts), child_(fork()) {
+        if (child_ == 0)
+            for (;;) pause();
+    }
+    ~ChildAsRank1() override { end(); }
+
+    Rank rank() const override { return {0}; }
+    int size() const override { return 2; }
+    std::string_view kind() const override { return "processes"; }
+    bool one_process() const override { return false; }
+    const Placement& hosts() const override { return hosts_; }
+    void barrier() override {}
+    void broadcast(std::span<std::byte>) override {}
+    // What the child would tell of itself begins with its number.
+    void all_gather(std::span<const std::byte> mine, std::span<std::byte> all) override {
+        std::memcpy(all.data(), mine.data(), mine.size());
+        std::memcpy(&all[mine.size()], mine.data(), mine.size());
+        std::memcpy(&all[mine.size()], &child_, sizeof child_);
+    }
+
+    void end() {
+        if (child_ <= 0) return;
+        kill(child_, SIGKILL);
+        waitpid(child_, nullptr, 0);
+        child_ = 0;
+    }
+
+private:
+    Placement hosts_;
+    pid_t child_;
+};
+
+TEST(ProcessWatch, NamesTheRankWhoseProcessHasEnded) {
+    ChildAsRank1 world(Placement::one_node(2));
+    ProcessWatch watch(world);
+    EXPECT_EQ(watch.ended(), std::nullopt);
+    world.end();
+    EXPECT_EQ(watch.ended(), Rank{1});
+    EXPECT_EQ(watch.ended(), Rank{1}) << "it stays ended";
+}
+
+// There the number would be another process's.
+TEST(ProcessWatch, LooksAtNoRankOfAnotherHost) {
+    ChildAsRank1 world(Placement::in_nodes_of(2, 1));
+    ProcessWatch watch(world);
+    world.end();
+    EXPECT_EQ(watch.ended(), std::nullopt);
+}
+
+}  // namespace
+}  // namespace tutti
