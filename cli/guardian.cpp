@@ -132,10 +132,12 @@ int report_end(int status, int rank, pid_t pid, const std::string& results_file)
 // Waits for the child's end or for an order to end. Never returns.
 [[noreturn]] void guard(pid_t child, int rank, const std::string& results_file,
                         const char* shared_files, std::atomic<Outcome>& outcome,
-                        const sigset_t& watched) {
+                        const LauncherProcess& launcher, const sigset_t& watched) {
     prctl(PR_SET_NAME, "tutti-guardian");
     signal(SIGPIPE, SIG_IGN);  // the launcher may be gone, and with it the reader of what is said
-    bool was_told_to_end = false;
+    if (launcher.is_there()) prctl(PR_SET_PDEATHSIG, SIGTERM);  // nobody else would end this rank
+    bool was_told_to_end = launcher.is_there() && !launcher.is_parent();
+    if (was_told_to_end) kill(child, SIGKILL);  // it died before the line above
     int status = 0;
     for (;;) {
         // The child first: its signal may have come before this process waited for it.
@@ -213,9 +215,13 @@ Guardian::Guardian(int rank, const std::string& results_file) {
     close(life[0]);
     const pid_t child = fork();
     if (child < 0) throw_no_process();
-    if (child > 0) guard(child, rank, results_file, page_->shared_files, page_->outcome, watched);
+    if (child > 0)
+        guard(child, rank, results_file, page_->shared_files, page_->outcome, launcher, watched);
 
     sigprocmask(SIG_SETMASK, &before, nullptr);
+    // Out of the launcher's reach, which wakes a stopped process before it ends it; the guardian
+    // does not.
+    setpgid(0, 0);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != guardian)
         _exit(static_cast<int>(Exit::rank_lost));  // it died before the line above

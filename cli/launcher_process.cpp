@@ -23,13 +23,14 @@ std::string name_of(pid_t process) {
 
 }  // namespace
 
-LauncherProcess::LauncherProcess() {
-    const pid_t parent = getppid();
-    const std::string name = name_of(parent);
+LauncherProcess::LauncherProcess() : process_(getppid()) {
+    const std::string name = name_of(process_);
     for (const char* known : {"mpirun", "mpiexec", "orte", "prte", "hydra_"})
         if (name.starts_with(known))
-            handle_ = static_cast<int>(syscall(SYS_pidfd_open, parent, 0));  // Linux 5.3
+            handle_ = static_cast<int>(syscall(SYS_pidfd_open, process_, 0));  // Linux 5.3
 }
+
+bool LauncherProcess::is_parent() const { return getppid() == process_; }
 
 void LauncherProcess::do_not_let_linger() const {
     if (handle_ < 0) return;

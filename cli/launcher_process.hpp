@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <sys/types.h>
 
 namespace tutti {
 
@@ -10,11 +11,17 @@ public:
     /// nothing happens below.
     LauncherProcess();
 
+    bool is_there() const { return handle_ >= 0; }
+
+    /// Whether it is still the parent of this process: whoever outlives it gets another.
+    bool is_parent() const;
+
     /// For the end of a job that failed: waits until it has ended, or kills it after 10 s. A
     /// launcher whose network is gone would wait a quarter of an hour for hosts that cannot answer.
     void do_not_let_linger() const;
 
 private:
+    pid_t process_;
     int handle_ = -1;  // stays the same process even when its number is used again
 };
 

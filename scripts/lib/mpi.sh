@@ -26,8 +26,9 @@ if [[ $version == *"Open MPI"* || $version == *OpenRTE* ]]; then
     export OMPI_MCA_oob_tcp_keepalive_intvl=${OMPI_MCA_oob_tcp_keepalive_intvl:-1}
     export OMPI_MCA_oob_tcp_keepalive_probes=${OMPI_MCA_oob_tcp_keepalive_probes:-2}
     lost="137 205"
-elif [[ $version == *HYDRA* && " $* " != *" -launcher "* ]]; then
-    options+=(-launcher fork -bind-to none)  # no ssh to this very machine
+elif [[ $version == *HYDRA* ]]; then
+    [[ " $* " == *" -launcher "* ]] || options+=(-launcher fork -bind-to none)  # no ssh to this machine
+    lost="137 255"
 fi
 
 # It would take the same signal twice, once from a terminal or timeout(1) that means the whole group
