@@ -83,8 +83,10 @@ constexpr int osdev_network = 2, osdev_openfabrics = 3;  // in osdev_type= of hw
 std::vector<Port> openfabrics_ports(const XmlElement& osdev) {
     const std::string name = osdev.value("name");
     std::vector<Port> ports{{.name = name}};
-    for (int number = 2; !hwloc_info(osdev, fmt::format("Port{}State", number)).empty(); ++number)
-        ports.push_back({.name = fmt::format("{}:{}", name, number)});
+    constexpr int most = 8;
+    for (int number = 2; number <= most; ++number)
+        if (!hwloc_info(osdev, fmt::format("Port{}State", number)).empty())
+            ports.push_back({.name = fmt::format("{}:{}", name, number)});
     return ports;
 }
 
