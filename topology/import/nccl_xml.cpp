@@ -193,7 +193,10 @@ private:
             "packages, caches, memory, and which CPUs share a core: NCCL's "
             "file lists CPUs alone, each of which is a core here");
         const auto gpus = std::ranges::count(host_.devices, DeviceKind::gpu, &Device::kind);
-        if (gpus > 1 && host_.links.empty())
+        const bool has_rows = std::ranges::any_of(rows_, [](const NcclGpu& gpu) {
+            return has_child(*gpu.element, "nvlink") || has_child(*gpu.element, "xgmi");
+        });
+        if (gpus > 1 && !has_rows)
             host_.not_seen.push_back(
                 "links between the GPUs (NVLink, xGMI): this file leaves "
                 "them to be asked of the driver");
