@@ -182,6 +182,15 @@ TEST(HwlocXml, KnowsAnNvswitchThatIsOff) {
     EXPECT_EQ(host.devices.at(1).kind, DeviceKind::nvswitch);
 }
 
+// Found by the fuzzer: the package's nodeset named a node that was not there, and a link led to it.
+TEST(HwlocXml, ForgetsNumaNodesThatTheFileDoesNotDescribe) {
+    const Host host =
+        host_of(with(two_nodes, R"("NUMANode" os_index="0")", R"("NUMANode" os_index="9")"));
+    EXPECT_EQ(host.devices[0].numa_node, std::nullopt);
+    EXPECT_EQ(host.devices[2].numa_node, 1);
+    EXPECT_EQ(host.links.size(), 1u);
+}
+
 TEST(HwlocXml, ComplainsWithTheLine) {
     const struct {
         const char *from, *to, *complaint;
