@@ -130,7 +130,7 @@ private:
         const int node =
             is_gpu ? add_node(GraphNodeKind::gpu, position,
                               fmt::format("GPU{}", graph_.gpus.size()))
-                   : add_node(GraphNodeKind::nic, position, "NIC " + device.pci_address);
+                   : add_node(GraphNodeKind::nic, position, "NIC " + name_of_nic(device));
         node_of_device_.push_back(node);
         join(EdgeKind::pcie, node, above(device.above, device.numa_node),
              pcie_gigabytes(device.link));
@@ -140,6 +140,11 @@ private:
         } else {
             add_ports(node, position);
         }
+    }
+
+    static std::string name_of_nic(const Device& device) {
+        if (!device.pci_address.empty()) return device.pci_address;
+        return device.ports.empty() ? "" : device.ports.front().name;
     }
 
     void add_ports(int nic, std::size_t position) {
