@@ -25,7 +25,8 @@ Machine wanted_hosts(const Machine& machine, int hosts) {
 void write_order(const std::string& path, const std::string& text) {
     std::ofstream file(path);
     file << text;
-    if (!file.flush()) throw Error("cannot write '" + path + "'; name a file in a folder that exists");
+    if (!file.flush())
+        throw Error("cannot write '" + path + "'; name a file in a folder that exists");
 }
 
 std::string paths_text(const Machine& machine, TextFor reader) {
@@ -46,17 +47,28 @@ void add_route_options(CLI::App& app, RouteOptions& options) {
                  "rings and trees ordered from the machine, next to the naive order");
     app.add_option("--hosts", options.hosts, "for --rings: so many hosts like this one")
         ->check(CLI::Range(1, most_hosts));
-    app.add_option("--order-file", options.order_file,
-                   "write the rings as ranks, a channel per line ('-': print them); one rank per GPU");
+    app.add_option(
+           "--nvlinks", options.nvlinks,
+           "as if each GPU had so many NVLinks to NVSwitches, for files that leave them out")
+        ->check(CLI::Range(1, 18));
+    app.add_option(
+        "--order-file", options.order_file,
+        "write the rings as ranks, a channel per line ('-': print them); one rank per GPU");
 }
 
-std::optional<std::string> routes_text(const Machine& machine, const RouteOptions& options,
+std::optional<std::string> routes_text(Machine machine, const RouteOptions& options,
                                        TextFor reader) {
     const bool wants_rings = options.rings || !options.order_file.empty();
     if (!wants_rings && options.hosts != 1)
         throw Error("--hosts is for --rings; type tutti topo --rings --hosts " +
                     std::to_string(options.hosts));
-    if (!wants_rings && !options.paths) return {};
+    if (!wants_rings && !options.paths) {
+        if (options.nvlinks > 0)
+            throw Error("--nvlinks is for --rings and --paths; add one of them");
+        return {};
+    }
+    if (options.nvlinks > 0)
+        for (Host& host : machine.hosts) host = with_nvswitches(host, options.nvlinks);
     std::string text;
     if (options.paths) text += paths_text(machine, reader);
     if (!wants_rings) return text;

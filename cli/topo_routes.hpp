@@ -13,6 +13,7 @@ struct RouteOptions {
     bool paths = false;
     bool rings = false;
     int hosts = 1;           ///< so many copies of a single host
+    int nvlinks = 0;         ///< so many from each GPU to NVSwitches; 0: as described
     std::string order_file;  ///< where the rings go, for `bench --order-by`; "-" is the output
 };
 
@@ -22,7 +23,7 @@ enum class TextFor { people, programs };
 
 /// The text that the options ask for; none if they ask for nothing. Writes the order file. Throws
 /// Error for what cannot be done.
-std::optional<std::string> routes_text(const Machine& machine, const RouteOptions& options,
+std::optional<std::string> routes_text(Machine machine, const RouteOptions& options,
                                        TextFor reader);
 
 }  // namespace tutti

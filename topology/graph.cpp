@@ -128,9 +128,9 @@ private:
         }
         const bool is_gpu = device.kind == DeviceKind::gpu;
         const int node =
-            is_gpu ? add_node(GraphNodeKind::gpu, position,
-                              fmt::format("GPU{}", graph_.gpus.size()))
-                   : add_node(GraphNodeKind::nic, position, "NIC " + name_of_nic(device));
+            is_gpu
+                ? add_node(GraphNodeKind::gpu, position, fmt::format("GPU{}", graph_.gpus.size()))
+                : add_node(GraphNodeKind::nic, position, "NIC " + name_of_nic(device));
         node_of_device_.push_back(node);
         join(EdgeKind::pcie, node, above(device.above, device.numa_node),
              pcie_gigabytes(device.link));
@@ -177,9 +177,10 @@ private:
             const auto capability = [&](int node) {
                 return graph_.compute_capability[static_cast<std::size_t>(node)];
             };
-            gigabytes = link.count * (link.kind == LinkKind::xgmi
-                                          ? xgmi_gigabytes("")
-                                          : nvlink_gigabytes(std::max(capability(a), capability(b))));
+            gigabytes =
+                link.count * (link.kind == LinkKind::xgmi
+                                  ? xgmi_gigabytes("")
+                                  : nvlink_gigabytes(std::max(capability(a), capability(b))));
         }
         const EdgeKind kind = link.kind == LinkKind::nvlink ? EdgeKind::nvlink
                               : link.kind == LinkKind::xgmi ? EdgeKind::xgmi

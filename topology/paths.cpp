@@ -124,8 +124,8 @@ void relay_over_peers(const HostGraph& graph, PathTable& table) {
             for (const int peer : graph.gpus) {
                 const Path& near = at(peer, port);
                 const bool is_near = near.type <= PathType::pxb || near.type == PathType::p2c;
-                const bool better = near.gigabytes > at(gpu, port).gigabytes ||
-                                    at(gpu, port).type > PathType::pxn;
+                const bool better =
+                    near.gigabytes > at(gpu, port).gigabytes || at(gpu, port).type > PathType::pxn;
                 if (peer == gpu || !is_near || at(gpu, peer).type > PathType::nvl || !better)
                     continue;
                 replace(gpu, peer, port);

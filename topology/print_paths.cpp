@@ -51,8 +51,7 @@ std::string print_paths(const Host& host) {
         if (from == to) return "X";
         const Path& path = paths[static_cast<std::size_t>(from)][static_cast<std::size_t>(to)];
         if (path.type == PathType::dis) return short_name(path.type);
-        return fmt::format("{} {:g}", short_name(path.type),
-                           std::round(path.gigabytes * 10) / 10);
+        return fmt::format("{} {:g}", short_name(path.type), std::round(path.gigabytes * 10) / 10);
     });
     page += "\nin the words of nvidia-smi topo -m (NODE needs host bridges: it reads PHB)\n\n";
     page += matrix(graph, nodes, [&](int from, int to) { return smi_word(graph, from, to); });

@@ -28,8 +28,8 @@ std::string describe(const RingPlan& plan) {
     for (const HostRoutes& host : plan.hosts) ++hosts[describe(host)];
     std::vector<std::string> parts;
     for (const auto& [what, number] : hosts)
-        parts.push_back(fmt::format("{}{} of {}", counted(number, "host"),
-                                    number > 1 ? ", each" : "", what));
+        parts.push_back(
+            fmt::format("{}{} of {}", counted(number, "host"), number > 1 ? ", each" : "", what));
     return fmt::format("{}", fmt::join(parts, "; "));
 }
 
@@ -41,12 +41,13 @@ std::vector<std::string> kinds_of(const RingSet& rings) {
 
 std::string row(const std::string& name, const RingSet& rings) {
     const bool over_ports = rings.channels.front().front().port_in.has_value();
-    return fmt::format("{:<7}{:>8}{:>12.2f}{:>14.2f}{:>7.1f}  {:<7}{:<8}{:<15}{}\n", name,
-                       rings.channels.size(), rings.gigabytes_per_channel, rings.gigabytes,
-                       rings.hops, short_name(rings.inside),
-                       over_ports ? short_name(rings.to_port) : "-",
-                       rings.kinds.empty() ? "-" : fmt::format("{}", fmt::join(kinds_of(rings), ", ")),
-                       rings.limit.empty() ? "-" : rings.limit);
+    return fmt::format(
+        "{:<7}{:>8}{:>12.2f}{:>14.2f}{:>7.1f}  {:<7}{:<8}{:<21}{}\n", name, rings.channels.size(),
+        rings.gigabytes_per_channel, rings.gigabytes, rings.hops,
+        rings.kinds.empty() ? "-" : short_name(rings.inside),
+        over_ports ? short_name(rings.to_port) : "-",
+        rings.kinds.empty() ? "-" : fmt::format("{}", fmt::join(kinds_of(rings), ", ")),
+        rings.limit.empty() ? "-" : rings.limit);
 }
 
 std::string order_text(const RingPlan& plan, const RingChannel& channel) {
@@ -73,13 +74,15 @@ std::string remarks(const Machine& machine, const RingPlan& plan) {
     if (graph.gpus.empty())
         text += "no GPU here: the rings are over the NUMA nodes\n";
     else if (graph.gpus.size() > 1 && !has_direct_links)
-        text += "no NVLink or xGMI is known of this host, so the rings are over PCIe\n";
-    if (plan.hosts.size() > 1)
-        for (const Device& device : machine.hosts.front().devices)
-            for (const Port& port : device.ports)
-                if (port.gigabits <= 0)
-                    text += fmt::format("the speed of {} is unknown: taken as 10 Gbit/s\n",
-                                        port.name);
+        text +=
+            "no NVLink or xGMI is known of this host, so the rings are over PCIe; --nvlinks N says "
+            "that each GPU has N to NVSwitches\n";
+    std::vector<std::string> unknown;
+    for (const Device& device : machine.hosts.front().devices)
+        for (const Port& port : device.ports)
+            if (port.gigabits <= 0) unknown.push_back(port.name);
+    if (plan.hosts.size() > 1 && !unknown.empty())
+        text += fmt::format("speed unknown, so taken as 10 Gbit/s: {}\n", fmt::join(unknown, ", "));
     return text;
 }
 
@@ -111,7 +114,8 @@ nlohmann::ordered_json to_json(const RingPlan& plan, const RingSet& rings) {
 std::string print_rings(const Machine& machine, const RingPlan& plan) {
     std::string page = describe(plan) + "\n" + remarks(machine, plan) + "\n";
     page +=
-        "order  channels   GB/s each   GB/s in all   hops  inside to NIC  links          limit\n";
+        "order  channels   GB/s each   GB/s in all   hops  inside to NIC  links                "
+        "limit\n";
     page += row("found", plan.found) + row("naive", plan.naive);
     if (plan.found.limit.empty())
         page += "one member: nothing crosses a link\n";
@@ -126,18 +130,17 @@ std::string print_rings(const Machine& machine, const RingPlan& plan) {
 }
 
 std::string rings_to_json(const RingPlan& plan) {
-    return nlohmann::ordered_json{
-        {"hosts", plan.hosts.size()},
-        {"members", plan.hosts.front().has_gpus() ? "GPU" : "NUMA node"},
-        {"found", to_json(plan, plan.found)},
-        {"naive", to_json(plan, plan.naive)}}
+    return nlohmann::ordered_json{{"hosts", plan.hosts.size()},
+                                  {"members", plan.hosts.front().has_gpus() ? "GPU" : "NUMA node"},
+                                  {"found", to_json(plan, plan.found)},
+                                  {"naive", to_json(plan, plan.naive)}}
         .dump(2);
 }
 
 std::string print_order(const RingPlan& plan) {
-    std::string text = fmt::format("# {}; predicted {:.2f} GB/s in {}\n", describe(plan),
-                                   plan.found.gigabytes,
-                                   counted(plan.found.channels.size(), "channel"));
+    std::string text =
+        fmt::format("# {}; predicted {:.2f} GB/s in {}\n", describe(plan), plan.found.gigabytes,
+                    counted(plan.found.channels.size(), "channel"));
     for (const auto& channel : members_of(plan, plan.found))
         text += fmt::format("{}\n", fmt::join(channel, " "));
     return text;

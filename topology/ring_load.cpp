@@ -41,8 +41,7 @@ Leg HostRoutes::leg_along(const Path& path, int from) const {
     Leg leg{path.type, path.hops(), {}};
     const auto kind = [&](int node) { return graph_.nodes[static_cast<std::size_t>(node)].kind; };
     const bool from_gpu = kind(from) == GraphNodeKind::gpu;
-    const bool through_intel =
-        path.type == PathType::phb && from_gpu && is_intel(graph_.cpu);
+    const bool through_intel = path.type == PathType::phb && from_gpu && is_intel(graph_.cpu);
     for (const int e : path.edges) {
         const GraphEdge& edge = graph_.edges[static_cast<std::size_t>(e)];
         const bool slowed = through_intel && edge.kind == EdgeKind::pcie;

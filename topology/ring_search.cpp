@@ -158,11 +158,12 @@ private:
             left_[static_cast<std::size_t>(charge.edge)] += charge.weight;
     }
 
-    double room_on(const Leg& leg) const {
-        double room = 1e9;
+    // In channels; rounded, so that sums of the same links in another order are equal.
+    int room_on(const Leg& leg) const {
+        double room = most_channels;
         for (const Charge& charge : leg.charges)
             room = std::min(room, left_[static_cast<std::size_t>(charge.edge)]);
-        return room;
+        return static_cast<int>(std::lround(room * 64));
     }
 
     unsigned draw() {  // xorshift; 0 stays 0, which is: not shuffled
@@ -174,7 +175,7 @@ private:
 
     // Nearest first; of equally near ones where most is left, then in the order of their numbers.
     std::vector<int> neighbours_of(int here) {
-        using Key = std::tuple<PathType, int, double, unsigned, int, int>;
+        using Key = std::tuple<PathType, int, int, unsigned, int, int>;
         const std::vector<int>& chain = laying_.members;
         std::vector<Key> keys;
         for (int next = 0; next < routes_.members(); ++next) {
@@ -261,7 +262,8 @@ int most_channels_of(const HostRoutes& routes, const PackingTask& task) {
         most = std::min(most, fitting(member));
     if (task.ends == RingEnds::at_ports) {
         double by_ports = 0;
-        for (int port = routes.members(); port < stops_of(routes); ++port) by_ports += fitting(port);
+        for (int port = routes.members(); port < stops_of(routes); ++port)
+            by_ports += fitting(port);
         most = std::min(most, by_ports);
     }
     return static_cast<int>(most);

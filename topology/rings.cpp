@@ -44,8 +44,9 @@ public:
             const RingSet set = best_within(limits, needed);
             if (!set.channels.empty() && set.gigabytes > needed) found = set;
         }
-        if (!found || otherwise.gigabytes > found->gigabytes || is_better(otherwise, *found))
-            return otherwise;
+        const bool gains =
+            found && found->gigabytes >= otherwise.gigabytes && is_better(*found, otherwise);
+        if (!gains) return otherwise;
         return along_rails(*found);
     }
 
@@ -74,8 +75,8 @@ private:
             return best;
         };
         channel.port_in = nearest([&](int port) -> const Leg& { return host.leg(port, 0); });
-        channel.port_out = nearest(
-            [&](int port) -> const Leg& { return host.leg(channel.members.back(), port); });
+        channel.port_out =
+            nearest([&](int port) -> const Leg& { return host.leg(channel.members.back(), port); });
         return channel;
     }
 
@@ -124,7 +125,8 @@ private:
         for (const double rate : rates) {
             task.gigabytes = rate;
             int most = most_channels;
-            for (const HostRoutes& host : hosts_) most = std::min(most, most_channels_of(host, task));
+            for (const HostRoutes& host : hosts_)
+                most = std::min(most, most_channels_of(host, task));
             if (most * rate <= std::max(needed, best.gigabytes * worth_more_channels)) continue;
             const auto channels = pack_all(task, steps);
             if (channels.empty()) continue;
@@ -184,9 +186,8 @@ private:
             for (const RingChannel& channel : channels) here.push_back(channel[h]);
             for (const HostChannel& channel : here) hops += take_note(set, host, channel);
             const ChannelRate rate = rate_of(host, here);
-            const std::string at = hosts_.size() > 1 && same_as_.back() != 0
-                                       ? machine_.hosts[h].name + ": "
-                                       : "";
+            const std::string at =
+                hosts_.size() > 1 && same_as_.back() != 0 ? machine_.hosts[h].name + ": " : "";
             if (rate.limit)
                 limited(rate.gigabytes, at + host.graph().describe(*rate.limit));
             else if (hops > 0)
@@ -209,8 +210,8 @@ private:
         const auto legs = legs_of(host, channel);
         for (std::size_t i = 0; i < legs.size(); ++i) {
             hops += legs[i]->hops;
-            const bool to_port = (channel.port_in && i == 0) ||
-                                 (channel.port_out && i + 1 == legs.size());
+            const bool to_port =
+                (channel.port_in && i == 0) || (channel.port_out && i + 1 == legs.size());
             PathType& worst = to_port ? set.to_port : set.inside;
             worst = std::max(worst, legs[i]->type);
             if (!to_port)
@@ -251,6 +252,22 @@ Machine copies_of(const Host& host, int hosts) {
         if (hosts > 1) machine.hosts.back().name = fmt::format("{}.{}", host.name, h);
     }
     return machine;
+}
+
+Host with_nvswitches(Host host, int links_per_gpu) {
+    if (!host.links.empty())
+        throw Error(
+            "--nvlinks is for hosts of which no links between GPUs are known; leave it out");
+    const int nvswitch = static_cast<int>(host.devices.size());
+    for (int device = 0; device < nvswitch; ++device)
+        if (host.devices[static_cast<std::size_t>(device)].kind == DeviceKind::gpu)
+            host.links.push_back({.kind = LinkKind::nvlink,
+                                  .a = {LinkEnd::Kind::device, device},
+                                  .b = {LinkEnd::Kind::device, nvswitch},
+                                  .count = links_per_gpu});
+    if (host.links.empty()) throw Error("--nvlinks: this host has no GPU; leave it out");
+    host.devices.push_back({.kind = DeviceKind::nvswitch});
+    return host;
 }
 
 std::vector<std::vector<int>> members_of(const RingPlan& plan, const RingSet& rings) {

@@ -41,6 +41,10 @@ RingPlan plan_rings(const Machine& machine);
 /// A machine of `hosts` hosts like this one.
 Machine copies_of(const Host& host, int hosts);
 
+/// The same host, but each GPU has so many NVLinks to NVSwitches: for descriptions that leave these
+/// to the driver, as most files made for NCCL_TOPO_FILE do. Throws Error where links are known.
+Host with_nvswitches(Host host, int links_per_gpu);
+
 /// Where its members are numbered host by host, from 0: the members of each channel in order.
 std::vector<std::vector<int>> members_of(const RingPlan& plan, const RingSet& rings);
 

@@ -23,7 +23,8 @@ double cost_of(const HostRoutes& host, int from, int to) {
 
 double cost_of(const HostRoutes& host, const std::vector<int>& chain) {
     double cost = 0;
-    for (std::size_t i = 0; i + 1 < chain.size(); ++i) cost += cost_of(host, chain[i], chain[i + 1]);
+    for (std::size_t i = 0; i + 1 < chain.size(); ++i)
+        cost += cost_of(host, chain[i], chain[i + 1]);
     return cost;
 }
 
@@ -78,7 +79,8 @@ Head head_of(const HostRoutes& host, std::size_t turn) {
     std::ranges::sort(ways);
     std::vector<Head> heads;
     for (const auto& [type, hops, port, member] : ways)
-        if (std::ranges::find(heads, port, &Head::port) == heads.end()) heads.push_back({member, port});
+        if (std::ranges::find(heads, port, &Head::port) == heads.end())
+            heads.push_back({member, port});
     return heads[turn % heads.size()];
 }
 
@@ -110,9 +112,8 @@ void charge_host(std::vector<double>& load, const HostRoutes& host, const Member
         charge(load, host.leg(chain[i + 1], chain[i]), 1);
     }
     if (!tree.port[h]) return;
-    const auto neighbours =
-        std::ranges::count(tree.parent, std::optional(static_cast<int>(h))) +
-        (tree.parent[h] ? 1 : 0);
+    const auto neighbours = std::ranges::count(tree.parent, std::optional(static_cast<int>(h))) +
+                            (tree.parent[h] ? 1 : 0);
     charge(load, host.leg(chain.front(), *tree.port[h]), static_cast<double>(neighbours));
     charge(load, host.leg(*tree.port[h], chain.front()), static_cast<double>(neighbours));
 }
@@ -165,17 +166,18 @@ TreePlan plan_trees(const std::vector<HostRoutes>& hosts) {
 }
 
 std::string print_trees(const std::vector<HostRoutes>& hosts, const TreePlan& plan) {
-    std::string page = fmt::format("trees: predicted {:.2f} GB/s of the message{}\n", plan.gigabytes,
-                                   plan.limit.empty() ? "" : ", limited by " + plan.limit);
+    std::string page =
+        fmt::format("trees: predicted {:.2f} GB/s of the message{}\n", plan.gigabytes,
+                    plan.limit.empty() ? "" : ", limited by " + plan.limit);
     for (std::size_t t = 0; t < plan.trees.size(); ++t) {
         const MemberTree& tree = plan.trees[t];
         for (std::size_t h = 0; h < hosts.size(); ++h) {
             std::string head;
             if (hosts.size() > 1)
-                head = fmt::format("host {} {} by {}: ", h,
-                                   tree.parent[h] ? fmt::format("under host {}", *tree.parent[h])
-                                                  : "root",
-                                   tree.port[h] ? hosts[h].name(*tree.port[h]) : "-");
+                head = fmt::format(
+                    "host {} {} by {}: ", h,
+                    tree.parent[h] ? fmt::format("under host {}", *tree.parent[h]) : "root",
+                    tree.port[h] ? hosts[h].name(*tree.port[h]) : "-");
             page += fmt::format("{:>3}: {}{}\n", t, head, fmt::join(tree.chains[h], " "));
         }
     }

@@ -11,10 +11,10 @@ namespace tutti {
 /// One tree over all members, numbered host by host: inside each host a chain that its head leads,
 /// between hosts a binary tree of the heads.
 struct MemberTree {
-    std::vector<std::vector<int>> chains;     ///< of each host, head first; its own members from 0
-    std::vector<std::optional<int>> port;     ///< of each host, the NIC port (stop) of its head
-    std::vector<std::optional<int>> parent;   ///< of each host; none for the root
-    int hops = 0;                             ///< edges passed inside the hosts
+    std::vector<std::vector<int>> chains;    ///< of each host, head first; its own members from 0
+    std::vector<std::optional<int>> port;    ///< of each host, the NIC port (stop) of its head
+    std::vector<std::optional<int>> parent;  ///< of each host; none for the root
+    int hops = 0;                            ///< edges passed inside the hosts
 };
 
 /// A pair of trees that run at once, each with half of the message.

@@ -23,10 +23,11 @@ inline constexpr PcieLink gen4_x16{16, 16};  // 24
 inline constexpr PcieLink gen5_x16{32, 16};  // 48
 
 inline int add_switch(Host& host, int numa_node, PcieLink link, std::optional<int> above = {}) {
-    host.pcie_switches.push_back({.pci_address = "0000:f" + std::to_string(host.pcie_switches.size()),
-                                  .above = above,
-                                  .numa_node = numa_node,
-                                  .link = link});
+    host.pcie_switches.push_back(
+        {.pci_address = "0000:f" + std::to_string(host.pcie_switches.size()),
+         .above = above,
+         .numa_node = numa_node,
+         .link = link});
     return static_cast<int>(host.pcie_switches.size()) - 1;
 }
 
@@ -54,11 +55,8 @@ inline void add_nic(Host& host, int numa_node, PcieLink link, std::optional<int>
 inline LinkEnd device(int index) { return {LinkEnd::Kind::device, index}; }
 
 inline void join(Host& host, LinkKind kind, int a, int b, int count, double gigabytes = 0) {
-    host.links.push_back({.kind = kind,
-                          .a = device(a),
-                          .b = device(b),
-                          .count = count,
-                          .gigabytes = gigabytes});
+    host.links.push_back(
+        {.kind = kind, .a = device(a), .b = device(b), .count = count, .gigabytes = gigabytes});
 }
 
 /// Eight V100, six NVLinks each; two GPUs and a 100 Gbit/s NIC under each of four switches.
@@ -70,9 +68,22 @@ inline Host dgx1() {
         add_gpu(host, pair / 2, gen3_x16, above, 70);
     }
     for (int pair = 0; pair < 4; ++pair) add_nic(host, pair / 2, gen3_x16, pair, 100);
-    constexpr std::array<std::array<int, 3>, 16> nvlinks{
-        {{0, 1, 1}, {0, 2, 1}, {0, 3, 2}, {0, 4, 2}, {1, 2, 2}, {1, 3, 1}, {1, 5, 2}, {2, 3, 2},
-         {2, 6, 1}, {3, 7, 1}, {4, 5, 1}, {4, 6, 1}, {4, 7, 2}, {5, 6, 2}, {5, 7, 1}, {6, 7, 2}}};
+    constexpr std::array<std::array<int, 3>, 16> nvlinks{{{0, 1, 1},
+                                                          {0, 2, 1},
+                                                          {0, 3, 2},
+                                                          {0, 4, 2},
+                                                          {1, 2, 2},
+                                                          {1, 3, 1},
+                                                          {1, 5, 2},
+                                                          {2, 3, 2},
+                                                          {2, 6, 1},
+                                                          {3, 7, 1},
+                                                          {4, 5, 1},
+                                                          {4, 6, 1},
+                                                          {4, 7, 2},
+                                                          {5, 6, 2},
+                                                          {5, 7, 1},
+                                                          {6, 7, 2}}};
     for (const auto& [a, b, count] : nvlinks) join(host, LinkKind::nvlink, a, b, count);
     return host;
 }
@@ -102,8 +113,18 @@ inline Host dgx_h100() { return nvswitch_host(8, 18, 90, sapphire_rapids, gen5_x
 inline Host mi250x() {
     Host host{.name = "mi250x", .cpu = {"x86_64", "AuthenticAMD", 175, 48}};
     for (int gpu = 0; gpu < 8; ++gpu) add_gpu(host, gpu / 2, gen4_x16, {});
-    constexpr std::array<std::pair<int, int>, 12> xgmi{{{0, 1}, {0, 2}, {0, 6}, {1, 3}, {1, 5}, {2, 3},
-                                                  {2, 4}, {3, 7}, {4, 5}, {4, 6}, {5, 7}, {6, 7}}};
+    constexpr std::array<std::pair<int, int>, 12> xgmi{{{0, 1},
+                                                        {0, 2},
+                                                        {0, 6},
+                                                        {1, 3},
+                                                        {1, 5},
+                                                        {2, 3},
+                                                        {2, 4},
+                                                        {3, 7},
+                                                        {4, 5},
+                                                        {4, 6},
+                                                        {5, 7},
+                                                        {6, 7}}};
     for (const auto& [a, b] : xgmi) join(host, LinkKind::xgmi, a, b, 1, 36);
     return host;
 }

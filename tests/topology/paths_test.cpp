@@ -42,8 +42,7 @@ TEST(Paths, PassOneGpuAndNoMore) {
     EXPECT_EQ(dgx1.smi(0, 5), "SYS");  // nvidia-smi knows no NVB
 
     Host chain{.name = "chain", .cpu = machines::rome};
-    for (int gpu = 0; gpu < 4; ++gpu)
-        machines::add_gpu(chain, gpu / 2, machines::gen4_x16, {}, 80);
+    for (int gpu = 0; gpu < 4; ++gpu) machines::add_gpu(chain, gpu / 2, machines::gen4_x16, {}, 80);
     for (int gpu = 0; gpu < 3; ++gpu) machines::join(chain, LinkKind::nvlink, gpu, gpu + 1, 4);
     const Found found(chain);
     EXPECT_EQ(found.gpus(0, 2).type, PathType::nvb);
@@ -83,7 +82,8 @@ TEST(Paths, OverSeveralSwitchesArePxbUnlessTheyAreOneChip) {
     };
     EXPECT_EQ(Found(with_switches("10b5:9797")).gpus(0, 1).type, PathType::pxb);
     EXPECT_EQ(Found(with_switches("1000:c030")).gpus(0, 1).type, PathType::pix);
-    EXPECT_DOUBLE_EQ(Found(with_switches("1000:c030")).gpus(0, 1).gigabytes, 48);  // not the way up: 24
+    EXPECT_DOUBLE_EQ(Found(with_switches("1000:c030")).gpus(0, 1).gigabytes,
+                     48);  // not the way up: 24
 }
 
 TEST(Paths, ToADistantNicGoOverAPeerThatHasItNear) {

@@ -12,10 +12,11 @@ namespace tutti {
 
 /// An upper bound of what any set of rings over one host's members can give in all, whatever their
 /// number and shares. Prices on edges make every ring cost at least `cheapest`; whoever spends no
-/// more than each edge's capacity times its price cannot run more than that over `cheapest` (duality
-/// of linear programs). Prices are raised where the cheapest ring goes, round after round (Garg &
-/// Koenemann 2007), and the least bound seen is returned. Tries all (n-1)! rings: for few members.
-inline double bound_of_rings(const HostRoutes& routes, PathType worst, int rounds = 300) {
+/// more than each edge's capacity times its price cannot run more than that over `cheapest`
+/// (duality of linear programs). Prices are raised where the cheapest ring goes, round after round
+/// (Garg & Koenemann 2007), and the least bound seen is returned. Tries all (n-1)! rings: for few
+/// members.
+inline double bound_of_rings(const HostRoutes& routes, PathType worst, int rounds = 1500) {
     std::vector<std::vector<double>> loads;
     HostChannel ring{.members = std::vector<int>(static_cast<std::size_t>(routes.members()))};
     std::iota(ring.members.begin(), ring.members.end(), 0);
@@ -39,7 +40,8 @@ inline double bound_of_rings(const HostRoutes& routes, PathType worst, int round
         const auto cheapest = std::ranges::min_element(loads, {}, cost);
         double budget = 0;
         for (std::size_t e = 0; e < edges; ++e) {
-            const bool is_used = std::ranges::any_of(loads, [&](const auto& l) { return l[e] > 0; });
+            const bool is_used =
+                std::ranges::any_of(loads, [&](const auto& l) { return l[e] > 0; });
             if (is_used) budget += routes.capacity(static_cast<int>(e)) * price[e];
         }
         bound = std::min(bound, budget / cost(*cheapest));
@@ -47,9 +49,10 @@ inline double bound_of_rings(const HostRoutes& routes, PathType worst, int round
         for (std::size_t e = 0; e < edges; ++e)
             if ((*cheapest)[e] > 0)
                 rate = std::min(rate, routes.capacity(static_cast<int>(e)) / (*cheapest)[e]);
-        constexpr double eagerness = 0.05;
+        constexpr double eagerness = 0.02;
         for (std::size_t e = 0; e < edges; ++e)
-            price[e] *= 1 + eagerness * rate * (*cheapest)[e] / routes.capacity(static_cast<int>(e));
+            price[e] *=
+                1 + eagerness * rate * (*cheapest)[e] / routes.capacity(static_cast<int>(e));
     }
     return bound;
 }

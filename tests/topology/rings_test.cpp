@@ -66,6 +66,14 @@ TEST(Rings, BehindAnNvswitchNeedOneChannelInAnyOrder) {
     EXPECT_EQ(h100.found.channels.size(), 1u);
 }
 
+TEST(Rings, TakeTheNvlinksThatSomebodySaysAreThere) {
+    const Host host = machines::plain_gpus(8);
+    EXPECT_EQ(rings_of(host).found.kinds, std::set{EdgeKind::pcie});
+    expect_found(rings_of(with_nvswitches(host, 12)), 12 * 20.0, PathType::nvl);
+    EXPECT_THROW(with_nvswitches(machines::dgx1(), 12), Error);
+    EXPECT_THROW(with_nvswitches({}, 12), Error);
+}
+
 TEST(Rings, OfMi250xStayOnXgmi) {
     const RingPlan plan = rings_of(machines::mi250x());
     expect_sound(plan, plan.found);
@@ -200,14 +208,14 @@ TEST(Rings, ComeNearTheBestThatAnyRingsCouldDo) {
         expect_sound(plan, plan.found);
         const double bound = bound_of_rings(plan.hosts.front(), plan.found.inside);
         EXPECT_LE(plan.found.gigabytes, bound * (1 + 1e-6)) << seed;
-        EXPECT_GE(plan.found.gigabytes, 0.8 * bound) << seed;
+        EXPECT_GE(plan.found.gigabytes, 0.9 * bound) << seed;
         sum += plan.found.gigabytes / bound;
     }
-    EXPECT_GE(sum / hosts, 0.95);
+    EXPECT_GE(sum / hosts, 0.98);
 }
 
 TEST(Rings, AreNeverWorseThanTheNaiveOrder) {
-    for (unsigned seed = 0; seed < 200; ++seed) {
+    for (unsigned seed = 0; seed < 60; ++seed) {
         const Host host = random_host(1 + static_cast<int>(seed % 12), seed);
         const bool has_nics = host.devices.back().kind == DeviceKind::nic;
         for (const int hosts : {1, 3}) {
