@@ -67,6 +67,8 @@ std::optional<std::string> routes_text(Machine machine, const RouteOptions& opti
             throw Error("--nvlinks is for --rings and --paths; add one of them");
         return {};
     }
+    if (wants_rings && options.paths && reader == TextFor::programs)
+        throw Error("--json describes either --paths or --rings; give one of them");
     if (options.nvlinks > 0)
         for (Host& host : machine.hosts) host = with_nvswitches(host, options.nvlinks);
     std::string text;
