@@ -182,6 +182,7 @@ private:
                                   ? xgmi_gigabytes("")
                                   : nvlink_gigabytes(std::max(capability(a), capability(b))));
         }
+        if (gigabytes <= 0) return;  // no links
         const EdgeKind kind = link.kind == LinkKind::nvlink ? EdgeKind::nvlink
                               : link.kind == LinkKind::xgmi ? EdgeKind::xgmi
                                                             : EdgeKind::c2c;

@@ -42,7 +42,7 @@ std::vector<std::string> kinds_of(const RingSet& rings) {
 std::string row(const std::string& name, const RingSet& rings) {
     const bool over_ports = rings.channels.front().front().port_in.has_value();
     return fmt::format(
-        "{:<7}{:>8}{:>12.2f}{:>14.2f}{:>7.1f}  {:<7}{:<8}{:<21}{}\n", name, rings.channels.size(),
+        "{:<7}{:>8}{:>12.2f}{:>14.2f}{:>9.1f}  {:<7}{:<8}{:<21}{}\n", name, rings.channels.size(),
         rings.gigabytes_per_channel, rings.gigabytes, rings.hops,
         rings.kinds.empty() ? "-" : short_name(rings.inside),
         over_ports ? short_name(rings.to_port) : "-",
@@ -114,7 +114,7 @@ nlohmann::ordered_json to_json(const RingPlan& plan, const RingSet& rings) {
 std::string print_rings(const Machine& machine, const RingPlan& plan) {
     std::string page = describe(plan) + "\n" + remarks(machine, plan) + "\n";
     page +=
-        "order  channels   GB/s each   GB/s in all   hops  inside to NIC  links                "
+        "order  channels   GB/s each   GB/s in all     hops  inside to NIC  links                "
         "limit\n";
     page += row("found", plan.found) + row("naive", plan.naive);
     if (plan.found.limit.empty())

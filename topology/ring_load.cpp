@@ -18,8 +18,10 @@ HostRoutes::HostRoutes(const Host& host) : graph_(graph_of(host)) {
     members_ = static_cast<int>(stops_.size());
 
     const auto speed = [&](int port) {
-        const auto& out = graph_.out[static_cast<std::size_t>(port)];
-        return graph_.edges[static_cast<std::size_t>(out.front())].gigabytes;
+        const GraphNode& node = graph_.nodes[static_cast<std::size_t>(port)];
+        const auto& ports = host.devices[static_cast<std::size_t>(node.index)].ports;
+        const auto found = std::ranges::find(ports, node.name, &Port::name);
+        return found == ports.end() ? 0 : found->gigabits;
     };
     double fastest = 0;
     for (const int port : graph_.ports) fastest = std::max(fastest, speed(port));

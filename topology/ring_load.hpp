@@ -25,12 +25,14 @@ struct Leg {
 class HostRoutes {
 public:
     /// Of the NIC ports only those of at least half the speed of the fastest are kept, so that the
-    /// port for management does not take part.
+    /// port for management does not take part; those of unknown speed (down, perhaps) only where
+    /// no speed is known.
     explicit HostRoutes(const Host& host);
 
     const HostGraph& graph() const { return graph_; }
     int members() const { return members_; }
-    int ports() const { return static_cast<int>(stops_.size()) - members_; }
+    int ports() const { return stops() - members_; }
+    int stops() const { return static_cast<int>(stops_.size()); }
     bool has_gpus() const { return !graph_.gpus.empty(); }
 
     /// Stops are the members from 0, then the ports from members().

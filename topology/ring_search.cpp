@@ -3,32 +3,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <set>
 #include <tuple>
 #include <utility>
 
 namespace tutti {
 namespace {
-
-constexpr double slack = 1e-6;  // relative: capacities are sums of decimal fractions
-
-bool is_allowed(const HostRoutes& routes, const PackingTask& task, int from, int to) {
-    if (from == to) return false;
-    const bool to_port = from >= routes.members() || to >= routes.members();
-    if (to_port && task.ends == RingEnds::closed) return false;
-    return routes.leg(from, to).type <= (to_port ? task.limits.to_port : task.limits.inside);
-}
-
-int stops_of(const HostRoutes& routes) { return routes.members() + routes.ports(); }
-
-template <typename Visit>
-void each_allowed_leg(const HostRoutes& routes, const PackingTask& task, Visit visit) {
-    for (int from = 0; from < stops_of(routes); ++from)
-        for (int to = 0; to < stops_of(routes); ++to)
-            if ((from < routes.members() || to < routes.members()) &&
-                is_allowed(routes, task, from, to))
-                visit(from, routes.leg(from, to));
-}
 
 enum class Directions { one, both };
 
@@ -43,12 +22,12 @@ public:
           shuffle_(shuffle),
           steps_(steps),
           bound_(most_channels_of(routes, task)),
-          uses_(static_cast<std::size_t>(stops_of(routes))),
+          uses_(static_cast<std::size_t>(routes.stops())),
           channels_(std::move(laid)),
           best_(channels_) {
         const std::vector<double> load = load_of(routes, channels_);
         for (std::size_t e = 0; e < load.size(); ++e)
-            left_.push_back(routes.capacity(static_cast<int>(e)) * (1 + slack) / task.gigabytes -
+            left_.push_back(routes.capacity(static_cast<int>(e)) * (1 + rounding) / task.gigabytes -
                             load[e]);
         for (const HostChannel& channel : channels_) count_uses(channel, +1);
     }
@@ -196,7 +175,7 @@ private:
     std::vector<std::pair<int, int>> ways_in() {
         using Key = std::tuple<int, PathType, int, unsigned, int, int>;
         std::vector<Key> keys;
-        for (int port = routes_.members(); port < stops_of(routes_); ++port)
+        for (int port = routes_.members(); port < routes_.stops(); ++port)
             for (int member = 0; member < routes_.members(); ++member) {
                 if (!is_allowed(routes_, task_, port, member)) continue;
                 const Leg& leg = routes_.leg(port, member);
@@ -213,7 +192,7 @@ private:
     std::vector<std::pair<int, int>> ways_out(int port_in, int first) {
         using Key = std::tuple<bool, int, PathType, int, unsigned, int, int>;
         std::vector<Key> keys;
-        for (int port = routes_.members(); port < stops_of(routes_); ++port)
+        for (int port = routes_.members(); port < routes_.stops(); ++port)
             for (int member = 0; member < routes_.members(); ++member) {
                 if (member == first && routes_.members() > 1) continue;
                 if (!is_allowed(routes_, task_, member, port)) continue;
@@ -244,31 +223,6 @@ private:
 
 }  // namespace
 
-int most_channels_of(const HostRoutes& routes, const PackingTask& task) {
-    // Every channel leaves each member once, by the first edge of some leg.
-    std::vector<std::set<int>> first_edges(static_cast<std::size_t>(stops_of(routes)));
-    each_allowed_leg(routes, task, [&](int from, const Leg& leg) {
-        if (!leg.charges.empty())
-            first_edges[static_cast<std::size_t>(from)].insert(leg.charges.front().edge);
-    });
-    const auto fitting = [&](int stop) {
-        double channels = 0;
-        for (const int edge : first_edges[static_cast<std::size_t>(stop)])
-            channels += std::floor(routes.capacity(edge) * (1 + slack) / task.gigabytes);
-        return channels;
-    };
-    double most = most_channels;
-    for (int member = 0; member < routes.members(); ++member)
-        most = std::min(most, fitting(member));
-    if (task.ends == RingEnds::at_ports) {
-        double by_ports = 0;
-        for (int port = routes.members(); port < stops_of(routes); ++port)
-            by_ports += fitting(port);
-        most = std::min(most, by_ports);
-    }
-    return static_cast<int>(most);
-}
-
 std::vector<HostChannel> pack_channels(const HostRoutes& routes, const PackingTask& task,
                                        int& steps) {
     constexpr int steps_per_try = 2048;
@@ -290,20 +244,6 @@ std::vector<HostChannel> pack_channels(const HostRoutes& routes, const PackingTa
         attempt({}, Directions::one, seed);
     }
     return best;
-}
-
-std::vector<double> rates_to_try(const HostRoutes& routes, const PackingTask& task) {
-    constexpr int most_sharing = 8;
-    std::set<double, std::greater<>> rates;
-    each_allowed_leg(routes, task, [&](int, const Leg& leg) {
-        for (const Charge& charge : leg.charges)
-            for (int sharing = 1; sharing <= most_sharing; ++sharing)
-                rates.insert(routes.capacity(charge.edge) / charge.weight / sharing);
-    });
-    std::vector<double> distinct;
-    for (const double rate : rates)
-        if (distinct.empty() || rate < distinct.back() * (1 - 1e-3)) distinct.push_back(rate);
-    return distinct;
 }
 
 }  // namespace tutti

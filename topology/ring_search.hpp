@@ -24,6 +24,12 @@ struct PackingTask {
 /// More than that many channels help nobody: each costs a thread block or a thread.
 constexpr int most_channels = 32;
 
+/// Capacities are sums of decimal fractions: so much more than they say counts as what they say.
+constexpr double rounding = 1e-6;
+
+/// Whether the task may use the leg between two stops at all.
+bool is_allowed(const HostRoutes& routes, const PackingTask& task, int from, int to);
+
 /// As many channels as any choice could fit in, counted at each member alone.
 int most_channels_of(const HostRoutes& routes, const PackingTask& task);
 

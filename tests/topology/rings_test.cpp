@@ -118,6 +118,40 @@ TEST(Rings, OfLassenAreAsWideAsTheLinkBetweenItsSockets) {
     expect_found(rings_of(machines::lassen()), 32, PathType::sys);
 }
 
+// Of two GPUs at one processor, in GB/s.
+double rate_of_two(const CpuIdentity& cpu) {
+    Host host{.name = "two", .cpu = cpu};
+    for (int gpu = 0; gpu < 2; ++gpu) machines::add_gpu(host, 0, machines::gen3_x16, {}, 80);
+    return rings_of(host).found.gigabytes;
+}
+
+TEST(Rings, LoseASixthInAnIntelRootComplex) {
+    EXPECT_NEAR(rate_of_two(machines::skylake), 12 / 1.2, 1e-9);
+    EXPECT_NEAR(rate_of_two(machines::rome), 12, 1e-9);
+}
+
+TEST(Rings, ThroughAPowerProcessorShareBothDirectionsOfNvlink) {
+    Host host{.name = "two", .cpu = machines::power9};
+    for (int gpu = 0; gpu < 2; ++gpu) {
+        machines::add_gpu(host, 0, machines::gen3_x16, {}, 70);
+        host.links.push_back({.kind = LinkKind::nvlink,
+                              .a = machines::device(gpu),
+                              .b = {LinkEnd::Kind::numa_node, 0},
+                              .count = 3});
+    }
+    EXPECT_NEAR(rings_of(host).found.gigabytes, 3 * 20.0 / 2, 1e-9);
+}
+
+TEST(Rings, OfOldGpusLoseAnEighthOfWhatNicsSendThem) {
+    for (const auto& [capability, gigabytes] : {std::pair(70, 12 / 1.125), std::pair(80, 12.)}) {
+        Host host{.name = "one", .cpu = machines::rome};
+        const int above = machines::add_switch(host, 0, machines::gen3_x16);
+        machines::add_gpu(host, 0, machines::gen3_x16, above, capability);
+        machines::add_nic(host, 0, machines::gen4_x16, above, 200);
+        EXPECT_NEAR(rings_of(host, 2).found.gigabytes, gigabytes, 1e-9);
+    }
+}
+
 TEST(Rings, OfFewMembersAreWhatTheyCanBe) {
     expect_found(rings_of(machines::plain_gpus(2)), 24, PathType::phb);  // generation 4, 16 lanes
     const RingPlan one = rings_of(machines::plain_gpus(1));
@@ -168,6 +202,16 @@ TEST(Rings, OverSeveralHostsAreNoFasterThanTheMeasuredNetwork) {
     const RingPlan plan = plan_rings(machine);
     EXPECT_NEAR(plan.found.gigabytes, 30, 1e-9);
     EXPECT_EQ(plan.found.limit, "network from host 1 to host 0");
+}
+
+TEST(Rings, LeaveOutPortsThatAreSlowOrOfUnknownSpeed) {
+    Host host = machines::pcie_only();
+    for (const double gigabits : {100., 0., 1., 100.})
+        machines::add_nic(host, 0, machines::gen3_x16, 0, gigabits);
+    const HostRoutes routes(host);
+    ASSERT_EQ(routes.ports(), 2);
+    EXPECT_EQ(routes.name(8), "mlx5_0");
+    EXPECT_EQ(routes.name(9), "mlx5_3");
 }
 
 TEST(Rings, OverSeveralHostsNeedNics) {
