@@ -92,12 +92,19 @@ private:
         return {};
     }
 
-    // PEX88000 and PEX89000: two levels of bridges that are one chip of full bandwidth.
+    // PEX88000 and PEX89000: two levels of bridges that are one chip of full bandwidth. The
+    // subsystem says the level: 0... above, 1... below.
     bool one_chip_with_above(const PcieSwitch& bridge) const {
         if (!bridge.above) return false;
         const std::string& above =
             host_.pcie_switches[static_cast<std::size_t>(*bridge.above)].pci_id;
-        return bridge.pci_id == above && (above == "1000:c010" || above == "1000:c030");
+        const std::string& levels =
+            host_.pcie_switches[static_cast<std::size_t>(*bridge.above)].subsystem_id;
+        const bool are_levels =
+            levels.empty() || bridge.subsystem_id.empty() ||
+            (levels.starts_with("1000:0") && bridge.subsystem_id.starts_with("1000:1"));
+        return bridge.pci_id == above && (above == "1000:c010" || above == "1000:c030") &&
+               are_levels;
     }
 
     void add_switch(std::size_t position) {

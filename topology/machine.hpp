@@ -57,7 +57,8 @@ struct PcieSwitch {
     std::string pci_id;
     std::optional<int> above;  ///< position in Host::pcie_switches; none: the root complex
     std::optional<int> numa_node;
-    PcieLink link;  ///< upwards
+    PcieLink link;            ///< upwards
+    std::string subsystem_id;  ///< as pci_id; NCCL knows the levels of some switches by it
     bool operator==(const PcieSwitch&) const = default;
 };
 
@@ -157,6 +158,7 @@ std::string short_name(LinkKind kind);
 /// What holds what, a line for each core, then what could not be seen.
 std::string print_tree(const Host& host);
 
-std::string to_json(const Host& host);
+/// All of the machine; topology/import reads it back exactly.
+std::string to_json(const Machine& machine);
 
 }  // namespace tutti

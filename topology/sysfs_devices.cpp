@@ -32,7 +32,9 @@ std::vector<std::string> interface_names(const Path& device) {
 std::optional<DeviceKind> device_kind(int pci_class, int pci_vendor) {
     constexpr int network = 0x02, display = 0x03, accelerator = 0x12;
     constexpr int amd = 0x1002, nvidia = 0x10de, intel = 0x8086;
+    constexpr int other_bridge = 0x0680;
     const int family = pci_class >> 8;
+    if (pci_class == other_bridge && pci_vendor == nvidia) return DeviceKind::nvswitch;
     if (family == network) return DeviceKind::nic;
     if (family != display && family != accelerator) return std::nullopt;
     if (pci_vendor != amd && pci_vendor != nvidia && pci_vendor != intel) return std::nullopt;

@@ -67,6 +67,25 @@ class Topo(Commands):
         self.assertIn("\nfingerprint ", self.output_of("topo"))
         self.assertIsInstance(json.loads(self.output_of("topo", "--json")), dict)
 
+    def test_reads_back_what_it_writes(self):
+        machine = self.folder / "machine.json"
+        text = self.output_of("topo", "--json")
+        machine.write_text(text)
+        self.assertEqual(self.output_of("topo", "--from", machine, "--json"), text)
+        nccl = self.folder / "topo.xml"
+        self.output_of("topo", "--from", machine, "--nccl-xml", nccl)
+        self.assertEqual(xml.dom.minidom.parse(str(nccl)).documentElement.tagName, "system")
+        self.assertIn("\nfingerprint ", self.output_of("topo", "--from", nccl))
+
+    def test_says_where_a_file_is_broken(self):
+        broken = self.folder / "broken.json"
+        broken.write_text('{"v": 1, "kind": "machine",\n"hosts": 7}')
+        for file, complaint in ((broken, f"tutti: {broken}:2: 'hosts' is not a list [...]\n"),
+                                (self.folder / "absent", ": no such file; give hwloc XML")):
+            done = tutti.run("topo", "--from", file)
+            self.assertEqual((done.returncode, done.stdout, done.stderr.count("\n")), (64, "", 1))
+            self.assertIn(complaint, done.stderr)
+
 
     def test_tells_paths_and_rings(self):
         self.assertIn("as NCCL names them", self.output_of("topo", "--paths"))

@@ -2,27 +2,21 @@
 // Paths and rings of real machines. The files are not ours to copy: they lie beside the checkout.
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <map>
 #include <sstream>
 
+#include "tests/topology/import/shared_data.hpp"
 #include "topology/import/import.hpp"
 #include "topology/rings.hpp"
 
 namespace tutti {
 namespace {
 
-namespace fs = std::filesystem;
-
-// In shared/data/topology, beside the checkout or above it.
-std::optional<fs::path> data_file(const std::string& name) {
-    for (fs::path folder = fs::path(__FILE__).parent_path(); folder != folder.root_path();
-         folder = folder.parent_path())
-        if (const fs::path file = folder / "shared/data/topology" / name; fs::exists(file))
-            return file;
-    return {};
+std::optional<std::filesystem::path> data_file(const std::string& name) {
+    const auto folder = shared_topology();
+    return folder ? std::optional(*folder / name) : std::nullopt;
 }
 
 struct RealCase {
