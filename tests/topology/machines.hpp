@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <fmt/format.h>
+
 #include <array>
 #include <string>
 #include <utility>
@@ -23,11 +25,10 @@ inline constexpr PcieLink gen4_x16{16, 16};  // 24
 inline constexpr PcieLink gen5_x16{32, 16};  // 48
 
 inline int add_switch(Host& host, int numa_node, PcieLink link, std::optional<int> above = {}) {
-    host.pcie_switches.push_back(
-        {.pci_address = "0000:f" + std::to_string(host.pcie_switches.size()),
-         .above = above,
-         .numa_node = numa_node,
-         .link = link});
+    host.pcie_switches.push_back({.pci_address = fmt::format("0000:f{}", host.pcie_switches.size()),
+                                  .above = above,
+                                  .numa_node = numa_node,
+                                  .link = link});
     return static_cast<int>(host.pcie_switches.size()) - 1;
 }
 
@@ -44,11 +45,10 @@ inline int add_gpu(Host& host, int numa_node, PcieLink link, std::optional<int> 
 inline void add_nic(Host& host, int numa_node, PcieLink link, std::optional<int> above,
                     double gigabits, int ports = 1) {
     Device nic{.kind = DeviceKind::nic, .numa_node = numa_node, .above = above, .link = link};
-    static constexpr const char* name = "mlx5_";
     int before = 0;
     for (const Device& device : host.devices) before += static_cast<int>(device.ports.size());
     for (int port = 0; port < ports; ++port)
-        nic.ports.push_back({name + std::to_string(before + port), gigabits});
+        nic.ports.push_back({fmt::format("mlx5_{}", before + port), gigabits});
     host.devices.push_back(nic);
 }
 
