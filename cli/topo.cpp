@@ -5,6 +5,7 @@
 #include <fstream>
 
 #include "cli/options.hpp"
+#include "cli/topo_routes.hpp"
 #include "topology/detect.hpp"
 #include "topology/fingerprint.hpp"
 #include "topology/import/import.hpp"
@@ -60,11 +61,16 @@ Exit run_topo(const Arguments& arguments) {
     app.add_flag("--json", options.as_json, "for programs, and for --from");
     app.add_option("--nccl-xml", options.nccl_xml, "write the machine for NCCL_TOPO_FILE")
         ->type_name("FILE");
+    RouteOptions routes;
+    add_route_options(app, routes);
     if (parse_or_help(app, arguments)) return Exit::ok;
 
     const Machine machine = machine_asked_for(options);
     if (!options.nccl_xml.empty()) write_nccl_xml(options.nccl_xml, machine);
-    if (options.as_json)
+    if (const auto text =
+            routes_text(machine, routes, options.as_json ? TextFor::programs : TextFor::people))
+        fmt::print("{}", *text);
+    else if (options.as_json)
         fmt::print("{}\n", to_json(machine));
     else if (options.nccl_xml.empty())
         print_trees(machine);

@@ -96,6 +96,30 @@ class Topo(Commands):
             self.assertIn(complaint, done.stderr)
 
 
+    def test_tells_paths_and_rings(self):
+        self.assertIn("as NCCL names them", self.output_of("topo", "--paths"))
+        rings = json.loads(self.output_of("topo", "--rings", "--json"))
+        self.assertGreaterEqual(rings["found"]["GBps"], rings["naive"]["GBps"])
+        self.assertIn("\nfound ", self.output_of("topo", "--rings"))
+
+    def test_writes_rings_as_lines_of_ranks(self):
+        file = self.folder / "order.txt"
+        self.assertEqual(self.output_of("topo", "--order-file", file), "")
+        self.assertEqual(file.read_text(), self.output_of("topo", "--order-file", "-"))
+        lines = [line for line in file.read_text().splitlines() if not line.startswith("#")]
+        self.assertTrue(lines)
+        for line in lines:
+            self.assertEqual(sorted(map(int, line.split())), list(range(len(line.split()))))
+
+    def test_says_what_to_type_instead_of_options_that_do_not_fit(self):
+        for words in (["--hosts", 2], ["--nvlinks", 12], ["--paths", "--rings", "--json"],
+                      ["--order-file", self.folder / "none" / "order.txt"]):
+            with self.subTest(words):
+                done = tutti.run("topo", *words)
+                self.assertEqual((done.returncode, done.stdout), (64, ""))
+                self.assertEqual(done.stderr.count("\n"), 1)
+
+
 class Report(Commands):
     def results(self, name):
         file = self.folder / name

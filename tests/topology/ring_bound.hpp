@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <vector>
+
+#include "topology/ring_load.hpp"
+
+namespace tutti {
+
+/// An upper bound of what any set of rings over one host's members can give in all, whatever their
+/// number and shares. Prices on edges make every ring cost at least `cheapest`; whoever spends no
+/// more than each edge's capacity times its price cannot run more than that over `cheapest`
+/// (duality of linear programs). Prices are raised where the cheapest ring goes, round after round
+/// (Garg & Koenemann 2007), and the least bound seen is returned. Tries all (n-1)! rings: for few
+/// members.
+inline double bound_of_rings(const HostRoutes& routes, PathType worst, int rounds = 1500) {
+    std::vector<std::vector<double>> loads;
+    HostChannel ring{.members = std::vector<int>(static_cast<std::size_t>(routes.members()))};
+    std::iota(ring.members.begin(), ring.members.end(), 0);
+    do {
+        const auto legs = legs_of(routes, ring);
+        if (std::ranges::all_of(legs, [&](const Leg* leg) { return leg->type <= worst; }))
+            loads.push_back(load_of(routes, {ring}));
+    } while (std::next_permutation(ring.members.begin() + 1, ring.members.end()));
+    if (loads.empty()) return 0;
+
+    const std::size_t edges = loads.front().size();
+    std::vector<double> price(edges);
+    for (std::size_t e = 0; e < edges; ++e) price[e] = 1 / routes.capacity(static_cast<int>(e));
+    double bound = std::numeric_limits<double>::infinity();
+    for (int round = 0; round < rounds; ++round) {
+        const auto cost = [&](const std::vector<double>& load) {
+            double sum = 0;
+            for (std::size_t e = 0; e < edges; ++e) sum += load[e] * price[e];
+            return sum;
+        };
+        const auto cheapest = std::ranges::min_element(loads, {}, cost);
+        double budget = 0;
+        for (std::size_t e = 0; e < edges; ++e) {
+            const bool is_used =
+                std::ranges::any_of(loads, [&](const auto& l) { return l[e] > 0; });
+            if (is_used) budget += routes.capacity(static_cast<int>(e)) * price[e];
+        }
+        bound = std::min(bound, budget / cost(*cheapest));
+        double rate = std::numeric_limits<double>::infinity();
+        for (std::size_t e = 0; e < edges; ++e)
+            if ((*cheapest)[e] > 0)
+                rate = std::min(rate, routes.capacity(static_cast<int>(e)) / (*cheapest)[e]);
+        constexpr double eagerness = 0.02;
+        for (std::size_t e = 0; e < edges; ++e)
+            price[e] *=
+                1 + eagerness * rate * (*cheapest)[e] / routes.capacity(static_cast<int>(e));
+    }
+    return bound;
+}
+
+}  // namespace tutti

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "topology/trees.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+
+#include "tests/topology/machines.hpp"
+
+namespace tutti {
+namespace {
+
+using Parents = std::vector<std::optional<int>>;
+
+int children(const Parents& parent, std::optional<int> host) {
+    return static_cast<int>(std::ranges::count(parent, host));
+}
+
+int depth(const Parents& parent, int host) {
+    int steps = 0;
+    for (auto up = parent[static_cast<std::size_t>(host)]; up; ++steps)
+        up = parent[static_cast<std::size_t>(*up)];
+    return steps;
+}
+
+TEST(BinaryTree, ReachesEveryHostInLogarithmicallyManySteps) {
+    for (int hosts = 1; hosts <= 70; ++hosts)
+        for (const Parents& parent : {binary_tree(hosts), other_binary_tree(hosts)}) {
+            EXPECT_EQ(children(parent, {}), 1);
+            int log = 0;
+            while ((1 << log) < hosts) ++log;
+            for (int host = 0; host < hosts; ++host) {
+                EXPECT_LE(children(parent, host), 2);
+                EXPECT_LE(depth(parent, host), log);
+            }
+        }
+}
+
+TEST(BinaryTree, HasTheOthersLeavesAsInnerHosts) {
+    for (int hosts = 2; hosts <= 70; ++hosts) {
+        const Parents one = binary_tree(hosts);
+        const Parents other = other_binary_tree(hosts);
+        for (int host = 0; host < hosts; ++host)  // in both trees together: two ways up and down
+            EXPECT_LE(children(one, host) + children(other, host), 3) << hosts << ' ' << host;
+    }
+}
+
+TEST(Trees, HaveChainsOfTheFewestHops) {
+    for (const Host& host : {machines::dgx1(), machines::mi250x()}) {
+        const TreePlan plan = plan_trees({HostRoutes(host)});
+        ASSERT_EQ(plan.trees.size(), 1u);
+        EXPECT_EQ(plan.trees.front().hops, 7);  // one link from each of eight to the next
+        EXPECT_EQ(std::set(plan.trees.front().chains.front().begin(),
+                           plan.trees.front().chains.front().end())
+                      .size(),
+                  8u);
+    }
+    // Both directions of the narrowest NVLink on the way, used once each.
+    EXPECT_GE(plan_trees({HostRoutes(machines::dgx1())}).gigabytes, 20);
+}
+
+TEST(Trees, EnterTheHostsByDifferentNics) {
+    const std::vector<HostRoutes> hosts(4, HostRoutes(machines::dgx1()));
+    const TreePlan plan = plan_trees(hosts);
+    ASSERT_EQ(plan.trees.size(), 2u);
+    EXPECT_NE(plan.trees[0].port[0], plan.trees[1].port[0]);
+    // A host with a parent and two children sends each share three times by one NIC of 12 GB/s.
+    EXPECT_GE(plan.gigabytes, 2 * 12.0 / 3 * 0.8);
+    EXPECT_LE(plan.gigabytes, 2 * 12.0);
+}
+
+TEST(Trees, OfOneMemberCarryNothing) {
+    const TreePlan plan = plan_trees({HostRoutes(machines::plain_gpus(1))});
+    EXPECT_EQ(plan.gigabytes, 0);
+    EXPECT_EQ(plan.limit, "");
+}
+
+}  // namespace
+}  // namespace tutti

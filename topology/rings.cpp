@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "topology/rings.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+#include <optional>
+
+#include "base/error.hpp"
+#include "topology/ring_search.hpp"
+
+namespace tutti {
+namespace {
+
+// A search over all hosts of a machine; equal hosts are searched once.
+class Planner {
+public:
+    Planner(const Machine& machine, const std::vector<HostRoutes>& hosts)
+        : machine_(machine), hosts_(hosts) {
+        for (const Host& host : machine.hosts) {
+            const auto is_same = [&](const Host& other) { return same_but_name(other, host); };
+            same_as_.push_back(std::ranges::find_if(machine.hosts, is_same) -
+                               machine.hosts.begin());
+        }
+    }
+
+    RingSet naive() const {
+        std::vector<HostChannel> there;
+        for (const HostRoutes& host : hosts_) there.push_back(in_numbered_order(host));
+        const RingSet one = judged({there});
+        if (hosts_.size() > 1 || hosts_.front().members() < 3) return one;
+        const RingSet both = judged({there, {reversed(there.front())}});
+        return is_better(both, one) ? both : one;
+    }
+
+    // Near legs first: a search with worse ones must be worth them.
+    RingSet best(RingSet otherwise) const {
+        constexpr double worth_worse_legs = 1.2;
+        std::optional<RingSet> found;
+        for (const LegLimits& limits : tiers()) {
+            const double needed = found ? found->gigabytes * worth_worse_legs : 0;
+            const RingSet set = best_within(limits, needed);
+            if (!set.channels.empty() && set.gigabytes > needed) found = set;
+        }
+        const bool gains =
+            found && found->gigabytes >= otherwise.gigabytes && is_better(*found, otherwise);
+        if (!gains) return otherwise;
+        return along_rails(*found);
+    }
+
+private:
+    static bool same_but_name(const Host& a, const Host& b) {
+        Host renamed = a;
+        renamed.name = b.name;
+        return renamed == b;
+    }
+
+    RingEnds ends() const { return hosts_.size() > 1 ? RingEnds::at_ports : RingEnds::closed; }
+
+    // Members as numbered, in by the port nearest to the first and out by that of the last.
+    HostChannel in_numbered_order(const HostRoutes& host) const {
+        HostChannel channel;
+        channel.members.resize(static_cast<std::size_t>(host.members()));
+        std::iota(channel.members.begin(), channel.members.end(), 0);
+        if (ends() == RingEnds::closed) return channel;
+        const auto nearest = [&](auto leg_by) {
+            int best = host.members();
+            for (int port = best; port < host.members() + host.ports(); ++port) {
+                const Leg& leg = leg_by(port);
+                const Leg& other = leg_by(best);
+                if (std::pair(leg.type, leg.hops) < std::pair(other.type, other.hops)) best = port;
+            }
+            return best;
+        };
+        channel.port_in = nearest([&](int port) -> const Leg& { return host.leg(port, 0); });
+        channel.port_out =
+            nearest([&](int port) -> const Leg& { return host.leg(channel.members.back(), port); });
+        return channel;
+    }
+
+    // Whether one can go from any member to any other by such legs.
+    static bool are_joined(const HostRoutes& host, PathType worst) {
+        std::vector<int> reached{0};
+        for (std::size_t i = 0; i < reached.size(); ++i)
+            for (int member = 0; member < host.members(); ++member)
+                if (host.leg(reached[i], member).type <= worst && worst != PathType::dis &&
+                    std::ranges::find(reached, member) == reached.end())
+                    reached.push_back(member);
+        return static_cast<int>(reached.size()) == host.members();
+    }
+
+    // Pairs of limits that some leg meets, the best first; inside counts before ports.
+    std::vector<LegLimits> tiers() const {
+        std::set<PathType> inside;
+        std::set<PathType> to_port;
+        for (const HostRoutes& host : hosts_)
+            for (int a = 0; a < host.members(); ++a) {
+                for (int b = 0; b < host.members(); ++b)
+                    if (a != b || host.members() == 1) inside.insert(host.leg(a, b).type);
+                for (int p = host.members(); p < host.members() + host.ports(); ++p)
+                    to_port.insert({host.leg(a, p).type, host.leg(p, a).type});
+            }
+        std::vector<LegLimits> tiers;
+        if (ends() == RingEnds::closed) to_port = {PathType::loc};
+        for (const PathType members : inside)
+            for (const PathType ports : to_port)
+                if (ports != PathType::dis && std::ranges::all_of(hosts_, [&](const auto& host) {
+                        return are_joined(host, members);
+                    }))
+                    tiers.push_back({members, ports});
+        return tiers;
+    }
+
+    // Descending rates, so that of equal totals the one with the fewest channels is kept.
+    RingSet best_within(const LegLimits& limits, double needed) const {
+        int steps = 1 << 17;
+        PackingTask task{.limits = limits, .ends = ends()};
+        std::set<double, std::greater<>> rates;
+        for (std::size_t h = 0; h < hosts_.size(); ++h)
+            if (same_as_[h] == static_cast<std::ptrdiff_t>(h))
+                for (const double rate : rates_to_try(hosts_[h], task)) rates.insert(rate);
+        RingSet best;
+        for (const double rate : rates) {
+            task.gigabytes = rate;
+            int most = most_channels;
+            for (const HostRoutes& host : hosts_)
+                most = std::min(most, most_channels_of(host, task));
+            if (most * rate <= std::max(needed, best.gigabytes * worth_more_channels)) continue;
+            const auto channels = pack_all(task, steps);
+            if (channels.empty()) continue;
+            const RingSet set = judged(channels);
+            if (is_better(set, best)) best = set;
+        }
+        return best;
+    }
+
+    // A channel that comes in by one port and goes out by another meets the same port of the next
+    // host if every second host is passed the other way round. Kept where it costs nothing.
+    RingSet along_rails(const RingSet& set) const {
+        std::vector<RingChannel> turned = set.channels;
+        for (RingChannel& channel : turned)
+            for (std::size_t h = 1; h < channel.size(); h += 2)
+                if (same_as_[h] == 0) channel[h] = reversed(channel[h]);
+        const RingSet other = judged(turned);
+        return other.gigabytes < set.gigabytes ? set : other;
+    }
+
+    std::vector<RingChannel> pack_all(const PackingTask& task, int& steps) const {
+        std::vector<std::vector<HostChannel>> of_host;
+        std::size_t fewest = most_channels;
+        for (std::size_t h = 0; h < hosts_.size(); ++h) {
+            const auto same = static_cast<std::size_t>(same_as_[h]);
+            of_host.push_back(same < h ? of_host[same] : pack_channels(hosts_[h], task, steps));
+            fewest = std::min(fewest, of_host.back().size());
+        }
+        std::vector<RingChannel> channels(fewest);
+        for (std::size_t c = 0; c < fewest; ++c)
+            for (const auto& packed : of_host) channels[c].push_back(packed[c]);
+        return channels;
+    }
+
+    // More by a hundredth, or as much with nearer legs, fewer hops, fewer channels.
+    static constexpr double worth_more_channels = 1.01;
+    static bool is_better(const RingSet& a, const RingSet& b) {
+        if (a.gigabytes > b.gigabytes * worth_more_channels) return true;
+        if (b.gigabytes > a.gigabytes * worth_more_channels) return false;
+        return std::tuple(a.inside, a.to_port, a.hops, a.channels.size()) <
+               std::tuple(b.inside, b.to_port, b.hops, b.channels.size());
+    }
+
+    RingSet judged(const std::vector<RingChannel>& channels) const {
+        RingSet set{.channels = channels};
+        const auto number = static_cast<double>(channels.size());
+        int hops = 0;
+        double slowest = std::numeric_limits<double>::infinity();
+        const auto limited = [&](double gigabytes, const std::string& by) {
+            if (gigabytes >= slowest) return;
+            slowest = gigabytes;
+            set.limit = by;
+        };
+        for (std::size_t h = 0; h < hosts_.size(); ++h) {
+            const HostRoutes& host = hosts_[h];
+            std::vector<HostChannel> here;
+            for (const RingChannel& channel : channels) here.push_back(channel[h]);
+            for (const HostChannel& channel : here) hops += take_note(set, host, channel);
+            const ChannelRate rate = rate_of(host, here);
+            const std::string at =
+                hosts_.size() > 1 && same_as_.back() != 0 ? machine_.hosts[h].name + ": " : "";
+            if (rate.limit)
+                limited(rate.gigabytes, at + host.graph().describe(*rate.limit));
+            else if (hops > 0)
+                limited(0, at + "no way between two of them");
+        }
+        if (hosts_.size() > 1)
+            for (const NetworkLink& link : machine_.network)
+                if (link.to == (link.from + 1) % static_cast<int>(hosts_.size()))
+                    limited(link.gigabytes / number,
+                            fmt::format("network from host {} to host {}", link.from, link.to));
+        set.hops = hops / number;
+        if (set.limit.empty()) return set;  // one member: nothing is carried
+        set.gigabytes_per_channel = slowest;
+        set.gigabytes = slowest * number;
+        return set;
+    }
+
+    static int take_note(RingSet& set, const HostRoutes& host, const HostChannel& channel) {
+        int hops = 0;
+        const auto legs = legs_of(host, channel);
+        for (std::size_t i = 0; i < legs.size(); ++i) {
+            hops += legs[i]->hops;
+            const bool to_port =
+                (channel.port_in && i == 0) || (channel.port_out && i + 1 == legs.size());
+            PathType& worst = to_port ? set.to_port : set.inside;
+            worst = std::max(worst, legs[i]->type);
+            if (!to_port)
+                for (const Charge& charge : legs[i]->charges)
+                    set.kinds.insert(
+                        host.graph().edges[static_cast<std::size_t>(charge.edge)].kind);
+        }
+        return hops;
+    }
+
+    const Machine& machine_;
+    const std::vector<HostRoutes>& hosts_;
+    std::vector<std::ptrdiff_t> same_as_;  // of each host, the first that is like it
+};
+
+}  // namespace
+
+RingPlan plan_rings(const Machine& machine) {
+    if (machine.hosts.empty()) throw Error("the machine has no host; give one with --from FILE");
+    RingPlan plan;
+    for (const Host& host : machine.hosts) {
+        plan.hosts.emplace_back(host);
+        if (machine.hosts.size() > 1 && plan.hosts.back().ports() == 0)
+            throw Error("rings over several hosts need NICs, and " +
+                        (host.name.empty() ? std::string("a host") : host.name) +
+                        " shows none; try --hosts 1");
+    }
+    const Planner planner(machine, plan.hosts);
+    plan.naive = planner.naive();
+    plan.found = planner.best(plan.naive);
+    return plan;
+}
+
+Machine copies_of(const Host& host, int hosts) {
+    Machine machine;
+    for (int h = 0; h < hosts; ++h) {
+        machine.hosts.push_back(host);
+        if (hosts > 1) machine.hosts.back().name = fmt::format("{}.{}", host.name, h);
+    }
+    return machine;
+}
+
+Host with_nvswitches(Host host, int links_per_gpu) {
+    if (!host.links.empty())
+        throw Error(
+            "--nvlinks is for hosts of which no links between GPUs are known; leave it out");
+    const int nvswitch = static_cast<int>(host.devices.size());
+    for (int device = 0; device < nvswitch; ++device)
+        if (host.devices[static_cast<std::size_t>(device)].kind == DeviceKind::gpu)
+            host.links.push_back({.kind = LinkKind::nvlink,
+                                  .a = {LinkEnd::Kind::device, device},
+                                  .b = {LinkEnd::Kind::device, nvswitch},
+                                  .count = links_per_gpu});
+    if (host.links.empty()) throw Error("--nvlinks: this host has no GPU; leave it out");
+    host.devices.push_back({.kind = DeviceKind::nvswitch});
+    return host;
+}
+
+std::vector<std::vector<int>> members_of(const RingPlan& plan, const RingSet& rings) {
+    std::vector<std::vector<int>> members;
+    for (const RingChannel& channel : rings.channels) {
+        members.emplace_back();
+        int before = 0;
+        for (std::size_t h = 0; h < channel.size(); ++h) {
+            for (const int member : channel[h].members) members.back().push_back(before + member);
+            before += plan.hosts[h].members();
+        }
+    }
+    return members;
+}
+
+}  // namespace tutti
