@@ -170,8 +170,12 @@ std::string short_name(LinkKind kind);
 /// the order of Host::devices.
 std::vector<std::string> device_labels(const Host& host);
 
-/// What holds what, a line for each core, then what could not be seen.
+/// What holds what, a line for each core (or for each row of cores that are alike), PCIe switches
+/// with what hangs below them, the links beside PCIe, then what could not be seen.
 std::string print_tree(const Host& host);
+
+/// The same with fingerprints; hosts that are built alike are drawn once.
+std::string print_tree(const Machine& machine);
 
 std::string to_json(const Host& host);
 
