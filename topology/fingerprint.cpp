@@ -158,11 +158,14 @@ std::string fingerprint(const Host& host) {
     return sha256(joined(parts));
 }
 
+std::string fingerprint_of_hosts(std::vector<std::string> hosts) {
+    return hosts.size() == 1 ? hosts.front() : sha256(joined(std::move(hosts)));
+}
+
 std::string fingerprint(const Machine& machine) {
-    if (machine.hosts.size() == 1) return fingerprint(machine.hosts.front());
     Texts hosts;
     for (const Host& host : machine.hosts) hosts.push_back(fingerprint(host));
-    return sha256(joined(hosts));
+    return fingerprint_of_hosts(std::move(hosts));
 }
 
 }  // namespace tutti

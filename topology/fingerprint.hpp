@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <string>
+#include <vector>
 
 #include "topology/machine.hpp"
 
@@ -16,5 +17,8 @@ std::string fingerprint(const Host& host);
 /// Of several hosts, in any order; of one host that host's own. The network between them, which is
 /// measured, does not count.
 std::string fingerprint(const Machine& machine);
+
+/// The same from the fingerprints of the hosts.
+std::string fingerprint_of_hosts(std::vector<std::string> hosts);
 
 }  // namespace tutti

@@ -93,12 +93,18 @@ private:
         return static_cast<int>(found - host_.devices.begin());
     }
 
+    std::optional<int> only_node() const {
+        if (host_.numa_nodes.size() != 1) return std::nullopt;
+        return host_.numa_nodes.front().os_index;
+    }
+
     int position_of(const nvml::PciInfo& pci) {
         if (const auto device = known(address_of(pci))) return *device;
         const unsigned vendor = pci.device_id & 0xffff, model = pci.device_id >> 16;
         return add({.kind = DeviceKind::gpu,
                     .pci_address = address_of(pci),
-                    .pci_id = fmt::format("{:04x}:{:04x}", vendor, model)});
+                    .pci_id = fmt::format("{:04x}:{:04x}", vendor, model),
+                    .numa_node = only_node()});
     }
 
     void describe(const Gpu& gpu) {
@@ -167,7 +173,8 @@ private:
 
     // All that cannot be told apart are one, which has whatever they have together.
     LinkEnd hidden_switch() {
-        if (!hidden_switch_) hidden_switch_ = add({.kind = DeviceKind::nvswitch});
+        if (!hidden_switch_)
+            hidden_switch_ = add({.kind = DeviceKind::nvswitch, .numa_node = only_node()});
         return {LinkEnd::Kind::device, *hidden_switch_};
     }
 

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <sstream>
+
 namespace tutti {
 namespace {
 
@@ -34,8 +36,9 @@ std::string tip_of(std::string_view tip) {
 }
 
 // Letters of the common fonts are on average a little wider than half their height of 11.
+constexpr double letter = 6.4;
+
 std::string_view cut(std::string_view text, double room) {
-    constexpr double letter = 5.9;
     const auto letters = static_cast<std::size_t>(room / letter);
     return room > 0 && text.size() > letters ? text.substr(0, letters) : text;
 }
@@ -91,6 +94,18 @@ std::string SvgCanvas::page(double width, double height, std::string_view styles
         R"(<rect width="100%" height="100%" fill="#fff"/>)"
         "\n{3}</svg>\n",
         width, height, styles, body_);
+}
+
+std::vector<std::string> wrapped(std::string_view text, double room) {
+    std::vector<std::string> lines(1);
+    std::istringstream words{std::string(text)};
+    for (std::string word; words >> word;) {
+        const auto letters = lines.back().size() + 1 + word.size();
+        if (!lines.back().empty() && static_cast<double>(letters) * letter > room)
+            lines.emplace_back();
+        lines.back() += (lines.back().empty() ? "" : " ") + word;
+    }
+    return lines;
 }
 
 }  // namespace tutti

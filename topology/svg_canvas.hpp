@@ -2,6 +2,7 @@
 #pragma once
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace tutti {
 
@@ -40,5 +41,8 @@ public:
 private:
     std::string body_;
 };
+
+/// The text in lines of at most `room` units, as far as its words allow.
+std::vector<std::string> wrapped(std::string_view text, double room);
 
 }  // namespace tutti

@@ -15,7 +15,7 @@
 namespace tutti {
 namespace {
 
-constexpr double leaf_width = 92, leaf_height = 56, gap = 8, margin = 16;
+constexpr double leaf_width = 104, leaf_height = 56, gap = 8, margin = 16;
 constexpr double least_column = 176, between_columns = 14, between_groups = 64;
 constexpr double switch_height = 20, level_height = 52, line_height = 15;
 
@@ -84,11 +84,9 @@ public:
         drawing.canvas.add(links, {});
         drawing.canvas.add(boxes, {});
         double y = draw_links(drawing.canvas, host_, places_);
-        for (const std::string& note : host_.not_seen) {
-            y += line_height;
-            drawing.canvas.text({margin, y}, "not seen: " + note, "note", Anchor::start,
-                                width_ - 2 * margin);
-        }
+        for (const std::string& note : host_.not_seen)
+            for (const std::string& line : wrapped("not seen: " + note, width_ - 2 * margin))
+                drawing.canvas.text({margin, y += line_height}, line, "note", Anchor::start);
         drawing.width = width_;
         drawing.height = y + margin;
         return drawing;
@@ -117,7 +115,7 @@ private:
                 depth = std::max(depth, depth_below(column));
             }
         }
-        width_ = std::max(width, 440.0);
+        width_ = std::max(width, 520.0);
         node_height_ = 3 * line_height + 10 + down * cell;
         groups_y_ = 62;
         nodes_y_ = groups_y_ + 24;
