@@ -14,8 +14,11 @@ endif()
 if(TUTTI_SANITIZE)
     target_compile_options(tutti_flags INTERFACE -fsanitize=${TUTTI_SANITIZE}
         -fno-omit-frame-pointer -fno-sanitize-recover=undefined
-        -Wno-maybe-uninitialized)  # g++ 12 sees ghosts in instrumented code
+        $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)  # g++ 12 sees ghosts in instrumented code
     target_link_options(tutti_flags INTERFACE -fsanitize=${TUTTI_SANITIZE} -rdynamic)
+endif()
+if(TUTTI_FUZZ)
+    target_compile_options(tutti_flags INTERFACE -fsanitize=fuzzer-no-link)
 endif()
 
 # tutti_layer(NAME SOURCES ... LINK ...): one folder as a static library that sees only what it links.

@@ -44,6 +44,7 @@ SOURCES = ["*.cpp", "*.cu"]
 LIBRARIES = [
     Library(r"mpi\.h", ["collectives/transport/mpi*.cpp", "collectives/execute/mpi*.cpp"]),
     Library(r"hwloc(\.h|/.*)", ["topology/detect_hwloc.cpp"]),
+    Library(r"tinyxml2\.h", SOURCES),
     Library(r"uc[pst]/.*", SOURCES),
     Library(r"cuda.*\.h|cooperative_groups.*", SOURCES),
     Library(r"nccl.*\.h", SOURCES),

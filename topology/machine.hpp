@@ -58,7 +58,8 @@ struct PcieSwitch {
     std::string pci_id;
     std::optional<int> above;  ///< position in Host::pcie_switches; none: the root complex
     std::optional<int> numa_node;
-    PcieLink link;  ///< upwards
+    PcieLink link;             ///< upwards
+    std::string subsystem_id;  ///< as pci_id; NCCL knows the levels of some switches by it
     bool operator==(const PcieSwitch&) const = default;
 };
 
@@ -177,6 +178,7 @@ std::string print_tree(const Host& host);
 /// The same with fingerprints; hosts that are built alike are drawn once.
 std::string print_tree(const Machine& machine);
 
-std::string to_json(const Host& host);
+/// All of the machine; topology/import reads it back exactly.
+std::string to_json(const Machine& machine);
 
 }  // namespace tutti

@@ -1,58 +1,62 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <nlohmann/json.hpp>
+#include <type_traits>
 
 #include "topology/machine.hpp"
+#include "topology/machine_fields.hpp"
 
 namespace tutti {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
-Json json_of(const Package& package) {
-    return {{"model", package.model}, {"cores", package.cores}};
-}
+template <class Part>
+Json json_of(Part& part);
 
-Json json_of(const NumaNode& node) {
-    return {
-        {"os_index", node.os_index}, {"memory_bytes", node.memory.count}, {"cores", node.cores}};
-}
-
-Json json_of(const Core& core) { return {{"threads", core.threads}}; }
-
-Json json_of(const Cache& cache) {
-    return {{"name", short_name(cache)},
-            {"level", cache.level},
-            {"bytes", cache.size.count},
-            {"cores", cache.cores}};
-}
-
-Json json_of(const Device& device) {
-    return {{"kind", short_name(device.kind)},
-            {"pci_address", device.pci_address},
-            {"pci_id", device.pci_id},
-            {"names", device.names},
-            {"numa_node", device.numa_node ? Json(*device.numa_node) : Json()}};
-}
+Json json_of(std::string& text) { return text; }
+Json json_of(std::int64_t& number) { return number; }
+Json json_of(int& number) { return number; }
+Json json_of(double& number) { return number; }
+Json json_of(std::optional<int>& number) { return number ? Json(*number) : Json(); }
 
 template <class Part>
-Json list_of(const std::vector<Part>& parts) {
+Json json_of(std::vector<Part>& parts) {
     Json list = Json::array();
-    for (const Part& part : parts) list.push_back(json_of(part));
+    for (Part& part : parts) list.push_back(json_of(part));
     return list;
+}
+
+struct Writer {
+    Json object = Json::object();
+
+    template <class Part>
+    void operator()(const char* field, Part& part) {
+        object[field] = json_of(part);
+    }
+};
+
+template <class Part>
+Json json_of(Part& part) {
+    if constexpr (std::is_enum_v<Part>) {
+        for (const auto& [choice, word] : words_for<Part>)
+            if (choice == part) return word;
+        return nullptr;
+    } else {
+        Writer writer;
+        visit_fields(writer, part);
+        return std::move(writer.object);
+    }
 }
 
 }  // namespace
 
-std::string to_json(const Host& host) {
-    const Json json = {{"name", host.name},
-                       {"packages", list_of(host.packages)},
-                       {"numa_nodes", list_of(host.numa_nodes)},
-                       {"cores", list_of(host.cores)},
-                       {"caches", list_of(host.caches)},
-                       {"devices", list_of(host.devices)},
-                       {"not_seen", host.not_seen}};
+std::string to_json(const Machine& machine) {
+    Writer writer;
+    writer.object = {{"v", 1}, {"kind", "machine"}};
+    Machine fields = machine;  // a visitor may write; this one does not
+    visit_fields(writer, fields);
     // Names come from outside: bytes that are no UTF-8 are replaced rather than refused.
-    return json.dump(2, ' ', false, Json::error_handler_t::replace);
+    return writer.object.dump(2, ' ', false, Json::error_handler_t::replace);
 }
 
 }  // namespace tutti

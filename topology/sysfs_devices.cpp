@@ -44,6 +44,7 @@ std::optional<int> place_below_switches(Host& host, const std::vector<PciFunctio
             found.pci_id = pci_id(*port);
             found.numa_node = numa_node_of(port->folder, host);
             found.link = max_pcie_link(*port);
+            found.subsystem_id = subsystem_id(*port);
         }
         above = static_cast<int>(host.pcie_switches.size());
         host.pcie_switches.push_back(found);

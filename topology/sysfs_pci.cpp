@@ -81,6 +81,12 @@ std::string pci_id(const PciFunction& function) {
     return fmt::format("{:04x}:{:04x}", function.vendor, function.device);
 }
 
+std::string subsystem_id(const PciFunction& function) {
+    const int vendor = hexadecimal(function.folder / "subsystem_vendor");
+    if (vendor == 0) return "";
+    return fmt::format("{:04x}:{:04x}", vendor, hexadecimal(function.folder / "subsystem_device"));
+}
+
 PcieLink max_pcie_link(const PciFunction& function) {
     PcieLink link{gigatransfers(function.folder), lanes(function.folder)};
     if (function.bridges.empty()) return link;

@@ -25,6 +25,9 @@ std::vector<PciFunction> read_pci_functions(const sysfs::Path& root);
 /// "vendor:device", or nothing where the kernel says neither.
 std::string pci_id(const PciFunction& function);
 
+/// The same of the board or chip that it is part of.
+std::string subsystem_id(const PciFunction& function);
+
 /// At most what the function and the port above it can do both. Not the current speed: that of an
 /// idle GPU is generation 1.
 PcieLink max_pcie_link(const PciFunction& function);

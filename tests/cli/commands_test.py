@@ -67,6 +67,45 @@ class Topo(Commands):
         self.assertIn("\nfingerprint ", self.output_of("topo"))
         self.assertIsInstance(json.loads(self.output_of("topo", "--json")), dict)
 
+    def test_draws_pictures(self):
+        picture, graph = self.folder / "machine.svg", self.folder / "machine.dot"
+        self.assertEqual(self.output_of("topo", "--svg", picture, "--dot", graph), "")
+        self.assertEqual(xml.dom.minidom.parse(str(picture)).documentElement.tagName, "svg")
+        self.assertTrue(graph.read_text(encoding="utf-8").startswith("graph machine {"))
+
+    def test_reads_a_copy_of_proc_and_sys(self):
+        (self.folder / "proc").mkdir()
+        (self.folder / "proc/cpuinfo").write_text("processor: 0\nprocessor: 1\n", encoding="utf-8")
+        self.assertIn("2 cores", self.output_of("topo", "--root", self.folder))
+        done = tutti.run("topo", "--root", self.folder / "proc")
+        self.assertEqual(done.returncode, 64)
+        self.assertIn("holds neither sys nor proc", done.stderr)
+
+    @tutti.needs_mpi
+    def test_gathers_the_hosts_of_all_ranks(self):
+        done = tutti.run_ranks(2, "topo", "--json")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertEqual(json.loads(done.stdout), json.loads(self.output_of("topo", "--json")))
+
+    def test_reads_back_what_it_writes(self):
+        machine = self.folder / "machine.json"
+        text = self.output_of("topo", "--json")
+        machine.write_text(text)
+        self.assertEqual(self.output_of("topo", "--from", machine, "--json"), text)
+        nccl = self.folder / "topo.xml"
+        self.output_of("topo", "--from", machine, "--nccl-xml", nccl)
+        self.assertEqual(xml.dom.minidom.parse(str(nccl)).documentElement.tagName, "system")
+        self.assertIn("\nfingerprint ", self.output_of("topo", "--from", nccl))
+
+    def test_says_where_a_file_is_broken(self):
+        broken = self.folder / "broken.json"
+        broken.write_text('{"v": 1, "kind": "machine",\n"hosts": 7}')
+        for file, complaint in ((broken, f"tutti: {broken}:2: 'hosts' is not a list [...]\n"),
+                                (self.folder / "absent", ": no such file; give hwloc XML")):
+            done = tutti.run("topo", "--from", file)
+            self.assertEqual((done.returncode, done.stdout, done.stderr.count("\n")), (64, "", 1))
+            self.assertIn(complaint, done.stderr)
+
 
 class Report(Commands):
     def results(self, name):

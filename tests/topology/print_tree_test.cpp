@@ -122,18 +122,19 @@ TEST(PrintTree, EndsWithWhatWasNotSeen) {
 }
 
 TEST(MachineJson, KeepsEachPart) {
-    const auto json = nlohmann::json::parse(to_json(example_host()));
+    const auto machine = nlohmann::json::parse(to_json({.hosts = {example_host()}, .network = {}}));
+    const auto json = machine["hosts"][0];
     EXPECT_EQ(json["name"], "example");
     EXPECT_EQ(json["cores"][1]["threads"], (std::vector<int>{1, 5}));
     EXPECT_EQ(json["caches"].size(), 6u);
-    EXPECT_EQ(json["caches"][2]["name"], "L1d");
+    EXPECT_EQ(json["caches"][2]["kind"], "data");
     EXPECT_EQ(json["numa_nodes"][1]["memory_bytes"], 6LL << 30);
     EXPECT_EQ(json["devices"][0]["numa_node"], 1);
     EXPECT_TRUE(json["devices"][1]["numa_node"].is_null());
 }
 
 TEST(MachineJson, SurvivesNamesThatAreNoUtf8) {
-    EXPECT_TRUE(nlohmann::json::accept(to_json(Host{.name = "caf\xe9"})));
+    EXPECT_TRUE(nlohmann::json::accept(to_json({.hosts = {{.name = "caf\xe9"}}, .network = {}})));
 }
 
 }  // namespace tutti

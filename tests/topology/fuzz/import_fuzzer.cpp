@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whatever the bytes are, reading them ends with a machine or with one line that names file and
+// line; and a machine that was read can be printed, written and read again.
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+
+#include "base/error.hpp"
+#include "topology/fingerprint.hpp"
+#include "topology/import/import.hpp"
+#include "topology/nccl_export.hpp"
+
+namespace {
+
+using namespace tutti;
+
+void demand(bool holds, const std::string& what) {
+    if (holds) return;
+    std::fprintf(stderr, "not so: %s\n", what.c_str());
+    std::abort();
+}
+
+bool is_text(std::string_view text) {
+    for (const char c : text)
+        if (static_cast<unsigned char>(c) > '~') return false;
+    return true;
+}
+
+void use(const Machine& machine) {
+    for (const Host& host : machine.hosts) {
+        print_tree(host);
+        fingerprint(host);
+    }
+    const std::string json = to_json(machine);
+    if (is_text(json))  // what is no UTF-8 is replaced
+        demand(parse_machine(json, "json") == machine, "JSON brings back the machine");
+    for (const Host& host : machine.hosts) {
+        try {
+            parse_machine(to_nccl_xml(host), "nccl");
+        } catch (const Error&) {
+            continue;  // a description by hand may hold what NCCL's file cannot
+        }
+    }
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    try {
+        use(parse_machine({reinterpret_cast<const char*>(data), size}, "FILE"));
+    } catch (const Error& error) {
+        const std::string text = error.what();
+        demand(text.starts_with("FILE:") && text[5] >= '1' && text[5] <= '9', text);
+        demand(text.find('\n') == std::string::npos, "one line: " + text);
+    }
+    return 0;
+}

@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "topology/import/formats.hpp"
+#include "topology/import/hwloc_parts.hpp"
+
+namespace tutti {
+namespace {
+
+constexpr std::int64_t most_bytes = std::int64_t{1} << 60;
+
+bool is_package(const std::string& type) { return type == "Package" || type == "Socket"; }
+bool is_numa_node(const std::string& type) { return type == "NUMANode" || type == "Node"; }
+bool is_cache(const std::string& type) { return type.ends_with("Cache"); }
+bool is_pci(const std::string& type) { return type == "Bridge" || type == "PCIDev"; }
+
+class StructureReader {
+public:
+    StructureReader(HwlocHost& into, const Source& source) : into_(into), source_(source) {}
+
+    void read(const XmlElement& machine) {
+        read_cores(machine, nullptr);
+        if (into_.host.cores.empty())
+            source_.fail(machine.line, "no processing unit (PU) in it; give all of lstopo's file");
+        core_of_cpu_.emplace(into_.host);
+        read_objects(machine, {});
+        Host& host = into_.host;
+        if (host.numa_nodes.empty()) host.numa_nodes.push_back(all_memory_of(machine));
+        if (host.packages.empty())
+            host.packages.push_back(
+                {.model = hwloc_info(machine, "CPUModel"), .cores = host.numa_nodes.front().cores});
+    }
+
+private:
+    // Depth first, as hwloc orders them: what shares a package or a cache stands together.
+    void read_cores(const XmlElement& element, Core* around) {
+        Host& host = into_.host;
+        for (const XmlElement& object : element.children) {
+            if (object.name != "object") continue;
+            const std::string& type = required(object, "type", source_);
+            if (type == "PU") {
+                required(object, "os_index", source_);
+                const auto cpu =
+                    static_cast<int>(whole(object, "os_index", 0, source_, 0, most_cpus - 1));
+                if (!cpus_.insert(cpu).second)
+                    source_.fail(object.line, fmt::format("PU {} is there twice", cpu));
+                if (around)
+                    around->threads.push_back(cpu);
+                else
+                    host.cores.push_back({{cpu}});  // a machine whose cores are not known
+            } else if (type == "Core" && !around) {
+                Core core;
+                read_cores(object, &core);
+                if (!core.threads.empty()) host.cores.push_back(core);
+            } else {
+                read_cores(object, around);
+            }
+        }
+    }
+
+    void read_objects(const XmlElement& element, PciePlace place) {
+        for (const XmlElement& object : element.children) {
+            if (object.name != "object") continue;
+            const std::string& type = required(object, "type", source_);
+            if (is_pci(type)) {
+                read_hwloc_pci(object, place, into_, source_);
+                continue;
+            }
+            if (is_package(type)) read_package(object);
+            if (is_numa_node(type)) read_numa_node(object);
+            if (is_cache(type)) read_cache(object, type);
+            read_objects(object, {.numa_node = numa_node_of(object, place.numa_node), .above = {}});
+        }
+    }
+
+    CoreSet cores_of(const XmlElement& object) const {
+        const auto cpus = cpus_of_mask(object.value("cpuset"), source_, object.line);
+        if (!cpus) source_.fail(object.line, "cpuset= without end; give the CPUs of this machine");
+        return core_of_cpu_->of(*cpus);
+    }
+
+    // What lies in one NUMA node says so; what spans several is near none.
+    std::optional<int> numa_node_of(const XmlElement& object, std::optional<int> around) const {
+        if (!object.find("nodeset")) return around;
+        const auto nodes = cpus_of_mask(object.value("nodeset"), source_, object.line);
+        return nodes && nodes->size() == 1 ? std::optional(nodes->front()) : std::nullopt;
+    }
+
+    void read_package(const XmlElement& object) {
+        Host& host = into_.host;
+        Package package{.model = hwloc_info(object, "CPUModel"), .cores = cores_of(object)};
+        while (package.model.ends_with(' ')) package.model.pop_back();
+        if (host.packages.empty()) {
+            host.cpu.vendor = hwloc_info(object, "CPUVendor");
+            host.cpu.family = number_in(object, "CPUFamilyNumber");
+            host.cpu.model = number_in(object, "CPUModelNumber");
+        }
+        host.packages.push_back(std::move(package));
+        const auto nodes = cpus_of_mask(object.value("nodeset"), source_, object.line);
+        if (object.find("gp_index") && nodes && !nodes->empty())
+            into_.named[{"Package", whole(object, "gp_index", 0, source_)}] = {
+                LinkEnd::Kind::numa_node, nodes->front()};
+    }
+
+    int number_in(const XmlElement& object, std::string_view info) const {
+        const std::string text = hwloc_info(object, info);
+        const auto number = text.empty() ? std::optional<std::int64_t>(0) : decimal_number(text);
+        if (!number || *number < 0 || *number > std::numeric_limits<int>::max())
+            source_.fail(object.line, fmt::format("{}={} is no number", info, in_quotes(text)));
+        return static_cast<int>(*number);
+    }
+
+    void read_numa_node(const XmlElement& object) {
+        const auto index =
+            static_cast<int>(whole(object, "os_index", 0, source_, 0, most_cpus - 1));
+        if (!nodes_.insert(index).second)
+            source_.fail(object.line, fmt::format("NUMA node {} is there twice", index));
+        into_.host.numa_nodes.push_back(
+            {.os_index = index,
+             .memory = {whole(object, "local_memory", 0, source_, 0, most_bytes)},
+             .cores = cores_of(object)});
+    }
+
+    void read_cache(const XmlElement& object, const std::string& type) {
+        const auto kind = whole(object, "cache_type", 0, source_, 0, 2);
+        const int digit = type.size() > 1 && type[1] >= '1' && type[1] <= '9' ? type[1] - '0' : 0;
+        into_.host.caches.push_back(
+            {.level = static_cast<int>(whole(object, "depth", digit, source_, 0, 9)),
+             .kind = kind == 1   ? CacheKind::data
+                     : kind == 2 ? CacheKind::instruction
+                                 : CacheKind::unified,
+             .size = {whole(object, "cache_size", 0, source_, 0, most_bytes)},
+             .cores = cores_of(object)});
+    }
+
+    // hwloc 1.x says it so where the kernel knows no NUMA nodes.
+    NumaNode all_memory_of(const XmlElement& machine) const {
+        NumaNode all{.memory = {whole(machine, "local_memory", 0, source_, 0, most_bytes)}};
+        for (std::size_t i = 0; i < into_.host.cores.size(); ++i)
+            all.cores.push_back(static_cast<int>(i));
+        return all;
+    }
+
+    HwlocHost& into_;
+    const Source& source_;
+    std::set<int> cpus_;
+    std::set<int> nodes_;
+    std::optional<CoreOfCpu> core_of_cpu_;
+};
+
+const XmlElement& machine_in(const XmlElement& topology, const Source& source) {
+    for (const XmlElement& child : topology.children)
+        if (child.name == "object" &&
+            (child.value("type") == "Machine" || child.value("type") == "System"))
+            return child;
+    source.fail(topology.line, "no object of type Machine in it; give all of lstopo's file");
+}
+
+// A nodeset may name nodes that the file does not describe.
+void forget_absent_numa_nodes(HwlocHost& read) {
+    std::set<int> nodes;
+    for (const NumaNode& node : read.host.numa_nodes) nodes.insert(node.os_index);
+    const auto forget = [&](auto& part) {
+        if (part.numa_node && !nodes.contains(*part.numa_node)) part.numa_node.reset();
+    };
+    for (Device& device : read.host.devices) forget(device);
+    for (PcieSwitch& pcie_switch : read.host.pcie_switches) forget(pcie_switch);
+    std::erase_if(read.named, [&](const auto& named) {
+        return named.second.kind == LinkEnd::Kind::numa_node && !nodes.contains(named.second.index);
+    });
+}
+
+void note_what_is_missing(HwlocHost& read) {
+    Host& host = read.host;
+    const auto kind_count = [&](DeviceKind kind) {
+        return std::ranges::count(host.devices, kind, &Device::kind);
+    };
+    if (read.speeds_are_current)
+        host.not_seen.push_back(
+            "the highest PCIe speeds: hwloc writes down what the links ran at, idle ones slowly");
+    if (kind_count(DeviceKind::gpu) > 1 && host.links.empty())
+        host.not_seen.push_back("links between the GPUs (NVLink, xGMI): this hwloc did not ask");
+    if (kind_count(DeviceKind::nvswitch) > 1)
+        host.not_seen.push_back("links from one NVSwitch to another: hwloc does not list them");
+    if (std::ranges::any_of(host.links,
+                            [](const Link& link) { return link.kind == LinkKind::xgmi; }))
+        host.not_seen.push_back(
+            "how many xGMI links join two GPUs: hwloc does not count them, so "
+            "each pair has one here");
+    if (kind_count(DeviceKind::nic) > 0)
+        host.not_seen.push_back("how fast the NICs' ports are: hwloc does not ask");
+}
+
+}  // namespace
+
+std::string hwloc_info(const XmlElement& object, std::string_view name) {
+    for (const XmlElement& child : object.children)
+        if (child.name == "info" && child.value("name") == name) return child.value("value");
+    return "";
+}
+
+Machine read_hwloc_xml(const Source& source) {
+    const XmlElement topology = parse_xml(source);
+    const std::string version = topology.value("version");
+    if (!version.empty() && !version.starts_with("1.") && !version.starts_with("2."))
+        source.fail(topology.line, "hwloc XML of version " + in_quotes(version) +
+                                       "; give that of 1 or 2 (lstopo --export-xml-flags v2)");
+    const XmlElement& machine = machine_in(topology, source);
+    HwlocHost read;
+    read.host.name = hwloc_info(machine, "HostName");
+    read.host.cpu.architecture = hwloc_info(machine, "Architecture");
+    StructureReader(read, source).read(machine);
+    drop_idle_switches(read.host);
+    place_on_only_numa_node(read.host);
+    forget_absent_numa_nodes(read);
+    read_hwloc_links(topology, read, source);
+    note_what_is_missing(read);
+    return {.hosts = {std::move(read.host)}, .network = {}};
+}
+
+}  // namespace tutti

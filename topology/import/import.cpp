@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "topology/import/import.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <fstream>
+#include <iterator>
+
+#include "base/error.hpp"
+#include "topology/import/formats.hpp"
+#include "topology/import/xml.hpp"
+
+namespace tutti {
+namespace {
+
+struct Format {
+    std::string_view name;
+    bool (*recognises)(std::string_view text);
+    Machine (*read)(const Source& source);
+};
+
+constexpr Format formats[] = {
+    {"hwloc XML (lstopo FILE.xml)",
+     [](std::string_view text) { return root_name(text) == "topology"; }, read_hwloc_xml},
+    {"NCCL XML (NCCL_TOPO_DUMP_FILE)",
+     [](std::string_view text) { return root_name(text) == "system"; }, read_nccl_xml},
+    {"tutti topo --json", [](std::string_view text) { return text.starts_with('{'); },
+     read_tutti_json},
+    {"nvidia-smi topo -m", looks_like_nvidia_smi, read_nvidia_smi},
+};
+
+constexpr std::string_view blanks = " \t\r\n";
+
+bool has_bytes_of_no_text(std::string_view text) {
+    return text.find('\0') != std::string_view::npos;
+}
+
+// Why no format recognises the text, in a few words.
+std::string what_it_is(std::string_view text) {
+    if (text.empty()) return "the file is empty";
+    if (has_bytes_of_no_text(text)) return "this is no text";
+    const std::string_view root = text.starts_with('<') ? root_name(text) : "";
+    if (root == "graphs") return "this is NCCL's result (NCCL_GRAPH_DUMP_FILE), not the machine";
+    if (!root.empty())
+        return fmt::format("the XML element {} describes no machine", in_quotes(root));
+    return "this describes no machine in a form that is known here";
+}
+
+}  // namespace
+
+Machine parse_machine(std::string_view text, std::string_view name) {
+    constexpr std::string_view byte_order_mark = "\xef\xbb\xbf";
+    if (text.starts_with(byte_order_mark)) text.remove_prefix(byte_order_mark.size());
+    const Source source(text, name);
+    const std::size_t start = std::min(text.find_first_not_of(blanks), text.size());
+    const std::string_view content = text.substr(start);
+    if (!has_bytes_of_no_text(content))
+        for (const Format& format : formats)
+            if (format.recognises(content)) return format.read(source);
+    source.fail(content.empty() ? 1 : source.line_of(start),
+                what_it_is(content) + "; give " + import_formats());
+}
+
+Machine read_machine(const std::filesystem::path& file) {
+    constexpr std::uintmax_t largest = 64 << 20;  // a hundred times the largest that is known
+    std::error_code fault;
+    const auto status = std::filesystem::status(file, fault);
+    if (!std::filesystem::exists(status))
+        throw Error(file.string() + ": no such file; give " + import_formats());
+    if (std::filesystem::is_directory(status))
+        throw Error(file.string() + ": this is a folder; give a file: " + import_formats());
+    std::ifstream stream(file, std::ios::binary);
+    std::string text;
+    for (char c; text.size() <= largest && stream.get(c);) text.push_back(c);
+    if (stream.bad() || !(stream.eof() || stream))
+        throw Error(file.string() + ": cannot be read; give a file that can");
+    if (text.size() > largest)
+        throw Error(file.string() + ": larger than any machine's description; give " +
+                    import_formats());
+    return parse_machine(text, file.string());
+}
+
+std::string import_formats() {
+    std::string list;
+    for (const Format& format : formats) {
+        if (&format == std::end(formats) - 1)
+            list += " or ";
+        else if (!list.empty())
+            list += ", ";
+        list += format.name;
+    }
+    return list;
+}
+
+}  // namespace tutti

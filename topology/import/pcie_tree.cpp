@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "topology/import/pcie_tree.hpp"
+
+namespace tutti {
+
+void drop_idle_switches(Host& host) {
+    auto& switches = host.pcie_switches;
+    std::vector<bool> busy(switches.size());
+    for (const Device& device : host.devices)
+        if (device.above) busy[*device.above] = true;
+    for (std::size_t i = switches.size(); i-- > 0;)  // from the leaves upwards
+        if (busy[i] && switches[i].above) busy[*switches[i].above] = true;
+
+    std::vector<int> now_at(switches.size());
+    std::vector<PcieSwitch> kept;
+    for (std::size_t i = 0; i < switches.size(); ++i) {
+        if (!busy[i]) continue;
+        now_at[i] = static_cast<int>(kept.size());
+        if (switches[i].above) switches[i].above = now_at[*switches[i].above];
+        kept.push_back(std::move(switches[i]));
+    }
+    switches = std::move(kept);
+    for (Device& device : host.devices)
+        if (device.above) device.above = now_at[*device.above];
+}
+
+void place_on_only_numa_node(Host& host) {
+    if (host.numa_nodes.size() != 1) return;
+    const int node = host.numa_nodes.front().os_index;
+    for (Device& device : host.devices) device.numa_node = node;
+    for (PcieSwitch& pcie_switch : host.pcie_switches) pcie_switch.numa_node = node;
+}
+
+CoreOfCpu::CoreOfCpu(const Host& host) {
+    for (std::size_t i = 0; i < host.cores.size(); ++i)
+        for (const int cpu : host.cores[i].threads) core_of_[cpu] = static_cast<int>(i);
+}
+
+CoreSet CoreOfCpu::of(const std::vector<int>& cpus) const {
+    std::set<int> cores;
+    for (const int cpu : cpus)
+        if (const auto found = core_of_.find(cpu); found != core_of_.end())
+            cores.insert(found->second);
+    return {cores.begin(), cores.end()};
+}
+
+}  // namespace tutti

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <map>
+#include <set>
+#include <string>
+
+#include "topology/import/source.hpp"
+#include "topology/machine.hpp"
+
+namespace tutti {
+
+/// Where an element of a PCIe tree hangs.
+struct PciePlace {
+    std::optional<int> numa_node;
+    std::optional<int> above;  ///< position in Host::pcie_switches
+};
+
+/// The switches that no device hangs under go; the others keep their order.
+void drop_idle_switches(Host& host);
+
+/// On a host with one NUMA node, all devices are near it.
+void place_on_only_numa_node(Host& host);
+
+/// CPUs to positions in Host::cores.
+class CoreOfCpu {
+public:
+    explicit CoreOfCpu(const Host& host);
+    CoreSet of(const std::vector<int>& cpus) const;
+
+private:
+    std::map<int, int> core_of_;
+};
+
+}  // namespace tutti
