@@ -104,6 +104,9 @@ Launch describe_launch(World& world, const std::string& session) {
     launch.nranks = world.size();
     launch.ppn = static_cast<int>(world.hosts().nodes().front().size());
     launch.hosts = hosts_of_all(world);
+    std::vector<std::string> fingerprints;
+    for (const HostRecord& host : launch.hosts) fingerprints.push_back(host.topo_sha256);
+    launch.topo_sha256 = fingerprint_of_hosts(fingerprints);
     launch.ranks = places_of_all(world);
     launch.env = stored_environment(environ);
     if (world.kind() == "mpi") {

@@ -6,8 +6,9 @@
 
 #include "cli/options.hpp"
 #include "cli/topo_routes.hpp"
+#include "collectives/transport/gather_machine.hpp"
 #include "topology/detect.hpp"
-#include "topology/fingerprint.hpp"
+#include "topology/draw.hpp"
 #include "topology/import/import.hpp"
 #include "topology/machine.hpp"
 #include "topology/nccl_export.hpp"
@@ -19,14 +20,11 @@ namespace fs = std::filesystem;
 
 struct TopoOptions {
     bool as_json = false;
-    fs::path from;
-    fs::path nccl_xml;
+    fs::path from, root;
+    fs::path nccl_xml, svg, dot;
+    RouteOptions routes;
+    bool writes_files() const { return !nccl_xml.empty() || !svg.empty() || !dot.empty(); }
 };
-
-Machine machine_asked_for(const TopoOptions& options) {
-    if (!options.from.empty()) return read_machine(options.from);
-    return {.hosts = {detect_host()}, .network = {}};
-}
 
 void write_file(const fs::path& file, const std::string& text) {
     std::ofstream stream(file, std::ios::binary);
@@ -44,37 +42,61 @@ void write_nccl_xml(const fs::path& file, const Machine& machine) {
     write_file(file, to_nccl_xml(machine.hosts.front()));
 }
 
-void print_trees(const Machine& machine) {
-    for (const Host& host : machine.hosts)
-        fmt::print("{}fingerprint {}\n", print_tree(host), fingerprint(host));
+void show(const Machine& machine, const TopoOptions& options) {
+    if (!options.nccl_xml.empty()) write_nccl_xml(options.nccl_xml, machine);
+    if (!options.svg.empty()) write_file(options.svg, to_svg(machine));
+    if (!options.dot.empty()) write_file(options.dot, to_dot(machine));
+    if (const auto text = routes_text(machine, options.routes,
+                                      options.as_json ? TextFor::programs : TextFor::people))
+        fmt::print("{}", *text);
+    else if (options.as_json)
+        fmt::print("{}\n", to_json(machine));
+    else if (!options.writes_files())
+        fmt::print("{}", print_tree(machine));
+}
+
+// A machine that files describe: each rank would read the same.
+std::optional<Machine> described_machine(const TopoOptions& options) {
+    if (!options.from.empty() && !options.root.empty())
+        throw Error("--from and --root are two machines; leave one of them out");
+    if (!options.from.empty()) return read_machine(options.from);
+    if (!options.root.empty())
+        return Machine{.hosts = {detect_host_in(options.root)}, .network = {}};
+    if (launcher().size == 1) return Machine{.hosts = {detect_host()}, .network = {}};
+    return std::nullopt;
 }
 
 }  // namespace
 
 Exit run_topo(const Arguments& arguments) {
     TopoOptions options;
-    CLI::App app{"The machine as a tree: packages, caches, cores, memory, GPUs, NICs.",
-                 "tutti topo"};
+    CLI::App app{
+        "The machine as a tree: packages, caches, cores, memory, PCIe, GPUs, NICs, links. Under "
+        "mpirun all hosts of the ranks.",
+        "tutti topo"};
     app.add_option("--from", options.from,
                    "not this machine but one that a file describes: " + import_formats())
         ->type_name("FILE");
+    app.add_option("--root", options.root,
+                   "not this machine but one of which a folder has a copy of /proc and /sys")
+        ->type_name("FOLDER");
     app.add_flag("--json", options.as_json, "for programs, and for --from");
+    app.add_option("--svg", options.svg, "write a picture")->type_name("FILE");
+    app.add_option("--dot", options.dot, "write a graph for Graphviz")->type_name("FILE");
     app.add_option("--nccl-xml", options.nccl_xml, "write the machine for NCCL_TOPO_FILE")
         ->type_name("FILE");
-    RouteOptions routes;
-    add_route_options(app, routes);
+    add_route_options(app, options.routes);
     if (parse_or_help(app, arguments)) return Exit::ok;
 
-    const Machine machine = machine_asked_for(options);
-    if (!options.nccl_xml.empty()) write_nccl_xml(options.nccl_xml, machine);
-    if (const auto text =
-            routes_text(machine, routes, options.as_json ? TextFor::programs : TextFor::people))
-        fmt::print("{}", *text);
-    else if (options.as_json)
-        fmt::print("{}\n", to_json(machine));
-    else if (options.nccl_xml.empty())
-        print_trees(machine);
-    return Exit::ok;
+    if (const auto machine = described_machine(options)) {
+        if (launcher().rank == 0) show(*machine, options);
+        return Exit::ok;
+    }
+    return run_ranks({}, [&](World& world) {
+        const Machine machine = gather_machine(world);
+        if (world.is_first()) show(machine, options);
+        return Exit::ok;
+    });
 }
 
 }  // namespace tutti

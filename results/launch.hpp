@@ -110,6 +110,7 @@ struct Launch {
     int nranks = 1;
     int ppn = 1;
     std::vector<HostRecord> hosts;
+    std::string topo_sha256;  // the fingerprint of all hosts together
     std::vector<RankPlace> ranks;
     std::optional<Library> mpi;
     std::optional<Library> ucx;

@@ -110,6 +110,7 @@ void walk(auto& f, Is<Launch> auto& launch) {
     f.must("nranks", launch.nranks);
     f.must("ppn", launch.ppn);
     f.may("hosts", launch.hosts);
+    f.may("topo_sha256", launch.topo_sha256);
     f.may("ranks", launch.ranks);
     f.may("mpi", launch.mpi);
     f.may("ucx", launch.ucx);

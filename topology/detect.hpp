@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -8,11 +9,15 @@
 
 namespace tutti {
 
-/// This host, all of it: also the cores that this process may not use. Looks once, in milliseconds.
-Host detect_host();
+/// This host, all of it: also the cores that this process may not use. Looks once per process, in
+/// milliseconds; a second per GPU where nothing else keeps NVIDIA's driver awake.
+const Host& detect_host();
 
-/// The structure alone, without name and notes. One file of two is built: by hwloc
-/// (detect_hwloc.cpp), or from /proc and /sys where hwloc is absent (detect_portable.cpp).
+/// Another host, by a copy of its /proc and /sys: all that files tell.
+Host detect_host_in(const std::filesystem::path& root);
+
+/// Packages, NUMA nodes, cores, caches and PCI devices alone. One file of two is built: by hwloc
+/// and /sys (detect_hwloc.cpp), or from /proc and /sys where hwloc is absent (detect_portable.cpp).
 Host detect_structure();
 
 /// What such a host may have that could not be seen, and why.

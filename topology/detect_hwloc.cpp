@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <fmt/format.h>
 #include <hwloc.h>
 
 #include <memory>
 
 #include "base/error.hpp"
 #include "topology/detect.hpp"
+#include "topology/sysfs_devices.hpp"
 #include "topology/sysfs_host.hpp"
 
 namespace tutti {
@@ -23,9 +23,8 @@ Topology load() {
     // All of the machine, also what a container or a launcher withholds from this process.
     hwloc_topology_set_flags(raw, HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED);
     hwloc_topology_set_icache_types_filter(raw, HWLOC_TYPE_FILTER_KEEP_ALL);
-    hwloc_topology_set_io_types_filter(raw, HWLOC_TYPE_FILTER_KEEP_IMPORTANT);
-    // The first two ask X servers and GPU drivers, which may take seconds, for what is not used
-    // here; the third leaks, and hwloc finds the same devices in /sys without it.
+    hwloc_topology_set_io_types_filter(raw, HWLOC_TYPE_FILTER_KEEP_NONE);
+    // These ask X servers, GPU drivers and the bus, which may take seconds, for what is not used.
     for (const char* component : {"gl", "opencl", "pci"})
         hwloc_topology_set_components(raw, HWLOC_TOPOLOGY_COMPONENTS_FLAG_BLACKLIST, component);
     if (hwloc_topology_load(raw) != 0)
@@ -101,47 +100,20 @@ std::vector<Cache> read_caches(hwloc_topology_t topology) {
     return caches;
 }
 
-std::vector<std::string> interface_names(hwloc_obj_t pci) {
-    std::vector<std::string> names;
-    for (hwloc_obj_t child = pci->io_first_child; child; child = child->next_sibling)
-        if (child->type == HWLOC_OBJ_OS_DEVICE &&
-            (child->attr->osdev.type == HWLOC_OBJ_OSDEV_NETWORK ||
-             child->attr->osdev.type == HWLOC_OBJ_OSDEV_OPENFABRICS))
-            names.emplace_back(child->name);
-    return names;
-}
-
-std::optional<int> numa_node_near(hwloc_topology_t topology, hwloc_obj_t pci) {
-    const hwloc_obj_t place = hwloc_get_non_io_ancestor_obj(topology, pci);
-    if (hwloc_bitmap_weight(place->nodeset) != 1) return std::nullopt;
-    return hwloc_bitmap_first(place->nodeset);
-}
-
-std::vector<Device> read_devices(hwloc_topology_t topology) {
-    std::vector<Device> devices;
-    for (const hwloc_obj_t object : all_of(topology, HWLOC_OBJ_PCI_DEVICE)) {
-        const auto& pci = object->attr->pcidev;
-        const auto kind = device_kind(pci.class_id, pci.vendor_id);
-        if (!kind) continue;
-        devices.push_back({.kind = *kind,
-                           .pci_address = fmt::format("{:04x}:{:02x}:{:02x}.{:x}", pci.domain,
-                                                      pci.bus, pci.dev, pci.func),
-                           .pci_id = fmt::format("{:04x}:{:04x}", pci.vendor_id, pci.device_id),
-                           .names = interface_names(object),
-                           .numa_node = numa_node_near(topology, object)});
-    }
-    return devices;
-}
-
 }  // namespace
 
 Host detect_structure() {
     const Topology topology = load();
-    return {.packages = read_packages(topology.get()),
-            .numa_nodes = read_numa_nodes(topology.get()),
-            .cores = read_cores(topology.get()),
-            .caches = read_caches(topology.get()),
-            .devices = read_devices(topology.get())};
+    Host host;
+    host.packages = read_packages(topology.get());
+    host.numa_nodes = read_numa_nodes(topology.get());
+    host.cores = read_cores(topology.get());
+    host.caches = read_caches(topology.get());
+    // hwloc may be told (HWLOC_XMLFILE, HWLOC_SYNTHETIC) to describe another machine.
+    if (!hwloc_topology_is_thissystem(topology.get())) return host;
+    host.cpu = read_cpu_identity("/");
+    // It gives the current speed of PCIe links, and no switches; the kernel's files have the rest.
+    return with_sysfs_devices(std::move(host), "/");
 }
 
 }  // namespace tutti

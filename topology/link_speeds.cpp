@@ -48,7 +48,7 @@ double socket_gigabytes(const CpuIdentity& cpu) {
     if (cpu.architecture.starts_with("ppc")) return 32;
     if (cpu.vendor == "GenuineIntel") return last_reached(intel_sockets, cpu.model, 6);
     if (cpu.vendor == "AuthenticAMD" || cpu.vendor == "HygonGenuine") return 16;
-    if (cpu.vendor == "CentaurHauls" || cpu.vendor == "  Shanghai  ") return 6;
+    if (cpu.vendor == "CentaurHauls" || cpu.vendor.find("Shanghai") != std::string::npos) return 6;
     return 16;  // NCCL takes no limit here, which would make sockets look free
 }
 

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <map>
+
 namespace tutti {
 namespace {
 
@@ -46,6 +48,14 @@ std::string short_name(LinkKind kind) {
             break;
     }
     return "C2C";
+}
+
+std::vector<std::string> device_labels(const Host& host) {
+    std::map<DeviceKind, int> seen;
+    std::vector<std::string> labels;
+    for (const Device& device : host.devices)
+        labels.push_back(fmt::format("{}{}", short_name(device.kind), seen[device.kind]++));
+    return labels;
 }
 
 }  // namespace tutti

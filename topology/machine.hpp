@@ -2,6 +2,7 @@
 #pragma once
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/units.hpp"
@@ -57,14 +58,18 @@ struct PcieSwitch {
     std::string pci_id;
     std::optional<int> above;  ///< position in Host::pcie_switches; none: the root complex
     std::optional<int> numa_node;
-    PcieLink link;            ///< upwards
+    PcieLink link;             ///< upwards
     std::string subsystem_id;  ///< as pci_id; NCCL knows the levels of some switches by it
     bool operator==(const PcieSwitch&) const = default;
 };
 
+/// Device::model of a NIC that is an interface of software, with no hardware shown behind it.
+inline constexpr std::string_view virtual_interface = "virtual";
+
 enum class DeviceKind { gpu, nic, nvswitch };
 
-/// One way out of a NIC. An Ethernet port may also have the name of its RDMA device.
+/// One way out of a NIC, called by its RDMA device where it has one ("mlx5_0", "mlx4_0:2"), else by
+/// its interface ("eth0").
 struct Port {
     std::string name;
     double gigabits = 0;  ///< per second and direction; 0 where unknown
@@ -117,6 +122,12 @@ struct CpuIdentity {
     bool operator==(const CpuIdentity&) const = default;
 };
 
+/// Two GPUs (positions in Host::devices) that cannot reach each other's memory.
+struct NoPeerAccess {
+    int a = 0, b = 0;
+    bool operator==(const NoPeerAccess&) const = default;
+};
+
 /// One machine that runs one operating system. A plain value: copy, compare and print it.
 /// Cores that share a package or a cache stand next to one another.
 struct Host {
@@ -129,7 +140,8 @@ struct Host {
     std::vector<PcieSwitch> pcie_switches;  ///< a switch comes after the one above it
     std::vector<Device> devices;
     std::vector<Link> links;
-    std::vector<std::string> transports;  ///< what UCX would use here, as "tcp/eth0"
+    std::vector<NoPeerAccess> no_peer_access;  ///< as the driver says; empty too if nobody asked
+    std::vector<std::string> transports;       ///< what UCX would use here, as "tcp/eth0"
     std::vector<std::string> not_seen;  ///< what may exist but could not be looked at, as sentences
     bool operator==(const Host&) const = default;
 };
@@ -155,8 +167,16 @@ std::string short_name(const Cache& cache);
 std::string short_name(DeviceKind kind);
 std::string short_name(LinkKind kind);
 
-/// What holds what, a line for each core, then what could not be seen.
+/// What each device is called on pictures and in tables: its kind and a number ("GPU0", "NIC2"), in
+/// the order of Host::devices.
+std::vector<std::string> device_labels(const Host& host);
+
+/// What holds what, a line for each core (or for each row of cores that are alike), PCIe switches
+/// with what hangs below them, the links beside PCIe, then what could not be seen.
 std::string print_tree(const Host& host);
+
+/// The same with fingerprints; hosts that are built alike are drawn once.
+std::string print_tree(const Machine& machine);
 
 /// All of the machine; topology/import reads it back exactly.
 std::string to_json(const Machine& machine);

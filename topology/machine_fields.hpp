@@ -94,6 +94,12 @@ void visit_fields(Visitor& visit, CpuIdentity& cpu) {
 }
 
 template <class Visitor>
+void visit_fields(Visitor& visit, NoPeerAccess& pair) {
+    visit("a", pair.a);
+    visit("b", pair.b);
+}
+
+template <class Visitor>
 void visit_fields(Visitor& visit, Host& host) {
     visit("name", host.name);
     visit("cpu", host.cpu);
@@ -104,6 +110,7 @@ void visit_fields(Visitor& visit, Host& host) {
     visit("pcie_switches", host.pcie_switches);
     visit("devices", host.devices);
     visit("links", host.links);
+    visit("no_peer_access", host.no_peer_access);
     visit("transports", host.transports);
     visit("not_seen", host.not_seen);
 }

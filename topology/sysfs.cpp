@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstdlib>
 #include <fstream>
 #include <sstream>
 
@@ -82,6 +83,19 @@ std::vector<int> parse_list(std::string_view text) {
 }
 
 std::vector<int> list(const Path& file) { return parse_list(first_line(file).value_or("")); }
+
+std::vector<int> mask(const Path& file) {
+    std::string digits = first_line(file).value_or("");
+    std::erase(digits, ',');
+    std::vector<int> numbers;
+    for (std::size_t place = 0; place < digits.size(); ++place) {
+        const char digit[] = {digits[digits.size() - 1 - place], 0};
+        const long bits = std::strtol(digit, nullptr, 16);
+        for (int bit = 0; bit < 4; ++bit)
+            if (bits >> bit & 1) numbers.push_back(static_cast<int>(place) * 4 + bit);
+    }
+    return numbers;
+}
 
 std::vector<int> numbered(const Path& folder, std::string_view prefix) {
     std::vector<int> numbers;

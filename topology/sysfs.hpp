@@ -29,6 +29,9 @@ std::optional<std::string> value_of(const Path& file, std::string_view key);
 std::vector<int> parse_list(std::string_view text);
 std::vector<int> list(const Path& file);
 
+/// A mask of CPUs, "00000000,000000ff", as a list.
+std::vector<int> mask(const Path& file);
+
 /// The numbers N, ascending, for which `folder` holds an entry `prefix`N ("cpu0", "cpu1").
 std::vector<int> numbered(const Path& folder, std::string_view prefix);
 

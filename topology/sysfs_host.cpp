@@ -2,9 +2,12 @@
 #include "topology/sysfs_host.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 #include <map>
 #include <set>
 #include <tuple>
+
+#include "topology/sysfs_devices.hpp"
 
 namespace tutti {
 namespace {
@@ -161,16 +164,36 @@ std::string read_cpu_model(const Path& root) {
     return sysfs::value_of(cpuinfo, "cpu").value_or("");  // POWER
 }
 
+CpuIdentity read_cpu_identity(const Path& root) {
+    const Path cpuinfo = root / "proc/cpuinfo";
+    const auto number = [&](std::string_view key) {  // also "0x41", as ARM writes them
+        return static_cast<int>(
+            std::strtol(sysfs::value_of(cpuinfo, key).value_or("0").c_str(), nullptr, 0));
+    };
+    if (const auto vendor = sysfs::value_of(cpuinfo, "vendor_id"))
+        return {.architecture = "x86_64",
+                .vendor = *vendor,
+                .family = number("cpu family"),
+                .model = number("model")};
+    if (const auto implementer = sysfs::value_of(cpuinfo, "CPU implementer"))
+        return {.architecture = "aarch64",
+                .vendor = *implementer,
+                .family = number("CPU architecture"),
+                .model = number("CPU part")};
+    const std::string cpu = sysfs::value_of(cpuinfo, "cpu").value_or("");
+    if (cpu.starts_with("POWER"))
+        return {.architecture = "ppc64le", .vendor = "IBM", .family = std::atoi(cpu.c_str() + 5)};
+    return {};
+}
+
 Host read_sysfs_host(const Path& root) {
     Host host;
+    host.cpu = read_cpu_identity(root);
     host.cores = read_cores(root);
     host.packages = read_packages(root, host.cores);
     host.numa_nodes = read_numa_nodes(root, host.cores);
     host.caches = read_caches(root, host.cores);
-    host.devices = read_sysfs_devices(root);
-    if (host.numa_nodes.size() == 1)
-        for (Device& device : host.devices) device.numa_node = host.numa_nodes.front().os_index;
-    return host;
+    return with_sysfs_devices(std::move(host), root);
 }
 
 }  // namespace tutti

@@ -76,6 +76,26 @@ class Topo(Commands):
         self.assertIn("\nfingerprint ", self.output_of("topo"))
         self.assertIsInstance(json.loads(self.output_of("topo", "--json")), dict)
 
+    def test_draws_pictures(self):
+        picture, graph = self.folder / "machine.svg", self.folder / "machine.dot"
+        self.assertEqual(self.output_of("topo", "--svg", picture, "--dot", graph), "")
+        self.assertEqual(xml.dom.minidom.parse(str(picture)).documentElement.tagName, "svg")
+        self.assertTrue(graph.read_text(encoding="utf-8").startswith("graph machine {"))
+
+    def test_reads_a_copy_of_proc_and_sys(self):
+        (self.folder / "proc").mkdir()
+        (self.folder / "proc/cpuinfo").write_text("processor: 0\nprocessor: 1\n", encoding="utf-8")
+        self.assertIn("2 cores", self.output_of("topo", "--root", self.folder))
+        done = tutti.run("topo", "--root", self.folder / "proc")
+        self.assertEqual(done.returncode, 64)
+        self.assertIn("holds neither sys nor proc", done.stderr)
+
+    @tutti.needs_mpi
+    def test_gathers_the_hosts_of_all_ranks(self):
+        done = tutti.run_ranks(2, "topo", "--json")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertEqual(json.loads(done.stdout), json.loads(self.output_of("topo", "--json")))
+
     def test_reads_back_what_it_writes(self):
         machine = self.folder / "machine.json"
         text = self.output_of("topo", "--json")

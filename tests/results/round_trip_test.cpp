@@ -63,6 +63,7 @@ TEST(Records, ALaunchDescribesHostsRanksAndLibraries) {
         .ppn = 1,
         .hosts = {{.name = "n0", .kernel = "6.1", .cores = 2, .mem = {1 << 30}, .loadavg1 = 0.25},
                   {.name = "n1", .virt = "kvm"}},
+        .topo_sha256 = "both",
         .ranks = {{.rank = Rank{0}, .host = "n0", .pid = 77, .numa = 0},
                   {.rank = Rank{1}, .host = "n1", .pid = 78}},
         .mpi = Library{.vendor = "Open MPI", .version = "4.1.4", .settings = {{"btl", "self"}}},

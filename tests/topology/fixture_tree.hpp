@@ -34,6 +34,12 @@ public:
         std::filesystem::create_directories(root_ / folder);
     }
 
+    /// A symbolic link to `target`, as the kernel writes them: relative to where it stands.
+    void link(const std::string& name, const std::string& target) const {
+        std::filesystem::create_directories((root_ / name).parent_path());
+        std::filesystem::create_symlink(target, root_ / name);
+    }
+
     const std::filesystem::path& root() const { return root_; }
 
 private:

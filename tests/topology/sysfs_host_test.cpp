@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "tests/topology/fixture_tree.hpp"
+#include "tests/topology/pci_files.hpp"
 #include "topology/host_facts.hpp"
 
 namespace tutti {
@@ -13,7 +13,6 @@ namespace {
 
 const std::string cpus = "sys/devices/system/cpu/";
 const std::string nodes = "sys/devices/system/node/";
-const std::string pci = "sys/bus/pci/devices/";
 
 // Two packages of two cores, two threads each; packages alternate in the kernel's numbering, as
 // many firmwares do. CPU n and n+4 share a core; even cores are in package 0.
@@ -39,18 +38,6 @@ void write_two_packages(const FixtureTree& tree) {
         tree.write(nodes + "node" + node + "/cpulist", node == "0" ? "0,2,4,6" : "1,3,5,7");
         tree.write(nodes + "node" + node + "/meminfo", "Node " + node + " MemTotal:    1024 kB");
     }
-}
-
-struct PciFiles {
-    std::string address, pci_class, vendor, device, numa_node;
-};
-
-void write_device(const FixtureTree& tree, const PciFiles& files) {
-    const std::string folder = pci + files.address + "/";
-    tree.write(folder + "class", files.pci_class);
-    tree.write(folder + "vendor", files.vendor);
-    tree.write(folder + "device", files.device);
-    tree.write(folder + "numa_node", files.numa_node);
 }
 
 }  // namespace
@@ -100,23 +87,43 @@ TEST(SysfsHost, FindsGpusAndNicsAndWhereTheyAre) {
     write_device(tree, {"0000:00:01.0", "0x060000", "0x8086", "0x0d57", "-1"});  // a bridge
     write_device(tree, {"0000:00:02.0", "0x030000", "0x1a03", "0x2000", "0"});   // only draws
     write_device(tree, {"0000:17:00.0", "0x030200", "0x10de", "0x2335", "1"});
-    write_device(tree, {"0000:18:00.0", "0x020700", "0x15b3", "0x1021", "-1"});
-    tree.make_folder(pci + "0000:18:00.0/net/ib0");
-    tree.make_folder(pci + "0000:18:00.0/infiniband/mlx5_0");
-    EXPECT_EQ(
-        read_sysfs_host(tree.root()).devices,
-        (std::vector<Device>{
-            {DeviceKind::gpu, "0000:17:00.0", "10de:2335", {}, 1},
-            {DeviceKind::nic, "0000:18:00.0", "15b3:1021", {"ib0", "mlx5_0"}, std::nullopt}}));
+    const std::string nic =
+        write_device(tree, {"0000:18:00.0", "0x020700", "0x15b3", "0x1021", "-1"});
+    tree.make_folder(nic + "net/ib0");
+    tree.make_folder(nic + "infiniband/mlx5_0");
+    const std::vector<Device> devices = read_sysfs_host(tree.root()).devices;
+    ASSERT_EQ(devices.size(), 2u);
+    EXPECT_EQ(devices[0].kind, DeviceKind::gpu);
+    EXPECT_EQ(devices[0].pci_id, "10de:2335");
+    EXPECT_EQ(devices[0].numa_node, std::optional(1));
+    EXPECT_EQ(devices[1].kind, DeviceKind::nic);
+    EXPECT_EQ(devices[1].pci_address, "0000:18:00.0");
+    EXPECT_EQ(devices[1].names, (std::vector<std::string>{"ib0", "mlx5_0"}));
+    EXPECT_EQ(devices[1].numa_node, std::nullopt);
 }
 
 TEST(SysfsHost, PlacesEachDeviceNearTheOnlyNode) {
     const FixtureTree tree;
-    write_device(tree, {"0000:00:03.0", "0x020000", "0x1af4", "0x1041", "-1"});
-    tree.make_folder(pci + "0000:00:03.0/virtio2/net/eth0");
-    const Host host = read_sysfs_host(tree.root());
-    EXPECT_EQ(host.devices,
-              (std::vector<Device>{{DeviceKind::nic, "0000:00:03.0", "1af4:1041", {"eth0"}, 0}}));
+    const std::string nic =
+        write_device(tree, {"0000:00:03.0", "0x020000", "0x1af4", "0x1041", "-1"});
+    tree.make_folder(nic + "virtio2/net/eth0");
+    const std::vector<Device> devices = read_sysfs_host(tree.root()).devices;
+    ASSERT_EQ(devices.size(), 1u);
+    EXPECT_EQ(devices[0].names, std::vector<std::string>{"eth0"});
+    EXPECT_EQ(devices[0].numa_node, std::optional(0));
+}
+
+TEST(SysfsHost, KnowsWhichProcessorItHas) {
+    const FixtureTree tree;
+    tree.write("proc/cpuinfo",
+               "vendor_id : AuthenticAMD\ncpu family : 25\nmodel : 17\nmodel name : X");
+    EXPECT_EQ(read_cpu_identity(tree.root()), (CpuIdentity{"x86_64", "AuthenticAMD", 25, 17}));
+    tree.write("proc/cpuinfo", "CPU implementer : 0x41\nCPU architecture: 8\nCPU part : 0xd4f");
+    EXPECT_EQ(read_cpu_identity(tree.root()), (CpuIdentity{"aarch64", "0x41", 8, 0xd4f}));
+    tree.write("proc/cpuinfo", "cpu : POWER9, altivec supported");
+    EXPECT_EQ(read_cpu_identity(tree.root()), (CpuIdentity{"ppc64le", "IBM", 9, 0}));
+    tree.write("proc/cpuinfo", "");
+    EXPECT_EQ(read_cpu_identity(tree.root()), CpuIdentity{});
 }
 
 TEST(HostFacts, ComeFromTheSameFiles) {

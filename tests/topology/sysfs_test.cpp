@@ -17,6 +17,13 @@ TEST(Sysfs, ListsAreRangesAndNumbers) {
     EXPECT_EQ(sysfs::parse_list("none"), Numbers{});
 }
 
+TEST(Sysfs, MasksAreListsOfBits) {
+    const FixtureTree tree;
+    tree.write("mask", "00000001,80000009");
+    EXPECT_EQ(sysfs::mask(tree.root() / "mask"), (Numbers{0, 3, 31, 32}));
+    EXPECT_EQ(sysfs::mask(tree.root() / "absent"), Numbers{});
+}
+
 TEST(Sysfs, MissingOrMalformedFilesAreNone) {
     const FixtureTree tree;
     tree.write("text", "many");

@@ -3,7 +3,7 @@
 
 #include "topology/gpu_models.hpp"
 #include "topology/import/hwloc_parts.hpp"
-#include "topology/sysfs_host.hpp"
+#include "topology/sysfs_devices.hpp"
 
 namespace tutti {
 namespace {

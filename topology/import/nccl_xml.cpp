@@ -10,7 +10,7 @@
 #include "topology/import/nccl_links.hpp"
 #include "topology/import/pcie_tree.hpp"
 #include "topology/import/xml.hpp"
-#include "topology/sysfs_host.hpp"
+#include "topology/sysfs_devices.hpp"
 
 namespace tutti {
 namespace {

@@ -146,6 +146,9 @@ public:
                                  host_.pcie_switches.size()));
         for (std::size_t i = 0; i < host_.links.size(); ++i)
             for (const LinkEnd end : {host_.links[i].a, host_.links[i].b}) check_end(i, end);
+        for (std::size_t i = 0; i < host_.no_peer_access.size(); ++i)
+            for (const int gpu : {host_.no_peer_access[i].a, host_.no_peer_access[i].b})
+                check_device("no_peer_access", i, gpu);
         for (std::size_t i = 0; i < host_.cores.size(); ++i)
             for (const int cpu : host_.cores[i].threads)
                 if (cpu >= most_cpus) fail("cores", i, fmt::format("no machine has a CPU {}", cpu));
@@ -184,11 +187,14 @@ private:
         }
     }
 
+    void check_device(const char* field, std::size_t part, int device) const {
+        if (static_cast<std::size_t>(device) >= host_.devices.size())
+            fail(field, part,
+                 fmt::format("no device {}, as there are {}", device, host_.devices.size()));
+    }
+
     void check_end(std::size_t link, LinkEnd end) const {
-        if (end.kind == LinkEnd::Kind::device &&
-            static_cast<std::size_t>(end.index) >= host_.devices.size())
-            fail("links", link,
-                 fmt::format("no device {}, as there are {}", end.index, host_.devices.size()));
+        if (end.kind == LinkEnd::Kind::device) check_device("links", link, end.index);
         if (end.kind == LinkEnd::Kind::numa_node && !numa_nodes_.contains(end.index))
             fail("links", link, fmt::format("no NUMA node has os_index {}", end.index));
     }

@@ -23,6 +23,7 @@ Machine everything() {
     host.links = {{LinkKind::nvlink, {}, {LinkEnd::Kind::device, 2}, 18, 370.8, 0.7},
                   {LinkKind::xgmi, {}, {LinkEnd::Kind::device, 1}, 2, 1. / 3},
                   {LinkKind::c2c, {}, {LinkEnd::Kind::numa_node, 1}, 1, 450}};
+    host.no_peer_access = {{0, 2}};
     host.transports = {"tcp/eth0", "rc_mlx5/mlx5_0:1"};
     host.not_seen = {"everything"};
     return {.hosts = {host, example_host()}, .network = {{0, 1, 12.5, 2.25}, {1, 0, 12, 3}}};

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "topology/draw.hpp"
+
+#include <gtest/gtest.h>
+#include <tinyxml2.h>
+
+#include "tests/topology/example_host.hpp"
+
+namespace tutti {
+namespace {
+
+int count(const std::string& text, const std::string& part) {
+    int found = 0;
+    for (auto at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++found;
+    return found;
+}
+
+// Four GPUs below two switches, two links between each pair of neighbours; a NIC of two functions.
+Host mesh() {
+    Host host = example_host();
+    host.devices.clear();
+    host.pcie_switches = {{"0000:01:00.0", "1000:c030", {}, 0, {16, 16}},
+                          {"0000:81:00.0", "1000:c030", {}, 1, {16, 16}}};
+    for (int gpu = 0; gpu < 4; ++gpu)
+        host.devices.push_back(
+            {DeviceKind::gpu, "", "10de:20b0", {}, gpu / 2, gpu / 2, {16, 16}, "A100 <SXM> & co"});
+    for (const char* address : {"0000:05:00.0", "0000:05:00.1"})
+        host.devices.push_back(
+            {DeviceKind::nic, address, "15b3:101b", {}, 0, 0, {16, 16}, "", 0, {{"mlx5_0", 100}}});
+    for (int gpu = 0; gpu < 3; ++gpu)
+        host.links.push_back({LinkKind::nvlink,
+                              {LinkEnd::Kind::device, gpu},
+                              {LinkEnd::Kind::device, gpu + 1},
+                              2,
+                              40,
+                              0});
+    return host;
+}
+
+bool is_xml(const std::string& text) {
+    tinyxml2::XMLDocument document;
+    return document.Parse(text.c_str(), text.size()) == tinyxml2::XML_SUCCESS;
+}
+
+}  // namespace
+
+TEST(Svg, ShowsEachPartOnce) {
+    const std::string picture = to_svg(Machine{{mesh()}, {}});
+    EXPECT_TRUE(is_xml(picture)) << picture;
+    EXPECT_EQ(count(picture, "class=\"gpu\""), 4);
+    EXPECT_EQ(count(picture, "class=\"nic\""), 1);  // two functions of one card
+    EXPECT_NE(picture.find("2 x 100 Gb/s"), std::string::npos);
+    EXPECT_EQ(count(picture, "class=\"switch\""), 2);
+    EXPECT_EQ(count(picture, "class=\"package\""), 2);
+    EXPECT_EQ(count(picture, "class=\"core"), 4);
+    EXPECT_EQ(count(picture, "<path"), 3);
+}
+
+TEST(Svg, ShowsNvswitchesAsOneBar) {
+    Host host = mesh();
+    host.links.clear();
+    for (int nvswitch = 0; nvswitch < 2; ++nvswitch) {
+        host.devices.push_back({.kind = DeviceKind::nvswitch});
+        for (int gpu = 0; gpu < 4; ++gpu)
+            host.links.push_back({LinkKind::nvlink,
+                                  {LinkEnd::Kind::device, gpu},
+                                  {LinkEnd::Kind::device, 6 + nvswitch},
+                                  6,
+                                  120,
+                                  0});
+    }
+    const std::string picture = to_svg(Machine{{host}, {}});
+    EXPECT_EQ(count(picture, "class=\"nvswitch\""), 1);
+    EXPECT_NE(picture.find("2 NVSwitches, 12 links from each GPU, 240 GB/s each way"),
+              std::string::npos);
+}
+
+TEST(Svg, CopesWithAnEmptyHostAndStrangeNames) {
+    EXPECT_TRUE(is_xml(to_svg(Machine{{Host{}}, {}})));
+    EXPECT_TRUE(is_xml(to_svg(Machine{})));
+    EXPECT_TRUE(is_xml(to_svg(Machine{{Host{.name = "caf\xe9 <&\">\x01"}}, {}})));
+}
+
+TEST(Svg, DrawsHostsThatAreAlikeOnceAndTheirNetwork) {
+    Host a = mesh(), b = mesh();
+    a.name = "n0", b.name = "n1";
+    const std::string picture = to_svg(Machine{{a, b}, {{0, 1, 0.12, 50}, {1, 0, 0.12, 60}}});
+    EXPECT_EQ(count(picture, "class=\"gpu\""), 4);
+    EXPECT_NE(picture.find("2 hosts like this: n0, n1"), std::string::npos);
+    EXPECT_NE(picture.find("network of 2 hosts: 0.12 GB/s each way, 50 to 60 us"),
+              std::string::npos);
+}
+
+TEST(Dot, NamesEachPartAndJoinsThem) {
+    const std::string graph = to_dot(Machine{{mesh()}, {}});
+    EXPECT_TRUE(graph.starts_with("graph machine {"));
+    EXPECT_EQ(count(graph, "h0_device"), 6 + 6 + 2 * 3);  // itself, its PCIe link, NVLinks
+    EXPECT_NE(graph.find("h0_switch1 -- h0_device2 [label=\"24\"]"), std::string::npos) << graph;
+    EXPECT_NE(graph.find("h0_device2 -- h0_device3 [label=\"40\""), std::string::npos);
+    EXPECT_EQ(count(graph, "{"), count(graph, "}"));
+}
+
+}  // namespace tutti

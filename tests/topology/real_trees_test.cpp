@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "tests/topology/fixture_tree.hpp"
+#include "tests/topology/shared_data.hpp"
+#include "topology/sysfs_host.hpp"
+
+// Copies of /proc and /sys of real machines, described in SOURCES.md beside them.
+namespace tutti {
+namespace {
+
+using Index = std::optional<int>;
+
+/// The tree in an archive, unpacked; empty where there is no such archive.
+class UnpackedTree {
+public:
+    UnpackedTree(const std::string& archive, const std::string& folder) {
+        const auto file = shared_file("data/topology/sysfs/" + archive);
+        if (!file) return;
+        const std::string command =
+            "tar xjf '" + file->string() + "' -C '" + tree_.root().string() + "' 2>/dev/null";
+        if (std::system(command.c_str()) == 0) root_ = tree_.root() / folder;
+    }
+    bool is_there() const { return !root_.empty(); }
+    Host host() const { return read_sysfs_host(root_); }
+
+private:
+    FixtureTree tree_;
+    std::filesystem::path root_;
+};
+
+}  // namespace
+
+TEST(RealTrees, Power9With6V100) {
+    const UnpackedTree tree("nvidiagpunumanodes.tar.bz2", "nvidiagpunumanodes");
+    if (!tree.is_there()) GTEST_SKIP() << "no copy of that machine's /sys here";
+    const Host host = tree.host();
+    EXPECT_EQ(host.cpu, (CpuIdentity{"ppc64le", "IBM", 9, 0}));
+    EXPECT_EQ(host.packages.size(), 2u);
+    EXPECT_EQ(host.numa_nodes.size(), 2u + 6u);  // each GPU's memory is a node
+    ASSERT_EQ(host.devices.size(), 6u);
+    for (const Device& device : host.devices) {
+        EXPECT_EQ(device.kind, DeviceKind::gpu);
+        const bool first_socket = device.pci_address < "0007";
+        EXPECT_EQ(device.numa_node, Index{first_socket ? 0 : 8}) << device.pci_address;
+    }
+}
+
+TEST(RealTrees, FourSocketXeonWithInfiniBand) {
+    const UnpackedTree tree("40intel64-2g2n4c+pcilocality.tar.bz2", "40intel64-2g2n4c+pci");
+    if (!tree.is_there()) GTEST_SKIP() << "no copy of that machine's /sys here";
+    const Host host = tree.host();
+    EXPECT_EQ(host.cpu, (CpuIdentity{"x86_64", "GenuineIntel", 6, 47}));
+    EXPECT_EQ(host.packages.size(), 4u);
+    EXPECT_EQ(host.cores.size(), 40u);
+    EXPECT_TRUE(host.pcie_switches.empty());
+    ASSERT_EQ(host.devices.size(), 5u);  // the display adapter only draws
+    EXPECT_EQ(host.devices[0].ports, (std::vector<Port>{{"eth0", 1}}));
+    EXPECT_EQ(host.devices[1].ports, (std::vector<Port>{{"eth1", 0}}));  // no cable
+    const Device& infiniband = host.devices[4];
+    EXPECT_EQ(infiniband.pci_address, "0000:43:00.0");
+    EXPECT_EQ(infiniband.names, (std::vector<std::string>{"ib0", "qib0"}));
+    EXPECT_EQ(infiniband.ports, (std::vector<Port>{{"qib0", 40}}));
+    EXPECT_EQ(infiniband.numa_node, Index{2});
+}
+
+}  // namespace tutti
