@@ -30,10 +30,11 @@ UcxConfig::UcxConfig() {
         return;
     }
     // TCP takes a message in pieces of the lesser of the two, a system call each: 8 KiB and 64 KiB
-    // by default. What it brings: docs/ucx.md. The settings of one way are named without it.
+    // by default. Larger ones than 96 KiB are slower again: docs/ucx.md. The settings of one way
+    // are named without it.
     if (may_take_tcp())
         for (const std::string name : {"TX_SEG_SIZE", "RX_SEG_SIZE"})
-            if (!is_set_by_user("TCP_" + name)) ucp_config_modify(config_, name.c_str(), "128kb");
+            if (!is_set_by_user("TCP_" + name)) ucp_config_modify(config_, name.c_str(), "96kb");
     if (!is_set_by_user("NET_DEVICES"))
         if (const auto near = near_devices(network_devices(), node_of_this_rank()); !near.empty())
             ucp_config_modify(config_, "NET_DEVICES", near.c_str());

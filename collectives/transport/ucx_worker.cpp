@@ -106,8 +106,8 @@ std::string UcxWorker::open() {
     return status == UCS_OK ? "" : failed("make a worker", status);
 }
 
-void UcxWorker::exchange(const std::string& refusal) {
-    std::string address = refusal;
+void UcxWorker::exchange(std::string refusal) {
+    std::string address;
     if (refusal.empty()) {
         ucp_address_t* bytes = nullptr;
         std::size_t length = 0;
@@ -115,10 +115,12 @@ void UcxWorker::exchange(const std::string& refusal) {
         if (status == UCS_OK) {
             address.assign(reinterpret_cast<const char*>(bytes), length);
             ucp_worker_release_address(worker_, bytes);
+        } else {
+            refusal = failed("tell its address", status);
         }
     }
     const auto works = gathered(world_, static_cast<char>(refusal.empty()));
-    addresses_ = gathered_texts(world_, address);
+    addresses_ = gathered_texts(world_, refusal.empty() ? address : refusal);
     for (int rank = 0; rank < world_.size(); ++rank) {
         const auto i = static_cast<std::size_t>(rank);
         if (works[i] == 0) throw Error("on rank " + std::to_string(rank) + " " + addresses_[i]);

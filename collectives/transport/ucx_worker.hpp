@@ -73,7 +73,7 @@ private:
     };
 
     std::string open();
-    void exchange(const std::string& refusal);
+    void exchange(std::string refusal);
     void meet_neighbours();
     void close_endpoints();
     void release();

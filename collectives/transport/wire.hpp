@@ -17,9 +17,9 @@ namespace tutti {
 /// What a plan will ask of its wire, known before it runs, so that nothing is allocated then.
 struct WireNeeds {
     int plan = 0;  ///< number of the plan, equal on all ranks: messages of plans never mix
-    std::size_t most_posts = 0;   ///< most messages posted in one step
-    std::size_t most_to_one = 0;  ///< most of them for one peer: 1 unless messages are cut
-    std::size_t most_bytes = 0;   ///< in one message
+    std::size_t most_posts = 0;    ///< most messages posted in one step
+    std::size_t most_to_one = 0;   ///< most of them for one peer: 1 unless messages are cut
+    std::size_t most_bytes = 0;    ///< in one message
     std::vector<Rank> peers = {};  ///< all that it sends to or receives from
 };
 
