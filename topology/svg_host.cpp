@@ -132,10 +132,11 @@ private:
         for (const NumaNode& node : host_.numa_nodes) memory.count += node.memory.count;
         const auto gpus = std::ranges::count(host_.devices, DeviceKind::gpu, &Device::kind);
         const auto nics = std::ranges::count(host_.devices, DeviceKind::nic, &Device::kind);
-        return fmt::format(
-            "{} cores, {} threads, {}, {} GPUs, {} NICs; numbers on lines are GB/s "
-            "each way",
-            host_.cores.size(), threads, in_binary_units(memory), gpus, nics);
+        std::string text = fmt::format("{} cores, {} threads", host_.cores.size(), threads);
+        if (memory.count > 0) text += ", " + in_binary_units(memory);
+        if (gpus > 0) text += fmt::format(", {} GPU{}", gpus, gpus == 1 ? "" : "s");
+        if (nics > 0) text += fmt::format(", {} NIC{}", nics, nics == 1 ? "" : "s");
+        return text + "; numbers on lines are GB/s each way";
     }
 
     void draw_groups(SvgCanvas& canvas, SvgCanvas& links) {
@@ -257,7 +258,8 @@ private:
         canvas.rectangle(box, is_gpu ? "gpu" : "nic", 6, tip);
         std::string label = labels_[index];
         if (leaf.devices.size() > 1)
-            label += "," + labels_[static_cast<std::size_t>(leaf.devices.back())].substr(3);
+            label += fmt::format(",{}",
+                                 labels_[static_cast<std::size_t>(leaf.devices.back())].substr(3));
         canvas.text({box.middle(), box.y + 17}, label, "bold", Anchor::middle, box.width);
         const double room = box.width - 6;
         canvas.text({box.middle(), box.y + 33}, is_gpu ? model_text(device) : port_name(device),
