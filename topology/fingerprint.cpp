@@ -28,7 +28,8 @@ std::string text_of(PcieLink link) {
 
 std::string text_of(const Device& device) {
     Texts speeds;
-    for (const Port& port : device.ports) speeds.push_back(fmt::format("{} Gb/s", port.gigabits));
+    for (const Port& port : device.ports)  // a port that this container does not show has no speed
+        if (port.gigabits > 0) speeds.push_back(fmt::format("{} Gb/s", port.gigabits));
     return fmt::format("{} {} {} {}", short_name(device.kind),
                        device.pci_id.empty() ? device.model : device.pci_id, text_of(device.link),
                        joined(speeds));

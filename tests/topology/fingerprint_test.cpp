@@ -138,6 +138,8 @@ TEST(Fingerprint, IgnoresInterfacesOfSoftwareAndTransports) {
     host.devices.push_back(interface);
     host.transports = {"tcp/eth0"};
     EXPECT_EQ(before, fingerprint(host));
+    host.devices[1].ports.push_back({"eth1", 0});  // of which a container may show nothing
+    EXPECT_EQ(before, fingerprint(host));
 }
 
 TEST(Fingerprint, OfAMachineIsThatOfItsHostsInAnyOrder) {
