@@ -19,6 +19,7 @@ namespace {
 
 // A peer that is gone answers no farewell.
 constexpr std::int64_t farewell_ns = 2'000'000'000;
+constexpr std::int64_t launcher_takes_ns = 500'000'000;
 
 // A look at a network is a call of the kernel; so many take as long as a message and its answer.
 // Within a host looks are short, and Patience knows when to yield.
@@ -193,8 +194,17 @@ bool UcxWorker::progress() {
         return true;
     }
     if (++idle_looks_ % looks_between_watches == 0)
-        if (const auto gone = neighbours_.ended()) lose(*gone, "its process has ended");
+        watch_neighbours();
     return false;
+}
+
+// A rank that ends with an error says so itself, and its launcher ends the others: they only speak
+// if that does not come.
+void UcxWorker::watch_neighbours() {
+    const auto gone = neighbours_.ended();
+    if (!gone) return;
+    if (!gone_since_) gone_since_ = now_ns();
+    if (now_ns() - *gone_since_ > launcher_takes_ns) lose(*gone, "its process has ended");
 }
 
 void UcxWorker::move_along() {

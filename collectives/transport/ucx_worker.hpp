@@ -76,6 +76,7 @@ private:
     void exchange(std::string refusal);
     void meet_neighbours();
     void close_endpoints();
+    void watch_neighbours();
     void release();
     [[noreturn]] void throw_lost() const;
     const Peer& of(Rank peer) const { return peers_[static_cast<std::size_t>(peer.index)]; }
@@ -89,6 +90,7 @@ private:
     std::vector<std::string> addresses_;
     std::vector<Peer> peers_;
     ProcessWatch neighbours_;
+    std::optional<std::int64_t> gone_since_;
     long idle_looks_ = 0;
     bool is_leaving_ = false;
     long looks_before_yield_ = std::numeric_limits<long>::max();
