@@ -19,7 +19,7 @@ namespace {
 
 // A peer that is gone answers no farewell.
 constexpr std::int64_t farewell_ns = 2'000'000'000;
-constexpr std::int64_t launcher_takes_ns = 500'000'000;
+constexpr std::int64_t launcher_takes_ns = 2'000'000'000;  // Open MPI's: 1 s
 
 // A look at a network is a call of the kernel; so many take as long as a message and its answer.
 // Within a host looks are short, and Patience knows when to yield.
@@ -193,8 +193,7 @@ bool UcxWorker::progress() {
         idle_looks_ = 0;
         return true;
     }
-    if (++idle_looks_ % looks_between_watches == 0)
-        watch_neighbours();
+    if (++idle_looks_ % looks_between_watches == 0) watch_neighbours();
     return false;
 }
 
