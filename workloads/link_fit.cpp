@@ -27,6 +27,16 @@ Points points_of(std::span<const MessageTime> times, std::int64_t from) {
     return points;
 }
 
+// GB/s of the best single message, behind its latency: less than the bandwidth where the times are
+// right and no burst passes at once, never less than it where one does.
+double most_seen(const Points& points, double latency_ns) {
+    double most = 0;
+    for (std::size_t i = 0; i < points.ns.size(); ++i)
+        if (points.ns[i] > latency_ns)
+            most = std::max(most, points.bytes[i] / (points.ns[i] - latency_ns));
+    return most;
+}
+
 }  // namespace
 
 LinkFit fit_link(std::span<const MessageTime> times) {
@@ -38,6 +48,12 @@ LinkFit fit_link(std::span<const MessageTime> times) {
         if (points.bytes.size() < 2) points = points_of(times, from);
     const double slope = theil_sen_slope(points.bytes, points.ns);
     if (slope <= 0) return fit;
+    // Where the smaller of two sizes was disturbed, the slope promises more than was ever seen.
+    const double seen = most_seen(points, fit.latency_ns);
+    if (slope * seen < 1) {
+        fit.gbps = seen;
+        return fit;
+    }
     fit.gbps = 1 / slope;
     std::vector<double> starts;
     for (std::size_t i = 0; i < points.ns.size(); ++i)

@@ -25,7 +25,8 @@ struct LinkFit {
 /// its protocol, and least squares would let the largest message decide alone. The latency is the
 /// time of the smallest message: a line through large ones would begin anywhere. What limits a rate
 /// by tokens (a virtual machine's interface, a shaper) lets bursts pass: that is what large
-/// messages are faster by than the latency and the slope say.
+/// messages are faster by than the latency and the slope say. No bandwidth is told that no message
+/// has reached.
 LinkFit fit_link(std::span<const MessageTime> times);
 
 }  // namespace tutti

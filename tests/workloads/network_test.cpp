@@ -73,6 +73,12 @@ TEST(LinkFit, DoesNotHeedOutliers) {
     EXPECT_LT(fit.residual, 0.1);
 }
 
+// The smaller of two large sizes came late each time: the slope between them would be 0.25 GB/s.
+TEST(LinkFit, PromisesNoMoreThanWasSeen) {
+    const MessageTime times[] = {{8, 50'000}, {256 * K, 4'240'000}, {512 * K, 5'290'000}};
+    EXPECT_NEAR(fit_link(times).gbps, 524'288 / 5'240'000.0, 1e-9);
+}
+
 TEST(LinkFit, OfLittleIsWhatThereIs) {
     EXPECT_EQ(fit_link({}).gbps, 0);
     const MessageTime one{8, 700};
