@@ -39,7 +39,7 @@ std::vector<Leaf> leaves_where(const Host& host, Wanted wanted) {
             leaves.push_back({{static_cast<int>(i)}});
     }
     // GPUs together: what joins them beside PCIe has shorter ways then.
-    std::ranges::stable_partition(leaves, [&](const Leaf& leaf) {
+    std::stable_partition(leaves.begin(), leaves.end(), [&](const Leaf& leaf) {
         return at(host, leaf.devices.front()).kind == DeviceKind::gpu;
     });
     return leaves;
