@@ -55,20 +55,20 @@ void Starter::run(Operation& operation, const std::function<void()>& before_call
             operation.run();
             stamps[i] = {begin, now_ns(), late, before_ns};
         }
-        if (clock_ == nullptr) return;
+    } else {
         for (Stamp& stamp : stamps) {
-            stamp.begin_ns = clock_->from_local(stamp.begin_ns);
-            stamp.end_ns = clock_->from_local(stamp.end_ns);
+            stamp.before_ns = time_of(before_call);
+            world_->barrier();
+            stamp.begin_ns = now_ns();
+            operation.run();
+            stamp.end_ns = now_ns();
+            stamp.late = false;
         }
-        return;
     }
+    if (clock_ == nullptr) return;
     for (Stamp& stamp : stamps) {
-        stamp.before_ns = time_of(before_call);
-        world_->barrier();
-        stamp.begin_ns = now_ns();
-        operation.run();
-        stamp.end_ns = now_ns();
-        stamp.late = false;
+        stamp.begin_ns = clock_->from_local(stamp.begin_ns);
+        stamp.end_ns = clock_->from_local(stamp.end_ns);
     }
 }
 

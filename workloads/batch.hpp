@@ -25,7 +25,7 @@ public:
 
     Start start() const { return start_; }
 
-    /// Time stamps of one rank's call, from a deadline by the common clock.
+    /// Time stamps of one rank's call, by the common clock if there is one.
     struct Stamp {
         std::int64_t begin_ns;
         std::int64_t end_ns;

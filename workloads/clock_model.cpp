@@ -12,25 +12,32 @@ namespace tutti {
 namespace {
 
 constexpr std::size_t most_sightings = 8;
+constexpr std::size_t sightings_for_drift = 3;
+constexpr double most_drift = 5e-4;  // what NTP slews a clock by at most
 constexpr std::int64_t least_trust_ns = 100'000'000, most_trust_ns = 1'000'000'000;
 
 }  // namespace
 
 Sighting sight(std::span<const Ping> pings) {
-    std::int64_t there = INT64_MAX, back = INT64_MAX;  // each with the clocks' difference in it
-    for (const Ping& ping : pings) {
-        there = std::min(there, ping.there - ping.sent);
-        back = std::min(back, ping.back - ping.there);
-    }
-    const std::int64_t first = pings.front().sent, last = pings.back().back;
-    // there = way + offset, back = way - offset.
-    return {first + (last - first) / 2, (there - back) / 2, (there + back + 1) / 2};
+    // Each with the clocks' difference in it: there = way + offset, back = way - offset.
+    const auto way_there = [](const Ping& ping) { return ping.there - ping.sent; };
+    const auto way_back = [](const Ping& ping) { return ping.back - ping.there; };
+    const auto middle = [](std::int64_t a, std::int64_t b) { return a + (b - a) / 2; };
+    const Ping& out = *std::ranges::min_element(pings, {}, way_there);
+    const Ping& in = *std::ranges::min_element(pings, {}, way_back);
+    const std::int64_t there = way_there(out), back = way_back(in);
+    return {middle(middle(out.sent, out.back), middle(in.sent, in.back)), (there - back) / 2,
+            (there + back + 1) / 2};
 }
 
 void ClockModel::learn(const Sighting& sighting) {
-    if (!latest_.empty() &&
-        std::abs(sighting.offset_ns - offset(sighting.at_ns)) > sighting.reach_ns)
-        latest_.clear();
+    if (!latest_.empty()) {
+        std::int64_t allowed = sighting.reach_ns;
+        if (latest_.size() < sightings_for_drift)  // nothing was foretold of it yet
+            allowed += std::llround(
+                most_drift * static_cast<double>(std::abs(sighting.at_ns - latest_.back().at_ns)));
+        if (std::abs(sighting.offset_ns - offset(sighting.at_ns)) > allowed) latest_.clear();
+    }
     latest_.push_back(sighting);
     if (latest_.size() > most_sightings) latest_.pop_front();
     std::int64_t least_reach = INT64_MAX;

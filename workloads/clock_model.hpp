@@ -14,7 +14,7 @@ struct Ping {
 
 /// What pings say about another clock.
 struct Sighting {
-    std::int64_t at_ns = 0;      ///< when, by the own clock
+    std::int64_t at_ns = 0;      ///< when, by the own clock: the mean of the pings that count
     std::int64_t offset_ns = 0;  ///< the other clock less the own one
     std::int64_t reach_ns = 0;   ///< the truth is no further away, whatever the network does
 
@@ -33,7 +33,8 @@ Sighting sight(std::span<const Ping> pings);
 class ClockModel {
 public:
     /// A sighting that contradicts what was foretold by more than its reach makes all before it
-    /// void (someone has set a clock, or slews it).
+    /// void (someone has set a clock, or slews it). While there are fewer than three, any drift
+    /// that clocks have (500 ppm) contradicts nothing.
     void learn(const Sighting& sighting);
 
     /// The other clock's time when the own clock says `mine`, and the inverse.

@@ -83,7 +83,7 @@ void Crew::await(const Line& line, std::uint64_t goal) const {
 }
 
 void Crew::meet() {
-    world_.meetings.fetch_add(1, std::memory_order_relaxed);
+    world_.met();
     const std::uint64_t goal = ++meetings_ * static_cast<std::uint64_t>(size_);
     Line& arrivals = desk_of(0).arrivals;
     arrivals.number.fetch_add(1, std::memory_order_acq_rel);
@@ -111,7 +111,7 @@ void Crew::nap_until(const Line& line, std::uint64_t goal, double seconds) const
     const std::int64_t began = now_ns();
     while (line.number.load(std::memory_order_acquire) < goal) {
         nap();
-        world_.meetings.fetch_add(1, std::memory_order_relaxed);
+        world_.met();
         if (static_cast<double>(now_ns() - began) > seconds * 1e9)
             throw Error("rank " + std::to_string(me_) + " waited " + std::to_string(seconds) +
                             " s for other ranks that measure limits",

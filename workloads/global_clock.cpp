@@ -15,6 +15,7 @@ namespace {
 constexpr int pings_at_once = 20;
 constexpr int least_pings_of_first_look = 100;
 constexpr std::int64_t longest_look_ns = 30'000'000;
+constexpr std::int64_t longest_check_ns = 4 * longest_look_ns;
 constexpr double most_seconds_of_look = 1;
 constexpr int looks_at_first = 4;
 constexpr std::int64_t between_looks_ns = 50'000'000;
@@ -77,11 +78,13 @@ void GlobalClock::synchronise() {
             if (me_ == question.asked)
                 answer(hosts_.nodes()[static_cast<std::size_t>(question.asking)].front());
             if (me_ == question.asking) {
-                const Sighting seen =
-                    look_at(hosts_.nodes()[static_cast<std::size_t>(question.asked)].front());
-                if (knew) deviation = std::abs(seen.offset_ns - model_.offset(seen.at_ns));
-                reach_ns_ = seen.reach_ns;
-                model_.learn(seen);
+                const Look look =
+                    look_at(hosts_.nodes()[static_cast<std::size_t>(question.asked)].front(),
+                            longest_look_ns);
+                if (knew && !look.is_disturbed) deviation = deviation_of(look.seen);
+                way_ns_ = look.seen.reach_ns;
+                reach_ns_ = look.reach_of_asked_ns + look.seen.reach_ns;
+                model_.learn(look.seen);
             }
         }
         world_.rest(most_seconds_of_look);
@@ -94,9 +97,10 @@ void GlobalClock::synchronise() {
 void GlobalClock::share(std::int64_t deviation_ns) {
     struct Told {
         ClockModel::Line line;
-        std::int64_t now_ns, deviation_ns, reach_ns;
+        std::int64_t now_ns, deviation_ns, reach_ns, way_ns;
     };
-    const auto all = gathered(world_, Told{model_.line(), read_(), deviation_ns, reach_ns_});
+    const auto all =
+        gathered(world_, Told{model_.line(), read_(), deviation_ns, reach_ns_, way_ns_});
     const auto of_host = [&](std::size_t host) -> const Told& {
         return all[static_cast<std::size_t>(hosts_.nodes()[host].front().index)];
     };
@@ -108,24 +112,28 @@ void GlobalClock::share(std::int64_t deviation_ns) {
         ClockModel model;
         model.follow(told.line);
         record_.offset_ns.push_back(-model.offset(told.now_ns));
-        record_.drift_ppm.push_back(-std::round(model.drift() * 1e9) / 1e3);
+        record_.drift_ppm.push_back(0 - std::round(model.drift() * 1e9) / 1e3);  // never -0
         residual_ns_ = std::max(residual_ns_, told.deviation_ns);
-        round_trip_ns_ = std::max(round_trip_ns_, 2 * told.reach_ns);
+        round_trip_ns_ = std::max(round_trip_ns_, 2 * told.way_ns);
         record_.reach_ns = std::max(record_.reach_ns, told.reach_ns);
     }
     record_.residual_ns = residual_ns_;
 }
 
 // Each host in turn asks the first one itself: whatever the way by which it came to know the time,
-// that is how far it is from it.
+// that is how far it is from it, give or take the reach of this look.
 void GlobalClock::check_against_first() {
     std::int64_t deviation = 0;
     const Rank first = hosts_.nodes().front().front();
     for (int host = 1; host < static_cast<int>(hosts_.nodes().size()); ++host) {
         if (me_ == 0) answer(hosts_.nodes()[static_cast<std::size_t>(host)].front());
         if (me_ == host) {
-            const Sighting seen = look_at(first);
-            deviation = std::abs(seen.offset_ns - model_.offset(seen.at_ns));
+            const Look look = look_at(first, longest_check_ns);
+            reach_ns_ = look.seen.reach_ns;
+            if (!look.is_disturbed)
+                deviation = deviation_of(look.seen);
+            else  // then it tells no distance, only a bound
+                reach_ns_ += deviation_of(look.seen);
         }
         if (world_.crowded) world_.rest(most_seconds_of_look);
     }
@@ -133,7 +141,12 @@ void GlobalClock::check_against_first() {
     share(deviation);
 }
 
-Sighting GlobalClock::look_at(Rank leader) {
+std::int64_t GlobalClock::deviation_of(const Sighting& seen) const {
+    return std::abs(seen.offset_ns - model_.offset(seen.at_ns));
+}
+
+GlobalClock::Look GlobalClock::look_at(Rank leader, std::int64_t longest_ns) {
+    std::int64_t& least_reach_ns = least_reach_ns_[leader];
     std::vector<Ping> pings;
     const std::int64_t began = read_();
     for (;;) {
@@ -145,18 +158,19 @@ Sighting GlobalClock::look_at(Rank leader) {
             ping.back = read_();
         }
         const Sighting seen = sight(pings);
-        const bool is_first = least_reach_ns_ == 0;
+        const bool is_first = least_reach_ns == 0;
         const bool is_good = is_first ? pings.size() >= least_pings_of_first_look
-                                      : 4 * seen.reach_ns <= 5 * least_reach_ns_;
-        if (!is_good && read_() - began < longest_look_ns) continue;
+                                      : 4 * seen.reach_ns <= 5 * least_reach_ns;
+        if (!is_good && read_() - began < longest_ns) continue;
         talk_->say(leader, false);
-        if (is_first || seen.reach_ns < least_reach_ns_) least_reach_ns_ = seen.reach_ns;
-        return seen;
+        if (is_first || seen.reach_ns < least_reach_ns) least_reach_ns = seen.reach_ns;
+        return {seen, talk_->hear<std::int64_t>(leader), seen.reach_ns > 2 * least_reach_ns};
     }
 }
 
 void GlobalClock::answer(Rank leader) {
     while (talk_->hear<bool>(leader)) talk_->say(leader, now());
+    talk_->say(leader, reach_ns_);
 }
 
 }  // namespace tutti

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <map>
 #include <memory>
 #include <vector>
 
@@ -32,7 +33,7 @@ public:
     std::int64_t now() const { return from_local(read_()); }
 
     /// How far the clocks of all hosts were from what was foretold of them, when they were last
-    /// looked at without having been told; the same on all ranks. ns.
+    /// looked at without having been told, undisturbed; the same on all ranks. ns.
     std::int64_t residual_ns() const { return residual_ns_; }
 
     /// The longest round trip between leaders, ns.
@@ -44,7 +45,13 @@ public:
 private:
     void synchronise();
     void share(std::int64_t deviation_ns);
-    Sighting look_at(Rank leader);
+    struct Look {
+        Sighting seen;
+        std::int64_t reach_of_asked_ns;  // how far the asked one is from the first host at most
+        bool is_disturbed;               // its reach is more than twice the best one's
+    };
+    Look look_at(Rank leader, std::int64_t longest_ns);
+    std::int64_t deviation_of(const Sighting& seen) const;  // from what was foretold
     void answer(Rank leader);
     void check_against_first();
 
@@ -55,9 +62,10 @@ private:
     int me_ = -1;                 // number of the host that this rank leads
     int host_ = 0;                // number of this rank's host
     ClockModel model_;
-    std::int64_t last_ns_ = 0;         // when synchronised, by the own clock
-    std::int64_t reach_ns_ = 0;        // of the last look
-    std::int64_t least_reach_ns_ = 0;  // of all looks
+    std::int64_t last_ns_ = 0;                     // when synchronised, by the own clock
+    std::int64_t reach_ns_ = 0;                    // from the first host on, along the tree
+    std::int64_t way_ns_ = 0;                      // of that, the last look's
+    std::map<Rank, std::int64_t> least_reach_ns_;  // of all looks at that leader
     std::int64_t residual_ns_ = 0;
     std::int64_t round_trip_ns_ = 0;
     ClockSync record_;

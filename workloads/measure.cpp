@@ -51,6 +51,13 @@ private:
     std::int64_t ns_ = 0;
 };
 
+// Of at least one.
+std::int64_t middle(std::vector<std::int64_t> times) {
+    const auto half = times.begin() + static_cast<long>(times.size() / 2);
+    std::nth_element(times.begin(), half, times.end());
+    return *half;
+}
+
 // One entrant's race through a point.
 class Runner {
 public:
@@ -95,6 +102,7 @@ public:
             spent_ns_ += call_ns_ * calls;
         }
         ++measured_.n_warm;
+        usual_ns_ = call_ns_;
         distance_.guess(call_ns_);
         decide();
     }
@@ -117,10 +125,11 @@ public:
         wire_.begin();
         const std::int64_t began = now_ns();
         starter_.run(*entrant_.operation, entrant_.before_call, distance_.ns(), stamps);
+        const std::int64_t mine = now_ns() - began;
         wire_.end(calls);
         collect(gather_batch(world_, starter_.start(), stamps));
         // With the way to the start, which on a crowded machine takes longer than the call.
-        const std::int64_t took = slowest(now_ns() - began);
+        const std::int64_t took = slowest(mine);
         spent_ns_ += took;
         call_ns_ = std::max<std::int64_t>(took / calls, 1);
         if (!last) return decide();
@@ -139,7 +148,7 @@ public:
     // A time that is wrong by a tenth is none.
     bool clocks_are_too_far_apart() const {
         return protocol_.sync == Protocol::Sync::automatic && has_deadlines() &&
-               clock_ != nullptr && clock_->residual_ns() * 10 > call_ns_;
+               clock_ != nullptr && clock_->residual_ns() * 10 > usual_ns_;
     }
 
     // From here on calls start so; what was measured otherwise is no longer comparable.
@@ -190,6 +199,7 @@ private:
     void collect(Batch batch) {
         distance_.learn(batch);
         starter_.learn(batch.first_was_late);
+        if (!batch.samples_ns.empty()) usual_ns_ = middle(batch.samples_ns);
         measured_.samples.insert(measured_.samples.end(), batch.samples_ns.begin(),
                                  batch.samples_ns.end());
         measured_.n_invalid += batch.n_invalid;
@@ -235,11 +245,7 @@ private:
             samples.erase(samples.begin(), samples.begin() + cold);
             measured_.n_warm += cold;
         }
-        if (!skews_.empty()) {
-            std::nth_element(skews_.begin(), skews_.begin() + static_cast<long>(skews_.size() / 2),
-                             skews_.end());
-            measured_.skew_p50_ns = skews_[skews_.size() / 2];
-        }
+        if (!skews_.empty()) measured_.skew_p50_ns = middle(skews_);
         measured_.wire = wire_.busiest();
         measured_.stop_reason = reason_;
     }
@@ -253,7 +259,8 @@ private:
     Distance distance_;
     Measured measured_;
     std::vector<std::int64_t> skews_;
-    std::int64_t call_ns_ = 1;  // as first guessed
+    std::int64_t call_ns_ = 1;   // with the way to its start; as first guessed
+    std::int64_t usual_ns_ = 1;  // a call alone, in the last batch that had some in time
     std::int64_t spent_ns_ = 0;
     std::int64_t attempts_ = 0;
     std::int64_t next_look_ = 0;

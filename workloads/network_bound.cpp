@@ -64,6 +64,7 @@ double least_time_between(const Network& network, const Call& call, const Placem
     const Crossing crossing = least_crossing(call, hosts);
     if (crossing.total == 0) return 0;
     double time = 0, all_out = 0, all_in = 0, all_burst = 0, latency = 0;
+    bool knows_out = true, knows_in = true;  // of all hosts, else the total could be more
     const auto at_least = [&](double bytes, double burst, double gbps) {
         if (gbps > 0) time = std::max(time, (bytes - burst) / gbps);
     };
@@ -76,10 +77,12 @@ double least_time_between(const Network& network, const Call& call, const Placem
         all_burst += burst;
         all_out += out;
         all_in += in;
+        knows_out = knows_out && out > 0;
+        knows_in = knows_in && in > 0;
         latency = std::max(latency, network.latency_ns(host));
     }
-    at_least(crossing.total, all_burst, all_out);
-    at_least(crossing.total, all_burst, all_in);
+    if (knows_out) at_least(crossing.total, all_burst, all_out);
+    if (knows_in) at_least(crossing.total, all_burst, all_in);
     return latency + time;
 }
 

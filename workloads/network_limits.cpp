@@ -173,12 +173,12 @@ double all_at_once(World& world, Talk& talk, const Placement& hosts, double seco
 
 }  // namespace
 
-std::vector<std::string> names_of_hosts(World& world) {
+std::vector<std::string> names_of_hosts(World& world, const Placement& hosts) {
     char name[256] = {};
     gethostname(name, sizeof name - 1);
     const auto all = gathered_texts(world, name);
     std::vector<std::string> names;
-    for (const Rank leader : world.hosts().leaders())
+    for (const Rank leader : hosts.leaders())
         names.push_back(all[static_cast<std::size_t>(leader.index)]);
     return names;
 }
@@ -220,7 +220,7 @@ Network measure_network(World& world, const Placement& hosts, double seconds) {
         }
         world.rest(10 * share + 1);  // slow links take longer than their share
     }
-    Network network{.hosts = names_of_hosts(world),
+    Network network{.hosts = names_of_hosts(world, hosts),
                     .links = {},
                     .all_gbps = all_at_once(world, talk, hosts, share)};
     std::vector<HostLink> room(hosts.nodes().size());

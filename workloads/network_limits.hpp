@@ -13,7 +13,10 @@ namespace tutti {
 std::vector<std::vector<std::pair<int, int>>> rounds_of_pairs(int hosts);
 
 /// The names of the hosts, in their order. Collective; the same on all ranks.
-std::vector<std::string> names_of_hosts(World& world);
+std::vector<std::string> names_of_hosts(World& world, const Placement& hosts);
+inline std::vector<std::string> names_of_hosts(World& world) {
+    return names_of_hosts(world, world.hosts());
+}
 
 /// What the network between the hosts of these ranks can do at its best, in about so many seconds:
 /// the leaders of hosts (their first ranks) send messages to each other over the transport of plain

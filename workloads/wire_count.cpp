@@ -34,8 +34,12 @@ void WireCount::end(std::int64_t calls) {
     if (world_.one_host()) return;
     world_.barrier();  // what is still on its way belongs to calls that are not over elsewhere
     calls_ += calls;
-    if (!is_leader_) return;
-    for (const InterfaceBytes& now : interface_bytes()) {
+    if (is_leader_) add(interface_bytes());
+    world_.barrier();  // what comes next is not the calls'
+}
+
+void WireCount::add(const std::vector<InterfaceBytes>& interfaces) {
+    for (const InterfaceBytes& now : interfaces) {
         const auto same = [&](const InterfaceBytes& each) { return each.name == now.name; };
         const auto then = std::ranges::find_if(before_, same);
         if (then == before_.end()) continue;
@@ -56,6 +60,7 @@ std::optional<WireBytes> WireCount::busiest() {
     const InterfaceBytes mine = total(sums_);
     const auto all = gathered(world_, std::max(mine.tx, mine.rx));
     const auto busy = static_cast<std::size_t>(std::ranges::max_element(all) - all.begin());
+    if (holds_on_all(world_, sums_.empty())) return std::nullopt;
     std::string text;  // "eth0 tx rx\n..." of the busiest host
     for (const InterfaceBytes& each : sums_)
         text += each.name + ' ' + std::to_string(each.tx) + ' ' + std::to_string(each.rx) + '\n';

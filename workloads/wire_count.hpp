@@ -16,17 +16,20 @@ class WireCount {
 public:
     explicit WireCount(World& world);
 
-    /// Before a batch and behind it. Collective: all calls are over when the counters are read.
+    /// Before a batch and behind it. Collective: all calls are over when the counters are read, and
+    /// nobody goes on before they are.
     void begin();
     void end(std::int64_t calls);
 
     void forget();
 
     /// Of the host with the most bytes a call, in the busier direction; none on one host, and
-    /// before any call. Collective; the same on all ranks.
+    /// before any call, and where no counter can be read. Collective; the same on all ranks.
     std::optional<WireBytes> busiest();
 
 private:
+    void add(const std::vector<InterfaceBytes>& interfaces);
+
     World& world_;
     bool is_leader_ = false;
     std::vector<InterfaceBytes> before_;

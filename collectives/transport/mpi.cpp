@@ -84,7 +84,8 @@ public:
         for (int done = 0;;) {
             check(MPI_Test(&request, &done, MPI_STATUS_IGNORE));
             if (done != 0) return;
-            meetings.fetch_add(1, std::memory_order_relaxed);
+            met();
+            move_along();
             const timespec a_while{.tv_sec = 0, .tv_nsec = 200'000};
             nanosleep(&a_while, nullptr);
             if (static_cast<double>(now_ns() - began) > limit * 1e9)
@@ -106,6 +107,7 @@ public:
         auto host =
             std::make_unique<MpiWorld>(comm, Placement::one_node(static_cast<int>(here->size())));
         host->hang_timeout = hang_timeout;
+        host->within = this;
         return host;
     }
 
@@ -138,7 +140,7 @@ private:
     }
 
     void finish(MPI_Request& request, const char* what) {
-        meetings.fetch_add(1, std::memory_order_relaxed);
+        met();
         Patience patience(*this, times_at_meetings);
         for (int done = 0;;) {
             check(MPI_Test(&request, &done, MPI_STATUS_IGNORE));
@@ -248,7 +250,15 @@ MpiSession::~MpiSession() {
     MPI_Finalize();
 }
 
-std::unique_ptr<MessageTransport> mpi_transport(World&) { return std::make_unique<MpiMessages>(); }
+// Ranks of messages are those of MPI_COMM_WORLD.
+std::unique_ptr<MessageTransport> mpi_transport(World& world) {
+    int size = 0;
+    check(MPI_Comm_size(MPI_COMM_WORLD, &size));
+    if (world.size() != size)
+        throw Error("transport mpi takes all " + std::to_string(size) +
+                    " ranks of the launch, not " + std::to_string(world.size()) + " of them");
+    return std::make_unique<MpiMessages>();
+}
 
 std::string mpi_library() {
     char text[MPI_MAX_LIBRARY_VERSION_STRING] = {};

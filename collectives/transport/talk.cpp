@@ -29,7 +29,7 @@ void Talk::exchange(Rank to, std::span<const std::byte> out, Rank from, std::spa
 }
 
 void Talk::finish() {
-    world_.meetings.fetch_add(1, std::memory_order_relaxed);
+    world_.met();
     Patience patience(world_);
     while (!wire_->all_done()) {
         if (patience.pause()) continue;

@@ -70,6 +70,14 @@ public:
 
     /// Grows whenever the ranks meet: shows a watchdog that this rank is alive.
     std::atomic<long> meetings{0};
+    void met() {
+        meetings.fetch_add(1, std::memory_order_relaxed);
+        if (within != nullptr) within->met();
+    }
+
+    /// The world that this one is a part of, if any: who meets here is alive there, too, and what
+    /// moves along there goes on.
+    World* within = nullptr;
 
     /// Moved while this rank waits for the others to meet it: one of them may wait for the rest of
     /// a message that this rank has sent and forgotten.
@@ -84,6 +92,7 @@ public:
 protected:
     void move_along() const {
         for (MovedAlong* one : moved_along) one->move_along();
+        if (within != nullptr) within->move_along();
     }
 };
 

@@ -54,6 +54,15 @@ TEST(Sighting, OfUnequalWaysIsWrongByHalfTheDifferenceAndSaysHowMuchAtMost) {
     EXPECT_EQ(sight(one).reach_ns, 500);
 }
 
+TEST(Sighting, IsOfTheTimeOfThePingsThatCount) {
+    const Clocks clocks{.offset = 77, .drift = 0};
+    const std::vector<Ping> three{ping(clocks, 0, 500, 500), ping(clocks, 100'000, 900, 900),
+                                  ping(clocks, 900'000, 900, 900)};
+    EXPECT_EQ(sight(three).at_ns, 500);
+    const std::vector<Ping> two{ping(clocks, 0, 500, 900), ping(clocks, 10'000, 900, 500)};
+    EXPECT_EQ(sight(two).at_ns, 5'700);
+}
+
 // Each way's quickest ping counts, be it another one's.
 TEST(Sighting, DoesNotHeedPingsThatWereHeldUp) {
     const Clocks clocks{.offset = 123'456'789};
@@ -74,6 +83,15 @@ TEST(ClockModel, ForetellsAClockThatDrifts) {
         for (const std::int64_t later : {2 * second, 3 * second})
             EXPECT_LT(std::abs(model.other(later) - clocks.other(later)), 3'000) << ppm;
     }
+}
+
+// Between looks the clocks drift apart by more than a look's reach.
+TEST(ClockModel, LearnsDriftFromLooksThatAreSharperThanIt) {
+    std::mt19937 random(1);
+    const Clocks clocks{.offset = -days, .drift = 50e-6};
+    ClockModel model;
+    for (int i = 0; i < 4; ++i) model.learn(look(clocks, i * second / 10, 20, 500, 0, random));
+    EXPECT_NEAR(model.drift() * 1e6, 50, 0.1);
 }
 
 TEST(ClockModel, DoesNotHeedALookThatWasDisturbed) {

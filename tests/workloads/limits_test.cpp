@@ -6,6 +6,8 @@
 #include <mutex>
 #include <thread>
 
+#include "workloads/crew.hpp"
+
 namespace tutti {
 namespace {
 
@@ -46,6 +48,19 @@ TEST(MeasureLimits, LeavesRanksBeyondTheCoresOut) {
     const auto all = limits_of_ranks(2 * static_cast<int>(std::thread::hardware_concurrency()) + 1);
     for (const Limits& limits : all) EXPECT_EQ(limits, all[0]);
     EXPECT_LE(limits_of_ranks(1).at(0).cores, 1);
+}
+
+// Of several hosts the first one's ranks measure, while a watchdog looks at the world of all.
+TEST(MeasureLimits, ShowTheWholeWorldThatTheyGoOn) {
+    run_as_threads(1, 60, [](World& all) {
+        run_as_threads(1, 60, [&](World& host) {
+            host.within = &all;
+            Crew crew(host, 1, 64);
+            const long before = all.meetings;
+            for (int i = 0; i < 3; ++i) crew.meet();
+            EXPECT_EQ(all.meetings - before, 3);
+        });
+    });
 }
 
 }  // namespace

@@ -172,6 +172,15 @@ TEST(LeastTimeBetween, IsThatOfTheSlowestHost) {
                 50'000 + (1 << 20) / 0.0125, 1);
 }
 
+// What all together can take is not known then, and must not be taken for what the others can.
+TEST(LeastTimeBetween, AddsNothingUpWhereAHostIsNotKnown) {
+    Network network = network_of(2);
+    network.all_gbps = 0;
+    const Call call = call_of(Collective::all_gather, 1 << 20);
+    const Placement three = Placement::in_nodes_of(3, 1);
+    EXPECT_NEAR(least_time_between(network, call, three), 50'000 + 2 * (1 << 20) / 0.125, 1);
+}
+
 TEST(LeastTimeBetween, LetsBurstsPass) {
     Network network = network_of(2);
     network.links[0].burst = {64 * K};
@@ -193,7 +202,8 @@ TEST(LeastTime, OfSeveralHostsIsTheGreaterOfBothBounds) {
     EXPECT_NEAR(least_time(limits, call, hosts, false, Reach::ordinary), 50'000 + (1 << 20) / 0.125,
                 1);
     limits.network = network_of(2);
-    for (HostLink& link : limits.network->links) link.latency_ns = 1, link.gbps = link.back_gbps = 1e6;
+    for (HostLink& link : limits.network->links)
+        link.latency_ns = 1, link.gbps = link.back_gbps = 1e6;
     EXPECT_EQ(least_time(limits, call, hosts, false, Reach::ordinary),
               least_time(limits, call, 2, false, Reach::ordinary));
     EXPECT_EQ(least_time(limits, call, Placement::one_node(2), false, Reach::ordinary),
