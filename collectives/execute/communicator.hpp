@@ -18,7 +18,8 @@ namespace tutti {
 
 /// How finely pipelined algorithms cut where nothing is asked for. Across hosts a segment stays a
 /// little below 64 KiB, as larger messages wait over TCP until the receiver's library has looked
-/// (Open MPI's btl_tcp_eager_limit), which costs more than the link takes to carry them.
+/// (Open MPI's btl_tcp_eager_limit), which costs more than the link takes to carry them. That holds
+/// up to 15 MiB: larger vectors are cut into 256 segments, which then are larger.
 inline constexpr Bytes segment_on_host{128 * 1024};
 inline constexpr Bytes segment_across_hosts{60 * 1024};
 inline Bytes usual_segment(const World& world) {
@@ -47,9 +48,10 @@ public:
     /// What plans made from now on take for the best way on this host. The same on all ranks.
     void tune(const HostTuning& tuning) { tuning_ = tuning; }
 
-    /// Why the transport cannot be used here; nothing if it can.
+    /// Why the transport cannot be used here; nothing if it can. Collective when first asked.
     std::optional<std::string> refuses(std::string_view transport);
     /// What the transport found on this rank and takes, in words; empty if there is nothing to say.
+    /// Collective when first asked.
     std::string details(std::string_view transport);
 
     /// Throws Error if algorithm, transport and call do not go together.
@@ -73,7 +75,7 @@ private:
     int plans_made_ = 0;
 };
 
-/// How many segments a pipelined algorithm cuts a vector into.
+/// How many segments a pipelined algorithm cuts a vector into: at most 256.
 int segments_for(Bytes vector, Bytes segment);
 
 }  // namespace tutti

@@ -2,6 +2,7 @@
 #include "collectives/execute/message_draft.hpp"
 
 #include <algorithm>
+#include <cassert>
 #include <unordered_map>
 #include <utility>
 
@@ -20,6 +21,8 @@ public:
         copies_input_ = request.call.collective == Collective::all_to_all &&
                         !request.input.empty() && request.input.data() == request.output.data();
         if (!copies_input_) return;
+        // Another lane could write the output, which is the input, before this one has its copy.
+        assert(request.lanes.count == 1);
         const Spot copy{In::scratch, take_scratch(request_.input.size())};
         const DraftMove to_copy{copy, {{In::input, 0}}, request_.input.size()};
         draft_.steps.push_back({.number = 0, .moves = {to_copy}});

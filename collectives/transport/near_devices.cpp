@@ -19,10 +19,6 @@ in_addr_t address_in(const sockaddr* any) {
     return reinterpret_cast<const sockaddr_in*>(any)->sin_addr.s_addr;
 }
 
-bool is_any_on(const std::vector<NetworkDevice>& devices, auto&& fits) {
-    return std::any_of(devices.begin(), devices.end(), fits);
-}
-
 }  // namespace
 
 NetworkOfInterface networks_of_interfaces() {
@@ -50,11 +46,11 @@ std::vector<NetworkDevice> network_devices(const std::filesystem::path& root,
     const auto folder = root / "sys/class/net";
     for (const std::string& name : sysfs::entries(folder)) {
         const auto at = networks.find(name);
-        const bool is_physical = !sysfs::entries(folder / name / "device").empty();
-        if (!is_physical || at == networks.end() ||
-            sysfs::first_line(folder / name / "operstate") != "up")
-            continue;
+        if (name == "lo" || at == networks.end()) continue;
         NetworkDevice device{.name = name, .network = at->second};
+        device.is_virtual = sysfs::entries(folder / name / "device").empty();
+        const auto state = sysfs::first_line(folder / name / "operstate");
+        if (state != "up" && !(device.is_virtual && state == "unknown")) continue;
         const auto node = sysfs::number(folder / name / "device/numa_node");
         if (node && *node >= 0) device.node = static_cast<int>(*node);
         device.mbit_per_s = std::max(0L, sysfs::number(folder / name / "speed").value_or(0));
@@ -77,15 +73,18 @@ std::optional<int> node_of_this_rank() {
 std::string near_devices(const std::vector<NetworkDevice>& devices, std::optional<int> node) {
     if (!node) return "";
     long fastest = 0;
-    for (const NetworkDevice& device : devices) fastest = std::max(fastest, device.mbit_per_s);
+    for (const NetworkDevice& device : devices)
+        if (!device.is_virtual) fastest = std::max(fastest, device.mbit_per_s);
     std::string names;
     bool leaves_one_out = false;
     for (const NetworkDevice& device : devices) {
         // A network that no near device leads to, or a slow one, is no choice to make.
-        const bool has_near_twin = is_any_on(devices, [&](const NetworkDevice& other) {
-            return other.network == device.network && other.mbit_per_s == fastest &&
-                   other.node == node;
-        });
+        const auto is_near_twin = [&](const NetworkDevice& other) {
+            return !other.is_virtual && other.network == device.network &&
+                   other.mbit_per_s == fastest && other.node == node;
+        };
+        const bool has_near_twin = std::ranges::any_of(devices, is_near_twin);
+        if (device.is_virtual && has_near_twin) continue;
         if (device.mbit_per_s != fastest || !device.node || !has_near_twin) return "";
         if (device.node == node)
             names.append(names.empty() ? "" : ",").append(device.name);

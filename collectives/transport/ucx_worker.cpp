@@ -19,7 +19,7 @@ namespace {
 
 // A peer that is gone answers no farewell.
 constexpr std::int64_t farewell_ns = 2'000'000'000;
-constexpr std::int64_t launcher_takes_ns = 2'000'000'000;  // Open MPI's: 1 s
+constexpr std::int64_t launcher_takes_ns = 2'000'000'000;  // Open MPI's takes 1 s
 
 // A look at a network is a call of the kernel; so many take as long as a message and its answer.
 // Within a host looks are short, and Patience knows when to yield.
@@ -63,6 +63,7 @@ UcxWorker::UcxWorker(World& world)
         exchange(open());
         meet_neighbours();
     } catch (...) {
+        is_in_trouble_ = true;
         release();
         throw;
     }
@@ -73,10 +74,12 @@ UcxWorker::UcxWorker(World& world)
 
 UcxWorker::~UcxWorker() {
     is_leaving_ = true;
+    is_in_trouble_ = lost_ || std::uncaught_exceptions() != unwinding_before_;
     // Nobody hangs up while others still talk.
-    if (!lost_ && std::uncaught_exceptions() == unwinding_before_) try {
+    if (!is_in_trouble_) try {
             world_.barrier();
         } catch (const Error&) {  // whoever is late, this rank is done
+            is_in_trouble_ = true;
         }
     std::erase(world_.moved_along, this);
     release();
@@ -217,12 +220,13 @@ void UcxWorker::throw_lost() const {
                 Exit::rank_lost);
 }
 
-// By force: whoever closes has either met all others behind their last message, or is in trouble.
+// By force to other hosts: whoever closes has either met all others behind their last message, or
+// is in trouble. Within a host UCX takes no force; who is in trouble leaves those open.
 void UcxWorker::close_endpoints() {
     std::vector<void*> under_way;
     for (Peer& peer : peers_) {
         if (peer.endpoint == nullptr) continue;
-        if (peer.is_on_this_host && lost_) continue;
+        if (peer.is_on_this_host && is_in_trouble_) continue;
         ucp_request_param_t force{};
         force.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS;
         force.flags = peer.is_on_this_host ? 0 : UCP_EP_CLOSE_FLAG_FORCE;
@@ -238,6 +242,7 @@ void UcxWorker::close_endpoints() {
 }
 
 void UcxWorker::release() {
+    if (!kept_.empty()) return;
     if (worker_ != nullptr) {
         close_endpoints();
         ucp_worker_destroy(worker_);

@@ -57,7 +57,8 @@ public:
         if (lost_) throw_lost();
     }
 
-    /// Memory that UCX may still write to; freed after the worker.
+    /// Memory that UCX may still write to. The worker then stays open until the process ends: it
+    /// must move nothing any more, as the messages' own memory goes.
     void keep(std::shared_ptr<void> memory) { kept_.push_back(std::move(memory)); }
 
 private:
@@ -93,6 +94,7 @@ private:
     std::optional<std::int64_t> gone_since_;
     long idle_looks_ = 0;
     bool is_leaving_ = false;
+    bool is_in_trouble_ = false;  // an error unwinds this rank
     long looks_before_yield_ = std::numeric_limits<long>::max();
     std::optional<Loss> lost_;
     std::vector<std::shared_ptr<void>> kept_;

@@ -103,15 +103,20 @@ TEST_P(EveryPlan, IsRightInSegmentsAndInChannels) {
         back.assign(there.rbegin(), there.rend());
         for (const Algorithm& algorithm : catalog())
             for (const Order& order : {Order{}, Order{{back}}, Order{{there, back}}})
-                trials.push_back({call(algorithm, 1000, 1),
-                                  &algorithm,
-                                  GetParam(),
-                                  false,
-                                  Buffers::ordinary,
-                                  /*runs=*/2,
-                                  {256},
-                                  Placement::in_nodes_of(ranks, 3, 2),
-                                  order});
+                for (const bool in_place : {false, true})
+                    for (const Op op : {Op::sum, Op::avg}) {
+                        if (op == Op::avg && !reduces(algorithm.collective)) continue;
+                        Trial& trial = trials.emplace_back();
+                        trial.call = call(algorithm, 1000, 1);
+                        trial.call.op = op;
+                        trial.algorithm = &algorithm;
+                        trial.transport = GetParam();
+                        trial.in_place = in_place;
+                        trial.runs = 2;
+                        trial.segment = {256};
+                        trial.placement = Placement::in_nodes_of(ranks, 3, 2);
+                        trial.order = order;
+                    }
         expect_right(ranks, trials);
     }
 }

@@ -42,6 +42,14 @@ TEST(NearDevices, NeverCostANetworkOrSpeed) {
               "");
 }
 
+// A bond's cards have no address of their own; to name another card would cut its network off.
+TEST(NearDevices, NeverCostANetworkThatAVirtualDeviceLeadsTo) {
+    NetworkDevice bond{.name = "bond0", .network = "10.1.0.0/24", .is_virtual = true};
+    EXPECT_EQ(near_devices({bond, near_card, far_card}, 0), "");
+    bond.network = near_card.network;
+    EXPECT_EQ(near_devices({bond, near_card, far_card}, 0), "eth0");
+}
+
 class NetworkInterfaces : public testing::Test {
 protected:
     void add(const std::string& name, const std::string& state, const std::string& node,
@@ -52,28 +60,30 @@ protected:
         if (!node.empty()) tree.write(folder + "device/numa_node", node);
     }
     std::vector<std::string> seen() const {
-        const NetworkOfInterface networks{
-            {"eth0", "a"}, {"eth1", "a"}, {"down0", "a"}, {"lo", "l"}, {"odd0", "a"}};
+        const NetworkOfInterface networks{{"eth0", "a"}, {"eth1", "a"}, {"down0", "a"},
+                                          {"lo", "l"},   {"odd0", "a"}, {"bond0", "b"}};
         std::vector<std::string> texts;
         for (const NetworkDevice& device : network_devices(tree.root(), networks))
             texts.push_back(device.name + " " + device.network + " " +
                             std::to_string(device.node.value_or(-1)) + " " +
-                            std::to_string(device.mbit_per_s));
+                            std::to_string(device.mbit_per_s) +
+                            (device.is_virtual ? " virtual" : ""));
         return texts;
     }
 
     FixtureTree tree;
 };
 
-TEST_F(NetworkInterfaces, ThatArePhysicalAndUpAndHaveAnAddressAreSeen) {
+TEST_F(NetworkInterfaces, ThatAreUpAndHaveAnAddressAreSeen) {
     add("eth0", "up", "0", "25000");
     add("eth1", "up", "1", "25000");
     add("odd0", "up", "-1", "-1");  // a virtual machine's: neither node nor speed is known
     add("down0", "down", "0", "25000");
     add("noaddress0", "up", "0", "25000");
     add("lo", "up", "", "25000");
-    EXPECT_EQ(seen(),
-              (std::vector<std::string>{"eth0 a 0 25000", "eth1 a 1 25000", "odd0 a -1 0"}));
+    add("bond0", "up", "", "50000");
+    EXPECT_EQ(seen(), (std::vector<std::string>{"bond0 b -1 50000 virtual", "eth0 a 0 25000",
+                                                "eth1 a 1 25000", "odd0 a -1 0"}));
 }
 
 TEST_F(NetworkInterfaces, AreLeftToUcxWhereThereIsInfiniBand) {
