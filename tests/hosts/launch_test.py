@@ -69,6 +69,7 @@ class Refusal(unittest.TestCase):
         self.check("--rate-of", "1gbit", "--", "true", says="names no host")
         self.check("--after", "1s", "flood h1", "--", "true", says="'flood h1' is no fault")
         self.check("--delay=-1us", "--", "true", says="below 0")
+        self.check("--clock-offset", "h1=-5s", "--", "true", says="below 0")
         self.check("--hosts", "0", "--", "true", says="no number from 1 on")
         self.check(says="no command")
 
