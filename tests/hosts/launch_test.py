@@ -58,7 +58,7 @@ class Ranks(unittest.TestCase):
 
 class Refusal(unittest.TestCase):
     def check(self, *words, says, code=testhosts.USAGE):
-        job = testhosts.run(*words)
+        job = testhosts.run_or_fail(*words)
         self.assertEqual((job.returncode, job.stdout), (code, ""), job.stderr)
         self.assertEqual(job.stderr.count("\n"), 1, job.stderr)
         self.assertIn(says, job.stderr)
