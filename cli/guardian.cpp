@@ -224,6 +224,8 @@ void Guardian::keep_watch(int hears, int rank, const std::string& results_file,
 namespace {
 
 // By nohup, say; to wait for an order would undo that. SIGTERM also tells of the launcher's end.
+// UCX, when it is loaded, puts a handler in the place of an ignored SIGHUP: then nohup is not known
+// of, unless UCX_DEBUG_SIGNO names another signal.
 bool is_ignored(int order) {
     struct sigaction now {};
     return order != SIGTERM && sigaction(order, nullptr, &now) == 0 && now.sa_handler == SIG_IGN;
