@@ -13,6 +13,9 @@ public:
 
     bool is_there() const { return handle_ >= 0; }
 
+    /// Its file descriptor; -1 if there is none.
+    int handle() const { return handle_; }
+
     /// Whether it is still the parent of this process: whoever outlives it gets another.
     bool is_parent() const;
 

@@ -13,7 +13,7 @@ OVER_UCX = ("--transport", "ucx", "--baseline", "none")
 @tutti.needs_ucx
 class Processes(tutti.Folder):
     def bench(self, ranks, collective, *words, **environment):
-        return tutti.run_ranks(ranks, "bench", collective, *OVER_UCX, *words, *QUICK, timeout=300, **environment)
+        return tutti.run_ranks(ranks, "bench", collective, *OVER_UCX, *words, *QUICK, timeout=100, **environment)
 
     def check(self, done):
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)

@@ -48,7 +48,10 @@ class CleanUp(tutti.Folder):
 
     def check(self, end, *words):
         job = self.start(*words)
-        self.assertEqual(job.stdout.readline(), "here\n")
+        first = job.stdout.readline()
+        if not first and job.wait(timeout=20) == testhosts.SKIPPED:
+            self.skipTest("this machine lacks what these hosts need; scripts/testhosts says what")
+        self.assertEqual(first, "here\n")
         self.assertTrue(self.processes())
         end(job)
         code = job.wait(timeout=20)

@@ -175,19 +175,27 @@ private:
         ppoll(polled.data(), polled.size(), &timeout, nullptr);
     }
 
+    // One look may bring several orders, or half of one.
     bool obey() {
         char text[256];
-        const ssize_t size = read(STDIN_FILENO, text, sizeof text - 1);
+        const ssize_t size = read(STDIN_FILENO, text, sizeof text);
         if (size <= 0) return false;
-        text[size] = '\0';
-        char word[8];
-        unsigned index = 0;
-        if (std::sscanf(text, "%7s %u", word, &index) == 2 && index < ports_.size()) {
-            const int carrier = std::strcmp(word, "up") == 0;
-            ports_[index].is_up = carrier != 0;
-            ioctl(ports_[index].tap, TUNSETCARRIER, &carrier);
+        orders_.append(text, static_cast<std::size_t>(size));
+        for (std::size_t end; (end = orders_.find('\n')) != std::string::npos;) {
+            follow(orders_.substr(0, end));
+            orders_.erase(0, end + 1);
         }
         return true;
+    }
+
+    void follow(const std::string& order) {
+        char word[8];
+        unsigned index = 0;
+        if (std::sscanf(order.c_str(), "%7s %u", word, &index) != 2 || index >= ports_.size())
+            return;
+        const int carrier = std::strcmp(word, "up") == 0;
+        ports_[index].is_up = carrier != 0;
+        ioctl(ports_[index].tap, TUNSETCARRIER, &carrier);
     }
 
     // All that a host has sent, as far as it does not run ahead of its cable.
@@ -271,6 +279,7 @@ private:
     std::map<Address, std::size_t> known_;  // where a frame for that address goes
     std::uint64_t number_ = 0;
     std::mt19937_64 random_{1};
+    std::string orders_;
     std::vector<char> buffer_ = std::vector<char>(128 * 1024);
 };
 

@@ -58,7 +58,7 @@ class Ranks(unittest.TestCase):
 
 class Refusal(unittest.TestCase):
     def check(self, *words, says, code=testhosts.USAGE):
-        job = testhosts.run(*words)
+        job = testhosts.run_or_fail(*words)
         self.assertEqual((job.returncode, job.stdout), (code, ""), job.stderr)
         self.assertEqual(job.stderr.count("\n"), 1, job.stderr)
         self.assertIn(says, job.stderr)
@@ -69,6 +69,7 @@ class Refusal(unittest.TestCase):
         self.check("--rate-of", "1gbit", "--", "true", says="names no host")
         self.check("--after", "1s", "flood h1", "--", "true", says="'flood h1' is no fault")
         self.check("--delay=-1us", "--", "true", says="below 0")
+        self.check("--clock-offset", "h1=-5s", "--", "true", says="below 0")
         self.check("--hosts", "0", "--", "true", says="no number from 1 on")
         self.check(says="no command")
 

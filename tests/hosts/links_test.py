@@ -10,9 +10,9 @@ DELAY_SWITCH = Path(os.environ.get("TUTTI_DELAY_SWITCH", tutti.ROOT / "build/del
 GBIT = 0.125          # GB/s
 TOLERANCE = 0.10
 FRAMES = 1.10         # headers and acknowledgements, and what the start of calls takes
-ATTEMPTS = 3          # whatever else runs on this machine may disturb one
 
 
+@tutti.needs_mpi
 class Links(tutti.Folder):
     def run_on(self, hosts, *words):
         done = testhosts.run(*hosts, "--", tutti.EXECUTABLE, *words, timeout=150, XDG_CACHE_HOME=str(self.folder / "cache"))
@@ -35,7 +35,7 @@ class Links(tutti.Folder):
 
     def test_bandwidth_of_each_link_is_what_was_set(self):
         true = {(0, 1): GBIT, (0, 2): 0.4 * GBIT, (1, 2): 0.4 * GBIT}
-        for attempt in range(ATTEMPTS):
+        for attempt in testhosts.attempts():
             network = self.limits("--hosts", 3, "--ranks-per-host", 1, "--rate", "1gbit", "--rate-of", "h2=400mbit")
             self.assertEqual(network["hosts"], ["h0", "h1", "h2"])
             self.assertEqual([(link["a"], link["b"]) for link in network["links"]], list(true))
@@ -51,7 +51,7 @@ class Links(tutti.Folder):
         if not DELAY_SWITCH.exists():
             self.skipTest(f"no {DELAY_SWITCH}; type: scripts/build")
         least_ns = {}
-        for attempt in range(ATTEMPTS):
+        for attempt in testhosts.attempts():
             for delay in (1, 50, 250):  # microseconds of each link
                 network = self.limits("--ranks-per-host", 1, "--rate", "1gbit", "--delay", f"{delay}us")
                 found = network["links"][0]["latency_ns"]
@@ -68,7 +68,7 @@ class Links(tutti.Folder):
         for hosts, ranks, algorithm, share in ((2, 2, "two-level", 1), (4, 1, "ring", 1.5)):
             with self.subTest(hosts=hosts):
                 least_ns = share * n / GBIT
-                for attempt in range(ATTEMPTS):
+                for attempt in testhosts.attempts():
                     point = self.point_with_wire(hosts, ranks, algorithm, share, n)
                     # Bursts pass at once, and headers take their part.
                     if 0.7 * least_ns < point["limit_ns"] < 1.2 * least_ns:

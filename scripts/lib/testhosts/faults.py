@@ -125,6 +125,8 @@ class Saboteur:
             self._say(f"{due} at {passed:.2f} s")
         except Problem as problem:
             self.failures.append(str(problem))
+        except OSError as error:  # what the fault was meant for ended meanwhile, say
+            self.failures.append(f"'{due}' did not come about: {error}")
 
     def stop(self):
         """The command is over. What has not been done by now is not done."""
