@@ -42,7 +42,7 @@ public:
             draw_device(static_cast<int>(i), host_.devices[i]);
         draw_sockets();
         for (const Link& link : host_.links)
-            edge(name_of(link.a), name_of(link.b), in_gigabytes(link.gigabytes),
+            edge(name_of(link.a), name_of(link.b), in_gigabytes(gigabytes_of(link, host_)),
                  fmt::format("color=darkgreen, penwidth={}, constraint=false", 1 + link.count));
         return page_ + "  }\n";
     }

@@ -70,6 +70,16 @@ TEST(Trees, EnterTheHostsByDifferentNics) {
     EXPECT_LE(plan.gigabytes, 2 * 12.0);
 }
 
+TEST(Trees, AreNoFasterThanTheMeasuredNetwork) {
+    const std::vector<HostRoutes> hosts(2, HostRoutes(machines::dgx1()));
+    const double alone = plan_trees(hosts).gigabytes;
+    EXPECT_DOUBLE_EQ(plan_trees(hosts, {{0, 1, 0, 2}}).gigabytes, alone);  // speed unknown
+    // Both trees go up and down between the two: each way is used twice for half of the message.
+    const TreePlan plan = plan_trees(hosts, {{0, 1, 4, 2}, {1, 0, 3, 2}});
+    EXPECT_DOUBLE_EQ(plan.gigabytes, 3);
+    EXPECT_EQ(plan.limit, "network from host 1 to host 0");
+}
+
 TEST(Trees, OfOneMemberCarryNothing) {
     const TreePlan plan = plan_trees({HostRoutes(machines::plain_gpus(1))});
     EXPECT_EQ(plan.gigabytes, 0);
