@@ -4,6 +4,7 @@
 #include "base/error.hpp"
 #include "cli/topo_files.hpp"
 #include "topology/paths.hpp"
+#include "topology/printable.hpp"
 #include "topology/rings.hpp"
 #include "topology/trees.hpp"
 
@@ -25,7 +26,7 @@ std::string paths_text(const Machine& machine, TextFor reader) {
     if (reader == TextFor::programs) return paths_to_json(machine) + "\n";
     std::string text;
     for (const Host& host : machine.hosts) {
-        if (machine.hosts.size() > 1) text += host.name + ": ";
+        if (machine.hosts.size() > 1) text += printable(host.name) + ": ";
         text += print_paths(host);
     }
     return text;

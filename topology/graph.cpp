@@ -8,6 +8,7 @@
 #include <set>
 
 #include "topology/link_speeds.hpp"
+#include "topology/printable.hpp"
 
 namespace tutti {
 namespace {
@@ -29,8 +30,8 @@ public:
     }
 
 private:
-    int add_node(GraphNodeKind kind, std::size_t index, std::string name) {
-        graph_.nodes.push_back({kind, static_cast<int>(index), std::move(name)});
+    int add_node(GraphNodeKind kind, std::size_t index, const std::string& name) {
+        graph_.nodes.push_back({kind, static_cast<int>(index), printable(name)});
         graph_.out.emplace_back();
         graph_.compute_capability.push_back(0);
         return static_cast<int>(graph_.nodes.size()) - 1;

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
+#include <limits>
 #include <set>
 
 #include "topology/fingerprint.hpp"
@@ -75,6 +77,18 @@ std::string in_ranges(const std::vector<int>& numbers) {
         first = last + 1;
     }
     return text;
+}
+
+std::string counted(std::size_t number, std::string_view noun) {
+    return fmt::format("{} {}{}", number, noun, number == 1 ? "" : "s");
+}
+
+Bytes memory_of(const Host& host) {
+    constexpr auto most = std::numeric_limits<std::int64_t>::max();
+    Bytes sum;
+    for (const NumaNode& node : host.numa_nodes)
+        sum.count += std::min(node.memory.count, most - sum.count);
+    return sum;
 }
 
 std::string in_gigabytes(double gigabytes) { return with_one_digit(gigabytes); }

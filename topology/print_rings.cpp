@@ -7,14 +7,11 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "topology/link_summary.hpp"
 #include "topology/rings.hpp"
 
 namespace tutti {
 namespace {
-
-std::string counted(std::size_t number, std::string_view noun) {
-    return fmt::format("{} {}{}", number, noun, number == 1 ? "" : "s");
-}
 
 std::string describe(const HostRoutes& routes) {
     const HostGraph& graph = routes.graph();

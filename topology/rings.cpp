@@ -12,6 +12,7 @@
 #include <tuple>
 
 #include "base/error.hpp"
+#include "topology/printable.hpp"
 #include "topology/ring_search.hpp"
 
 namespace tutti {
@@ -219,7 +220,7 @@ private:
             for (const RingChannel& channel : channels) here.push_back(channel[h]);
             for (const HostChannel& channel : here) hops += take_note(set, host, channel);
             const ChannelRate rate = rate_of(host, here);
-            const std::string at = hosts_differ() ? machine_.hosts[h].name + ": " : "";
+            const std::string at = hosts_differ() ? printable(machine_.hosts[h].name) + ": " : "";
             if (rate.limit)
                 limited(rate.gigabytes, at + host.graph().describe(*rate.limit));
             else if (hops > 0)

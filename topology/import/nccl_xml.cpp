@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <set>
 
 #include "topology/gpu_models.hpp"
 #include "topology/import/formats.hpp"
