@@ -2,9 +2,9 @@
 #include <fmt/format.h>
 
 #include <filesystem>
-#include <fstream>
 
 #include "cli/options.hpp"
+#include "cli/topo_files.hpp"
 #include "cli/topo_routes.hpp"
 #include "collectives/transport/gather_machine.hpp"
 #include "topology/detect.hpp"
@@ -25,13 +25,6 @@ struct TopoOptions {
     RouteOptions routes;
     bool writes_files() const { return !nccl_xml.empty() || !svg.empty() || !dot.empty(); }
 };
-
-void write_file(const fs::path& file, const std::string& text) {
-    std::ofstream stream(file, std::ios::binary);
-    stream << text << std::flush;
-    if (!stream)
-        throw Error(file.string() + ": cannot be written; give a file in a folder of yours");
-}
 
 void write_nccl_xml(const fs::path& file, const Machine& machine) {
     if (machine.hosts.size() != 1)

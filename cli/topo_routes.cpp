@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/topo_routes.hpp"
 
-#include <fstream>
-
 #include "base/error.hpp"
+#include "cli/topo_files.hpp"
 #include "topology/paths.hpp"
+#include "topology/printable.hpp"
 #include "topology/rings.hpp"
 #include "topology/trees.hpp"
 
@@ -22,18 +22,12 @@ Machine wanted_hosts(const Machine& machine, int hosts) {
     return copies_of(machine.hosts.front(), hosts);
 }
 
-void write_order(const std::string& path, const std::string& text) {
-    std::ofstream file(path);
-    file << text;
-    if (!file.flush())
-        throw Error("cannot write '" + path + "'; name a file in a folder that exists");
-}
-
 std::string paths_text(const Machine& machine, TextFor reader) {
+    if (reader == TextFor::programs) return paths_to_json(machine) + "\n";
     std::string text;
     for (const Host& host : machine.hosts) {
-        if (machine.hosts.size() > 1 && reader == TextFor::people) text += host.name + ": ";
-        text += reader == TextFor::programs ? paths_to_json(host) + "\n" : print_paths(host);
+        if (machine.hosts.size() > 1) text += printable(host.name) + ": ";
+        text += print_paths(host);
     }
     return text;
 }
@@ -69,6 +63,8 @@ std::optional<std::string> routes_text(Machine machine, const RouteOptions& opti
     }
     if (wants_rings && options.paths && reader == TextFor::programs)
         throw Error("--json describes either --paths or --rings; give one of them");
+    if (options.order_file == "-" && reader == TextFor::programs)
+        throw Error("--json and --order-file - would both print; give --order-file FILE");
     if (options.nvlinks > 0)
         for (Host& host : machine.hosts) host = with_nvswitches(host, options.nvlinks);
     std::string text;
@@ -78,11 +74,12 @@ std::optional<std::string> routes_text(Machine machine, const RouteOptions& opti
     const Machine hosts = wanted_hosts(machine, options.hosts);
     const RingPlan plan = plan_rings(hosts);
     if (options.order_file == "-") return text + print_order(plan);
-    if (!options.order_file.empty()) write_order(options.order_file, print_order(plan));
+    if (!options.order_file.empty()) write_file(options.order_file, print_order(plan));
     if (!options.rings) return text;
     if (reader == TextFor::programs) return text + rings_to_json(plan) + "\n";
     if (options.paths) text += "\n";
-    return text + print_rings(hosts, plan) + "\n" + print_trees(plan.hosts, plan_trees(plan.hosts));
+    return text + print_rings(plan) + "\n" +
+           print_trees(plan.hosts, plan_trees(plan.hosts, hosts.network));
 }
 
 }  // namespace tutti

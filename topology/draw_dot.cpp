@@ -7,6 +7,7 @@
 #include "topology/draw.hpp"
 #include "topology/link_speeds.hpp"
 #include "topology/link_summary.hpp"
+#include "topology/printable.hpp"
 
 namespace tutti {
 namespace {
@@ -42,7 +43,7 @@ public:
             draw_device(static_cast<int>(i), host_.devices[i]);
         draw_sockets();
         for (const Link& link : host_.links)
-            edge(name_of(link.a), name_of(link.b), in_gigabytes(link.gigabytes),
+            edge(name_of(link.a), name_of(link.b), in_gigabytes(gigabytes_of(link, host_)),
                  fmt::format("color=darkgreen, penwidth={}, constraint=false", 1 + link.count));
         return page_ + "  }\n";
     }
@@ -115,11 +116,12 @@ private:
 
 }  // namespace
 
-std::string to_dot(const Machine& machine) {
+std::string to_dot(const Machine& raw) {
+    const Machine machine = printable(raw);
     std::string page =
         "graph machine {\n  node [shape=box, style=filled, fontname=Helvetica, fontsize=10];\n"
         "  edge [fontname=Helvetica, fontsize=9];\n";
-    const auto groups = alike_hosts(machine);
+    const auto groups = alike_hosts(raw);
     for (std::size_t i = 0; i < groups.size(); ++i)
         page += Cluster(machine.hosts[static_cast<std::size_t>(groups[i].front())], i)
                     .draw(names_of_alike(machine, groups[i]));

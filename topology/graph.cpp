@@ -8,6 +8,7 @@
 #include <set>
 
 #include "topology/link_speeds.hpp"
+#include "topology/printable.hpp"
 
 namespace tutti {
 namespace {
@@ -16,7 +17,9 @@ constexpr double unknown_nic_gigabits = 10;
 
 class Builder {
 public:
-    explicit Builder(const Host& host) : host_(host) { graph_.cpu = host.cpu; }
+    explicit Builder(const Host& host) : host_(host), labels_(device_labels(host)) {
+        graph_.cpu = host.cpu;
+    }
 
     HostGraph build() {
         add_cpus();
@@ -27,8 +30,8 @@ public:
     }
 
 private:
-    int add_node(GraphNodeKind kind, std::size_t index, std::string name) {
-        graph_.nodes.push_back({kind, static_cast<int>(index), std::move(name)});
+    int add_node(GraphNodeKind kind, std::size_t index, const std::string& name) {
+        graph_.nodes.push_back({kind, static_cast<int>(index), printable(name)});
         graph_.out.emplace_back();
         graph_.compute_capability.push_back(0);
         return static_cast<int>(graph_.nodes.size()) - 1;
@@ -93,18 +96,19 @@ private:
     }
 
     // PEX88000 and PEX89000: two levels of bridges that are one chip of full bandwidth. The
-    // subsystem says the level: 0... above, 1... below.
+    // subsystem tells them from single ones: a... at both levels of generation 4; 0... above and
+    // 1... below in generation 5 (as NCCL tells them, src/graph/topo.cc).
     bool one_chip_with_above(const PcieSwitch& bridge) const {
         if (!bridge.above) return false;
-        const std::string& above =
-            host_.pcie_switches[static_cast<std::size_t>(*bridge.above)].pci_id;
-        const std::string& levels =
-            host_.pcie_switches[static_cast<std::size_t>(*bridge.above)].subsystem_id;
-        const bool are_levels =
-            levels.empty() || bridge.subsystem_id.empty() ||
-            (levels.starts_with("1000:0") && bridge.subsystem_id.starts_with("1000:1"));
-        return bridge.pci_id == above && (above == "1000:c010" || above == "1000:c030") &&
-               are_levels;
+        const PcieSwitch& above = host_.pcie_switches[static_cast<std::size_t>(*bridge.above)];
+        if (bridge.pci_id != above.pci_id) return false;
+        const auto are_levels = [&](std::string_view upper, std::string_view lower) {
+            return above.subsystem_id.empty() || bridge.subsystem_id.empty() ||
+                   (above.subsystem_id.starts_with(upper) &&
+                    bridge.subsystem_id.starts_with(lower));
+        };
+        return (bridge.pci_id == "1000:c010" && are_levels("1000:a", "1000:a")) ||
+               (bridge.pci_id == "1000:c030" && are_levels("1000:0", "1000:1"));
     }
 
     void add_switch(std::size_t position) {
@@ -160,12 +164,12 @@ private:
         if (ports.empty()) ports.push_back({});
         for (Port& port : ports) {
             if (port.name.empty())
-                port.name = device.names.empty() ? fmt::format("NIC{}", graph_.ports.size())
-                                                 : device.names.front();
+                port.name = device.names.empty() ? labels_[position] : device.names.front();
             const double gigabits = port.gigabits > 0 ? port.gigabits : unknown_nic_gigabits;
             const int node = add_node(GraphNodeKind::port, position, port.name);
             join(EdgeKind::port, nic, node, gigabits / 8);
             graph_.ports.push_back(node);
+            graph_.port_speed_known.push_back(port.gigabits > 0);
         }
     }
 
@@ -179,16 +183,7 @@ private:
         const int a = node_at(link.a);
         const int b = node_at(link.b);
         if (a == b) return;
-        double gigabytes = link.gigabytes;
-        if (gigabytes <= 0) {
-            const auto capability = [&](int node) {
-                return graph_.compute_capability[static_cast<std::size_t>(node)];
-            };
-            gigabytes =
-                link.count * (link.kind == LinkKind::xgmi
-                                  ? xgmi_gigabytes("")
-                                  : nvlink_gigabytes(std::max(capability(a), capability(b))));
-        }
+        const double gigabytes = gigabytes_of(link, host_);
         if (gigabytes <= 0) return;  // no links
         const EdgeKind kind = link.kind == LinkKind::nvlink ? EdgeKind::nvlink
                               : link.kind == LinkKind::xgmi ? EdgeKind::xgmi
@@ -197,6 +192,7 @@ private:
     }
 
     const Host& host_;
+    std::vector<std::string> labels_;  // of devices
     HostGraph graph_;
     std::map<int, int> cpu_of_number_;
     std::vector<int> node_of_switch_;  // by position in Host::pcie_switches

@@ -39,6 +39,7 @@ struct HostGraph {
     std::vector<std::vector<int>> out;  ///< of each node, positions in `edges`
     std::vector<int> gpus;              ///< nodes, in the order of Host::devices: GPU0, GPU1, ...
     std::vector<int> ports;
+    std::vector<bool> port_speed_known;  ///< of each of `ports`; else its edge is an assumption
     std::vector<int> cpus;
     CpuIdentity cpu;
     std::vector<int> compute_capability;  ///< of each node; 0 where unknown or no NVIDIA GPU

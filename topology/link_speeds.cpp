@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "topology/link_speeds.hpp"
 
+#include <algorithm>
+#include <string>
+
+#include "topology/gpu_models.hpp"
+
 namespace tutti {
 namespace {
 
@@ -41,6 +46,22 @@ double xgmi_gigabytes(std::string_view gpu) {
     if (gpu == "gfx906" || gpu == "gfx908") return 24;
     if (gpu == "gfx90a") return 36;
     return 48;
+}
+
+double gigabytes_of(const Link& link, const Host& host) {
+    if (link.gigabytes > 0) return link.gigabytes;
+    int capability = 0;
+    std::string gfx;
+    for (const LinkEnd& end : {link.a, link.b}) {
+        if (end.kind != LinkEnd::Kind::device) continue;
+        const Device& device = host.devices.at(static_cast<std::size_t>(end.index));
+        capability = std::max(capability, device.compute_capability);
+        if (gfx.empty())
+            gfx =
+                device.model.starts_with("gfx") ? device.model : instruction_set_of(device.pci_id);
+    }
+    return link.count *
+           (link.kind == LinkKind::xgmi ? xgmi_gigabytes(gfx) : nvlink_gigabytes(capability));
 }
 
 double socket_gigabytes(const CpuIdentity& cpu) {

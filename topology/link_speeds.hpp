@@ -19,6 +19,9 @@ double nvlink_gigabytes(int compute_capability);
 /// One xGMI link of a GPU of that instruction set ("gfx908", "gfx90a", "gfx942").
 double xgmi_gigabytes(std::string_view gpu);
 
+/// All `count` links together: what the link says, else what those of its GPU carry.
+double gigabytes_of(const Link& link, const Host& host);
+
 /// From one NUMA node to another, whichever way they are joined.
 double socket_gigabytes(const CpuIdentity& cpu);
 

@@ -5,16 +5,19 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
+#include <limits>
 #include <set>
 
 #include "topology/fingerprint.hpp"
+#include "topology/link_speeds.hpp"
 
 namespace tutti {
 namespace {
 
-void add(LinkSum& sum, const Link& link) {
+void add(LinkSum& sum, const Link& link, const Host& host) {
     sum.count += link.count;
-    sum.gigabytes += link.gigabytes;
+    sum.gigabytes += gigabytes_of(link, host);
 }
 
 std::string with_one_digit(double number) {
@@ -42,12 +45,12 @@ LinkSummary summary_of_links(const Host& host) {
         const LinkEnd& to = turn ? link.a : link.b;
         if (!is(from, DeviceKind::gpu)) continue;
         if (to.kind == LinkEnd::Kind::numa_node) {
-            add(summary.to_nodes[{from.index, to.index}], link);
+            add(summary.to_nodes[{from.index, to.index}], link, host);
         } else if (is(to, DeviceKind::nvswitch)) {
-            add(summary.to_switches[from.index], link);
+            add(summary.to_switches[from.index], link, host);
             nvswitches.insert(to.index);
         } else if (is(to, DeviceKind::gpu)) {
-            add(summary.pairs[{from.index, to.index}], link);
+            add(summary.pairs[{from.index, to.index}], link, host);
             gpus.insert({from.index, to.index});
         }
     }
@@ -74,6 +77,18 @@ std::string in_ranges(const std::vector<int>& numbers) {
         first = last + 1;
     }
     return text;
+}
+
+std::string counted(std::size_t number, std::string_view noun) {
+    return fmt::format("{} {}{}", number, noun, number == 1 ? "" : "s");
+}
+
+Bytes memory_of(const Host& host) {
+    constexpr auto most = std::numeric_limits<std::int64_t>::max();
+    Bytes sum;
+    for (const NumaNode& node : host.numa_nodes)
+        sum.count += std::min(node.memory.count, most - sum.count);
+    return sum;
 }
 
 std::string in_gigabytes(double gigabytes) { return with_one_digit(gigabytes); }

@@ -2,6 +2,7 @@
 #pragma once
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "topology/machine.hpp"
@@ -38,6 +39,12 @@ std::string in_ranges(const std::vector<int>& numbers);
 
 /// "24", "0.5", "370.8": at most one digit behind the point.
 std::string in_gigabytes(double gigabytes);
+
+/// "1 core", "2 cores".
+std::string counted(std::size_t number, std::string_view noun);
+
+/// Of all NUMA nodes together; the most that fits where a description says more.
+Bytes memory_of(const Host& host);
 
 /// "3.5 GiB".
 std::string in_binary_units(Bytes bytes);

@@ -66,6 +66,13 @@ std::string affinity(const Host& host, const NumaNode& node) {
     return text;
 }
 
+// NCCL knows three processors, two of them by other words than the kernel's.
+std::string nccl_word(const std::string& architecture) {
+    if (architecture == "aarch64") return "arm64";
+    if (architecture == "ppc64le") return "ppc64";
+    return architecture;
+}
+
 class NcclWriter {
 public:
     explicit NcclWriter(const Host& host) : host_(host) {
@@ -114,8 +121,8 @@ private:
         const CpuIdentity& cpu = host_.cpu;
         std::string attributes = attribute("numaid", std::to_string(node.value_or(-1)));
         if (!cpus.empty()) attributes += attribute("affinity", cpus);
-        if (!cpu.architecture.empty()) attributes += attribute("arch", cpu.architecture);
-        if (!cpu.vendor.empty())
+        if (!cpu.architecture.empty()) attributes += attribute("arch", nccl_word(cpu.architecture));
+        if (cpu.architecture == "x86_64" && !cpu.vendor.empty())
             attributes += attribute("vendor", cpu.vendor) +
                           attribute("familyid", std::to_string(cpu.family)) +
                           attribute("modelid", std::to_string(cpu.model));

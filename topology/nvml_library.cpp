@@ -139,7 +139,9 @@ std::optional<double> NvmlLibrary::field(nvml::Device device, nvml::Field field,
 std::optional<bool> NvmlLibrary::reaches(nvml::Device from, nvml::Device to) const {
     constexpr int read = 0;
     int status = 0;  // 0: it can; else why not
+    constexpr int unknown = 6;
     if (!succeeds("nvmlDeviceGetP2PStatus", from, to, read, &status)) return std::nullopt;
+    if (status == unknown) return std::nullopt;
     return status == 0;
 }
 

@@ -41,7 +41,8 @@ std::string smi_word(const HostGraph& graph, int from, int to);
 /// bandwidths, then the words of nvidia-smi.
 std::string print_paths(const Host& host);
 
-/// {"nodes":["GPU0",...],"type":[[...]],"GBps":[[...]],"hops":[[...]],"smi":[[...]]}
-std::string paths_to_json(const Host& host);
+/// {"nodes":["GPU0",...],"type":[[...]],"GBps":[[...]],"hops":[[...]],"smi":[[...]]}; of several
+/// hosts {"hosts":[...]}, each as such an object with its "name".
+std::string paths_to_json(const Machine& machine);
 
 }  // namespace tutti

@@ -63,7 +63,9 @@ std::string print_paths(const Host& host) {
     return page;
 }
 
-std::string paths_to_json(const Host& host) {
+namespace {
+
+nlohmann::ordered_json to_json(const Host& host) {
     const HostGraph graph = graph_of(host);
     const PathTable paths = paths_of(graph);
     nlohmann::ordered_json json{{"nodes", nlohmann::json::array()},
@@ -86,7 +88,20 @@ std::string paths_to_json(const Host& host) {
         json["hops"].push_back(hops);
         json["smi"].push_back(words);
     }
-    return json.dump(2);
+    return json;
+}
+
+}  // namespace
+
+std::string paths_to_json(const Machine& machine) {
+    if (machine.hosts.size() == 1) return to_json(machine.hosts.front()).dump(2);
+    nlohmann::ordered_json hosts = nlohmann::json::array();
+    for (const Host& host : machine.hosts) {
+        nlohmann::ordered_json one{{"name", host.name}};
+        one.update(to_json(host));
+        hosts.push_back(one);
+    }
+    return nlohmann::ordered_json{{"hosts", hosts}}.dump(2);
 }
 
 }  // namespace tutti

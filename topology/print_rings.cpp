@@ -5,15 +5,13 @@
 #include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 
+#include "topology/link_summary.hpp"
 #include "topology/rings.hpp"
 
 namespace tutti {
 namespace {
-
-std::string counted(std::size_t number, std::string_view noun) {
-    return fmt::format("{} {}{}", number, noun, number == 1 ? "" : "s");
-}
 
 std::string describe(const HostRoutes& routes) {
     const HostGraph& graph = routes.graph();
@@ -65,7 +63,7 @@ std::string order_text(const RingPlan& plan, const RingChannel& channel) {
 }
 
 // What the reader has to know to judge the figures.
-std::string remarks(const Machine& machine, const RingPlan& plan) {
+std::string remarks(const RingPlan& plan) {
     std::string text;
     const HostGraph& graph = plan.hosts.front().graph();
     const bool has_direct_links = std::ranges::any_of(graph.edges, [](const GraphEdge& edge) {
@@ -77,10 +75,9 @@ std::string remarks(const Machine& machine, const RingPlan& plan) {
         text +=
             "no NVLink or xGMI is known of this host, so the rings are over PCIe; --nvlinks N says "
             "that each GPU has N to NVSwitches\n";
-    std::vector<std::string> unknown;
-    for (const Device& device : machine.hosts.front().devices)
-        for (const Port& port : device.ports)
-            if (port.gigabits <= 0) unknown.push_back(port.name);
+    std::set<std::string> unknown;  // once, though many hosts have ports of that name
+    for (const HostRoutes& host : plan.hosts)
+        unknown.insert(host.ports_of_assumed_speed().begin(), host.ports_of_assumed_speed().end());
     if (plan.hosts.size() > 1 && !unknown.empty())
         text += fmt::format("speed unknown, so taken as 10 Gbit/s: {}\n", fmt::join(unknown, ", "));
     return text;
@@ -111,8 +108,8 @@ nlohmann::ordered_json to_json(const RingPlan& plan, const RingSet& rings) {
 
 }  // namespace
 
-std::string print_rings(const Machine& machine, const RingPlan& plan) {
-    std::string page = describe(plan) + "\n" + remarks(machine, plan) + "\n";
+std::string print_rings(const RingPlan& plan) {
+    std::string page = describe(plan) + "\n" + remarks(plan) + "\n";
     page +=
         "order  channels   GB/s each   GB/s in all     hops  inside to NIC  links                "
         "limit\n";

@@ -10,6 +10,7 @@
 #include "topology/fingerprint.hpp"
 #include "topology/link_summary.hpp"
 #include "topology/machine.hpp"
+#include "topology/printable.hpp"
 
 namespace tutti {
 namespace {
@@ -22,19 +23,14 @@ struct Line {
     std::vector<Line> inside;
 };
 
-std::string counted(std::size_t number, std::string_view noun) {
-    return fmt::format("{} {}{}", number, noun, number == 1 ? "" : "s");
-}
-
 std::string title(const Host& host) {
     std::size_t threads = 0;
     for (const Core& core : host.cores) threads += core.threads.size();
-    Bytes memory;
-    for (const NumaNode& node : host.numa_nodes) memory.count += node.memory.count;
-    return fmt::format(
-        "{}: {}, {}, {}, {}, {}", host.name.empty() ? "host" : host.name,
-        counted(host.packages.size(), "package"), counted(host.numa_nodes.size(), "NUMA node"),
-        counted(host.cores.size(), "core"), counted(threads, "thread"), in_binary_units(memory));
+    return fmt::format("{}: {}, {}, {}, {}, {}", host.name.empty() ? "host" : host.name,
+                       counted(host.packages.size(), "package"),
+                       counted(host.numa_nodes.size(), "NUMA node"),
+                       counted(host.cores.size(), "core"), counted(threads, "thread"),
+                       in_binary_units(memory_of(host)));
 }
 
 // One text for each set of cores, joined in the order of the calls to `add`.
@@ -208,7 +204,8 @@ std::string print_network(const Machine& machine) {
 
 }  // namespace
 
-std::string print_tree(const Host& host) {
+std::string print_tree(const Host& raw) {
+    const Host host = printable(raw);
     Line root{.cores = {}, .text = title(host), .inside = {}};
     for (Line& line : texts_of(host).outermost_first())
         home_of(line.cores, root).inside.push_back(std::move(line));
@@ -223,17 +220,18 @@ std::string print_tree(const Host& host) {
     return page;
 }
 
-std::string print_tree(const Machine& machine) {
+std::string print_tree(const Machine& raw) {
+    const Machine machine = printable(raw);
     std::string page;
-    for (const std::vector<int>& alike : alike_hosts(machine)) {
+    for (const std::vector<int>& alike : alike_hosts(raw)) {
         const Host& host = machine.hosts[static_cast<std::size_t>(alike.front())];
         if (alike.size() > 1) page += names_of_alike(machine, alike) + "\n";
-        page += fmt::format("{}fingerprint {}\n", print_tree(host), fingerprint(host));
+        page += fmt::format("{}fingerprint {}\n", print_tree(host),
+                            fingerprint(raw.hosts[static_cast<std::size_t>(alike.front())]));
     }
     page += print_network(machine);
     if (machine.hosts.size() > 1)
-        page +=
-            fmt::format("{} hosts, fingerprint {}\n", machine.hosts.size(), fingerprint(machine));
+        page += fmt::format("{} hosts, fingerprint {}\n", machine.hosts.size(), fingerprint(raw));
     return page;
 }
 

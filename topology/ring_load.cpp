@@ -17,16 +17,18 @@ HostRoutes::HostRoutes(const Host& host) : graph_(graph_of(host)) {
     stops_ = graph_.gpus.empty() ? graph_.cpus : graph_.gpus;
     members_ = static_cast<int>(stops_.size());
 
-    const auto speed = [&](int port) {
-        const GraphNode& node = graph_.nodes[static_cast<std::size_t>(port)];
-        const auto& ports = host.devices[static_cast<std::size_t>(node.index)].ports;
-        const auto found = std::ranges::find(ports, node.name, &Port::name);
-        return found == ports.end() ? 0 : found->gigabits;
-    };
+    std::vector<double> speeds;  // of each port; 0 where unknown
     double fastest = 0;
-    for (const int port : graph_.ports) fastest = std::max(fastest, speed(port));
-    for (const int port : graph_.ports)
-        if (speed(port) >= fastest / 2) stops_.push_back(port);
+    for (std::size_t p = 0; p < graph_.ports.size(); ++p) {
+        const int edge = graph_.out[static_cast<std::size_t>(graph_.ports[p])].front();
+        speeds.push_back(graph_.port_speed_known[p] ? capacity(edge) : 0);
+        fastest = std::max(fastest, speeds.back());
+    }
+    for (std::size_t p = 0; p < graph_.ports.size(); ++p) {
+        if (speeds[p] < fastest / 2) continue;
+        stops_.push_back(graph_.ports[p]);
+        if (!graph_.port_speed_known[p]) assumed_.push_back(name(stops() - 1));
+    }
 
     const PathTable paths = paths_of(graph_);
     for (const int from : stops_)

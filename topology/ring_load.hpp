@@ -40,6 +40,8 @@ public:
         return legs_[static_cast<std::size_t>(from) * stops_.size() + static_cast<std::size_t>(to)];
     }
     const std::string& name(int stop) const;
+    /// The ports kept though nothing is known of their speed.
+    const std::vector<std::string>& ports_of_assumed_speed() const { return assumed_; }
     double capacity(int edge) const {
         return graph_.edges[static_cast<std::size_t>(edge)].gigabytes;
     }
@@ -51,6 +53,7 @@ private:
     int members_ = 0;
     std::vector<int> stops_;  // nodes
     std::vector<Leg> legs_;
+    std::vector<std::string> assumed_;
 };
 
 /// The part of a ring that lies on one host: its members in order. Without ports the last passes on

@@ -4,11 +4,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <limits>
 #include <numeric>
 #include <optional>
+#include <set>
+#include <tuple>
 
 #include "base/error.hpp"
+#include "topology/printable.hpp"
 #include "topology/ring_search.hpp"
 
 namespace tutti {
@@ -19,11 +23,10 @@ class Planner {
 public:
     Planner(const Machine& machine, const std::vector<HostRoutes>& hosts)
         : machine_(machine), hosts_(hosts) {
-        for (const Host& host : machine.hosts) {
-            const auto is_same = [&](const Host& other) { return same_but_name(other, host); };
-            same_as_.push_back(std::ranges::find_if(machine.hosts, is_same) -
-                               machine.hosts.begin());
-        }
+        std::vector<Host> seen;
+        for (const Host& host : machine.hosts) seen.push_back(as_seen(host));
+        for (const Host& host : seen)
+            same_as_.push_back(std::ranges::find(seen, host) - seen.begin());
     }
 
     RingSet naive() const {
@@ -51,10 +54,41 @@ public:
     }
 
 private:
-    static bool same_but_name(const Host& a, const Host& b) {
-        Host renamed = a;
-        renamed.name = b.name;
-        return renamed == b;
+    // Without what makes no difference to a search: hosts of one kind have other names and
+    // addresses, and rarely quite the same amount of memory.
+    static Host as_seen(Host host) {
+        host.name.clear();
+        host.packages.clear();
+        host.caches.clear();
+        host.transports.clear();
+        host.not_seen.clear();
+        for (Core& core : host.cores) core.threads.clear();
+        for (NumaNode& node : host.numa_nodes) node.memory = {};
+        for (PcieSwitch& bridge : host.pcie_switches) bridge.pci_address.clear();
+        for (Device& device : host.devices) {
+            device.pci_address.clear();
+            device.names.clear();
+            for (Port& port : device.ports) port.name.clear();
+        }
+        return host;
+    }
+
+    bool is_first_of_its_kind(std::size_t host) const {
+        return same_as_[host] == static_cast<std::ptrdiff_t>(host);
+    }
+
+    // For each kind of host its own, so that one that is hard to search leaves something to the
+    // others; less each if there are many, to end within the time of a few.
+    std::vector<int> step_budgets() const {
+        constexpr std::ptrdiff_t in_all = 1 << 17, at_least = 1 << 14;
+        std::ptrdiff_t kinds = 0;
+        for (std::size_t h = 0; h < hosts_.size(); ++h) kinds += is_first_of_its_kind(h) ? 1 : 0;
+        return std::vector<int>(hosts_.size(),
+                                static_cast<int>(std::max(in_all / kinds, at_least)));
+    }
+
+    bool hosts_differ() const {
+        return std::ranges::any_of(same_as_, [](std::ptrdiff_t first) { return first != 0; });
     }
 
     RingEnds ends() const { return hosts_.size() > 1 ? RingEnds::at_ports : RingEnds::closed; }
@@ -115,11 +149,11 @@ private:
 
     // Descending rates, so that of equal totals the one with the fewest channels is kept.
     RingSet best_within(const LegLimits& limits, double needed) const {
-        int steps = 1 << 17;
+        std::vector<int> steps = step_budgets();
         PackingTask task{.limits = limits, .ends = ends()};
         std::set<double, std::greater<>> rates;
         for (std::size_t h = 0; h < hosts_.size(); ++h)
-            if (same_as_[h] == static_cast<std::ptrdiff_t>(h))
+            if (is_first_of_its_kind(h))
                 for (const double rate : rates_to_try(hosts_[h], task)) rates.insert(rate);
         RingSet best;
         for (const double rate : rates) {
@@ -147,12 +181,12 @@ private:
         return other.gigabytes < set.gigabytes ? set : other;
     }
 
-    std::vector<RingChannel> pack_all(const PackingTask& task, int& steps) const {
+    std::vector<RingChannel> pack_all(const PackingTask& task, std::vector<int>& steps) const {
         std::vector<std::vector<HostChannel>> of_host;
         std::size_t fewest = most_channels;
         for (std::size_t h = 0; h < hosts_.size(); ++h) {
             const auto same = static_cast<std::size_t>(same_as_[h]);
-            of_host.push_back(same < h ? of_host[same] : pack_channels(hosts_[h], task, steps));
+            of_host.push_back(same < h ? of_host[same] : pack_channels(hosts_[h], task, steps[h]));
             fewest = std::min(fewest, of_host.back().size());
         }
         std::vector<RingChannel> channels(fewest);
@@ -186,8 +220,7 @@ private:
             for (const RingChannel& channel : channels) here.push_back(channel[h]);
             for (const HostChannel& channel : here) hops += take_note(set, host, channel);
             const ChannelRate rate = rate_of(host, here);
-            const std::string at =
-                hosts_.size() > 1 && same_as_.back() != 0 ? machine_.hosts[h].name + ": " : "";
+            const std::string at = hosts_differ() ? printable(machine_.hosts[h].name) + ": " : "";
             if (rate.limit)
                 limited(rate.gigabytes, at + host.graph().describe(*rate.limit));
             else if (hops > 0)
@@ -195,7 +228,8 @@ private:
         }
         if (hosts_.size() > 1)
             for (const NetworkLink& link : machine_.network)
-                if (link.to == (link.from + 1) % static_cast<int>(hosts_.size()))
+                if (link.gigabytes > 0 &&  // else nobody knows
+                    link.to == (link.from + 1) % static_cast<int>(hosts_.size()))
                     limited(link.gigabytes / number,
                             fmt::format("network from host {} to host {}", link.from, link.to));
         set.hops = hops / number;
@@ -224,7 +258,8 @@ private:
 
     const Machine& machine_;
     const std::vector<HostRoutes>& hosts_;
-    std::vector<std::ptrdiff_t> same_as_;  // of each host, the first that is like it
+    std::vector<std::ptrdiff_t>
+        same_as_;  // of each host, the first that the search cannot tell from it
 };
 
 }  // namespace
@@ -237,7 +272,8 @@ RingPlan plan_rings(const Machine& machine) {
         if (machine.hosts.size() > 1 && plan.hosts.back().ports() == 0)
             throw Error("rings over several hosts need NICs, and " +
                         (host.name.empty() ? std::string("a host") : host.name) +
-                        " shows none; try --hosts 1");
+                        " shows none; describe its NICs (in the JSON of tutti topo --json), or "
+                        "give each host alone");
     }
     const Planner planner(machine, plan.hosts);
     plan.naive = planner.naive();

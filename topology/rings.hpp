@@ -49,7 +49,7 @@ Host with_nvswitches(Host host, int links_per_gpu);
 std::vector<std::vector<int>> members_of(const RingPlan& plan, const RingSet& rings);
 
 /// The plan as a table, then the rings; for programs; and as an order file (one channel per line).
-std::string print_rings(const Machine& machine, const RingPlan& plan);
+std::string print_rings(const RingPlan& plan);
 std::string rings_to_json(const RingPlan& plan);
 std::string print_order(const RingPlan& plan);
 

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <map>
 #include <set>
 
 #include "topology/device_text.hpp"
@@ -127,9 +129,8 @@ private:
 
     std::string subtitle() const {
         std::size_t threads = 0;
-        Bytes memory;
+        const Bytes memory = memory_of(host_);
         for (const Core& core : host_.cores) threads += core.threads.size();
-        for (const NumaNode& node : host_.numa_nodes) memory.count += node.memory.count;
         const auto gpus = std::ranges::count(host_.devices, DeviceKind::gpu, &Device::kind);
         const auto nics = std::ranges::count(host_.devices, DeviceKind::nic, &Device::kind);
         std::string text = fmt::format("{} cores, {} threads", host_.cores.size(), threads);

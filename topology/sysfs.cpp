@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "base/error.hpp"
+#include "topology/import/source.hpp"
 
 namespace tutti::sysfs {
 namespace {
@@ -75,7 +76,7 @@ std::vector<int> parse_list(std::string_view text) {
         const auto first = whole_number<int>(range.substr(0, dash));
         const auto last =
             dash == std::string::npos ? first : whole_number<int>(range.substr(dash + 1));
-        if (!first || !last) continue;
+        if (!first || !last || *last >= most_cpus) continue;  // what is backwards is empty
         for (int number = *first; number <= *last; ++number) numbers.push_back(number);
     }
     std::ranges::sort(numbers);

@@ -55,14 +55,16 @@ std::optional<int> place_below_switches(Host& host, const std::vector<PciFunctio
 }  // namespace
 
 std::optional<DeviceKind> device_kind(int pci_class, int pci_vendor) {
-    constexpr int network = 0x02, display = 0x03, accelerator = 0x12;
+    constexpr int network = 0x02, display = 0x03, accelerator = 0x12, other_display = 0x0380;
     constexpr int other_bridge = 0x0680, infiniband = 0x0c06;
     const int family = pci_class >> 8;
     if (family == network || pci_class == infiniband) return DeviceKind::nic;
     if (pci_class == other_bridge && pci_vendor == nvidia) return DeviceKind::nvswitch;
     if (family != display && family != accelerator) return std::nullopt;
-    if (pci_vendor != amd && pci_vendor != nvidia && pci_vendor != intel) return std::nullopt;
-    return DeviceKind::gpu;
+    if (pci_vendor == amd || pci_vendor == nvidia) return DeviceKind::gpu;
+    // Intel's VGA controllers are part of the processor.
+    const bool computes = family == accelerator || pci_class == other_display;
+    return pci_vendor == intel && computes ? std::optional(DeviceKind::gpu) : std::nullopt;
 }
 
 Host with_sysfs_devices(Host host, const Path& root) {

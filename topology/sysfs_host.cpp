@@ -7,6 +7,7 @@
 #include <set>
 #include <tuple>
 
+#include "topology/core_of_cpu.hpp"
 #include "topology/sysfs_devices.hpp"
 
 namespace tutti {
@@ -80,26 +81,6 @@ std::vector<Core> read_cores(const Path& root) {
     return cores;
 }
 
-// Translates the kernel's CPU numbers to ours of cores.
-class CoreNumbers {
-public:
-    explicit CoreNumbers(const std::vector<Core>& cores) {
-        for (std::size_t i = 0; i < cores.size(); ++i)
-            for (const int cpu : cores[i].threads) core_of_[cpu] = static_cast<int>(i);
-    }
-
-    CoreSet of(const std::vector<int>& cpus) const {
-        std::set<int> cores;  // CPUs that are off line belong to no core
-        for (const int cpu : cpus)
-            if (const auto found = core_of_.find(cpu); found != core_of_.end())
-                cores.insert(found->second);
-        return {cores.begin(), cores.end()};
-    }
-
-private:
-    std::map<int, int> core_of_;
-};
-
 std::vector<Package> read_packages(const Path& root, const std::vector<Core>& cores) {
     const std::string model = read_cpu_model(root);
     std::map<int, Package> by_number;
@@ -114,7 +95,7 @@ std::vector<Package> read_packages(const Path& root, const std::vector<Core>& co
 }
 
 std::vector<Cache> read_caches(const Path& root, const std::vector<Core>& cores) {
-    const CoreNumbers numbers(cores);
+    const CoreOfCpu numbers(cores);
     std::vector<Cache> caches;
     for (const Core& core : cores)
         for (const Path& folder : cache_folders(root, core.threads.front())) {
@@ -134,11 +115,12 @@ std::vector<Cache> read_caches(const Path& root, const std::vector<Core>& cores)
 // "Node 0 MemTotal:  4942036 kB" in a node's file, "MemTotal:  4942036 kB" in /proc.
 Bytes memory_total(const Path& file, const std::string& key) {
     const std::string value = sysfs::value_of(file, key).value_or("0");
-    return {std::strtoll(value.c_str(), nullptr, 10) * 1024};
+    constexpr long long most = 1LL << 50;  // kilobytes
+    return {std::clamp(std::strtoll(value.c_str(), nullptr, 10), 0LL, most) * 1024};
 }
 
 std::vector<NumaNode> read_numa_nodes(const Path& root, const std::vector<Core>& cores) {
-    const CoreNumbers numbers(cores);
+    const CoreOfCpu numbers(cores);
     const Path folder = root / "sys/devices/system/node";
     std::vector<NumaNode> nodes;
     for (const int index : sysfs::numbered(folder, "node")) {

@@ -105,7 +105,8 @@ std::vector<std::string> switches_above(const PciFunction& function) {
 
 std::optional<int> numa_node_of(const Path& device, const Host& host) {
     const auto said = sysfs::number(device / "numa_node");  // -1: the firmware does not say
-    if (said && *said >= 0) return static_cast<int>(*said);
+    const auto is_it = [&](const NumaNode& node) { return node.os_index == said; };
+    if (std::ranges::any_of(host.numa_nodes, is_it)) return static_cast<int>(*said);
     if (host.numa_nodes.size() == 1) return host.numa_nodes.front().os_index;
 
     std::vector<int> cpus = sysfs::list(device / "local_cpulist");

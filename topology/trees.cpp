@@ -118,6 +118,18 @@ void charge_host(std::vector<double>& load, const HostRoutes& host, const Member
     charge(load, host.leg(*tree.port[h], chain.front()), static_cast<double>(neighbours));
 }
 
+// Each tree goes up and down every way between a host and its parent.
+double uses_of(const std::vector<MemberTree>& trees, int from, int to) {
+    double uses = 0;
+    for (const MemberTree& tree : trees) {
+        const auto& parent = tree.parent;
+        if (std::max(from, to) >= static_cast<int>(parent.size())) continue;
+        if (parent[static_cast<std::size_t>(from)] == to) ++uses;
+        if (parent[static_cast<std::size_t>(to)] == from) ++uses;
+    }
+    return uses;
+}
+
 }  // namespace
 
 std::vector<std::optional<int>> binary_tree(int hosts) {
@@ -146,7 +158,7 @@ std::vector<std::optional<int>> other_binary_tree(int hosts) {
     return parent;
 }
 
-TreePlan plan_trees(const std::vector<HostRoutes>& hosts) {
+TreePlan plan_trees(const std::vector<HostRoutes>& hosts, const std::vector<NetworkLink>& network) {
     TreePlan plan;
     for (std::size_t turn = 0; turn < (hosts.size() > 1 ? 2u : 1u); ++turn)
         plan.trees.push_back(tree_over(hosts, turn));
@@ -160,6 +172,12 @@ TreePlan plan_trees(const std::vector<HostRoutes>& hosts) {
             slowest = gigabytes;
             plan.limit = hosts[h].graph().describe(static_cast<int>(e));
         }
+    }
+    for (const NetworkLink& link : network) {
+        const double used = uses_of(plan.trees, link.from, link.to);
+        if (used == 0 || link.gigabytes <= 0 || link.gigabytes / used >= slowest) continue;
+        slowest = link.gigabytes / used;
+        plan.limit = fmt::format("network from host {} to host {}", link.from, link.to);
     }
     if (!plan.limit.empty()) plan.gigabytes = slowest * static_cast<double>(plan.trees.size());
     return plan;

@@ -33,8 +33,10 @@ std::vector<std::optional<int>> binary_tree(int hosts);
 std::vector<std::optional<int>> other_binary_tree(int hosts);
 
 /// Chains of the fewest hops (then of the widest links) from the members nearest to a NIC port, the
-/// two trees' at different ports where there are two; double binary tree between hosts.
-TreePlan plan_trees(const std::vector<HostRoutes>& hosts);
+/// two trees' at different ports where there are two; double binary tree between hosts. `network`
+/// limits what the hosts exchange where it knows of that.
+TreePlan plan_trees(const std::vector<HostRoutes>& hosts,
+                    const std::vector<NetworkLink>& network = {});
 
 std::string print_trees(const std::vector<HostRoutes>& hosts, const TreePlan& plan);
 

@@ -133,6 +133,7 @@ class Topo(Commands):
 
     def test_says_what_to_type_instead_of_options_that_do_not_fit(self):
         for words in (["--hosts", 2], ["--nvlinks", 12], ["--paths", "--rings", "--json"],
+                      ["--rings", "--json", "--order-file", "-"],
                       ["--order-file", self.folder / "none" / "order.txt"]):
             with self.subTest(words):
                 done = tutti.run("topo", *words)

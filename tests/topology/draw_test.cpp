@@ -100,4 +100,20 @@ TEST(Dot, NamesEachPartAndJoinsThem) {
     EXPECT_EQ(count(graph, "{"), count(graph, "}"));
 }
 
+TEST(Dot, HasNoControlCharactersInNames) {
+    Host host = mesh();
+    host.name = host.devices[0].model = "a\x1b[31m";
+    const std::string graph = to_dot(Machine{{host}, {}});
+    EXPECT_EQ(graph.find('\x1b'), std::string::npos);
+    EXPECT_NE(graph.find("label=\"a?[31m\""), std::string::npos) << graph;
+}
+
+TEST(Dot, WritesWhatLinksOfUnknownSpeedCarry) {
+    Host host = mesh();
+    for (Link& link : host.links) link.gigabytes = 0;
+    for (Device& device : host.devices) device.compute_capability = 80;
+    EXPECT_NE(to_dot(Machine{{host}, {}}).find("h0_device2 -- h0_device3 [label=\"40\""),
+              std::string::npos);
+}
+
 }  // namespace tutti

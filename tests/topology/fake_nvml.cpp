@@ -6,6 +6,7 @@
 //   c2c GPU COUNT MEGABYTES
 //   mig GPU
 //   unreachable GPU GPU
+//   unasked GPU GPU
 //   deaf GPU                              (no function answers for it)
 //   fails FUNCTION                        (always says "unknown error")
 #include <cstdio>
@@ -40,7 +41,7 @@ struct FakeGpu {
 };
 
 std::vector<FakeGpu> gpus;
-std::set<std::pair<int, int>> unreachable;
+std::set<std::pair<int, int>> unreachable, unasked;
 std::set<std::string> failing;
 
 int index_of(Device device) { return static_cast<int>(reinterpret_cast<std::size_t>(device)) - 1; }
@@ -94,6 +95,10 @@ void read_line(const std::string& line) {
         words >> a >> b;
         unreachable.insert({a, b});
         unreachable.insert({b, a});
+    } else if (word == "unasked") {
+        int a = 0, b = 0;
+        words >> a >> b;
+        unasked.insert({a, b});
     } else if (word == "fails") {
         words >> address;
         failing.insert(address);
@@ -107,6 +112,7 @@ extern "C" {
 int nvmlInit_v2() {
     gpus.clear();
     unreachable.clear();
+    unasked.clear();
     failing.clear();
     std::ifstream file(std::getenv("FAKE_NVML"));
     for (std::string line; std::getline(file, line);) read_line(line);
@@ -172,7 +178,9 @@ int nvmlDeviceGetNvLinkRemotePciInfo_v2(Device device, unsigned link, PciInfo* i
 
 #ifndef FAKE_OLD_DRIVER
 int nvmlDeviceGetP2PStatus(Device a, Device b, int, int* status) {
-    *status = unreachable.contains({index_of(a), index_of(b)}) ? 2 : 0;
+    *status = unreachable.contains({index_of(a), index_of(b)}) ? 2
+              : unasked.contains({index_of(a), index_of(b)})   ? 6
+                                                               : 0;
     return refusal("nvmlDeviceGetP2PStatus", a);
 }
 

@@ -26,6 +26,24 @@ TEST(LinkSpeeds, NvlinkFollowsTheGpu) {
     EXPECT_DOUBLE_EQ(6 * nvlink_gigabytes(70), 120);
 }
 
+TEST(LinkSpeeds, LinksCarryWhatTheySayOrWhatTheirGpuDoes) {
+    const Host host{.devices = {{.pci_id = "1002:7408"},  // MI250X
+                                {.model = "gfx908"},
+                                {.compute_capability = 90},
+                                {.kind = DeviceKind::nvswitch}}};
+    const auto link = [](LinkKind kind, int a, int b, double said = 0) {
+        return Link{.kind = kind,
+                    .a = {LinkEnd::Kind::device, a},
+                    .b = {LinkEnd::Kind::device, b},
+                    .count = 2,
+                    .gigabytes = said};
+    };
+    EXPECT_DOUBLE_EQ(gigabytes_of(link(LinkKind::xgmi, 0, 0), host), 2 * 36);
+    EXPECT_DOUBLE_EQ(gigabytes_of(link(LinkKind::xgmi, 1, 1), host), 2 * 24);
+    EXPECT_DOUBLE_EQ(gigabytes_of(link(LinkKind::nvlink, 3, 2), host), 2 * 20.6);
+    EXPECT_DOUBLE_EQ(gigabytes_of(link(LinkKind::nvlink, 2, 3, 7), host), 7);
+}
+
 TEST(LinkSpeeds, SocketsFollowTheProcessor) {
     EXPECT_DOUBLE_EQ(socket_gigabytes({"x86_64", "GenuineIntel", 6, 79}), 6);
     EXPECT_DOUBLE_EQ(socket_gigabytes({"x86_64", "GenuineIntel", 6, 85}), 10);

@@ -177,6 +177,8 @@ TEST(Nvml, ALinkThatRunsSlowlyCountsLess) {
 TEST(Nvml, NamesGpusThatCannotReachEachOther) {
     const Host host = described(gpu_lines(3, "268410de 8 9 GeForce") + "unreachable 0 2");
     EXPECT_EQ(host.no_peer_access, (std::vector<NoPeerAccess>{{0, 2}}));
+    const Host unsure = described(gpu_lines(3, "268410de 8 9 GeForce") + "unasked 0 2");
+    EXPECT_TRUE(unsure.no_peer_access.empty());  // the driver does not know
 }
 
 TEST(Nvml, SaysWhichGpuIsCutIntoInstances) {

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <nlohmann/json.hpp>
+
 #include "tests/topology/machines.hpp"
 
 namespace tutti {
@@ -86,6 +88,51 @@ TEST(Paths, OverSeveralSwitchesArePxbUnlessTheyAreOneChip) {
                      48);  // not the way up: 24
 }
 
+TEST(Paths, KnowTheLevelsOfASwitchByItsSubsystem) {
+    const auto type = [](const char* pci_id, const char* upper, const char* lower) {
+        Host host{.name = "cascade", .cpu = machines::sapphire_rapids};
+        const int top = machines::add_switch(host, 0, machines::gen4_x16);
+        host.pcie_switches[0].subsystem_id = upper;
+        for (int leaf = 0; leaf < 2; ++leaf) {
+            const int below = machines::add_switch(host, 0, machines::gen4_x16, top);
+            machines::add_gpu(host, 0, machines::gen4_x16, below, 80);
+            host.pcie_switches.back().subsystem_id = lower;
+        }
+        for (PcieSwitch& bridge : host.pcie_switches) bridge.pci_id = pci_id;
+        return Found(host).gpus(0, 1).type;
+    };
+    EXPECT_EQ(type("1000:c010", "1000:a096", "1000:a096"), PathType::pix);
+    EXPECT_EQ(type("1000:c010", "1000:0072", "1000:1072"), PathType::pxb);
+    EXPECT_EQ(type("1000:c030", "1000:0072", "1000:1072"), PathType::pix);
+    EXPECT_EQ(type("1000:c030", "1000:a096", "1000:a096"), PathType::pxb);
+    EXPECT_EQ(type("1000:c030", "1000:1072", "1000:1072"), PathType::pxb);
+}
+
+TEST(Paths, OfXgmiAreAsWideAsTheGpusLinks) {
+    const auto gigabytes = [](const char* model, const char* pci_id) {
+        Host host = machines::plain_gpus(2);
+        for (Device& gpu : host.devices) {
+            gpu.model = model;
+            gpu.pci_id = pci_id;
+        }
+        machines::join(host, LinkKind::xgmi, 0, 1, 2);
+        return Found(host).gpus(0, 1).gigabytes;
+    };
+    EXPECT_DOUBLE_EQ(gigabytes("gfx908", ""), 2 * 24);
+    EXPECT_DOUBLE_EQ(gigabytes("", "1002:7408"), 2 * 36);  // MI250X
+    EXPECT_DOUBLE_EQ(gigabytes("", ""), 2 * 48);
+}
+
+TEST(Paths, OfSeveralHostsAreOneDocument) {
+    const Host host = machines::plain_gpus(2);
+    const auto one = nlohmann::json::parse(paths_to_json({.hosts = {host}, .network = {}}));
+    EXPECT_EQ(one.at("nodes").size(), 2u);
+    const auto two = nlohmann::json::parse(paths_to_json({.hosts = {host, host}, .network = {}}));
+    ASSERT_EQ(two.at("hosts").size(), 2u);
+    EXPECT_EQ(two.at("hosts")[1].at("name"), "plain");
+    EXPECT_EQ(two.at("hosts")[1].at("type"), one.at("type"));
+}
+
 TEST(Paths, ToADistantNicGoOverAPeerThatHasItNear) {
     const Found h100(machines::dgx_h100());
     EXPECT_EQ(h100.to_port(0, 0).type, PathType::pix);
@@ -117,10 +164,10 @@ TEST(Paths, FromChipToChipAndOnByPcieAreP2c) {
     EXPECT_EQ(grace.gpus(0, 1).type, PathType::sys);
 }
 
-TEST(Paths, AreAbsentWhereNothingJoins) {
-    Host host = machines::plain_gpus(1);
-    EXPECT_EQ(Found(host).gpus(0, 0).type, PathType::loc);
-    EXPECT_EQ(Found(host).gpus(0, 0).hops(), 0);
+TEST(Paths, ToItselfPassNothing) {
+    const Found one(machines::plain_gpus(1));
+    EXPECT_EQ(one.gpus(0, 0).type, PathType::loc);
+    EXPECT_EQ(one.gpus(0, 0).hops(), 0);
 }
 
 }  // namespace

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include <cstdint>
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "tests/topology/example_host.hpp"
@@ -18,6 +20,24 @@ TEST(PrintTree, PutsWhatSharesCoresOnOneLineAndTheRestInside) {
               "│  ├─ core 3  cpu 3,7  L1d 48 KiB\n"
               "│  └─ GPU0 0000:81:00.0  10de:2335\n"
               "└─ NIC0 0000:a1:00.0  15b3:1021  ib0 mlx5_0\n");
+}
+
+TEST(PrintTree, ShowsNoNameThatATerminalWouldObey) {
+    Host host = example_host();
+    host.name = "a\x1b[31m\nb\xc2\x9b";
+    host.packages[0].model = host.devices[0].model = host.devices[1].names[0] = "\x1b]0;t\x07";
+    host.transports = host.not_seen = {"\r\x7f"};
+    const std::string page = print_tree(Machine{{host}, {}});
+    EXPECT_TRUE(page.starts_with("a?[31m?b?: ")) << page;
+    for (const char c : page) EXPECT_TRUE(c == '\n' || (c != 0x7f && (c < 0 || c >= ' '))) << page;
+    host.name = "caf\xc3\xa9";
+    EXPECT_TRUE(print_tree(host).starts_with("caf\xc3\xa9: "));
+}
+
+TEST(PrintTree, AddsUpMemoryWithoutOverflow) {
+    constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
+    const Host host{.numa_nodes = {{0, Bytes{most}, {}}, {1, Bytes{most}, {}}}};
+    EXPECT_NE(print_tree(host).find("8388608 TiB"), std::string::npos) << print_tree(host);
 }
 
 TEST(PrintTree, FoldsRowsOfCoresThatAreAlike) {

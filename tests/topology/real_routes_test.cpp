@@ -7,7 +7,7 @@
 #include <map>
 #include <sstream>
 
-#include "tests/topology/import/shared_data.hpp"
+#include "tests/topology/shared_data.hpp"
 #include "topology/import/import.hpp"
 #include "topology/rings.hpp"
 

@@ -18,6 +18,33 @@ namespace {
 
 RingPlan rings_of(const Host& host, int hosts = 1) { return plan_rings(copies_of(host, hosts)); }
 
+// How often the channels pass each edge, by the paths alone: the planner's own account has the
+// rules of thumb of ring_load.cpp on top, which only add.
+std::vector<double> plain_load(const HostRoutes& routes, const std::vector<HostChannel>& channels) {
+    const HostGraph& graph = routes.graph();
+    const PathTable paths = paths_of(graph);
+    const auto& members = graph.gpus.empty() ? graph.cpus : graph.gpus;
+    const auto node_of_port = [&](int stop) {
+        return *std::ranges::find(graph.ports, routes.name(stop), [&](int port) {
+            return graph.nodes[static_cast<std::size_t>(port)].name;
+        });
+    };
+    std::vector<double> load(graph.edges.size());
+    for (const HostChannel& channel : channels) {
+        std::vector<int> nodes;
+        if (channel.port_in) nodes.push_back(node_of_port(*channel.port_in));
+        for (const int member : channel.members)
+            nodes.push_back(members[static_cast<std::size_t>(member)]);
+        nodes.push_back(channel.port_out ? node_of_port(*channel.port_out) : nodes.front());
+        for (std::size_t i = 0; i + 1 < nodes.size(); ++i)
+            for (const int edge :
+                 paths[static_cast<std::size_t>(nodes[i])][static_cast<std::size_t>(nodes[i + 1])]
+                     .edges)
+                ++load[static_cast<std::size_t>(edge)];
+    }
+    return load;
+}
+
 // Every channel passes every member once, the edges bear what is promised, and the total is what
 // the least of them gives.
 void expect_sound(const RingPlan& plan, const RingSet& rings) {
@@ -30,7 +57,7 @@ void expect_sound(const RingPlan& plan, const RingSet& rings) {
             for (int m = 0; m < plan.hosts[h].members(); ++m)
                 ASSERT_EQ(members.at(static_cast<std::size_t>(m)), m);
         }
-        const std::vector<double> load = load_of(plan.hosts[h], here);
+        const std::vector<double> load = plain_load(plan.hosts[h], here);
         for (std::size_t e = 0; e < load.size(); ++e)
             EXPECT_LE(load[e] * rings.gigabytes_per_channel,
                       plan.hosts[h].capacity(static_cast<int>(e)) * (1 + 1e-9));
@@ -164,8 +191,7 @@ TEST(Rings, OfFewMembersAreWhatTheyCanBe) {
     const RingPlan over_memory = rings_of(without_gpus);
     EXPECT_EQ(over_memory.found.channels.front().front().members.size(), 4u);
     EXPECT_EQ(over_memory.found.kinds, std::set{EdgeKind::sockets});
-    EXPECT_NE(print_rings(copies_of(without_gpus, 1), over_memory).find("NUMA nodes"),
-              std::string::npos);
+    EXPECT_NE(print_rings(over_memory).find("NUMA nodes"), std::string::npos);
 }
 
 TEST(Rings, ShareTheNicsOfSeveralHostsEvenly) {
@@ -212,6 +238,83 @@ TEST(Rings, LeaveOutPortsThatAreSlowOrOfUnknownSpeed) {
     ASSERT_EQ(routes.ports(), 2);
     EXPECT_EQ(routes.name(8), "mlx5_0");
     EXPECT_EQ(routes.name(9), "mlx5_3");
+}
+
+TEST(Rings, IgnoreNetworkLinksOfWhichNobodyKnowsTheSpeed) {
+    Machine machine = copies_of(machines::dgx_h100(), 2);
+    const double alone = plan_rings(machine).found.gigabytes;
+    machine.network = {{0, 1, 0, 2}, {1, 0, 0, 2}};
+    EXPECT_DOUBLE_EQ(plan_rings(machine).found.gigabytes, alone);
+}
+
+// Eight MI100 in two islands, with four NICs.
+Host islands_with_nics() {
+    Host host = machines::two_xgmi_islands();
+    for (int node = 0; node < 4; ++node) {
+        machines::add_nic(host, node, machines::gen4_x16, node, 200);
+        host.numa_nodes.push_back({.os_index = node});
+    }
+    return host;
+}
+
+TEST(Rings, OfHostsThatDifferInMemoryAndNamesAreThoseOfEqualHosts) {
+    constexpr int hosts = 16;
+    Machine machine = copies_of(islands_with_nics(), hosts);
+    const RingPlan equal = plan_rings(machine);
+    for (int h = 0; h < hosts; ++h) {
+        Host& host = machine.hosts[static_cast<std::size_t>(h)];
+        host.numa_nodes[0].memory.count = (1 << 30) + 4096 * h;
+        host.transports = {fmt::format("tcp/eth{}", h)};
+        host.not_seen = {fmt::format("note {}", h)};
+        host.devices.back().ports.front().name = fmt::format("mlx5_{}", 10 + h);
+        host.devices.front().pci_address = fmt::format("0000:{:02x}:00.0", h);
+    }
+    const RingPlan plan = plan_rings(machine);
+    EXPECT_DOUBLE_EQ(plan.found.gigabytes, equal.found.gigabytes);
+    EXPECT_EQ(members_of(plan, plan.found), members_of(equal, equal.found));
+    EXPECT_GT(plan.found.gigabytes, 2 * plan.naive.gigabytes);
+}
+
+TEST(Rings, OfHostsThatReallyDifferAreSearchedForEach) {
+    constexpr int hosts = 16;
+    Machine machine = copies_of(islands_with_nics(), hosts);
+    const double equal = plan_rings(machine).found.gigabytes;
+    for (int h = 0; h < hosts; ++h)  // faster ports than the PCIe links they hang on
+        for (Device& device : machine.hosts[static_cast<std::size_t>(h)].devices)
+            for (Port& port : device.ports) port.gigabits += h;
+    EXPECT_NEAR(plan_rings(machine).found.gigabytes, equal, 0.01 * equal);
+}
+
+TEST(Rings, NameTheHostThatHoldsThemUpWhereHostsDiffer) {
+    Machine machine = copies_of(machines::dgx_h100(), 3);
+    for (Device& device : machine.hosts[1].devices)
+        for (Port& port : device.ports) port.gigabits = 10;
+    EXPECT_TRUE(plan_rings(machine).found.limit.starts_with("nvswitch.1: "));
+    EXPECT_FALSE(
+        plan_rings(copies_of(machines::dgx_h100(), 3)).found.limit.starts_with("nvswitch"));
+}
+
+TEST(Rings, TakePortsWithoutNameAtTheirOwnSpeed) {
+    Host host = machines::pcie_only();
+    for (const double gigabits : {1., 100.}) {
+        machines::add_nic(host, 0, machines::gen3_x16, 0, gigabits);
+        host.devices.back().ports.front().name.clear();
+    }
+    const HostRoutes routes(host);
+    ASSERT_EQ(routes.ports(), 1);
+    EXPECT_EQ(routes.name(8), device_labels(host).back());
+}
+
+TEST(Rings, RemarkOnTheSpeedsThatWereAssumed) {
+    Host host = machines::pcie_only();
+    machines::add_nic(host, 0, machines::gen3_x16, 0, 100);
+    machines::add_nic(host, 0, machines::gen3_x16, 0, 0);  // left out, so nothing is assumed of it
+    Machine machine = copies_of(host, 2);
+    EXPECT_EQ(print_rings(plan_rings(machine)).find("speed unknown"), std::string::npos);
+    for (Device& device : machine.hosts[1].devices)
+        for (Port& port : device.ports) port.gigabits = 0;
+    EXPECT_NE(print_rings(plan_rings(machine)).find("taken as 10 Gbit/s: mlx5_0, mlx5_1\n"),
+              std::string::npos);
 }
 
 TEST(Rings, OverSeveralHostsNeedNics) {

@@ -2,6 +2,8 @@
 #pragma once
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <optional>
 #include <string>
 
@@ -22,6 +24,16 @@ inline std::optional<std::filesystem::path> shared_file(const std::string& name)
          folder = folder.parent_path())
         if (auto found = in(folder / "shared")) return found;
     return std::nullopt;
+}
+
+/// The folder of descriptions of real machines.
+inline std::optional<std::filesystem::path> shared_topology() {
+    return shared_file("data/topology");
+}
+
+inline std::string content_of(const std::filesystem::path& file) {
+    std::ifstream stream(file, std::ios::binary);
+    return {std::istreambuf_iterator<char>(stream), {}};
 }
 
 }  // namespace tutti

@@ -103,6 +103,10 @@ TEST(SysfsDevices, KnowsEachKindByClassAndVendor) {
     EXPECT_EQ(device_kind(0x0207, 0x15b3), DeviceKind::nic);
     EXPECT_EQ(device_kind(0x0c06, 0x1077), DeviceKind::nic);
     EXPECT_EQ(device_kind(0x0300, 0x1a03), std::nullopt);
+    EXPECT_EQ(device_kind(0x0300, 0x10de), DeviceKind::gpu);
+    EXPECT_EQ(device_kind(0x0300, 0x8086), std::nullopt);  // part of the processor
+    EXPECT_EQ(device_kind(0x0380, 0x8086), DeviceKind::gpu);
+    EXPECT_EQ(device_kind(0x1200, 0x8086), DeviceKind::gpu);
     EXPECT_EQ(device_kind(0x0108, 0x144d), std::nullopt);
 }
 
@@ -118,6 +122,15 @@ TEST(SysfsDevices, VirtualFunctionsHideBehindTheRealOne) {
     tree.make_folder(real + "net/eth0");
     ASSERT_EQ(devices_in(tree).devices.size(), 1u);
     EXPECT_EQ(devices_in(tree).devices[0].names, std::vector<std::string>{"eth0"});
+}
+
+TEST(SysfsDevices, AreAtNoNodeThatTheHostDoesNotHave) {
+    const FixtureTree tree;
+    write_device(tree, {"0000:17:00.0", "0x030200", "0x10de", "0x2335", "7"});
+    write_device(tree, {"0000:18:00.0", "0x030200", "0x10de", "0x2335", "8"});
+    const Host host = with_sysfs_devices({.numa_nodes = {{0, {}, {}}, {8, {}, {}}}}, tree.root());
+    EXPECT_EQ(host.devices.at(0).numa_node, std::nullopt);
+    EXPECT_EQ(host.devices.at(1).numa_node, Index{8});
 }
 
 TEST(SysfsDevices, NearCoresNameTheNodeThatTheFirmwareDoesNot) {

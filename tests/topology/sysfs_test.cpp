@@ -15,6 +15,8 @@ TEST(Sysfs, ListsAreRangesAndNumbers) {
     EXPECT_EQ(sysfs::parse_list("7,2"), (Numbers{2, 7}));
     EXPECT_EQ(sysfs::parse_list(""), Numbers{});
     EXPECT_EQ(sysfs::parse_list("none"), Numbers{});
+    EXPECT_EQ(sysfs::parse_list("1,9-3"), Numbers{1});
+    EXPECT_EQ(sysfs::parse_list("1,3-2147483647"), Numbers{1});  // no machine has so many CPUs
 }
 
 TEST(Sysfs, MasksAreListsOfBits) {

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "topology/gpu_models.hpp"
 #include "topology/import/hwloc_parts.hpp"
 #include "topology/link_speeds.hpp"
 
@@ -69,16 +68,12 @@ Link nvlinks(std::int64_t megabytes, const Device& gpu) {
     const double links =
         std::round(static_cast<double>(megabytes) / hwloc_megabytes(gpu.compute_capability));
     const int count = static_cast<int>(std::clamp(links, 1., 1024.));
-    return {.kind = LinkKind::nvlink,
-            .count = count,
-            .gigabytes = count * nvlink_gigabytes(gpu.compute_capability)};
+    return {.kind = LinkKind::nvlink, .count = count};
 }
 
-Link xgmi_link(std::int64_t, const Device& gpu) {
-    return {.kind = LinkKind::xgmi, .gigabytes = xgmi_gigabytes(instruction_set_of(gpu.pci_id))};
-}
+Link xgmi_link(std::int64_t, const Device&) { return {.kind = LinkKind::xgmi}; }
 
-// The GPU at either end knows how fast a link is.
+// The GPU at either end knows what the matrix counts.
 const Device* gpu_at(LinkEnd end, const Host& host) {
     if (end.kind != LinkEnd::Kind::device) return nullptr;
     const Device& device = host.devices[end.index];
@@ -98,6 +93,7 @@ void add_links(const Matrix& matrix, Host& host,
             Link link = link_of(megabytes, *gpu);
             link.a = *a;
             link.b = *b;
+            link.gigabytes = gigabytes_of(link, host);
             host.links.push_back(link);
         }
 }

@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <limits>
+#include <set>
 
+#include "topology/core_of_cpu.hpp"
 #include "topology/import/formats.hpp"
 #include "topology/import/hwloc_parts.hpp"
 
@@ -25,7 +27,7 @@ public:
         read_cores(machine, nullptr);
         if (into_.host.cores.empty())
             source_.fail(machine.line, "no processing unit (PU) in it; give all of lstopo's file");
-        core_of_cpu_.emplace(into_.host);
+        core_of_cpu_.emplace(into_.host.cores);
         read_objects(machine, {});
         Host& host = into_.host;
         if (host.numa_nodes.empty()) host.numa_nodes.push_back(all_memory_of(machine));

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <tuple>
 
 #include "topology/link_speeds.hpp"
 
@@ -47,10 +48,7 @@ public:
             Link& link = counted.link;
             link.count =
                 static_cast<int>(std::min(std::max(counted.from_a, counted.from_b), most_links));
-            const Device& gpu = host_.devices[link.a.index];
-            link.gigabytes = link.count * (link.kind == LinkKind::xgmi
-                                               ? xgmi_gigabytes(gpu.model)
-                                               : nvlink_gigabytes(gpu.compute_capability));
+            link.gigabytes = gigabytes_of(link, host_);
             host_.links.push_back(link);
         }
         for (Link& link : to_cpu_) host_.links.push_back(link);

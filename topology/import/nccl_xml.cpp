@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <set>
 
 #include "topology/gpu_models.hpp"
 #include "topology/import/formats.hpp"
@@ -22,6 +23,13 @@ double gigatransfers_in(const std::string& text) {
     if (text.find("GT/s") == std::string::npos) return 0;
     const double speed = real_number(text.substr(0, text.find(' '))).value_or(0);
     return speed > 0 ? speed : 0;
+}
+
+// NCCL's words for processors as the kernel's.
+std::string kernel_word(const std::string& architecture) {
+    if (architecture == "arm64") return "aarch64";
+    if (architecture == "ppc64") return "ppc64le";
+    return architecture;
 }
 
 bool has_child(const XmlElement& element, std::string_view name) {
@@ -51,7 +59,7 @@ public:
 
     void read_cpu(const XmlElement& cpu) {
         if (host_.cpu == CpuIdentity{})
-            host_.cpu = {.architecture = cpu.value("arch"),
+            host_.cpu = {.architecture = kernel_word(cpu.value("arch")),
                          .vendor = cpu.value("vendor"),
                          .family = static_cast<int>(whole(cpu, "familyid", 0, source_, -1)),
                          .model = static_cast<int>(whole(cpu, "modelid", 0, source_, -1))};

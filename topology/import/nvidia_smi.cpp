@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
+#include <set>
 
 #include "topology/import/formats.hpp"
 #include "topology/import/nvidia_smi_matrix.hpp"

@@ -31,17 +31,4 @@ void place_on_only_numa_node(Host& host) {
     for (PcieSwitch& pcie_switch : host.pcie_switches) pcie_switch.numa_node = node;
 }
 
-CoreOfCpu::CoreOfCpu(const Host& host) {
-    for (std::size_t i = 0; i < host.cores.size(); ++i)
-        for (const int cpu : host.cores[i].threads) core_of_[cpu] = static_cast<int>(i);
-}
-
-CoreSet CoreOfCpu::of(const std::vector<int>& cpus) const {
-    std::set<int> cores;
-    for (const int cpu : cpus)
-        if (const auto found = core_of_.find(cpu); found != core_of_.end())
-            cores.insert(found->second);
-    return {cores.begin(), cores.end()};
-}
-
 }  // namespace tutti

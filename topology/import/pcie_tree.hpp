@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include <map>
-#include <set>
-#include <string>
+#include <optional>
 
 #include "topology/import/source.hpp"
 #include "topology/machine.hpp"
@@ -20,15 +18,5 @@ void drop_idle_switches(Host& host);
 
 /// On a host with one NUMA node, all devices are near it.
 void place_on_only_numa_node(Host& host);
-
-/// CPUs to positions in Host::cores.
-class CoreOfCpu {
-public:
-    explicit CoreOfCpu(const Host& host);
-    CoreSet of(const std::vector<int>& cpus) const;
-
-private:
-    std::map<int, int> core_of_;
-};
 
 }  // namespace tutti

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include <cstdint>
 #include <limits>
 #include <set>
 #include <type_traits>
@@ -125,15 +126,16 @@ private:
     std::vector<std::string_view> known_;
 };
 
-// The positions in a host must lead somewhere.
+constexpr int most_links = 1024;  // between the same two ends
+
+// The positions in a host must lead somewhere, and sums must fit.
 class References {
 public:
     References(const Host& host, const JsonValue& json, const Source& source)
-        : host_(host), json_(json), source_(source) {
-        for (const NumaNode& node : host.numa_nodes) numa_nodes_.insert(node.os_index);
-    }
+        : host_(host), json_(json), source_(source) {}
 
-    void check() const {
+    void check() {
+        check_numa_nodes();
         check_cores("packages", host_.packages);
         check_cores("numa_nodes", host_.numa_nodes);
         check_cores("caches", host_.caches);
@@ -144,6 +146,10 @@ public:
                 fail("devices", i,
                      fmt::format("above is {}, but there are {} pcie_switches", *above,
                                  host_.pcie_switches.size()));
+        for (std::size_t i = 0; i < host_.links.size(); ++i)
+            if (host_.links[i].count > most_links)
+                fail("links", i,
+                     fmt::format("count is {}; give 0 to {}", host_.links[i].count, most_links));
         for (std::size_t i = 0; i < host_.links.size(); ++i)
             for (const LinkEnd end : {host_.links[i].a, host_.links[i].b}) check_end(i, end);
         for (std::size_t i = 0; i < host_.no_peer_access.size(); ++i)
@@ -158,6 +164,19 @@ private:
     [[noreturn]] void fail(const char* field, std::size_t position, const std::string& what) const {
         const JsonValue& part = (*json_.find(field)->list())[position];
         source_.fail(part.line, fmt::format("{}[{}]: {}", field, position, what));
+    }
+
+    void check_numa_nodes() {
+        constexpr std::int64_t most_bytes = std::int64_t{1} << 60;
+        std::int64_t bytes = 0;
+        for (std::size_t i = 0; i < host_.numa_nodes.size(); ++i) {
+            const NumaNode& node = host_.numa_nodes[i];
+            if (!numa_nodes_.insert(node.os_index).second)
+                fail("numa_nodes", i, fmt::format("os_index {} is there twice", node.os_index));
+            if (node.memory.count > most_bytes - bytes)
+                fail("numa_nodes", i, "no host has more than 2^60 bytes of memory");
+            bytes += node.memory.count;
+        }
     }
 
     template <class Part>

@@ -5,6 +5,7 @@
 #include <tinyxml2.h>
 
 #include <algorithm>
+#include <cctype>
 
 namespace tutti {
 namespace {

@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // Whatever the bytes are, reading them ends with a machine or with one line that names file and
 // line; and a machine that was read can be printed, written and read again.
+#include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 
 #include "base/error.hpp"
+#include "topology/draw.hpp"
 #include "topology/fingerprint.hpp"
 #include "topology/import/import.hpp"
 #include "topology/nccl_export.hpp"
+#include "topology/paths.hpp"
 
 namespace {
 
@@ -26,10 +29,22 @@ bool is_text(std::string_view text) {
     return true;
 }
 
+// What costs the square of a host's parts is tried where there are few.
+constexpr std::size_t enough = 16;
+bool is_small(const Host& host) {
+    return host.devices.size() <= enough && host.pcie_switches.size() <= enough &&
+           host.numa_nodes.size() <= enough;
+}
+
 void use(const Machine& machine) {
     for (const Host& host : machine.hosts) {
         print_tree(host);
         fingerprint(host);
+        if (is_small(host)) paths_of(graph_of(host));
+    }
+    if (machine.hosts.size() <= enough && std::ranges::all_of(machine.hosts, is_small)) {
+        to_svg(machine);
+        to_dot(machine);
     }
     const std::string json = to_json(machine);
     if (is_text(json))  // what is no UTF-8 is replaced

@@ -188,6 +188,24 @@ TEST(NcclExport, WritesWhatNcclWrites) {
         EXPECT_NE(xml.find(part), std::string::npos) << part << " is not in\n" << xml;
 }
 
+TEST(NcclExport, NamesProcessorsAsNcclKnowsThem) {
+    Host host = host_of(two_gpus);
+    const struct {
+        CpuIdentity cpu;
+        const char* written;
+    } cases[] = {{{"aarch64", "", 0, 0}, R"(arch="arm64">)"},
+                 {{"ppc64le", "", 0, 0}, R"(arch="ppc64">)"},
+                 {{"x86_64", "AuthenticAMD", 25, 1},
+                  R"(arch="x86_64" vendor="AuthenticAMD" familyid="25" modelid="1">)"}};
+    for (const auto& [cpu, written] : cases) {
+        host.cpu = cpu;
+        EXPECT_NE(to_nccl_xml(host).find(written), std::string::npos) << written;
+        EXPECT_EQ(host_of(to_nccl_xml(host)), host);
+    }
+    host.cpu = {"aarch64", "ARM", 8, 3};  // which NCCL does not ask for
+    EXPECT_NE(to_nccl_xml(host).find(R"(arch="arm64">)"), std::string::npos);
+}
+
 TEST(NcclExport, NamesSwitchesWithoutAddressAsTheCloudsDo) {
     Host host = host_of(two_gpus);
     host.pcie_switches[0].pci_address.clear();

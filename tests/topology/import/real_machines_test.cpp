@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "tests/topology/import/complaint.hpp"
-#include "tests/topology/import/shared_data.hpp"
+#include "tests/topology/shared_data.hpp"
 #include "topology/nccl_export.hpp"
 
 namespace tutti {
