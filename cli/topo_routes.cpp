@@ -78,6 +78,7 @@ std::optional<std::string> routes_text(Machine machine, const RouteOptions& opti
     if (!options.rings) return text;
     if (reader == TextFor::programs) return text + rings_to_json(plan) + "\n";
     if (options.paths) text += "\n";
+    if (plan.found.limit.empty()) return text + print_rings(plan);  // nor has a tree any link
     return text + print_rings(plan) + "\n" +
            print_trees(plan.hosts, plan_trees(plan.hosts, hosts.network));
 }

@@ -32,8 +32,9 @@ namespace {
 
 // The ranks of one line, each of which must be new. Throws Error saying what is wrong with it.
 std::vector<Rank> parse_channel(const std::string& line, int ranks) {
-    const std::string expected =
-        "type each of 0 .. " + std::to_string(ranks - 1) + " once, separated by blanks";
+    const std::string expected = "type each of 0 .. " + std::to_string(ranks - 1) +
+                                 " once, separated by blanks (this launch has " +
+                                 std::to_string(ranks) + " ranks)";
     std::vector<Rank> channel;
     std::vector<bool> seen(static_cast<std::size_t>(ranks));
     std::istringstream words(line);

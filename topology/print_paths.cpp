@@ -57,9 +57,10 @@ std::string print_paths(const Host& host) {
     page += matrix(graph, nodes, [&](int from, int to) { return smi_word(graph, from, to); });
     page +=
         "\nNVL  NVLink or xGMI             NVB  NVLink through one more GPU  C2C  chip to chip\n"
-        "PIX  one PCIe switch            PXB  several PCIe switches        PHB  through a CPU\n"
+        "PIX  one PCIe switch*           PXB  several PCIe switches        PHB  through a CPU\n"
         "P2C  C2C, then PCIe             PXN  NVLink to a GPU near the NIC SYS  between sockets\n"
-        "DIS  no way\n";
+        "DIS  no way                    * the two levels of a Broadcom switch are one, as in NCCL\n"
+        "a NIC port of unknown speed counts as 10 Gbit/s\n";
     return page;
 }
 

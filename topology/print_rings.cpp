@@ -110,13 +110,14 @@ nlohmann::ordered_json to_json(const RingPlan& plan, const RingSet& rings) {
 
 std::string print_rings(const RingPlan& plan) {
     std::string page = describe(plan) + "\n" + remarks(plan) + "\n";
+    if (plan.found.limit.empty())
+        return page +
+               "one member: nothing crosses a link; try --hosts 4, or --from FILE with a machine\n";
     page +=
         "order  channels   GB/s each   GB/s in all     hops  inside to NIC  links                "
         "limit\n";
     page += row("found", plan.found) + row("naive", plan.naive);
-    if (plan.found.limit.empty())
-        page += "one member: nothing crosses a link\n";
-    else if (plan.naive.gigabytes > 0)
+    if (plan.naive.gigabytes > 0)
         page += fmt::format("predicted bus bandwidth {:.2f} times the naive order's\n",
                             plan.found.gigabytes / plan.naive.gigabytes);
     page += fmt::format("\nchannels, as {} are passed\n",
@@ -138,8 +139,10 @@ std::string print_order(const RingPlan& plan) {
     std::string text =
         fmt::format("# {}; predicted {:.2f} GB/s in {}\n", describe(plan), plan.found.gigabytes,
                     counted(plan.found.channels.size(), "channel"));
-    for (const auto& channel : members_of(plan, plan.found))
-        text += fmt::format("{}\n", fmt::join(channel, " "));
+    const auto channels = members_of(plan, plan.found);
+    text += fmt::format("# for {}, one per {}\n", counted(channels.front().size(), "rank"),
+                        plan.hosts.front().has_gpus() ? "GPU" : "NUMA node");
+    for (const auto& channel : channels) text += fmt::format("{}\n", fmt::join(channel, " "));
     return text;
 }
 

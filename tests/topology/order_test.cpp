@@ -85,7 +85,8 @@ TEST_F(OrderFile, HasALineForEachChannelAndComments) {
 }
 
 TEST_F(OrderFile, IsRefusedByLineWithWhatToTypeInstead) {
-    const std::string expected = "; type each of 0 .. 2 once, separated by blanks";
+    const std::string expected =
+        "; type each of 0 .. 2 once, separated by blanks (this launch has 3 ranks)";
     EXPECT_EQ(refusal("0 1 2\n0 1\n", 3), ":2: rank 2 is missing" + expected);
     EXPECT_EQ(refusal("0 1 1\n", 3), ":1: rank 1 stands there twice" + expected);
     EXPECT_EQ(refusal("\n0 1 3\n", 3), ":2: '3' is no rank of 3" + expected);
