@@ -110,7 +110,7 @@ TEST(MachineJson, IsRefusedWithALineWhereverItIsCutOff) {
 
 TEST(MachineJson, ReplacesBytesThatAreNoText) {
     Machine machine = everything();
-    machine.hosts[0].name = "\xff";
+    machine.hosts[0].name = std::string(1, '\xff');
     EXPECT_NO_THROW(parse_machine(to_json(machine), "FILE"));
 }
 
