@@ -12,12 +12,9 @@ namespace {
 // "eth0: rx_bytes and 7 more, tx_bytes and 7 more", below two lines of headings.
 std::vector<InterfaceBytes> of_interfaces(const std::filesystem::path& root) {
     std::vector<InterfaceBytes> all;
-    for (const std::string& line : sysfs::lines_of(root / "proc/net/dev")) {
-        const auto colon = line.find(':');
-        if (colon == line.npos) continue;
-        const auto begin = line.find_first_not_of(' ');
-        InterfaceBytes each{.name = line.substr(begin, colon - begin)};
-        std::istringstream numbers(line.substr(colon + 1));
+    for (const auto& [name, counters] : sysfs::keyed_lines(root / "proc/net/dev")) {
+        InterfaceBytes each{.name = name};
+        std::istringstream numbers(counters);
         std::int64_t skipped = 0;
         numbers >> each.rx;
         for (int i = 0; i < 7; ++i) numbers >> skipped;

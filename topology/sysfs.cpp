@@ -68,6 +68,14 @@ std::optional<std::string> value_of(const Path& file, std::string_view key) {
     return std::nullopt;
 }
 
+std::vector<std::pair<std::string, std::string>> keyed_lines(const Path& file) {
+    std::vector<std::pair<std::string, std::string>> keyed;
+    for (const std::string& line : lines_of(file))
+        if (const auto colon = line.find(':'); colon != std::string::npos)
+            keyed.emplace_back(trimmed(line.substr(0, colon)), line.substr(colon + 1));
+    return keyed;
+}
+
 std::vector<int> parse_list(std::string_view text) {
     std::vector<int> numbers;
     std::istringstream stream{std::string(text)};

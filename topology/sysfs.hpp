@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/units.hpp"
@@ -24,6 +25,9 @@ std::optional<Bytes> size(const Path& file);
 
 /// The text after "key" and a colon, in files such as /proc/cpuinfo; the first one counts.
 std::optional<std::string> value_of(const Path& file, std::string_view key);
+
+/// The key and what stands behind its colon, of each line that has one (/proc/net/dev).
+std::vector<std::pair<std::string, std::string>> keyed_lines(const Path& file);
 
 /// "0-3,8" as {0, 1, 2, 3, 8}, ascending.
 std::vector<int> parse_list(std::string_view text);

@@ -80,12 +80,8 @@ bool carries_messages(const Path& interface) {
 
 std::vector<std::string> interfaces_of_this_process(const Path& root) {
     std::vector<std::string> names;
-    for (const std::string& line : sysfs::lines_of(root / "proc/net/dev")) {
-        const auto colon = line.find(':');
-        if (colon == std::string::npos) continue;
-        const auto first = line.find_first_not_of(' ');
-        names.push_back(line.substr(first, colon - first));
-    }
+    for (const auto& [name, counters] : sysfs::keyed_lines(root / "proc/net/dev"))
+        names.push_back(name);
     return names;
 }
 
