@@ -167,13 +167,12 @@ private:
 };
 
 // "all" is what works here; what does not is told once instead of in every row.
-void leave_out_unusable(Contest& contest, Communicator& communicator,
-                        std::vector<std::string>& notes) {
+void leave_out_unusable(Contest& contest, Planner& planner, std::vector<std::string>& notes) {
     if (contest.transports == std::vector<std::string>{"all"}) {
         contest.transports.clear();
         for (const TransportRow& row : transports()) {
             if (row.is_part) continue;
-            const auto refusal = communicator.refuses(row.name);
+            const auto refusal = planner.refuses(row.name);
             if (!refusal)
                 contest.transports.emplace_back(row.name);
             else
@@ -184,7 +183,7 @@ void leave_out_unusable(Contest& contest, Communicator& communicator,
         contest.baselines = {"none"};
         for (const Baseline& row : baselines()) {
             auto refusal = row.missing();
-            if (!refusal) refusal = row.refuses(communicator.world(), {.call = {.count = 1}});
+            if (!refusal) refusal = row.refuses(planner.world(), {.call = {.count = 1}});
             if (!refusal)
                 contest.baselines.emplace_back(row.name);
             else
@@ -194,10 +193,10 @@ void leave_out_unusable(Contest& contest, Communicator& communicator,
 }
 
 // Collective, as transports are opened. What rank 0 found stands for all.
-void tell_details(const Contest& contest, Communicator& communicator, Launch& launch,
+void tell_details(const Contest& contest, Planner& planner, Launch& launch,
                   std::vector<std::string>& notes) {
     for (const std::string& name : contest.transports) {
-        const std::string details = communicator.details(name);
+        const std::string details = planner.details(name);
         if (details.empty()) continue;
         notes.push_back(fmt::format("transport {}: {}", name, details));
         if (name == "ucx")
@@ -289,8 +288,8 @@ Exit bench_on_rank(World& world, const BenchOptions& options, const Arguments& a
         const bool is_pinned = options.pin && pin_ranks(world);
         std::vector<std::string> limit_notes;
         const auto limits = choose_limits(world, options.limits, limit_notes);
-        Communicator communicator(world, options.fault);
-        communicator.tune(host_tuning(world, limits, options.stream_from));
+        Planner planner(world, options.fault);
+        planner.tune(host_tuning(world, limits, options.stream_from));
         Launch launch = describe_launch(world, output.session());
         GlobalClock clock(world);
         if (!world.one_host()) launch.clock = clock.record();
@@ -303,8 +302,8 @@ Exit bench_on_rank(World& world, const BenchOptions& options, const Arguments& a
         sweep.segment = options.segment.value_or(usual_segment(world));
         sweep.limits = limits;
         Contest contest = options.contest;
-        leave_out_unusable(contest, communicator, notes);
-        tell_details(contest, communicator, launch, notes);
+        leave_out_unusable(contest, planner, notes);
+        tell_details(contest, planner, launch, notes);
         sweep.candidates = candidates(sweep.collective, contest);
         fit_to_ranks(sweep, options, world.size());
         place_ranks(sweep, contest.orders, world, notes);
@@ -317,7 +316,7 @@ Exit bench_on_rank(World& world, const BenchOptions& options, const Arguments& a
             output.now(what);
         };
         events.after_point = [&](const std::vector<Point>& points) { output.add(points); };
-        run_sweep(communicator, sweep, events);
+        run_sweep(planner, sweep, events);
         return output.end();
     } catch (const OthersFailed& error) {
         output.fail(error, std::nullopt);

@@ -113,17 +113,17 @@ std::vector<Candidate> candidates(Collective collective, const Contest& contest)
     return all;
 }
 
-std::optional<std::string> refusal(Communicator& communicator, const Candidate& candidate,
-                                   const Call& call, bool in_place, const Placement& placement) {
+std::optional<std::string> refusal(Planner& planner, const Candidate& candidate, const Call& call,
+                                   bool in_place, const Placement& placement) {
     if (!candidate.is_ours()) {
         if (const auto missing = candidate.baseline->missing()) return missing;
         return candidate.baseline->refuses(
-            communicator.world(),
+            planner.world(),
             {.call = call, .algorithm = candidate.algorithm, .in_place = in_place});
     }
-    if (const auto no_way = communicator.refuses(candidate.transport)) return no_way;
+    if (const auto no_way = planner.refuses(candidate.transport)) return no_way;
     return candidate.row->refuses({.collective = call.collective,
-                                   .ranks = communicator.world().size(),
+                                   .ranks = planner.world().size(),
                                    .root = call.root,
                                    .placement = placement});
 }

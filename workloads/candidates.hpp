@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "collectives/execute/communicator.hpp"
+#include "collectives/execute/planner.hpp"
 
 namespace tutti {
 
@@ -42,7 +42,7 @@ void before_start(const Contest& contest);
 std::vector<Candidate> candidates(Collective collective, const Contest& contest);
 
 /// Why these ranks cannot run the candidate for this call; nothing if they can. Collective.
-std::optional<std::string> refusal(Communicator& communicator, const Candidate& candidate,
-                                   const Call& call, bool in_place, const Placement& placement);
+std::optional<std::string> refusal(Planner& planner, const Candidate& candidate, const Call& call,
+                                   bool in_place, const Placement& placement);
 
 }  // namespace tutti

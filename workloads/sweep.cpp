@@ -58,11 +58,8 @@ std::vector<std::vector<Spot>> spots_of(const Sweep& sweep, int ranks) {
 
 class SweepRun {
 public:
-    SweepRun(Communicator& communicator, const Sweep& sweep, const SweepEvents& events)
-        : communicator_(communicator),
-          world_(communicator.world()),
-          sweep_(sweep),
-          events_(events) {}
+    SweepRun(Planner& planner, const Sweep& sweep, const SweepEvents& events)
+        : planner_(planner), world_(planner.world()), sweep_(sweep), events_(events) {}
 
     void run() {
         const auto spots = spots_of(sweep_, world_.size());
@@ -99,7 +96,7 @@ private:
         for (const Candidate& candidate : sweep_.candidates) {
             Point& point = points.emplace_back(blank_point(candidate, spot, kind));
             point.skipped =
-                refusal(communicator_, candidate, spot.call, spot.in_place, sweep_.placement);
+                refusal(planner_, candidate, spot.call, spot.in_place, sweep_.placement);
             if (!of_first(world_, !point.skipped)) {
                 if (!point.skipped) point.skipped = "rank 0 cannot run it";
                 continue;
@@ -139,7 +136,7 @@ private:
         if (!candidate.is_ours())
             return candidate.baseline->make(world_, {spot.call, candidate.algorithm, spot.in_place},
                                             buffers.call);
-        return communicator_.plan(
+        return planner_.plan(
             {.algorithm = candidate.row,
              .transport = candidate.transport,
              .segment = sweep_.segment,
@@ -249,7 +246,7 @@ private:
         }
     }
 
-    Communicator& communicator_;
+    Planner& planner_;
     World& world_;
     const Sweep& sweep_;
     const SweepEvents& events_;
@@ -267,8 +264,8 @@ std::int64_t count_for(Collective collective, DataType type, int ranks, Bytes si
 
 std::size_t points_of(const Sweep& sweep, int ranks) { return spots_of(sweep, ranks).size(); }
 
-void run_sweep(Communicator& communicator, const Sweep& sweep, const SweepEvents& events) {
-    SweepRun(communicator, sweep, events).run();
+void run_sweep(Planner& planner, const Sweep& sweep, const SweepEvents& events) {
+    SweepRun(planner, sweep, events).run();
 }
 
 }  // namespace tutti

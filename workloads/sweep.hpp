@@ -56,6 +56,6 @@ struct SweepEvents {
 std::size_t points_of(const Sweep& sweep, int ranks);
 
 /// Runs the sweep. Collective; the events are told on every rank with the same points.
-void run_sweep(Communicator& communicator, const Sweep& sweep, const SweepEvents& events);
+void run_sweep(Planner& planner, const Sweep& sweep, const SweepEvents& events);
 
 }  // namespace tutti

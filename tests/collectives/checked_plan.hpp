@@ -3,7 +3,7 @@
 #include <memory>
 #include <vector>
 
-#include "collectives/execute/communicator.hpp"
+#include "collectives/execute/planner.hpp"
 #include "workloads/check_data.hpp"
 
 namespace tutti::test {
@@ -12,17 +12,17 @@ namespace tutti::test {
 /// tests that start and wait themselves; wrong_elements() in threads.hpp does all in one call.
 class CheckedPlan {
 public:
-    CheckedPlan(Communicator& communicator, std::string_view transport, const Algorithm& algorithm,
+    CheckedPlan(Planner& planner, std::string_view transport, const Algorithm& algorithm,
                 std::int64_t count)
         : check_{.collective = algorithm.collective,
-                 .ranks = communicator.world().size(),
+                 .ranks = planner.world().size(),
                  .count = count},
-          me_(communicator.world().rank()) {
+          me_(planner.world().rank()) {
         const Call call{algorithm.collective, check_.type, check_.op, Rank{check_.root}, count};
         input_.resize(input_bytes(call, check_.ranks, me_));
         output_.resize(output_bytes(call, check_.ranks, me_));
         const Choice choice{.algorithm = &algorithm, .transport = transport, .segment = {1024}};
-        plan_ = communicator.plan(choice, call, {input_, output_, false});
+        plan_ = planner.plan(choice, call, {input_, output_, false});
     }
 
     void start() {

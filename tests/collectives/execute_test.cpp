@@ -20,11 +20,11 @@ protected:
     // Runs all trials on `ranks` threads.
     void expect_right(int ranks, const std::vector<Trial>& trials) const {
         run_as_threads(ranks, 20, [&](World& world) {
-            Communicator communicator(world);
+            Planner planner(world);
             for (const Trial& trial : trials) {
                 const Job job{.collective = trial.call.collective, .ranks = ranks};
                 if (trial.algorithm->refuses(job)) continue;
-                EXPECT_EQ(wrong_elements(communicator, trial), 0) << test::to_text(trial, ranks);
+                EXPECT_EQ(wrong_elements(planner, trial), 0) << test::to_text(trial, ranks);
             }
         });
     }
@@ -132,9 +132,9 @@ TEST_P(EveryPlan, OfAWrongScheduleRunsAndIsFoundWrong) {
                               },
                               [](const Job&) { return std::optional<std::string>(); }};
     run_as_threads(3, 20, [&](World& world) {
-        Communicator communicator(world);
+        Planner planner(world);
         const Trial trial{call(forgetful, 100), &forgetful, GetParam()};
-        const std::int64_t wrong = wrong_elements(communicator, trial);
+        const std::int64_t wrong = wrong_elements(planner, trial);
         EXPECT_EQ(wrong > 0, !world.is_first());
     });
 }

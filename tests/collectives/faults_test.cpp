@@ -52,8 +52,8 @@ Outcome run_with(const Fault& fault, const Algorithm& algorithm, Patient patienc
     Outcome outcome;
     try {
         run_as_threads(ranks, patience.at_meetings, [&](World& world) {
-            Communicator communicator(world, fault);
-            test::CheckedPlan checked(communicator, "loopback", algorithm, /*count=*/60);
+            Planner planner(world, fault);
+            test::CheckedPlan checked(planner, "loopback", algorithm, /*count=*/60);
             world.barrier();
             world.hang_timeout = patience.in_plans;
             for (int run = 0; run < runs; ++run) {

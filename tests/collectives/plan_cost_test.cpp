@@ -34,10 +34,10 @@ class RunningAPlan : public testing::TestWithParam<const char*> {
 TEST_P(RunningAPlan, AllocatesNothing) {
     constexpr int ranks = 4;
     run_as_threads(ranks, 20, [](World& world) {
-        Communicator communicator(world);
+        Planner planner(world);
         for (const Algorithm& algorithm : catalog()) {
             if (algorithm.refuses({.collective = algorithm.collective, .ranks = ranks})) continue;
-            test::CheckedPlan checked(communicator, GetParam(), algorithm, 1000);
+            test::CheckedPlan checked(planner, GetParam(), algorithm, 1000);
             checked.start();
             checked.wait();
             const test::AllocationCount count;

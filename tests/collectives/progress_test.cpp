@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Plans of one communicator that are under way at the same time.
+// Plans of one planner that are under way at the same time.
 #include <gtest/gtest.h>
 #include <sched.h>
 
@@ -18,35 +18,35 @@ protected:
         if (const auto missing = find_transport(GetParam()).missing()) GTEST_SKIP() << *missing;
     }
 
-    static void on_every_rank(const std::function<void(Communicator&)>& body) {
+    static void on_every_rank(const std::function<void(Planner&)>& body) {
         run_as_threads(ranks, 20, [&](World& world) {
-            Communicator communicator(world);
-            body(communicator);
+            Planner planner(world);
+            body(planner);
             world.barrier();
         });
     }
 
-    static CheckedPlan plan(Communicator& communicator, Collective collective,
-                            const char* algorithm, std::int64_t count) {
-        return CheckedPlan(communicator, GetParam(), find_algorithm(collective, algorithm), count);
+    static CheckedPlan plan(Planner& planner, Collective collective, const char* algorithm,
+                            std::int64_t count) {
+        return CheckedPlan(planner, GetParam(), find_algorithm(collective, algorithm), count);
     }
 
     // Different collectives and sizes.
-    static std::vector<CheckedPlan> plans(Communicator& communicator) {
+    static std::vector<CheckedPlan> plans(Planner& planner) {
         std::vector<CheckedPlan> all;
-        all.push_back(plan(communicator, Collective::all_reduce, "ring", 10'000));
-        all.push_back(plan(communicator, Collective::broadcast, "tree", 1));
-        all.push_back(plan(communicator, Collective::all_to_all, "linear", 77));
-        all.push_back(plan(communicator, Collective::all_reduce, "two-shot", 3));
-        all.push_back(plan(communicator, Collective::reduce_scatter, "butterfly", 500));
-        all.push_back(plan(communicator, Collective::all_reduce, "double-tree", 5'000));
+        all.push_back(plan(planner, Collective::all_reduce, "ring", 10'000));
+        all.push_back(plan(planner, Collective::broadcast, "tree", 1));
+        all.push_back(plan(planner, Collective::all_to_all, "linear", 77));
+        all.push_back(plan(planner, Collective::all_reduce, "two-shot", 3));
+        all.push_back(plan(planner, Collective::reduce_scatter, "butterfly", 500));
+        all.push_back(plan(planner, Collective::all_reduce, "double-tree", 5'000));
         return all;
     }
 };
 
 TEST_P(Progressing, PlansMayBeWaitedForInAnotherOrderThanStarted) {
-    on_every_rank([](Communicator& communicator) {
-        auto all = plans(communicator);
+    on_every_rank([](Planner& planner) {
+        auto all = plans(planner);
         for (int round = 0; round < 20; ++round) {
             for (CheckedPlan& each : all) each.start();
             for (auto last = all.rbegin(); last != all.rend(); ++last) {
@@ -59,9 +59,9 @@ TEST_P(Progressing, PlansMayBeWaitedForInAnotherOrderThanStarted) {
 
 // As gradients become ready: on no two ranks in the same order.
 TEST_P(Progressing, RanksMayStartAndWaitInOrdersOfTheirOwn) {
-    on_every_rank([](Communicator& communicator) {
-        auto all = plans(communicator);
-        const auto me = static_cast<std::size_t>(communicator.world().rank().index);
+    on_every_rank([](Planner& planner) {
+        auto all = plans(planner);
+        const auto me = static_cast<std::size_t>(planner.world().rank().index);
         for (std::size_t round = 0; round < 20; ++round) {
             const auto nth = [&](std::size_t i) -> CheckedPlan& {
                 return all[(i + me + round) % all.size()];
@@ -76,8 +76,8 @@ TEST_P(Progressing, RanksMayStartAndWaitInOrdersOfTheirOwn) {
 }
 
 TEST_P(Progressing, PlansMayStartWhileOthersAreHalfDone) {
-    on_every_rank([](Communicator& communicator) {
-        auto all = plans(communicator);
+    on_every_rank([](Planner& planner) {
+        auto all = plans(planner);
         for (int round = 0; round < 20; ++round) {
             for (CheckedPlan& each : all) {
                 each.start();
@@ -90,8 +90,8 @@ TEST_P(Progressing, PlansMayStartWhileOthersAreHalfDone) {
 }
 
 TEST_P(Progressing, APlanRunsAHundredTimes) {
-    on_every_rank([](Communicator& communicator) {
-        CheckedPlan repeated = plan(communicator, Collective::all_reduce, "halving-doubling", 100);
+    on_every_rank([](Planner& planner) {
+        CheckedPlan repeated = plan(planner, Collective::all_reduce, "halving-doubling", 100);
         for (int run = 0; run < 100; ++run) {
             repeated.start();
             repeated.wait();
@@ -102,8 +102,8 @@ TEST_P(Progressing, APlanRunsAHundredTimes) {
 }
 
 TEST_P(Progressing, TestingAloneEndsAPlan) {
-    on_every_rank([](Communicator& communicator) {
-        CheckedPlan tested = plan(communicator, Collective::all_gather, "ring", 200);
+    on_every_rank([](Planner& planner) {
+        CheckedPlan tested = plan(planner, Collective::all_gather, "ring", 200);
         for (int run = 0; run < 10; ++run) {
             tested.start();
             while (!tested.test()) sched_yield();
@@ -115,11 +115,11 @@ TEST_P(Progressing, TestingAloneEndsAPlan) {
 
 // On all ranks: making plans is collective, but nobody waits for one that is not started.
 TEST_P(Progressing, PlansThatAreNeverStartedMayGo) {
-    on_every_rank([](Communicator& communicator) {
-        CheckedPlan kept = plan(communicator, Collective::all_reduce, "ring", 100);
+    on_every_rank([](Planner& planner) {
+        CheckedPlan kept = plan(planner, Collective::all_reduce, "ring", 100);
         kept.start();
         {
-            CheckedPlan unused = plan(communicator, Collective::all_to_all, "bruck", 100);
+            CheckedPlan unused = plan(planner, Collective::all_to_all, "bruck", 100);
             EXPECT_TRUE(unused.test());
         }
         kept.wait();
@@ -131,11 +131,11 @@ TEST_P(Progressing, PlansThatAreNeverStartedMayGo) {
 }
 
 TEST_P(Progressing, PlansUnderWayMayGoToo) {
-    on_every_rank([](Communicator& communicator) {
-        CheckedPlan kept = plan(communicator, Collective::all_reduce, "ring", 100);
+    on_every_rank([](Planner& planner) {
+        CheckedPlan kept = plan(planner, Collective::all_reduce, "ring", 100);
         kept.start();
         {
-            CheckedPlan abandoned = plan(communicator, Collective::all_to_all, "bruck", 100);
+            CheckedPlan abandoned = plan(planner, Collective::all_to_all, "bruck", 100);
             abandoned.start();
         }
         kept.wait();

@@ -5,7 +5,7 @@
 
 #include <cstring>
 
-#include "collectives/execute/communicator.hpp"
+#include "collectives/execute/planner.hpp"
 #include "workloads/check_data.hpp"
 
 namespace tutti::test {
@@ -26,8 +26,8 @@ struct Trial {
 };
 
 /// Runs the trial on this rank and returns how many elements of its results were wrong.
-inline std::int64_t wrong_elements(Communicator& communicator, const Trial& trial) {
-    World& world = communicator.world();
+inline std::int64_t wrong_elements(Planner& planner, const Trial& trial) {
+    World& world = planner.world();
     const int ranks = world.size();
     const std::size_t input = input_bytes(trial.call, ranks, world.rank());
     const std::size_t output = output_bytes(trial.call, ranks, world.rank());
@@ -45,7 +45,7 @@ inline std::int64_t wrong_elements(Communicator& communicator, const Trial& tria
 
     const CallBuffers buffers{memory.subspan(both.input, input),
                               memory.subspan(both.output, output), trial.in_place};
-    const auto plan = communicator.plan(
+    const auto plan = planner.plan(
         {trial.algorithm, trial.transport, trial.segment, trial.placement, trial.order}, trial.call,
         buffers, shared ? &*shared : nullptr);
     std::int64_t wrong = 0;

@@ -24,11 +24,11 @@ std::vector<std::vector<Point>> points_of_run(const Sweep& sweep, int ranks,
                                               std::optional<Fault> fault = {}) {
     std::vector<std::vector<Point>> all;
     run_as_threads(ranks, 60, [&](World& world) {
-        Communicator communicator(world, fault);
+        Planner planner(world, fault);
         SweepEvents events;
         if (world.is_first())
             events.after_point = [&](const std::vector<Point>& points) { all.push_back(points); };
-        run_sweep(communicator, sweep, events);
+        run_sweep(planner, sweep, events);
     });
     return all;
 }
@@ -239,13 +239,13 @@ TEST(Sweep, TellsTheSameOnAllRanks) {
     std::mutex mutex;
     std::vector<std::vector<Point>> of_ranks(3);
     run_as_threads(3, 60, [&](World& world) {
-        Communicator communicator(world);
+        Planner planner(world);
         std::vector<Point>& mine = of_ranks[static_cast<std::size_t>(world.rank().index)];
         SweepEvents events;
         events.after_point = [&](const std::vector<Point>& points) {
             mine.insert(mine.end(), points.begin(), points.end());
         };
-        run_sweep(communicator, sweep, events);
+        run_sweep(planner, sweep, events);
     });
     EXPECT_EQ(of_ranks[0].size(), 3U * 4);
     EXPECT_EQ(of_ranks[1], of_ranks[0]);

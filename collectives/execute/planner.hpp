@@ -37,9 +37,9 @@ struct Choice {
 
 /// What a rank makes plans with: its world, the transports (opened once, when first asked for) and
 /// the plans under way. Making plans is collective: all ranks make the same ones in the same order.
-class Communicator {
+class Planner {
 public:
-    explicit Communicator(World& world, std::optional<Fault> fault = {})
+    explicit Planner(World& world, std::optional<Fault> fault = {})
         : world_(world), progress_(world), fault_(fault) {}
 
     World& world() { return world_; }

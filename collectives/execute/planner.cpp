@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "collectives/execute/communicator.hpp"
+#include "collectives/execute/planner.hpp"
 
 #include <algorithm>
 
@@ -55,7 +55,7 @@ Bytes bytes_of_all_buffers(const Call& call, int ranks, bool in_place) {
 
 }  // namespace
 
-Communicator::Opened& Communicator::opened(std::string_view name) {
+Planner::Opened& Planner::opened(std::string_view name) {
     const auto known = opened_.find(name);
     if (known != opened_.end()) return known->second;
     const TransportRow& row = find_transport(name);
@@ -66,18 +66,17 @@ Communicator::Opened& Communicator::opened(std::string_view name) {
     return opened_.emplace(name, std::move(one)).first->second;
 }
 
-std::optional<std::string> Communicator::refuses(std::string_view transport) {
+std::optional<std::string> Planner::refuses(std::string_view transport) {
     return opened(transport).refusal;
 }
 
-std::string Communicator::details(std::string_view transport) {
+std::string Planner::details(std::string_view transport) {
     const Opened& way = opened(transport);
     return way.transport ? way.transport->details() : "";
 }
 
-std::unique_ptr<Plan> Communicator::plan(const Choice& choice, const Call& call,
-                                         const CallBuffers& buffers,
-                                         const SharedMemory* registered) {
+std::unique_ptr<Plan> Planner::plan(const Choice& choice, const Call& call,
+                                    const CallBuffers& buffers, const SharedMemory* registered) {
     Opened& way = opened(choice.transport);
     if (way.refusal) throw Error(*way.refusal);
     const Bytes vector{call.count * static_cast<std::int64_t>(size_of(call.type))};
@@ -107,7 +106,7 @@ std::unique_ptr<Plan> Communicator::plan(const Choice& choice, const Call& call,
 }
 
 // Collective, if the call is large enough for it.
-bool Communicator::fetches(const PlanRequest& request) {
+bool Planner::fetches(const PlanRequest& request) {
     const Call& call = request.call;
     const std::int64_t ranks = world_.size();
     const Bytes all{total_bytes(call, world_.size())};
@@ -135,8 +134,8 @@ bool Communicator::fetches(const PlanRequest& request) {
     return holds_on_all(world_, is_huge(request.input) && is_huge(request.output));
 }
 
-std::unique_ptr<Plan> Communicator::plan_on_host(HostTransport& host, PlanRequest& request,
-                                                 bool in_place) {
+std::unique_ptr<Plan> Planner::plan_on_host(HostTransport& host, PlanRequest& request,
+                                            bool in_place) {
     const HostTransport::Ways& ways = host.ways();
     const Call& call = request.call;
     const Bytes vector{total_bytes(call, world_.size())};

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "autotune/subject.hpp"
+
+#include <fmt/format.h>
+
+#include "base/name_table.hpp"
+
+namespace tutti {
+namespace {
+
+constexpr Named<TypeClass> type_names[] = {
+    {TypeClass::bytes, "bytes"},
+    {TypeClass::native, "native"},
+    {TypeClass::half, "half"},
+};
+constexpr Named<OpClass> op_names[] = {
+    {OpClass::none, "none"},
+    {OpClass::plain, "plain"},
+    {OpClass::average, "average"},
+};
+
+}  // namespace
+
+std::string_view name_of(TypeClass types) { return name_in(type_names, types); }
+std::string_view name_of(OpClass ops) { return name_in(op_names, ops); }
+TypeClass parse_type_class(std::string_view text) {
+    return parse_from(type_names, "class of types", text);
+}
+OpClass parse_op_class(std::string_view text) {
+    return parse_from(op_names, "class of operations", text);
+}
+
+TypeClass class_of(Collective collective, DataType type) {
+    if (!reduces(collective)) return TypeClass::bytes;
+    return type == DataType::half || type == DataType::bfloat16 ? TypeClass::half
+                                                                : TypeClass::native;
+}
+
+OpClass class_of(Collective collective, Op op) {
+    if (!reduces(collective)) return OpClass::none;
+    return op == Op::avg ? OpClass::average : OpClass::plain;
+}
+
+std::string to_string(const Subject& subject) {
+    std::string text(name_of(subject.collective));
+    if (reduces(subject.collective))
+        text += fmt::format(" {} {}", name_of(subject.types), name_of(subject.ops));
+    return fmt::format("{} {}", text, name_of(subject.buffers));
+}
+
+}  // namespace tutti

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "autotune/configuration.hpp"
+#include "autotune/subject.hpp"
+
+namespace tutti {
+
+/// A time with its 95 % interval, in ns.
+struct TimeInterval {
+    double p50 = 0, low = 0, high = 0;
+    std::int64_t n = 0;
+    bool operator==(const TimeInterval&) const = default;
+};
+
+/// The library's own collective beside the choice, both in a launch of their own.
+struct HoldOut {
+    std::string library;  ///< "mpi"
+    TimeInterval choice, default_;
+    double gain = 1;  ///< default over choice; above 1: the choice is faster
+    double gain_low = 1, gain_high = 1;
+    std::string launch;  ///< session of the launch that measured it
+    bool operator==(const HoldOut&) const = default;
+};
+
+/// What was seen at one size.
+struct RangeEvidence {
+    Bytes size;
+    TimeInterval time;
+    std::optional<Configuration> runner_up;
+    std::optional<TimeInterval> runner_up_time;
+    std::optional<HoldOut> hold_out;
+    bool operator==(const RangeEvidence&) const = default;
+};
+
+/// Where a choice comes from: measured here; between or beside measured sizes or rank counts, by
+/// the model (`interpolated`); by the model alone (`predicted`); found while a program ran
+/// (`learnt`); the library's default, which nothing beat beyond doubt (`kept`).
+enum class Origin { measured, interpolated, predicted, learnt, kept };
+
+/// One choice for all sizes from `from` up to the next range.
+struct Range {
+    Bytes from;
+    Configuration choice;
+    Origin origin = Origin::measured;
+    std::vector<RangeEvidence> evidence;
+    bool operator==(const Range&) const = default;
+};
+
+/// The ranges of one subject on one setting, ascending from 0 bytes.
+struct Section {
+    Setting setting;
+    Subject subject;
+    std::vector<Range> ranges;
+    std::vector<std::string> launches;  ///< sessions that it was measured in
+    bool is_complete = true;            ///< the search ended by itself
+    bool operator==(const Section&) const = default;
+};
+
+/// What the tuner found: which configuration when, with the evidence. As JSON in docs/tuning.md.
+struct Table {
+    static constexpr int version = 1;
+    std::string written;  ///< RFC 3339, UTC
+    std::string tool;     ///< version and revision of tutti
+    std::vector<Section> sections;
+    std::string model;  ///< the cost model's JSON text; empty: none
+    bool operator==(const Table&) const = default;
+};
+
+}  // namespace tutti
