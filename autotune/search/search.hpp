@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -16,21 +17,74 @@ struct Evidence {
 /// What a search found at one size.
 struct Finding {
     Bytes size;
-    int winner = -1;                ///< arm; -1: nothing can run
-    bool measured = false;          ///< else taken over from its neighbours on both sides
-    std::vector<Evidence> entries;  ///< of all that raced here, the winner first, then by median
+    int winner = -1;        ///< arm; -1: nothing can run, or nothing was measured anywhere
+    bool measured = false;  ///< else taken over from its neighbours
+    /// Expected cost of the choice, as a share of its time, as far as noise hides the better one.
+    double doubt = 0;
+    std::vector<Evidence> entries;  ///< of all that raced here, the winner first, then by time
+};
+
+/// Told after each race.
+struct SearchProgress {
+    double share = 0;  ///< of the work that is done, 0 to 1
+    Bytes size;        ///< where the race was
+    int winner = -1;   ///< arm that leads there now
+};
+
+/// One round of a race: so many repetitions of each arm, then those leave that are beaten beyond
+/// noise and by more than this ratio.
+struct HeatRound {
+    int repetitions = 0;
+    double drop_beyond = 1;
 };
 
 struct SearchOptions {
     /// Winners of neighbouring sizes become one where it costs less than this share.
     double hysteresis = 0.03;
-    // What else steers the search is here, with its default and its reason.
+
+    /// Where a transport changes its protocol (eager, rendezvous): times jump there, so both sides
+    /// are anchors.
+    std::vector<Bytes> thresholds;
+
+    /// Two repetitions tell a factor and survive one outlier; two more tell a quarter. What is
+    /// still in doubt then is decided by the pass over doubts.
+    std::vector<HeatRound> rounds = {{2, 1.4}, {2, 1.2}};
+
+    /// Of a family with parameters only one representative starts, whose siblings may be faster by
+    /// about this factor: such a family is dropped by so much later.
+    double family_slack = 1.6;
+
+    /// Inside a bracket arms stay that interpolation puts within 1 + this * (octaves between the
+    /// sizes that they were measured at) of the best: 1.4 between neighbours, 2.6 over a range of
+    /// 256, where the lines between two points are far from the truth.
+    double bracket_slack_per_octave = 0.2;
+
+    /// One size between two others that have the same winner is not measured if that leads by this
+    /// share at both.
+    double clear_lead = 0.15;
+
+    /// The model never drops an arm that it puts within this factor of the best, and drops none at
+    /// all if its logarithmic error, seen at the anchors, is larger than this.
+    double model_factor = 4;
+    double model_error = 0.45;
+
+    /// After the first pass the rest goes where the choice is most in doubt, until each choice is
+    /// expected to cost less than `doubt`, or its rivals have `finalist_samples` each.
+    double doubt = 0.002;
+    int finalist_samples = 20;
+    /// That pass ends when the search has spent these shares of what 20 repetitions of all arms at
+    /// all sizes would take.
+    double sample_share = 0.09;
+    double time_share = 0.15;
+
+    std::function<void(const SearchProgress&)> progress;
 };
 
-/// The best arm for each of the sizes (ascending), with few races: all arms at some anchors, then
-/// bisection in the logarithm of the size where winners differ (Hunold et al. 2018; ACCLAiM 2022;
-/// AutoCCL 2025 for the descent over parameters). An arm is dropped only inside a bracket at whose
-/// both ends it loses. Ends early where the track is over; what is known then is used.
+/// The best arm for each of the sizes (ascending), with few races: all families at some anchors,
+/// then bisection in the logarithm of the size where winners differ (Hunold et al. 2018; ACCLAiM
+/// 2022; AutoCCL 2025 for the descent over parameters). An arm is dropped only inside a bracket at
+/// whose both ends it loses. The same samples give the same search. Ends early where the track is
+/// over; what is known then is used.
 std::vector<Finding> search(Track& track, std::span<const Bytes> sizes,
                             const SearchOptions& options);
 

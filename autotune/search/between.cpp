@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "autotune/search/between.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "autotune/search/scale.hpp"
+
+namespace tutti {
+namespace {
+
+double affine_level(Bytes low, double low_level, Bytes high, double high_level, Bytes size) {
+    const double share =
+        static_cast<double>(size.count - low.count) / static_cast<double>(high.count - low.count);
+    const double low_ns = std::exp(low_level);
+    const double high_ns = std::exp(high_level);
+    return std::log(low_ns + share * (high_ns - low_ns));
+}
+
+/// The least that the model says of any member.
+std::optional<double> prior_level(const Course& course, std::size_t family, std::size_t size) {
+    std::optional<double> least;
+    for (const int arm : course.families().members(family)) {
+        const std::optional<double> level = course.prior().level(arm, size);
+        if (level && (!least || *level < *least)) least = level;
+    }
+    return least;
+}
+
+bool is_trusted(const Course& course) {
+    const std::optional<double> error = course.prior().error();
+    return error && *error <= course.options().model_error;
+}
+
+}  // namespace
+
+Ends ends_of(const Course& course, std::size_t family, std::size_t size) {
+    Ends ends;
+    for (std::size_t low = size; low-- > 0 && !ends.low;)
+        if (course.best_of(family, low) >= 0) ends.low = low;
+    for (std::size_t high = size + 1; high < course.sizes().size() && !ends.high; ++high)
+        if (course.best_of(family, high) >= 0) ends.high = high;
+    return ends;
+}
+
+std::optional<double> level_between(const Course& course, std::size_t family, std::size_t size,
+                                    Line line) {
+    const Ends ends = ends_of(course, family, size);
+    if (!ends.are_both()) return std::nullopt;
+    const Bytes low = course.sizes()[*ends.low], high = course.sizes()[*ends.high];
+    const Bytes here = course.sizes()[size];
+    const double low_level = *course.book().level(*ends.low, course.best_of(family, *ends.low));
+    const double high_level = *course.book().level(*ends.high, course.best_of(family, *ends.high));
+    if (line == Line::affine) return affine_level(low, low_level, high, high_level, here);
+
+    const double share = octaves(low, here) / octaves(low, high);
+    const auto halfway = [&](double at_low, double at_high) {
+        return at_low + share * (at_high - at_low);
+    };
+    if (line == Line::logarithmic) return halfway(low_level, high_level);
+    if (!is_trusted(course)) return std::nullopt;
+    const std::optional<double> prior_low = prior_level(course, family, *ends.low);
+    const std::optional<double> prior_high = prior_level(course, family, *ends.high);
+    const std::optional<double> prior_here = prior_level(course, family, size);
+    if (!prior_low || !prior_high || !prior_here) return std::nullopt;
+    return *prior_here + halfway(low_level - *prior_low, high_level - *prior_high);
+}
+
+}  // namespace tutti

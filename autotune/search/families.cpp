@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "autotune/search/families.hpp"
+
+#include <algorithm>
+#include <map>
+
+namespace tutti {
+
+Families::Families(std::span<const Arm> arms) : arms_(arms.begin(), arms.end()) {
+    std::map<int, std::size_t> known;
+    for (std::size_t arm = 0; arm < arms_.size(); ++arm) {
+        const auto [place, is_new] = known.try_emplace(arms_[arm].family, members_.size());
+        if (is_new) members_.emplace_back();
+        family_of_.push_back(place->second);
+        members_[place->second].push_back(static_cast<int>(arm));
+    }
+}
+
+int Families::nearest(std::size_t family, const std::array<double, 3>& notch) const {
+    const auto distance = [&](int arm) {
+        double sum = 0;
+        for (std::size_t p = 0; p < notch.size(); ++p) {
+            const double apart = arms_[static_cast<std::size_t>(arm)].notch[p] - notch[p];
+            sum += apart * apart;
+        }
+        return sum;
+    };
+    return *std::min_element(members_[family].begin(), members_[family].end(),
+                             [&](int a, int b) { return distance(a) < distance(b); });
+}
+
+int Families::middle(std::size_t family) const {
+    std::array<double, 3> centre{};
+    for (std::size_t p = 0; p < centre.size(); ++p) {
+        std::vector<int> notches;
+        for (const int arm : members_[family])
+            notches.push_back(arms_[static_cast<std::size_t>(arm)].notch[p]);
+        const auto [least, most] = std::minmax_element(notches.begin(), notches.end());
+        centre[p] = (*least + *most) / 2.0;
+    }
+    return nearest(family, centre);
+}
+
+int Families::between(int one, int other) const {
+    const Arm& a = arms_[static_cast<std::size_t>(one)];
+    const Arm& b = arms_[static_cast<std::size_t>(other)];
+    std::array<double, 3> halfway{};
+    for (std::size_t p = 0; p < halfway.size(); ++p) halfway[p] = (a.notch[p] + b.notch[p]) / 2.0;
+    return nearest(of(one), halfway);
+}
+
+std::vector<int> Families::scale_through(int arm, std::size_t parameter) const {
+    Arm wanted = arms_[static_cast<std::size_t>(arm)];
+    std::vector<int> scale;
+    for (const int member : members_[of(arm)]) {
+        const Arm& candidate = arms_[static_cast<std::size_t>(member)];
+        wanted.notch[parameter] = candidate.notch[parameter];
+        if (candidate == wanted) scale.push_back(member);
+    }
+    std::sort(scale.begin(), scale.end(), [&](int a, int b) {
+        return arms_[static_cast<std::size_t>(a)].notch[parameter] <
+               arms_[static_cast<std::size_t>(b)].notch[parameter];
+    });
+    return scale;
+}
+
+}  // namespace tutti

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "autotune/search/refine.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "autotune/search/descent.hpp"
+#include "autotune/search/scale.hpp"
+#include "autotune/search/spending.hpp"
+#include "autotune/search/trend.hpp"
+
+namespace tutti {
+namespace {
+
+constexpr int repetitions = 3;
+constexpr std::size_t most_finalists = 4;
+constexpr int most_turns = 2;
+
+struct Final {
+    std::size_t size = 0;
+    std::vector<int> finalists;  ///< the leader and those that may be better, the likeliest first
+    double urgency = 0;          ///< 0: settled
+};
+
+/// Every size counts the same, so cheap sizes come first among the equally doubtful; the root keeps
+/// them from taking everything.
+double urgency_of(const Course& course, const Final& at, double doubt) {
+    double price_ns = 0;
+    for (const int arm : at.finalists) price_ns += std::exp(*course.book().level(at.size, arm));
+    return doubt / std::sqrt(price_ns);
+}
+
+Final final_at(const Course& course, const Trend& trend, std::size_t size) {
+    const Logbook& book = course.book();
+    Final final{.size = size};
+    const int leader = trend.leader(size);
+    if (leader < 0) return final;
+    const auto enough = static_cast<std::size_t>(course.options().finalist_samples);
+    std::vector<std::pair<double, int>> rivals;
+    for (const int arm : book.raced(size)) {
+        if (arm == leader || std::min(book.count(size, arm), book.count(size, leader)) >= enough)
+            continue;
+        const double doubt = trend.gap(size, arm, leader).doubt();
+        if (doubt >= course.options().doubt) rivals.emplace_back(-doubt, arm);
+    }
+    if (rivals.empty()) return final;
+    std::sort(rivals.begin(), rivals.end());
+    rivals.resize(std::min(rivals.size(), most_finalists - 1));
+    final.finalists.push_back(leader);
+    for (const auto& [doubt, arm] : rivals) final.finalists.push_back(arm);
+    final.urgency = urgency_of(course, final, -rivals[0].first);
+    return final;
+}
+
+/// Only sizes near the one that raced have changed.
+bool may_have_changed(const Course& course, std::size_t raced, std::size_t size) {
+    return std::abs(octaves(course.sizes()[raced], course.sizes()[size])) <= Trend::reach;
+}
+
+void decide_doubts(Course& course, const Trend& trend, const Spending& spending) {
+    std::vector<Final> finals;
+    for (std::size_t size = 0; size < course.sizes().size(); ++size)
+        finals.push_back(final_at(course, trend, size));
+    while (!course.is_over() && !spending.is_used_up()) {
+        const Final next =
+            *std::max_element(finals.begin(), finals.end(),
+                              [](const Final& a, const Final& b) { return a.urgency < b.urgency; });
+        if (next.finalists.empty()) return;
+        course.set_refined(spending.share());
+        course.race(next.size, next.finalists, repetitions);
+        for (Final& final : finals)
+            if (may_have_changed(course, next.size, final.size))
+                final = final_at(course, trend, final.size);
+    }
+}
+
+/// Winners at the nearest measured sizes that have not raced here, and the leader itself.
+std::vector<int> visitors_at(const Course& course, const Trend& trend, std::size_t size) {
+    const int leader = trend.leader(size);
+    if (leader < 0) return {};
+    std::vector<int> arms = {leader};
+    const auto invite = [&](std::size_t other) {
+        const int winner = trend.leader(other);
+        if (winner < 0) return false;
+        if (course.book().count(size, winner) == 0 && winner != arms.back()) arms.push_back(winner);
+        return true;
+    };
+    for (std::size_t low = size; low > 0;)
+        if (invite(--low)) break;
+    for (std::size_t high = size + 1; high < course.sizes().size(); ++high)
+        if (invite(high)) break;
+    if (arms.size() == 1) arms.clear();
+    return arms;
+}
+
+/// Good parameters spread from size to size, and become better on the way.
+void exchange_winners(Course& course, const Trend& trend, const Spending& spending) {
+    bool has_raced = true;
+    for (int turn = 0; turn < most_turns && has_raced; ++turn) {
+        has_raced = false;
+        for (std::size_t size = 0; size < course.sizes().size(); ++size) {
+            if (course.is_over() || spending.is_used_up()) return;
+            const std::vector<int> visitors = visitors_at(course, trend, size);
+            if (!visitors.empty()) {
+                course.race(size, visitors, repetitions);
+                has_raced = true;
+            }
+            const int leader = trend.leader(size);
+            if (leader >= 0) descend(course, course.families().of(leader), size, 1);
+        }
+    }
+}
+
+}  // namespace
+
+void refine(Course& course) {
+    const Spending spending(course);
+    const Trend trend(course.book(), course.sizes(), course.options().thresholds);
+    exchange_winners(course, trend, spending);
+    decide_doubts(course, trend, spending);
+    exchange_winners(course, trend, spending);
+}
+
+}  // namespace tutti

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "autotune/search/logbook.hpp"
+#include "base/units.hpp"
+
+namespace tutti {
+
+/// The logarithm of the time of one arm over another's, with its standard error.
+struct GapEstimate {
+    double gap = 0, error = 0;
+    /// What choosing the other arm is expected to cost, as a share: ties that noise hides cost
+    /// little, and so do differences that noise cannot hide.
+    double doubt() const;
+};
+
+/// Compares arms by what was measured at a size and at those beside it: the ratio of two arms
+/// changes smoothly with the size, but for protocol thresholds, so neighbours lend their samples
+/// (kriging: a Gaussian process over the logarithm of the size). Where noise is small a size's own
+/// samples decide alone.
+class Trend {
+public:
+    /// Octaves over which sizes lend each other samples.
+    static constexpr double reach = 3;
+
+    Trend(const Logbook& book, std::span<const Bytes> sizes, std::span<const Bytes> thresholds);
+
+    /// Both have raced at `size`.
+    GapEstimate gap(std::size_t size, int slower, int faster) const;
+
+    /// The arm that no other one is expected to beat, of those that raced at a size; -1: none did.
+    int leader(std::size_t size) const;
+
+    /// The greatest doubt in the leader.
+    double doubt(std::size_t size) const;
+
+private:
+    struct Place {
+        double octave;
+        int stretch;  // between two thresholds
+    };
+
+    std::vector<std::size_t> lenders(std::size_t size, int one, int other) const;
+    double covariance(std::size_t a, std::size_t b) const;
+
+    const Logbook& book_;
+    std::vector<Place> places_;
+};
+
+}  // namespace tutti
