@@ -74,6 +74,8 @@ Exit run_show(const Arguments& arguments) {
     app.add_option("--root", job.root.index, "of broadcast, reduce, scatter, gather");
     app.add_option("--segments", job.segments, "of pipelined algorithms")
         ->check(CLI::Range(1, 1 << 20));
+    app.add_option("--radix", job.radix, "of algorithms that take one: what a step multiplies by")
+        ->check(CLI::Range(2, most_radix));
     app.add_option("--ranks-per-node", per_node, "nodes of hierarchical algorithms")
         ->check(CLI::Range(1, 1 << 20));
     app.add_option("--ranks-per-island", per_island, "islands inside nodes, of three-level")
@@ -102,6 +104,9 @@ Exit run_show(const Arguments& arguments) {
     if (job.segments > 1 && !algorithm.pipelines)
         throw Error(fmt::format("{} {} is not pipelined; leave --segments out",
                                 name_of(job.collective), name));
+    if (job.radix > 0 && !algorithm.takes_radix)
+        throw Error(
+            fmt::format("{} {} takes no radix; leave --radix out", name_of(job.collective), name));
     const Schedule schedule = build_in_order(algorithm, job);
     print_counts(algorithm, job, schedule);
     if (schedule.steps() <= most_steps && job.ranks <= 64)
