@@ -67,7 +67,7 @@ std::vector<int> radices_of(const Algorithm& algorithm, const IntRange& asked, i
     return radices;
 }
 
-// Every root and radix.
+// Every root and radix; and once in several channels.
 Verdict verdict_on(const Algorithm& algorithm, const IntRange& ranks, const IntRange& radices) {
     Verdict verdict;
     for (int count = ranks.first; count <= ranks.last && !verdict.fault; ++count) {
@@ -75,6 +75,9 @@ Verdict verdict_on(const Algorithm& algorithm, const IntRange& ranks, const IntR
         if (algorithm.refuses(job)) continue;
         const auto splits = algorithm.hierarchical ? splits_of(count) : std::vector<Placement>{};
         const int roots = has_root(job.collective) ? count : 1;
+        Job in_channels = job;
+        in_channels.order = channels_of({}, 3, count);
+        prove_job(algorithm, in_channels, verdict);
         for (const int radix : radices_of(algorithm, radices, count)) {
             job.radix = radix;
             for (job.root = {0}; job.root.index < roots && !verdict.fault; ++job.root.index)

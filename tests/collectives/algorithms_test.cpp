@@ -2,6 +2,7 @@
 // Properties that hold for the whole catalog.
 #include <gtest/gtest.h>
 
+#include <map>
 #include <set>
 
 #include "base/error.hpp"
@@ -138,6 +139,17 @@ TEST_P(EveryAlgorithm, DeliversInAnyOrderAndInSeveralChannels) {
     }
 }
 
+TEST_P(EveryAlgorithm, DeliversInChannelsOfItsOwn) {
+    for (int ranks : {1, 2, 3, 4, 7, 8})
+        for (int channels : {2, 3, 4, 7})
+            for (const Placement& placement : {Placement{}, Placement::in_nodes_of(ranks, 3, 2)})
+                prove_all({.ranks = ranks,
+                           .segments = 3,
+                           .radix = algorithm().takes_radix ? 3 : 0,
+                           .placement = placement,
+                           .order = channels_of({}, channels, ranks)});
+}
+
 TEST_P(EveryAlgorithm, NeverBeatsTheLowerBound) {
     for (int ranks : {2, 3, 4, 7, 8, 13, 16, 33}) {
         const Job job{.collective = algorithm().collective, .ranks = ranks};
@@ -188,6 +200,24 @@ INSTANTIATE_TEST_SUITE_P(Catalog, EveryAlgorithm, testing::ValuesIn(whole_catalo
                                  if (c == '-') c = '_';
                              return name;
                          });
+
+TEST(Ring, InTwoChannelsUsesBothDirectionsOfEveryLinkAlike) {
+    const int ranks = 5;
+    for (const auto collective :
+         {Collective::all_reduce, Collective::all_gather, Collective::reduce_scatter}) {
+        const Job job{.collective = collective, .ranks = ranks, .order = channels_of({}, 2, ranks)};
+        const Schedule schedule = build_in_order(find_algorithm(collective, "ring"), job);
+        const int rounds = collective == Collective::all_reduce ? 2 : 1;
+        EXPECT_EQ(schedule.steps(), rounds * (ranks - 1));
+        std::map<std::pair<Rank, Rank>, int> chunks;
+        for (const auto& step : transfers_of(schedule))
+            for (const Transfer& transfer : step)
+                chunks[{transfer.from, transfer.to}] += transfer.chunks.count;
+        EXPECT_EQ(chunks.size(), 2U * ranks);
+        for (const auto& [link, carried] : chunks)
+            EXPECT_EQ(carried * ranks * 2, rounds * (ranks - 1) * schedule.chunks());
+    }
+}
 
 TEST(Catalog, HasTheFourFamiliesInTheFourGreatCollectives) {
     for (auto collective : {Collective::all_reduce, Collective::all_gather, Collective::scatter,
