@@ -50,10 +50,14 @@ std::vector<std::vector<int>> numbers_of(const Order& order) {
 using Channels = std::vector<std::vector<int>>;
 
 TEST(ChannelsOf, GoBothWaysFromPlacesFarApart) {
-    EXPECT_EQ(
-        numbers_of(channels_of({}, 6, 4)),
-        (Channels{
-            {0, 1, 2, 3}, {3, 2, 1, 0}, {2, 3, 0, 1}, {1, 0, 3, 2}, {1, 2, 3, 0}, {0, 3, 2, 1}}));
+    EXPECT_EQ(numbers_of(channels_of({}, 8, 4)), (Channels{{0, 1, 2, 3},
+                                                           {3, 2, 1, 0},
+                                                           {2, 3, 0, 1},
+                                                           {1, 0, 3, 2},
+                                                           {1, 2, 3, 0},
+                                                           {0, 3, 2, 1},
+                                                           {3, 0, 1, 2},
+                                                           {2, 1, 0, 3}}));
 }
 
 TEST(ChannelsOf, KeepEachChannelOfTheOrderFirst) {
