@@ -77,7 +77,11 @@ private:
     int plans_made_ = 0;
 };
 
-/// How many segments a pipelined algorithm cuts a vector into: at most 256.
+/// How many segments a pipelined algorithm cuts a vector, or a channel's share of it, into: at most
+/// 256.
 int segments_for(Bytes vector, Bytes segment);
+
+/// The lanes of a job's schedule by message: channels go through lanes of their own, up to eight.
+Lanes lanes_for(const Algorithm& algorithm, const Job& job, const Schedule& schedule);
 
 }  // namespace tutti
