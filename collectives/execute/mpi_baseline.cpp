@@ -101,6 +101,13 @@ public:
             divide_(output_.data(), output_.size() / size_of(call_.type), ranks_);
     }
 
+    bool rebinds() const override { return true; }
+
+    void rebind(const CallBuffers& buffers) override {
+        input_ = buffers.input.data();
+        output_ = buffers.output;
+    }
+
 private:
     const void* input() const { return in_place_ ? MPI_IN_PLACE : input_; }
     int root() const { return call_.root.index; }
