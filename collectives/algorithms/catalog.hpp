@@ -23,6 +23,7 @@ struct Algorithm {
     Refusal refuses;
     bool pipelines = false;     ///< makes use of Job::segments
     bool hierarchical = false;  ///< makes use of Job::placement
+    bool takes_radix = false;   ///< makes use of Job::radix: how many a step multiplies by
 };
 
 /// The schedule of a job in its order: the algorithm runs over positions, and ranks take the places

@@ -84,6 +84,7 @@ std::unique_ptr<Plan> Planner::plan(const Choice& choice, const Call& call,
                   .ranks = world_.size(),
                   .root = call.root,
                   .segments = segments_for(vector, choice.segment),
+                  .radix = choice.radix,
                   .placement = choice.placement.nodes().empty() ? world_.hosts() : choice.placement,
                   .order = choice.order};
     if (const auto refusal = choice.algorithm->refuses(job)) throw Error(*refusal);

@@ -26,13 +26,15 @@ inline Bytes usual_segment(const World& world) {
     return world.one_host() ? segment_on_host : segment_across_hosts;
 }
 
-/// Which algorithm, over what, and how finely cut.
+/// Which algorithm, over what, how finely cut, how wide, and in how many shares at once.
 struct Choice {
     const Algorithm* algorithm = nullptr;
     std::string_view transport;
     Bytes segment = segment_on_host;  ///< of pipelined algorithms
-    Placement placement = {};         ///< nodes of hierarchical algorithms; empty: the hosts
-    Order order = {};                 ///< of the ranks; empty: the launcher's
+    int radix = 0;                    ///< of algorithms that take one; 0: the usual
+    int channels = 1;          ///< equal shares of the message at the same time, see channels_of
+    Placement placement = {};  ///< nodes of hierarchical algorithms; empty: the hosts
+    Order order = {};          ///< of the ranks; empty: the launcher's
 };
 
 /// What a rank makes plans with: its world, the transports (opened once, when first asked for) and
