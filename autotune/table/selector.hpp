@@ -12,14 +12,38 @@ namespace tutti {
 /// memory.
 class Selector {
 public:
-    /// Takes the sections of `setting`. Throws Error if there is none: use `fitted` (merge.hpp)
+    /// Takes the sections of `setting`. Throws Error if there is none: use `fitted` (fitted.hpp)
     /// first.
     Selector(const Table& table, const Setting& setting);
 
     /// The range that holds calls of `bytes` (as total_bytes counts them), or null: the table knows
-    /// nothing of such calls. Takes the nearest class of types and operations that there is.
+    /// nothing of such calls. Where it lacks their class the nearest is taken: plain for averages,
+    /// native for half, and only then the other kind of buffers. Valid as long as the selector.
+    /// Two look-ups, and a comparison for each range that begins at a size of as many bits.
     const Range* pick(Collective collective, DataType type, Op op, BufferKind buffers,
-                      Bytes bytes) const;
+                      Bytes bytes) const noexcept;
+
+private:
+    static constexpr std::size_t collectives = 8, types = 12, ops = 5, kinds_of_buffers = 2;
+    static constexpr std::int16_t nothing = -1;
+
+    // Where among all ranges a section's are: for each bit width the range that holds the smallest
+    // size of this width, and behind them the last range.
+    using ByWidth = std::array<std::uint32_t, 65>;
+
+    static std::size_t question(Collective collective, DataType type, Op op, BufferKind buffers) {
+        std::size_t number = static_cast<std::size_t>(collective);
+        number = number * types + static_cast<std::size_t>(type);
+        number = number * ops + static_cast<std::size_t>(op);
+        return number * kinds_of_buffers + static_cast<std::size_t>(buffers);
+    }
+
+    void add(const Section& section);
+
+    std::vector<Range> ranges_;        // of all sections, one behind the other
+    std::vector<std::int64_t> froms_;  // of these, apart, so that few cache lines are touched
+    std::vector<ByWidth> sections_;
+    std::array<std::int16_t, collectives * types * ops * kinds_of_buffers> answers_;
 };
 
 }  // namespace tutti

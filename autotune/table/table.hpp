@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "autotune/configuration.hpp"
@@ -10,7 +11,7 @@
 
 namespace tutti {
 
-/// A time with its 95 % interval, in ns.
+/// A time with its 95 % interval, in ns, from `n` samples. A time that a model predicts has none.
 struct TimeInterval {
     double p50 = 0, low = 0, high = 0;
     std::int64_t n = 0;
@@ -21,9 +22,9 @@ struct TimeInterval {
 struct HoldOut {
     std::string library;  ///< "mpi"
     TimeInterval choice, default_;
-    double gain = 1;  ///< default over choice; above 1: the choice is faster
-    double gain_low = 1, gain_high = 1;
-    std::string launch;  ///< session of the launch that measured it
+    double gain = 1;                     ///< default over choice; above 1: the choice is faster
+    double gain_low = 1, gain_high = 1;  ///< its 95 % interval
+    std::string launch;                  ///< session of the launch that measured it
     bool operator==(const HoldOut&) const = default;
 };
 
@@ -42,6 +43,10 @@ struct RangeEvidence {
 /// (`learnt`); the library's default, which nothing beat beyond doubt (`kept`).
 enum class Origin { measured, interpolated, predicted, learnt, kept };
 
+std::string_view name_of(Origin origin);
+// Throws Error with the known names.
+Origin parse_origin(std::string_view text);
+
 /// One choice for all sizes from `from` up to the next range.
 struct Range {
     Bytes from;
@@ -58,10 +63,14 @@ struct Section {
     std::vector<Range> ranges;
     std::vector<std::string> launches;  ///< sessions that it was measured in
     bool is_complete = true;            ///< the search ended by itself
+    std::string measured_at;            ///< RFC 3339, UTC; empty: when its table was written
     bool operator==(const Section&) const = default;
 };
 
-/// What the tuner found: which configuration when, with the evidence. As JSON in docs/tuning.md.
+/// The range that a call of so many bytes is in.
+const Range& range_at(const Section& section, Bytes bytes);
+
+/// What the tuner found: which configuration when, with the evidence. As JSON: docs/tables.md.
 struct Table {
     static constexpr int version = 1;
     std::string written;  ///< RFC 3339, UTC
@@ -70,5 +79,17 @@ struct Table {
     std::string model;  ///< the cost model's JSON text; empty: none
     bool operator==(const Table&) const = default;
 };
+
+/// Null where the table has no such section.
+const Section* find_section(const Table& table, const Setting& setting, const Subject& subject);
+
+/// All that the table has sections for, ascending, each once.
+std::vector<Setting> settings_of(const Table& table);
+
+/// "4 ranks, 2 per host, topology 0123456789ab".
+std::string to_string(const Setting& setting);
+
+/// The first digits of a fingerprint, enough for a human to compare.
+std::string short_fingerprint(std::string_view fingerprint);
 
 }  // namespace tutti

@@ -7,17 +7,11 @@
 #include <string_view>
 #include <vector>
 
+#include "collectives/execute/caller_memory.hpp"
 #include "collectives/execute/layout.hpp"
 #include "collectives/execute/plan.hpp"
 
 namespace tutti {
-
-/// The buffers of one call of one rank. In place: they coincide as in_place_offsets() says.
-struct CallBuffers {
-    std::span<const std::byte> input;
-    std::span<std::byte> output;
-    bool in_place = false;
-};
 
 /// A call that a library is to do, by an algorithm of its own.
 struct LibraryCall {

@@ -22,10 +22,9 @@ struct Head {
     alignas(cache_line) std::uint64_t counter;   // steps finished by the rank, over all runs
     alignas(cache_line) std::uint64_t sleepers;  // peers that sleep until the counter goes on
     std::uint64_t shown;                         // where the lists of places begin
-    // For peers that read the caller's buffers through the kernel.
-    int process;
-    const std::byte* input;
-    const std::byte* output;
+    // For peers that read the caller's buffers through the kernel: those of the run that the
+    // counter has begun, until the last reader has finished it.
+    PeerMemory input, output;
 };
 
 // A rank's piece of the plan's shared memory: counter | plan memory | places shown to each peer.
@@ -73,23 +72,30 @@ public:
           registered_(request.registered),
           fetches_(request.ordinary == HostTransport::Ordinary::fetched),
           stores_(request.stores),
-          input_(const_cast<std::byte*>(request.input.data())),
-          output_(request.output),
-          moves_(request.call.type, request.call.op) {
+          caller_(CallBuffers{request.input, request.output}),
+          moves_(request.call.type, request.call.op, caller_.given()) {
         const Buffers buffers = places_of(request);
         const PushTalk talk = talk_of(world(), push_facts(request, me_, buffers));
         const DirectProgram program = compile_direct(request, me_, buffers, talk);
         memory_ = std::make_unique<SharedMemory>(world(), PieceLayout(program).bytes);
         show_places(program, memory_->mine());
-        head_of(me_).process = getpid();
-        head_of(me_).input = input_;
-        head_of(me_).output = output_begin_;
         world().barrier();
         if (request.call.op == Op::avg && reduces(request.call.collective))
             divide_ = find_divide(request.call.type);  // results are read once more at the end
         load(program);
         element_size_ = size_of(request.call.type);
         world().barrier();  // nobody runs before all have read the places
+    }
+
+    bool rebinds() const override { return registered_ == nullptr; }
+
+    void rebind(const CallBuffers& buffers) override {
+        if (caller_.is(buffers)) return;
+        if (!rebinds()) return Plan::rebind(buffers);
+        const CallerMemory caller(buffers);
+        caller_.check_fits(caller);
+        moves_.rebind(caller);
+        caller_ = caller;
     }
 
 private:
@@ -109,17 +115,14 @@ private:
         if (registered_ != nullptr)
             return {registered_place(request.input), registered_place(request.output)};
         // In place, both are told from where the first of them begins.
-        const bool apart = request.input.empty() || request.output.empty() ||
-                           input_ + request.input.size() <= output_.data() ||
-                           output_.data() + output_.size() <= input_;
-        std::byte* const begin = std::min(input_, output_.data());
         Buffers buffers{{Place::In::input, 0}, {Place::In::output, 0}, fetches_, false};
-        if (!apart) {
-            buffers.input = {Place::In::output, static_cast<std::uint64_t>(input_ - begin)};
-            buffers.output = {Place::In::output,
-                              static_cast<std::uint64_t>(output_.data() - begin)};
+        if (caller_.is_together()) {
+            const auto behind_begin = [&](const std::byte* address) {
+                return static_cast<std::uint64_t>(address - caller_.output_begin());
+            };
+            buffers.input = {Place::In::output, behind_begin(request.input.data())};
+            buffers.output = {Place::In::output, behind_begin(request.output.data())};
         }
-        output_begin_ = apart ? output_.data() : begin;
         return buffers;
     }
 
@@ -136,9 +139,9 @@ private:
             case Place::In::plan:
                 return memory_->of(owner).data() + PieceLayout::memory + place.offset;
             case Place::In::input:
-                return input_ + place.offset;
+                return caller_.input_begin() + place.offset;
             case Place::In::output:
-                return output_begin_ + place.offset;
+                return caller_.output_begin() + place.offset;
         }
         return nullptr;
     }
@@ -146,13 +149,13 @@ private:
 
     // What peers show in their callers' buffers is read through the kernel.
     Moves::Source source_of(const Source& source) const {
-        if (!source.peer) return {0, address(source.own)};
+        if (!source.peer) return {address(source.own)};
         const auto piece = memory_->of(*source.peer);
         const Place place = shown_to(me_, source.shown, piece);
         const Head& head = head_of(*source.peer);
-        if (place.in == Place::In::input) return {head.process, head.input + place.offset};
-        if (place.in == Place::In::output) return {head.process, head.output + place.offset};
-        return {0, address(*source.peer, place)};
+        if (place.in == Place::In::input) return {nullptr, &head.input, place.offset};
+        if (place.in == Place::In::output) return {nullptr, &head.output, place.offset};
+        return {address(*source.peer, place)};
     }
 
     // Places become addresses, and the lists of the program flat arrays.
@@ -197,8 +200,16 @@ private:
         base_ += steps_of_run_;
         wait_ = move_ = 0;
         moving_ns_ = 0;
+        if (fetches_) show_buffers();
         do_moves(prologue_end_);
         show_progress();
+    }
+
+    // Nobody reads them any more from the run before: it ended with its last readers.
+    void show_buffers() {
+        Head& head = head_of(me_);
+        head.input = {process_, caller_.input_begin()};
+        head.output = {process_, caller_.output_begin()};
     }
 
     // Tells the peers that all before the current step is finished; what was written is visible to
@@ -245,8 +256,9 @@ private:
 
     void finish() {
         if (stores_.adapts()) stores_.took(moving_ns_);
-        if (divide_ != nullptr && !output_.empty())
-            divide_(output_.data(), output_.size() / element_size_, world().size());
+        const std::span<std::byte> output = caller_.given().output;
+        if (divide_ != nullptr && !output.empty())
+            divide_(output.data(), output.size() / element_size_, world().size());
     }
 
     void sleep() override {
@@ -271,9 +283,8 @@ private:
     const SharedMemory* registered_;
     bool fetches_;        // from ordinary memory, through the kernel
     StoreChoice stores_;  // of final results
-    std::byte* input_;    // only read
-    std::span<std::byte> output_;
-    std::byte* output_begin_ = nullptr;
+    CallerMemory caller_;
+    int process_ = getpid();
     std::unique_ptr<SharedMemory> memory_;
 
     std::vector<Step> steps_;

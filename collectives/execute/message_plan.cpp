@@ -30,6 +30,7 @@ public:
                                    .peers = peers_of(program_)})) {}
 
     std::optional<std::string> left_over() const { return wire_->left_over(); }
+    void rebind(const CallerMemory& caller) { program_.rebind(caller); }
 
     void begin() {
         at_ = 0;
@@ -78,14 +79,26 @@ private:
 class MessagePlan final : public Plan {
 public:
     MessagePlan(Progress& progress, MessageTransport& transport, const PlanRequest& request)
-        : Plan(progress, request.what, request.schedule.steps()), output_(request.output) {
+        : Plan(progress, request.what, request.schedule.steps()),
+          caller_(CallBuffers{request.input, request.output}) {
         int number = request.number;
         for (auto& program : compile_messages(request, progress.world(), transport.most_bytes()))
             lanes_.emplace_back(transport, std::move(program), number++);
-        if (request.call.op == Op::avg && reduces(request.call.collective) && !output_.empty()) {
+        if (request.call.op == Op::avg && reduces(request.call.collective) &&
+            !request.output.empty()) {
             divide_ = find_divide(request.call.type);
-            elements_ = output_.size() / size_of(request.call.type);
+            elements_ = request.output.size() / size_of(request.call.type);
         }
+    }
+
+    bool rebinds() const override { return true; }
+
+    void rebind(const CallBuffers& buffers) override {
+        if (caller_.is(buffers)) return;
+        const CallerMemory caller(buffers);
+        caller_.check_fits(caller);
+        for (Lane& lane : lanes_) lane.rebind(caller);
+        caller_ = caller;
     }
 
     std::optional<std::string> left_over() const override {
@@ -106,7 +119,8 @@ private:
             all_are_over = lane.advance() && all_are_over;
             at_ += lane.at();
         }
-        if (all_are_over && divide_ != nullptr) divide_(output_.data(), elements_, world().size());
+        if (all_are_over && divide_ != nullptr)
+            divide_(caller_.given().output.data(), elements_, world().size());
         return all_are_over;
     }
 
@@ -118,7 +132,7 @@ private:
     }
 
     std::vector<Lane> lanes_;
-    std::span<std::byte> output_;
+    CallerMemory caller_;
     DivideKernel divide_ = nullptr;
     std::size_t elements_ = 0;
 };

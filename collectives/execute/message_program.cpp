@@ -12,7 +12,9 @@ namespace {
 class Assembly {
 public:
     Assembly(const PlanRequest& request, std::size_t most_bytes)
-        : request_(request), most_bytes_(most_bytes), program_(request.call) {}
+        : request_(request),
+          most_bytes_(most_bytes),
+          program_(request.call, {request.input, request.output}) {}
 
     MessageProgram assemble(const MessageDraft& draft) {
         program_.scratch = std::make_unique_for_overwrite<std::byte[]>(draft.scratch);
@@ -42,7 +44,7 @@ private:
         std::vector<Moves::Source> sources;
         for (const DraftMove& draft : drafts) {
             sources.clear();
-            for (const Spot& source : draft.sources) sources.push_back({0, address(source)});
+            for (const Spot& source : draft.sources) sources.push_back({address(source)});
             std::byte* const out = address(draft.out);
             program_.moves.add({&out, 1}, sources, draft.bytes);
         }
@@ -90,6 +92,13 @@ private:
 };
 
 }  // namespace
+
+void MessageProgram::rebind(const CallerMemory& caller) {
+    for (auto* posts : {&receives, &sends})
+        for (Post& post : *posts)
+            post.memory = {moves.caller().carried(post.memory.data(), caller), post.memory.size()};
+    moves.rebind(caller);
+}
 
 std::vector<MessageProgram> compile_messages(const PlanRequest& request, const World& world,
                                              std::size_t most_bytes) {

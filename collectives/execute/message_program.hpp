@@ -34,7 +34,11 @@ struct MessageStep {
 /// One lane of one rank's part as a list of steps. Steps without messages of this rank are not in
 /// it.
 struct MessageProgram {
-    explicit MessageProgram(const Call& call) : moves(call.type, call.op) {}
+    MessageProgram(const Call& call, const CallBuffers& buffers)
+        : moves(call.type, call.op, buffers) {}
+
+    /// From now on in the caller's other buffers, which fit.
+    void rebind(const CallerMemory& caller);
 
     std::vector<MessageStep> steps;
     std::vector<Post> receives;

@@ -16,7 +16,7 @@ constexpr std::size_t piece = 128 * 1024;
 void Moves::add(std::span<std::byte* const> outs, std::span<const Source> sources,
                 std::size_t bytes, bool is_final) {
     const bool fetches = std::any_of(sources.begin(), sources.end(),
-                                     [](const Source& source) { return source.process != 0; });
+                                     [](const Source& source) { return source.peer != nullptr; });
     const bool is_there =
         outs.size() == 1 && sources.size() == 1 && !fetches && sources[0].address == outs[0];
     if (bytes == 0 || is_there) return;
@@ -31,11 +31,22 @@ void Moves::add(std::span<std::byte* const> outs, std::span<const Source> source
     outs_.insert(outs_.end(), outs.begin(), outs.end());
     for (const Source& source : sources) {
         sources_.push_back(source.address);
-        processes_.push_back(source.process);
+        all_sources_.push_back(source);
     }
     here_.resize(std::max(here_.size(), sources.size()));
     here_outs_.resize(std::max(here_outs_.size(), outs.size()));
     if (fetches) fetched_.resize(std::max(fetched_.size(), sources.size() * piece));
+}
+
+// Two regions of the caller's may lie side by side now, and elsewhere after rebind().
+bool Moves::follows(const std::byte* last, std::size_t bytes, const std::byte* next) const {
+    return last + bytes == next && caller_.region_of(last) == caller_.region_of(next);
+}
+
+void Moves::rebind(const CallerMemory& caller) {
+    for (std::byte*& out : outs_) out = caller_.carried(out, caller);
+    for (const std::byte*& source : sources_) source = caller_.carried(source, caller);
+    caller_ = caller;
 }
 
 bool Moves::joins(const Move& last, std::span<std::byte* const> outs,
@@ -43,11 +54,15 @@ bool Moves::joins(const Move& last, std::span<std::byte* const> outs,
     if (last.outs != outs.size() || last.sources != sources.size() || last.is_final != is_final)
         return false;
     for (std::size_t i = 0; i < outs.size(); ++i)
-        if (outs_[last.first_out + i] + last.bytes != outs[i]) return false;
-    for (std::size_t i = 0; i < sources.size(); ++i)
-        if (sources_[last.first_source + i] + last.bytes != sources[i].address ||
-            processes_[last.first_source + i] != sources[i].process)
-            return false;
+        if (!follows(outs_[last.first_out + i], last.bytes, outs[i])) return false;
+    for (std::size_t i = 0; i < sources.size(); ++i) {
+        const Source& before = all_sources_[last.first_source + i];
+        if (before.peer != sources[i].peer) return false;
+        const bool continues = before.peer != nullptr
+                                   ? before.offset + last.bytes == sources[i].offset
+                                   : follows(before.address, last.bytes, sources[i].address);
+        if (!continues) return false;
+    }
     return true;
 }
 
@@ -85,19 +100,24 @@ void Moves::stream_in_part(const Move& move, double share) {
 // A copy comes straight to its place; what is to be combined, piece by piece into the cache.
 void Moves::fetch(const Move& move) {
     std::byte* const* outs = &outs_[move.first_out];
-    const std::byte* const* sources = &sources_[move.first_source];
-    const int* processes = &processes_[move.first_source];
+    const std::byte* const* here = &sources_[move.first_source];
+    const Source* sources = &all_sources_[move.first_source];
+    const auto there = [&](const Source& source, std::size_t done) {
+        return PeerMemory{source.peer->process, source.peer->address + source.offset + done};
+    };
     if (move.sources == 1) {
-        PeerMemory{processes[0], sources[0]}.read(outs[0], move.bytes);
+        there(sources[0], 0).read(outs[0], move.bytes);
         for (std::uint32_t i = 1; i < move.outs; ++i) std::memcpy(outs[i], outs[0], move.bytes);
         return;
     }
     for (std::size_t done = 0; done < move.bytes; done += piece) {
         const std::size_t bytes = std::min(piece, move.bytes - done);
         for (std::uint32_t i = 0; i < move.sources; ++i) {
-            here_[i] = sources[i] + done;
-            if (processes[i] == 0) continue;
-            PeerMemory{processes[i], here_[i]}.read(&fetched_[i * piece], bytes);
+            if (sources[i].peer == nullptr) {
+                here_[i] = here[i] + done;
+                continue;
+            }
+            there(sources[i], done).read(&fetched_[i * piece], bytes);
             here_[i] = &fetched_[i * piece];
         }
         std::byte* const out = outs[0] + done;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/types.hpp"
+#include "collectives/execute/caller_memory.hpp"
 #include "collectives/transport/peer_memory.hpp"
 #include "kernels/reduce.hpp"
 
@@ -16,13 +17,23 @@ namespace tutti {
 /// message into many chunks costs the executor nothing.
 class Moves {
 public:
-    /// Memory that this process can load from, or (if a process is named) another one's.
-    using Source = PeerMemory;
+    /// Memory that this process can load from, or another one's: `offset` bytes behind what stands
+    /// at `peer` when the move is done.
+    struct Source {
+        const std::byte* address = nullptr;
+        const PeerMemory* peer = nullptr;
+        std::size_t offset = 0;
+    };
 
-    Moves(DataType type, Op op)
+    Moves(DataType type, Op op, const CallBuffers& buffers)
         : element_size_(size_of(type)),
           reduce_(find_reduce(type, op)),
-          streaming_reduce_(find_reduce(type, op, Stores::streaming)) {}
+          streaming_reduce_(find_reduce(type, op, Stores::streaming)),
+          caller_(buffers) {}
+
+    const CallerMemory& caller() const { return caller_; }
+    /// From now on in the caller's other buffers, which fit.
+    void rebind(const CallerMemory& caller);
 
     /// Each out = sources[0] op sources[1] op ...; `bytes` is a whole number of elements. Only a
     /// `final` move, whose results nobody reads soon, is done with streaming stores as far as run()
@@ -48,6 +59,7 @@ private:
     };
     bool joins(const Move& last, std::span<std::byte* const> outs, std::span<const Source> sources,
                bool is_final) const;
+    bool follows(const std::byte* last, std::size_t bytes, const std::byte* next) const;
     void fetch(const Move& move);
     void stream_in_part(const Move& move, double share);
 
@@ -56,7 +68,8 @@ private:
     std::vector<Move> moves_;
     std::vector<std::byte*> outs_;
     std::vector<const std::byte*> sources_;
-    std::vector<int> processes_;  // of the sources; 0: this one
+    std::vector<Source> all_sources_;  // the same with those of peers
+    CallerMemory caller_;
     // Of the move that runs, so that nothing is allocated then: a piece of what is fetched, and
     // where a part of it begins.
     std::vector<std::byte> fetched_;

@@ -56,31 +56,36 @@ MPI_Op mpi_op(Op op) {
     }
 }
 
-// All ranks: the world, or with a forced algorithm a copy that was made while it was told.
+// The world's ranks; with a forced algorithm, on a copy that was made while it was told.
 class MpiRanks {
 public:
-    explicit MpiRanks(MpiAlgorithm& algorithm) {
-        if (!algorithm.is_forced()) return;
+    MpiRanks(const World& world, MpiAlgorithm& algorithm)
+        : comm_(MPI_Comm_f2c(mpi_handle(world))), is_copy_(algorithm.is_forced()) {
+        if (!is_copy_) return;
         algorithm.tell();
-        check(MPI_Comm_dup(MPI_COMM_WORLD, &comm_));
+        const MPI_Comm all = comm_;
+        check(MPI_Comm_dup(all, &comm_));
     }
     MpiRanks(const MpiRanks&) = delete;
     MpiRanks& operator=(const MpiRanks&) = delete;
     ~MpiRanks() {
-        if (comm_ != MPI_COMM_WORLD) MPI_Comm_free(&comm_);
+        int is_over = 0;
+        MPI_Finalized(&is_over);
+        if (is_copy_ && is_over == 0) MPI_Comm_free(&comm_);
     }
 
     MPI_Comm comm() const { return comm_; }
 
 private:
-    MPI_Comm comm_ = MPI_COMM_WORLD;
+    MPI_Comm comm_;
+    bool is_copy_;
 };
 
 class MpiCollective final : public Operation {
 public:
     MpiCollective(World& world, const LibraryCall& what, const CallBuffers& buffers)
         : algorithm_(what.call.collective, what.algorithm),
-          all_(algorithm_),
+          all_(world, algorithm_),
           call_(what.call),
           is_root_(world.rank() == call_.root),
           ranks_(world.size()),
@@ -99,6 +104,13 @@ public:
         call_library();
         if (divide_ != nullptr && !output_.empty())
             divide_(output_.data(), output_.size() / size_of(call_.type), ranks_);
+    }
+
+    bool rebinds() const override { return true; }
+
+    void rebind(const CallBuffers& buffers) override {
+        input_ = buffers.input.data();
+        output_ = buffers.output;
     }
 
 private:

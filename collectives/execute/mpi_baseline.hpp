@@ -15,7 +15,7 @@ std::vector<std::string> mpi_algorithms(Collective collective);
 /// beyond its int, an algorithm that cannot be forced or would not be the one that runs.
 std::optional<std::string> mpi_baseline_refuses(const World& world, const LibraryCall& call);
 
-/// MPI_Allreduce, MPI_Bcast, ... on MPI_COMM_WORLD with the library's own choice of algorithm, or
+/// MPI_Allreduce, MPI_Bcast, ... on the world's own communicator with the library's own choice of algorithm, or
 /// on a copy of it with a forced one. `avg`, which MPI lacks, is its sum and our division.
 std::unique_ptr<Operation> mpi_baseline(World& world, const LibraryCall& call,
                                         const CallBuffers& buffers);

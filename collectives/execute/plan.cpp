@@ -10,6 +10,10 @@
 
 namespace tutti {
 
+void Operation::rebind(const CallBuffers&) {
+    throw Error("what peers reach in registered memory stays where it is; make another plan");
+}
+
 bool Progress::poll() {
     bool any_went_on = false;
     for (std::size_t i = 0; i < active_.size();) {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/ids.hpp"
+#include "collectives/execute/caller_memory.hpp"
 #include "collectives/transport/world.hpp"
 
 namespace tutti {
@@ -15,6 +16,11 @@ public:
     virtual ~Operation() = default;
     /// Once, to the end. Throws Error only if the run is over: a time-out, a lost rank.
     virtual void run() = 0;
+    /// Whether rebind() can be used. Where peers have been told of the buffers it cannot.
+    virtual bool rebinds() const { return false; }
+    /// From the next run on for other buffers: of the same sizes, and in place if the first were.
+    /// Each rank does so by itself; not while running. The same buffers again cost a comparison.
+    virtual void rebind(const CallBuffers& buffers);
     /// Something is left that should not be (a message never received), in words.
     virtual std::optional<std::string> left_over() const { return std::nullopt; }
 };

@@ -16,16 +16,28 @@
 namespace tutti {
 namespace {
 
+// A program may end MPI before it lets go of what uses it; then there is nothing left to free.
+void free_unless_over(MPI_Comm& comm) {
+    int is_over = 0;
+    MPI_Finalized(&is_over);
+    if (is_over == 0) MPI_Comm_free(&comm);
+}
+
+MPI_Comm duplicate(MPI_Comm comm) {
+    MPI_Comm copy = MPI_COMM_NULL;
+    check(MPI_Comm_dup(comm, &copy));
+    return copy;
+}
+
 // Numbers the hosts in the order of their first rank.
-Placement hosts_by_name() {
+Placement hosts_by_name(MPI_Comm comm) {
     int size = 0;
-    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    check(MPI_Comm_size(comm, &size));
     char name[MPI_MAX_PROCESSOR_NAME] = {};
     int length = 0;
     check(MPI_Get_processor_name(name, &length));
     std::vector<char> all(static_cast<std::size_t>(size) * sizeof name);
-    check(MPI_Allgather(name, sizeof name, MPI_CHAR, all.data(), sizeof name, MPI_CHAR,
-                        MPI_COMM_WORLD));
+    check(MPI_Allgather(name, sizeof name, MPI_CHAR, all.data(), sizeof name, MPI_CHAR, comm));
     std::map<std::string, int> number_of;
     std::vector<int> labels;
     for (int rank = 0; rank < size; ++rank) {
@@ -48,8 +60,9 @@ public:
         for (const char of_rank : gathered(*this, static_cast<char>(is_crowded())))
             crowded = crowded || of_rank != 0;
     }
-    ~MpiWorld() override { MPI_Comm_free(&comm_); }
+    ~MpiWorld() override { free_unless_over(comm_); }
 
+    MPI_Comm comm() const { return comm_; }
     Rank rank() const override { return {rank_}; }
     int size() const override { return size_; }
     std::string_view kind() const override { return "mpi"; }
@@ -212,15 +225,15 @@ private:
 
 class MpiMessages final : public MessageTransport {
 public:
-    MpiMessages() {
-        check(MPI_Comm_dup(MPI_COMM_WORLD, &comm_));
+    // Ranks of messages are those of the world.
+    explicit MpiMessages(const World& world) : comm_(duplicate(MPI_Comm_f2c(mpi_handle(world)))) {
         check(MPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN));
         int* highest = nullptr;
         int found = 0;
         check(MPI_Comm_get_attr(comm_, MPI_TAG_UB, &highest, &found));
         if (found != 0) tags_ = *highest;
     }
-    ~MpiMessages() override { MPI_Comm_free(&comm_); }
+    ~MpiMessages() override { free_unless_over(comm_); }
 
     std::string_view name() const override { return "mpi"; }
 
@@ -229,7 +242,7 @@ public:
     }
 
 private:
-    MPI_Comm comm_ = MPI_COMM_NULL;
+    MPI_Comm comm_;
     int tags_ = 32767;  // the least that MPI promises
 };
 
@@ -240,9 +253,7 @@ std::optional<std::string> mpi_missing() { return std::nullopt; }
 MpiSession::MpiSession() {
     int provided = 0;
     check(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided));
-    MPI_Comm comm = MPI_COMM_NULL;
-    check(MPI_Comm_dup(MPI_COMM_WORLD, &comm));
-    world_ = std::make_unique<MpiWorld>(comm, hosts_by_name());
+    world_ = mpi_world(MPI_Comm_c2f(MPI_COMM_WORLD));
 }
 
 MpiSession::~MpiSession() {
@@ -250,14 +261,25 @@ MpiSession::~MpiSession() {
     MPI_Finalize();
 }
 
-// Ranks of messages are those of MPI_COMM_WORLD.
+std::unique_ptr<World> mpi_world(int fortran_handle) {
+    int has_begun = 0, is_over = 0;
+    MPI_Initialized(&has_begun);
+    MPI_Finalized(&is_over);
+    if (has_begun == 0 || is_over != 0)
+        throw Error("MPI does not run; use its communicators between MPI_Init and MPI_Finalize");
+    const MPI_Comm comm = MPI_Comm_f2c(fortran_handle);
+    if (comm == MPI_COMM_NULL) throw Error("there are no ranks in MPI_COMM_NULL");
+    return std::make_unique<MpiWorld>(duplicate(comm), hosts_by_name(comm));
+}
+
+int mpi_handle(const World& world) {
+    const auto* mpi = dynamic_cast<const MpiWorld*>(&world);
+    if (mpi == nullptr) throw Error("ranks are threads; start with mpirun");
+    return MPI_Comm_c2f(mpi->comm());
+}
+
 std::unique_ptr<MessageTransport> mpi_transport(World& world) {
-    int size = 0;
-    check(MPI_Comm_size(MPI_COMM_WORLD, &size));
-    if (world.size() != size)
-        throw Error("transport mpi takes all " + std::to_string(size) +
-                    " ranks of the launch, not " + std::to_string(world.size()) + " of them");
-    return std::make_unique<MpiMessages>();
+    return std::make_unique<MpiMessages>(world);
 }
 
 std::string mpi_library() {

@@ -25,6 +25,15 @@ private:
     std::unique_ptr<World> world_;
 };
 
+/// The ranks of a communicator of the program's own, by its Fortran handle (MPI_Comm_c2f), so that
+/// no header of ours needs mpi.h. Works on a duplicate; ends before MPI does. Collective over the
+/// communicator. Throws Error if MPI does not run.
+std::unique_ptr<World> mpi_world(int fortran_handle);
+
+/// The Fortran handle of the communicator of exactly this world's ranks. Throws Error unless its
+/// kind is "mpi".
+int mpi_handle(const World& world);
+
 /// MPI's point-to-point messages (MPI_Isend, MPI_Irecv) on a communicator of its own.
 std::unique_ptr<MessageTransport> mpi_transport(World& world);
 

@@ -11,6 +11,10 @@ std::optional<std::string> mpi_missing() {
 MpiSession::MpiSession() { throw Error(*mpi_missing()); }
 MpiSession::~MpiSession() = default;
 
+std::unique_ptr<World> mpi_world(int) { throw Error(*mpi_missing()); }
+
+int mpi_handle(const World&) { throw Error(*mpi_missing()); }
+
 std::unique_ptr<MessageTransport> mpi_transport(World&) { throw Error(*mpi_missing()); }
 
 std::string mpi_library() { return "none"; }

@@ -27,7 +27,7 @@ struct Team {
     std::exception_ptr reason;
 };
 
-class ThreadWorld final : public World {
+class ThreadWorld : public World {
 public:
     ThreadWorld(Team& team, Rank rank) : team_(team), rank_(rank) {}
 
@@ -83,7 +83,18 @@ private:
     long barriers_ = 0;
 };
 
+struct TeamOfOne {
+    Team team{1};
+};
+
+class WorldOfOne final : private TeamOfOne, public ThreadWorld {
+public:
+    WorldOfOne() : ThreadWorld(team, Rank{0}) {}
+};
+
 }  // namespace
+
+std::unique_ptr<World> world_of_one() { return std::make_unique<WorldOfOne>(); }
 
 void run_as_threads(int ranks, double hang_timeout, const std::function<void(World&)>& body) {
     Team team(ranks);

@@ -120,6 +120,9 @@ T of_first(World& world, T value) {
 /// The text of every rank, in rank order.
 std::vector<std::string> gathered_texts(World& world, const std::string& mine);
 
+/// A rank that is alone, of kind "threads".
+std::unique_ptr<World> world_of_one();
+
 /// Runs body(world) as `ranks` threads of this process and waits for all. If some throw, the others
 /// are released from their waits; the first real reason is thrown here.
 void run_as_threads(int ranks, double hang_timeout, const std::function<void(World&)>& body);

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "autotune/table/estimate.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+namespace tutti {
+namespace {
+
+double octaves_between(Bytes a, Bytes b) {
+    const auto octaves = [](Bytes bytes) {
+        return std::log2(static_cast<double>(std::max<std::int64_t>(bytes.count, 1)));
+    };
+    return std::abs(octaves(a) - octaves(b));
+}
+
+struct Seen {
+    Bytes size;
+    double time_ns = 0;
+};
+
+// The measured time of a choice at the size next to the asked one.
+std::optional<Seen> nearest_time(const Section& section, const Configuration& choice, Bytes size) {
+    std::optional<Seen> nearest;
+    const auto look_at = [&](const Configuration& of, Bytes at, const TimeInterval& time) {
+        if (of != choice || time.n == 0 || time.p50 <= 0) return;
+        if (!nearest || octaves_between(at, size) < octaves_between(nearest->size, size))
+            nearest = Seen{at, time.p50};
+    };
+    for (const Range& range : section.ranges)
+        for (const RangeEvidence& seen : range.evidence) {
+            look_at(range.choice, seen.size, seen.time);
+            if (seen.runner_up && seen.runner_up_time)
+                look_at(*seen.runner_up, seen.size, *seen.runner_up_time);
+        }
+    return nearest;
+}
+
+TimeInterval predicted(double time_ns) { return {.p50 = time_ns, .low = time_ns, .high = time_ns}; }
+
+}  // namespace
+
+std::optional<double> Estimate::model(const Configuration& choice, const Setting& setting,
+                                      Bytes size) const {
+    if (!predict_) return std::nullopt;
+    const auto time = predict_(choice, seen_.subject, setting, size);
+    return time && std::isfinite(*time) && *time > 0 ? time : std::nullopt;
+}
+
+std::optional<double> Estimate::operator()(const Configuration& choice, const Setting& setting,
+                                           Bytes size) const {
+    const auto asked = model(choice, setting, size);
+    if (!asked) return std::nullopt;
+    const auto seen = nearest_time(seen_, choice, size);
+    if (!seen) return asked;
+    const auto there = model(choice, seen_.setting, seen->size);
+    if (!there) return asked;
+    const double corrected = *asked * (seen->time_ns / *there);
+    return std::isfinite(corrected) ? corrected : asked;
+}
+
+Range best_of(const Candidate& first, const Candidate& second, const Setting& setting, Bytes from) {
+    constexpr Bytes smallest{8};  // of no bytes a model knows little
+    const Bytes size = std::max(from, smallest);
+    Range range{.from = from, .choice = first.choice, .origin = Origin::interpolated};
+    const auto first_time = (*first.estimate)(first.choice, setting, size);
+    if (!first_time) return range;
+    RangeEvidence& evidence = range.evidence.emplace_back();
+    evidence = {.size = size, .time = predicted(*first_time)};
+    if (second.choice == first.choice) return range;
+    const auto second_time = (*second.estimate)(second.choice, setting, size);
+    if (!second_time) return range;
+    evidence.runner_up = second.choice;
+    evidence.runner_up_time = predicted(*second_time);
+    if (*second_time < *first_time) {
+        std::swap(range.choice, *evidence.runner_up);
+        std::swap(evidence.time, *evidence.runner_up_time);
+    }
+    return range;
+}
+
+}  // namespace tutti

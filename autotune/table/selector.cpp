@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "autotune/table/selector.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <optional>
+#include <span>
+
+#include "base/error.hpp"
+
+namespace tutti {
+namespace {
+
+// Those that answer a question about `wanted`, the best first.
+std::vector<Subject> nearest(const Subject& wanted) {
+    const bool adds_up = reduces(wanted.collective);
+    const BufferKind others =
+        wanted.buffers == BufferKind::registered ? BufferKind::ordinary : BufferKind::registered;
+    std::vector<Subject> subjects;
+    for (const BufferKind buffers : {wanted.buffers, others})
+        for (const TypeClass types : {wanted.types, adds_up ? TypeClass::native : wanted.types})
+            for (const OpClass ops : {wanted.ops, adds_up ? OpClass::plain : wanted.ops})
+                subjects.push_back({wanted.collective, types, ops, buffers});
+    return subjects;
+}
+
+std::optional<std::int16_t> best_answer(const Subject& wanted, std::span<const Subject> known) {
+    for (const Subject& subject : nearest(wanted))
+        if (const auto found = std::ranges::find(known, subject); found != known.end())
+            return static_cast<std::int16_t>(found - known.begin());
+    return std::nullopt;
+}
+
+}  // namespace
+
+Selector::Selector(const Table& table, const Setting& setting) {
+    std::vector<Subject> known;
+    for (const Section& section : table.sections)
+        if (section.setting == setting && !section.ranges.empty()) {
+            add(section);
+            known.push_back(section.subject);
+        }
+    if (known.empty())
+        throw Error(
+            fmt::format("the table has no choices for {}; type: tutti tune", to_string(setting)));
+    for (const Collective collective : all_collectives())
+        for (const DataType type : all_data_types())
+            for (const Op op : all_ops())
+                for (const BufferKind buffers : {BufferKind::registered, BufferKind::ordinary})
+                    answers_[question(collective, type, op, buffers)] =
+                        best_answer({collective, class_of(collective, type),
+                                     class_of(collective, op), buffers},
+                                    known)
+                            .value_or(nothing);
+}
+
+void Selector::add(const Section& section) {
+    const auto begin = static_cast<std::uint32_t>(ranges_.size());
+    for (const Range& range : section.ranges) {
+        ranges_.push_back(range);
+        froms_.push_back(range.from.count);
+    }
+    const auto last = static_cast<std::uint32_t>(ranges_.size() - 1);
+    ByWidth& by_width = sections_.emplace_back();
+    by_width.fill(last);
+    std::uint32_t range = begin;
+    for (std::size_t width = 0; width < 64; ++width) {
+        const std::int64_t smallest = width == 0 ? 0 : std::int64_t{1} << (width - 1);
+        while (range < last && froms_[range + 1] <= smallest) ++range;
+        by_width[width] = range;
+    }
+}
+
+const Range* Selector::pick(Collective collective, DataType type, Op op, BufferKind buffers,
+                            Bytes bytes) const noexcept {
+    const std::int16_t answer = answers_[question(collective, type, op, buffers)];
+    if (answer == nothing) return nullptr;
+    const ByWidth& by_width = sections_[static_cast<std::size_t>(answer)];
+    const auto size = std::max<std::int64_t>(bytes.count, 0);
+    const auto width = static_cast<std::size_t>(std::bit_width(static_cast<std::uint64_t>(size)));
+    // The range is the last of these that begins at or below the size.
+    const auto first = froms_.begin() + by_width[width];
+    const auto last = froms_.begin() + by_width[width + 1];
+    const auto above = std::upper_bound(first + 1, last + 1, size);
+    return &ranges_[static_cast<std::size_t>(above - froms_.begin() - 1)];
+}
+
+}  // namespace tutti

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "autotune/table/table.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <set>
+
+#include "base/name_table.hpp"
+
+namespace tutti {
+namespace {
+
+constexpr Named<Origin> origin_names[] = {
+    {Origin::measured, "measured"},   {Origin::interpolated, "interpolated"},
+    {Origin::predicted, "predicted"}, {Origin::learnt, "learnt"},
+    {Origin::kept, "kept"},
+};
+
+}  // namespace
+
+std::string_view name_of(Origin origin) { return name_in(origin_names, origin); }
+Origin parse_origin(std::string_view text) { return parse_from(origin_names, "origin", text); }
+
+const Range& range_at(const Section& section, Bytes bytes) {
+    const auto above = std::ranges::upper_bound(section.ranges, bytes, {}, &Range::from);
+    return above == section.ranges.begin() ? *above : *std::prev(above);
+}
+
+const Section* find_section(const Table& table, const Setting& setting, const Subject& subject) {
+    const auto found = std::ranges::find_if(table.sections, [&](const Section& section) {
+        return section.setting == setting && section.subject == subject;
+    });
+    return found == table.sections.end() ? nullptr : &*found;
+}
+
+std::vector<Setting> settings_of(const Table& table) {
+    std::set<Setting> settings;
+    for (const Section& section : table.sections) settings.insert(section.setting);
+    return {settings.begin(), settings.end()};
+}
+
+std::string to_string(const Setting& setting) {
+    return fmt::format("{} ranks, {} per host, topology {}", setting.ranks, setting.ranks_per_host,
+                       short_fingerprint(setting.topology));
+}
+
+std::string short_fingerprint(std::string_view fingerprint) {
+    constexpr std::size_t digits = 12;
+    return fingerprint.empty() ? "unknown" : std::string(fingerprint.substr(0, digits));
+}
+
+}  // namespace tutti

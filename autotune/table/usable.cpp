@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "autotune/table/usable.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/error.hpp"
+#include "collectives/algorithms/catalog.hpp"
+#include "collectives/execute/baselines.hpp"
+#include "collectives/transport/transports.hpp"
+
+namespace tutti {
+namespace {
+
+std::optional<std::string> unusable_library(const Configuration& choice, Collective collective) {
+    const auto library = std::ranges::find(baselines(), choice.impl, &Baseline::name);
+    if (library == baselines().end())
+        return fmt::format("this build knows no library '{}'", choice.impl);
+    if (const auto reason = library->missing()) return reason;
+    const auto algorithms = library->algorithms(collective);  // none before the library has started
+    if (choice.algorithm.empty() || algorithms.empty() ||
+        std::ranges::find(algorithms, choice.algorithm) != algorithms.end())
+        return std::nullopt;
+    return fmt::format("{} has no {} by '{}'", choice.impl, name_of(collective), choice.algorithm);
+}
+
+std::optional<std::string> unusable_algorithm(const Configuration& choice, Collective collective,
+                                              const Setting& setting) {
+    const auto algorithms = algorithms_of(collective);
+    const auto algorithm = std::ranges::find(algorithms, choice.algorithm, &Algorithm::name);
+    if (algorithm == algorithms.end())
+        return fmt::format("this build has no {} by '{}'", name_of(collective), choice.algorithm);
+    Job job{.collective = collective, .ranks = setting.ranks};
+    if ((*algorithm)->hierarchical)
+        job.placement = Placement::in_nodes_of(setting.ranks, setting.ranks_per_host);
+    return (*algorithm)->refuses(job);
+}
+
+std::optional<std::string> unusable_transport(std::string_view name) {
+    const auto transport = std::ranges::find(transports(), name, &TransportRow::name);
+    if (transport == transports().end())
+        return fmt::format("this build knows no transport '{}'", name);
+    return transport->missing();
+}
+
+// Looks at the evidence that has most to say about large messages first: what was beaten there by
+// little costs little.
+std::optional<Configuration> usable_runner_up(const Section& section, const Range& range) {
+    for (auto seen = range.evidence.rbegin(); seen != range.evidence.rend(); ++seen)
+        if (seen->runner_up && *seen->runner_up != range.choice &&
+            !unusable(*seen->runner_up, section.subject, section.setting))
+            return seen->runner_up;
+    return std::nullopt;
+}
+
+std::optional<Configuration> usable_library(const Section& section, const Range& range) {
+    const auto take = [&](std::string_view name) -> std::optional<Configuration> {
+        const Configuration library{.impl = std::string(name)};
+        if (library == range.choice || unusable(library, section.subject, section.setting))
+            return std::nullopt;
+        return library;
+    };
+    for (const RangeEvidence& seen : range.evidence)
+        if (seen.hold_out)
+            if (auto library = take(seen.hold_out->library)) return library;
+    for (const Baseline& baseline : baselines())
+        if (auto library = take(baseline.name)) return library;
+    return std::nullopt;
+}
+
+// Its evidence spoke for another choice.
+void take_instead(Range& range, const Configuration& choice) {
+    range.choice = choice;
+    range.origin = Origin::interpolated;
+    range.evidence.clear();
+}
+
+// False where nothing of the section can be used.
+bool make_usable(Section& section) {
+    std::vector<Range> kept;
+    for (Range& range : section.ranges) {
+        if (unusable(range.choice, section.subject, section.setting)) {
+            const auto instead = fallback(section, range);
+            if (!instead) continue;  // the range before goes on
+            take_instead(range, *instead);
+        }
+        kept.push_back(std::move(range));
+    }
+    if (!kept.empty()) kept.front().from = Bytes{0};
+    section.ranges = std::move(kept);
+    return !section.ranges.empty();
+}
+
+}  // namespace
+
+std::optional<std::string> unusable(const Configuration& choice, const Subject& subject,
+                                    const Setting& setting) {
+    if (!choice.is_ours()) return unusable_library(choice, subject.collective);
+    if (auto reason = unusable_transport(choice.transport)) return reason;
+    return unusable_algorithm(choice, subject.collective, setting);
+}
+
+std::optional<Configuration> fallback(const Section& section, const Range& range) {
+    if (auto choice = usable_runner_up(section, range)) return choice;
+    return usable_library(section, range);
+}
+
+std::vector<UnusableChoice> unusable(const Table& table) {
+    std::vector<UnusableChoice> found;
+    for (const Section& section : table.sections)
+        for (const Range& range : section.ranges)
+            if (auto reason = unusable(range.choice, section.subject, section.setting))
+                found.push_back({section.setting, section.subject, range.from, range.choice,
+                                 *std::move(reason), fallback(section, range)});
+    return found;
+}
+
+Table usable(Table table) {
+    std::erase_if(table.sections, [](Section& section) { return !make_usable(section); });
+    return table;
+}
+
+}  // namespace tutti

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+// Plans over ordinary memory that get other buffers between runs, each rank when it likes.
+#include <random>
+
+#include "threads.hpp"
+
+namespace tutti {
+namespace {
+
+class Rebind : public testing::TestWithParam<std::string_view> {};
+
+// Buffers for a call that lie anywhere in memory of their own; input and output may even touch.
+class Memory {
+public:
+    Memory(const Call& call, int ranks, Rank me, bool in_place, std::size_t gap) {
+        const std::size_t input = input_bytes(call, ranks, me),
+                          output = output_bytes(call, ranks, me);
+        const auto at = in_place ? in_place_offsets(call, ranks, me)
+                                 : InPlace{.input = 8, .output = 8 + input + gap};
+        bytes_.resize(std::max(at.input + input, at.output + output) + 64);
+        writable_input = std::span(bytes_).subspan(at.input, input);
+        buffers = {writable_input, std::span(bytes_).subspan(at.output, output), in_place};
+    }
+
+    std::span<std::byte> writable_input;
+    CallBuffers buffers;
+
+private:
+    std::vector<std::byte> bytes_;
+};
+
+// Wrong elements over some runs, in each of which this rank may change to one of several buffers.
+std::int64_t wrong_elements(Planner& planner, const Algorithm& algorithm, bool in_place,
+                            std::mt19937& dice, std::string_view transport) {
+    World& world = planner.world();
+    const int ranks = world.size();
+    const Call call{algorithm.collective, DataType::int32, Op::sum, Rank{ranks - 1}, 301};
+    std::vector<std::unique_ptr<Memory>> memory;
+    for (const std::size_t gap : {std::size_t{0}, std::size_t{24}, std::size_t{4096}})
+        memory.push_back(std::make_unique<Memory>(call, ranks, world.rank(), in_place, gap));
+    const auto plan =
+        planner.plan({&algorithm, transport, Bytes{256}}, call, memory[0]->buffers, nullptr);
+    EXPECT_TRUE(plan->rebinds());
+    std::int64_t wrong = 0;
+    for (std::uint64_t run = 0; run < 6; ++run) {
+        const Memory& here = *memory[dice() % memory.size()];
+        const CheckCase check{call.collective, call.type,  call.op, ranks,
+                              ranks - 1,       call.count, run};
+        poison(here.buffers.output);
+        fill_input(check, world.rank(), here.writable_input);
+        plan->rebind(here.buffers);
+        plan->run();
+        wrong += count_wrong(check, world.rank(), here.buffers.output);
+    }
+    world.barrier();
+    return wrong;
+}
+
+TEST_P(Rebind, IsRightWhicheverBuffersEachRankTakes) {
+    for (const int ranks : {1, 2, 3, 4})
+        run_as_threads(ranks, 20, [&](World& world) {
+            Planner planner(world);
+            if (planner.refuses(GetParam())) return;
+            std::mt19937 dice(static_cast<unsigned>(world.rank().index));
+            for (const Algorithm& algorithm : catalog()) {
+                if (algorithm.refuses({.collective = algorithm.collective, .ranks = ranks}))
+                    continue;
+                for (const bool in_place : {false, true})
+                    EXPECT_EQ(wrong_elements(planner, algorithm, in_place, dice, GetParam()), 0)
+                        << name_of(algorithm.collective) << " " << algorithm.name << ", " << ranks
+                        << " ranks" << (in_place ? " in place" : "");
+            }
+        });
+}
+
+TEST_P(Rebind, RefusesBuffersOfOtherSizes) {
+    run_as_threads(2, 20, [&](World& world) {
+        Planner planner(world);
+        if (planner.refuses(GetParam())) return;
+        const Algorithm& ring = find_algorithm(Collective::all_reduce, "ring");
+        std::vector<std::byte> input(800), output(800);
+        const Call call{.count = 100};
+        const CallBuffers first{std::span(input).first(400), std::span(output).first(400)};
+        const auto plan = planner.plan({&ring, GetParam()}, call, first, nullptr);
+        EXPECT_THROW(plan->rebind({std::span(input).first(404), first.output}), Error);
+        EXPECT_THROW(plan->rebind({first.output, first.output, true}), Error);
+        EXPECT_NO_THROW(plan->rebind({std::span(input).last(400), std::span(output).last(400)}));
+        world.barrier();
+    });
+}
+
+INSTANTIATE_TEST_SUITE_P(Threads, Rebind,
+                         testing::Values("loopback", "ucx", "shm", "shm-lines", "shm-direct",
+                                         "shm-cma"),
+                         [](const auto& param) {
+                             std::string name(param.param);
+                             std::replace(name.begin(), name.end(), '-', '_');
+                             return name;
+                         });
+
+TEST(RebindRegistered, IsRefusedAsPeersKnowThePlaces) {
+    run_as_threads(2, 20, [&](World& world) {
+        Planner planner(world);
+        SharedMemory shared(world, 16384);
+        const Algorithm& ring = find_algorithm(Collective::all_reduce, "ring");
+        const CallBuffers buffers{shared.mine().first(4096), shared.mine().subspan(4096, 4096)};
+        const auto plan = planner.plan({&ring, "shm"}, {.count = 1024}, buffers, &shared);
+        EXPECT_FALSE(plan->rebinds());
+        EXPECT_NO_THROW(plan->rebind(buffers));
+        EXPECT_THROW(plan->rebind({shared.mine().subspan(8192, 4096), buffers.output}), Error);
+        world.barrier();
+    });
+}
+
+}  // namespace
+}  // namespace tutti
