@@ -48,7 +48,7 @@ public:
         model_.machine = machine;
         std::set<int> ranks;
         for (const Observation& one : observations) {
-            auto route = route_of(one.configuration, one.call, machine.tuning);
+            auto route = route_of(one.configuration, one.call, machine);
             if (!route || one.time_ns <= 0) continue;
             const int ranks_of_call = one.call.ranks();
             const std::size_t hosts = one.call.hosts.nodes().size();

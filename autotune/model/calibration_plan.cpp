@@ -27,9 +27,10 @@ const Schedules schedules[] = {
     {Collective::all_to_all, {"linear", "bruck"}},
 };
 
-// Of the size column (total_bytes).
-constexpr std::array<std::int64_t, 7> sizes{64,        1 << 10,   8 << 10, 32 << 10,
-                                            128 << 10, 512 << 10, 4 << 20};
+// Of the size column (total_bytes). Messages of these sizes and of parts of them meet every point
+// of the curves.
+constexpr std::array<std::int64_t, 9> sizes{64,       512,       2 << 10,   4 << 10, 8 << 10,
+                                            32 << 10, 128 << 10, 512 << 10, 4 << 20};
 
 }  // namespace
 

@@ -25,7 +25,7 @@ struct Way {
 
 std::optional<Way> way_of(const ModelParameters& model, const Configuration& configuration,
                           const ModelCall& call) {
-    auto route = route_of(configuration, call, model.machine.tuning);
+    auto route = route_of(configuration, call, model.machine);
     if (!route) return std::nullopt;
     const auto tariffs = tariffs_for(model, *route, call);
     if (!tariffs) return std::nullopt;

@@ -21,6 +21,7 @@ private:
     std::size_t unknowns_;
     std::vector<double> products_;  // row times row
     std::vector<double> targets_;
+    std::vector<std::size_t> named_;  // of the equation that is added
 };
 
 }  // namespace tutti

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "autotune/model/route.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
-#include <numeric>
 
 #include "collectives/algorithms/catalog.hpp"
 #include "collectives/execute/planner.hpp"
@@ -83,10 +84,16 @@ Route route_on_host(std::string_view transport, Schedule schedule, const ModelCa
     return {in_pieces(schedule, call, tuning), Manner::staged, "shm-direct/ordinary"};
 }
 
+bool is_crowded(const Placement& hosts, int cores) {
+    return std::ranges::any_of(hosts.nodes(), [&](const auto& host) {
+        return host.size() > static_cast<std::size_t>(cores);
+    });
+}
+
 }  // namespace
 
 std::optional<Route> route_of(const Configuration& configuration, const ModelCall& call,
-                              const HostTuning& tuning) {
+                              const ModelledMachine& machine) {
     if (!configuration.is_ours() || call.ranks() < 1) return std::nullopt;
     const Algorithm* algorithm = algorithm_called(call.call.collective, configuration.algorithm);
     const bool one_host = call.hosts.nodes().size() == 1;
@@ -95,10 +102,13 @@ std::optional<Route> route_of(const Configuration& configuration, const ModelCal
     const Job job = job_for(configuration, call, one_host);
     if (algorithm->refuses(job)) return std::nullopt;
     Schedule schedule = build_in_order(*algorithm, job);
-    if (is_of_one_host(configuration.transport))
-        return route_on_host(configuration.transport, std::move(schedule), call, tuning);
-    return Route{std::move(schedule), Manner::messages,
-                 configuration.transport + "/" + std::string(name_of(call.buffers))};
+    Route route =
+        is_of_one_host(configuration.transport)
+            ? route_on_host(configuration.transport, std::move(schedule), call, machine.tuning)
+            : Route{std::move(schedule), Manner::messages,
+                    fmt::format("{}/{}", configuration.transport, name_of(call.buffers))};
+    if (is_crowded(call.hosts, machine.cores)) route.tariff += " crowded";
+    return route;
 }
 
 double bytes_of_all_buffers(const Call& call, int ranks) {

@@ -19,13 +19,15 @@ enum class Manner { messages, direct, staged, fetched };
 struct Route {
     Schedule schedule;
     Manner manner;
-    std::string tariff;  ///< whose prices hold: "mpi/ordinary", "shm-direct/registered"
+    /// Whose prices hold: "mpi/ordinary", "shm-direct/registered crowded". Where a host has more
+    /// ranks than cores, waiting is another thing: ranks do not spin but give their core away.
+    std::string tariff;
 };
 
 /// Nothing where this is no schedule (a library's own collective), where this build does not know
 /// the algorithm, where it cannot do the job, or where the transport does not reach other hosts.
 std::optional<Route> route_of(const Configuration& configuration, const ModelCall& call,
-                              const HostTuning& tuning);
+                              const ModelledMachine& machine);
 
 /// Bytes of input and output of all ranks.
 double bytes_of_all_buffers(const Call& call, int ranks);

@@ -14,7 +14,8 @@ inline constexpr std::size_t per_byte_kinds = 5;
 
 /// Where curves over the size of a message have their points: it decides how a message travels (in
 /// the line of a flag, at once, only when the receiver is ready).
-inline constexpr std::array<double, 6> message_points{64, 512, 4096, 16384, 65536, 524288};
+inline constexpr std::array<double, 9> message_points{64,   256,   1024,   2048,   4096,
+                                                      8192, 32768, 131072, 1048576};
 /// Where curves over the bytes that a rank touches in the call have theirs: they decide which cache
 /// the bytes come from.
 inline constexpr std::array<double, 5> footprint_points{16384, 131072, 1048576, 4194304, 16777216};

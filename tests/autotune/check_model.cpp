@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// How well the cost model does on this machine: calibrates it with those points of results files
-// that calibration_plan asks for, predicts all others, and compares.
-//   check_model CORES FILE.jsonl...
+// How well the cost model does on this machine: calibrates it with those points of the first file
+// that calibration_plan asks for, predicts all points of the others, and compares. (With one file,
+// that is both.) Files have one or several rank counts each, which need not be the same.
+//   check_model [--points] CORES CALIBRATING.jsonl[,MORE.jsonl] FILE.jsonl...
 // Points that several files have count with their median. What choosing by the model alone costs
-// is told against the fastest candidate; as the fastest of a hundred measured ones is so by luck,
-// it is picked from every other file and judged, as the model's choice is, in those between, and
-// the other way round. See scripts/check_model.
+// is told against the fastest candidate (`regret`); but the fastest of a hundred measured ones is
+// so by luck. So it is also picked from every other file and judged, as the model's choice is, in
+// those between, and the other way round (`fair`). See scripts/check_model.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -21,6 +22,7 @@
 #include "base/error.hpp"
 #include "results/reader.hpp"
 #include "topology/detect.hpp"
+#include "topology/import/source.hpp"
 
 namespace tutti {
 namespace {
@@ -66,14 +68,16 @@ struct Measured {
     }
 };
 
-std::vector<Measured> read_all(std::span<char*> files) {
+std::vector<Measured> read_all(const std::vector<std::string>& files) {
     std::map<CandidateKey, Measured> merged;
-    for (std::size_t i = 0; i < files.size(); ++i)
-        for (const Point& point : read_results(files[i]).points)
+    std::map<CandidateKey, std::size_t> seen_times;
+    for (const std::string& file : files)
+        for (const Point& point : read_results(file).points)
             if (const auto seen = observation_of(point)) {
-                Measured& one = merged[key_of(seen->configuration, seen->call)];
+                const CandidateKey key = key_of(seen->configuration, seen->call);
+                Measured& one = merged[key];
                 one.seen = *seen;
-                one.times[i % 2].push_back(seen->time_ns);
+                one.times[seen_times[key]++ % 2].push_back(seen->time_ns);
             }
     std::vector<Measured> all;
     for (auto& [key, one] : merged) {
@@ -106,13 +110,14 @@ std::vector<Observation> probes_of(const std::vector<Measured>& all) {
 
 // Errors of predictions, and what choosing by them alone would cost.
 struct Verdict {
-    std::vector<double> errors, regrets;
+    std::vector<double> errors, regrets, fair;
 
     void print(const std::string& what) const {
         if (errors.empty() && regrets.empty()) return;
-        fmt::print("{:36} {:6} {:8.1f}% {:8.1f}% {:6} {:8.1f}% {:8.1f}%\n", what, errors.size(),
-                   100 * at_share(errors, 0.5), 100 * at_share(errors, 0.9), regrets.size(),
-                   100 * mean(regrets), 100 * at_share(regrets, 0.95));
+        fmt::print("{:36} {:6} {:8.1f}% {:8.1f}% {:6} {:8.1f}% {:8.1f}% {:8.1f}%\n", what,
+                   errors.size(), 100 * at_share(errors, 0.5), 100 * at_share(errors, 0.9),
+                   regrets.size(), 100 * mean(regrets), 100 * at_share(regrets, 0.95),
+                   100 * mean(fair));
     }
 };
 
@@ -122,6 +127,7 @@ struct Rivals {
     double judged[2] = {NAN, NAN};          // in the other
     double best_predicted = INFINITY;
     double chosen[2] = {NAN, NAN};
+    double best_of_all = INFINITY, chosen_of_all = NAN;
 
     void add(const Measured& one, double predicted) {
         for (const int half : {0, 1})
@@ -129,19 +135,25 @@ struct Rivals {
                 best[half] = one.half(half);
                 judged[half] = one.half(1 - half);
             }
+        best_of_all = std::min(best_of_all, one.seen.time_ns);
         if (predicted >= best_predicted) return;
         best_predicted = predicted;
+        chosen_of_all = one.seen.time_ns;
         for (const int half : {0, 1}) chosen[half] = one.half(1 - half);
     }
-    double regret() const { return (chosen[0] / judged[0] + chosen[1] / judged[1]) / 2 - 1; }
+    void judge(Verdict& verdict) const {
+        verdict.regrets.push_back(chosen_of_all / best_of_all - 1);
+        verdict.fair.push_back((chosen[0] / judged[0] + chosen[1] / judged[1]) / 2 - 1);
+    }
 };
 
-void check(int cores, std::span<char*> files, bool shows_points) {
-    const std::vector<Measured> all = read_all(files);
-    const std::vector<Observation> probes = probes_of(all);
+void check(int cores, const std::vector<std::string>& calibrating,
+           const std::vector<std::string>& judging, bool shows_points) {
+    const std::vector<Observation> probes = probes_of(read_all(calibrating));
+    const std::vector<Measured> all = read_all(judging.empty() ? calibrating : judging);
     const ModelledMachine machine{.cores = cores, .tuning = tuning_from(detect_structure())};
     const CostModel model = calibrate(probes, machine);
-    fmt::print("# {} points, {} of them calibrate\n", all.size(), probes.size());
+    fmt::print("# {} points calibrate, {} judge\n", probes.size(), all.size());
     for (const auto& [name, tariff] : model.parameters().within) {
         fmt::print("# {}:", name);
         for (std::size_t term = 0; term < Tariff::terms; ++term)
@@ -173,16 +185,14 @@ void check(int cores, std::span<char*> files, bool shows_points) {
     }
     for (const auto& [key, rivals] : calls) {
         const std::string ranks = fmt::format("{} ranks", std::get<2>(key));
-        const double regret = rivals.regret();
-        verdicts[ranks].regrets.push_back(regret);
-        verdicts[fmt::format("{} {}", ranks, name_of(std::get<0>(key)))].regrets.push_back(regret);
+        rivals.judge(verdicts[ranks]);
+        rivals.judge(verdicts[fmt::format("{} {}", ranks, name_of(std::get<0>(key)))]);
     }
     for (const auto& [key, rivals] : calls_of_transport)
-        verdicts[fmt::format("{} ranks {} {}", std::get<2>(key.first),
-                             name_of(std::get<1>(key.first)), key.second)]
-            .regrets.push_back(rivals.regret());
-    fmt::print("{:36} {:>6} {:>9} {:>9} {:>6} {:>9} {:>9}\n", "", "points", "median", "p90",
-               "calls", "regret", "p95");
+        rivals.judge(verdicts[fmt::format("{} ranks {} {}", std::get<2>(key.first),
+                                          name_of(std::get<1>(key.first)), key.second)]);
+    fmt::print("{:36} {:>6} {:>9} {:>9} {:>6} {:>9} {:>9} {:>9}\n", "", "points", "median", "p90",
+               "calls", "regret", "p95", "fair");
     for (const auto& [what, verdict] : verdicts) verdict.print(what);
 }
 
@@ -193,12 +203,16 @@ int main(int words, char** word) {
     const bool shows_points = words > 1 && std::string_view(word[1]) == "--points";
     const int first = shows_points ? 2 : 1;
     if (words < first + 2) {
-        fmt::print(stderr, "usage: check_model [--points] CORES FILE.jsonl...\n");
+        fmt::print(
+            stderr,
+            "usage: check_model [--points] CORES CALIBRATING.jsonl[,MORE] [FILE.jsonl...]\n");
         return 64;
     }
     try {
-        tutti::check(std::atoi(word[first]),
-                     std::span(word + first + 1, static_cast<std::size_t>(words - first - 1)),
+        std::vector<std::string> calibrating;
+        for (const std::string_view file : tutti::split(word[first + 1], ','))
+            calibrating.emplace_back(file);
+        tutti::check(std::atoi(word[first]), calibrating, {word + first + 2, word + words},
                      shows_points);
     } catch (const tutti::Error& error) {
         fmt::print(stderr, "check_model: {}\n", error.what());
