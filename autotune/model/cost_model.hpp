@@ -1,22 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include <memory>
+#include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "autotune/configuration.hpp"
+#include "autotune/model/tariff.hpp"
 #include "autotune/subject.hpp"
 #include "collectives/execute/layout.hpp"
+#include "topology/host_tuning.hpp"
 #include "topology/placement.hpp"
 
 namespace tutti {
 
-/// A call as the model sees it.
+/// A call as the model sees it, out of place.
 struct ModelCall {
     Call call;
     BufferKind buffers = BufferKind::registered;
     Placement hosts;  ///< of all ranks, so their number too
+
+    int ranks() const;
 };
 
 /// One measured time, to calibrate with.
@@ -26,11 +31,52 @@ struct Observation {
     double time_ns = 0;
 };
 
-/// Predicts the time of a call from the steps of its schedule. See docs/tuning.md, "The model".
+/// The machine that a model is of.
+struct ModelledMachine {
+    std::string fingerprint;  ///< of all hosts (topology/fingerprint.hpp)
+    int cores = 1;            ///< of a host, for ranks
+    HostTuning tuning = {};   ///< that plans are made with
+    bool operator==(const ModelledMachine&) const = default;
+};
+
+/// What a model knows.
+struct ModelParameters {
+    ModelledMachine machine;
+    std::vector<int> ranks;                        ///< that it was calibrated with, ascending
+    std::string date;                              ///< RFC 3339, UTC
+    std::map<std::string, Tariff> within, across;  ///< a host, hosts; by transport and memory
+    bool operator==(const ModelParameters&) const = default;
+};
+
+/// What a predicted time is made of, in ns: the items of the slowest rank's critical path.
+struct Explanation {
+    double total = 0;
+    double latency = 0;    ///< begin, hand-overs, messages as such
+    double bytes = 0;      ///< moved
+    double reduction = 0;  ///< bytes that are added up on arrival
+    double waiting = 0;    ///< for a core that other ranks have
+};
+
+/// Predicts the time of a call from the steps of its schedule. See docs/model.md.
 class CostModel {
 public:
-    /// ns; nothing for what it was not calibrated for (a transport, a library's own collective).
+    CostModel() = default;  ///< predicts nothing
+    explicit CostModel(ModelParameters parameters) : parameters_(std::move(parameters)) {}
+
+    const ModelParameters& parameters() const { return parameters_; }
+
+    /// ns; nothing for what it was not calibrated for (a transport, a library's own collective), or
+    /// what cannot be done at all.
     std::optional<double> predict(const Configuration& configuration, const ModelCall& call) const;
+
+    std::optional<Explanation> explain(const Configuration& configuration,
+                                       const ModelCall& call) const;
+
+    /// Transfers that a prediction looks at: its cost.
+    std::int64_t visits(const Configuration& configuration, const ModelCall& call) const;
+
+private:
+    ModelParameters parameters_;
 };
 
 }  // namespace tutti

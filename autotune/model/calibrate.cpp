@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "autotune/model/calibrate.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <set>
+
+#include "autotune/model/costing.hpp"
+#include "autotune/model/nnls.hpp"
+#include "base/error.hpp"
+#include "results/identity.hpp"
+
+namespace tutti {
+namespace {
+
+constexpr int most_rounds = 12;
+// Errors (of the logarithm) below this count squared, larger ones as such: outliers pull less.
+constexpr double small_error = 0.1;
+// How firmly a curve's neighbours, and parameters with nothing to tell, are held where they were.
+constexpr double smoothness = 0.05;
+constexpr double anchorage = 0.003;
+// The logarithm of what one round may change a prediction by.
+constexpr double most_change = 1.5;
+
+// Plausible for any machine; measured times decide.
+Tariff first_guess() {
+    Tariff tariff = Tariff::uniform(/*step=*/300, /*message=*/200, /*copy=*/0.1, /*reduce=*/0.15);
+    tariff.ns[Tariff::call] = 100;
+    tariff.ns[Tariff::turn] = 2000;
+    tariff.ns[Tariff::link] = 0.1;
+    for (const PerByte kind : {PerByte::send, PerByte::write, PerByte::own})
+        std::fill_n(tariff.ns.begin() + static_cast<std::ptrdiff_t>(Tariff::begin_of(kind)),
+                    footprint_points.size(), 0.05);
+    return tariff;
+}
+
+// Whether the term and the one behind it are neighbours on a curve.
+bool continues(std::size_t term) {
+    if (term < Tariff::message) return false;
+    if (term < Tariff::bytes) return term + 1 < Tariff::bytes;
+    return (term + 1 - Tariff::bytes) % footprint_points.size() != 0;
+}
+
+class Calibration {
+public:
+    Calibration(std::span<const Observation> observations, const ModelledMachine& machine) {
+        model_.machine = machine;
+        std::set<int> ranks;
+        for (const Observation& one : observations) {
+            auto route = route_of(one.configuration, one.call, machine);
+            if (!route || one.time_ns <= 0) continue;
+            const int ranks_of_call = one.call.ranks();
+            const std::size_t hosts = one.call.hosts.nodes().size();
+            ranks.insert(ranks_of_call);
+            if (hosts < static_cast<std::size_t>(ranks_of_call) || hosts == 1)
+                model_.within.try_emplace(route->tariff, first_guess());
+            if (hosts > 1) model_.across.try_emplace(route->tariff, first_guess());
+            cases_.push_back({one, std::move(*route)});
+        }
+        if (cases_.empty())
+            throw Error("nothing to calibrate the model with; measure some of tutti's algorithms");
+        model_.ranks.assign(ranks.begin(), ranks.end());
+        model_.date = utc_now();
+    }
+
+    CostModel run() {
+        ModelParameters best = model_;
+        double least = INFINITY;
+        for (int round = 0; round < most_rounds; ++round) {
+            trace();
+            if (const double error = typical_error(); error < least) {
+                least = error;
+                best = model_;
+            }
+            improve(round);
+        }
+        trace();
+        return CostModel(typical_error() < least ? model_ : best);
+    }
+
+private:
+    struct Case {
+        Observation seen;
+        Route route;
+        Itemized path = {};  // with the parameters of now
+        double error() const { return std::log(path.ns / seen.time_ns); }
+    };
+
+    void trace() {
+        for (Case& one : cases_) {
+            const auto tariffs = tariffs_for(model_, one.route, one.seen.call);
+            one.path =
+                cost_of<Itemized>(one.route, one.seen.call, *tariffs, model_.machine.cores).first;
+            one.path.ns = std::max(one.path.ns, 1e-3);
+        }
+    }
+
+    double typical_error() const {
+        double sum = 0;
+        for (const Case& one : cases_) sum += std::abs(one.error());
+        return sum / static_cast<double>(cases_.size());
+    }
+
+    // Each tariff is a block of unknowns, in multiples of what they are now.
+    void improve(int round) {
+        std::map<const Tariff*, std::size_t> begin_of;
+        std::vector<Tariff*> tariffs;
+        for (auto* tariffs_by_name : {&model_.within, &model_.across})
+            for (auto& [name, tariff] : *tariffs_by_name) {
+                begin_of[&tariff] = tariffs.size() * Tariff::terms;
+                tariffs.push_back(&tariff);
+            }
+        NonNegativeFit fit(tariffs.size() * Tariff::terms);
+        std::vector<double> row(tariffs.size() * Tariff::terms);
+        for (const Case& one : cases_) {
+            std::ranges::fill(row, 0);
+            const auto of = tariffs_for(model_, one.route, one.seen.call);
+            const auto add = [&](const Tariff* tariff, std::size_t first) {
+                if (tariff == nullptr) return;
+                for (std::size_t term = 0; term < Tariff::terms; ++term)
+                    row[begin_of.at(tariff) + term] +=
+                        one.path.amount[first + term] * scale_of(term) / one.path.ns;
+            };
+            add(of->within, 0);
+            add(of->across, Tariff::terms);
+            // The logarithm, made linear at the prediction of now.
+            const double change = std::clamp(-one.error(), -most_change, most_change);
+            fit.add(row, 1 + change, 1 / std::max(std::abs(one.error()), small_error));
+        }
+        add_habits(fit, tariffs);
+        apply(fit, tariffs, round < most_rounds / 2 ? 0.7 : 0.4);
+    }
+
+    // Unknowns are multiples of these, so that "equal" means the same for all.
+    static double scale_of(std::size_t term) {
+        static const Tariff guess = first_guess();
+        return guess.ns[term];
+    }
+
+    void add_habits(NonNegativeFit& fit, const std::vector<Tariff*>& tariffs) const {
+        std::vector<double> row(tariffs.size() * Tariff::terms);
+        for (std::size_t i = 0; i < row.size(); ++i) {
+            const std::size_t term = i % Tariff::terms;
+            const double now = tariffs[i / Tariff::terms]->ns[term] / scale_of(term);
+            row[i] = 1;
+            fit.add(row, now, anchorage);
+            if (continues(term)) {
+                row[i + 1] = -1;
+                const double next = tariffs[i / Tariff::terms]->ns[term + 1] / scale_of(term + 1);
+                fit.add(row, 0, smoothness / std::max(1.0, std::max(now, next)));
+                row[i + 1] = 0;
+            }
+            row[i] = 0;
+        }
+    }
+
+    static void apply(const NonNegativeFit& fit, const std::vector<Tariff*>& tariffs, double pace) {
+        std::vector<double> now;
+        for (const Tariff* tariff : tariffs)
+            for (std::size_t term = 0; term < Tariff::terms; ++term)
+                now.push_back(tariff->ns[term] / scale_of(term));
+        const std::vector<double> next = fit.solve(now);
+        for (std::size_t i = 0; i < now.size(); ++i)
+            tariffs[i / Tariff::terms]->ns[i % Tariff::terms] =
+                (now[i] + pace * (next[i] - now[i])) * scale_of(i % Tariff::terms);
+    }
+
+    ModelParameters model_;
+    std::vector<Case> cases_;
+};
+
+}  // namespace
+
+CostModel calibrate(std::span<const Observation> observations, const ModelledMachine& machine) {
+    return Calibration(observations, machine).run();
+}
+
+}  // namespace tutti

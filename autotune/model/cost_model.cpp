@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "autotune/model/cost_model.hpp"
+
+#include "autotune/model/costing.hpp"
+
+namespace tutti {
+namespace {
+
+// A core for each rank.
+constexpr int enough_cores = 1 << 30;
+
+// What terms belong to, so that the items of a path can be added up.
+double* share_for(Explanation& explanation, std::size_t term) {
+    if (term < Tariff::bytes && term != Tariff::link)
+        return term == Tariff::turn ? &explanation.waiting : &explanation.latency;
+    const bool adds =
+        term >= Tariff::begin_of(PerByte::reduce) && term < Tariff::begin_of(PerByte::write);
+    return adds ? &explanation.reduction : &explanation.bytes;
+}
+
+struct Way {
+    Route route;
+    CallTariffs tariffs;
+};
+
+std::optional<Way> way_of(const ModelParameters& model, const Configuration& configuration,
+                          const ModelCall& call) {
+    auto route = route_of(configuration, call, model.machine);
+    if (!route) return std::nullopt;
+    const auto tariffs = tariffs_for(model, *route, call);
+    if (!tariffs) return std::nullopt;
+    return Way{std::move(*route), *tariffs};
+}
+
+}  // namespace
+
+int ModelCall::ranks() const {
+    std::size_t ranks = 0;
+    for (const auto& host : hosts.nodes()) ranks += host.size();
+    return static_cast<int>(ranks);
+}
+
+std::optional<double> CostModel::predict(const Configuration& configuration,
+                                         const ModelCall& call) const {
+    const auto way = way_of(parameters_, configuration, call);
+    if (!way) return std::nullopt;
+    return cost_of<double>(way->route, call, way->tariffs, parameters_.machine.cores).first;
+}
+
+std::int64_t CostModel::visits(const Configuration& configuration, const ModelCall& call) const {
+    const auto way = way_of(parameters_, configuration, call);
+    if (!way) return 0;
+    return cost_of<double>(way->route, call, way->tariffs, parameters_.machine.cores).second;
+}
+
+std::optional<Explanation> CostModel::explain(const Configuration& configuration,
+                                              const ModelCall& call) const {
+    const auto way = way_of(parameters_, configuration, call);
+    if (!way) return std::nullopt;
+    const Itemized alone = cost_of<Itemized>(way->route, call, way->tariffs, enough_cores).first;
+    Explanation explanation;
+    const auto add = [&](const Tariff* tariff, std::size_t begin) {
+        if (tariff == nullptr) return;
+        for (std::size_t term = 0; term < Tariff::terms; ++term)
+            *share_for(explanation, term) += alone.amount[begin + term] * tariff->ns[term];
+    };
+    add(way->tariffs.within, 0);
+    add(way->tariffs.across, Tariff::terms);
+    explanation.total =
+        cost_of<double>(way->route, call, way->tariffs, parameters_.machine.cores).first;
+    explanation.waiting = explanation.total - alone.ns;
+    return explanation;
+}
+
+}  // namespace tutti

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "autotune/model/model_file.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+
+#include "autotune/model/model_json.hpp"
+#include "base/error.hpp"
+#include "results/limits_file.hpp"
+
+namespace tutti {
+
+std::optional<std::filesystem::path> model_path(const std::string& fingerprint) {
+    const auto beside = limits_path(fingerprint);
+    if (!beside) return std::nullopt;
+    return beside->parent_path() / fmt::format("model-{}.json", fingerprint);
+}
+
+CostModel read_model(const std::filesystem::path& path) {
+    std::ifstream stream(path, std::ios::binary);
+    const std::string text{std::istreambuf_iterator<char>(stream), {}};
+    if (!stream.good() && !stream.eof())
+        throw Error(fmt::format("cannot read the cost model '{}'; calibrate again", path.string()));
+    return model_from_json(text, path.string());
+}
+
+void keep_model(const CostModel& model, const std::filesystem::path& path) {
+    std::error_code failed;
+    if (path.has_parent_path()) std::filesystem::create_directories(path.parent_path(), failed);
+    const std::filesystem::path half = fmt::format("{}.{}", path.string(), ::getpid());
+    std::ofstream stream(half, std::ios::binary | std::ios::trunc);
+    stream << to_json(model) << '\n';
+    stream.close();
+    if (stream.good()) std::filesystem::rename(half, path, failed);
+    if (stream.good() && !failed) return;
+    const std::string reason = failed ? failed.message() : std::strerror(errno);
+    std::filesystem::remove(half, failed);
+    throw Error(fmt::format("cannot keep the cost model in '{}': {}", path.string(), reason));
+}
+
+CostModel merged(const CostModel& older, const CostModel& newer) {
+    ModelParameters all = newer.parameters();
+    const ModelParameters& before = older.parameters();
+    if (!(before.machine == all.machine)) return newer;
+    all.within.insert(before.within.begin(), before.within.end());
+    all.across.insert(before.across.begin(), before.across.end());
+    std::vector<int> ranks;
+    std::ranges::set_union(before.ranks, all.ranks, std::back_inserter(ranks));
+    all.ranks = std::move(ranks);
+    return CostModel(std::move(all));
+}
+
+}  // namespace tutti

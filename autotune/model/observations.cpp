@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "autotune/model/observations.hpp"
+
+namespace tutti {
+
+std::optional<Observation> observation_of(const Point& point) {
+    const Key& key = point.key;
+    if (point.skipped || key.impl != "tutti" || key.inplace || !key.order.empty() ||
+        !key.placement.empty() || point.time.p50 <= 0)
+        return std::nullopt;
+    Observation seen;
+    seen.configuration = {
+        .algorithm = key.algo, .transport = key.transport, .segment = key.segment};
+    seen.call = {.call = {.collective = key.coll,
+                          .type = key.dtype,
+                          .op = key.op.value_or(Op::sum),
+                          .root = key.root.value_or(Rank{0}),
+                          .count = key.count},
+                 .buffers = key.buf == "registered" ? BufferKind::registered : BufferKind::ordinary,
+                 .hosts = Placement::in_nodes_of(key.nranks, key.ppn)};
+    seen.time_ns = static_cast<double>(point.time.p50);
+    return seen;
+}
+
+}  // namespace tutti

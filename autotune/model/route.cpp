@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "autotune/model/route.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "collectives/algorithms/catalog.hpp"
+#include "collectives/execute/planner.hpp"
+#include "collectives/schedule/compose.hpp"
+
+namespace tutti {
+namespace {
+
+const Algorithm* algorithm_called(Collective collective, std::string_view name) {
+    for (const Algorithm* one : algorithms_of(collective))
+        if (one->name == name) return one;
+    return nullptr;
+}
+
+// So many channels in the launcher's order.
+Order order_with(int channels, int ranks) {
+    if (channels <= 1) return {};
+    std::vector<Rank> all;
+    for (const Rank rank : all_ranks(ranks)) all.push_back(rank);
+    return {.channels = std::vector(static_cast<std::size_t>(channels), all)};
+}
+
+Job job_for(const Configuration& configuration, const ModelCall& model_call, bool one_host) {
+    const Call& call = model_call.call;
+    const int ranks = model_call.ranks();
+    const Bytes vector{call.count * static_cast<std::int64_t>(size_of(call.type))};
+    const Bytes usual = one_host ? segment_on_host : segment_across_hosts;
+    const Bytes segment = configuration.segment > Bytes{0} ? configuration.segment : usual;
+    return {.collective = call.collective,
+            .ranks = ranks,
+            .root = call.root,
+            .segments = segments_for(vector, segment),
+            .placement = model_call.hosts,
+            .order = order_with(configuration.channels, ranks)};
+}
+
+bool is_of_one_host(std::string_view transport) { return transport.starts_with("shm"); }
+
+// As the planner has it (there, memory must also lie in huge pages).
+bool is_fetched(const Call& call, int ranks, int chunks, const HostTuning& tuning) {
+    const Bytes all{total_bytes(call, ranks)};
+    switch (call.collective) {
+        case Collective::reduce:
+            return false;
+        case Collective::all_reduce:
+            return all >= tuning.fetch_all_reduce_from && chunks >= ranks;
+        case Collective::broadcast:
+            return all >= tuning.fetch_from;
+        case Collective::scatter:
+            return all.count / ranks >= tuning.fetch_from.count;
+        default:
+            return all.count / ranks * (ranks - 1) >= tuning.fetch_from.count;
+    }
+}
+
+// Staged schedules run in pieces, one behind the other.
+Schedule in_pieces(const Schedule& schedule, const Call& call, const HostTuning& tuning) {
+    const Promise promise{call.collective, schedule.ranks(), call.root};
+    const Layout layout(call, promise, Rank{0}, schedule.chunks());
+    const auto chunk = static_cast<std::int64_t>(layout.most_bytes_of_chunk());
+    const auto pieces = std::clamp<std::int64_t>(chunk / tuning.stage_piece.count, 1, 4096);
+    return pieces > 1 ? pipelined(schedule, static_cast<int>(pieces)) : schedule;
+}
+
+Route route_on_host(std::string_view transport, Schedule schedule, const ModelCall& model_call,
+                    const HostTuning& tuning) {
+    const Call& call = model_call.call;
+    const int ranks = model_call.ranks();
+    const bool is_ordinary = transport == "shm-cma" || model_call.buffers == BufferKind::ordinary;
+    const Bytes most = is_ordinary ? tuning.lines_up_to_ordinary : tuning.lines_up_to;
+    const Bytes vector{total_bytes(call, ranks)};
+    if (transport == "shm-lines" || (transport == "shm" && vector <= most))
+        return {std::move(schedule), Manner::messages, "shm-lines"};
+    if (!is_ordinary) return {std::move(schedule), Manner::direct, "shm-direct/registered"};
+    if (transport == "shm-cma" ||
+        (transport == "shm" && is_fetched(call, ranks, schedule.chunks(), tuning)))
+        return {std::move(schedule), Manner::fetched, "shm-cma/ordinary"};
+    return {in_pieces(schedule, call, tuning), Manner::staged, "shm-direct/ordinary"};
+}
+
+bool is_crowded(const Placement& hosts, int cores) {
+    return std::ranges::any_of(hosts.nodes(), [&](const auto& host) {
+        return host.size() > static_cast<std::size_t>(cores);
+    });
+}
+
+}  // namespace
+
+std::optional<Route> route_of(const Configuration& configuration, const ModelCall& call,
+                              const ModelledMachine& machine) {
+    if (!configuration.is_ours() || call.ranks() < 1) return std::nullopt;
+    const Algorithm* algorithm = algorithm_called(call.call.collective, configuration.algorithm);
+    const bool one_host = call.hosts.nodes().size() == 1;
+    if (algorithm == nullptr || (!one_host && is_of_one_host(configuration.transport)))
+        return std::nullopt;
+    const Job job = job_for(configuration, call, one_host);
+    if (algorithm->refuses(job)) return std::nullopt;
+    Schedule schedule = build_in_order(*algorithm, job);
+    Route route =
+        is_of_one_host(configuration.transport)
+            ? route_on_host(configuration.transport, std::move(schedule), call, machine.tuning)
+            : Route{std::move(schedule), Manner::messages,
+                    fmt::format("{}/{}", configuration.transport, name_of(call.buffers))};
+    if (is_crowded(call.hosts, machine.cores)) route.tariff += " crowded";
+    return route;
+}
+
+double bytes_of_all_buffers(const Call& call, int ranks) {
+    double bytes = 0;
+    for (const Rank rank : all_ranks(ranks))
+        bytes += static_cast<double>(input_bytes(call, ranks, rank)) +
+                 static_cast<double>(output_bytes(call, ranks, rank));
+    return bytes;
+}
+
+}  // namespace tutti

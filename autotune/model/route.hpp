@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <optional>
+#include <string>
+
+#include "autotune/configuration.hpp"
+#include "autotune/model/cost_model.hpp"
+#include "collectives/schedule/schedule.hpp"
+#include "topology/host_tuning.hpp"
+
+namespace tutti {
+
+/// How bytes come from rank to rank: in messages, which keep both ends busy; read by the receiver
+/// where they are, or written by whoever computes them (`direct`); copied by the sender to where
+/// peers read them (`staged`); read through the kernel (`fetched`). See docs/shared_memory.md.
+enum class Manner { messages, direct, staged, fetched };
+
+/// What the planner would make of a configuration for a call.
+struct Route {
+    Schedule schedule;
+    Manner manner;
+    /// Whose prices hold: "mpi/ordinary", "shm-direct/registered crowded". Where a host has more
+    /// ranks than cores, waiting is another thing: ranks do not spin but give their core away.
+    std::string tariff;
+};
+
+/// Nothing where this is no schedule (a library's own collective), where this build does not know
+/// the algorithm, where it cannot do the job, or where the transport does not reach other hosts.
+std::optional<Route> route_of(const Configuration& configuration, const ModelCall& call,
+                              const ModelledMachine& machine);
+
+/// Bytes of input and output of all ranks.
+double bytes_of_all_buffers(const Call& call, int ranks);
+
+}  // namespace tutti

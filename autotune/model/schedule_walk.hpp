@@ -1,0 +1,306 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "autotune/model/chunk_marks.hpp"
+#include "autotune/model/message_sizes.hpp"
+#include "autotune/model/prices.hpp"
+#include "autotune/model/route.hpp"
+#include "autotune/model/seats.hpp"
+
+namespace tutti {
+
+/// More transfers than that are not looked at for one prediction: see ScheduleWalk::run.
+inline constexpr std::int64_t most_visits = 1 << 19;
+
+/// Goes through a schedule step by step with a clock for each rank (max-plus): a rank sends, waits
+/// until all that it awaits in the step is on its way, then handles it. Where ranks share a core
+/// they have one clock for their work; hosts have one for what leaves and one for what enters.
+/// Memory: a few times per rank, and a few bits for each chunk of each rank.
+template <class Time>
+class ScheduleWalk {
+public:
+    ScheduleWalk(const Route& route, const Call& call, const Seats& seats, Prices<Time>& within,
+                 Prices<Time>& across)
+        : route_(route),
+          schedule_(route.schedule),
+          seats_(seats),
+          within_(within),
+          across_(across),
+          promise_{call.collective, schedule_.ranks(), call.root},
+          sizes_(call, promise_.blocks(), schedule_.chunks()),
+          ranks_(static_cast<std::size_t>(schedule_.ranks())),
+          leaving_(static_cast<std::size_t>(seats.hosts)),
+          entering_(leaving_.size()),
+          cores_(static_cast<std::size_t>(seats.cores)),
+          computed_(schedule_.ranks(), keeps_marks() ? schedule_.chunks() : 0),
+          shown_(schedule_.ranks(), keeps_marks() ? schedule_.chunks() : 0) {}
+
+    /// The slowest rank's time. Of a schedule with too many transfers only every n-th step is
+    /// visited and counts for its neighbours; all ranks then wait for the slowest in each.
+    Time run() {
+        const int stride = stride_for();
+        for (int step = 0; step < schedule_.steps(); step += stride) {
+            walk_step(step);
+            if (stride > 1) meet(std::min(stride, schedule_.steps() - step));
+        }
+        Time slowest{};
+        for (const Rank rank : all_ranks(schedule_.ranks())) {
+            Time end = of(rank).clock;
+            end += within_.per_byte(PerByte::own) * sizes_.own(promise_, rank);
+            later(slowest, end);
+        }
+        return met_ + slowest + (seats_.hosts > 1 ? across_ : within_).call;
+    }
+
+    std::int64_t visited() const { return visited_; }
+
+private:
+    struct OfRank {
+        Time clock{};                   // when it has finished all steps so far
+        Time arrival{};                 // of the step: when all that it awaits is on its way
+        Time work{};                    // of the step: handling what arrives
+        int arriving = 0, sending = 0;  // chunks of the step
+        bool is_active = false, receives = false, adds_all = false;
+    };
+    struct OfCore {
+        Time clock{};
+        int rank = -1;
+    };
+    /// Transfers between two ranks that are said one behind the other.
+    struct Message {
+        Transfer first;
+        double bytes = 0;
+        int parts = 0;
+    };
+
+    OfRank& of(Rank rank) { return ranks_[static_cast<std::size_t>(rank.index)]; }
+    static void later(Time& time, const Time& other) {
+        if (time < other) time = other;
+    }
+    bool keeps_marks() const {
+        return route_.manner == Manner::staged ||
+               (route_.manner == Manner::direct && promise_.reduces());
+    }
+    int host_of(Rank rank) const { return seats_.host_of[static_cast<std::size_t>(rank.index)]; }
+    bool crosses(const Message& message) const {
+        return seats_.hosts > 1 && host_of(message.first.from) != host_of(message.first.to);
+    }
+    Prices<Time>& prices(const Message& message) { return crosses(message) ? across_ : within_; }
+
+    // A schedule's first, middle and last step stand for all.
+    int stride_for() {
+        const int steps = schedule_.steps();
+        if (steps < 3) return 1;
+        std::int64_t sampled = 0;
+        for (const int step : {0, steps / 2, steps - 1})
+            schedule_.visit(step, [&](const Transfer&) { ++sampled; });
+        visited_ += sampled;
+        return static_cast<int>(
+            std::min<std::int64_t>(sampled * steps / 3 / most_visits + 1, steps));
+    }
+
+    void walk_step(int step) {
+        active_.clear();
+        if (route_.manner == Manner::direct && !promise_.reduces()) count_chunks(step);
+        for_each_message(step, [&](const Message& message) { send(message); });
+        for_each_message(step, [&](const Message& message) { receive(message); });
+        if (keeps_marks()) schedule_.visit(step, [&](const Transfer& transfer) { mark(transfer); });
+        if (seats_.is_crowded)
+            end_step_on_cores(step);
+        else
+            for (const Rank rank : active_) end_step(rank);
+        for (const Rank rank : active_) {
+            OfRank& one = of(rank);
+            one.arrival = one.work = Time{};
+            one.arriving = one.sending = 0;
+            one.is_active = one.receives = one.adds_all = false;
+        }
+    }
+
+    // Neighbouring transfers between two ranks are one message.
+    template <class Visit>
+    void for_each_message(int step, Visit&& visit) {
+        Message message;
+        schedule_.visit(step, [&](const Transfer& transfer) {
+            ++visited_;
+            const double bytes = sizes_.of(transfer.chunks);
+            if (bytes == 0) return;
+            const bool goes_on = message.parts > 0 && message.first.from == transfer.from &&
+                                 message.first.to == transfer.to &&
+                                 message.first.action == transfer.action;
+            if (!goes_on) {
+                if (message.parts > 0) visit(message);
+                message = {transfer, 0, 0};
+            }
+            message.bytes += bytes;
+            ++message.parts;
+        });
+        if (message.parts > 0) visit(message);
+    }
+
+    void count_chunks(int step) {
+        schedule_.visit(step, [&](const Transfer& transfer) {
+            ++visited_;
+            of(transfer.from).sending += transfer.chunks.count;
+            of(transfer.to).arriving += transfer.chunks.count;
+        });
+    }
+
+    void activate(Rank rank) {
+        if (of(rank).is_active) return;
+        of(rank).is_active = true;
+        active_.push_back(rank);
+    }
+
+    void send(const Message& message) {
+        const Rank from = message.first.from;
+        activate(from);
+        activate(message.first.to);
+        if (from == message.first.to) {
+            of(from).adds_all = promise_.reduces();
+            return;
+        }
+        Prices<Time>& price = prices(message);
+        Time work{};
+        switch (route_.manner) {
+            case Manner::messages:
+                work += price.message(message.bytes);
+                work += price.per_byte(PerByte::send) * message.bytes;
+                if (message.parts > 1) work += price.per_byte(PerByte::own) * message.bytes;
+                break;
+            case Manner::direct:
+                if (!is_pushed(message)) return;
+                work += price.message(message.bytes);
+                work += price.per_byte(promise_.reduces() ? PerByte::write : PerByte::copy) *
+                        message.bytes;
+                break;
+            case Manner::staged:
+                if (shown_.has(from, message.first.chunks)) return;
+                work += price.per_byte(computed_.has(from, message.first.chunks) ? PerByte::write
+                                                                                 : PerByte::send) *
+                        message.bytes;
+                break;
+            case Manner::fetched:
+                return;
+        }
+        begin_turn(from);
+        of(from).clock += work;
+        end_turn(from);
+        if (!crosses(message)) return;
+        Time& leaving = leaving_[static_cast<std::size_t>(host_of(from))];
+        later(leaving, of(from).clock);
+        leaving += price.link * message.bytes;
+    }
+
+    // See PushFacts: whoever computes a chunk writes it into the result of a rank that only waits
+    // for it; and who has less to do than the receiver puts its input there.
+    bool is_pushed(const Message& message) {
+        const auto& [chunks, from, to, action] = message.first;
+        if (action == Action::reduce) return false;
+        const std::int64_t block = sizes_.block_of(chunks);
+        if (promise_.reduces()) return computed_.has(from, chunks) && promise_.ends_with(to, block);
+        return promise_.source_of(block) == from && promise_.ends_with(to, block) &&
+               sizes_.own_chunks(promise_, from) + of(from).arriving + of(from).sending <
+                   sizes_.own_chunks(promise_, to) + of(to).arriving;
+    }
+
+    void receive(const Message& message) {
+        const Rank from = message.first.from, to = message.first.to;
+        OfRank& receiver = of(to);
+        if (from == to) return;
+        Prices<Time>& price = prices(message);
+        Time seen = of(from).clock;
+        if (crosses(message)) {
+            Time& entering = entering_[static_cast<std::size_t>(host_of(to))];
+            later(entering, seen);
+            entering += price.link * message.bytes;
+            later(seen, leaving_[static_cast<std::size_t>(host_of(from))]);
+            later(seen, entering);
+        }
+        later(receiver.arrival, seen + price.step);
+        receiver.receives = true;
+        if (route_.manner == Manner::direct && is_pushed(message)) return;
+        receiver.work += price.message(message.bytes);
+        // A chunk with a place in the order of addition is added up at once from all that arrives.
+        const bool adds = message.first.action == Action::reduce || receiver.adds_all;
+        receiver.work += price.per_byte(adds ? PerByte::reduce : PerByte::copy) * message.bytes;
+        if (message.parts > 1 && route_.manner == Manner::messages)
+            receiver.work += price.per_byte(PerByte::own) * message.bytes;
+    }
+
+    void mark(const Transfer& transfer) {
+        ++visited_;
+        if (transfer.from != transfer.to) shown_.set(transfer.from, transfer.chunks, true);
+        shown_.set(transfer.to, transfer.chunks, false);
+        computed_.set(transfer.to, transfer.chunks,
+                      transfer.action == Action::reduce || of(transfer.to).adds_all);
+    }
+
+    void end_step(Rank rank) {
+        OfRank& one = of(rank);
+        if (!one.receives) return;
+        later(one.clock, one.arrival);
+        one.clock += one.work;
+    }
+
+    // The last to send is the first to go on: it has the core.
+    void end_step_on_cores(int step) {
+        if (step % 2 == 0) std::reverse(active_.begin(), active_.end());
+        for (const Rank rank : active_) {
+            if (!of(rank).receives) continue;
+            later(of(rank).clock, of(rank).arrival);
+            begin_turn(rank);
+            of(rank).clock += of(rank).work;
+            end_turn(rank);
+        }
+    }
+
+    OfCore& core_of(Rank rank) {
+        return cores_[static_cast<std::size_t>(
+            seats_.core_of[static_cast<std::size_t>(rank.index)])];
+    }
+    void begin_turn(Rank rank) {
+        if (!seats_.is_crowded) return;
+        OfCore& core = core_of(rank);
+        later(of(rank).clock, core.clock);
+        if (core.rank != rank.index) of(rank).clock += within_.turn;
+        core.rank = rank.index;
+    }
+    void end_turn(Rank rank) {
+        if (seats_.is_crowded) core_of(rank).clock = of(rank).clock;
+    }
+
+    // All wait for the slowest, and the step counts `times`.
+    void meet(int times) {
+        Time slowest{};
+        for (const Rank rank : active_) {
+            later(slowest, of(rank).clock);
+            of(rank).clock = Time{};
+        }
+        met_ += slowest * times;
+        for (OfCore& core : cores_) core.clock = Time{};
+        for (Time& time : leaving_) time = Time{};
+        for (Time& time : entering_) time = Time{};
+    }
+
+    const Route& route_;
+    const Schedule& schedule_;
+    const Seats& seats_;
+    Prices<Time>& within_;
+    Prices<Time>& across_;
+    Promise promise_;
+    MessageSizes sizes_;
+    std::vector<OfRank> ranks_;
+    std::vector<Time> leaving_, entering_;  // by host
+    std::vector<OfCore> cores_;
+    ChunkMarks computed_;  // by addition, on this rank
+    ChunkMarks shown_;     // already copied to where peers read it
+    std::vector<Rank> active_;
+    Time met_{};  // of steps behind which all have met
+    std::int64_t visited_ = 0;
+};
+
+}  // namespace tutti

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <vector>
+
+#include "topology/placement.hpp"
+
+namespace tutti {
+
+/// Which rank has which host, and which core where a host has more ranks than cores: dealt in turn.
+/// Else each rank has a core of its own.
+struct Seats {
+    std::vector<int> host_of, core_of;
+    int hosts = 0, cores = 0;
+    bool is_crowded = false;
+
+    Seats(const Placement& placement, int ranks, int cores_of_host);
+};
+
+}  // namespace tutti
