@@ -5,6 +5,7 @@
 #include <set>
 
 #include "base/name_table.hpp"
+#include "collectives/schedule/fingerprint.hpp"
 #include "results/key.hpp"
 
 namespace tutti {
@@ -145,6 +146,41 @@ std::vector<Candidate> candidates(Collective collective, const Contest& contest)
             all.push_back(
                 {.impl = std::string(row->name), .algorithm = algorithm, .baseline = row});
     return all;
+}
+
+namespace {
+
+// What a candidate does for a call: equal if two do the same.
+struct Deed {
+    std::string transport;
+    std::uint64_t schedule;
+    Lanes lanes;
+    auto operator<=>(const Deed&) const = default;
+};
+
+std::optional<Deed> deed_of(const Candidate& candidate, const Call& call, const Ground& ground) {
+    if (!candidate.is_ours()) return std::nullopt;
+    Choice choice = choice_of(candidate, ground.usual_segment);
+    if (!candidate.order.empty()) choice.order = ground.orders.at(candidate.order);
+    const Job job = job_of(choice, call, ground.ranks, ground.hosts);
+    if (candidate.row->refuses(job)) return std::nullopt;
+    const Schedule schedule = build_in_order(*candidate.row, job);
+    const auto print = fingerprint(schedule);
+    if (!print) return std::nullopt;
+    const Lanes lanes = lanes_for(*candidate.row, job, schedule);
+    return Deed{candidate.transport, *print, lanes.count > 1 ? lanes : Lanes{}};
+}
+
+}  // namespace
+
+std::vector<Candidate> distinct(std::vector<Candidate> candidates, const Call& call,
+                                const Ground& ground) {
+    std::set<Deed> done;
+    std::erase_if(candidates, [&](const Candidate& candidate) {
+        const auto deed = deed_of(candidate, call, ground);
+        return deed && !done.insert(*deed).second;
+    });
+    return candidates;
 }
 
 std::optional<std::string> refusal(Planner& planner, const Candidate& candidate, const Call& call,

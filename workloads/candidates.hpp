@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -53,6 +54,20 @@ std::vector<Candidate> candidates(Collective collective, const Contest& contest)
 
 /// What to ask a planner for, but for placement and order.
 Choice choice_of(const Candidate& candidate, Bytes usual_segment);
+
+/// What a call is done on, as far as it decides schedules.
+struct Ground {
+    int ranks = 1;
+    Placement hosts = {};                      ///< and nodes of hierarchical algorithms
+    Bytes usual_segment = segment_on_host;     ///< of candidates that name none
+    std::map<std::string, Order> orders = {};  ///< by the names that candidates call them by
+};
+
+/// The candidates without those whose plans for this call would be the same as an earlier one's, as
+/// a tree with a radix of at least the rank count is the linear algorithm, and two-level on one
+/// node a tree. Those that cannot build one or that move too much to tell are left in.
+std::vector<Candidate> distinct(std::vector<Candidate> candidates, const Call& call,
+                                const Ground& ground);
 
 /// Why these ranks cannot run the candidate for this call; nothing if they can. Collective.
 std::optional<std::string> refusal(Planner& planner, const Candidate& candidate, const Call& call,

@@ -188,6 +188,47 @@ TEST(Candidates, AreNamedOnceHoweverTheUsualRadixIsSaid) {
                                         "tree[k3]@topology/shm"}));
 }
 
+TEST(Candidates, OfWhichSeveralWouldDoTheSameAreDistinctOnce) {
+    const Contest contest{.algorithms = {"tree", "linear", "chain", "two-level"},
+                          .transports = {"loopback", "shm"},
+                          .baselines = {"mpi"},
+                          .segments = {Bytes{}, Bytes{16384}},
+                          .radices = {0, 3, 4, 8}};
+    const auto all = candidates(Collective::broadcast, contest);
+    const auto left = [&](int ranks, std::int64_t count, int per_node) {
+        auto names =
+            names_of(distinct(all, {.collective = Collective::broadcast, .count = count},
+                              {.ranks = ranks, .hosts = Placement::in_nodes_of(ranks, per_node)}));
+        std::erase_if(names, [](const auto& name) { return name.ends_with("loopback"); });
+        return names;
+    };
+    using Names = std::vector<std::string>;
+    // Two ranks: one message, whoever sends it. The catalog has the tree first.
+    EXPECT_EQ(left(2, 100, 2), (Names{"tree/shm", "mpi"}));
+    // 64 KiB are one usual segment, or four of 16 KiB.
+    EXPECT_EQ(left(2, 16384, 2), (Names{"tree/shm", "chain[16K]/shm", "mpi"}));
+    // Radix 4 and 8 serve all four at once, as linear does; on one node there is one level.
+    EXPECT_EQ(left(4, 100, 4),
+              (Names{"tree/shm", "tree[k3]/shm", "tree[k4]/shm", "chain/shm", "mpi"}));
+    // Two nodes of two: across, then inside, is what a binomial tree does in another order.
+    EXPECT_EQ(left(4, 100, 2), (Names{"tree/shm", "tree[k3]/shm", "tree[k4]/shm", "chain/shm",
+                                      "two-level/shm", "mpi"}));
+}
+
+TEST(Candidates, AreDistinctByTransportAndLeftInWhereNothingIsKnown) {
+    const auto all = candidates(Collective::all_to_all, {.algorithms = {"butterfly", "bruck"},
+                                                         .transports = {"loopback", "shm"},
+                                                         .baselines = {"mpi"},
+                                                         .orders = {"naive", "mine"}});
+    const Order as_launched{{{{0}, {1}, {2}}}};
+    const auto left = distinct(all, {.collective = Collective::all_to_all, .count = 9},
+                               {.ranks = 3, .orders = {{"mine", as_launched}}});
+    // The butterfly refuses three ranks, and should say so.
+    EXPECT_EQ(names_of(left), (std::vector<std::string>{
+                                  "butterfly/loopback", "butterfly@mine/loopback", "butterfly/shm",
+                                  "butterfly@mine/shm", "bruck/loopback", "bruck/shm", "mpi"}));
+}
+
 TEST(Sweep, TellsParametersApartAndLeavesUsualOnesOutOfTheKey) {
     const Contest contest{.algorithms = {"tree", "chain"},
                           .transports = {"loopback"},
