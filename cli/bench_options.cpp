@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "cli/options.hpp"
+#include "cli/ranges.hpp"
 
 namespace tutti {
 namespace {
@@ -22,7 +23,8 @@ struct Typed {
     std::string target_ci = "2.5%", max_time = "0.2s", hang_timeout = "30s", budget, sync = "auto",
                 order = "random", pin = "auto", stream_from;
     std::string buffers, input = "untouched";
-    std::string segment = "auto", limits = "stored", fault, json_file, csv_file, output_file;
+    std::string segments = "auto", radices = "auto", channels = "1", limits = "stored", fault,
+                json_file, csv_file, output_file;
     long iterations = 0, warm_up = 3;
     int check = 1, ranks = 0, ranks_per_node = 0, ranks_per_island = 0, one = 1;
     std::uint64_t seed = 1;
@@ -70,8 +72,16 @@ void declare(CLI::App& app, Typed& typed) {
     text("--stream-from", typed.stream_from,
          "bytes of all buffers from which results go past the caches; else whatever is faster",
          race);
-    text("--segment", typed.segment,
-         "of pipelined algorithms; auto: 128K on one host, 60K across hosts", race);
+    text(
+        "--segment", typed.segments,
+        "of pipelined algorithms, a list such as 16K,64K; auto: 128K on one host, 60K across hosts",
+        race);
+    text("--radix", typed.radices,
+         "of algorithms that take one ('tutti list'): what a step multiplies by, a list such as "
+         "2,4; auto: 2",
+         race);
+    text("--channels", typed.channels,
+         "equal shares of the message that travel at the same time, a list such as 1,2", race);
     app.add_option("--ranks-per-node", typed.ranks_per_node,
                    "nodes for hierarchical algorithms; else the hosts")
         ->group(race)
@@ -170,6 +180,35 @@ std::vector<std::int64_t> counts_of(const std::string& text) {
     return counts;
 }
 
+std::vector<Bytes> segments_of(const std::string& text) {
+    std::vector<Bytes> segments;
+    for (const auto& item : split_list(text)) {
+        segments.push_back(item == "auto" ? Bytes{} : parse_bytes(item));
+        if (segments.back().count == 0 && item != "auto")
+            throw Error("segments of nothing never end; type for example --segment 64K");
+    }
+    if (segments.empty()) throw Error("--segment names no size; type for example 16K,64K or auto");
+    return segments;
+}
+
+// A list of numbers in the range; "auto" stands for the usual one.
+std::vector<int> numbers_of(const char* option, const std::string& text, IntRange range,
+                            int usual) {
+    std::vector<int> numbers;
+    for (const auto& item : split_list(text)) {
+        const auto number =
+            item == "auto" ? std::optional<std::int64_t>(usual) : number_in(item, range.last);
+        if (!number || (*number < range.first && item != "auto"))
+            throw Error(fmt::format("{} {} is out of range; type a list of {} .. {}", option, item,
+                                    range.first, range.last));
+        numbers.push_back(static_cast<int>(*number));
+    }
+    if (numbers.empty())
+        throw Error(fmt::format("{} names no number; type a list of {} .. {}", option, range.first,
+                                range.last));
+    return numbers;
+}
+
 Rank root_of(const std::string& text) {
     const auto root = number_in(text, std::numeric_limits<int>::max());
     if (!root) throw Error("'" + text + "' is no root; type one rank, for example -r 0, or -r all");
@@ -247,6 +286,9 @@ std::optional<BenchOptions> parse_bench(const Arguments& arguments) {
     options.collective = options.sweep.collective = parse_collective(typed.collective);
     options.contest = {split_list(typed.algorithms), split_list(typed.transports),
                        split_list(typed.baselines), orders_of(typed.order_by)};
+    options.contest.segments = segments_of(typed.segments);
+    options.contest.radices = numbers_of("--radix", typed.radices, {2, most_radix}, 0);
+    options.contest.channels = numbers_of("--channels", typed.channels, {1, most_channels}, 1);
     // Throws for unknown names too, before any rank starts.
     if (candidates(options.collective, options.contest).empty())
         throw Error("nobody takes part; type --algo all or --baseline all");
@@ -270,7 +312,6 @@ std::optional<BenchOptions> parse_bench(const Arguments& arguments) {
         "--input", typed.input,
         {{"untouched", InputState::untouched}, {"rewritten", InputState::rewritten}});
     sweep.check = typed.check != 0;
-    if (typed.segment != "auto") options.segment = parse_bytes(typed.segment);
     sweep.ranks_per_node = typed.ranks_per_node;
     sweep.ranks_per_island = typed.ranks_per_island;
     if (typed.ranks_per_node > 0 && typed.ranks_per_island > typed.ranks_per_node)

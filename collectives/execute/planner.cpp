@@ -15,6 +15,19 @@ int segments_for(Bytes vector, Bytes segment) {
     return static_cast<int>(std::clamp<std::int64_t>((vector.count + size - 1) / size, 1, 256));
 }
 
+Job job_of(const Choice& choice, const Call& call, int ranks, const Placement& hosts) {
+    const Order order = channels_of(choice.order, choice.channels, ranks);
+    const std::int64_t vector = call.count * static_cast<std::int64_t>(size_of(call.type));
+    const Bytes share{vector / std::max<std::int64_t>(std::ssize(order.channels), 1)};
+    return {.collective = call.collective,
+            .ranks = ranks,
+            .root = call.root,
+            .segments = segments_for(share, choice.segment),
+            .radix = choice.radix,
+            .placement = choice.placement.nodes().empty() ? hosts : choice.placement,
+            .order = order};
+}
+
 // More lanes bridge longer pauses of a peer; with fewer segments each they would hardly overlap.
 // Channels go through lanes of their own, as each has its own peers to wait for.
 Lanes lanes_for(const Algorithm& algorithm, const Job& job, const Schedule& schedule) {
@@ -95,16 +108,7 @@ std::unique_ptr<Plan> Planner::plan(const Choice& choice, const Call& call,
                                     const CallBuffers& buffers, const SharedMemory* registered) {
     Opened& way = opened(choice.transport);
     if (way.refusal) throw Error(*way.refusal);
-    const Order order = channels_of(choice.order, choice.channels, world_.size());
-    const std::int64_t vector = call.count * static_cast<std::int64_t>(size_of(call.type));
-    const Bytes share{vector / std::max<std::int64_t>(std::ssize(order.channels), 1)};
-    const Job job{.collective = call.collective,
-                  .ranks = world_.size(),
-                  .root = call.root,
-                  .segments = segments_for(share, choice.segment),
-                  .radix = choice.radix,
-                  .placement = choice.placement.nodes().empty() ? world_.hosts() : choice.placement,
-                  .order = order};
+    const Job job = job_of(choice, call, world_.size(), world_.hosts());
     if (const auto refusal = choice.algorithm->refuses(job)) throw Error(*refusal);
     const Schedule schedule = build_in_order(*choice.algorithm, job);
     PlanRequest request{.schedule = schedule,

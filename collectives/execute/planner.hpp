@@ -81,6 +81,9 @@ private:
 /// 256.
 int segments_for(Bytes vector, Bytes segment);
 
+/// What a plan's schedule is built for. `hosts` are nodes where the choice names none.
+Job job_of(const Choice& choice, const Call& call, int ranks, const Placement& hosts);
+
 /// The lanes of a job's schedule by message: channels go through lanes of their own, up to eight.
 Lanes lanes_for(const Algorithm& algorithm, const Job& job, const Schedule& schedule);
 

@@ -26,6 +26,7 @@ struct Lanes {
         const int channel = chunk / chunks_of_share % channels;
         return (chunk % segments * channels + channel) % count;
     }
+    auto operator<=>(const Lanes&) const = default;
 };
 
 /// Everything a plan is compiled from. Collective calls must agree on all but the buffers.
