@@ -15,7 +15,7 @@ namespace tutti {
 
 /// More transfers than that are not looked at for one prediction; see StepReader and
 /// ScheduleWalk::run.
-inline constexpr std::int64_t most_visits = 1 << 18;
+inline constexpr std::int64_t most_visits = 1 << 17;
 
 /// Goes through a schedule step by step with a clock for each rank (max-plus): a rank sends, waits
 /// until all that it awaits in the step is on its way, then handles it. Where ranks share a core
@@ -68,6 +68,7 @@ private:
         Time clock{};                   // when it has finished all steps so far
         Time arrival{};                 // of the step: when all that it awaits is on its way
         Time work{};                    // of the step: handling what arrives
+        int sum = -1;                   // of the step: the chunk that was added up last
         int arriving = 0, sending = 0;  // chunks of the step
         bool is_active = false, receives = false, adds_all = false;
     };
@@ -111,6 +112,7 @@ private:
         for (const Rank rank : active_) {
             OfRank& one = of(rank);
             one.arrival = one.work = Time{};
+            one.sum = -1;
             one.arriving = one.sending = 0;
             one.is_active = one.receives = one.adds_all = false;
         }
@@ -221,7 +223,12 @@ private:
         receiver.work += price.message(message.bytes);
         // A chunk with a place in the order of addition is added up at once from all that arrives.
         const bool adds = message.first.action == Action::reduce || receiver.adds_all;
-        receiver.work += price.per_byte(adds ? PerByte::reduce : PerByte::copy) * message.bytes;
+        const bool goes_on = adds && receiver.sum == message.first.chunks.first;
+        if (adds) receiver.sum = message.first.chunks.first;
+        receiver.work += price.per_byte(goes_on ? PerByte::add
+                                        : adds  ? PerByte::reduce
+                                                : PerByte::copy) *
+                         message.bytes;
         if (message.parts > 1 && route_.manner == Manner::messages)
             receiver.work += price.per_byte(PerByte::own) * message.bytes;
     }

@@ -6,8 +6,8 @@
 namespace tutti {
 namespace {
 
-// About a millisecond's work.
-constexpr std::size_t most_in_step = 1 << 16;
+// Less than a millisecond's work.
+constexpr std::size_t most_in_step = 1 << 15;
 
 // The root, its neighbour, one in the middle, and the last.
 std::vector<Rank> sample_of(int ranks, Rank root) {

@@ -70,6 +70,20 @@ TEST(CostModel, WhoComputesAChunkWritesItToThoseWhoWaitForIt) {
     EXPECT_NEAR(time.value(), L + (P - 1) * (o + N / P * R) + (P - 1) * (o + N / P * W) + L, 1e-3);
 }
 
+TEST(CostModel, SeveralSourcesAreAddedUpInOnePass) {
+    Tariff tariff = Tariff::uniform(L, o, G, R);
+    const double A = 0.5;
+    std::fill_n(tariff.ns.begin() + Tariff::begin_of(PerByte::add), footprint_points.size(), A);
+    const auto time = [&](const char* algorithm) {
+        return model_of(tariff)
+            .predict(configured(algorithm, "shm-direct"),
+                     model_call(Collective::all_reduce, P, P, n))
+            .value();
+    };
+    EXPECT_NEAR(time("one-shot"), L + (P - 1) * o + N * R + (P - 2) * N * A, 1e-3);
+    EXPECT_NEAR(time("butterfly"), 3 * (L + o + N * R), 1e-3);  // one source in each step
+}
+
 TEST(CostModel, OrdinaryMemoryIsStagedOnceForAllReaders) {
     Tariff tariff = Tariff::uniform(L, o, G, R);
     const double S = 0.125;
@@ -183,8 +197,8 @@ TEST(CostModel, ThousandRanksAreAFewHundredThousandTransfers) {
             const std::int64_t visits =
                 textbook().visits(configured(std::string(row.name), transport), call);
             EXPECT_GT(visits, 0) << row.name;
-            // Steps of all with all have a million transfers, of which each is said once or twice.
-            EXPECT_LE(visits, 10 * most_visits) << row.name << " of " << name_of(row.collective);
+            // Steps of all with all have up to a million transfers, and some are only counted.
+            EXPECT_LE(visits, 20 * most_visits) << row.name << " of " << name_of(row.collective);
         }
     }
 }
