@@ -9,6 +9,7 @@
 #include <cstring>
 #include <fstream>
 #include <iterator>
+#include <sstream>
 
 #include "autotune/model/model_json.hpp"
 #include "base/error.hpp"
@@ -24,10 +25,11 @@ std::optional<std::filesystem::path> model_path(const std::string& fingerprint) 
 
 CostModel read_model(const std::filesystem::path& path) {
     std::ifstream stream(path, std::ios::binary);
-    const std::string text{std::istreambuf_iterator<char>(stream), {}};
-    if (!stream.good() && !stream.eof())
+    std::ostringstream text;
+    text << stream.rdbuf();
+    if (!stream.good() || text.str().empty())
         throw Error(fmt::format("cannot read the cost model '{}'; calibrate again", path.string()));
-    return model_from_json(text, path.string());
+    return model_from_json(text.str(), path.string());
 }
 
 void keep_model(const CostModel& model, const std::filesystem::path& path) {

@@ -28,6 +28,7 @@ constexpr CurveTerms curve_terms[] = {{"message", Tariff::message, message_point
                                       curve_of("send", PerByte::send),
                                       curve_of("copy", PerByte::copy),
                                       curve_of("reduce", PerByte::reduce),
+                                      curve_of("add", PerByte::add),
                                       curve_of("write", PerByte::write),
                                       curve_of("own", PerByte::own)};
 

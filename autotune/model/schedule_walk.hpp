@@ -9,11 +9,13 @@
 #include "autotune/model/prices.hpp"
 #include "autotune/model/route.hpp"
 #include "autotune/model/seats.hpp"
+#include "autotune/model/step_reader.hpp"
 
 namespace tutti {
 
-/// More transfers than that are not looked at for one prediction: see ScheduleWalk::run.
-inline constexpr std::int64_t most_visits = 1 << 19;
+/// More transfers than that are not looked at for one prediction; see StepReader and
+/// ScheduleWalk::run.
+inline constexpr std::int64_t most_visits = 1 << 17;
 
 /// Goes through a schedule step by step with a clock for each rank (max-plus): a rank sends, waits
 /// until all that it awaits in the step is on its way, then handles it. Where ranks share a core
@@ -31,6 +33,7 @@ public:
           across_(across),
           promise_{call.collective, schedule_.ranks(), call.root},
           sizes_(call, promise_.blocks(), schedule_.chunks()),
+          reader_(schedule_, call.root, seats),
           ranks_(static_cast<std::size_t>(schedule_.ranks())),
           leaving_(static_cast<std::size_t>(seats.hosts)),
           entering_(leaving_.size()),
@@ -39,12 +42,15 @@ public:
           shown_(schedule_.ranks(), keeps_marks() ? schedule_.chunks() : 0) {}
 
     /// The slowest rank's time. Of a schedule with too many transfers only every n-th step is
-    /// visited and counts for its neighbours; all ranks then wait for the slowest in each.
+    /// visited and counts for its neighbours; all ranks then wait for the slowest in each. So they
+    /// do where a step is so large that only some ranks are looked at.
     Time run() {
-        const int stride = stride_for();
+        const int stride = reader_.stride_for(most_visits);
         for (int step = 0; step < schedule_.steps(); step += stride) {
+            reader_.read(step);
             walk_step(step);
-            if (stride > 1) meet(std::min(stride, schedule_.steps() - step));
+            if (stride > 1 || reader_.is_sampled())
+                meet(std::min(stride, schedule_.steps() - step));
         }
         Time slowest{};
         for (const Rank rank : all_ranks(schedule_.ranks())) {
@@ -55,13 +61,14 @@ public:
         return met_ + slowest + (seats_.hosts > 1 ? across_ : within_).call;
     }
 
-    std::int64_t visited() const { return visited_; }
+    std::int64_t visited() const { return reader_.visited(); }
 
 private:
     struct OfRank {
         Time clock{};                   // when it has finished all steps so far
         Time arrival{};                 // of the step: when all that it awaits is on its way
         Time work{};                    // of the step: handling what arrives
+        int sum = -1;                   // of the step: the chunk that was added up last
         int arriving = 0, sending = 0;  // chunks of the step
         bool is_active = false, receives = false, adds_all = false;
     };
@@ -84,37 +91,28 @@ private:
         return route_.manner == Manner::staged ||
                (route_.manner == Manner::direct && promise_.reduces());
     }
+    // Of those that share a core a sample may have none or all: see meet().
+    bool shares_cores() const { return seats_.is_crowded && !reader_.is_sampled(); }
     int host_of(Rank rank) const { return seats_.host_of[static_cast<std::size_t>(rank.index)]; }
     bool crosses(const Message& message) const {
         return seats_.hosts > 1 && host_of(message.first.from) != host_of(message.first.to);
     }
     Prices<Time>& prices(const Message& message) { return crosses(message) ? across_ : within_; }
 
-    // A schedule's first, middle and last step stand for all.
-    int stride_for() {
-        const int steps = schedule_.steps();
-        if (steps < 3) return 1;
-        std::int64_t sampled = 0;
-        for (const int step : {0, steps / 2, steps - 1})
-            schedule_.visit(step, [&](const Transfer&) { ++sampled; });
-        visited_ += sampled;
-        return static_cast<int>(
-            std::min<std::int64_t>(sampled * steps / 3 / most_visits + 1, steps));
-    }
-
     void walk_step(int step) {
         active_.clear();
-        if (route_.manner == Manner::direct && !promise_.reduces()) count_chunks(step);
-        for_each_message(step, [&](const Message& message) { send(message); });
-        for_each_message(step, [&](const Message& message) { receive(message); });
+        if (route_.manner == Manner::direct && !promise_.reduces()) count_chunks();
+        for_each_message([&](const Message& message) { send(message); });
+        for_each_message([&](const Message& message) { receive(message); });
         if (keeps_marks()) schedule_.visit(step, [&](const Transfer& transfer) { mark(transfer); });
-        if (seats_.is_crowded)
+        if (shares_cores())
             end_step_on_cores(step);
         else
             for (const Rank rank : active_) end_step(rank);
         for (const Rank rank : active_) {
             OfRank& one = of(rank);
             one.arrival = one.work = Time{};
+            one.sum = -1;
             one.arriving = one.sending = 0;
             one.is_active = one.receives = one.adds_all = false;
         }
@@ -122,12 +120,11 @@ private:
 
     // Neighbouring transfers between two ranks are one message.
     template <class Visit>
-    void for_each_message(int step, Visit&& visit) {
+    void for_each_message(Visit&& visit) {
         Message message;
-        schedule_.visit(step, [&](const Transfer& transfer) {
-            ++visited_;
+        for (const Transfer& transfer : reader_.transfers()) {
             const double bytes = sizes_.of(transfer.chunks);
-            if (bytes == 0) return;
+            if (bytes == 0) continue;
             const bool goes_on = message.parts > 0 && message.first.from == transfer.from &&
                                  message.first.to == transfer.to &&
                                  message.first.action == transfer.action;
@@ -137,16 +134,15 @@ private:
             }
             message.bytes += bytes;
             ++message.parts;
-        });
+        }
         if (message.parts > 0) visit(message);
     }
 
-    void count_chunks(int step) {
-        schedule_.visit(step, [&](const Transfer& transfer) {
-            ++visited_;
+    void count_chunks() {
+        for (const Transfer& transfer : reader_.transfers()) {
             of(transfer.from).sending += transfer.chunks.count;
             of(transfer.to).arriving += transfer.chunks.count;
-        });
+        }
     }
 
     void activate(Rank rank) {
@@ -182,6 +178,7 @@ private:
                 work += price.per_byte(computed_.has(from, message.first.chunks) ? PerByte::write
                                                                                  : PerByte::send) *
                         message.bytes;
+                shown_.set(from, message.first.chunks, true);
                 break;
             case Manner::fetched:
                 return;
@@ -192,7 +189,7 @@ private:
         if (!crosses(message)) return;
         Time& leaving = leaving_[static_cast<std::size_t>(host_of(from))];
         later(leaving, of(from).clock);
-        leaving += price.link * message.bytes;
+        leaving += price.link * (message.bytes * reader_.stands_for(from));
     }
 
     // See PushFacts: whoever computes a chunk writes it into the result of a rank that only waits
@@ -216,7 +213,7 @@ private:
         if (crosses(message)) {
             Time& entering = entering_[static_cast<std::size_t>(host_of(to))];
             later(entering, seen);
-            entering += price.link * message.bytes;
+            entering += price.link * (message.bytes * reader_.stands_for(to));
             later(seen, leaving_[static_cast<std::size_t>(host_of(from))]);
             later(seen, entering);
         }
@@ -226,14 +223,17 @@ private:
         receiver.work += price.message(message.bytes);
         // A chunk with a place in the order of addition is added up at once from all that arrives.
         const bool adds = message.first.action == Action::reduce || receiver.adds_all;
-        receiver.work += price.per_byte(adds ? PerByte::reduce : PerByte::copy) * message.bytes;
+        const bool goes_on = adds && receiver.sum == message.first.chunks.first;
+        if (adds) receiver.sum = message.first.chunks.first;
+        receiver.work += price.per_byte(goes_on ? PerByte::add
+                                        : adds  ? PerByte::reduce
+                                                : PerByte::copy) *
+                         message.bytes;
         if (message.parts > 1 && route_.manner == Manner::messages)
             receiver.work += price.per_byte(PerByte::own) * message.bytes;
     }
 
     void mark(const Transfer& transfer) {
-        ++visited_;
-        if (transfer.from != transfer.to) shown_.set(transfer.from, transfer.chunks, true);
         shown_.set(transfer.to, transfer.chunks, false);
         computed_.set(transfer.to, transfer.chunks,
                       transfer.action == Action::reduce || of(transfer.to).adds_all);
@@ -263,14 +263,14 @@ private:
             seats_.core_of[static_cast<std::size_t>(rank.index)])];
     }
     void begin_turn(Rank rank) {
-        if (!seats_.is_crowded) return;
+        if (!shares_cores()) return;
         OfCore& core = core_of(rank);
         later(of(rank).clock, core.clock);
         if (core.rank != rank.index) of(rank).clock += within_.turn;
         core.rank = rank.index;
     }
     void end_turn(Rank rank) {
-        if (seats_.is_crowded) core_of(rank).clock = of(rank).clock;
+        if (shares_cores()) core_of(rank).clock = of(rank).clock;
     }
 
     // All wait for the slowest, and the step counts `times`.
@@ -279,6 +279,10 @@ private:
         for (const Rank rank : active_) {
             later(slowest, of(rank).clock);
             of(rank).clock = Time{};
+        }
+        if (reader_.is_sampled() && seats_.is_crowded) {
+            slowest += within_.turn;
+            times *= seats_.most_on_core;
         }
         met_ += slowest * times;
         for (OfCore& core : cores_) core.clock = Time{};
@@ -293,6 +297,7 @@ private:
     Prices<Time>& across_;
     Promise promise_;
     MessageSizes sizes_;
+    StepReader reader_;
     std::vector<OfRank> ranks_;
     std::vector<Time> leaving_, entering_;  // by host
     std::vector<OfCore> cores_;
@@ -300,7 +305,6 @@ private:
     ChunkMarks shown_;     // already copied to where peers read it
     std::vector<Rank> active_;
     Time met_{};  // of steps behind which all have met
-    std::int64_t visited_ = 0;
 };
 
 }  // namespace tutti

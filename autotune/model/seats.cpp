@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "autotune/model/seats.hpp"
 
+#include <algorithm>
+
 namespace tutti {
 
 Seats::Seats(const Placement& placement, int ranks, int cores_of_host)
@@ -18,6 +20,7 @@ Seats::Seats(const Placement& placement, int ranks, int cores_of_host)
             core_of[rank] = cores + static_cast<int>(i) % used;
         }
         cores += used;
+        most_on_core = std::max(most_on_core, (static_cast<int>(members.size()) + used - 1) / used);
     }
 }
 

@@ -11,6 +11,7 @@ namespace tutti {
 struct Seats {
     std::vector<int> host_of, core_of;
     int hosts = 0, cores = 0;
+    int most_on_core = 1;
     bool is_crowded = false;
 
     Seats(const Placement& placement, int ranks, int cores_of_host);

@@ -33,6 +33,7 @@ Tariff Tariff::uniform(double step, double message, double copy, double reduce) 
     fill(Tariff::message, message_points.size(), message);
     fill(begin_of(PerByte::copy), footprint_points.size(), copy);
     fill(begin_of(PerByte::reduce), footprint_points.size(), reduce);
+    fill(begin_of(PerByte::add), footprint_points.size(), reduce);
     return tariff;
 }
 
@@ -42,7 +43,7 @@ std::string name_of_term(std::size_t term) {
         return fmt::format("message {}", size_text(message_points[term - Tariff::message]));
     const std::size_t curve = (term - Tariff::bytes) / footprint_points.size();
     const std::size_t point = (term - Tariff::bytes) % footprint_points.size();
-    return fmt::format("{} {}", std::array{"send", "copy", "reduce", "write", "own"}[curve],
+    return fmt::format("{} {}", std::array{"send", "copy", "reduce", "add", "write", "own"}[curve],
                        size_text(footprint_points[point]));
 }
 

@@ -7,10 +7,11 @@
 namespace tutti {
 
 /// What costs time per byte. `send`: on the way out (into a library's buffer, or to where peers can
-/// read); `copy` and `reduce`: of what arrives; `write`: what was just computed, stored once more,
+/// read); `copy` and `reduce`: of what arrives; `add`: of what arrives besides, to be added to the
+/// same sum in the same pass; `write`: what was just computed, stored once more,
 /// into a peer's result; `own`: from a rank's own input to its own output.
-enum class PerByte { send, copy, reduce, write, own };
-inline constexpr std::size_t per_byte_kinds = 5;
+enum class PerByte { send, copy, reduce, add, write, own };
+inline constexpr std::size_t per_byte_kinds = 6;
 
 /// Where curves over the size of a message have their points: it decides how a message travels (in
 /// the line of a flag, at once, only when the receiver is ready).
@@ -49,7 +50,7 @@ struct Tariff {
     bool operator==(const Tariff&) const = default;
 
     /// LogGP as in the textbook: latency `step`, overhead `message` at either end, `copy` and
-    /// `reduce` per byte that arrives, and nothing else.
+    /// `reduce` (however many arrive at once) per byte that arrives, and nothing else.
     static Tariff uniform(double step, double message, double copy, double reduce);
 };
 

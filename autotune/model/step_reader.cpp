@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "autotune/model/step_reader.hpp"
+
+#include <algorithm>
+
+namespace tutti {
+namespace {
+
+// Less than a millisecond's work.
+constexpr std::size_t most_in_step = 1 << 15;
+
+// The root, its neighbour, one in the middle, and the last.
+std::vector<Rank> sample_of(int ranks, Rank root) {
+    std::vector<Rank> sample;
+    for (const int index : {root.index, (root.index + 1) % ranks, ranks / 2, ranks - 1})
+        if (std::ranges::find(sample, Rank{index}) == sample.end()) sample.push_back({index});
+    return sample;
+}
+
+}  // namespace
+
+StepReader::StepReader(const Schedule& schedule, Rank root, const Seats& seats)
+    : schedule_(schedule),
+      sample_(sample_of(schedule.ranks(), root)),
+      weights_(static_cast<std::size_t>(schedule.ranks())) {
+    std::vector<int> ranks(static_cast<std::size_t>(seats.hosts)), sampled(ranks.size());
+    const auto host_of = [&](Rank rank) {
+        return static_cast<std::size_t>(seats.host_of[static_cast<std::size_t>(rank.index)]);
+    };
+    for (const Rank rank : all_ranks(schedule.ranks())) ++ranks[host_of(rank)];
+    for (const Rank rank : sample_) ++sampled[host_of(rank)];
+    for (const Rank rank : sample_)
+        weights_[static_cast<std::size_t>(rank.index)] =
+            static_cast<double>(ranks[host_of(rank)]) / sampled[host_of(rank)];
+}
+
+int StepReader::stride_for(std::int64_t most) {
+    const int steps = schedule_.steps();
+    if (steps < 4) return 1;
+    std::int64_t three = 0;
+    for (const int step : {0, steps / 2, steps - 1}) {
+        std::int64_t transfers = 0;
+        schedule_.visit(step, [&](const Transfer&) { ++transfers; });
+        visited_ += transfers;
+        three += std::min(transfers, static_cast<std::int64_t>(most_in_step));
+    }
+    return static_cast<int>(std::min<std::int64_t>(three * steps / 3 / most + 1, steps));
+}
+
+void StepReader::read(int step) {
+    if (is_sampled_) return read_sample(step);
+    transfers_.clear();
+    schedule_.visit(step, [&](const Transfer& transfer) {
+        ++visited_;
+        if (transfers_.size() <= most_in_step) transfers_.push_back(transfer);
+    });
+    is_sampled_ = transfers_.size() > most_in_step;
+    if (is_sampled_) read_sample(step);
+}
+
+void StepReader::read_sample(int step) {
+    transfers_.clear();
+    for (auto rank = sample_.begin(); rank != sample_.end(); ++rank) {
+        const auto is_known = [&](Rank end) {
+            return std::find(sample_.begin(), rank, end) != rank;
+        };
+        schedule_.visit(
+            step,
+            [&](const Transfer& transfer) {
+                ++visited_;
+                if (!is_known(transfer.from) && !is_known(transfer.to))
+                    transfers_.push_back(transfer);
+            },
+            *rank);
+    }
+}
+
+}  // namespace tutti

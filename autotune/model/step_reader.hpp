@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstdint>
+#include <vector>
+
+#include "autotune/model/seats.hpp"
+#include "collectives/schedule/schedule.hpp"
+
+namespace tutti {
+
+/// Reads a schedule's steps one by one into memory that is used again. Of a step with more
+/// transfers than can be looked at in a moment (all with all, a thousand ranks) it reads those of a
+/// few ranks only, which stand for the others: such steps are alike for all, but for the root.
+class StepReader {
+public:
+    StepReader(const Schedule& schedule, Rank root, const Seats& seats);
+
+    /// So that no more than about `most` transfers are read if only each n-th step is. Asks the
+    /// first, the middle and the last step.
+    int stride_for(std::int64_t most);
+
+    void read(int step);
+    const std::vector<Transfer>& transfers() const { return transfers_; }
+
+    bool is_sampled() const { return is_sampled_; }
+    /// How many ranks of its host a rank speaks for; those that are not in the sample for none.
+    double stands_for(Rank rank) const {
+        return is_sampled_ ? weights_[static_cast<std::size_t>(rank.index)] : 1;
+    }
+
+    /// Transfers heard of so far.
+    std::int64_t visited() const { return visited_; }
+
+private:
+    void read_sample(int step);
+
+    const Schedule& schedule_;
+    std::vector<Rank> sample_;
+    std::vector<double> weights_;
+    std::vector<Transfer> transfers_;
+    bool is_sampled_ = false;
+    std::int64_t visited_ = 0;
+};
+
+}  // namespace tutti

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "autotune/model/calibrate.hpp"
+#include "autotune/model/calibration_plan.hpp"
+#include "autotune/model/nnls.hpp"
+#include "base/error.hpp"
+#include "collectives/algorithms/catalog.hpp"
+#include "tests/autotune/model_call.hpp"
+
+namespace tutti {
+namespace {
+
+// A machine with a switch of protocol at 4 KiB, whose bytes cost more outside the caches.
+Tariff planted() {
+    Tariff tariff = Tariff::uniform(/*step=*/400, /*message=*/150, /*copy=*/0.05, /*reduce=*/0.12);
+    tariff.ns[Tariff::call] = 200;
+    tariff.ns[Tariff::turn] = 1500;
+    for (std::size_t i = 0; i < message_points.size(); ++i)
+        if (message_points[i] >= 4096) tariff.ns[Tariff::message + i] = 900;
+    for (const PerByte kind : {PerByte::copy, PerByte::reduce}) {
+        tariff.ns[Tariff::begin_of(kind) + 3] *= 2;
+        tariff.ns[Tariff::begin_of(kind) + 4] *= 3;
+    }
+    std::fill_n(tariff.ns.begin() + Tariff::begin_of(PerByte::own), footprint_points.size(), 0.04);
+    return tariff;
+}
+
+// Between 1 - amount and 1 + amount, always the same row of numbers.
+class Noise {
+public:
+    explicit Noise(double amount) : amount_(amount) {}
+    double next() {
+        state_ = state_ * 6364136223846793005u + 1442695040888963407u;
+        const double unit = static_cast<double>(state_ >> 11) / 9007199254740992.0;
+        return 1 + amount_ * (2 * unit - 1);
+    }
+
+private:
+    double amount_;
+    std::uint64_t state_ = 1;
+};
+
+std::vector<Observation> measured_on(const CostModel& machine, int ranks, double noise) {
+    Noise factor(noise);
+    const std::vector<std::string> transports{"mpi", "shm"};
+    const std::vector<BufferKind> kinds{BufferKind::registered, BufferKind::ordinary};
+    std::vector<Observation> seen;
+    for (const ModelProbe& probe :
+         calibration_plan(Placement::in_nodes_of(ranks, ranks), transports, kinds)) {
+        Observation& one = seen.emplace_back();
+        one.configuration = probe.configuration;
+        one.call = probe.call;
+        one.time_ns = machine.predict(one.configuration, one.call).value() * factor.next();
+        if (seen.size() % 20 == 0) one.time_ns *= 3;  // and an outlier now and then
+    }
+    return seen;
+}
+
+// Sorted errors over schedules and sizes that were not measured.
+std::vector<double> errors_of(const CostModel& model, const CostModel& truth, int ranks) {
+    std::vector<double> errors;
+    for (const Algorithm& row : catalog())
+        for (std::int64_t bytes = 96; bytes <= 6 << 20; bytes *= 4)
+            for (const char* transport : {"mpi", "shm"}) {
+                const ModelCall call = model_call(row.collective, ranks, ranks, bytes / 4 / ranks);
+                const Configuration configuration = configured(std::string(row.name), transport);
+                const auto expected = truth.predict(configuration, call);
+                const auto found = model.predict(configuration, call);
+                if (!expected) continue;
+                EXPECT_TRUE(found) << row.name;
+                errors.push_back(std::abs(found.value_or(0) / *expected - 1));
+            }
+    std::ranges::sort(errors);
+    return errors;
+}
+
+TEST(Calibration, FindsWhatWasPlantedDespiteNoiseAndOutliers) {
+    for (const int cores : {4, 2}) {  // of their own, and shared by two ranks each
+        const CostModel truth = model_of(planted(), cores);
+        const CostModel model =
+            calibrate(measured_on(truth, 4, 0.1), {.fingerprint = "f", .cores = cores});
+        const auto errors = errors_of(model, truth, 4);
+        EXPECT_LE(errors[errors.size() / 2], 0.04);
+        EXPECT_LE(errors[errors.size() * 9 / 10], 0.15);
+    }
+}
+
+TEST(Calibration, SaysSoOfOtherRankCountsToo) {
+    const CostModel truth = model_of(planted(), 64);
+    const CostModel model = calibrate(measured_on(truth, 4, 0.05), {.cores = 64});
+    const auto errors = errors_of(model, truth, 16);
+    EXPECT_LE(errors[errors.size() / 2], 0.10);
+}
+
+TEST(Calibration, FindsTheCostOfAByte) {
+    const CostModel truth = model_of(planted(), 4);
+    const CostModel model = calibrate(measured_on(truth, 4, 0.05), {.cores = 4});
+    const Tariff& mpi = model.parameters().within.at("mpi/registered");
+    const std::size_t at_1M = 2;
+    EXPECT_NEAR(mpi.ns[Tariff::begin_of(PerByte::reduce) + at_1M], 0.12, 0.02);
+    EXPECT_NEAR(mpi.ns[Tariff::begin_of(PerByte::copy) + at_1M] +
+                    mpi.ns[Tariff::begin_of(PerByte::send) + at_1M],
+                0.05, 0.015);
+}
+
+TEST(Calibration, SaysWhatItWasMadeWith) {
+    const CostModel truth = model_of(planted(), 4);
+    std::vector<Observation> seen = measured_on(truth, 2, 0);
+    const auto more = measured_on(truth, 4, 0);
+    seen.insert(seen.end(), more.begin(), more.end());
+    const CostModel model = calibrate(seen, {.fingerprint = "of this host", .cores = 4});
+    EXPECT_EQ(model.parameters().ranks, (std::vector<int>{2, 4}));
+    EXPECT_EQ(model.parameters().machine.fingerprint, "of this host");
+    EXPECT_FALSE(model.parameters().date.empty());
+}
+
+TEST(Calibration, NeedsTimesOfOurAlgorithms) {
+    EXPECT_THROW(calibrate({}, {}), Error);
+    Observation library;
+    library.configuration.impl = "mpi";
+    library.call = model_call(Collective::all_reduce, 2, 2, 1);
+    library.time_ns = 100;
+    EXPECT_THROW(calibrate(std::vector{library}, {}), Error);
+}
+
+TEST(CalibrationPlan, AsksForFewThings) {
+    const std::vector<std::string> transports{"shm", "mpi", "ucx"};
+    const std::vector<BufferKind> kinds{BufferKind::registered, BufferKind::ordinary};
+    const auto plan = calibration_plan(Placement::one_node(4), transports, kinds);
+    std::size_t candidates = 0;  // times 20 sizes and the same ways: the exhaustive search
+    for (const Algorithm& row : catalog()) candidates += row.name.empty() ? 0 : 1;
+    EXPECT_LE(plan.size(), candidates * 20 * 6 / 8);
+    for (const ModelProbe& probe : plan)
+        EXPECT_NO_THROW(find_algorithm(probe.call.call.collective, probe.configuration.algorithm));
+}
+
+TEST(NonNegativeFit, StopsAtZero) {
+    // x + y = 1 and x - y = 3: without the bound x = 2, y = -1; with it y = 0 and x the mean of
+    // 1, 3.
+    NonNegativeFit fit(2);
+    fit.add(std::vector<double>{1, 1}, 1, 1);
+    fit.add(std::vector<double>{1, -1}, 3, 1);
+    const auto x = fit.solve({0.5, 0.5});
+    EXPECT_NEAR(x[0], 2, 1e-5);
+    EXPECT_EQ(x[1], 0);
+}
+
+TEST(NonNegativeFit, WeighsEquations) {
+    NonNegativeFit fit(1);
+    fit.add(std::vector<double>{1}, 1, 3);
+    fit.add(std::vector<double>{1}, 5, 1);
+    EXPECT_NEAR(fit.solve({0})[0], 2, 1e-9);
+}
+
+}  // namespace
+}  // namespace tutti

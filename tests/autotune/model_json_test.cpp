@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "autotune/model/model_json.hpp"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "autotune/model/model_file.hpp"
+#include "base/error.hpp"
+#include "tests/autotune/model_call.hpp"
+
+namespace tutti {
+namespace {
+
+CostModel some_model() {
+    ModelParameters known;
+    known.machine = {.fingerprint = "0123abc", .cores = 2};
+    known.machine.tuning.stage_piece = Bytes{32 << 10};
+    known.ranks = {2, 4};
+    known.date = "2026-01-31T12:00:00.000Z";
+    Tariff tariff = Tariff::uniform(0.1, 1.0 / 3, 1e-7, 12345.678);
+    tariff.ns[Tariff::link] = 2;  // written as a whole number
+    known.within["shm-direct/ordinary crowded"] = tariff;
+    known.across["mpi/registered"] = Tariff{};
+    return CostModel(known);
+}
+
+std::string refusal_of(const std::string& text) {
+    try {
+        model_from_json(text, "model.json");
+    } catch (const Error& error) {
+        return error.what();
+    }
+    return "";
+}
+
+std::string with(std::string text, const std::string& old, const std::string& other) {
+    const auto at = text.find(old);
+    EXPECT_NE(at, std::string::npos) << old;
+    return text.replace(at, old.size(), other);
+}
+
+TEST(ModelJson, GoesBothWays) {
+    const CostModel model = some_model();
+    EXPECT_EQ(model_from_json(to_json(model), "text").parameters(), model.parameters());
+}
+
+TEST(ModelJson, RefusesDamagedTextWithItsLine) {
+    const std::string good = to_json(some_model());
+    ASSERT_EQ(refusal_of(good), "");
+    const struct {
+        std::string text, reason;
+    } cases[] = {
+        {"", "model.json:1: "},
+        {"[]", "object expected"},
+        {with(good, "\"v\": 1", "\"v\": 2"), "model.json:2: a cost model of another version"},
+        {with(good, "cost_model", "limits"), "this is no cost model"},
+        {with(good, "\"cores\": 2", "\"cores\": 0"), "model.json:6: 0 is not within 1..16777216"},
+        {with(good, "\"cores\": 2", "\"cores\": \"2\""), "whole number expected"},
+        {with(good, "\"date\"", "\"data\""), "no field \"date\""},
+        {with(good, "\"step\": 0.1", "\"step\": -0.1"), "-0.1 is no cost"},
+        {with(good, "\"step\": 0.1", "\"step\": \"0.1\""), "number expected"},
+        {with(good, "16777216", "16777217"), "curves of another tutti"},
+        {with(good, "\"call\"", "\"fall\""), "no field \"call\""},
+        {with(good, "\"stage_piece\": 32768", "\"stage_piece\": 0"), "pieces of 0 bytes"},
+    };
+    for (const auto& [text, reason] : cases) {
+        const std::string told = refusal_of(text);
+        EXPECT_NE(told.find(reason), std::string::npos) << told << " / " << reason;
+        EXPECT_EQ(told.find('\n'), std::string::npos) << told;
+    }
+}
+
+TEST(ModelJson, RefusesWhateverIsCutOff) {
+    const std::string good = to_json(some_model());
+    for (std::size_t length = 0; length + 1 < good.size(); length += 7)
+        EXPECT_EQ(refusal_of(good.substr(0, length)).find("model.json:"), 0u) << length;
+}
+
+class ModelFile : public testing::Test {
+protected:
+    void SetUp() override { std::filesystem::create_directories(folder_); }
+    void TearDown() override { std::filesystem::remove_all(folder_); }
+    std::filesystem::path folder_ =
+        std::filesystem::temp_directory_path() / ("tutti-model-" + std::to_string(::getpid()));
+};
+
+TEST_F(ModelFile, IsKeptAsAWhole) {
+    const auto path = folder_ / "new" / "model.json";
+    keep_model(some_model(), path);
+    EXPECT_EQ(read_model(path).parameters(), some_model().parameters());
+    const auto files = std::distance(std::filesystem::directory_iterator(path.parent_path()), {});
+    EXPECT_EQ(files, 1);  // nothing half written beside it
+}
+
+TEST_F(ModelFile, SaysWhatIsWrong) {
+    EXPECT_THROW(read_model(folder_ / "absent.json"), Error);
+    EXPECT_THROW(read_model(folder_), Error);
+    std::ofstream(folder_ / "file") << "x";
+    EXPECT_THROW(read_model(folder_ / "file"), Error);
+    EXPECT_THROW(keep_model(some_model(), folder_ / "file" / "model.json"), Error);
+}
+
+TEST_F(ModelFile, HasAPlaceForEachMachine) {
+    ASSERT_EQ(::setenv("XDG_CACHE_HOME", folder_.c_str(), 1), 0);
+    EXPECT_EQ(model_path("abc"), folder_ / "tutti" / "model-abc.json");
+}
+
+TEST(ModelFileMerge, AddsWhatOtherRanksHaveShown) {
+    ModelParameters two = some_model().parameters(), four = two;
+    two.ranks = {2};
+    two.within = {{"mpi/ordinary", Tariff::uniform(1, 1, 1, 1)},
+                  {"mpi/registered", Tariff::uniform(2, 2, 2, 2)}};
+    four.ranks = {4};
+    four.within = {{"mpi/registered", Tariff::uniform(3, 3, 3, 3)}};
+    const ModelParameters all = merged(CostModel(two), CostModel(four)).parameters();
+    EXPECT_EQ(all.ranks, (std::vector<int>{2, 4}));
+    EXPECT_EQ(all.within.at("mpi/ordinary"), Tariff::uniform(1, 1, 1, 1));
+    EXPECT_EQ(all.within.at("mpi/registered"), Tariff::uniform(3, 3, 3, 3));
+
+    two.machine.cores = 64;
+    EXPECT_EQ(merged(CostModel(two), CostModel(four)).parameters(), four);
+}
+
+}  // namespace
+}  // namespace tutti

@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: Apache-2.0
+// Predictions against the closed forms of the literature: latency L, overhead o at either end, G
+// per byte copied and R per byte added up (LogGP: Alexandrov et al. 1995).
+#include <gtest/gtest.h>
+
+#include "autotune/model/schedule_walk.hpp"
+#include "collectives/algorithms/catalog.hpp"
+#include "tests/autotune/model_call.hpp"
+
+namespace tutti {
+namespace {
+
+constexpr double L = 1000, o = 300, G = 0.25, R = 0.75;
+constexpr int P = 8;
+constexpr std::int64_t n = 1 << 16;                 // floats
+constexpr double N = 4.0 * static_cast<double>(n);  // bytes
+
+CostModel textbook() { return model_of(Tariff::uniform(L, o, G, R)); }
+
+double predicted(Collective collective, const char* algorithm, std::int64_t count = n,
+                 const char* transport = "mpi", Bytes segment = Bytes{0}) {
+    Configuration configuration = configured(algorithm, transport);
+    configuration.segment = segment;
+    return textbook().predict(configuration, model_call(collective, P, P, count)).value();
+}
+
+TEST(CostModel, EqualsTheClosedFormsOfTheTextbook) {
+    const double rounds = 3;  // log2 P
+    const double message = L + 2 * o;
+    EXPECT_NEAR(predicted(Collective::all_gather, "ring"), (P - 1) * (message + N * G), 1e-3);
+    EXPECT_NEAR(predicted(Collective::all_reduce, "ring"),
+                2 * (P - 1) * message + (P - 1) * N / P * (R + G), 1e-3);
+    EXPECT_NEAR(predicted(Collective::all_reduce, "butterfly"), rounds * (message + N * R), 1e-3);
+    EXPECT_NEAR(predicted(Collective::all_reduce, "halving-doubling"),
+                2 * rounds * message + N * (P - 1) / P * (R + G), 1e-3);
+    EXPECT_NEAR(predicted(Collective::broadcast, "tree"), rounds * (message + N * G), 1e-3);
+    EXPECT_NEAR(predicted(Collective::reduce, "tree"), rounds * (message + N * R), 1e-3);
+}
+
+TEST(CostModel, ARootSendsOneAfterTheOtherAndReceivesSo) {
+    EXPECT_NEAR(predicted(Collective::broadcast, "linear"), (P - 1) * o + L + o + N * G, 1e-3);
+    EXPECT_NEAR(predicted(Collective::gather, "linear"), o + L + (P - 1) * (o + N * G), 1e-3);
+}
+
+// The first segment meets every latency; behind it comes one in the time that a rank needs to
+// receive a segment and pass it on.
+TEST(CostModel, SegmentsFollowOneAnother) {
+    const double segments = 16, each = 2 * o + N / segments * G;
+    EXPECT_NEAR(predicted(Collective::broadcast, "chain", n, "mpi",
+                          Bytes{static_cast<std::int64_t>(N / segments)}),
+                (P - 1) * (L + each) + (segments - 1) * each, 1e-3);
+}
+
+TEST(CostModel, DirectlyOnlyWhoReadsIsBusy) {
+    EXPECT_NEAR(predicted(Collective::all_gather, "ring", n, "shm-direct"),
+                (P - 1) * (L + o + N * G), 1e-3);
+}
+
+TEST(CostModel, ManyPutTheirBlocksIntoOneAtTheSameTime) {
+    EXPECT_NEAR(predicted(Collective::gather, "linear", n, "shm-direct"), o + N * G + L, 1e-3);
+}
+
+TEST(CostModel, WhoComputesAChunkWritesItToThoseWhoWaitForIt) {
+    Tariff tariff = Tariff::uniform(L, o, G, R);
+    const double W = 0.5;
+    std::fill_n(tariff.ns.begin() + Tariff::begin_of(PerByte::write), footprint_points.size(), W);
+    const auto time = model_of(tariff).predict(configured("two-shot", "shm-direct"),
+                                               model_call(Collective::all_reduce, P, P, n));
+    // Adds up its chunk from seven peers, then stores it to seven peers, who see that.
+    EXPECT_NEAR(time.value(), L + (P - 1) * (o + N / P * R) + (P - 1) * (o + N / P * W) + L, 1e-3);
+}
+
+TEST(CostModel, SeveralSourcesAreAddedUpInOnePass) {
+    Tariff tariff = Tariff::uniform(L, o, G, R);
+    const double A = 0.5;
+    std::fill_n(tariff.ns.begin() + Tariff::begin_of(PerByte::add), footprint_points.size(), A);
+    const auto time = [&](const char* algorithm) {
+        return model_of(tariff)
+            .predict(configured(algorithm, "shm-direct"),
+                     model_call(Collective::all_reduce, P, P, n))
+            .value();
+    };
+    EXPECT_NEAR(time("one-shot"), L + (P - 1) * o + N * R + (P - 2) * N * A, 1e-3);
+    EXPECT_NEAR(time("butterfly"), 3 * (L + o + N * R), 1e-3);  // one source in each step
+}
+
+TEST(CostModel, OrdinaryMemoryIsStagedOnceForAllReaders) {
+    Tariff tariff = Tariff::uniform(L, o, G, R);
+    const double S = 0.125;
+    std::fill_n(tariff.ns.begin() + Tariff::begin_of(PerByte::send), footprint_points.size(), S);
+    ModelCall call = model_call(Collective::broadcast, P, P, 1 << 12);
+    call.buffers = BufferKind::ordinary;
+    const double bytes = 4.0 * (1 << 12);
+    EXPECT_NEAR(model_of(tariff).predict(configured("linear", "shm-direct"), call).value(),
+                bytes * S + L + o + bytes * G, 1e-3);
+}
+
+TEST(CostModel, RanksOnACoreWorkOneAfterTheOther) {
+    const Tariff copies = Tariff::uniform(0, 0, 1, 0);
+    const ModelCall call = model_call(Collective::all_gather, 4, 4, 256);
+    const Configuration configuration = configured("one-shot", "shm-direct");
+    EXPECT_NEAR(model_of(copies, 4).predict(configuration, call).value(), 3 * 1024, 1e-6);
+    EXPECT_NEAR(model_of(copies, 2).predict(configuration, call).value(), 6 * 1024, 1e-6);
+    EXPECT_NEAR(model_of(copies, 1).predict(configuration, call).value(), 12 * 1024, 1e-6);
+}
+
+TEST(CostModel, ACoreThatChangesRanksTakesTime) {
+    Tariff tariff;
+    tariff.ns[Tariff::turn] = 100;
+    const auto time = [&](const char* algorithm, int cores) {
+        return model_of(tariff, cores)
+            .predict(configured(algorithm, "shm-direct"),
+                     model_call(Collective::all_gather, 4, 4, 256))
+            .value();
+    };
+    EXPECT_EQ(time("one-shot", 4), 0);
+    EXPECT_EQ(time("one-shot", 2), 2 * 100);  // two ranks, each once
+    EXPECT_EQ(time("one-shot", 1), 4 * 100);
+    // Whoever was the last of a step is the first of the next: a turn less.
+    EXPECT_EQ(time("ring", 2), (3 * 2 - 2) * 100);
+}
+
+TEST(CostModel, WhatLeavesAHostLeavesThroughItsLink) {
+    Tariff across;
+    across.ns[Tariff::link] = 2;
+    ModelParameters known;
+    known.machine.cores = 64;
+    known.within["mpi/registered"] = Tariff{};
+    known.across["mpi/registered"] = across;
+    const ModelCall call = model_call(Collective::all_to_all, 4, 2, 100);
+    // Two ranks have a block of 400 bytes for each of two ranks of the other host.
+    EXPECT_NEAR(CostModel(known).predict(configured("linear", "mpi"), call).value(),
+                2 * 2 * 400 * 2, 1e-6);
+}
+
+TEST(CostModel, ExplainsATimeByItsItems) {
+    const auto ring =
+        textbook().explain(configured("ring", "mpi"), model_call(Collective::all_reduce, P, P, n));
+    ASSERT_TRUE(ring);
+    EXPECT_NEAR(ring->latency, 2 * (P - 1) * (L + 2 * o), 1e-3);
+    EXPECT_NEAR(ring->bytes, (P - 1) * N / P * G, 1e-3);
+    EXPECT_NEAR(ring->reduction, (P - 1) * N / P * R, 1e-3);
+    EXPECT_NEAR(ring->waiting, 0, 1e-6);
+    EXPECT_NEAR(ring->total, ring->latency + ring->bytes + ring->reduction, 1e-3);
+
+    const auto crowded = model_of(Tariff::uniform(0, 0, 1, 0), 1)
+                             .explain(configured("one-shot", "shm-direct"),
+                                      model_call(Collective::all_gather, 4, 4, 256));
+    ASSERT_TRUE(crowded);
+    EXPECT_NEAR(crowded->bytes, 3 * 1024, 1e-6);
+    EXPECT_NEAR(crowded->waiting, 9 * 1024, 1e-6);
+}
+
+TEST(CostModel, MoreBytesNeverTakeLess) {
+    for (const char* transport : {"mpi", "shm-direct"})
+        for (const Algorithm& row : catalog()) {
+            if (row.pipelines) continue;  // more segments may well be faster
+            double before = 0;
+            for (std::int64_t count = 1; count <= 1 << 20; count *= 4) {
+                const double now = predicted(row.collective, row.name.data(), count, transport);
+                EXPECT_GE(now, before) << row.name << " over " << transport << ", " << count;
+                before = now;
+            }
+        }
+}
+
+TEST(CostModel, SaysNothingOfWhatItDoesNotKnow) {
+    const ModelCall call = model_call(Collective::all_reduce, P, P, n);
+    Configuration library;
+    library.impl = "mpi";
+    EXPECT_FALSE(textbook().predict(library, call));
+    EXPECT_FALSE(textbook().predict(configured("ring", "ucx"), call));
+    EXPECT_FALSE(textbook().predict(configured("of-another-build", "mpi"), call));
+    EXPECT_FALSE(textbook().explain(configured("of-another-build", "mpi"), call));
+    EXPECT_FALSE(
+        textbook().predict(configured("ring", "shm"), model_call(Collective::all_reduce, P, 4, n)));
+    EXPECT_FALSE(textbook().predict(configured("butterfly", "mpi"),
+                                    model_call(Collective::all_to_all, 6, 6, n)));
+    EXPECT_FALSE(CostModel().predict(configured("ring", "mpi"), call));
+}
+
+TEST(CostModel, OneRankOnlyCopies) {
+    Tariff tariff;
+    std::fill_n(tariff.ns.begin() + Tariff::begin_of(PerByte::own), footprint_points.size(), 0.5);
+    EXPECT_NEAR(model_of(tariff)
+                    .predict(configured("ring", "mpi"), model_call(Collective::all_reduce, 1, 1, n))
+                    .value(),
+                N * 0.5, 1e-6);
+}
+
+// Work is counted in transfers looked at: a few nanoseconds each.
+TEST(CostModel, ThousandRanksAreAFewHundredThousandTransfers) {
+    const int ranks = 1024;
+    for (const Algorithm& row : catalog()) {
+        const ModelCall call = model_call(row.collective, ranks, ranks, 1 << 10);
+        for (const char* transport : {"mpi", "shm-direct"}) {
+            const std::int64_t visits =
+                textbook().visits(configured(std::string(row.name), transport), call);
+            EXPECT_GT(visits, 0) << row.name;
+            // Steps of all with all have up to a million transfers, and some are only counted.
+            EXPECT_LE(visits, 20 * most_visits) << row.name << " of " << name_of(row.collective);
+        }
+    }
+}
+
+TEST(CostModel, ALongScheduleOfWhichOnlySomeStepsAreVisitedTakesAsLong) {
+    const int ranks = 1024;
+    const ModelCall call = model_call(Collective::all_reduce, ranks, ranks, 1 << 20);
+    const double bytes = 4.0 * (1 << 20);
+    const double exact = 2 * (ranks - 1) * (L + 2 * o) + (ranks - 1) * bytes / ranks * (R + G);
+    const Configuration ring = configured("ring", "mpi");
+    EXPECT_LT(textbook().visits(ring, call), std::int64_t{2} * 2 * (ranks - 1) * ranks);
+    EXPECT_NEAR(textbook().predict(ring, call).value() / exact, 1, 0.005);
+}
+
+TEST(CostModel, AFewRanksStandForAThousandWhereAllMeetAll) {
+    const int ranks = 1024;
+    const ModelCall call = model_call(Collective::all_to_all, ranks, ranks, 256);
+    const double exact = (ranks - 1) * (2 * o + 1024 * G) + L;
+    EXPECT_NEAR(textbook().predict(configured("linear", "mpi"), call).value() / exact, 1, 0.01);
+    // On half as many cores everything takes turns.
+    EXPECT_NEAR(model_of(Tariff::uniform(L, o, G, R), ranks / 2)
+                        .predict(configured("linear", "mpi"), call)
+                        .value() /
+                    exact,
+                2, 0.02);
+    // Behind the link of a host are half of the ranks, with a block for each of the others.
+    Tariff link;
+    link.ns[Tariff::link] = 1;
+    const ModelCall halves = model_call(Collective::all_to_all, ranks, ranks / 2, 256);
+    EXPECT_NEAR(
+        model_of(link).predict(configured("linear", "mpi"), halves).value() / (512.0 * 512 * 1024),
+        1, 0.01);
+}
+
+TEST(CostModel, ChannelsShareTheMessage) {
+    Configuration two = configured("ring", "mpi");
+    two.channels = 2;
+    // Both channels send to the same neighbour in a step: one message with the shares of both.
+    const double time =
+        textbook().predict(two, model_call(Collective::all_gather, P, P, n)).value();
+    EXPECT_GE(time, (P - 1) * (L + 2 * o + N * G) - 1e-3);
+    EXPECT_LE(time, (P - 1) * (L + 4 * o + N * G) + 1e-3);
+}
+
+}  // namespace
+}  // namespace tutti
