@@ -21,7 +21,7 @@ constexpr double gap = 24, label_width = 210, octave_width = 41, row_height = 46
 constexpr std::string_view styles = R"(
 text{font-family:system-ui,'Segoe UI',Helvetica,Arial,sans-serif;font-size:11px;fill:#1d2329}
 .title{font-size:18px;font-weight:600}.setting{font-size:13px;font-weight:600}.bold{font-weight:600}
-.note{fill:#5b626b}.grid{stroke:#e8eaed}.axis{stroke:#8a9099}
+.note{fill:#5b626b}.gain{font-size:10px;fill:#333a42}.grid{stroke:#e8eaed}.axis{stroke:#8a9099}
 .measured{fill-opacity:.5}.learnt{fill-opacity:.35}.kept{fill-opacity:.25}
 .interpolated{fill-opacity:.16;stroke-dasharray:5 3}.predicted{fill-opacity:.06;stroke-dasharray:1.5 3}
 .library{fill:#5b626b;stroke:#5b626b}
@@ -145,6 +145,7 @@ private:
                          Anchor::middle);
         }
         canvas_.line({left(), y_ + height}, {left() + chart_width(), y_ + height}, "axis", 1);
+        canvas_.text({left() - 6, y_ + height + 14}, "bytes", "note", Anchor::end);
     }
 
     void draw_section(const Section& section) {
@@ -174,7 +175,7 @@ private:
         canvas_.text({box.x + 5, box.y + 16}, short_text(range.choice), "", Anchor::start, room);
         const RangeEvidence* seen = typical_evidence(range);
         if (seen && seen->hold_out)
-            canvas_.text({box.x + 5, box.y + 30}, gain_in(*seen->hold_out, room), "note",
+            canvas_.text({box.x + 5, box.y + 30}, gain_in(*seen->hold_out, room), "gain",
                          Anchor::start, room);
     }
 
