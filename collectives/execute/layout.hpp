@@ -18,6 +18,7 @@ struct Call {
     Rank root = {0};
     /// Elements of the vector (all_reduce, broadcast, reduce) or of one rank's block (the others).
     std::int64_t count = 0;
+    bool operator==(const Call&) const = default;
 };
 
 /// Where the chunks of a message lie in one rank's input and output: the only place that divides.

@@ -32,6 +32,10 @@ bool Progress::poll() {
     return any_went_on;
 }
 
+void Progress::finish_all() {
+    while (!active_.empty()) active_.front()->wait();
+}
+
 Plan::Plan(Progress& progress, std::string what, int steps)
     : progress_(progress), what_(std::move(what)), steps_(steps) {
     progress_.active_.reserve(++progress_.plans_);

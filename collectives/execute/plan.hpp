@@ -35,6 +35,9 @@ public:
     World& world() { return world_; }
     /// Moves every plan as far as it goes; whether any went on.
     bool poll();
+    bool is_idle() const { return active_.empty(); }
+    /// Waits for all of them; throws as Plan::wait() does.
+    void finish_all();
 
 private:
     friend class Plan;
@@ -66,6 +69,8 @@ public:
     }
 
     const std::string& what() const { return what_; }
+    /// As far as it has been moved; moves nothing.
+    bool is_done() const { return done_; }
 
 protected:
     /// Where a plan stands, for the report of a hang.

@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <functional>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "autotune/arguments.hpp"
+#include "autotune/table/table.hpp"
+
+namespace tutti {
+
+class World;
+
+/// What a communicator may try out while the program runs, and what it may cost.
+struct Learning {
+    /// What is tried for a collective; none: all that this build has. The same on all ranks.
+    std::function<std::vector<Configuration>(Collective)> arms = {};
+    /// Time lost by trying is at most this share of the time spent in collectives.
+    double bound = 0.05;
+};
+
+struct CommunicatorOptions {
+    /// Says which algorithm to take when, see docs/using_the_library.md. It must have sections for
+    /// these ranks: fitted() (autotune/table/fitted.hpp) makes them. None: built-in rules.
+    std::optional<Table> table = {};
+    /// None: nothing is tried.
+    std::optional<Learning> learn = {};
+    /// Kinds of calls that plans are kept for; the least recently used ones are made again.
+    std::size_t most_plans = 512;
+    /// Seconds after which a wait for another rank gives up and throws.
+    double deadline = 30;
+};
+
+/// A call under way. Its buffers belong to it until wait() has returned or test() was true; it must
+/// end before its communicator does. One that is let go of first waits.
+class [[nodiscard]] Pending {
+public:
+    Pending() = default;
+    Pending(Pending&& other) noexcept;
+    Pending& operator=(Pending&& other) noexcept;
+    ~Pending();
+
+    /// Moves all that is under way a little; true once this call is done.
+    bool test();
+    /// Throws Error (time_out) when another rank does not answer in time.
+    void wait();
+
+    struct Slot;
+
+private:
+    friend class Communicator;
+    Slot* slot_ = nullptr;
+    std::uint64_t run_ = 0;
+};
+
+/// The way to use tutti in a program: collectives among ranks, each by the algorithm that is best
+/// for its size. All ranks make the same calls in the same order, as in MPI: same collective, type,
+/// operation, root and length, all with one buffer or all with two, all blocking or all not. One
+/// thread at a time. Errors that all ranks see alike throw Error before anything is sent; after a
+/// time-out or a lost rank the communicator cannot be used any more. Ending it is collective, too.
+///
+/// A call may be repeated with any buffers: plans are made once for each kind of call and carried
+/// over. Only in registered memory (see allocate()) every place has a plan of its own.
+class Communicator {
+public:
+    /// The ranks of a world that outlives it. Collective.
+    explicit Communicator(World& world, CommunicatorOptions options = {});
+    /// The ranks of an MPI communicator of the program's own: over_mpi(MPI_Comm_c2f(comm)). Works
+    /// on a duplicate. MPI runs, and runs on until this has ended. Collective.
+    static Communicator over_mpi(int fortran_handle, CommunicatorOptions options = {});
+    /// A program that is one rank by itself.
+    static Communicator alone(CommunicatorOptions options = {});
+
+    Communicator(Communicator&&) noexcept;
+    Communicator& operator=(Communicator&&) noexcept;
+    ~Communicator();
+
+    Rank rank() const;
+    int size() const;
+
+    /// Every rank's vector combined, on every rank.
+    template <Elements In, MutableElements Out>
+    void all_reduce(const In& input, Out&& output, Op op = Op::sum) {
+        run(arguments::all_reduce(input, output, op));
+    }
+    template <MutableElements Data>
+    void all_reduce(Data&& data, Op op = Op::sum) {
+        run(arguments::all_reduce(data, op));
+    }
+    template <Elements In, MutableElements Out>
+    Pending start_all_reduce(const In& input, Out&& output, Op op = Op::sum) {
+        return start(arguments::all_reduce(input, output, op));
+    }
+    template <MutableElements Data>
+    Pending start_all_reduce(Data&& data, Op op = Op::sum) {
+        return start(arguments::all_reduce(data, op));
+    }
+
+    /// `input` has a block for each rank; each ends with its own, combined. In place it stays where
+    /// it was in `data`.
+    template <Elements In, MutableElements Out>
+    void reduce_scatter(const In& input, Out&& output, Op op = Op::sum) {
+        run(arguments::reduce_scatter(input, output, op));
+    }
+    template <MutableElements Data>
+    void reduce_scatter(Data&& data, Op op = Op::sum) {
+        run(arguments::reduce_scatter(data, op, size()));
+    }
+    template <Elements In, MutableElements Out>
+    Pending start_reduce_scatter(const In& input, Out&& output, Op op = Op::sum) {
+        return start(arguments::reduce_scatter(input, output, op));
+    }
+    template <MutableElements Data>
+    Pending start_reduce_scatter(Data&& data, Op op = Op::sum) {
+        return start(arguments::reduce_scatter(data, op, size()));
+    }
+
+    /// Every rank's `input`, in the order of ranks. In place each rank's block is where it belongs
+    /// in `data`.
+    template <Elements In, MutableElements Out>
+    void all_gather(const In& input, Out&& output) {
+        run(arguments::all_gather(input, output));
+    }
+    template <MutableElements Data>
+    void all_gather(Data&& data) {
+        run(arguments::all_gather(data, size()));
+    }
+    template <Elements In, MutableElements Out>
+    Pending start_all_gather(const In& input, Out&& output) {
+        return start(arguments::all_gather(input, output));
+    }
+    template <MutableElements Data>
+    Pending start_all_gather(Data&& data) {
+        return start(arguments::all_gather(data, size()));
+    }
+
+    /// The root's `data`, on every rank.
+    template <MutableElements Data>
+    void broadcast(Data&& data, Rank root = {0}) {
+        run(arguments::broadcast(data, root));
+    }
+    template <MutableElements Data>
+    Pending start_broadcast(Data&& data, Rank root = {0}) {
+        return start(arguments::broadcast(data, root));
+    }
+
+    /// Every rank's vector combined, on the root alone. `data` of other ranks may change.
+    template <Elements In, MutableElements Out>
+    void reduce(const In& input, Out&& output, Op op = Op::sum, Rank root = {0}) {
+        run(arguments::reduce(input, output, op, root));
+    }
+    template <MutableElements Data>
+    void reduce(Data&& data, Op op = Op::sum, Rank root = {0}) {
+        run(arguments::reduce(data, op, root));
+    }
+    template <Elements In, MutableElements Out>
+    Pending start_reduce(const In& input, Out&& output, Op op = Op::sum, Rank root = {0}) {
+        return start(arguments::reduce(input, output, op, root));
+    }
+    template <MutableElements Data>
+    Pending start_reduce(Data&& data, Op op = Op::sum, Rank root = {0}) {
+        return start(arguments::reduce(data, op, root));
+    }
+
+    /// A block of the root's `input` for each rank.
+    template <Elements In, MutableElements Out>
+    void scatter(const In& input, Out&& output, Rank root = {0}) {
+        run(arguments::scatter(input, output, root));
+    }
+    template <Elements In, MutableElements Out>
+    Pending start_scatter(const In& input, Out&& output, Rank root = {0}) {
+        return start(arguments::scatter(input, output, root));
+    }
+
+    /// Every rank's `input` in the order of ranks, on the root alone.
+    template <Elements In, MutableElements Out>
+    void gather(const In& input, Out&& output, Rank root = {0}) {
+        run(arguments::gather(input, output, root));
+    }
+    template <Elements In, MutableElements Out>
+    Pending start_gather(const In& input, Out&& output, Rank root = {0}) {
+        return start(arguments::gather(input, output, root));
+    }
+
+    /// Block r of this rank's input goes to rank r, as block of this rank there.
+    template <Elements In, MutableElements Out>
+    void all_to_all(const In& input, Out&& output) {
+        run(arguments::all_to_all(input, output, size()));
+    }
+    template <MutableElements Data>
+    void all_to_all(Data&& data) {
+        run(arguments::all_to_all(data, size()));
+    }
+    template <Elements In, MutableElements Out>
+    Pending start_all_to_all(const In& input, Out&& output) {
+        return start(arguments::all_to_all(input, output, size()));
+    }
+    template <MutableElements Data>
+    Pending start_all_to_all(Data&& data) {
+        return start(arguments::all_to_all(data, size()));
+    }
+
+    /// The same without types.
+    void run(const Arguments& arguments);
+    Pending start(const Arguments& arguments);
+
+    /// Zeroed memory for messages that peers can reach, so that they read and write it without
+    /// copies between: the fastest buffers within a host. Collective, with the same count on all
+    /// ranks. Calls in it are symmetric: every rank gives the same places, of buffers that were
+    /// allocated together, also where its buffer plays no part. Ordinary memory where the ranks
+    /// cannot share any. Lives as long as the communicator, or until release().
+    template <Element T>
+    std::span<T> allocate(std::size_t count) {
+        const std::span<std::byte> memory = allocate_bytes(count * sizeof(T));
+        return {reinterpret_cast<T*>(memory.data()), count};
+    }
+    template <Element T>
+    void release(std::span<T> memory) {
+        release_bytes(std::as_writable_bytes(memory));
+    }
+    std::span<std::byte> allocate_bytes(std::size_t bytes);
+    void release_bytes(std::span<std::byte> memory);
+
+    /// What a call is done by at present; made now if it was not before, so collective.
+    Configuration choice_for(const Arguments& arguments);
+
+    /// What was found while the program ran, as a table; without sections unless it learns.
+    /// Collective when first asked.
+    Table learnt();
+
+    struct State;
+
+private:
+    explicit Communicator(std::unique_ptr<State> state);
+
+    std::unique_ptr<State> state_;
+};
+
+}  // namespace tutti

@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "autotune/communicator_state.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <exception>
+
+#include "autotune/rank_setting.hpp"
+#include "autotune/usual_choice.hpp"
+#include "topology/detect.hpp"
+
+namespace tutti {
+namespace {
+
+// So many calls of one kind may be under way at once; more wait for the oldest of them.
+constexpr std::size_t most_slots = 8;
+
+HostTuning tuning_of(World& world) {
+    return of_first(world, world.is_first() ? tuning_from(detect_structure()) : HostTuning{});
+}
+
+void check_length(std::size_t given, std::size_t needed, std::string_view what, const Call& call) {
+    if (given == needed) return;
+    throw Error(fmt::format("{} of {} holds {} bytes; this call needs {} there", what,
+                            name_of(call.collective), given, needed));
+}
+
+}  // namespace
+
+Communicator::State::State(std::unique_ptr<World> own_world, World& its_world,
+                           CommunicatorOptions its_options)
+    : own(std::move(own_world)),
+      world(its_world),
+      options(std::move(its_options)),
+      planner(world),
+      registered(world),
+      goes_on_(planner.progress()) {
+    if (own) own->hang_timeout = options.deadline;
+    planner.tune(tuning_of(world));
+    if (options.table || options.learn) setting = setting_of(world);
+    if (options.table) selector.emplace(*options.table, *setting);
+    world.moved_along.push_back(&goes_on_);
+}
+
+// All leave together, as a peer may still read what this rank holds.
+Communicator::State::~State() {
+    try {
+        if (!is_broken && std::uncaught_exceptions() == 0) {
+            planner.progress().finish_all();
+            world.barrier();
+        }
+    } catch (const Error&) {  // another rank is gone; nothing is left to be done for it
+    }
+    std::erase(world.moved_along, &goes_on_);
+}
+
+void Communicator::State::refuse() {
+    throw Error("a call of this communicator has failed before, so it cannot be used any more",
+                Exit::rank_lost);
+}
+
+Arguments Communicator::State::settled(const Arguments& given) const {
+    const Call& call = given.call;
+    const int ranks = world.size();
+    if (call.root.index < 0 || call.root.index >= ranks)
+        throw Error(fmt::format("there is no root {} among {} ranks", call.root.index, ranks));
+    const std::size_t input = input_bytes(call, ranks, world.rank()),
+                      output = output_bytes(call, ranks, world.rank());
+    const CallBuffers& all = given.buffers;
+    Arguments settled = given;
+    if (!all.in_place) {
+        if (input > 0) check_length(all.input.size(), input, "input", call);
+        if (output > 0) check_length(all.output.size(), output, "output", call);
+        settled.buffers.input = all.input.first(input);
+        settled.buffers.output = all.output.first(output);
+        if (CallerMemory(settled.buffers).is_together())
+            throw Error(fmt::format("input and output of {} overlap; call it with one buffer",
+                                    name_of(call.collective)));
+        return settled;
+    }
+    const InPlace at = in_place_offsets(call, ranks, world.rank());
+    check_length(all.output.size(), std::max(at.input + input, at.output + output), "the buffer",
+                 call);
+    settled.buffers.input = all.input.subspan(at.input, input);
+    settled.buffers.output = all.output.subspan(at.output, output);
+    return settled;
+}
+
+CallKey Communicator::State::key_of(const Arguments& given, Form form) const {
+    CallKey key{.call = given.call, .in_place = given.buffers.in_place, .form = form};
+    if (!reduces(key.call.collective)) key.call.op = Op::sum;
+    if (!has_root(key.call.collective)) key.call.root = Rank{0};
+    const RegisteredPlace input = registered.place_of(given.buffers.input),
+                          output = registered.place_of(given.buffers.output);
+    const bool input_counts = !given.buffers.input.empty(),
+               output_counts = !given.buffers.output.empty();
+    // A plan takes both from one arena.
+    const bool is_registered = (!input_counts || input.arena >= 0) &&
+                               (!output_counts || output.arena >= 0) &&
+                               (!input_counts || !output_counts || input.arena == output.arena);
+    if (is_registered && input_counts) key.input = input;
+    if (is_registered && output_counts) key.output = output;
+    return key;
+}
+
+void Communicator::State::run(const Arguments& given) {
+    const Arguments call = settled(given);
+    const CallKey key = key_of(given, Form::blocking);
+    guarded([&] { run_slot(*kept(key, call).slots.front(), call.buffers); });
+}
+
+Pending Communicator::State::start(const Arguments& given) {
+    const Arguments call = settled(given);
+    const CallKey key = key_of(given, Form::pending);
+    Pending pending;
+    guarded([&] {
+        Pending::Slot& slot = slot_to_start(kept(key, call), key, call);
+        pending.slot_ = &slot;
+        pending.run_ = ++slot.run;
+        if (slot.plan == nullptr) return run_slot(slot, call.buffers);
+        slot.plan->rebind(call.buffers);
+        slot.plan->start();
+    });
+    return pending;
+}
+
+// A library's call does not move what is under way here, and its end may wait for a rank that waits
+// for that.
+void Communicator::State::run_slot(Pending::Slot& slot, const CallBuffers& buffers) {
+    if (slot.plan == nullptr && !planner.progress().is_idle()) planner.progress().finish_all();
+    slot.operation->rebind(buffers);
+    slot.operation->run();
+}
+
+KeptCall& Communicator::State::kept(const CallKey& key, const Arguments& settled) {
+    const auto known = calls.find(key);
+    KeptCall& call = known != calls.end() ? known->second : make(key, settled);
+    call.last_use = ++uses_;
+    return call;
+}
+
+Wish Communicator::State::wish_for(const CallKey& key, const Arguments& settled) const {
+    const std::int32_t arena = std::max(key.input.arena, key.output.arena);
+    return {key.call, settled.buffers, registered.arena(arena)};
+}
+
+KeptCall& Communicator::State::make(const CallKey& key, const Arguments& settled) {
+    check_all_ask_for(key);
+    while (calls.size() >= std::max<std::size_t>(options.most_plans, 1)) forget_the_oldest();
+    const Wish wish = wish_for(key, settled);
+    KeptCall made;
+    for (const Configuration& configuration : wishes(key)) {
+        if (auto found = operation(planner, configuration, wish)) {
+            made.configuration = configuration;
+            made.slots.reserve(most_slots);
+            made.slots.push_back(&new_slot(std::move(found)));
+            return calls.emplace(key, std::move(made)).first->second;
+        }
+        made.is_as_wished = false;
+    }
+    throw Error(fmt::format("no algorithm of this build can do {} among these {} ranks",
+                            name_of(key.call.collective), world.size()));
+}
+
+// Plans are made together: ranks that ask for different ones would wait for each other in vain.
+void Communicator::State::check_all_ask_for(const CallKey& key) {
+    struct Asked {
+        Call call;
+        bool in_place, is_registered;
+        Form form;
+        std::int16_t arm;
+        bool operator==(const Asked&) const = default;
+    };
+    const Asked mine{key.call, key.in_place, key.is_registered(), key.form, key.arm};
+    const auto all = gathered(world, mine);
+    for (std::size_t rank = 0; rank < all.size(); ++rank) {
+        const Asked& other = all[rank];
+        // An empty buffer says nothing of the kind of memory.
+        if (other == all[0]) continue;
+        const auto in_words = [](const Asked& asked) {
+            return fmt::format("{} of {} {} {} to root {}{}{}{}", name_of(asked.call.collective),
+                               asked.call.count, name_of(asked.call.type), name_of(asked.call.op),
+                               asked.call.root.index, asked.in_place ? ", in place" : "",
+                               asked.is_registered ? ", registered" : "",
+                               asked.form == Form::pending ? ", started" : "");
+        };
+        throw Error(fmt::format("ranks make different calls: rank 0 {}; rank {} {}",
+                                in_words(all[0]), rank, in_words(other)),
+                    Exit::rank_lost);
+    }
+}
+
+// A plan that is under way on this rank ends first. Behind the barrier it has ended on all.
+void Communicator::State::forget_the_oldest() {
+    const auto oldest = std::ranges::min_element(
+        calls, {}, [](const auto& known) { return known.second.last_use; });
+    for (const Pending::Slot* slot : oldest->second.slots)
+        if (!slot->is_done()) slot->plan->wait();
+    world.barrier();
+    for (Pending::Slot* slot : oldest->second.slots) {
+        slot->operation.reset();
+        slot->plan = nullptr;
+        free_slots_.push_back(slot);
+    }
+    calls.erase(oldest);
+}
+
+std::vector<Configuration> Communicator::State::wishes(const CallKey& key) const {
+    std::vector<Configuration> wishes;
+    const Bytes bytes{total_bytes(key.call, world.size())};
+    const BufferKind kind = key.is_registered() ? BufferKind::registered : BufferKind::ordinary;
+    const Range* range =
+        selector ? selector->pick(key.call.collective, key.call.type, key.call.op, kind, bytes)
+                 : nullptr;
+    if (range != nullptr) {
+        wishes.push_back(range->choice);
+        for (const RangeEvidence& seen : range->evidence)
+            if (seen.runner_up) wishes.push_back(*seen.runner_up);
+    }
+    for (Configuration& usual : usual_choices(key.call, world)) wishes.push_back(std::move(usual));
+    // A library's call cannot be left to itself.
+    if (key.form == Form::pending) std::ranges::stable_partition(wishes, &Configuration::is_ours);
+    return wishes;
+}
+
+Pending::Slot& Communicator::State::new_slot(std::unique_ptr<Operation> operation) {
+    if (free_slots_.empty()) free_slots_.push_back(&slots_.emplace_back());
+    Pending::Slot& slot = *free_slots_.back();
+    free_slots_.pop_back();
+    slot.owner = this;
+    slot.plan = dynamic_cast<Plan*>(operation.get());
+    slot.operation = std::move(operation);
+    ++slot.run;
+    return slot;
+}
+
+// Whether the next plan in turn is still under way may differ from rank to rank, and making one
+// more is for all: they ask each other, at each of the first starts, and then ever less often. In
+// between, a start waits for the plan in turn.
+Pending::Slot& Communicator::State::slot_to_start(KeptCall& kept, const CallKey& key,
+                                                  const Arguments& settled) {
+    const std::uint64_t start = kept.starts++;
+    Pending::Slot* slot = kept.slots[kept.next];
+    const bool may_grow = start > 0 && kept.slots.size() < most_slots && slot->plan != nullptr &&
+                          (start <= most_slots || std::has_single_bit(start));
+    if (may_grow && !holds_on_all(world, slot->plan->test())) {
+        if (auto more = operation(planner, kept.configuration, wish_for(key, settled))) {
+            slot = &new_slot(std::move(more));
+            kept.slots.insert(kept.slots.begin() + static_cast<std::ptrdiff_t>(kept.next), slot);
+        }
+    }
+    if (!slot->is_done()) slot->plan->wait();
+    kept.next = (kept.next + 1) % kept.slots.size();
+    return *slot;
+}
+
+}  // namespace tutti

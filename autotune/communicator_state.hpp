@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <deque>
+#include <unordered_map>
+
+#include "autotune/call_key.hpp"
+#include "autotune/communicator.hpp"
+#include "autotune/operation_maker.hpp"
+#include "autotune/registered_memory.hpp"
+#include "autotune/table/selector.hpp"
+
+namespace tutti {
+
+/// One plan, or a library's call, that is kept. Its memory outlives it, so that a Pending of an
+/// earlier run can always ask.
+struct Pending::Slot {
+    Communicator::State* owner = nullptr;
+    std::unique_ptr<Operation> operation;
+    Plan* plan = nullptr;  ///< the same, unless it is a library's
+    std::uint64_t run = 0;
+
+    bool is_done() const { return plan == nullptr || plan->is_done(); }
+};
+
+/// How one kind of call is done.
+struct KeptCall {
+    Configuration configuration;
+    bool is_as_wished = true;  ///< the first configuration that was asked for did
+    /// Where calls of this kind may be under way at the same time, as many plans as that took so
+    /// far; they take turns.
+    std::vector<Pending::Slot*> slots;
+    std::size_t next = 0;
+    std::uint64_t starts = 0;
+    std::uint64_t last_use = 0;
+};
+
+/// What a communicator is made of.
+struct Communicator::State {
+    State(std::unique_ptr<World> own, World& world, CommunicatorOptions options);
+    ~State();
+
+    /// The parts of the arguments that play a part on this rank. Throws Error for wrong lengths.
+    Arguments settled(const Arguments& given) const;
+    CallKey key_of(const Arguments& given, Form form) const;
+
+    void run(const Arguments& given);
+    Pending start(const Arguments& given);
+    KeptCall& kept(const CallKey& key, const Arguments& settled);
+
+    /// After an error that others may not share, nothing can be relied on.
+    template <class Do>
+    void guarded(Do&& what) {
+        if (is_broken) refuse();
+        try {
+            what();
+        } catch (const Error& error) {
+            is_broken = is_broken || error.code() != Exit::usage;
+            throw;
+        }
+    }
+
+    std::unique_ptr<World> own;
+    World& world;
+    CommunicatorOptions options;
+    Planner planner;
+    RegisteredMemory registered;
+    std::optional<Setting> setting;
+    std::optional<Selector> selector;
+    std::unordered_map<CallKey, KeptCall, HashOfCallKey> calls;
+    bool is_broken = false;
+
+private:
+    // What is under way goes on while ranks meet to make a plan: one of them may wait for it.
+    struct GoesOn final : MovedAlong {
+        explicit GoesOn(Progress& all) : progress(all) {}
+        void move_along() override { progress.poll(); }
+        Progress& progress;
+    };
+
+    [[noreturn]] static void refuse();
+    KeptCall& make(const CallKey& key, const Arguments& settled);
+    void check_all_ask_for(const CallKey& key);
+    std::vector<Configuration> wishes(const CallKey& key) const;
+    Wish wish_for(const CallKey& key, const Arguments& settled) const;
+    Pending::Slot& new_slot(std::unique_ptr<Operation> operation);
+    Pending::Slot& slot_to_start(KeptCall& kept, const CallKey& key, const Arguments& settled);
+    void forget_the_oldest();
+    void run_slot(Pending::Slot& slot, const CallBuffers& buffers);
+
+    GoesOn goes_on_;
+    std::deque<Pending::Slot> slots_;
+    std::vector<Pending::Slot*> free_slots_;
+    std::uint64_t uses_ = 0;
+};
+
+}  // namespace tutti

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <concepts>
+#include <cstddef>
+#include <ranges>
+#include <span>
+#include <type_traits>
+
+#include "base/half.hpp"
+#include "base/types.hpp"
+
+namespace tutti {
+
+/// What a C++ type is called as the element of a message: integers by their size and sign, float,
+/// double, Half and BFloat16.
+template <class T>
+consteval DataType data_type_of() {
+    if constexpr (std::same_as<T, Half>) return DataType::half;
+    if constexpr (std::same_as<T, BFloat16>) return DataType::bfloat16;
+    if constexpr (std::same_as<T, float>) return DataType::float32;
+    if constexpr (std::same_as<T, double>) return DataType::float64;
+    if constexpr (std::integral<T>) {
+        constexpr bool is_signed = std::is_signed_v<T>;
+        if constexpr (sizeof(T) == 1) return is_signed ? DataType::int8 : DataType::uint8;
+        if constexpr (sizeof(T) == 2) return is_signed ? DataType::int16 : DataType::uint16;
+        if constexpr (sizeof(T) == 4) return is_signed ? DataType::int32 : DataType::uint32;
+        if constexpr (sizeof(T) == 8) return is_signed ? DataType::int64 : DataType::uint64;
+    }
+}
+
+template <class T>
+concept Element = std::same_as<T, Half> || std::same_as<T, BFloat16> || std::same_as<T, float> ||
+    std::same_as<T, double> ||(std::integral<T> && !std::same_as<T, bool> && sizeof(T) <= 8);
+
+/// Elements in a row: std::span, std::vector, std::array.
+template <class R>
+concept Elements = std::ranges::contiguous_range<R> && std::ranges::sized_range<R> &&
+    Element<std::remove_cv_t<std::remove_reference_t<std::ranges::range_reference_t<R>>>>;
+
+template <Elements R>
+using element_of = std::remove_cv_t<std::remove_reference_t<std::ranges::range_reference_t<R>>>;
+
+/// A message can be stored there.
+template <class R>
+concept MutableElements =
+    Elements<R> && !std::is_const_v<std::remove_reference_t<std::ranges::range_reference_t<R>>>;
+
+}  // namespace tutti

@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include "autotune/subject.hpp"
+
+namespace tutti {
+
+/// The setting of a world's ranks, which tables are looked up by. Collective: the hosts are looked
+/// at, which takes milliseconds.
+Setting setting_of(World& world);
+
+}  // namespace tutti

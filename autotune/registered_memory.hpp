@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <map>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "autotune/call_key.hpp"
+#include "collectives/transport/shared_memory.hpp"
+
+namespace tutti {
+
+/// Memory that peers can reach, dealt out in pieces: from few large arenas, as a plan takes input
+/// and output from one. An arena costs addresses; memory only where it is touched. All ranks
+/// allocate and release alike, so pieces have equal places on all.
+class RegisteredMemory {
+public:
+    explicit RegisteredMemory(World& world) : world_(world) {}
+
+    /// Zeroed, at a cache line of its own. Ordinary memory where ranks cannot share any.
+    /// Collective.
+    std::span<std::byte> allocate(std::size_t bytes);
+    /// Throws Error if it was not allocated here.
+    void release(std::span<std::byte> memory);
+
+    /// Where the buffer lies; of no arena if it is (partly) ordinary memory.
+    RegisteredPlace place_of(std::span<const std::byte> buffer) const;
+    /// Null for none.
+    const SharedMemory* arena(std::int32_t number) const;
+
+private:
+    struct Arena {
+        std::unique_ptr<SharedMemory> shared;
+        std::unique_ptr<std::byte[]> ordinary;  // if the ranks cannot share any
+        std::span<std::byte> memory;
+        std::map<std::size_t, std::size_t> free;  // offset, bytes; neighbours are joined
+        std::map<std::size_t, std::size_t> used;
+    };
+    Arena& new_arena(std::size_t at_least);
+    static std::span<std::byte> take(Arena& arena, std::size_t bytes);
+
+    World& world_;
+    std::vector<Arena> arenas_;
+};
+
+}  // namespace tutti

@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: Apache-2.0
+// Lessons on a model machine: times are known, so is what was lost.
+#include "autotune/learn.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <random>
+
+namespace tutti {
+namespace {
+
+constexpr double bound = 0.05;
+constexpr double meeting_ns = 20'000;
+constexpr double making_ns = 300'000;
+
+struct Noise {
+    double spread = 0.05;     // of each call, in both directions
+    double outliers = 0.01;   // share of calls that the system interrupts
+    double interrupted = 10;  // by so many times the incumbent's time
+};
+
+// A program that makes one kind of call. The times of the arms may change on the way.
+class Program {
+public:
+    Program(std::vector<double> arms_ns, int incumbent, unsigned seed, Noise noise = {})
+        : arms_ns_(std::move(arms_ns)),
+          first_(incumbent),
+          noise_(noise),
+          dice_(seed),
+          account_(bound),
+          lesson_({.arms = static_cast<int>(arms_ns_.size()),
+                   .incumbent = incumbent,
+                   .meeting_ns = meeting_ns,
+                   .least_call_ns = arms_ns_[static_cast<std::size_t>(incumbent)] / 2}),
+          has_plan_(arms_ns_.size(), false) {}
+
+    void change_to(std::vector<double> arms_ns) { arms_ns_ = std::move(arms_ns); }
+
+    // At least so many calls.
+    void go_on_for(std::int64_t calls) {
+        for (const std::int64_t end = calls_ + calls; calls_ < end;) take_turn();
+    }
+
+    double highest_regret() const { return highest_regret_; }
+    double time_of_choice() const {
+        return arms_ns_[static_cast<std::size_t>(lesson_.incumbent())];
+    }
+    double best_time() const { return *std::ranges::min_element(arms_ns_); }
+    const Lesson& lesson() const { return lesson_; }
+    std::int64_t calls_of(int arm) const {
+        const auto known = calls_of_.find(arm);
+        return known == calls_of_.end() ? 0 : known->second;
+    }
+    // Whether the worst is within the bound all the time is told by highest_regret(); whether the
+    // account itself is honest, by this.
+    double counted_loss() const { return account_.lost_ns(); }
+    double true_loss() const { return spent_ - without_ns_; }
+
+private:
+    void take_turn() {
+        const Turn turn = lesson_.next(account_);
+        ASSERT_GT(turn.calls, 0);
+        std::vector<double> samples;
+        TurnTimes times{.meeting = meeting_ns};
+        const auto arm = static_cast<std::size_t>(turn.arm);
+        if (!has_plan_[arm]) times.making = making_ns;
+        has_plan_[arm] = true;
+        if (turn.arm != first_) spend(times.making);  // the first one's plan is needed anyway
+        for (std::int64_t call = 0; call < turn.calls; ++call) {
+            const double interruption =
+                unit(dice_) < noise_.outliers
+                    ? noise_.interrupted * arms_ns_[static_cast<std::size_t>(first_)]
+                    : 0;
+            const double mood = jitter();  // the first one would have met it, too
+            const double time = arms_ns_[arm] * mood + interruption;
+            samples.push_back(time);
+            times.calls += time;
+            without_ns_ += arms_ns_[static_cast<std::size_t>(first_)] * mood + interruption;
+            spend(time);
+        }
+        calls_ += turn.calls;
+        calls_of_[turn.arm] += turn.calls;
+        if (samples.size() > 16) samples.resize(16);
+        times.samples = samples;
+        spend(meeting_ns);
+        account_.spend(times.calls + times.making + times.meeting);
+        lesson_.took(turn, times, account_);
+    }
+
+    void spend(double ns) {
+        spent_ += ns;
+        highest_regret_ = std::max(highest_regret_, (spent_ - without_ns_) / spent_);
+    }
+
+    double jitter() { return std::exp(std::normal_distribution<double>(0, noise_.spread)(dice_)); }
+
+    std::vector<double> arms_ns_;
+    int first_;
+    Noise noise_;
+    std::mt19937 dice_;
+    std::uniform_real_distribution<double> unit{0, 1};
+    Account account_;
+    Lesson lesson_;
+    std::vector<bool> has_plan_;
+    std::map<int, std::int64_t> calls_of_;
+    std::int64_t calls_ = 0;
+    double spent_ = 0, without_ns_ = 0, highest_regret_ = 0;
+};
+
+// A call takes as long as an all-reduce of a few KiB, or of a MiB; beside it meetings and plans
+// cost the more, the shorter it is.
+class Learning : public testing::TestWithParam<double> {
+protected:
+    // As long as some seconds in collectives.
+    static std::int64_t frequent() { return GetParam() < 1e5 ? 600'000 : 100'000; }
+};
+
+TEST_P(Learning, FindsAnArmNearTheBestAndNeverLosesMoreThanItsBound) {
+    for (unsigned seed = 0; seed < 10; ++seed) {
+        std::mt19937 dice(seed);
+        std::vector<double> arms;
+        for (int i = 0; i < 12; ++i)
+            arms.push_back(GetParam() * std::uniform_real_distribution<double>(0.5, 4)(dice));
+        Program program(arms, static_cast<int>(seed % 12), seed);
+        program.go_on_for(frequent());
+        EXPECT_LE(program.time_of_choice(), 1.05 * program.best_time()) << "seed " << seed;
+        EXPECT_LE(program.highest_regret(), bound) << "seed " << seed;
+        EXPECT_TRUE(program.lesson().is_settled()) << "seed " << seed;
+    }
+}
+
+TEST_P(Learning, HoldsItsBoundAgainstHostileArms) {
+    for (unsigned seed = 0; seed < 10; ++seed) {
+        std::vector<double> arms(20, 50 * GetParam());
+        arms[0] = GetParam();
+        Program program(arms, 0, seed);
+        program.go_on_for(frequent());
+        EXPECT_LE(program.highest_regret(), bound) << "seed " << seed;
+        EXPECT_EQ(program.lesson().incumbent(), 0);
+        for (int arm = 1; arm < 20; ++arm) EXPECT_LE(program.calls_of(arm), 2);
+    }
+}
+
+TEST_P(Learning, HoldsItsBoundInMuchNoise) {
+    for (unsigned seed = 0; seed < 10; ++seed) {
+        std::vector<double> arms;
+        for (int i = 0; i < 10; ++i) arms.push_back(GetParam() * (1 + 0.1 * i));
+        Program program(arms, 5, seed, {.spread = 0.4, .outliers = 0.03, .interrupted = 20});
+        program.go_on_for(frequent() / 2);
+        EXPECT_LE(program.highest_regret(), bound) << "seed " << seed;
+        EXPECT_LE(program.time_of_choice(), 1.5 * GetParam()) << "worse than it began";
+    }
+}
+
+TEST_P(Learning, BeginsAnewWhenTheMachineChanges) {
+    for (unsigned seed = 0; seed < 10; ++seed) {
+        const double unit = GetParam();
+        Program program({unit, 1.5 * unit, 3 * unit}, 1, seed);
+        program.go_on_for(frequent());
+        EXPECT_EQ(program.lesson().incumbent(), 0);
+        program.change_to({4 * unit, 1.5 * unit, unit});
+        program.go_on_for(frequent());
+        EXPECT_EQ(program.lesson().incumbent(), 2) << "seed " << seed;
+        EXPECT_LE(program.highest_regret(), bound);
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(Sizes, Learning, testing::Values(3e3, 1e6), [](const auto& param) {
+    return param.param < 1e5 ? "SmallMessages" : "LargeMessages";
+});
+
+TEST(Lesson, CountsAtLeastWhatIsLost) {
+    Program program({1e5, 1.8e5, 0.9e5, 3e5}, 0, 4);
+    program.go_on_for(50'000);
+    EXPECT_GE(program.counted_loss(), program.true_loss());
+}
+
+TEST(Lesson, WithoutOthersOnlyWatches) {
+    Program program({1e5}, 0, 1);
+    program.go_on_for(20'000);
+    EXPECT_TRUE(program.lesson().is_settled());
+    EXPECT_LE(program.highest_regret(), 0.01);
+}
+
+// Whoever is told the same decides the same; so do ranks.
+TEST(Lesson, IsDeterministic) {
+    Program one({1e5, 8e4, 2e5}, 0, 9), other({1e5, 8e4, 2e5}, 0, 9);
+    one.go_on_for(5000);
+    other.go_on_for(5000);
+    for (int arm = 0; arm < 3; ++arm) EXPECT_EQ(one.calls_of(arm), other.calls_of(arm));
+}
+
+TEST(Lesson, DoesNotTryWhatCannotBe) {
+    Lesson lesson({.arms = 2, .incumbent = 0, .meeting_ns = 1, .least_call_ns = 1000});
+    Account account(bound);
+    lesson.cannot(1);
+    const std::vector<double> samples(16, 1000.0);
+    for (int i = 0; i < 100; ++i) {
+        const Turn turn = lesson.next(account);
+        EXPECT_EQ(turn.arm, 0);
+        account.spend(1000.0 * static_cast<double>(turn.calls));
+        lesson.took(turn, {.samples = samples, .calls = 1000.0 * static_cast<double>(turn.calls)},
+                    account);
+    }
+    EXPECT_TRUE(lesson.is_settled());
+    EXPECT_FALSE(lesson.runner_up());
+    EXPECT_EQ(lesson.time_of(0)->p50, 1000);
+}
+
+}  // namespace
+}  // namespace tutti
