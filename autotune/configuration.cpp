@@ -2,22 +2,16 @@
 #include "autotune/configuration.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
-#include <vector>
+#include "results/key.hpp"
 
 namespace tutti {
 
-std::string to_string(const Configuration& configuration) {
-    const Configuration& c = configuration;
+std::string to_string(const Configuration& c) {
     if (!c.is_ours())
         return c.algorithm.empty() ? c.impl : fmt::format("{}/{}", c.impl, c.algorithm);
-    std::vector<std::string> details;
-    if (c.segment.count > 0) details.push_back(fmt::format("segment {}", to_string(c.segment)));
-    if (c.radix > 0) details.push_back(fmt::format("radix {}", c.radix));
-    if (c.channels > 1) details.push_back(fmt::format("{} channels", c.channels));
-    return fmt::format("{}/{}{}{}", c.algorithm, c.transport, details.empty() ? "" : " ",
-                       fmt::join(details, ", "));
+    return fmt::format("{}/{}", variant_name(c.algorithm, c.segment, c.radix, c.channels, ""),
+                       c.transport);
 }
 
 }  // namespace tutti

@@ -20,8 +20,8 @@ struct Configuration {
     auto operator<=>(const Configuration&) const = default;
 };
 
-/// "chain/shm", with what is not usual behind it: "chain/shm segment 64K, radix 4, 2 channels";
-/// "mpi", "mpi/ring" for a baseline.
+/// "ring/shm", with what is not usual in brackets: "chain[64K,x2]/mpi", "tree[k4]/shm"; "mpi",
+/// "mpi/ring" for a library's.
 std::string to_string(const Configuration& configuration);
 
 }  // namespace tutti

@@ -41,6 +41,11 @@ OpClass class_of(Collective collective, Op op) {
     return op == Op::avg ? OpClass::average : OpClass::plain;
 }
 
+Representative representative_of(const Subject& subject) {
+    return {.type = subject.types == TypeClass::half ? DataType::bfloat16 : DataType::float32,
+            .op = subject.ops == OpClass::average ? Op::avg : Op::sum};
+}
+
 std::string to_string(const Subject& subject) {
     std::string text(name_of(subject.collective));
     if (reduces(subject.collective))

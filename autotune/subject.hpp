@@ -33,6 +33,13 @@ struct Subject {
     auto operator<=>(const Subject&) const = default;
 };
 
+/// A type and an operation that stand for the classes of a subject.
+struct Representative {
+    DataType type = DataType::float32;
+    Op op = Op::sum;
+};
+Representative representative_of(const Subject& subject);
+
 /// "all_reduce native plain registered", without classes where nothing is added up.
 std::string to_string(const Subject& subject);
 

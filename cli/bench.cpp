@@ -10,6 +10,7 @@
 #include "cli/bench_options.hpp"
 #include "cli/guardian.hpp"
 #include "cli/limits_choice.hpp"
+#include "cli/prepare.hpp"
 #include "cli/progress_bar.hpp"
 #include "cli/provenance.hpp"
 #include "cli/watchdog.hpp"
@@ -17,9 +18,7 @@
 #include "results/csv.hpp"
 #include "results/store.hpp"
 #include "results/text_table.hpp"
-#include "topology/detect.hpp"
 #include "workloads/pinning.hpp"
-#include "workloads/rank_sites.hpp"
 
 namespace tutti {
 namespace {
@@ -169,32 +168,6 @@ private:
     bool shows_wire_ = false;
 };
 
-// "all" is what works here; what does not is told once instead of in every row.
-void leave_out_unusable(Contest& contest, Planner& planner, std::vector<std::string>& notes) {
-    if (contest.transports == std::vector<std::string>{"all"}) {
-        contest.transports.clear();
-        for (const TransportRow& row : transports()) {
-            if (row.is_part) continue;
-            const auto refusal = planner.refuses(row.name);
-            if (!refusal)
-                contest.transports.emplace_back(row.name);
-            else
-                notes.push_back(fmt::format("transport {} left out: {}", row.name, *refusal));
-        }
-    }
-    if (contest.baselines == std::vector<std::string>{"all"}) {
-        contest.baselines = {"none"};
-        for (const Baseline& row : baselines()) {
-            auto refusal = row.missing();
-            if (!refusal) refusal = row.refuses(planner.world(), {.call = {.count = 1}});
-            if (!refusal)
-                contest.baselines.emplace_back(row.name);
-            else
-                notes.push_back(fmt::format("baseline {} left out: {}", row.name, *refusal));
-        }
-    }
-}
-
 // Collective, as transports are opened. What rank 0 found stands for all.
 void tell_details(const Contest& contest, Planner& planner, Launch& launch,
                   std::vector<std::string>& notes) {
@@ -247,44 +220,6 @@ void fit_to_ranks(Sweep& sweep, const BenchOptions& options, int ranks) {
                 fmt::format("the fault's rank {} is not among {} ranks", end->index, ranks));
 }
 
-std::string in_words(const Order& order) {
-    std::string text;
-    for (const auto& channel : order.channels) {
-        text += text.empty() ? "" : " |";
-        for (const Rank rank : channel) text += fmt::format(" {}", rank.index);
-    }
-    return text;
-}
-
-// Nodes, islands and orders, as asked for or as the ranks sit. Collective.
-void place_ranks(Sweep& sweep, const std::vector<std::string>& orders, World& world,
-                 std::vector<std::string>& notes) {
-    const auto sites = sites_of_ranks(world);
-    sweep.placement = placement_of(sites);
-    if (sweep.ranks_per_node > 0)
-        sweep.placement = Placement::in_nodes_of(world.size(), sweep.ranks_per_node);
-    if (sweep.ranks_per_island > 0)
-        sweep.placement = sweep.placement.with_islands_of(sweep.ranks_per_island);
-    for (const auto& name : orders) {
-        const Order& order = sweep.orders[name] = order_called(name, world, sites);
-        if (!order.channels.empty() && world.size() <= 64)
-            notes.push_back(fmt::format("order {}:{}", name, in_words(order)));
-    }
-}
-
-// From the caches, and what was measured of it; the same on all ranks.
-HostTuning host_tuning(World& world, const std::optional<Limits>& limits,
-                       std::optional<Bytes> stream_from) {
-    HostTuning tuning;
-    if (world.is_first()) tuning = tuning_from(detect_structure());
-    if (limits) tuning.stream_from = limits->stream_from;
-    if (stream_from) {
-        tuning.stream_from = *stream_from;
-        tuning.adapts_stores = false;
-    }
-    return of_first(world, tuning);
-}
-
 Exit bench_on_rank(World& world, const BenchOptions& options, const Arguments& arguments) {
     Output output(options, arguments, world.is_first());
     try {
@@ -302,14 +237,14 @@ Exit bench_on_rank(World& world, const BenchOptions& options, const Arguments& a
             notes.push_back("each rank on a core of its own (--pin no: as the system likes)");
         for (auto& note : limit_notes) notes.push_back(std::move(note));
         Sweep sweep = options.sweep;
-        sweep.segment = usual_segment(world);
         sweep.limits = limits;
         Contest contest = options.contest;
         leave_out_unusable(contest, planner, notes);
         tell_details(contest, planner, launch, notes);
         sweep.candidates = candidates(sweep.collective, contest);
         fit_to_ranks(sweep, options, world.size());
-        place_ranks(sweep, contest.orders, world, notes);
+        sweep.ground =
+            ground_of(world, contest.orders, sweep.ranks_per_node, sweep.ranks_per_island, notes);
         sweep.protocol.clock = &clock;
         output.begin(launch, notes, points_of(sweep, world.size()));
         if (limits) output.compare_with(*limits);

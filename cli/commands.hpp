@@ -27,6 +27,7 @@ Exit run_list(const Arguments& arguments);
 Exit run_report(const Arguments& arguments);
 Exit run_show(const Arguments& arguments);
 Exit run_topo(const Arguments& arguments);
+Exit run_tune(const Arguments& arguments);
 Exit run_verify(const Arguments& arguments);
 
 }  // namespace tutti

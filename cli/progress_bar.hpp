@@ -15,6 +15,7 @@ public:
     /// `now` is what is being done.
     void show(const std::string& now);
     void step() { ++done_; }
+    void reach(std::size_t done) { done_ = done; }
     /// Makes room for other output on the terminal.
     void clear();
 

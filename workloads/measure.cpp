@@ -13,11 +13,9 @@
 namespace tutti {
 namespace {
 
-constexpr std::int64_t batch_ns = 1'000'000;  // a batch lasts about so long
-constexpr std::int64_t warm_up_ns = 1'000'000;
+constexpr std::int64_t batch_ns = 1'000'000;         // a batch lasts about so long
 constexpr std::int64_t most_calls_of_warm_up = 200;  // but for as many as were asked for
 constexpr std::int64_t second_ns = 1'000'000'000;
-constexpr std::int64_t most_calls_of_batch = 1000;
 constexpr std::int64_t calls_to_get_going = 2;  // not timed, after another entrant's batch
 
 Start chosen_start(const World& world, const Protocol& protocol) {
@@ -88,7 +86,7 @@ public:
                 return protocol_.warm_up_calls - measured_.n_warm;
             if (protocol_.warm_up_calls == 0 || measured_.n_warm >= most_calls_of_warm_up)
                 return std::int64_t{0};
-            return std::max<std::int64_t>((warm_up_ns - spent_ns_) / call_ns_, 0);
+            return std::max<std::int64_t>((protocol_.warm_up_ns - spent_ns_) / call_ns_, 0);
         };
         while (const std::int64_t left = wanted()) {
             // In pieces of a second at most, so that the ranks meet now and then.
@@ -110,7 +108,8 @@ public:
     // A batch, and the decision whether it was the last but one.
     void next_batch() {
         const bool last = decided_to_stop_;
-        std::int64_t calls = std::clamp<std::int64_t>(batch_ns / call_ns_, 1, most_calls_of_batch);
+        std::int64_t calls =
+            std::clamp<std::int64_t>(batch_ns / call_ns_, 1, protocol_.most_calls_of_batch);
         calls = std::min(calls, left());
         if (last && !entrant_.keeps_input) calls = 1;  // in place the second call has other input
         const std::uint64_t seed = 2 * protocol_.seed + 1;

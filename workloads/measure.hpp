@@ -22,9 +22,11 @@ struct Protocol {
     std::int64_t min_samples = 20;
     std::int64_t max_samples = 10000;
     std::int64_t fixed_samples = 0;  ///< exactly so many instead; 0: by the rules above
-    std::int64_t warm_up_calls = 3;  ///< at least; and at least a millisecond of them
-    GlobalClock* clock = nullptr;    ///< of several hosts, for deadlines; else unused
-    bool shuffle = true;             ///< random order in each round, by the seed; else as given
+    std::int64_t warm_up_calls = 3;  ///< at least; and for `warm_up_ns`, unless they are 0
+    std::int64_t warm_up_ns = 1'000'000;
+    std::int64_t most_calls_of_batch = 1000;  ///< of an entrant before it is another's turn
+    GlobalClock* clock = nullptr;             ///< of several hosts, for deadlines; else unused
+    bool shuffle = true;  ///< random order in each round, by the seed; else as given
     std::uint64_t seed = 1;
 };
 

@@ -6,7 +6,7 @@
 
 #include "base/clock.hpp"
 #include "results/bandwidth.hpp"
-#include "workloads/check_data.hpp"
+#include "workloads/entrants.hpp"
 #include "workloads/least_time.hpp"
 
 namespace tutti {
@@ -96,14 +96,15 @@ private:
         for (const Candidate& candidate : sweep_.candidates) {
             Point& point = points.emplace_back(blank_point(candidate, spot, kind));
             point.skipped =
-                refusal(planner_, candidate, spot.call, spot.in_place, sweep_.placement);
+                refusal(planner_, candidate, spot.call, spot.in_place, sweep_.ground.hosts);
             if (!of_first(world_, !point.skipped)) {
                 if (!point.skipped) point.skipped = "rank 0 cannot run it";
                 continue;
             }
             if (point.skipped) throw Error("rank 0 can run it, but here: " + *point.skipped);
-            operations.push_back(operation_of(candidate, spot, buffers));
-            entrants.push_back(entrant_of(*operations.back(), spot, buffers));
+            operations.push_back(
+                operation_of(planner_, candidate, spot.call, buffers, sweep_.ground));
+            entrants.push_back(entrant_for(*operations.back(), spot, buffers));
             point_of.push_back(points.size() - 1);
         }
         Protocol protocol = sweep_.protocol;
@@ -131,42 +132,10 @@ private:
         return std::min(sweep_.protocol.max_seconds, of_first(world_, share));
     }
 
-    std::unique_ptr<Operation> operation_of(const Candidate& candidate, const Spot& spot,
-                                            const StageBuffers& buffers) {
-        if (!candidate.is_ours())
-            return candidate.baseline->make(world_, {spot.call, candidate.algorithm, spot.in_place},
-                                            buffers.call);
-        Choice choice = choice_of(candidate, sweep_.segment);
-        choice.placement = sweep_.placement;
-        if (!candidate.order.empty()) choice.order = sweep_.orders.at(candidate.order);
-        return planner_.plan(choice, spot.call, buffers.call, buffers.registered);
-    }
-
-    Entrant entrant_of(Operation& operation, const Spot& spot, const StageBuffers& buffers) {
-        Entrant entrant{.operation = &operation, .prepare = {}, .count_wrong = {}};
-        entrant.keeps_input = !spot.in_place;
+    Entrant entrant_for(Operation& operation, const Spot& spot, const StageBuffers& buffers) {
+        Entrant entrant = entrant_of(operation, world_, spot.call, buffers, sweep_.check);
         if (sweep_.input == InputState::rewritten)
             entrant.before_call = [input = buffers.writable_input] { rewrite(input); };
-        if (!sweep_.check) return entrant;
-        const CheckCase check{spot.call.collective,
-                              spot.call.type,
-                              spot.call.op,
-                              world_.size(),
-                              spot.call.root.index,
-                              spot.call.count,
-                              0};
-        const Rank me = world_.rank();
-        entrant.prepare = [=](std::uint64_t seed) {
-            CheckCase now = check;
-            now.seed = seed;
-            poison(buffers.call.output);
-            fill_input(now, me, buffers.writable_input);
-        };
-        entrant.count_wrong = [=](std::uint64_t seed) {
-            CheckCase now = check;
-            now.seed = seed;
-            return count_wrong(now, me, buffers.call.output);
-        };
         return entrant;
     }
 
@@ -189,7 +158,7 @@ private:
         key.nranks = world_.size();
         key.ppn = static_cast<int>(world_.hosts().nodes().front().size());
         if (candidate.is_ours() && candidate.row->pipelines)
-            key.segment = choice_of(candidate, sweep_.segment).segment;
+            key.segment = choice_of(candidate, sweep_.ground.usual_segment).segment;
         key.radix = candidate.radix;
         key.channels = candidate.channels;
         key.placement = placement_in_words();

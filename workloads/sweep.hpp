@@ -30,11 +30,9 @@ struct Sweep {
     std::vector<BufferKind> buffers;  ///< empty: registered where ranks can share memory
     InputState input = InputState::untouched;
     bool check = true;
-    Bytes segment = segment_on_host;      ///< of candidates that name none
-    Placement placement;                  ///< of hierarchical algorithms; empty: the hosts
-    int ranks_per_node = 0;               ///< of that placement, for the record; 0: as launched
-    int ranks_per_island = 0;             ///< the same of its islands
-    std::map<std::string, Order> orders;  ///< by the names that candidates call them by
+    Ground ground;
+    int ranks_per_node = 0;    ///< of its placement, for the record; 0: as launched
+    int ranks_per_island = 0;  ///< the same of its islands
     Protocol protocol;
     std::optional<Limits> limits;  ///< of these hosts, to compare with
     double budget_seconds = 0;  ///< for all: rows get less than protocol.max_seconds; 0: no limit

@@ -61,7 +61,7 @@ std::optional<double> Estimate::operator()(const Configuration& choice, const Se
     return std::isfinite(corrected) ? corrected : asked;
 }
 
-Range best_of(const Candidate& first, const Candidate& second, const Setting& setting, Bytes from) {
+Range best_of(const Contender& first, const Contender& second, const Setting& setting, Bytes from) {
     constexpr Bytes smallest{8};  // of no bytes a model knows little
     const Bytes size = std::max(from, smallest);
     Range range{.from = from, .choice = first.choice, .origin = Origin::interpolated};

@@ -32,14 +32,14 @@ private:
 };
 
 /// A configuration, and whom to ask for its time.
-struct Candidate {
+struct Contender {
     Configuration choice;
     const Estimate* estimate = nullptr;
 };
 
-/// The first candidate stays unless another is estimated to be faster; where its own time is not
+/// The first stays unless another is estimated to be faster; where its own time is not
 /// known it stays in any case. As a range that begins at `from`, marked as interpolated; the
 /// estimates are its evidence.
-Range best_of(const Candidate& first, const Candidate& second, const Setting& setting, Bytes from);
+Range best_of(const Contender& first, const Contender& second, const Setting& setting, Bytes from);
 
 }  // namespace tutti

@@ -35,7 +35,7 @@ TEST(Configuration, SaysWhatIsNotUsual) {
     EXPECT_EQ(
         to_string(Configuration{
             .algorithm = "chain", .transport = "mpi", .segment = Bytes{64 * 1024}, .channels = 2}),
-        "chain/mpi segment 64K, 2 channels");
+        "chain[64K,x2]/mpi");
     EXPECT_EQ(to_string(Configuration{.impl = "mpi"}), "mpi");
     EXPECT_EQ(to_string(Configuration{.impl = "mpi", .algorithm = "ring"}), "mpi/ring");
 }

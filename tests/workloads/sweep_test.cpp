@@ -123,8 +123,8 @@ TEST(Sweep, TellsTheOrdersOfRanksApartAndLeavesTheLaunchersOutOfTheKey) {
                                                     .transports = {"loopback"},
                                                     .baselines = {},
                                                     .orders = {"naive", "topology", "mine"}});
-    sweep.orders = {{"topology", {{{{2}, {0}, {1}}}}},
-                    {"mine", {{{{0}, {1}, {2}}, {{2}, {1}, {0}}}}}};
+    sweep.ground.orders = {{"topology", {{{{2}, {0}, {1}}}}},
+                           {"mine", {{{{0}, {1}, {2}}, {{2}, {1}, {0}}}}}};
     const auto told = points_of_run(sweep, 3);
     ASSERT_EQ(told.size(), 1U);
     ASSERT_EQ(told[0].size(), 3U);
@@ -238,7 +238,7 @@ TEST(Sweep, TellsParametersApartAndLeavesUsualOnesOutOfTheKey) {
                           .channels = {1, 2}};
     Sweep sweep = sweep_of(Collective::all_reduce, contest);
     sweep.counts = {3000};
-    sweep.segment = Bytes{4096};
+    sweep.ground.usual_segment = Bytes{4096};
     const auto told = points_of_run(sweep, 4);
     std::set<std::string> ids;
     std::vector<std::tuple<std::string, std::int64_t, int, int>> keys;

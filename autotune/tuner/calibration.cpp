@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "autotune/tuner/calibration.hpp"
+
+#include "autotune/model/calibrate.hpp"
+#include "autotune/model/calibration_plan.hpp"
+#include "autotune/model/model_json.hpp"
+#include "workloads/sweep.hpp"
+
+namespace tutti {
+namespace {
+
+constexpr int repetitions = 7;
+
+std::size_t most_bytes(const std::vector<ModelProbe>& plan, int ranks) {
+    std::size_t most = 0;
+    for (const ModelProbe& probe : plan)
+        most = std::max(most, Stage::bytes_for(probe.call.call, ranks, false));
+    return most;
+}
+
+bool is_same_call(const ModelProbe& one, const ModelProbe& other) {
+    const Call &a = one.call.call, &b = other.call.call;
+    return a.collective == b.collective && a.count == b.count &&
+           one.call.buffers == other.call.buffers;
+}
+
+Candidate candidate_of(const ModelProbe& probe) {
+    const Configuration& configuration = probe.configuration;
+    return {.impl = configuration.impl,
+            .algorithm = configuration.algorithm,
+            .transport = configuration.transport,
+            .segment = configuration.segment,
+            .row = &find_algorithm(probe.call.call.collective, configuration.algorithm)};
+}
+
+// Probes of the same call, in turns.
+void measure_together(Planner& planner, const Stage& stage, const TuneRequest& request,
+                      std::span<const ModelProbe> probes, std::vector<Observation>& observations) {
+    World& world = planner.world();
+    const ModelCall& asked = probes.front().call;
+    const StageBuffers buffers = stage.set(asked.call, false, asked.buffers);
+    std::vector<const ModelProbe*> taking_part;
+    std::vector<std::unique_ptr<Operation>> operations;
+    std::vector<Entrant> entrants;
+    for (const ModelProbe& probe : probes) {
+        const Candidate candidate = candidate_of(probe);
+        if (!holds_on_all(world,
+                          !refusal(planner, candidate, asked.call, false, request.ground.hosts)))
+            continue;
+        taking_part.push_back(&probe);
+        operations.push_back(operation_of(planner, candidate, asked.call, buffers, request.ground));
+        entrants.push_back(entrant_of(*operations.back(), world, asked.call, buffers, false));
+    }
+    Protocol protocol = request.protocol;
+    protocol.fixed_samples = repetitions;
+    const auto measured = measure(world, entrants, protocol);
+    for (std::size_t i = 0; i < measured.size(); ++i)
+        if (!measured[i].samples.empty())
+            observations.push_back(
+                {taking_part[i]->configuration, asked,
+                 interval_of(std::span<const std::int64_t>(measured[i].samples)).p50});
+}
+
+Placement in_hosts_of(const Setting& setting) {
+    return Placement::in_nodes_of(setting.ranks, std::max(setting.ranks_per_host, 1));
+}
+
+}  // namespace
+
+CostModel calibrate_here(Planner& planner, const TuneRequest& request,
+                         const ModelledMachine& machine) {
+    World& world = planner.world();
+    const auto kinds = kinds_for(request, world);
+    const auto plan = calibration_plan(world.hosts(), request.contest.transports, kinds);
+    const Stage stage(world, most_bytes(plan, world.size()), kinds);
+    std::vector<Observation> observations;
+    for (std::size_t begin = 0, end = 0; begin < plan.size(); begin = end) {
+        while (end < plan.size() && is_same_call(plan[begin], plan[end])) ++end;
+        measure_together(planner, stage, request, std::span(plan).subspan(begin, end - begin),
+                         observations);
+    }
+    // Fitted once: processors of other hosts may round otherwise, and all ranks must agree.
+    std::string text;
+    if (world.is_first()) text = to_json(calibrate(observations, machine));
+    return model_from_json(gathered_texts(world, text)[0], "the first rank's model");
+}
+
+CallPredictor predictor_of_calls(const CostModel& model, const Placement& hosts) {
+    return [=](const Configuration& configuration, const Call& call, BufferKind buffers) {
+        return model.predict(configuration, {.call = call, .buffers = buffers, .hosts = hosts});
+    };
+}
+
+Predictor predictor_of_settings(const CostModel& model) {
+    return [=](const Configuration& configuration, const Subject& subject, const Setting& setting,
+               Bytes size) {
+        const auto [type, op] = representative_of(subject);
+        const MeasuredTrack::Race race{.subject = subject, .type = type, .op = op};
+        return model.predict(configuration, {.call = call_of(race, setting.ranks, size),
+                                             .buffers = subject.buffers,
+                                             .hosts = in_hosts_of(setting)});
+    };
+}
+
+}  // namespace tutti

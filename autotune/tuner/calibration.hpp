@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <string>
+#include <vector>
+
+#include "autotune/model/cost_model.hpp"
+#include "autotune/table/estimate.hpp"
+#include "autotune/tuner/tuner.hpp"
+
+namespace tutti {
+
+/// Measures the calibration plan of these ranks over these transports, a few calls of each, and
+/// fits the cost model to it. Collective; the same on all ranks. Takes about a millisecond for each
+/// of some 350 probes per transport.
+CostModel calibrate_here(Planner& planner, const TuneRequest& request,
+                         const ModelledMachine& machine);
+
+/// What the model says of calls on these ranks.
+CallPredictor predictor_of_calls(const CostModel& model, const Placement& hosts);
+
+/// The same as tables ask: of settings, whose hosts are filled one after the other.
+Predictor predictor_of_settings(const CostModel& model);
+
+}  // namespace tutti

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <string>
+
+#include "autotune/table/table.hpp"
+#include "autotune/tuner/measured_track.hpp"
+
+namespace tutti {
+
+/// When a hold-out has seen enough.
+struct HoldOutOptions {
+    int pairs = 20;        ///< at first
+    int most_pairs = 160;  ///< then twice as many, while nobody is faster beyond doubt
+    double seconds = 0.3;  ///< but not for longer than about so long
+};
+
+/// Races a choice against a library's own collective at one size, with plans of their own and every
+/// result checked. The gain is the median of library over choice, pair by pair in the order of
+/// measuring, so that a change of the machine's mood meets both; its interval assumes no
+/// distribution. Collective; nothing if one of the two cannot run here, or gives a wrong result.
+std::optional<HoldOut> hold_out(Planner& planner, const Stage& stage,
+                                const MeasuredTrack::Race& race, const Candidate& choice,
+                                const Candidate& library, Bytes size,
+                                const HoldOutOptions& options);
+
+/// The median of times in ns, with its 95 % interval.
+TimeInterval interval_of(std::span<const std::int64_t> samples_ns);
+TimeInterval interval_of(std::span<const double> samples_ns);
+
+}  // namespace tutti

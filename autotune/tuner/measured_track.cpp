@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "autotune/tuner/measured_track.hpp"
+
+#include "workloads/sweep.hpp"
+
+namespace tutti {
+
+Call call_of(const MeasuredTrack::Race& race, int ranks, Bytes size) {
+    const Collective collective = race.subject.collective;
+    return {.collective = collective,
+            .type = race.type,
+            .op = race.op,
+            .count = count_for(collective, race.type, ranks, size)};
+}
+
+MeasuredTrack::MeasuredTrack(Planner& planner, const Stage& stage, const Race& race,
+                             const std::vector<Variant>& variants, Prediction prediction,
+                             std::function<bool()> is_over)
+    : planner_(planner),
+      world_(planner.world()),
+      stage_(stage),
+      race_(race),
+      variants_(variants),
+      prediction_(std::move(prediction)),
+      is_over_(std::move(is_over)) {
+    for (const Variant& variant : variants) arms_.push_back(variant.arm);
+}
+
+bool MeasuredTrack::can_run(int arm, const Call& call) {
+    const Variant& variant = variants_[static_cast<std::size_t>(arm)];
+    const Bytes vector{call.count * static_cast<std::int64_t>(size_of(call.type))};
+    if (wrong_.contains(arm) || !makes_a_difference(variant, variants_, vector)) return false;
+    const bool runs = !refusal(planner_, variant.candidate, call, false, race_.ground.hosts);
+    return holds_on_all(world_, runs);
+}
+
+// The plans of the size before are given back.
+void MeasuredTrack::go_to(Bytes size) {
+    if (size == size_) return;
+    runners_.clear();
+    size_ = size;
+    call_ = call_of(race_, world_.size(), size);
+    buffers_ = stage_.set(call_, false, race_.subject.buffers);
+}
+
+MeasuredTrack::Runner& MeasuredTrack::runner_of(int arm) {
+    const auto [place, is_new] = runners_.try_emplace(arm);
+    Runner& runner = place->second;
+    if (is_new)
+        runner.operation =
+            operation_of(planner_, variants_[static_cast<std::size_t>(arm)].candidate, call_,
+                         buffers_, race_.ground);
+    // Checked once for each arm, as checks of large vectors take longer than their calls.
+    const bool check = checked_.insert(arm).second;
+    runner.entrant = entrant_of(*runner.operation, world_, call_, buffers_, check);
+    return runner;
+}
+
+std::vector<std::vector<double>> MeasuredTrack::race(Bytes size, std::span<const int> arms,
+                                                     int repetitions) {
+    std::vector<std::vector<double>> times(arms.size());
+    go_to(size);
+    std::vector<Entrant> entrants;
+    std::vector<std::size_t> place_of;
+    Protocol protocol = race_.protocol;
+    protocol.seed += ++number_;
+    protocol.fixed_samples = repetitions;
+    bool is_continued = true;
+    for (std::size_t i = 0; i < arms.size(); ++i) {
+        if (!can_run(arms[i], call_)) continue;
+        is_continued = is_continued && runners_.contains(arms[i]);
+        entrants.push_back(runner_of(arms[i]).entrant);
+        place_of.push_back(i);
+    }
+    if (is_continued) protocol.warm_up_calls = 0;
+    const auto measured = measure(world_, entrants, protocol);
+    for (std::size_t i = 0; i < measured.size(); ++i) {
+        const int arm = arms[place_of[i]];
+        if (measured[i].check.state == CheckState::fail)
+            wrong_.insert(arm);
+        else
+            times[place_of[i]].assign(measured[i].samples.begin(), measured[i].samples.end());
+    }
+    return times;
+}
+
+std::optional<double> MeasuredTrack::predicted_ns(int arm, Bytes size) const {
+    if (!prediction_) return std::nullopt;
+    return prediction_(variants_[static_cast<std::size_t>(arm)].configuration,
+                       call_of(race_, world_.size(), size));
+}
+
+bool MeasuredTrack::is_over() const { return of_first(world_, is_over_()); }
+
+}  // namespace tutti

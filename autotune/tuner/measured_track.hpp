@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <functional>
+#include <memory>
+#include <set>
+#include <string>
+
+#include "autotune/search/track.hpp"
+#include "autotune/subject.hpp"
+#include "autotune/tuner/variant.hpp"
+#include "workloads/entrants.hpp"
+
+namespace tutti {
+
+/// Real ranks as a track: a race is measured with all its arms alternating call by call.
+/// Collective; samples and decisions are the same on all ranks.
+class MeasuredTrack final : public Track {
+public:
+    /// What all races have in common.
+    struct Race {
+        Subject subject;
+        DataType type = DataType::float32;
+        Op op = Op::sum;
+        Ground ground;
+        Protocol protocol;
+    };
+    using Prediction = std::function<std::optional<double>(const Configuration&, const Call&)>;
+
+    /// `is_over` is asked on rank 0 alone. All that is given outlives the track.
+    MeasuredTrack(Planner& planner, const Stage& stage, const Race& race,
+                  const std::vector<Variant>& variants, Prediction prediction,
+                  std::function<bool()> is_over);
+
+    std::span<const Arm> arms() const override { return arms_; }
+    std::vector<std::vector<double>> race(Bytes size, std::span<const int> arms,
+                                          int repetitions) override;
+    std::optional<double> predicted_ns(int arm, Bytes size) const override;
+    bool is_over() const override;
+
+    /// Variants whose results were wrong: they race no more.
+    const std::set<int>& wrong() const { return wrong_; }
+
+private:
+    struct Runner {
+        std::unique_ptr<Operation> operation;
+        Entrant entrant;
+    };
+    bool can_run(int arm, const Call& call);
+    void go_to(Bytes size);
+    Runner& runner_of(int arm);
+
+    Planner& planner_;
+    World& world_;
+    const Stage& stage_;
+    const Race& race_;
+    const std::vector<Variant>& variants_;
+    Prediction prediction_;
+    std::function<bool()> is_over_;
+    std::vector<Arm> arms_;
+    Bytes size_{-1};  // that the runners are of
+    Call call_;
+    StageBuffers buffers_;
+    std::map<int, Runner> runners_;
+    std::set<int> checked_, wrong_;
+    std::uint64_t number_ = 0;
+};
+
+/// The call of a race at a size: its elements make up at least so many bytes.
+Call call_of(const MeasuredTrack::Race& race, int ranks, Bytes size);
+
+}  // namespace tutti

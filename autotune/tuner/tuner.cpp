@@ -1,0 +1,320 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "autotune/tuner/tuner.hpp"
+
+#include <algorithm>
+
+#include "autotune/search/ranges.hpp"
+#include "autotune/search/remembered_track.hpp"
+#include "autotune/tuner/verdict.hpp"
+#include "base/clock.hpp"
+
+namespace tutti {
+namespace {
+
+double seconds_since(std::int64_t began_ns) {
+    return static_cast<double>(now_ns() - began_ns) * 1e-9;
+}
+
+// A subject with the types that stand for it.
+struct Task {
+    Subject subject;
+    DataType type;
+    Op op;
+};
+
+std::vector<Task> tasks_of(const TuneRequest& request, const std::vector<BufferKind>& kinds) {
+    std::vector<Task> tasks;
+    for (const Collective collective : request.collectives)
+        for (const DataType type : request.types)
+            for (const Op op : request.ops)
+                for (const BufferKind kind : kinds) {
+                    const Subject subject{collective, class_of(collective, type),
+                                          class_of(collective, op), kind};
+                    const auto is_same = [&](const Task& task) { return task.subject == subject; };
+                    if (std::ranges::none_of(tasks, is_same))
+                        tasks.push_back({subject, type, reduces(collective) ? op : Op::sum});
+                }
+    return tasks;
+}
+
+std::size_t most_bytes(const TuneRequest& request, int ranks) {
+    std::size_t most = 0;
+    for (const Collective collective : request.collectives)
+        for (const DataType type : request.types)
+            for (const Bytes size : request.sizes) {
+                const MeasuredTrack::Race race{.subject = {collective}, .type = type};
+                most = std::max(most, Stage::bytes_for(call_of(race, ranks, size), ranks, false));
+            }
+    return most;
+}
+
+// The library by its own choice, if it is among the candidates.
+const Candidate* library_in(const std::vector<Candidate>& all) {
+    const auto is_library = [](const Candidate& each) {
+        return !each.is_ours() && each.algorithm.empty();
+    };
+    const auto found = std::ranges::find_if(all, is_library);
+    return found == all.end() ? nullptr : &*found;
+}
+
+// Compares each choice of a section with the library.
+struct HeldOut {
+    Planner& planner;
+    const Stage& stage;
+    const MeasuredTrack::Race& race;
+    const HoldOutOptions& options;
+    std::span<const Bytes> sizes;
+    const std::string& session;
+    const Candidate* library;  // null: none takes part
+    std::function<bool()> is_over;
+
+    // The samples that it took. Choices that cannot run here stay as they are.
+    std::int64_t improve(Section& section, const std::vector<Candidate>& all) const {
+        if (library == nullptr || section.ranges.empty()) return 0;
+        std::int64_t samples = 0;
+        auto verdicts = verdicts_of(section, sizes);
+        for (Verdict& verdict : verdicts) {
+            if (of_first(planner.world(), is_over())) break;
+            const auto of_choice = [&](const Candidate& candidate) {
+                return configuration_of(candidate) == verdict.choice;
+            };
+            const auto choice = std::ranges::find_if(all, of_choice);
+            if (choice == all.end() || !choice->is_ours()) continue;
+            auto& seen = verdict.evidence.hold_out;
+            seen =
+                hold_out(planner, stage, race, *choice, *library, verdict.evidence.size, options);
+            if (!seen) continue;
+            seen->launch = session;
+            samples += seen->choice.n + seen->default_.n;
+            if (verdict.evidence.time.n == 0) verdict.evidence.time = seen->choice;
+            let_default_stay(verdict);
+        }
+        section.ranges = ranges_of(verdicts);
+        return samples;
+    }
+};
+
+// The search for one subject, and what becomes of it.
+class SubjectRun {
+public:
+    SubjectRun(Planner& planner, const Stage& stage, const TuneRequest& request, const Task& task,
+               const Setting& setting, const std::string& session, const CallPredictor& predictor,
+               const TuneEvents& events, double seconds)
+        : planner_(planner),
+          stage_(stage),
+          request_(request),
+          race_{task.subject, task.type, task.op, request.ground, request.protocol},
+          session_(session),
+          events_(events),
+          seconds_(seconds),
+          variants_(variants_of(distinct_candidates(task))),
+          track_(planner, stage, race_, variants_, prediction_by(predictor),
+                 [this] { return is_over(); }) {
+        section_.setting = setting;
+        section_.subject = task.subject;
+    }
+
+    void run(const std::vector<RaceLog::Entry>& earlier) {
+        const auto kept = remembered(earlier);
+        RememberedTrack track(track_, kept, [&](const KeptSamples& race) { keep(race); });
+        const auto findings = find(track);
+        tell_wrong();
+        section_.is_complete = !track.is_over();
+        take(findings);
+        events_.section(section_);
+        cost_.seconds = seconds_since(began_ns_);
+        if (request_.holds_out) hold_out_all();
+        events_.cost(section_.subject, cost_);
+    }
+
+private:
+    std::vector<Candidate> distinct_candidates(const Task& task) const {
+        const auto all = candidates(task.subject.collective, request_.contest);
+        const Call call{
+            .collective = task.subject.collective, .type = task.type, .op = task.op, .count = 1};
+        return distinct(all, call, request_.ground);
+    }
+
+    MeasuredTrack::Prediction prediction_by(const CallPredictor& predictor) const {
+        if (!predictor) return {};
+        return [&predictor, buffers = race_.subject.buffers](const Configuration& configuration,
+                                                             const Call& call) {
+            return predictor(configuration, call, buffers);
+        };
+    }
+
+    bool is_over() const {
+        return seconds_since(began_ns_) > seconds_ || (events_.is_stopped && events_.is_stopped());
+    }
+
+    const Configuration& configuration_of_arm(int arm) const {
+        return variants_[static_cast<std::size_t>(arm)].configuration;
+    }
+
+    // In the order of the log, so that a search which goes on meets them as they were measured.
+    std::vector<KeptSamples> remembered(const std::vector<RaceLog::Entry>& earlier) const {
+        std::vector<KeptSamples> races;
+        for (const RaceLog::Entry& entry : earlier) {
+            if (entry.subject != section_.subject) continue;
+            for (std::size_t arm = 0; arm < variants_.size(); ++arm)
+                if (variants_[arm].configuration == entry.configuration)
+                    races.push_back({entry.size, static_cast<int>(arm), entry.samples_ns});
+        }
+        return races;
+    }
+
+    void keep(const KeptSamples& race) {
+        cost_.samples += static_cast<std::int64_t>(race.samples_ns.size());
+        events_.raced(
+            {section_.subject, race.size, configuration_of_arm(race.arm), race.samples_ns});
+    }
+
+    std::vector<Finding> find(Track& track) {
+        if (request_.repetitions_of_all > 0)
+            return search_exhaustively(track, request_.sizes, request_.repetitions_of_all);
+        SearchOptions options = request_.search;
+        options.progress = [&](const SearchProgress& now) {
+            events_.progress(section_.subject, now.share,
+                             now.winner < 0 ? "" : to_string(configuration_of_arm(now.winner)));
+        };
+        return search(track, request_.sizes, options);
+    }
+
+    void tell_wrong() const {
+        for (const int arm : track_.wrong())
+            events_.wrong(section_.subject, configuration_of_arm(arm));
+    }
+
+    // Findings become verdicts and ranges.
+    void take(const std::vector<Finding>& findings) {
+        std::vector<Verdict> verdicts;
+        const Compression compression = ranges_of(std::span(findings), request_.search.hysteresis);
+        for (const SizeRange& range : compression.ranges)
+            for (std::size_t i = range.first; i <= range.last; ++i)
+                verdicts.push_back(verdict_of(findings[i], range.arm));
+        section_.launches = {session_};
+        section_.ranges = ranges_of(verdicts);
+    }
+
+    Verdict verdict_of(const Finding& finding, int arm) const {
+        Verdict verdict{.choice = configuration_of_arm(arm), .origin = Origin::interpolated};
+        verdict.evidence.size = finding.size;
+        for (const Evidence& entry : finding.entries) {
+            if (entry.samples_ns.empty()) continue;
+            const TimeInterval time = interval_of(std::span<const double>(entry.samples_ns));
+            if (entry.arm == arm) {
+                verdict.evidence.time = time;
+                verdict.origin = Origin::measured;
+            } else if (!verdict.evidence.runner_up) {
+                verdict.evidence.runner_up = configuration_of_arm(entry.arm);
+                verdict.evidence.runner_up_time = time;
+            }
+        }
+        return verdict;
+    }
+
+    // In the time that is left of the subject's share, and half as much again.
+    void hold_out_all() {
+        const auto all = candidates(section_.subject.collective, request_.contest);
+        HeldOut held{.planner = planner_,
+                     .stage = stage_,
+                     .race = race_,
+                     .options = request_.hold_out,
+                     .sizes = request_.sizes,
+                     .session = session_,
+                     .library = library_in(all),
+                     .is_over = [this] { return seconds_since(began_ns_) > 1.5 * seconds_; }};
+        const std::int64_t began = now_ns();
+        cost_.hold_out_samples = held.improve(section_, all);
+        cost_.hold_out_seconds = seconds_since(began);
+        events_.section(section_);
+    }
+
+    Planner& planner_;
+    const Stage& stage_;
+    const TuneRequest& request_;
+    MeasuredTrack::Race race_;
+    const std::string& session_;
+    const TuneEvents& events_;
+    double seconds_;
+    std::int64_t began_ns_ = now_ns();
+    std::vector<Variant> variants_;
+    MeasuredTrack track_;
+    Section section_;
+    TuneCost cost_;
+};
+
+// An equal part of what is left of the budget, by rank 0's clock.
+double share_of(World& world, std::int64_t began_ns, double budget, std::size_t tasks_left) {
+    const double left = std::max(budget - seconds_since(began_ns), 0.0);
+    return of_first(world, left) / static_cast<double>(tasks_left);
+}
+
+}  // namespace
+
+std::vector<BufferKind> kinds_for(const TuneRequest& request, const World& world) {
+    if (!request.buffers.empty()) return request.buffers;
+    if (!world.one_host()) return {BufferKind::ordinary};
+    return {BufferKind::registered, BufferKind::ordinary};
+}
+
+std::vector<Subject> subjects_of(const TuneRequest& request, const World& world) {
+    std::vector<Subject> subjects;
+    for (const Task& task : tasks_of(request, kinds_for(request, world)))
+        subjects.push_back(task.subject);
+    return subjects;
+}
+
+void tune(Planner& planner, const TuneRequest& request, const Setting& setting,
+          const std::string& session, const CallPredictor& predictor,
+          const std::vector<RaceLog::Entry>& earlier, const TuneEvents& events) {
+    const std::int64_t began = now_ns();
+    World& world = planner.world();
+    const Stage stage(world, most_bytes(request, world.size()), kinds_for(request, world));
+    const auto tasks = tasks_of(request, stage.kinds());
+    for (std::size_t i = 0; i < tasks.size(); ++i) {
+        // The hold-out takes up to half as long as the search.
+        const double share = share_of(world, began, request.budget_seconds, tasks.size() - i);
+        const double seconds = request.holds_out ? share / 1.5 : share;
+        SubjectRun(planner, stage, request, tasks[i], setting, session, predictor, events, seconds)
+            .run(earlier);
+        if (of_first(world, events.is_stopped && events.is_stopped())) return;
+    }
+}
+
+void hold_out(Planner& planner, const TuneRequest& request, const Setting& setting,
+              const std::string& session, const Table& table, const TuneEvents& events) {
+    const std::int64_t began = now_ns();
+    World& world = planner.world();
+    const Stage stage(world, most_bytes(request, world.size()), kinds_for(request, world));
+    std::vector<std::pair<Task, Section>> sections;
+    for (const Task& task : tasks_of(request, stage.kinds()))
+        for (const Section& section : table.sections)
+            if (section.setting == setting && section.subject == task.subject)
+                sections.emplace_back(task, section);
+    for (std::size_t i = 0; i < sections.size(); ++i) {
+        auto& [task, section] = sections[i];
+        const double seconds = share_of(world, began, request.budget_seconds, sections.size() - i);
+        const std::int64_t began_here = now_ns();
+        const MeasuredTrack::Race race{task.subject, task.type, task.op, request.ground,
+                                       request.protocol};
+        const auto all = candidates(task.subject.collective, request.contest);
+        events.progress(task.subject, 0, "");
+        HeldOut held{.planner = planner,
+                     .stage = stage,
+                     .race = race,
+                     .options = request.hold_out,
+                     .sizes = request.sizes,
+                     .session = session,
+                     .library = library_in(all),
+                     .is_over = [=] { return seconds_since(began_here) > seconds; }};
+        TuneCost cost;
+        cost.hold_out_samples = held.improve(section, all);
+        cost.hold_out_seconds = seconds_since(began_here);
+        section.launches.push_back(session);
+        events.section(section);
+        events.cost(task.subject, cost);
+    }
+}
+
+}  // namespace tutti

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "autotune/tuner/verdict.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace tutti {
+namespace {
+
+// Both are at least 1.
+Bytes half_way(Bytes before, Bytes after) {
+    const double middle =
+        std::sqrt(static_cast<double>(before.count) * static_cast<double>(after.count));
+    return {static_cast<std::int64_t>(std::ceil(middle))};
+}
+
+}  // namespace
+
+std::vector<Range> ranges_of(const std::vector<Verdict>& verdicts) {
+    std::vector<Range> ranges;
+    Bytes before{0};
+    for (const Verdict& verdict : verdicts) {
+        const bool goes_on = !ranges.empty() && ranges.back().choice == verdict.choice &&
+                             ranges.back().origin == verdict.origin;
+        if (!goes_on)
+            ranges.push_back(
+                {.from = ranges.empty() ? Bytes{0} : half_way(before, verdict.evidence.size),
+                 .choice = verdict.choice,
+                 .origin = verdict.origin,
+                 .evidence = {}});
+        if (verdict.evidence.time.n > 0) ranges.back().evidence.push_back(verdict.evidence);
+        before = verdict.evidence.size;
+    }
+    return ranges;
+}
+
+std::vector<Verdict> verdicts_of(const Section& section, std::span<const Bytes> sizes) {
+    std::vector<Verdict> verdicts;
+    for (const Bytes size : sizes) {
+        const Range& range = range_at(section, size);
+        const auto seen = std::ranges::find(range.evidence, size, &RangeEvidence::size);
+        verdicts.push_back({range.choice, range.origin,
+                            seen != range.evidence.end() ? *seen : RangeEvidence{.size = size}});
+    }
+    return verdicts;
+}
+
+void let_default_stay(Verdict& verdict) {
+    const HoldOut& seen = verdict.evidence.hold_out.value();
+    if (seen.gain_low > 1 || verdict.choice.impl == seen.library) return;
+    verdict.evidence.runner_up = verdict.choice;
+    verdict.evidence.runner_up_time = seen.choice;
+    verdict.evidence.time = seen.default_;
+    verdict.choice = {.impl = seen.library};
+    verdict.origin = Origin::kept;
+}
+
+}  // namespace tutti

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <span>
+#include <vector>
+
+#include "autotune/table/table.hpp"
+
+namespace tutti {
+
+/// What was decided for one size.
+struct Verdict {
+    Configuration choice;
+    Origin origin = Origin::measured;
+    RangeEvidence evidence;
+};
+
+/// Neighbours with the same choice and origin become a range, which begins half way (in the
+/// logarithm) from the size before; the first at 0. Sizes that nothing was measured at leave no
+/// evidence. `verdicts` ascend in size; at least one.
+std::vector<Range> ranges_of(const std::vector<Verdict>& verdicts);
+
+/// The other way round, for these sizes; evidence where the section has some.
+std::vector<Verdict> verdicts_of(const Section& section, std::span<const Bytes> sizes);
+
+/// The library's own collective takes the place of a choice that was not beyond doubt faster.
+void let_default_stay(Verdict& verdict);
+
+}  // namespace tutti

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/notebook.hpp"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+
+#include "autotune/table/table_json.hpp"
+
+namespace tutti {
+namespace {
+
+Table table_in(const std::string& file) {
+    return std::filesystem::exists(file) ? read_table(file) : Table{};
+}
+
+}  // namespace
+
+Notebook::Notebook(std::string file, const Setting& setting, const Session& session,
+                   const std::string& plan, bool goes_on)
+    : file_(std::move(file)),
+      table_(table_in(file_)),
+      log_(fmt::format("{}.races", file_), setting, plan, goes_on) {
+    table_.written = session.t;
+    table_.tool = session.tool.git.empty()
+                      ? session.tool.version
+                      : fmt::format("{} ({})", session.tool.version, session.tool.git);
+    keep_table(table_, file_);
+}
+
+void Notebook::put(const Section& section) {
+    if (section.ranges.empty()) return;  // nothing is known yet
+    const auto is_same = [&](const Section& other) {
+        return other.setting == section.setting && other.subject == section.subject;
+    };
+    std::erase_if(table_.sections, is_same);
+    table_.sections.push_back(section);
+    keep_table(table_, file_);
+}
+
+void Notebook::put_model(const std::string& model) {
+    table_.model = model;
+    keep_table(table_, file_);
+}
+
+}  // namespace tutti

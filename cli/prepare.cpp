@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/prepare.hpp"
+
+#include <fmt/format.h>
+
+#include "topology/detect.hpp"
+#include "workloads/rank_sites.hpp"
+
+namespace tutti {
+
+void leave_out_unusable(Contest& contest, Planner& planner, std::vector<std::string>& notes) {
+    if (contest.transports == std::vector<std::string>{"all"}) {
+        contest.transports.clear();
+        for (const TransportRow& row : transports()) {
+            if (row.is_part) continue;
+            const auto refusal = planner.refuses(row.name);
+            if (!refusal)
+                contest.transports.emplace_back(row.name);
+            else
+                notes.push_back(fmt::format("transport {} left out: {}", row.name, *refusal));
+        }
+    }
+    if (contest.baselines == std::vector<std::string>{"all"}) {
+        contest.baselines = {"none"};
+        for (const Baseline& row : baselines()) {
+            auto refusal = row.missing();
+            if (!refusal) refusal = row.refuses(planner.world(), {.call = {.count = 1}});
+            if (!refusal)
+                contest.baselines.emplace_back(row.name);
+            else
+                notes.push_back(fmt::format("baseline {} left out: {}", row.name, *refusal));
+        }
+    }
+}
+
+namespace {
+
+std::string in_words(const Order& order) {
+    std::string text;
+    for (const auto& channel : order.channels) {
+        text += text.empty() ? "" : " |";
+        for (const Rank rank : channel) text += fmt::format(" {}", rank.index);
+    }
+    return text;
+}
+
+}  // namespace
+
+Ground ground_of(World& world, const std::vector<std::string>& orders, int ranks_per_node,
+                 int ranks_per_island, std::vector<std::string>& notes) {
+    const auto sites = sites_of_ranks(world);
+    Ground ground{
+        .ranks = world.size(), .hosts = placement_of(sites), .usual_segment = usual_segment(world)};
+    if (ranks_per_node > 0) ground.hosts = Placement::in_nodes_of(world.size(), ranks_per_node);
+    if (ranks_per_island > 0) ground.hosts = ground.hosts.with_islands_of(ranks_per_island);
+    for (const auto& name : orders) {
+        const Order& order = ground.orders[name] = order_called(name, world, sites);
+        if (!order.channels.empty() && world.size() <= 64)
+            notes.push_back(fmt::format("order {}:{}", name, in_words(order)));
+    }
+    return ground;
+}
+
+HostTuning host_tuning(World& world, const std::optional<Limits>& limits,
+                       std::optional<Bytes> stream_from) {
+    HostTuning tuning;
+    if (world.is_first()) tuning = tuning_from(detect_structure());
+    if (limits) tuning.stream_from = limits->stream_from;
+    if (stream_from) {
+        tuning.stream_from = *stream_from;
+        tuning.adapts_stores = false;
+    }
+    return of_first(world, tuning);
+}
+
+}  // namespace tutti

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "results/limits.hpp"
+#include "workloads/entrants.hpp"
+
+namespace tutti {
+
+/// "all" is what works here; what does not is told once in `notes` instead of in every row.
+/// Collective.
+void leave_out_unusable(Contest& contest, Planner& planner, std::vector<std::string>& notes);
+
+/// Nodes, islands and orders, as asked for (0: as the ranks sit). Collective.
+Ground ground_of(World& world, const std::vector<std::string>& orders, int ranks_per_node,
+                 int ranks_per_island, std::vector<std::string>& notes);
+
+/// From the caches, and what was measured of them; the same on all ranks. Collective.
+HostTuning host_tuning(World& world, const std::optional<Limits>& limits,
+                       std::optional<Bytes> stream_from);
+
+}  // namespace tutti

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include "autotune/table/table_json.hpp"
+#include "base/clock.hpp"
+#include "cli/notebook.hpp"
+#include "cli/prepare.hpp"
+#include "cli/progress_bar.hpp"
+#include "cli/provenance.hpp"
+#include "cli/tune_options.hpp"
+#include "cli/watchdog.hpp"
+#include "workloads/pinning.hpp"
+
+namespace tutti {
+namespace {
+
+Setting setting_of(const Launch& launch, const World& world) {
+    std::size_t fullest = 0;
+    for (const auto& host : world.hosts().nodes()) fullest = std::max(fullest, host.size());
+    return {.ranks = world.size(),
+            .ranks_per_host = static_cast<int>(fullest),
+            .topology = launch.topo_sha256};
+}
+
+// What decides which samples belong together; not where the table goes, nor the time for it.
+std::string plan_of(const TuneOptions& options) {
+    TextByName asked = options.as_understood;
+    for (const char* name :
+         {"--resume", "--table", "--budget", "--timeout", "--hold-out", "--model"})
+        asked.erase(name);
+    std::string text;
+    for (const auto& [name, value] : asked) text += fmt::format("{}={} ", name, value);
+    return text;
+}
+
+// "0 B butterfly/shm, from 6K two-shot/shm"
+std::string in_a_line(const std::vector<Range>& ranges) {
+    std::string text;
+    for (const Range& range : ranges)
+        text += range.from.count == 0
+                    ? to_string(range.choice)
+                    : fmt::format("; from {} {}", to_string(range.from), to_string(range.choice));
+    return text;
+}
+
+// What rank 0 says and keeps while the tuner works; other ranks are silent.
+class Output {
+public:
+    Output(const TuneOptions& options, const Setting& setting, const Session& session,
+           std::size_t subjects, bool speaks)
+        : speaks_(speaks), table_file_(options.table_file), subjects_(subjects), bar_(1000) {
+        if (speaks_)
+            notebook_.emplace(options.table_file, setting, session, plan_of(options),
+                              options.resume || options.job == TuneOptions::Job::hold_out);
+    }
+
+    void begin(const std::vector<std::string>& notes) const {
+        if (!speaks_) return;
+        for (const std::string& note : notes) fmt::print("# {}\n", note);
+        if (!notebook_->earlier().empty())
+            fmt::print("# goes on: {} races are known from {}.races\n", notebook_->earlier().size(),
+                       table_file_);
+        std::fflush(stdout);
+    }
+
+    // Of rank 0, on all ranks. Collective.
+    std::vector<RaceLog::Entry> earlier(World& world) const {
+        return races_of_first(world,
+                              speaks_ ? notebook_->earlier() : std::vector<RaceLog::Entry>{});
+    }
+    Table table(World& world) const {
+        const std::string text = speaks_ ? to_json(notebook_->table()) : "";
+        return parse_table(gathered_texts(world, text)[0], table_file_);
+    }
+
+    TuneEvents events() {
+        TuneEvents events;
+        events.progress = [this](const Subject& subject, double done, const std::string& winner) {
+            say_activity(to_string(subject));
+            if (speaks_) show(subject, done, winner);
+        };
+        events.raced = [this](const RaceLog::Entry& entry) {
+            if (speaks_) notebook_->add(entry);
+        };
+        events.section = [this](const Section& section) {
+            section_ = section;
+            if (speaks_) notebook_->put(section);
+        };
+        events.cost = [this](const Subject& subject, const TuneCost& cost) {
+            ++subjects_done_;
+            if (speaks_) print(subject, cost);
+        };
+        events.wrong = [this](const Subject& subject, const Configuration& configuration) {
+            any_wrong_ = true;
+            if (!speaks_) return;
+            bar_.clear();
+            fmt::print(stderr, "tutti: {} gave a wrong result for {}: it is left out\n",
+                       to_string(configuration), to_string(subject));
+        };
+        return events;
+    }
+
+    Exit end() {
+        if (speaks_) {
+            bar_.clear();
+            fmt::print("# table: {} (tutti tune --explain {})\n", table_file_, table_file_);
+        }
+        return any_wrong_ ? Exit::wrong_result : Exit::ok;
+    }
+
+private:
+    void show(const Subject& subject, double done, const std::string& winner) {
+        const double share = (static_cast<double>(subjects_done_) + done) /
+                             static_cast<double>(std::max<std::size_t>(subjects_, 1));
+        bar_.reach(static_cast<std::size_t>(1000 * share));
+        bar_.show(winner.empty() ? to_string(subject)
+                                 : fmt::format("{}: {}", to_string(subject), winner));
+    }
+
+    void print(const Subject& subject, const TuneCost& cost) {
+        notebook_->add(subject, cost);
+        bar_.clear();
+        fmt::print("{}: {}\n", to_string(subject), in_a_line(section_.ranges));
+        fmt::print("    {} samples in {:.1f} s", cost.samples, cost.seconds);
+        if (cost.hold_out_samples > 0)
+            fmt::print("; against the library {} in {:.1f} s", cost.hold_out_samples,
+                       cost.hold_out_seconds);
+        fmt::print("{}\n", section_.is_complete ? "" : "; the time did not suffice for all");
+        std::fflush(stdout);
+    }
+
+    bool speaks_;
+    std::string table_file_;
+    std::size_t subjects_, subjects_done_ = 0;
+    ProgressBar bar_;
+    std::optional<Notebook> notebook_;
+    Section section_;  // the last one
+    bool any_wrong_ = false;
+};
+
+Exit tune_on_rank(World& world, const TuneOptions& options, const Arguments& arguments) {
+    const bool is_pinned = options.pin && pin_ranks(world);
+    const Session session =
+        describe_session("tune", arguments, options.as_understood, options.request.protocol.seed);
+    Planner planner(world);
+    planner.tune(host_tuning(world, std::nullopt, std::nullopt));
+    const Launch launch = describe_launch(world, session.id);
+    const Setting setting = setting_of(launch, world);
+    std::vector<std::string> notes = in_notes(launch, world);
+    if (is_pinned)
+        notes.push_back("each rank on a core of its own (--pin no: as the system likes)");
+    GlobalClock clock(world);
+    TuneRequest request = options.request;
+    request.protocol.clock = &clock;
+    leave_out_unusable(request.contest, planner, notes);
+    request.ground = ground_of(world, {}, 0, 0, notes);
+    Output output(options, setting, session, subjects_of(request, world).size(), world.is_first());
+    output.begin(notes);
+    if (options.job == TuneOptions::Job::hold_out)
+        hold_out(planner, request, setting, session.id, output.table(world), output.events());
+    else
+        tune(planner, request, setting, session.id, {}, output.earlier(world), output.events());
+    return output.end();
+}
+
+}  // namespace
+
+Exit run_tune(const Arguments& arguments) {
+    const auto options = parse_tune(arguments);
+    if (!options) return Exit::ok;
+    before_start(options->request.contest);
+    return run_ranks(options->ranks,
+                     [&](World& world) { return tune_on_rank(world, *options, arguments); });
+}
+
+}  // namespace tutti

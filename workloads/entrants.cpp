@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/entrants.hpp"
+
+#include "workloads/check_data.hpp"
+
+namespace tutti {
+
+std::unique_ptr<Operation> operation_of(Planner& planner, const Candidate& candidate,
+                                        const Call& call, const StageBuffers& buffers,
+                                        const Ground& ground) {
+    if (!candidate.is_ours())
+        return candidate.baseline->make(
+            planner.world(), {call, candidate.algorithm, buffers.call.in_place}, buffers.call);
+    Choice choice = choice_of(candidate, ground.usual_segment);
+    choice.placement = ground.hosts;
+    if (!candidate.order.empty()) choice.order = ground.orders.at(candidate.order);
+    return planner.plan(choice, call, buffers.call, buffers.registered);
+}
+
+Entrant entrant_of(Operation& operation, const World& world, const Call& call,
+                   const StageBuffers& buffers, bool check) {
+    Entrant entrant{.operation = &operation, .prepare = {}, .count_wrong = {}};
+    entrant.keeps_input = !buffers.call.in_place;
+    if (!check) return entrant;
+    const CheckCase unseeded{call.collective, call.type,       call.op,
+                             world.size(),    call.root.index, call.count,
+                             /*seed=*/0};
+    const Rank me = world.rank();
+    entrant.prepare = [=](std::uint64_t seed) {
+        CheckCase now = unseeded;
+        now.seed = seed;
+        poison(buffers.call.output);
+        fill_input(now, me, buffers.writable_input);
+    };
+    entrant.count_wrong = [=](std::uint64_t seed) {
+        CheckCase now = unseeded;
+        now.seed = seed;
+        return count_wrong(now, me, buffers.call.output);
+    };
+    return entrant;
+}
+
+}  // namespace tutti
