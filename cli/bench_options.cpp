@@ -4,11 +4,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
-#include <limits>
 
 #include "cli/options.hpp"
-#include "cli/ranges.hpp"
+#include "cli/typed_values.hpp"
 
 namespace tutti {
 namespace {
@@ -157,85 +155,6 @@ std::vector<Bytes> sizes_of(const Typed& typed) {
          size = std::max(size * typed.step_factor, size + 1))
         sizes.push_back({static_cast<std::int64_t>(size)});
     return sizes;
-}
-
-// A whole number from 0 to `most`.
-std::optional<std::int64_t> number_in(const std::string& text, std::int64_t most) {
-    std::int64_t number = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-    if (error != std::errc{} || *end != '\0' || number < 0 || number > most) return std::nullopt;
-    return number;
-}
-
-std::vector<std::int64_t> counts_of(const std::string& text) {
-    constexpr std::int64_t most = std::int64_t{1}
-                                  << 44;  // beyond any memory; bytes still fit a number
-    std::vector<std::int64_t> counts;
-    for (const auto& item : split_list(text)) {
-        const auto count = number_in(item, most);
-        if (!count)
-            throw Error("'" + item + "' is no element count; type for example --counts 0,1,1000");
-        counts.push_back(*count);
-    }
-    return counts;
-}
-
-std::vector<Bytes> segments_of(const std::string& text) {
-    std::vector<Bytes> segments;
-    for (const auto& item : split_list(text)) {
-        segments.push_back(item == "auto" ? Bytes{} : parse_bytes(item));
-        if (segments.back().count == 0 && item != "auto")
-            throw Error("segments of nothing never end; type for example --segment 64K");
-    }
-    if (segments.empty()) throw Error("--segment names no size; type for example 16K,64K or auto");
-    return segments;
-}
-
-// A list of numbers in the range; "auto" stands for the usual one.
-std::vector<int> numbers_of(const char* option, const std::string& text, IntRange range,
-                            int usual) {
-    std::vector<int> numbers;
-    for (const auto& item : split_list(text)) {
-        const auto number =
-            item == "auto" ? std::optional<std::int64_t>(usual) : number_in(item, range.last);
-        if (!number || (*number < range.first && item != "auto"))
-            throw Error(fmt::format("{} {} is out of range; type a list of {} .. {}", option, item,
-                                    range.first, range.last));
-        numbers.push_back(static_cast<int>(*number));
-    }
-    if (numbers.empty())
-        throw Error(fmt::format("{} names no number; type a list of {} .. {}", option, range.first,
-                                range.last));
-    return numbers;
-}
-
-Rank root_of(const std::string& text) {
-    const auto root = number_in(text, std::numeric_limits<int>::max());
-    if (!root) throw Error("'" + text + "' is no root; type one rank, for example -r 0, or -r all");
-    return Rank{static_cast<int>(*root)};
-}
-
-// A list of names by `parse`, or all there are.
-template <class Value>
-std::vector<Value> values_of(const std::string& text, std::span<const Value> all,
-                             Value (*parse)(std::string_view)) {
-    if (text == "all") return {all.begin(), all.end()};
-    std::vector<Value> values;
-    for (const auto& item : split_list(text)) values.push_back(parse(item));
-    if (values.empty()) values.push_back(parse(text));  // throws, saying what can be typed
-    return values;
-}
-
-// The value of one of a few words.
-template <class Value>
-Value word(const char* option, const std::string& typed,
-           std::initializer_list<std::pair<const char*, Value>> known) {
-    std::string names;
-    for (const auto& [name, value] : known) {
-        if (typed == name) return value;
-        names += std::string(names.empty() ? "" : ", ") + name;
-    }
-    throw Error(std::string(option) + " " + typed + " is unknown; type one of: " + names);
 }
 
 Protocol protocol_of(const Typed& typed) {
