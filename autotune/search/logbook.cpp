@@ -4,15 +4,10 @@
 #include <algorithm>
 #include <cmath>
 
+#include "autotune/search/median.hpp"
+
 namespace tutti {
 namespace {
-
-double median_of(std::vector<double> values) {
-    const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-    std::nth_element(values.begin(), middle, values.end());
-    if (values.size() % 2 == 1) return *middle;
-    return (*middle + *std::max_element(values.begin(), middle)) / 2;
-}
 
 // Of two samples that differ much, the larger one was disturbed; their mean would be too.
 constexpr double disturbed = 0.4;
@@ -27,7 +22,7 @@ double typical_of(const std::vector<double>& logs) {
 constexpr double deviation_per_difference = 1 / 0.954;
 constexpr double least_noise = 0.005;  // no clock is better
 constexpr double noise_unseen = 0.15;  // a shared machine, before anything repeated
-constexpr double usual_mood = 0.06;     // between races of one launch
+constexpr double usual_mood = 0.06;    // between races of one launch
 constexpr std::size_t enough_of_one_size = 12;
 
 }  // namespace

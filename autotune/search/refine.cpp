@@ -28,7 +28,7 @@ struct Final {
 double urgency_of(const Course& course, const Final& at, double doubt) {
     double price_ns = 0;
     for (const int arm : at.finalists) price_ns += std::exp(*course.book().level(at.size, arm));
-    return doubt / std::sqrt(price_ns);
+    return doubt / std::pow(price_ns, 0.25);
 }
 
 Final final_at(const Course& course, const Trend& trend, std::size_t size) {

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 #include <set>
 
 #include "autotune/search/bracket.hpp"
@@ -161,16 +160,6 @@ std::vector<Finding> search(Track& track, std::span<const Bytes> sizes,
     race_at_anchors(course);
     bisect(course);
     refine(course);
-    return findings_of(course);
-}
-
-std::vector<Finding> search_exhaustively(Track& track, std::span<const Bytes> sizes,
-                                         int repetitions) {
-    const SearchOptions options;
-    Course course(track, sizes, options);
-    std::vector<int> all(track.arms().size());
-    std::iota(all.begin(), all.end(), 0);
-    for (std::size_t size = 0; size < sizes.size(); ++size) course.race(size, all, repetitions);
     return findings_of(course);
 }
 
