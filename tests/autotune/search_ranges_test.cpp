@@ -42,6 +42,15 @@ TEST(Ranges, AreOneWhereThatCostsLessThanTheHysteresis) {
     EXPECT_EQ(ranges_of(findings(104), 0.03).ranges.size(), 3U);
 }
 
+TEST(Ranges, BelieveTheSearchMoreThanFewSamples) {
+    const auto findings = [](double ratio) {
+        return std::vector<Finding>{found(8, {{0, {100}, 1.0}}),
+                                    found(16, {{1, {100}, 1.0}, {0, {101}, ratio}})};
+    };
+    EXPECT_EQ(ranges_of(findings(1.10), 0.03).ranges.size(), 2U);
+    EXPECT_EQ(ranges_of(findings(1.02), 0.03).ranges.size(), 1U);
+}
+
 TEST(Ranges, AreNotMergedThroughAnArmThatNobodySawThere) {
     const std::vector<Finding> findings = {found(8, {{0, {100}}}), found(16, {{1, {100}}})};
     EXPECT_EQ(ranges_of(findings, 0.5).ranges.size(), 2U);
