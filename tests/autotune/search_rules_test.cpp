@@ -26,8 +26,8 @@ std::set<Bytes> sizes_raced_by(int arm, const std::vector<Finding>& findings) {
 TEST(Search, AnArmThatIsBadForSmallMessagesMayWinLargeOnes) {
     ModelMachine machine;
     machine.set(calm);
-    machine.add(plain(0), Line2{.latency_ns = 1000, .ns_per_byte = 1});
-    machine.add(plain(1), Line2{.latency_ns = 20000, .ns_per_byte = 0.1});
+    machine.add(plain(0), LatencyAndBandwidth{.latency_ns = 1000, .ns_per_byte = 1});
+    machine.add(plain(1), LatencyAndBandwidth{.latency_ns = 20000, .ns_per_byte = 0.1});
     // They meet at 19000 / 0.9 = 21111 bytes.
     for (const Finding& finding : search(machine, twenty_sizes(), {}))
         EXPECT_EQ(finding.winner, finding.size < Bytes{21111} ? 0 : 1) << finding.size.count;
@@ -36,9 +36,9 @@ TEST(Search, AnArmThatIsBadForSmallMessagesMayWinLargeOnes) {
 TEST(Search, AnArmThatLosesAtBothEndsIsNotTriedBetweenThem) {
     ModelMachine machine;
     machine.set(calm);
-    machine.add(plain(0), Line2{.latency_ns = 1000, .ns_per_byte = 1});
-    machine.add(plain(1), Line2{.latency_ns = 20000, .ns_per_byte = 0.1});
-    machine.add(plain(2), Line2{.latency_ns = 80000, .ns_per_byte = 5});
+    machine.add(plain(0), LatencyAndBandwidth{.latency_ns = 1000, .ns_per_byte = 1});
+    machine.add(plain(1), LatencyAndBandwidth{.latency_ns = 20000, .ns_per_byte = 0.1});
+    machine.add(plain(2), LatencyAndBandwidth{.latency_ns = 80000, .ns_per_byte = 5});
     const std::vector<Finding> findings = search(machine, twenty_sizes(), {});
     EXPECT_EQ(sizes_raced_by(2, findings), (std::set<Bytes>{Bytes{8}, Bytes{4 << 20}}));
 }
@@ -46,10 +46,11 @@ TEST(Search, AnArmThatLosesAtBothEndsIsNotTriedBetweenThem) {
 TEST(Search, AnArmThatOnlyRunsBetweenTheAnchorsIsFound) {
     ModelMachine machine;
     machine.set(calm);
-    machine.add(plain(0), Line2{.latency_ns = 1000, .ns_per_byte = 1});
+    machine.add(plain(0), LatencyAndBandwidth{.latency_ns = 1000, .ns_per_byte = 1});
     machine.add(
         plain(1),
-        Line2{.latency_ns = 500, .ns_per_byte = 0.1, .least = Bytes{1024}, .most = Bytes{65536}});
+        LatencyAndBandwidth{
+            .latency_ns = 500, .ns_per_byte = 0.1, .least = Bytes{1024}, .most = Bytes{65536}});
     for (const Finding& finding : search(machine, twenty_sizes(), {}))
         EXPECT_EQ(finding.winner, finding.size >= Bytes{1024} && finding.size <= Bytes{65536});
 }
@@ -59,20 +60,21 @@ TEST(Search, BothSidesOfAThresholdAreRacedByAll) {
     machine.set(calm);
     machine.add(plain(0), [](Bytes size) { return size <= eager_limit ? 1000 : 9000; });
     machine.add(plain(1), [](Bytes) { return 5000; });
+    machine.add(plain(2), [](Bytes) { return 90000; });
     SearchOptions options;
     options.thresholds = {eager_limit};
     const std::vector<Finding> findings = search(machine, twenty_sizes(), options);
     for (const Finding& finding : findings)
         EXPECT_EQ(finding.winner, finding.size <= eager_limit ? 0 : 1);
-    EXPECT_TRUE(sizes_raced_by(1, findings).contains(Bytes{8192}));
-    EXPECT_TRUE(sizes_raced_by(0, findings).contains(Bytes{16384}));
+    EXPECT_EQ(sizes_raced_by(2, findings),
+              (std::set<Bytes>{Bytes{8}, Bytes{8192}, Bytes{16384}, Bytes{4 << 20}}));
 }
 
 TEST(Search, SizesBetweenTwoThatOneArmLeadsClearlyAreTakenOver) {
     ModelMachine machine;
     machine.set(calm);
-    machine.add(plain(0), Line2{.latency_ns = 1000, .ns_per_byte = 1});
-    machine.add(plain(1), Line2{.latency_ns = 2000, .ns_per_byte = 2});
+    machine.add(plain(0), LatencyAndBandwidth{.latency_ns = 1000, .ns_per_byte = 1});
+    machine.add(plain(1), LatencyAndBandwidth{.latency_ns = 2000, .ns_per_byte = 2});
     int taken_over = 0;
     for (const Finding& finding : search(machine, twenty_sizes(), {})) {
         EXPECT_EQ(finding.winner, 0);
@@ -108,8 +110,10 @@ TEST(Search, AGoodModelSparesTheHopelessTheirLargestSizes) {
     weather.model_error = 0.1;
     machine.set(weather);
     for (int i = 0; i < 6; ++i)
-        machine.add(plain(i), Line2{.latency_ns = 1000.0 + 200 * i, .ns_per_byte = 0.1});
-    machine.add(plain(6), Line2{.latency_ns = 1000, .ns_per_byte = 10});  // 100 times behind
+        machine.add(plain(i),
+                    LatencyAndBandwidth{.latency_ns = 1000.0 + 200 * i, .ns_per_byte = 0.1});
+    machine.add(plain(6),
+                LatencyAndBandwidth{.latency_ns = 1000, .ns_per_byte = 10});  // 100 times behind
     EXPECT_EQ(sizes_raced_by(6, search(machine, twenty_sizes(), {})).count(Bytes{4 << 20}), 0U);
 
     weather.model_error = -1;
@@ -130,9 +134,10 @@ public:
 TEST(Search, AModelThatProvedWrongDropsNothing) {
     WrongModel machine;
     machine.set(calm);
-    machine.add(plain(0), Line2{.latency_ns = 20000, .ns_per_byte = 0.02});
+    machine.add(plain(0), LatencyAndBandwidth{.latency_ns = 20000, .ns_per_byte = 0.02});
     for (int i = 1; i < 6; ++i)
-        machine.add(plain(i), Line2{.latency_ns = 1000.0 + 200 * i, .ns_per_byte = 0.1 + 0.05 * i});
+        machine.add(plain(i), LatencyAndBandwidth{.latency_ns = 1000.0 + 200 * i,
+                                                  .ns_per_byte = 0.1 + 0.05 * i});
     // The others' best, arm 1, is met at 18800 / 0.13 = 144615 bytes.
     for (const Finding& finding : search(machine, twenty_sizes(), {}))
         EXPECT_EQ(finding.winner, finding.size < Bytes{144615} ? 1 : 0) << finding.size.count;
@@ -190,8 +195,8 @@ TEST(Search, TellsHowFarItIs) {
 TEST(SearchExhaustively, RacesEveryArmAtEverySize) {
     ModelMachine machine;
     machine.set(calm);
-    machine.add(plain(0), Line2{.latency_ns = 1000, .ns_per_byte = 1});
-    machine.add(plain(1), Line2{.latency_ns = 20000, .ns_per_byte = 0.1});
+    machine.add(plain(0), LatencyAndBandwidth{.latency_ns = 1000, .ns_per_byte = 1});
+    machine.add(plain(1), LatencyAndBandwidth{.latency_ns = 20000, .ns_per_byte = 0.1});
     const std::vector<Finding> findings = search_exhaustively(machine, twenty_sizes(), 7);
     EXPECT_EQ(machine.samples(), 20 * 2 * 7);
     EXPECT_EQ(findings.front().winner, 0);
