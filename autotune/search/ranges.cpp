@@ -27,6 +27,7 @@ std::optional<double> measured_cost(const Finding& finding, int arm) {
     const Evidence* winner = evidence_of(finding, finding.winner);
     const Evidence* other = evidence_of(finding, arm);
     if (!winner || !other) return std::nullopt;
+    if (other->ratio) return std::max(0.0, std::log(*other->ratio));
     return std::max(0.0, std::log(median_of(other->samples_ns) / median_of(winner->samples_ns)));
 }
 

@@ -139,7 +139,10 @@ Finding finding_at(const Course& course, const Trend& trend, std::size_t size) {
         const bool a_wins = a == finding.winner, b_wins = b == finding.winner;
         return a_wins != b_wins ? a_wins : *book.level(size, a) < *book.level(size, b);
     });
-    for (const int arm : arms) finding.entries.push_back({arm, book.samples_ns(size, arm)});
+    for (const int arm : arms) {
+        const double gap = arm == finding.winner ? 0 : trend.gap(size, arm, finding.winner).gap;
+        finding.entries.push_back({arm, book.samples_ns(size, arm), std::exp(gap)});
+    }
     return finding;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <functional>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -12,6 +13,9 @@ namespace tutti {
 struct Evidence {
     int arm = 0;
     std::vector<double> samples_ns;
+    /// Its time over the winner's as the search estimates it, with what the sizes beside it say;
+    /// nothing where only the samples are known.
+    std::optional<double> ratio = std::nullopt;
 };
 
 /// What a search found at one size.

@@ -18,7 +18,7 @@ inline std::vector<Bytes> twenty_sizes() {
 constexpr Bytes eager_limit{8192};
 
 /// A latency and a cost per byte; beyond the eager limit a handshake more, and cheaper bytes.
-struct Line2 {
+struct LatencyAndBandwidth {
     double latency_ns = 0, ns_per_byte = 0;
     double handshake_ns = 0, cheaper = 1;
     Bytes least{0}, most{std::int64_t{1} << 40};  ///< sizes that it can run at
@@ -58,11 +58,11 @@ inline ModelMachine planted_machine(int plain, int pipelined, std::uint64_t seed
     };
     ModelMachine machine;
     int family = 0;
-    Line2 previous;
+    LatencyAndBandwidth previous;
     for (int i = 0; i < plain; ++i, ++family) {
         const double place = uniform(draws);  // 0: for latency, 1: for bandwidth
-        Line2 line{.latency_ns = 1500 * std::pow(12, place) * between(1, 2),
-                   .ns_per_byte = 1.6 * std::pow(0.08, place) * between(1, 2)};
+        LatencyAndBandwidth line{.latency_ns = 1500 * std::pow(12, place) * between(1, 2),
+                                 .ns_per_byte = 1.6 * std::pow(0.08, place) * between(1, 2)};
         if (uniform(draws) < 0.5) {
             line.handshake_ns = line.latency_ns * between(0.3, 2);
             line.cheaper = between(0.4, 1);

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "autotune/search/families.hpp"
+#include "autotune/search/logbook.hpp"
+#include "autotune/search/trend.hpp"
+
+namespace tutti {
+namespace {
+
+std::vector<Arm> grid(int segments, int channels) {
+    std::vector<Arm> arms = {{.family = 9, .notch = {}}};
+    for (int segment = 0; segment < segments; ++segment)
+        for (int channel = 0; channel < channels; ++channel)
+            arms.push_back({.family = 4, .notch = {segment, channel, 0}});
+    return arms;
+}
+
+TEST(Families, KnowWhoIsNextToWhom) {
+    const Families families(grid(5, 3));  // arm 1 + 3 * segment + channel
+    EXPECT_EQ(families.count(), 2U);
+    EXPECT_FALSE(families.has_parameters(families.of(0)));
+    EXPECT_EQ(families.middle(1), 1 + 3 * 2 + 1);
+    EXPECT_EQ(families.between(1 + 3 * 0 + 0, 1 + 3 * 4 + 2), 1 + 3 * 2 + 1);
+    EXPECT_EQ(families.scale_through(1 + 3 * 2 + 1, 0), (std::vector<int>{2, 5, 8, 11, 14}));
+    EXPECT_EQ(families.scale_through(1 + 3 * 2 + 1, 1), (std::vector<int>{7, 8, 9}));
+    EXPECT_EQ(families.scale_through(8, 2), std::vector<int>{8});
+}
+
+constexpr int three[] = {0, 1, 2};
+constexpr int two[] = {0, 1};
+
+TEST(Logbook, TakesTheMoodOfARaceOut) {
+    Logbook book(1, 3);
+    book.add(0, three, {{100, 100}, {120, 120}, {140, 140}});
+    book.add(0, two, {{150, 150}, {180, 180}});  // the machine is 1.5 times as slow
+    EXPECT_NEAR(book.gap(0, 2, 0), std::log(1.4), 0.01);
+    EXPECT_NEAR(book.gap(0, 1, 0), std::log(1.2), 1e-9);
+    EXPECT_EQ(book.leader(0), 0);
+}
+
+TEST(Logbook, OneLuckyStartDoesNotPullLaterRacesDown) {
+    // Arm 0 started with luck, alone; noise is of the same size as the luck.
+    Logbook book(1, 3);
+    book.add(0, three, {{80, 100}, {100, 125}, {130, 160}});
+    const int alone[] = {0};
+    book.add(0, alone, {{110, 125, 110, 125, 115}});
+    EXPECT_GT(*book.level(0, 0), std::log(100));
+}
+
+TEST(Logbook, BearsOutliers) {
+    Logbook book(1, 2);
+    book.add(0, two, {{300, 100}, {110, 110}});  // of two, the larger one was disturbed
+    EXPECT_EQ(book.leader(0), 0);
+    book.add(0, two, {{100, 400, 100}, {110, 110, 900}});
+    EXPECT_NEAR(book.gap(0, 1, 0), std::log(1.1), 0.02);
+}
+
+TEST(Logbook, IsUnsureOfAnArmThatIsAsOftenSlowAsFast) {
+    Logbook book(1, 2);
+    book.add(0, two, {{100, 101, 100, 101}, {90, 300, 91, 301}});
+    EXPECT_GT(book.gap_error(0, 1, 0), 0.5);
+}
+
+TEST(GapEstimate, DoubtIsTheExpectedLoss) {
+    // E[max(0, -X)] of a normal X is error / sqrt(2 pi) where its mean is 0.
+    EXPECT_NEAR((GapEstimate{.gap = 0, .error = 0.1}.doubt()), 0.1 * 0.398942, 1e-6);
+    EXPECT_LT((GapEstimate{.gap = 0.5, .error = 0.1}.doubt()), 1e-6);
+}
+
+class TrendOverSizes : public testing::Test {
+protected:
+    // Arm 1 is 10 % slower everywhere, which many samples say at 8 and 32 bytes; at 16 bytes there
+    // are two, and they say the contrary.
+    void SetUp() override {
+        for (const std::size_t size : {0U, 2U}) {
+            std::vector<std::vector<double>> samples(2);
+            for (int i = 0; i < 20; ++i) {
+                samples[0].push_back(100 * (1 + 0.01 * (i % 20)));
+                samples[1].push_back(110 * (1 + 0.01 * (i * 7 % 20)));
+            }
+            book.add(size, two, samples);
+        }
+        book.add(1, two, {{104, 114}, {99, 109}});
+    }
+    Logbook book{3, 2};
+    std::vector<Bytes> sizes = {Bytes{8}, Bytes{16}, Bytes{32}};
+};
+
+TEST_F(TrendOverSizes, NeighboursLendTheirSamples) {
+    EXPECT_EQ(book.leader(1), 1);
+    EXPECT_EQ(Trend(book, sizes, {}).leader(1), 0);
+    EXPECT_LT(Trend(book, sizes, {}).gap(1, 1, 0).error, book.gap_error(1, 1, 0));
+}
+
+TEST_F(TrendOverSizes, ButNotAcrossThresholds) {
+    const std::vector<Bytes> thresholds = {Bytes{8}, Bytes{16}};
+    EXPECT_EQ(Trend(book, sizes, thresholds).leader(1), 1);
+}
+
+}  // namespace
+}  // namespace tutti
