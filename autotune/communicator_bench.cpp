@@ -68,8 +68,8 @@ void start_and_wait_of_one_rank(benchmark::State& state) {
 }
 BENCHMARK(start_and_wait_of_one_rank);
 
-// Two ranks as threads: the first one's calls are timed, a fixed number of them, as the other has to
-// make as many.
+// Two ranks as threads: the first one's calls are timed, a fixed number of them, as the other has
+// to make as many.
 constexpr int rounds = 1000;
 
 template <class MakeCall>

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "autotune/table/explain.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+#include <vector>
+
+#include "autotune/table/range_text.hpp"
+#include "autotune/table/size_axis.hpp"
+#include "topology/printable.hpp"
+
+namespace tutti {
+namespace {
+
+constexpr std::size_t page_width = 120;
+
+enum Column { letter, from, to, choice, origin, at, time, runner_up, gain };
+using Row = std::array<std::string, 9>;
+
+// What the bar below calls a range.
+char letter_of(std::size_t range) {
+    constexpr std::string_view letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+    return range < letters.size() ? letters[range] : '+';
+}
+
+Row row_of(const Section& section, std::size_t i) {
+    const Range& range = section.ranges[i];
+    const bool is_last = i + 1 == section.ranges.size();
+    Row row;
+    row[letter] = letter_of(i);
+    row[from] = to_string(range.from);
+    row[to] = is_last ? "any" : to_string(section.ranges[i + 1].from);
+    row[choice] = short_text(range.choice);
+    row[origin] = name_of(range.origin);
+    if (const RangeEvidence* seen = typical_evidence(range)) {
+        row[at] = to_string(seen->size);
+        row[time] = to_string(seen->time);
+        row[runner_up] = runner_up_text(*seen);
+        if (seen->hold_out) row[gain] = gain_text(*seen->hold_out);
+    }
+    return row;
+}
+
+std::vector<Row> rows_of(const Section& section) {
+    std::vector<Row> rows{{"", "from", "below", "choice", "origin", "at", "time [95 %]",
+                           "runner-up", "gain over [95 %]"}};
+    for (std::size_t i = 0; i < section.ranges.size(); ++i) rows.push_back(row_of(section, i));
+    return rows;
+}
+
+using Widths = std::array<std::size_t, std::tuple_size_v<Row>>;
+
+constexpr std::size_t margin = 2, between = 2;
+
+// As wide as their longest cell; what the page has no room for is cut off the runner-up and then
+// the widest others.
+Widths widths_of(const std::vector<Row>& rows) {
+    Widths widths{};
+    std::size_t total = margin + between * (widths.size() - 1);
+    for (std::size_t column = 0; column < widths.size(); ++column) {
+        for (const Row& row : rows) widths[column] = std::max(widths[column], row[column].size());
+        total += widths[column];
+    }
+    constexpr std::size_t least = 10;
+    for (; total > page_width && widths[runner_up] > least; --total) --widths[runner_up];
+    for (; total > page_width; --total) --*std::ranges::max_element(widths);
+    return widths;
+}
+
+std::string cut(std::string_view text, std::size_t width) {
+    if (text.size() <= width) return std::string(text);
+    return fmt::format("{}..", text.substr(0, width - std::min<std::size_t>(width, 2)));
+}
+
+void trim_end(std::string& line) { line.erase(line.find_last_not_of(' ') + 1); }
+
+std::string line_of(const Row& row, const Widths& widths) {
+    std::string line(margin, ' ');
+    for (std::size_t column = 0; column < row.size(); ++column) {
+        const bool is_size = column == from || column == to || column == at;
+        const std::string cell = cut(row[column], widths[column]);
+        line += is_size ? fmt::format("{:>{}}", cell, widths[column])
+                        : fmt::format("{:<{}}", cell, widths[column]);
+        line.append(between, ' ');
+    }
+    trim_end(line);
+    return line + "\n";
+}
+
+// Sizes every three octaves above a line of letters.
+std::string bar_of(const Section& section, const SizeAxis& axis) {
+    const auto octaves = static_cast<std::size_t>(axis.octaves());
+    constexpr std::size_t roomy = 4, indent = 5, label = 5;
+    const std::size_t per_octave =
+        std::clamp<std::size_t>((page_width - indent - label) / octaves, 1, roomy);
+    const std::size_t tick = per_octave == 1 ? 6 : 3;
+    std::string ticks(indent, ' '), bar(indent, ' ');
+    for (std::size_t i = 0; i < octaves * per_octave; ++i) {
+        const double octave = static_cast<double>(i) / static_cast<double>(per_octave);
+        const Range& range = range_at(section, axis.size_at(octave));
+        bar += letter_of(static_cast<std::size_t>(&range - section.ranges.data()));
+        if (i % (tick * per_octave) == 0)
+            ticks += fmt::format("{:<{}}", to_string(axis.size_at(octave)), tick * per_octave);
+    }
+    trim_end(ticks);
+    return fmt::format("{}\n{}\n", ticks, bar);
+}
+
+std::string head_of(const Table& table) {
+    std::string text = fmt::format("# table with {} sections", table.sections.size());
+    if (!table.written.empty()) text += fmt::format(", written {}", table.written);
+    if (!table.tool.empty()) text += fmt::format(" by {}", table.tool);
+    if (!table.model.empty()) text += ", with a model";
+    return cut(printable(text), page_width);
+}
+
+constexpr std::string_view notes =
+    "# choice: algorithm/transport, s: segment, r: radix, c: channels. at: the size that time, "
+    "runner-up and gain are of.\n"
+    "# gain: how many times as fast as the library's default. ~: predicted by the model.\n";
+
+}  // namespace
+
+std::string explain(const Table& table) {
+    std::string text = fmt::format("{}\n{}", head_of(table), notes);
+    const SizeAxis axis(table);
+    for (const Setting& setting : settings_of(table)) {
+        text += fmt::format("\n{}\n", printable(to_string(setting)));
+        for (const Section& section : table.sections) {
+            if (section.setting != setting || section.ranges.empty()) continue;
+            const std::string remark = remark_on(section);
+            text += fmt::format("\n{}{}{}\n", to_string(section.subject),
+                                remark.empty() ? "" : ": ", remark);
+            const std::vector<Row> rows = rows_of(section);
+            const Widths widths = widths_of(rows);
+            for (const Row& row : rows) text += line_of(row, widths);
+            text += bar_of(section, axis);
+        }
+    }
+    return text;
+}
+
+}  // namespace tutti

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whatever the bytes are, reading them ends with a table or with one line that names file and line;
+// and a table that was read can be written and read again, merged, asked, fitted, told and drawn.
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <limits>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "autotune/table/explain.hpp"
+#include "autotune/table/fitted.hpp"
+#include "autotune/table/merge.hpp"
+#include "autotune/table/selector.hpp"
+#include "autotune/table/table_json.hpp"
+#include "autotune/table/usable.hpp"
+#include "base/error.hpp"
+
+namespace {
+
+using namespace tutti;
+
+void demand(bool holds, const std::string& what) {
+    if (holds) return;
+    std::fprintf(stderr, "not so: %s\n", what.c_str());
+    std::abort();
+}
+
+void merge(const Table& table) {
+    const Table once = merged(std::vector{table});
+    demand(merged(std::vector{table, table}) == once, "a table with itself is itself");
+    demand(merged(std::vector{once, table}) == once, "merging once more changes nothing");
+    demand(once.sections.size() == table.sections.size(), "no section is lost");
+}
+
+void select(const Table& table) {
+    for (const Section& section : table.sections) {
+        const Selector selector(table, section.setting);
+        const Subject& subject = section.subject;
+        const DataType type = subject.types == TypeClass::half ? DataType::half : DataType::float32;
+        const Op op = subject.ops == OpClass::average ? Op::avg : Op::sum;
+        for (const std::int64_t size : {std::int64_t{0}, std::int64_t{1}, std::int64_t{100'000},
+                                        std::numeric_limits<std::int64_t>::max()}) {
+            const Range* range =
+                selector.pick(subject.collective, type, op, subject.buffers, {size});
+            demand(range != nullptr && *range == range_at(section, {size}), "the range is found");
+        }
+    }
+}
+
+// As a model would: grows with the size, and differs from choice to choice.
+std::optional<double> predict(const Configuration& choice, const Subject&, const Setting& setting,
+                              Bytes size) {
+    if (!choice.is_ours()) return std::nullopt;
+    const auto latency = static_cast<double>(1 + choice.algorithm.size());
+    return latency * setting.ranks + static_cast<double>(size.count) / latency;
+}
+
+void fit(const Table& table) {
+    // Placements of millions of ranks take memory, as they would in a job of that many.
+    constexpr int enough = 512;
+    constexpr std::size_t few = 8;
+    if (table.sections.empty() || table.sections.size() > few) return;
+    Setting setting = table.sections.front().setting;
+    if (setting.ranks > enough) return;
+    for (const int more : {0, 1}) {
+        setting.ranks += more;
+        const Table fit = fitted(table, setting, predict, {.anyway = true});
+        for (const Section& section : fit.sections)
+            demand(section.setting == setting, "fitted to the ranks");
+        demand(parse_table(to_json(fit), "fitted") == fit, "what is fitted can be kept");
+        if (!fit.sections.empty()) select(fit);
+        parse_table(to_json(usable(fit)), "usable");
+    }
+}
+
+void use(const Table& table) {
+    demand(parse_table(to_json(table), "json") == table, "JSON brings back the table");
+    merge(table);
+    select(table);
+    fit(table);
+    explain(table);
+    draw(table);
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    Table table;
+    try {
+        table = parse_table({reinterpret_cast<const char*>(data), size}, "FILE");
+    } catch (const Error& error) {
+        const std::string text = error.what();
+        demand(text.starts_with("FILE:") && text[5] >= '1' && text[5] <= '9', text);
+        demand(text.find('\n') == std::string::npos, "one line: " + text);
+        return 0;
+    }
+    use(table);
+    return 0;
+}
