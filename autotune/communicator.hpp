@@ -225,8 +225,8 @@ public:
     /// What a call is done by at present; made now if it was not before, so collective.
     Configuration choice_for(const Arguments& arguments);
 
-    /// What was found while the program ran, as a table; without sections unless it learns.
-    /// Collective when first asked.
+    /// What was found while the program ran, the same on all ranks; without sections unless it
+    /// learns. To be kept by keep_table() (autotune/table/table_json.hpp) on one rank.
     Table learnt();
 
     struct State;

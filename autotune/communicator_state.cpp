@@ -41,6 +41,7 @@ Communicator::State::State(std::unique_ptr<World> own_world, World& its_world,
     planner.tune(tuning_of(world));
     if (options.table || options.learn) setting = setting_of(world);
     if (options.table) selector.emplace(*options.table, *setting);
+    if (options.learn) learner.emplace(world, *options.learn);
     world.moved_along.push_back(&goes_on_);
 }
 
@@ -108,7 +109,10 @@ CallKey Communicator::State::key_of(const Arguments& given, Form form) const {
 void Communicator::State::run(const Arguments& given) {
     const Arguments call = settled(given);
     const CallKey key = key_of(given, Form::blocking);
-    guarded([&] { run_slot(*kept(key, call).slots.front(), call.buffers); });
+    guarded([&] {
+        if (learner) return run_and_learn(key, call);
+        run_slot(*kept(key, call).slots.front(), call.buffers);
+    });
 }
 
 Pending Communicator::State::start(const Arguments& given) {
@@ -116,7 +120,7 @@ Pending Communicator::State::start(const Arguments& given) {
     const CallKey key = key_of(given, Form::pending);
     Pending pending;
     guarded([&] {
-        Pending::Slot& slot = slot_to_start(kept(key, call), key, call);
+        Pending::Slot& slot = slot_to_start(kept_for_start(key, call), key, call);
         pending.slot_ = &slot;
         pending.run_ = ++slot.run;
         if (slot.plan == nullptr) return run_slot(slot, call.buffers);
@@ -134,9 +138,10 @@ void Communicator::State::run_slot(Pending::Slot& slot, const CallBuffers& buffe
     slot.operation->run();
 }
 
-KeptCall& Communicator::State::kept(const CallKey& key, const Arguments& settled) {
+KeptCall& Communicator::State::kept(const CallKey& key, const Arguments& settled,
+                                    const Configuration* wish) {
     const auto known = calls.find(key);
-    KeptCall& call = known != calls.end() ? known->second : make(key, settled);
+    KeptCall& call = known != calls.end() ? known->second : make(key, settled, wish);
     call.last_use = ++uses_;
     return call;
 }
@@ -146,12 +151,13 @@ Wish Communicator::State::wish_for(const CallKey& key, const Arguments& settled)
     return {key.call, settled.buffers, registered.arena(arena)};
 }
 
-KeptCall& Communicator::State::make(const CallKey& key, const Arguments& settled) {
+KeptCall& Communicator::State::make(const CallKey& key, const Arguments& settled,
+                                    const Configuration* first) {
     check_all_ask_for(key);
     while (calls.size() >= std::max<std::size_t>(options.most_plans, 1)) forget_the_oldest();
     const Wish wish = wish_for(key, settled);
     KeptCall made;
-    for (const Configuration& configuration : wishes(key)) {
+    for (const Configuration& configuration : wishes(key, first)) {
         if (auto found = operation(planner, configuration, wish)) {
             made.configuration = configuration;
             made.slots.reserve(most_slots);
@@ -207,8 +213,10 @@ void Communicator::State::forget_the_oldest() {
     calls.erase(oldest);
 }
 
-std::vector<Configuration> Communicator::State::wishes(const CallKey& key) const {
+std::vector<Configuration> Communicator::State::wishes(const CallKey& key,
+                                                       const Configuration* first) const {
     std::vector<Configuration> wishes;
+    if (first != nullptr) wishes.push_back(*first);
     const Bytes bytes{total_bytes(key.call, world.size())};
     const BufferKind kind = key.is_registered() ? BufferKind::registered : BufferKind::ordinary;
     const Range* range =

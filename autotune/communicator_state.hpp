@@ -5,6 +5,7 @@
 
 #include "autotune/call_key.hpp"
 #include "autotune/communicator.hpp"
+#include "autotune/learner.hpp"
 #include "autotune/operation_maker.hpp"
 #include "autotune/registered_memory.hpp"
 #include "autotune/table/selector.hpp"
@@ -32,6 +33,7 @@ struct KeptCall {
     std::size_t next = 0;
     std::uint64_t starts = 0;
     std::uint64_t last_use = 0;
+    std::uint64_t uses_so_far = 0;  ///< of one that learns
 };
 
 /// What a communicator is made of.
@@ -45,7 +47,9 @@ struct Communicator::State {
 
     void run(const Arguments& given);
     Pending start(const Arguments& given);
-    KeptCall& kept(const CallKey& key, const Arguments& settled);
+    /// By the configuration if it can be, else by the best that is known. Collective when new.
+    KeptCall& kept(const CallKey& key, const Arguments& settled,
+                   const Configuration* wish = nullptr);
 
     /// After an error that others may not share, nothing can be relied on.
     template <class Do>
@@ -66,6 +70,7 @@ struct Communicator::State {
     RegisteredMemory registered;
     std::optional<Setting> setting;
     std::optional<Selector> selector;
+    std::optional<Learner> learner;
     std::unordered_map<CallKey, KeptCall, HashOfCallKey> calls;
     bool is_broken = false;
 
@@ -78,9 +83,12 @@ private:
     };
 
     [[noreturn]] static void refuse();
-    KeptCall& make(const CallKey& key, const Arguments& settled);
+    KeptCall& make(const CallKey& key, const Arguments& settled, const Configuration* wish);
+    void run_and_learn(CallKey key, const Arguments& call);
+    Learner::Spot& spot_of(const CallKey& key, const Arguments& call);
+    KeptCall& kept_for_start(CallKey key, const Arguments& call);
     void check_all_ask_for(const CallKey& key);
-    std::vector<Configuration> wishes(const CallKey& key) const;
+    std::vector<Configuration> wishes(const CallKey& key, const Configuration* wish) const;
     Wish wish_for(const CallKey& key, const Arguments& settled) const;
     Pending::Slot& new_slot(std::unique_ptr<Operation> operation);
     Pending::Slot& slot_to_start(KeptCall& kept, const CallKey& key, const Arguments& settled);

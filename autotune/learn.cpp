@@ -15,7 +15,9 @@ constexpr double slowest_feared = 64;
 constexpr double making_feared = 4;
 // Of meetings in the time of a turn in which nothing is tried.
 constexpr double share_of_meetings = 0.005;
-constexpr std::int64_t shortest_turn = 8, longest_turn = 1 << 16, longest_try = 16;
+// Before anything is known, turns are shorter: what calls take is only a guess.
+constexpr std::int64_t shortest_turn = 8, longest_turn = 1 << 16, longest_first_turn = 1 << 12;
+constexpr std::int64_t longest_try = 16;
 // An arm that cannot be so much better is not worth a change.
 constexpr double worth_it = 0.97;
 // The incumbent's time has changed.
@@ -110,9 +112,9 @@ double Lesson::at_risk_ns(const Arm& challenger) const {
 Turn Lesson::turn_of_incumbent(double missing_ns, const Account& account) const {
     const double gained = account.usable_share() * std::max(mean_ns_, least_call_ns_);
     const double calls = std::ceil(1.5 * (std::max(missing_ns, 0.0) + meeting_ns_) / gained);
-    return {incumbent_,
-            static_cast<std::int64_t>(std::clamp(calls, static_cast<double>(shortest_turn),
-                                                 static_cast<double>(longest_turn)))};
+    const auto longest = static_cast<double>(mean_ns_ == 0 ? longest_first_turn : longest_turn);
+    return {incumbent_, static_cast<std::int64_t>(
+                            std::clamp(calls, static_cast<double>(shortest_turn), longest))};
 }
 
 Turn Lesson::next(const Account& account) {

@@ -6,10 +6,12 @@ endif()
 
 add_library(tutti_flags INTERFACE)
 target_include_directories(tutti_flags INTERFACE ${PROJECT_SOURCE_DIR})
-target_compile_options(tutti_flags INTERFACE -Wall -Wextra -Wpedantic -Wshadow
+target_compile_features(tutti_flags INTERFACE cxx_std_20)
+# In this tree alone: programs that link tutti have warnings of their own.
+add_compile_options(-Wall -Wextra -Wpedantic -Wshadow
     -Wno-missing-field-initializers)  # designated initialisers leave the defaults out on purpose
 if(TUTTI_WERROR)
-    target_compile_options(tutti_flags INTERFACE -Werror)
+    add_compile_options(-Werror)
 endif()
 if(TUTTI_SANITIZE)
     target_compile_options(tutti_flags INTERFACE -fsanitize=${TUTTI_SANITIZE}

@@ -3,7 +3,9 @@
 find_package(Threads REQUIRED)
 find_package(fmt REQUIRED)
 find_package(nlohmann_json REQUIRED)
-find_package(CLI11 REQUIRED)
+if(TUTTI_COMMAND)
+    find_package(CLI11 REQUIRED)
+endif()
 find_package(tinyxml2 REQUIRED)
 
 set(TUTTI_WITH_MPI OFF)

@@ -43,7 +43,8 @@ class Library(NamedTuple):
 
 SOURCES = ["*.cpp", "*.cu"]
 LIBRARIES = [
-    Library(r"mpi\.h", ["collectives/transport/mpi*.cpp", "collectives/execute/mpi*.cpp"]),
+    Library(r"mpi\.h", ["collectives/transport/mpi*.cpp", "collectives/execute/mpi*.cpp",
+                       "docs/examples/*.cpp", "tests/autotune/over_mpi.cpp"]),
     Library(r"hwloc(\.h|/.*)", ["topology/detect_hwloc.cpp"]),
     Library(r"tinyxml2\.h", SOURCES),
     Library(r"uc[pst]/.*", SOURCES),

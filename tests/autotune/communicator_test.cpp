@@ -3,11 +3,16 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <random>
 
+#include "autotune/rank_setting.hpp"
+#include "autotune/table/selector.hpp"
+#include "autotune/table/table_json.hpp"
 #include "caller.hpp"
 #include "collectives/transport/world.hpp"
+#include "tests/collectives/allocations.hpp"
 
 namespace tutti {
 namespace {
@@ -167,6 +172,210 @@ TEST(Communicator, WaitsForWhatIsLetGoOf) {
         EXPECT_EQ(data, std::vector<int>(1000, 4));
         first.wait();
         EXPECT_EQ(others, std::vector<int>(1000, 10));
+    });
+}
+
+// Symmetric buffers: input and output from one call to the next at other places.
+TEST(Communicator, TakesRegisteredMemoryAtManyPlaces) {
+    run_as_threads(3, 20, [&](World& world) {
+        Communicator communicator(world);
+        const int me = world.rank().index;
+        const std::span<int> memory = communicator.allocate<int>(64 * 100);
+        EXPECT_EQ(std::ranges::count(memory, 0), 6400);
+        std::mt19937 same(5);
+        for (int i = 0; i < 100; ++i) {
+            const std::size_t from = same() % 4, to = 4 + same() % 4;
+            const auto input = memory.subspan(100 * from, 100),
+                       output = memory.subspan(100 * to, 100);
+            std::ranges::fill(input, me + i);
+            communicator.all_reduce(input, output);
+            ASSERT_EQ(output.front(), 3 + 3 * i);
+            ASSERT_EQ(output.back(), 3 + 3 * i);
+            communicator.reduce(input, output, Op::max, Rank{i % 3});
+            ASSERT_EQ(output.front(), me == i % 3 ? 2 + i : 3 + 3 * i);
+        }
+    });
+}
+
+TEST(Communicator, DealsReleasedMemoryOutAgain) {
+    run_as_threads(2, 20, [&](World& world) {
+        Communicator communicator(world);
+        const auto first = communicator.allocate<double>(1000);
+        const auto second = communicator.allocate<double>(1000);
+        std::ranges::fill(first, 3);
+        communicator.all_reduce(first, second);
+        communicator.release(first);
+        const auto third = communicator.allocate<double>(500);
+        EXPECT_EQ(third.data(), first.data());
+        EXPECT_EQ(std::ranges::count(third, 0), 500) << "not zeroed";
+        EXPECT_THROW(communicator.release(third.subspan(8)), Error);
+        std::vector<double> ordinary(5);
+        EXPECT_THROW(communicator.release(std::span(ordinary)), Error);
+        communicator.release(third);
+        communicator.release(second);
+        EXPECT_EQ(communicator.allocate<double>(2000).data(), first.data()) << "not joined";
+    });
+}
+
+// A large piece gets an arena of its own; calls across two arenas are those of ordinary memory.
+TEST(Communicator, TakesInputAndOutputFromDifferentArenas) {
+    run_as_threads(2, 20, [&](World& world) {
+        Communicator communicator(world);
+        const auto small = communicator.allocate<int>(100);
+        const auto large = communicator.allocate<int>(std::size_t{20} << 20);
+        std::ranges::fill(small, 4);
+        communicator.all_reduce(small, large.first(100));
+        EXPECT_EQ(std::ranges::count(large.first(100), 8), 100);
+    });
+}
+
+TEST(Communicator, SaysWhatIsWrongWithACall) {
+    run_as_threads(2, 20, [&](World& world) {
+        Communicator communicator(world);
+        std::vector<int> three(3), four(4);
+        EXPECT_THROW(communicator.all_reduce(three, four), Error);
+        EXPECT_THROW(communicator.all_gather(three, four), Error);
+        EXPECT_THROW(communicator.reduce_scatter(three), Error);
+        EXPECT_THROW(communicator.broadcast(three, Rank{2}), Error);
+        EXPECT_THROW(communicator.all_reduce(std::span(four).first(3), std::span(four).last(3)),
+                     Error);
+        communicator.all_reduce(three);  // nothing of this has broken it
+    });
+}
+
+TEST(Communicator, SaysWhenRanksMakeDifferentCalls) {
+    run_as_threads(2, 20, [&](World& world) {
+        Communicator communicator(world);
+        std::vector<int> data(10 + static_cast<std::size_t>(world.rank().index));
+        try {
+            communicator.all_reduce(data);
+            ADD_FAILURE() << "no error";
+        } catch (const Error& error) {
+            EXPECT_NE(std::string(error.what()).find("rank 1 all_reduce of 11 int32"),
+                      std::string::npos)
+                << error.what();
+        }
+        EXPECT_THROW(communicator.all_reduce(data), Error);
+    });
+}
+
+// Once plans are there, calls allocate nothing.
+TEST(Communicator, AllocatesNothingInTheSteadyState) {
+    run_as_threads(2, 20, [&](World& world) {
+        Communicator communicator(world);
+        std::vector<float> a(2000), b(2000), c(60'000), d(60'000);
+        const auto some_calls = [&] {
+            communicator.all_reduce(a, b);
+            communicator.all_reduce(b, a);
+            communicator.broadcast(c);
+            communicator.all_gather(std::span(c).first(30'000), d);
+            Pending first = communicator.start_all_reduce(c, d);
+            Pending second = communicator.start_all_reduce(a, Op::max);
+            second.wait();
+            first.wait();
+        };
+        for (int i = 0; i < 40; ++i) some_calls();
+        const test::AllocationCount allocations;
+        some_calls();
+        EXPECT_EQ(allocations.so_far(), 0);
+    });
+}
+
+Table table_of(World& world, std::vector<Range> ranges) {
+    const Subject subject{.buffers = BufferKind::ordinary};
+    return {.sections = {{setting_of(world), subject, std::move(ranges)}}};
+}
+
+Arguments all_reduce_of(std::vector<float>& data) { return arguments::all_reduce(data, Op::sum); }
+
+TEST(Communicator, TakesWhatTheTableSays) {
+    run_as_threads(2, 20, [&](World& world) {
+        const Configuration tree{.algorithm = "tree", .transport = "shm"},
+            chain{.algorithm = "chain", .transport = "loopback", .segment = Bytes{4096}};
+        Communicator communicator(
+            world, {.table = table_of(world, {{Bytes{0}, tree}, {Bytes{1024}, chain}})});
+        std::vector<float> small(255), large(256);
+        EXPECT_EQ(communicator.choice_for(all_reduce_of(small)), tree);
+        EXPECT_EQ(communicator.choice_for(all_reduce_of(large)), chain);
+        communicator.all_reduce(large);
+    });
+}
+
+TEST(Communicator, TakesTheRunnerUpOrARuleWhereTheChoiceCannotBeUsed) {
+    run_as_threads(2, 20, [&](World& world) {
+        const Configuration of_mpi{.algorithm = "ring", .transport = "mpi"},
+            unknown{.algorithm = "warp", .transport = "shm"},
+            linear{.algorithm = "linear", .transport = "shm"};
+        const RangeEvidence evidence{.runner_up = linear};
+        Communicator communicator(
+            world, {.table = table_of(world, {{Bytes{0}, of_mpi, Origin::measured, {evidence}},
+                                              {Bytes{1024}, unknown}})});
+        std::vector<float> small(1, 2), large(1024, 2);
+        EXPECT_EQ(communicator.choice_for(all_reduce_of(small)), linear);
+        EXPECT_EQ(communicator.choice_for(all_reduce_of(large)).algorithm, "butterfly");
+        communicator.all_reduce(large);
+        EXPECT_EQ(large.back(), 4);
+    });
+}
+
+TEST(Communicator, RefusesATableOfOtherRanks) {
+    run_as_threads(1, 20, [&](World& world) {
+        Table table = table_of(world, {{Bytes{0}, {.algorithm = "tree", .transport = "shm"}}});
+        table.sections[0].setting.ranks = 2;
+        EXPECT_THROW(Communicator(world, {.table = table}), Error);
+    });
+}
+
+// Ranks come at different times, with other buffers, and some calls are only started. What is found
+// depends on the machine; that all go on together does not.
+TEST(Communicator, LearnsWhileTheProgramRuns) {
+    run_as_threads(2, 20, [&](World& world) {
+        const std::vector<Configuration> arms{
+            {.algorithm = "tree", .transport = "shm"},
+            {.algorithm = "ring", .transport = "mpi"},  // not among threads
+            {.algorithm = "ring", .transport = "loopback"},
+            {.algorithm = "one-shot", .transport = "shm"},
+            {.impl = "mpi"},
+        };
+        const auto same_arms = [&](Collective) { return arms; };
+        Communicator communicator(world, {.learn = Learning{.arms = same_arms}});
+        Caller caller(communicator, world.rank().index);
+        for (int i = 0; i < 12'000; ++i) {
+            caller.call({.collective = Collective::all_reduce, .count = 300});
+            if (i % 10 == 0) caller.call({.collective = Collective::broadcast, .count = 100});
+            if (i % 7 == 0) caller.start({.collective = Collective::all_reduce, .count = 300});
+            if (i % 70 == world.rank().index)
+                while (caller.under_way() > 0) caller.wait_for(0);
+        }
+        while (caller.under_way() > 0) caller.wait_for(0);
+        EXPECT_EQ(caller.wrong(), 0);
+
+        const Table table = communicator.learnt();
+        ASSERT_FALSE(table.sections.empty());
+        EXPECT_EQ(parse_table(to_json(table), "learnt"), table);
+        EXPECT_NO_THROW(Selector(table, setting_of(world)));
+        for (const Section& section : table.sections)
+            for (const Range& range : section.ranges) {
+                EXPECT_EQ(range.origin, Origin::learnt);
+                EXPECT_EQ(range.choice.impl, "tutti");
+                EXPECT_NE(range.choice.transport, "mpi");
+                EXPECT_GE(range.evidence.front().time.n, 6);
+            }
+    });
+}
+
+// Lengths change: the one that is timed is not waited for for ever.
+TEST(Communicator, LearnsOfCallsWhoseLengthsChange) {
+    run_as_threads(2, 20, [&](World& world) {
+        Communicator communicator(world, {.learn = Learning{}});
+        Caller caller(communicator, world.rank().index);
+        for (const std::int64_t count : {500, 400, 300})
+            for (int i = 0; i < 10'000; ++i)
+                caller.call({.collective = Collective::all_reduce, .count = count});
+        EXPECT_EQ(caller.wrong(), 0);
+        const Table table = communicator.learnt();
+        ASSERT_EQ(table.sections.size(), 1u);
+        EXPECT_EQ(table.sections[0].ranges[0].evidence[0].size, Bytes{1200});
     });
 }
 

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// Calls of a communicator that learns while the program runs.
+#include "autotune/communicator_state.hpp"
+#include "base/clock.hpp"
+
+namespace tutti {
+namespace {
+
+double since(std::int64_t began_ns) { return static_cast<double>(now_ns() - began_ns); }
+
+}  // namespace
+
+// Learning begins with what does the call without it.
+Learner::Spot& Communicator::State::spot_of(const CallKey& key, const Arguments& call) {
+    if (Learner::Spot* known = learner->find(key)) return *known;
+    return learner->begin(key, kept(key, call).configuration);
+}
+
+void Communicator::State::run_and_learn(CallKey key, const Arguments& call) {
+    const CallKey asked = key;
+    Learner::Spot& spot = spot_of(key, call);
+    const std::int64_t began = now_ns();
+    KeptCall* chosen = nullptr;
+    while (chosen == nullptr) {
+        const int arm = learner->arm_for(spot, asked);
+        key.arm = static_cast<std::int16_t>(arm);
+        chosen = &kept(key, call, &spot.arms[static_cast<std::size_t>(arm)]);
+        // Then another configuration does it, which is not what would be timed.
+        if (chosen->is_as_wished || arm == spot.lesson.incumbent()) break;
+        learner->cannot(spot, arm);
+        chosen = nullptr;
+    }
+    const bool is_new = chosen->uses_so_far++ == 0;
+    const double making = is_new ? since(began) : 0;
+    const std::int64_t made = now_ns();
+    run_slot(*chosen->slots.front(), call.buffers);
+    learner->took(spot, asked, since(made), making);
+}
+
+// What is found for blocking calls is taken for others, too, unless it is a library's.
+KeptCall& Communicator::State::kept_for_start(CallKey key, const Arguments& call) {
+    Learner::Spot* const spot = learner ? learner->find(key) : nullptr;
+    if (spot == nullptr) return kept(key, call);
+    const int arm = spot->lesson.incumbent();
+    const Configuration& found = spot->arms[static_cast<std::size_t>(arm)];
+    if (!found.is_ours()) return kept(key, call);
+    key.arm = static_cast<std::int16_t>(arm);
+    return kept(key, call, &found);
+}
+
+}  // namespace tutti

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <array>
+#include <map>
+#include <vector>
+
+#include "autotune/call_key.hpp"
+#include "autotune/communicator.hpp"
+#include "autotune/learn.hpp"
+#include "collectives/transport/world.hpp"
+
+namespace tutti {
+
+/// The lessons of a communicator: one for each subject and octave of sizes. It times the blocking
+/// calls of one length in each (the others take what that one has found), and lets the ranks meet
+/// within the last call of a turn, so that all go on with the same arm. All members but learnt()
+/// are called alike on all ranks.
+class Learner {
+public:
+    /// Collective.
+    Learner(World& world, Learning learning);
+
+    /// What is learnt for some calls.
+    struct Spot {
+        Subject subject;
+        int octave = 0;
+        std::vector<Configuration> arms;
+        Lesson lesson;
+        CallKey example;  ///< calls that are timed and tried
+        int others_in_a_row = 0;
+        Turn turn = {};
+        std::int64_t calls_done = 0;
+        TurnTimes times = {};
+        std::array<double, 16> samples = {};
+        std::size_t sampled = 0;
+    };
+
+    /// Null if nothing is known of such calls yet: then begin() with what does them now.
+    Spot* find(const CallKey& key);
+    Spot& begin(const CallKey& key, const Configuration& incumbent);
+
+    /// What does this call. It may not be able to: cannot(), and ask again.
+    int arm_for(Spot& spot, const CallKey& key);
+    void cannot(Spot& spot, int arm);
+
+    /// How long a call took this rank, and the plans for it. Ranks meet where a turn ends.
+    void took(Spot& spot, const CallKey& key, double call_ns, double making_ns);
+
+    std::vector<Section> learnt(const Setting& setting) const;
+
+private:
+    using Kind = std::pair<Subject, int>;
+    Kind kind_of(const CallKey& key) const;
+    void take_turn(Spot& spot);
+    void meet(Spot& spot);
+
+    World& world_;
+    Learning learning_;
+    Account account_;
+    std::map<Kind, Spot> spots_;
+    double spent_ns_ = 0;    // by this rank since the last meeting
+    double meeting_ns_ = 0;  // of the last meeting
+};
+
+}  // namespace tutti

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+// An MPI program that sums gradients over its ranks by tutti: first bucket by bucket, then while
+// the next bucket is still being computed.
+//   mpirun -n 4 sum_gradients [--learn TABLE]
+#include <mpi.h>
+
+#include <cstdio>
+#include <string_view>
+#include <vector>
+
+#include "autotune/communicator.hpp"
+#include "autotune/table/table_json.hpp"
+#include "base/error.hpp"
+
+namespace {
+
+// As many floats as a few layers have.
+constexpr std::size_t bucket_sizes[] = {25'000, 1'000, 60'000, 3'000};
+constexpr int steps = 20;
+
+// Stands for the backward pass: gradients that are known beforehand, so that sums can be checked.
+void compute(std::span<float> gradients, int rank, int step) {
+    for (std::size_t i = 0; i < gradients.size(); ++i)
+        gradients[i] = static_cast<float>((static_cast<int>(i % 7) + step) * (rank + 1));
+}
+
+// The sum of rank + 1 over all ranks is ranks * (ranks + 1) / 2.
+bool is_summed(std::span<const float> gradients, int ranks, int step) {
+    const int all = ranks * (ranks + 1) / 2;
+    for (std::size_t i = 0; i < gradients.size(); ++i)
+        if (gradients[i] != static_cast<float>((static_cast<int>(i % 7) + step) * all))
+            return false;
+    return true;
+}
+
+bool sum_all(tutti::Communicator& communicator) {
+    const int rank = communicator.rank().index, ranks = communicator.size();
+    std::vector<std::span<float>> buckets;  // in memory that the ranks of a host share
+    for (const std::size_t size : bucket_sizes)
+        buckets.push_back(communicator.allocate<float>(size));
+    bool all_right = true;
+    for (int step = 0; step < steps; ++step) {
+        for (const std::span<float> bucket : buckets) {
+            compute(bucket, rank, step);
+            communicator.all_reduce(bucket);
+            all_right = all_right && is_summed(bucket, ranks, step);
+        }
+        std::vector<tutti::Pending> under_way;
+        for (const std::span<float> bucket : buckets) {
+            compute(bucket, rank, step);
+            under_way.push_back(communicator.start_all_reduce(bucket));
+            for (tutti::Pending& one : under_way) one.test();  // what was started goes on
+        }
+        for (tutti::Pending& one : under_way) one.wait();
+        for (const std::span<float> bucket : buckets)
+            all_right = all_right && is_summed(bucket, ranks, step);
+    }
+    // The ranks agree, in ordinary memory and by the least of what they found.
+    int verdict = all_right ? 1 : 0;
+    communicator.all_reduce(std::span(&verdict, 1), tutti::Op::min);
+    return verdict == 1;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    MPI_Init(&argc, &argv);
+    int result = 1;
+    try {
+        const bool learns = argc == 3 && std::string_view(argv[1]) == "--learn";
+        tutti::CommunicatorOptions options;
+        if (learns) options.learn.emplace();
+        auto communicator = tutti::Communicator::over_mpi(MPI_Comm_c2f(MPI_COMM_WORLD), options);
+        const bool is_right = sum_all(communicator);
+        const bool is_first = communicator.rank().index == 0;
+        if (is_first)
+            std::printf("%d ranks summed %zu buckets %d times: %s\n", communicator.size(),
+                        std::size(bucket_sizes), 2 * steps, is_right ? "right" : "WRONG");
+        if (learns && is_first) tutti::keep_table(communicator.learnt(), argv[2]);
+        result = is_right ? 0 : 2;
+    } catch (const tutti::Error& error) {  // others may wait for this rank
+        std::fprintf(stderr, "sum_gradients: %s\n", error.what());
+        MPI_Abort(MPI_COMM_WORLD, static_cast<int>(error.code()));
+    }
+    MPI_Finalize();
+    return result;
+}

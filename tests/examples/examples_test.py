@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The programs that show tutti as a library run and give right results, with one rank and with several, and
+a program can have tutti as a part of it without its tests."""
+import json
+import os
+import subprocess
+import sys
+import unittest
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "cli"))
+import tutti  # noqa: E402
+
+SUM_GRADIENTS = str(Path(tutti.EXECUTABLE).with_name("sum_gradients"))
+
+
+@tutti.needs_mpi
+class SumGradients(tutti.Folder):
+    def run_it(self, ranks, *words, **environment):
+        done = subprocess.run([tutti.MPI_RUN, str(ranks), SUM_GRADIENTS, *map(str, words)], capture_output=True,
+                              text=True, timeout=100, check=False, stdin=subprocess.DEVNULL,
+                              env=tutti.CLEAN | environment)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        return done.stdout
+
+    def test_is_right_among_any_number_of_ranks(self):
+        for ranks in (1, 2, 3, 4):
+            self.assertEqual(self.run_it(ranks), f"{ranks} ranks summed 4 buckets 40 times: right\n")
+
+    def test_is_one_rank_without_a_launcher(self):
+        done = tutti.run(program=SUM_GRADIENTS)
+        self.assertEqual((done.returncode, done.stdout), (0, "1 ranks summed 4 buckets 40 times: right\n"), done.stderr)
+
+    def test_learns_and_leaves_a_table(self):
+        table = self.folder / "learnt.json"
+        self.assertIn("right", self.run_it(2, "--learn", table))
+        sections = json.loads(table.read_text(encoding="utf-8"))["sections"]
+        for section in sections:
+            self.assertEqual(section["setting"]["ranks"], 2)
+
+
+class PartOfAProgram(tutti.Folder):
+    def test_brings_the_library_and_no_tests(self):
+        self.file("CMakeLists.txt", "cmake_minimum_required(VERSION 3.25)\nproject(program CXX)\n"
+                  f"add_subdirectory({tutti.ROOT} tutti)\nadd_executable(program program.cpp)\n"
+                  "target_link_libraries(program PRIVATE tutti::tutti)\n")
+        self.file("program.cpp", '#include "autotune/communicator.hpp"\n'
+                  "int main() { return tutti::Communicator::alone().size() - 1; }\n")
+        cmake = os.environ.get("TUTTI_CMAKE", "cmake")
+        done = subprocess.run([cmake, "-S", self.folder, "-B", self.folder / "build", "-DCMAKE_EXPORT_COMPILE_COMMANDS=ON"],
+                              capture_output=True, text=True, timeout=200, check=False)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        commands = json.loads((self.folder / "build/compile_commands.json").read_text(encoding="utf-8"))
+        files = {str(Path(command["file"])) for command in commands}
+        self.assertTrue(any(file.endswith("autotune/communicator.cpp") for file in files))
+        self.assertEqual([file for file in files if "/tests/" in file or "_bench" in file or "/cli/" in file], [])
+        program, = (command["command"] for command in commands if command["file"].endswith("/program.cpp"))
+        self.assertNotIn("-Wall", program, "the program's warnings are its own")
+        self.assertRegex(program, r"-std=(c|gnu)\+\+20")
+
+
+if __name__ == "__main__":
+    unittest.main()
