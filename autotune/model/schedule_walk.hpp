@@ -80,7 +80,8 @@ private:
     struct Message {
         Transfer first;
         double bytes = 0;
-        int parts = 0;
+        int parts = 0;  // runs of neighbouring chunks
+        int end = 0;    // of the last run
     };
 
     OfRank& of(Rank rank) { return ranks_[static_cast<std::size_t>(rank.index)]; }
@@ -118,6 +119,10 @@ private:
         }
     }
 
+    int lane_of(const Transfer& transfer) const {
+        return route_.lanes.lane_of(transfer.chunks.first);
+    }
+
     // Neighbouring transfers between two ranks are one message.
     template <class Visit>
     void for_each_message(Visit&& visit) {
@@ -127,13 +132,15 @@ private:
             if (bytes == 0) continue;
             const bool goes_on = message.parts > 0 && message.first.from == transfer.from &&
                                  message.first.to == transfer.to &&
-                                 message.first.action == transfer.action;
+                                 message.first.action == transfer.action &&
+                                 lane_of(message.first) == lane_of(transfer);
             if (!goes_on) {
                 if (message.parts > 0) visit(message);
-                message = {transfer, 0, 0};
+                message = {transfer, 0, 0, -1};
             }
             message.bytes += bytes;
-            ++message.parts;
+            if (message.end != transfer.chunks.first) ++message.parts;
+            message.end = transfer.chunks.first + transfer.chunks.count;
         }
         if (message.parts > 0) visit(message);
     }
@@ -165,7 +172,7 @@ private:
             case Manner::messages:
                 work += price.message(message.bytes);
                 work += price.per_byte(PerByte::send) * message.bytes;
-                if (message.parts > 1) work += price.per_byte(PerByte::own) * message.bytes;
+                if (is_packed(message)) work += price.per_byte(PerByte::pack) * message.bytes;
                 break;
             case Manner::direct:
                 if (!is_pushed(message)) return;
@@ -190,6 +197,13 @@ private:
         Time& leaving = leaving_[static_cast<std::size_t>(host_of(from))];
         later(leaving, of(from).clock);
         leaving += price.link * (message.bytes * reader_.stands_for(from));
+    }
+
+    // In several places, for the sender: also where its own block goes out of its input together
+    // with what it has collected in its output.
+    bool is_packed(const Message& message) const {
+        return message.parts > 1 ||
+               sizes_.mixes_own_block(promise_, message.first.chunks, message.first.from);
     }
 
     // See PushFacts: whoever computes a chunk writes it into the result of a rank that only waits
@@ -230,7 +244,7 @@ private:
                                                 : PerByte::copy) *
                          message.bytes;
         if (message.parts > 1 && route_.manner == Manner::messages)
-            receiver.work += price.per_byte(PerByte::own) * message.bytes;
+            receiver.work += price.per_byte(PerByte::pack) * message.bytes;
     }
 
     void mark(const Transfer& transfer) {

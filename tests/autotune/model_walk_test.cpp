@@ -51,6 +51,19 @@ TEST(CostModel, SegmentsFollowOneAnother) {
                 (P - 1) * (L + each) + (segments - 1) * each, 1e-3);
 }
 
+// After the first step a rank's own block is in its input, and what it was sent in its output.
+TEST(CostModel, AMessageThatLiesInTwoPlacesIsPacked) {
+    Tariff tariff;
+    std::fill_n(tariff.ns.begin() + Tariff::begin_of(PerByte::pack), footprint_points.size(), 2);
+    const auto time = [&](const char* algorithm) {
+        return model_of(tariff)
+            .predict(configured(algorithm, "mpi"), model_call(Collective::all_gather, 4, 4, 100))
+            .value();
+    };
+    EXPECT_NEAR(time("butterfly"), 2 * 400 * 2, 1e-6);  // two blocks in its second step
+    EXPECT_EQ(time("ring"), 0);                         // always one block
+}
+
 TEST(CostModel, DirectlyOnlyWhoReadsIsBusy) {
     EXPECT_NEAR(predicted(Collective::all_gather, "ring", n, "shm-direct"),
                 (P - 1) * (L + o + N * G), 1e-3);
