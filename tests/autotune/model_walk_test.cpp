@@ -247,13 +247,19 @@ TEST(CostModel, AFewRanksStandForAThousandWhereAllMeetAll) {
 }
 
 TEST(CostModel, ChannelsShareTheMessage) {
+    // Both channels send to the same neighbour in each step, and nothing else: between one message
+    // and two.
     Configuration two = configured("ring", "mpi");
     two.channels = 2;
-    // Both channels send to the same neighbour in a step: one message with the shares of both.
-    const double time =
-        textbook().predict(two, model_call(Collective::all_gather, P, P, n)).value();
+    const ModelCall call = model_call(Collective::all_gather, P, P, n);
+    const double time = textbook().predict(two, call).value();
     EXPECT_GE(time, (P - 1) * (L + 2 * o + N * G) - 1e-3);
     EXPECT_LE(time, (P - 1) * (L + 4 * o + N * G) + 1e-3);
+    for (const Algorithm& row : catalog()) {
+        two.algorithm = row.name;
+        EXPECT_GT(textbook().predict(two, model_call(row.collective, P, P, n)).value_or(0), 0)
+            << row.name;
+    }
 }
 
 }  // namespace
