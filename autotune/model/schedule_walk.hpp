@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "autotune/model/chunk_marks.hpp"
-#include "autotune/model/message_sizes.hpp"
+#include "autotune/model/merged_messages.hpp"
 #include "autotune/model/prices.hpp"
 #include "autotune/model/route.hpp"
 #include "autotune/model/seats.hpp"
@@ -76,14 +76,6 @@ private:
         Time clock{};
         int rank = -1;
     };
-    /// Transfers between two ranks that are said one behind the other.
-    struct Message {
-        Transfer first;
-        double bytes = 0;
-        int parts = 0;  // runs of neighbouring chunks
-        int end = 0;    // of the last run
-    };
-
     OfRank& of(Rank rank) { return ranks_[static_cast<std::size_t>(rank.index)]; }
     static void later(Time& time, const Time& other) {
         if (time < other) time = other;
@@ -103,46 +95,18 @@ private:
     void walk_step(int step) {
         active_.clear();
         if (route_.manner == Manner::direct && !promise_.reduces()) count_chunks();
-        for_each_message([&](const Message& message) { send(message); });
-        for_each_message([&](const Message& message) { receive(message); });
-        if (keeps_marks()) schedule_.visit(step, [&](const Transfer& transfer) { mark(transfer); });
+        const auto for_each = [&](auto&& visit) {
+            for_each_message(reader_.transfers(), sizes_, route_.lanes, visit);
+        };
+        for_each([&](const Message& message) { send(message); });
+        for_each([&](const Message& message) { receive(message); });
+        if (keeps_marks())
+            for (const Transfer& transfer : reader_.transfers()) mark(transfer);
         if (shares_cores())
             end_step_on_cores(step);
         else
             for (const Rank rank : active_) end_step(rank);
-        for (const Rank rank : active_) {
-            OfRank& one = of(rank);
-            one.arrival = one.work = Time{};
-            one.sum = -1;
-            one.arriving = one.sending = 0;
-            one.is_active = one.receives = one.adds_all = false;
-        }
-    }
-
-    int lane_of(const Transfer& transfer) const {
-        return route_.lanes.lane_of(transfer.chunks.first);
-    }
-
-    // Neighbouring transfers between two ranks are one message.
-    template <class Visit>
-    void for_each_message(Visit&& visit) {
-        Message message;
-        for (const Transfer& transfer : reader_.transfers()) {
-            const double bytes = sizes_.of(transfer.chunks);
-            if (bytes == 0) continue;
-            const bool goes_on = message.parts > 0 && message.first.from == transfer.from &&
-                                 message.first.to == transfer.to &&
-                                 message.first.action == transfer.action &&
-                                 lane_of(message.first) == lane_of(transfer);
-            if (!goes_on) {
-                if (message.parts > 0) visit(message);
-                message = {transfer, 0, 0, -1};
-            }
-            message.bytes += bytes;
-            if (message.end != transfer.chunks.first) ++message.parts;
-            message.end = transfer.chunks.first + transfer.chunks.count;
-        }
-        if (message.parts > 0) visit(message);
+        for (const Rank rank : active_) of(rank) = OfRank{.clock = of(rank).clock};
     }
 
     void count_chunks() {
@@ -158,15 +122,11 @@ private:
         active_.push_back(rank);
     }
 
-    void send(const Message& message) {
-        const Rank from = message.first.from;
-        activate(from);
-        activate(message.first.to);
-        if (from == message.first.to) {
-            of(from).adds_all = promise_.reduces();
-            return;
-        }
+    // What the sender has to do for a message.
+    Time sending(const Message& message) {
         Prices<Time>& price = prices(message);
+        const Rank from = message.first.from;
+        const Chunks chunks = message.first.chunks;
         Time work{};
         switch (route_.manner) {
             case Manner::messages:
@@ -175,28 +135,41 @@ private:
                 if (is_packed(message)) work += price.per_byte(PerByte::pack) * message.bytes;
                 break;
             case Manner::direct:
-                if (!is_pushed(message)) return;
+                if (!is_pushed(message)) break;
                 work += price.message(message.bytes);
                 work += price.per_byte(promise_.reduces() ? PerByte::write : PerByte::copy) *
                         message.bytes;
                 break;
             case Manner::staged:
-                if (shown_.has(from, message.first.chunks)) return;
-                work += price.per_byte(computed_.has(from, message.first.chunks) ? PerByte::write
-                                                                                 : PerByte::send) *
-                        message.bytes;
-                shown_.set(from, message.first.chunks, true);
+                if (shown_.has(from, chunks)) break;
+                work +=
+                    price.per_byte(computed_.has(from, chunks) ? PerByte::write : PerByte::send) *
+                    message.bytes;
+                shown_.set(from, chunks, true);
                 break;
             case Manner::fetched:
-                return;
+                break;
         }
+        return work;
+    }
+
+    void send(const Message& message) {
+        const Rank from = message.first.from;
+        activate(from);
+        activate(message.first.to);
+        if (from == message.first.to) {
+            of(from).adds_all = promise_.reduces();
+            return;
+        }
+        const Time work = sending(message);
+        if (route_.manner != Manner::messages && !(Time{} < work)) return;  // peers only read
         begin_turn(from);
         of(from).clock += work;
         end_turn(from);
         if (!crosses(message)) return;
         Time& leaving = leaving_[static_cast<std::size_t>(host_of(from))];
         later(leaving, of(from).clock);
-        leaving += price.link * (message.bytes * reader_.stands_for(from));
+        leaving += across_.link * (message.bytes * reader_.stands_for(from));
     }
 
     // In several places, for the sender: also where its own block goes out of its input together
