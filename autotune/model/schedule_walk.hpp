@@ -47,10 +47,12 @@ public:
     Time run() {
         const int stride = reader_.stride_for(most_visits);
         for (int step = 0; step < schedule_.steps(); step += stride) {
+            const bool was_sampled = reader_.is_sampled();
             reader_.read(step);
+            if (reader_.is_sampled() && !was_sampled) met_ += meet(all_ranks(schedule_.ranks()));
             walk_step(step);
             if (stride > 1 || reader_.is_sampled())
-                meet(std::min(stride, schedule_.steps() - step));
+                count_for(std::min(stride, schedule_.steps() - step));
         }
         Time slowest{};
         for (const Rank rank : all_ranks(schedule_.ranks())) {
@@ -132,7 +134,9 @@ private:
             case Manner::messages:
                 work += price.message(message.bytes);
                 work += price.per_byte(PerByte::send) * message.bytes;
-                if (is_packed(message)) work += price.per_byte(PerByte::pack) * message.bytes;
+                // Its own block goes out of its input, what it has collected out of its output.
+                if (message.parts > 1 || sizes_.mixes_own_block(promise_, chunks, from))
+                    work += price.per_byte(PerByte::pack) * message.bytes;
                 break;
             case Manner::direct:
                 if (!is_pushed(message)) break;
@@ -170,13 +174,6 @@ private:
         Time& leaving = leaving_[static_cast<std::size_t>(host_of(from))];
         later(leaving, of(from).clock);
         leaving += across_.link * (message.bytes * reader_.stands_for(from));
-    }
-
-    // In several places, for the sender: also where its own block goes out of its input together
-    // with what it has collected in its output.
-    bool is_packed(const Message& message) const {
-        return message.parts > 1 ||
-               sizes_.mixes_own_block(promise_, message.first.chunks, message.first.from);
     }
 
     // See PushFacts: whoever computes a chunk writes it into the result of a rank that only waits
@@ -260,21 +257,28 @@ private:
         if (shares_cores()) core_of(rank).clock = of(rank).clock;
     }
 
-    // All wait for the slowest, and the step counts `times`.
-    void meet(int times) {
+    // They wait for the slowest, and clocks begin anew.
+    template <class Ranks>
+    Time meet(const Ranks& ranks) {
         Time slowest{};
-        for (const Rank rank : active_) {
+        for (const Rank rank : ranks) {
             later(slowest, of(rank).clock);
             of(rank).clock = Time{};
         }
+        std::ranges::fill(cores_, OfCore{});
+        std::ranges::fill(leaving_, Time{});
+        std::ranges::fill(entering_, Time{});
+        return slowest;
+    }
+
+    // The step stands for so many.
+    void count_for(int steps) {
+        Time slowest = meet(active_);
         if (reader_.is_sampled() && seats_.is_crowded) {
             slowest += within_.turn;
-            times *= seats_.most_on_core;
+            steps *= seats_.most_on_core;
         }
-        met_ += slowest * times;
-        for (OfCore& core : cores_) core.clock = Time{};
-        for (Time& time : leaving_) time = Time{};
-        for (Time& time : entering_) time = Time{};
+        met_ += slowest * steps;
     }
 
     const Route& route_;
