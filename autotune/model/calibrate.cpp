@@ -29,7 +29,7 @@ Tariff first_guess() {
     tariff.ns[Tariff::call] = 100;
     tariff.ns[Tariff::turn] = 2000;
     tariff.ns[Tariff::link] = 0.1;
-    for (const PerByte kind : {PerByte::send, PerByte::write, PerByte::own})
+    for (const PerByte kind : {PerByte::send, PerByte::write, PerByte::own, PerByte::pack})
         std::fill_n(tariff.ns.begin() + static_cast<std::ptrdiff_t>(Tariff::begin_of(kind)),
                     footprint_points.size(), 0.05);
     return tariff;

@@ -20,7 +20,7 @@ const Schedules schedules[] = {
     {Collective::all_reduce, {"one-shot", "two-shot", "ring", "tree", "chain"}},
     {Collective::broadcast, {"linear", "ring", "chain"}},
     {Collective::reduce, {"linear", "tree"}},
-    {Collective::all_gather, {"one-shot", "bruck"}},
+    {Collective::all_gather, {"one-shot", "linear", "bruck"}},
     {Collective::reduce_scatter, {"one-shot", "ring"}},
     {Collective::scatter, {"linear", "tree"}},
     {Collective::gather, {"linear", "tree"}},

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "autotune/model/cost_model.hpp"
 
+#include <algorithm>
+
 #include "autotune/model/costing.hpp"
 
 namespace tutti {
@@ -68,7 +70,7 @@ std::optional<Explanation> CostModel::explain(const Configuration& configuration
     add(way->tariffs.across, Tariff::terms);
     explanation.total =
         cost_of<double>(way->route, call, way->tariffs, parameters_.machine.cores).first;
-    explanation.waiting = explanation.total - alone.ns;
+    explanation.waiting = std::max(0.0, explanation.total - alone.ns);
     return explanation;
 }
 

@@ -31,6 +31,16 @@ public:
         return own_blocks(promise, rank) * chunks_per_block_;
     }
 
+    /// Whether the chunks are the block that a gathering rank began with, and others.
+    bool mixes_own_block(const Promise& promise, Chunks chunks, Rank rank) const {
+        if (promise.collective() != Collective::all_gather &&
+            promise.collective() != Collective::gather)
+            return false;
+        const std::int64_t own = rank.index * chunks_per_block_, end = own + chunks_per_block_;
+        const std::int64_t last = chunks.first + chunks.count;
+        return chunks.first < end && own < last && (chunks.first < own || end < last);
+    }
+
 private:
     std::int64_t first_element(std::int64_t chunk) const {
         if (chunks_per_block_ == 1) return chunk * count_;

@@ -30,7 +30,8 @@ constexpr CurveTerms curve_terms[] = {{"message", Tariff::message, message_point
                                       curve_of("reduce", PerByte::reduce),
                                       curve_of("add", PerByte::add),
                                       curve_of("write", PerByte::write),
-                                      curve_of("own", PerByte::own)};
+                                      curve_of("own", PerByte::own),
+                                      curve_of("pack", PerByte::pack)};
 
 constexpr std::pair<const char*, Bytes HostTuning::*> tuned_sizes[] = {
     {"stream_from", &HostTuning::stream_from},

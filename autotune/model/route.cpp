@@ -40,6 +40,12 @@ Job job_for(const Configuration& configuration, const ModelCall& model_call, boo
             .order = order_with(configuration.channels, ranks)};
 }
 
+// As the planner has it.
+Lanes lanes_of(const Algorithm& algorithm, const Job& job) {
+    if (!algorithm.pipelines) return {};
+    return {.count = std::clamp(job.segments / 4, 1, 8), .segments = job.segments};
+}
+
 bool is_of_one_host(std::string_view transport) { return transport.starts_with("shm"); }
 
 // As the planner has it (there, memory must also lie in huge pages).
@@ -106,7 +112,8 @@ std::optional<Route> route_of(const Configuration& configuration, const ModelCal
         is_of_one_host(configuration.transport)
             ? route_on_host(configuration.transport, std::move(schedule), call, machine.tuning)
             : Route{std::move(schedule), Manner::messages,
-                    fmt::format("{}/{}", configuration.transport, name_of(call.buffers))};
+                    fmt::format("{}/{}", configuration.transport, name_of(call.buffers)),
+                    lanes_of(*algorithm, job)};
     if (is_crowded(call.hosts, machine.cores)) route.tariff += " crowded";
     return route;
 }

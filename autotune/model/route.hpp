@@ -5,6 +5,7 @@
 
 #include "autotune/configuration.hpp"
 #include "autotune/model/cost_model.hpp"
+#include "collectives/execute/request.hpp"
 #include "collectives/schedule/schedule.hpp"
 #include "topology/host_tuning.hpp"
 
@@ -22,6 +23,7 @@ struct Route {
     /// Whose prices hold: "mpi/ordinary", "shm-direct/registered crowded". Where a host has more
     /// ranks than cores, waiting is another thing: ranks do not spin but give their core away.
     std::string tariff;
+    Lanes lanes = {};  ///< of messages: what goes in different lanes is not one message
 };
 
 /// Nothing where this is no schedule (a library's own collective), where this build does not know

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "autotune/model/chunk_marks.hpp"
-#include "autotune/model/message_sizes.hpp"
+#include "autotune/model/merged_messages.hpp"
 #include "autotune/model/prices.hpp"
 #include "autotune/model/route.hpp"
 #include "autotune/model/seats.hpp"
@@ -47,10 +47,12 @@ public:
     Time run() {
         const int stride = reader_.stride_for(most_visits);
         for (int step = 0; step < schedule_.steps(); step += stride) {
+            const bool was_sampled = reader_.is_sampled();
             reader_.read(step);
+            if (reader_.is_sampled() && !was_sampled) met_ += meet(all_ranks(schedule_.ranks()));
             walk_step(step);
             if (stride > 1 || reader_.is_sampled())
-                meet(std::min(stride, schedule_.steps() - step));
+                count_for(std::min(stride, schedule_.steps() - step));
         }
         Time slowest{};
         for (const Rank rank : all_ranks(schedule_.ranks())) {
@@ -76,13 +78,6 @@ private:
         Time clock{};
         int rank = -1;
     };
-    /// Transfers between two ranks that are said one behind the other.
-    struct Message {
-        Transfer first;
-        double bytes = 0;
-        int parts = 0;
-    };
-
     OfRank& of(Rank rank) { return ranks_[static_cast<std::size_t>(rank.index)]; }
     static void later(Time& time, const Time& other) {
         if (time < other) time = other;
@@ -102,40 +97,18 @@ private:
     void walk_step(int step) {
         active_.clear();
         if (route_.manner == Manner::direct && !promise_.reduces()) count_chunks();
-        for_each_message([&](const Message& message) { send(message); });
-        for_each_message([&](const Message& message) { receive(message); });
-        if (keeps_marks()) schedule_.visit(step, [&](const Transfer& transfer) { mark(transfer); });
+        const auto for_each = [&](auto&& visit) {
+            for_each_message(reader_.transfers(), sizes_, route_.lanes, visit);
+        };
+        for_each([&](const Message& message) { send(message); });
+        for_each([&](const Message& message) { receive(message); });
+        if (keeps_marks())
+            for (const Transfer& transfer : reader_.transfers()) mark(transfer);
         if (shares_cores())
             end_step_on_cores(step);
         else
             for (const Rank rank : active_) end_step(rank);
-        for (const Rank rank : active_) {
-            OfRank& one = of(rank);
-            one.arrival = one.work = Time{};
-            one.sum = -1;
-            one.arriving = one.sending = 0;
-            one.is_active = one.receives = one.adds_all = false;
-        }
-    }
-
-    // Neighbouring transfers between two ranks are one message.
-    template <class Visit>
-    void for_each_message(Visit&& visit) {
-        Message message;
-        for (const Transfer& transfer : reader_.transfers()) {
-            const double bytes = sizes_.of(transfer.chunks);
-            if (bytes == 0) continue;
-            const bool goes_on = message.parts > 0 && message.first.from == transfer.from &&
-                                 message.first.to == transfer.to &&
-                                 message.first.action == transfer.action;
-            if (!goes_on) {
-                if (message.parts > 0) visit(message);
-                message = {transfer, 0, 0};
-            }
-            message.bytes += bytes;
-            ++message.parts;
-        }
-        if (message.parts > 0) visit(message);
+        for (const Rank rank : active_) of(rank) = OfRank{.clock = of(rank).clock};
     }
 
     void count_chunks() {
@@ -151,6 +124,39 @@ private:
         active_.push_back(rank);
     }
 
+    // What the sender has to do for a message.
+    Time sending(const Message& message) {
+        Prices<Time>& price = prices(message);
+        const Rank from = message.first.from;
+        const Chunks chunks = message.first.chunks;
+        Time work{};
+        switch (route_.manner) {
+            case Manner::messages:
+                work += price.message(message.bytes);
+                work += price.per_byte(PerByte::send) * message.bytes;
+                // Its own block goes out of its input, what it has collected out of its output.
+                if (message.parts > 1 || sizes_.mixes_own_block(promise_, chunks, from))
+                    work += price.per_byte(PerByte::pack) * message.bytes;
+                break;
+            case Manner::direct:
+                if (!is_pushed(message)) break;
+                work += price.message(message.bytes);
+                work += price.per_byte(promise_.reduces() ? PerByte::write : PerByte::copy) *
+                        message.bytes;
+                break;
+            case Manner::staged:
+                if (shown_.has(from, chunks)) break;
+                work +=
+                    price.per_byte(computed_.has(from, chunks) ? PerByte::write : PerByte::send) *
+                    message.bytes;
+                shown_.set(from, chunks, true);
+                break;
+            case Manner::fetched:
+                break;
+        }
+        return work;
+    }
+
     void send(const Message& message) {
         const Rank from = message.first.from;
         activate(from);
@@ -159,37 +165,15 @@ private:
             of(from).adds_all = promise_.reduces();
             return;
         }
-        Prices<Time>& price = prices(message);
-        Time work{};
-        switch (route_.manner) {
-            case Manner::messages:
-                work += price.message(message.bytes);
-                work += price.per_byte(PerByte::send) * message.bytes;
-                if (message.parts > 1) work += price.per_byte(PerByte::own) * message.bytes;
-                break;
-            case Manner::direct:
-                if (!is_pushed(message)) return;
-                work += price.message(message.bytes);
-                work += price.per_byte(promise_.reduces() ? PerByte::write : PerByte::copy) *
-                        message.bytes;
-                break;
-            case Manner::staged:
-                if (shown_.has(from, message.first.chunks)) return;
-                work += price.per_byte(computed_.has(from, message.first.chunks) ? PerByte::write
-                                                                                 : PerByte::send) *
-                        message.bytes;
-                shown_.set(from, message.first.chunks, true);
-                break;
-            case Manner::fetched:
-                return;
-        }
+        const Time work = sending(message);
+        if (route_.manner != Manner::messages && !(Time{} < work)) return;  // peers only read
         begin_turn(from);
         of(from).clock += work;
         end_turn(from);
         if (!crosses(message)) return;
         Time& leaving = leaving_[static_cast<std::size_t>(host_of(from))];
         later(leaving, of(from).clock);
-        leaving += price.link * (message.bytes * reader_.stands_for(from));
+        leaving += across_.link * (message.bytes * reader_.stands_for(from));
     }
 
     // See PushFacts: whoever computes a chunk writes it into the result of a rank that only waits
@@ -230,7 +214,7 @@ private:
                                                 : PerByte::copy) *
                          message.bytes;
         if (message.parts > 1 && route_.manner == Manner::messages)
-            receiver.work += price.per_byte(PerByte::own) * message.bytes;
+            receiver.work += price.per_byte(PerByte::pack) * message.bytes;
     }
 
     void mark(const Transfer& transfer) {
@@ -273,21 +257,28 @@ private:
         if (shares_cores()) core_of(rank).clock = of(rank).clock;
     }
 
-    // All wait for the slowest, and the step counts `times`.
-    void meet(int times) {
+    // They wait for the slowest, and clocks begin anew.
+    template <class Ranks>
+    Time meet(const Ranks& ranks) {
         Time slowest{};
-        for (const Rank rank : active_) {
+        for (const Rank rank : ranks) {
             later(slowest, of(rank).clock);
             of(rank).clock = Time{};
         }
+        std::ranges::fill(cores_, OfCore{});
+        std::ranges::fill(leaving_, Time{});
+        std::ranges::fill(entering_, Time{});
+        return slowest;
+    }
+
+    // The step stands for so many.
+    void count_for(int steps) {
+        Time slowest = meet(active_);
         if (reader_.is_sampled() && seats_.is_crowded) {
             slowest += within_.turn;
-            times *= seats_.most_on_core;
+            steps *= seats_.most_on_core;
         }
-        met_ += slowest * times;
-        for (OfCore& core : cores_) core.clock = Time{};
-        for (Time& time : leaving_) time = Time{};
-        for (Time& time : entering_) time = Time{};
+        met_ += slowest * steps;
     }
 
     const Route& route_;

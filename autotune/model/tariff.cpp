@@ -43,7 +43,8 @@ std::string name_of_term(std::size_t term) {
         return fmt::format("message {}", size_text(message_points[term - Tariff::message]));
     const std::size_t curve = (term - Tariff::bytes) / footprint_points.size();
     const std::size_t point = (term - Tariff::bytes) % footprint_points.size();
-    return fmt::format("{} {}", std::array{"send", "copy", "reduce", "add", "write", "own"}[curve],
+    return fmt::format("{} {}",
+                       std::array{"send", "copy", "reduce", "add", "write", "own", "pack"}[curve],
                        size_text(footprint_points[point]));
 }
 

@@ -9,9 +9,10 @@ namespace tutti {
 /// What costs time per byte. `send`: on the way out (into a library's buffer, or to where peers can
 /// read); `copy` and `reduce`: of what arrives; `add`: of what arrives besides, to be added to the
 /// same sum in the same pass; `write`: what was just computed, stored once more,
-/// into a peer's result; `own`: from a rank's own input to its own output.
-enum class PerByte { send, copy, reduce, add, write, own };
-inline constexpr std::size_t per_byte_kinds = 6;
+/// into a peer's result; `own`: from a rank's own input to its own output; `pack`: to or from a
+/// message, by either end, where it lies in several places.
+enum class PerByte { send, copy, reduce, add, write, own, pack };
+inline constexpr std::size_t per_byte_kinds = 7;
 
 /// Where curves over the size of a message have their points: it decides how a message travels (in
 /// the line of a flag, at once, only when the receiver is ready).

@@ -44,13 +44,14 @@ private:
     std::uint64_t state_ = 1;
 };
 
-std::vector<Observation> measured_on(const CostModel& machine, int ranks, double noise) {
+std::vector<Observation> measured_on(const CostModel& machine, const Placement& hosts,
+                                     double noise) {
     Noise factor(noise);
-    const std::vector<std::string> transports{"mpi", "shm"};
     const std::vector<BufferKind> kinds{BufferKind::registered, BufferKind::ordinary};
+    std::vector<std::string> transports{"mpi"};
+    if (hosts.nodes().size() == 1) transports.push_back("shm");
     std::vector<Observation> seen;
-    for (const ModelProbe& probe :
-         calibration_plan(Placement::in_nodes_of(ranks, ranks), transports, kinds)) {
+    for (const ModelProbe& probe : calibration_plan(hosts, transports, kinds)) {
         Observation& one = seen.emplace_back();
         one.configuration = probe.configuration;
         one.call = probe.call;
@@ -61,12 +62,14 @@ std::vector<Observation> measured_on(const CostModel& machine, int ranks, double
 }
 
 // Sorted errors over schedules and sizes that were not measured.
-std::vector<double> errors_of(const CostModel& model, const CostModel& truth, int ranks) {
+std::vector<double> errors_of(const CostModel& model, const CostModel& truth, int ranks,
+                              int per_host) {
     std::vector<double> errors;
     for (const Algorithm& row : catalog())
         for (std::int64_t bytes = 96; bytes <= 6 << 20; bytes *= 4)
             for (const char* transport : {"mpi", "shm"}) {
-                const ModelCall call = model_call(row.collective, ranks, ranks, bytes / 4 / ranks);
+                const ModelCall call =
+                    model_call(row.collective, ranks, per_host, bytes / 4 / ranks);
                 const Configuration configuration = configured(std::string(row.name), transport);
                 const auto expected = truth.predict(configuration, call);
                 const auto found = model.predict(configuration, call);
@@ -81,9 +84,9 @@ std::vector<double> errors_of(const CostModel& model, const CostModel& truth, in
 TEST(Calibration, FindsWhatWasPlantedDespiteNoiseAndOutliers) {
     for (const int cores : {4, 2}) {  // of their own, and shared by two ranks each
         const CostModel truth = model_of(planted(), cores);
-        const CostModel model =
-            calibrate(measured_on(truth, 4, 0.1), {.fingerprint = "f", .cores = cores});
-        const auto errors = errors_of(model, truth, 4);
+        const CostModel model = calibrate(measured_on(truth, Placement::one_node(4), 0.1),
+                                          {.fingerprint = "f", .cores = cores});
+        const auto errors = errors_of(model, truth, 4, 4);
         EXPECT_LE(errors[errors.size() / 2], 0.04);
         EXPECT_LE(errors[errors.size() * 9 / 10], 0.15);
     }
@@ -91,14 +94,31 @@ TEST(Calibration, FindsWhatWasPlantedDespiteNoiseAndOutliers) {
 
 TEST(Calibration, SaysSoOfOtherRankCountsToo) {
     const CostModel truth = model_of(planted(), 64);
-    const CostModel model = calibrate(measured_on(truth, 4, 0.05), {.cores = 64});
-    const auto errors = errors_of(model, truth, 16);
+    const CostModel model =
+        calibrate(measured_on(truth, Placement::one_node(4), 0.05), {.cores = 64});
+    const auto errors = errors_of(model, truth, 16, 16);
     EXPECT_LE(errors[errors.size() / 2], 0.10);
+}
+
+TEST(Calibration, TellsTheNetworkFromTheHost) {
+    ModelParameters known = model_of(planted(), 4).parameters();
+    for (auto& [name, tariff] : known.across) {
+        tariff = Tariff::uniform(/*step=*/20000, /*message=*/1000, /*copy=*/0.1, /*reduce=*/0.2);
+        tariff.ns[Tariff::link] = 1;
+    }
+    const CostModel truth(known);
+    const CostModel model =
+        calibrate(measured_on(truth, Placement::in_nodes_of(4, 2), 0.05), {.cores = 4});
+    const auto same = errors_of(model, truth, 4, 2);
+    EXPECT_LE(same[same.size() / 2], 0.05);
+    const auto more = errors_of(model, truth, 16, 4);
+    EXPECT_LE(more[more.size() / 2], 0.15);
 }
 
 TEST(Calibration, FindsTheCostOfAByte) {
     const CostModel truth = model_of(planted(), 4);
-    const CostModel model = calibrate(measured_on(truth, 4, 0.05), {.cores = 4});
+    const CostModel model =
+        calibrate(measured_on(truth, Placement::one_node(4), 0.05), {.cores = 4});
     const Tariff& mpi = model.parameters().within.at("mpi/registered");
     const std::size_t at_1M = 2;
     EXPECT_NEAR(mpi.ns[Tariff::begin_of(PerByte::reduce) + at_1M], 0.12, 0.02);
@@ -109,8 +129,8 @@ TEST(Calibration, FindsTheCostOfAByte) {
 
 TEST(Calibration, SaysWhatItWasMadeWith) {
     const CostModel truth = model_of(planted(), 4);
-    std::vector<Observation> seen = measured_on(truth, 2, 0);
-    const auto more = measured_on(truth, 4, 0);
+    std::vector<Observation> seen = measured_on(truth, Placement::one_node(2), 0);
+    const auto more = measured_on(truth, Placement::one_node(4), 0);
     seen.insert(seen.end(), more.begin(), more.end());
     const CostModel model = calibrate(seen, {.fingerprint = "of this host", .cores = 4});
     EXPECT_EQ(model.parameters().ranks, (std::vector<int>{2, 4}));
@@ -133,7 +153,7 @@ TEST(CalibrationPlan, AsksForFewThings) {
     const auto plan = calibration_plan(Placement::one_node(4), transports, kinds);
     std::size_t candidates = 0;  // times 20 sizes and the same ways: the exhaustive search
     for (const Algorithm& row : catalog()) candidates += row.name.empty() ? 0 : 1;
-    EXPECT_LE(plan.size(), candidates * 20 * 6 / 8);
+    EXPECT_LE(plan.size(), candidates * 20 * 6 / 7);
     for (const ModelProbe& probe : plan)
         EXPECT_NO_THROW(find_algorithm(probe.call.call.collective, probe.configuration.algorithm));
 }

@@ -51,6 +51,19 @@ TEST(CostModel, SegmentsFollowOneAnother) {
                 (P - 1) * (L + each) + (segments - 1) * each, 1e-3);
 }
 
+// After the first step a rank's own block is in its input, and what it was sent in its output.
+TEST(CostModel, AMessageThatLiesInTwoPlacesIsPacked) {
+    Tariff tariff;
+    std::fill_n(tariff.ns.begin() + Tariff::begin_of(PerByte::pack), footprint_points.size(), 2);
+    const auto time = [&](const char* algorithm) {
+        return model_of(tariff)
+            .predict(configured(algorithm, "mpi"), model_call(Collective::all_gather, 4, 4, 100))
+            .value();
+    };
+    EXPECT_NEAR(time("butterfly"), 2 * 400 * 2, 1e-6);  // two blocks in its second step
+    EXPECT_EQ(time("ring"), 0);                         // always one block
+}
+
 TEST(CostModel, DirectlyOnlyWhoReadsIsBusy) {
     EXPECT_NEAR(predicted(Collective::all_gather, "ring", n, "shm-direct"),
                 (P - 1) * (L + o + N * G), 1e-3);
@@ -233,14 +246,41 @@ TEST(CostModel, AFewRanksStandForAThousandWhereAllMeetAll) {
         1, 0.01);
 }
 
+TEST(ScheduleWalk, CountsWhatWasBeforeASampledStepOnce) {
+    const int ranks = 512;
+    const Call call{.collective = Collective::all_to_all, .count = 1 << 10};
+    const Ring ring{ranks};
+    const auto block = [=](Rank from, Rank to) { return Chunks{from.index * ranks + to.index, 1}; };
+    const Schedule schedule({ranks, ranks * ranks, 3}, [=](int number, Step& step) {
+        for (const Rank from : all_ranks(ranks))
+            for (int seat = 1; seat < (number < 2 ? 2 : ranks); ++seat) {
+                const Rank to = ring.ahead(from, seat);
+                step.copy({.chunks = block(from, to), .from = from, .to = to});
+            }
+    });
+    const Route route{schedule, Manner::messages, "any"};
+    const Tariff tariff = Tariff::uniform(L, o, G, R);
+    Prices<double> prices(tariff, 1, 0);
+    const Seats seats(Placement::one_node(ranks), ranks, ranks);
+    const double m = 4 << 10;
+    const double exact = 2 * (2 * o + L + m * G) + ((ranks - 1) * (2 * o + m * G) + L);
+    EXPECT_NEAR(ScheduleWalk<double>(route, call, seats, prices, prices).run() / exact, 1, 0.003);
+}
+
 TEST(CostModel, ChannelsShareTheMessage) {
+    // Both channels send to the same neighbour in each step, and nothing else: between one message
+    // and two.
     Configuration two = configured("ring", "mpi");
     two.channels = 2;
-    // Both channels send to the same neighbour in a step: one message with the shares of both.
-    const double time =
-        textbook().predict(two, model_call(Collective::all_gather, P, P, n)).value();
+    const ModelCall call = model_call(Collective::all_gather, P, P, n);
+    const double time = textbook().predict(two, call).value();
     EXPECT_GE(time, (P - 1) * (L + 2 * o + N * G) - 1e-3);
     EXPECT_LE(time, (P - 1) * (L + 4 * o + N * G) + 1e-3);
+    for (const Algorithm& row : catalog()) {
+        two.algorithm = row.name;
+        EXPECT_GT(textbook().predict(two, model_call(row.collective, P, P, n)).value_or(0), 0)
+            << row.name;
+    }
 }
 
 }  // namespace
