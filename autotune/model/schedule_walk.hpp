@@ -13,8 +13,7 @@
 
 namespace tutti {
 
-/// More transfers than that are not looked at for one prediction; see StepReader and
-/// ScheduleWalk::run.
+/// More transfers than about that are not looked at for one prediction.
 inline constexpr std::int64_t most_visits = 1 << 17;
 
 /// Goes through a schedule step by step with a clock for each rank (max-plus): a rank sends, waits
