@@ -1,26 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include <filesystem>
+
+#include "autotune/model/model_file.hpp"
+#include "autotune/model/model_json.hpp"
+#include "autotune/rank_setting.hpp"
 #include "autotune/table/table_json.hpp"
+#include "autotune/tuner/calibration.hpp"
 #include "base/clock.hpp"
 #include "cli/notebook.hpp"
 #include "cli/prepare.hpp"
 #include "cli/progress_bar.hpp"
 #include "cli/provenance.hpp"
 #include "cli/tune_options.hpp"
+#include "cli/tune_tables.hpp"
 #include "cli/watchdog.hpp"
+#include "topology/host_facts.hpp"
 #include "workloads/pinning.hpp"
 
 namespace tutti {
 namespace {
-
-Setting setting_of(const Launch& launch, const World& world) {
-    std::size_t fullest = 0;
-    for (const auto& host : world.hosts().nodes()) fullest = std::max(fullest, host.size());
-    return {.ranks = world.size(),
-            .ranks_per_host = static_cast<int>(fullest),
-            .topology = launch.topo_sha256};
-}
 
 // What decides which samples belong together; not where the table goes, nor the time for it.
 std::string plan_of(const TuneOptions& options) {
@@ -100,6 +100,20 @@ public:
         return events;
     }
 
+    // The model goes into the table, and is kept for other commands.
+    void calibrated(const CostModel& model, const std::optional<std::filesystem::path>& path,
+                    double seconds) {
+        if (!speaks_) return;
+        notebook_->put_model(to_json(model));
+        fmt::print("# cost model calibrated in {:.1f} s\n", seconds);
+        if (path) try {
+                const bool is_known = std::filesystem::exists(*path);
+                keep_model(is_known ? merged(read_model(*path), model) : model, *path);
+            } catch (const Error& error) {  // the table has it in any case
+                fmt::print("# the model is not kept: {}\n", error.what());
+            }
+    }
+
     Exit end() {
         if (speaks_) {
             bar_.clear();
@@ -138,14 +152,35 @@ private:
     bool any_wrong_ = false;
 };
 
+// Measured now, or what an earlier run has kept; the same on all ranks. Collective.
+std::optional<CostModel> model_for(Planner& planner, const TuneRequest& request,
+                                   const TuneOptions& options, const HostTuning& tuning,
+                                   const Setting& setting, Output& output) {
+    if (options.model == "none") return std::nullopt;
+    World& world = planner.world();
+    const ModelledMachine machine{setting.topology, usable_cores(), tuning};
+    const auto path = model_path(setting.topology);
+    std::optional<CostModel> model;
+    if (options.model == "measure") {
+        const std::int64_t began = now_ns();
+        model = calibrate_here(planner, request, machine);
+        output.calibrated(*model, path, static_cast<double>(now_ns() - began) * 1e-9);
+        return model;
+    }
+    if (!world.is_first()) return model_of_first(world, std::nullopt);
+    if (path && std::filesystem::exists(*path)) model = read_model(*path);
+    return model_of_first(world, model);
+}
+
 Exit tune_on_rank(World& world, const TuneOptions& options, const Arguments& arguments) {
     const bool is_pinned = options.pin && pin_ranks(world);
     const Session session =
         describe_session("tune", arguments, options.as_understood, options.request.protocol.seed);
     Planner planner(world);
-    planner.tune(host_tuning(world, std::nullopt, std::nullopt));
+    const HostTuning tuning = host_tuning(world, std::nullopt, std::nullopt);
+    planner.tune(tuning);
     const Launch launch = describe_launch(world, session.id);
-    const Setting setting = setting_of(launch, world);
+    const Setting setting = setting_of(world);
     std::vector<std::string> notes = in_notes(launch, world);
     if (is_pinned)
         notes.push_back("each rank on a core of its own (--pin no: as the system likes)");
@@ -154,12 +189,17 @@ Exit tune_on_rank(World& world, const TuneOptions& options, const Arguments& arg
     request.protocol.clock = &clock;
     leave_out_unusable(request.contest, planner, notes);
     request.ground = ground_of(world, {}, 0, 0, notes);
-    Output output(options, setting, session, subjects_of(request, world).size(), world.is_first());
+    Output output(options, setting, session, subjects_of(request, kinds_for(request, world)).size(),
+                  world.is_first());
     output.begin(notes);
-    if (options.job == TuneOptions::Job::hold_out)
+    if (options.job == TuneOptions::Job::hold_out) {
         hold_out(planner, request, setting, session.id, output.table(world), output.events());
-    else
-        tune(planner, request, setting, session.id, {}, output.earlier(world), output.events());
+        return output.end();
+    }
+    const auto model = model_for(planner, request, options, tuning, setting, output);
+    const CallPredictor predictor =
+        model ? predictor_of_calls(*model, world.hosts()) : CallPredictor{};
+    tune(planner, request, setting, session.id, predictor, output.earlier(world), output.events());
     return output.end();
 }
 
@@ -168,6 +208,9 @@ Exit tune_on_rank(World& world, const TuneOptions& options, const Arguments& arg
 Exit run_tune(const Arguments& arguments) {
     const auto options = parse_tune(arguments);
     if (!options) return Exit::ok;
+    if (options->job == TuneOptions::Job::explain) return explain_tables(*options);
+    if (options->job == TuneOptions::Job::merge) return merge_tables(*options);
+    if (options->job == TuneOptions::Job::model_only) return predict_table(*options);
     before_start(options->request.contest);
     return run_ranks(options->ranks,
                      [&](World& world) { return tune_on_rank(world, *options, arguments); });

@@ -49,6 +49,12 @@ std::optional<double> CostModel::predict(const Configuration& configuration,
     return cost_of<double>(way->route, call, way->tariffs, parameters_.machine.cores).first;
 }
 
+bool CostModel::knows(std::string_view transport) const {
+    const auto is_of_it = [&](const auto& tariff) { return tariff.first.starts_with(transport); };
+    return std::ranges::any_of(parameters_.within, is_of_it) ||
+           std::ranges::any_of(parameters_.across, is_of_it);
+}
+
 std::int64_t CostModel::visits(const Configuration& configuration, const ModelCall& call) const {
     const auto way = way_of(parameters_, configuration, call);
     if (!way) return 0;

@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "autotune/configuration.hpp"
@@ -71,6 +72,9 @@ public:
 
     std::optional<Explanation> explain(const Configuration& configuration,
                                        const ModelCall& call) const;
+
+    /// Whether it was calibrated over the transport, between some ranks and memory.
+    bool knows(std::string_view transport) const;
 
     /// Transfers that a prediction looks at: its cost.
     std::int64_t visits(const Configuration& configuration, const ModelCall& call) const;

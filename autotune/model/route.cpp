@@ -18,32 +18,13 @@ const Algorithm* algorithm_called(Collective collective, std::string_view name) 
     return nullptr;
 }
 
-// So many channels in the launcher's order.
-Order order_with(int channels, int ranks) {
-    if (channels <= 1) return {};
-    std::vector<Rank> all;
-    for (const Rank rank : all_ranks(ranks)) all.push_back(rank);
-    return {.channels = std::vector(static_cast<std::size_t>(channels), all)};
-}
-
-Job job_for(const Configuration& configuration, const ModelCall& model_call, bool one_host) {
-    const Call& call = model_call.call;
-    const int ranks = model_call.ranks();
-    const Bytes vector{call.count * static_cast<std::int64_t>(size_of(call.type))};
+Choice choice_for(const Configuration& configuration, const Algorithm& algorithm, bool one_host) {
     const Bytes usual = one_host ? segment_on_host : segment_across_hosts;
-    const Bytes segment = configuration.segment > Bytes{0} ? configuration.segment : usual;
-    return {.collective = call.collective,
-            .ranks = ranks,
-            .root = call.root,
-            .segments = segments_for(vector, segment),
-            .placement = model_call.hosts,
-            .order = order_with(configuration.channels, ranks)};
-}
-
-// As the planner has it.
-Lanes lanes_of(const Algorithm& algorithm, const Job& job) {
-    if (!algorithm.pipelines) return {};
-    return {.count = std::clamp(job.segments / 4, 1, 8), .segments = job.segments};
+    return {.algorithm = &algorithm,
+            .transport = configuration.transport,
+            .segment = configuration.segment > Bytes{0} ? configuration.segment : usual,
+            .radix = configuration.radix,
+            .channels = configuration.channels};
 }
 
 bool is_of_one_host(std::string_view transport) { return transport.starts_with("shm"); }
@@ -105,15 +86,16 @@ std::optional<Route> route_of(const Configuration& configuration, const ModelCal
     const bool one_host = call.hosts.nodes().size() == 1;
     if (algorithm == nullptr || (!one_host && is_of_one_host(configuration.transport)))
         return std::nullopt;
-    const Job job = job_for(configuration, call, one_host);
+    const Job job = job_of(choice_for(configuration, *algorithm, one_host), call.call, call.ranks(),
+                           call.hosts);
     if (algorithm->refuses(job)) return std::nullopt;
     Schedule schedule = build_in_order(*algorithm, job);
     Route route =
         is_of_one_host(configuration.transport)
             ? route_on_host(configuration.transport, std::move(schedule), call, machine.tuning)
-            : Route{std::move(schedule), Manner::messages,
+            : Route{schedule, Manner::messages,
                     fmt::format("{}/{}", configuration.transport, name_of(call.buffers)),
-                    lanes_of(*algorithm, job)};
+                    lanes_for(*algorithm, job, schedule)};
     if (is_crowded(call.hosts, machine.cores)) route.tariff += " crowded";
     return route;
 }

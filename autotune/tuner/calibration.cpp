@@ -79,10 +79,15 @@ CostModel calibrate_here(Planner& planner, const TuneRequest& request,
         measure_together(planner, stage, request, std::span(plan).subspan(begin, end - begin),
                          observations);
     }
-    // Fitted once: processors of other hosts may round otherwise, and all ranks must agree.
-    std::string text;
-    if (world.is_first()) text = to_json(calibrate(observations, machine));
-    return model_from_json(gathered_texts(world, text)[0], "the first rank's model");
+    std::optional<CostModel> fitted;
+    if (world.is_first()) fitted = calibrate(observations, machine);
+    return model_of_first(world, fitted).value();
+}
+
+std::optional<CostModel> model_of_first(World& world, const std::optional<CostModel>& mine) {
+    const std::string text = gathered_texts(world, mine ? to_json(*mine) : "")[0];
+    if (text.empty()) return std::nullopt;
+    return model_from_json(text, "the first rank's model");
 }
 
 CallPredictor predictor_of_calls(const CostModel& model, const Placement& hosts) {

@@ -15,6 +15,10 @@ namespace tutti {
 CostModel calibrate_here(Planner& planner, const TuneRequest& request,
                          const ModelledMachine& machine);
 
+/// The first rank's, on all ranks: processors of other hosts may round otherwise, and all must
+/// agree. Collective.
+std::optional<CostModel> model_of_first(World& world, const std::optional<CostModel>& mine);
+
 /// What the model says of calls on these ranks.
 CallPredictor predictor_of_calls(const CostModel& model, const Placement& hosts);
 

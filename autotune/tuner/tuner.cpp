@@ -258,10 +258,9 @@ std::vector<BufferKind> kinds_for(const TuneRequest& request, const World& world
     return {BufferKind::registered, BufferKind::ordinary};
 }
 
-std::vector<Subject> subjects_of(const TuneRequest& request, const World& world) {
+std::vector<Subject> subjects_of(const TuneRequest& request, const std::vector<BufferKind>& kinds) {
     std::vector<Subject> subjects;
-    for (const Task& task : tasks_of(request, kinds_for(request, world)))
-        subjects.push_back(task.subject);
+    for (const Task& task : tasks_of(request, kinds)) subjects.push_back(task.subject);
     return subjects;
 }
 

@@ -51,8 +51,8 @@ using CallPredictor =
 /// Both, as far as the ranks can share memory, or those asked for.
 std::vector<BufferKind> kinds_for(const TuneRequest& request, const World& world);
 
-/// The subjects of a request on these ranks, each once.
-std::vector<Subject> subjects_of(const TuneRequest& request, const World& world);
+/// The subjects of a request for these kinds of buffers, each once.
+std::vector<Subject> subjects_of(const TuneRequest& request, const std::vector<BufferKind>& kinds);
 
 /// Searches subject by subject; each gets an equal share of the time that is left. `earlier` are
 /// samples of an interrupted search of the same request. Collective.

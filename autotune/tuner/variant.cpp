@@ -8,6 +8,8 @@
 namespace tutti {
 namespace {
 
+constexpr Bytes least_share{4096};
+
 template <class Value>
 int place_in(const std::set<Value>& values, const Value& value) {
     return static_cast<int>(std::distance(values.begin(), values.find(value)));
@@ -49,6 +51,8 @@ std::vector<Variant> variants_of(const std::vector<Candidate>& candidates) {
 }
 
 bool makes_a_difference(const Variant& variant, std::span<const Variant> all, Bytes vector) {
+    const int channels = variant.configuration.channels;
+    if (channels > 1 && vector.count < channels * least_share.count) return false;
     const Bytes segment = variant.configuration.segment;
     if (segment.count == 0 || segment < vector) return true;
     // Of those that leave the vector whole, the finest stands for all.

@@ -7,6 +7,8 @@
 namespace tutti {
 namespace {
 
+bool is_kept(Origin origin) { return origin == Origin::kept; }
+
 // Both are at least 1.
 Bytes half_way(Bytes before, Bytes after) {
     const double middle =
@@ -21,7 +23,8 @@ std::vector<Range> ranges_of(const std::vector<Verdict>& verdicts) {
     Bytes before{0};
     for (const Verdict& verdict : verdicts) {
         const bool goes_on = !ranges.empty() && ranges.back().choice == verdict.choice &&
-                             ranges.back().origin == verdict.origin;
+                             is_kept(ranges.back().origin) == is_kept(verdict.origin);
+        if (goes_on && verdict.origin == Origin::measured) ranges.back().origin = Origin::measured;
         if (!goes_on)
             ranges.push_back(
                 {.from = ranges.empty() ? Bytes{0} : half_way(before, verdict.evidence.size),

@@ -14,8 +14,9 @@ struct Verdict {
     RangeEvidence evidence;
 };
 
-/// Neighbours with the same choice and origin become a range, which begins half way (in the
-/// logarithm) from the size before; the first at 0. Sizes that nothing was measured at leave no
+/// Neighbours with the same choice become a range, measured if any of them was (the library's own
+/// collective that was only kept stays apart from where it was found), which begins half way (in
+/// the logarithm) from the size before; the first at 0. Sizes that nothing was measured at leave no
 /// evidence. `verdicts` ascend in size; at least one.
 std::vector<Range> ranges_of(const std::vector<Verdict>& verdicts);
 

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/tune_tables.hpp"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "autotune/model/model_file.hpp"
+#include "autotune/model/model_json.hpp"
+#include "autotune/table/explain.hpp"
+#include "autotune/table/merge.hpp"
+#include "autotune/table/table_json.hpp"
+#include "autotune/tuner/model_table.hpp"
+#include "base/clock.hpp"
+#include "results/identity.hpp"
+#include "topology/detect.hpp"
+#include "topology/fingerprint.hpp"
+
+namespace tutti {
+namespace {
+
+Table merged_inputs(const TuneOptions& options) {
+    std::vector<Table> tables;
+    for (const std::string& file : options.inputs) tables.push_back(read_table(file));
+    return merged(tables);
+}
+
+void write_picture(const std::string& path, const Table& table) {
+    std::ofstream file(path, std::ios::trunc);
+    file << draw(table);
+    file.close();
+    if (!file) throw Error(fmt::format("cannot write '{}'; type another file behind --svg", path));
+}
+
+// What --table knows, or else what is kept for this machine.
+CostModel known_model(const TuneOptions& options) {
+    if (std::filesystem::exists(options.table_file)) {
+        const Table table = read_table(options.table_file);
+        if (!table.model.empty()) return model_from_json(table.model, options.table_file);
+    }
+    const auto path = model_path(fingerprint(detect_host()));
+    if (path && std::filesystem::exists(*path)) return read_model(*path);
+    throw Error(
+        "no model is known of this machine; measure one: mpirun -np 2 tutti tune --budget 30s");
+}
+
+// Of as many hosts like this one as the ranks fill.
+Setting setting_of(const CostModel& model, int ranks, int ranks_per_host) {
+    const int fullest = ranks_per_host > 0 ? std::min(ranks_per_host, ranks) : ranks;
+    const std::size_t hosts = static_cast<std::size_t>((ranks + fullest - 1) / fullest);
+    const std::vector<std::string> alike(hosts, model.parameters().machine.fingerprint);
+    return {.ranks = ranks,
+            .ranks_per_host = fullest,
+            .topology = hosts == 1 ? alike.front() : fingerprint_of_hosts(alike)};
+}
+
+// Of all transports those that the model knows.
+Contest contest_of(const CostModel& model, Contest contest) {
+    contest.baselines = {"none"};
+    if (contest.transports != std::vector<std::string>{"all"}) return contest;
+    contest.transports.clear();
+    for (const TransportRow& row : transports())
+        if (model.knows(row.name)) contest.transports.emplace_back(row.name);
+    return contest;
+}
+
+}  // namespace
+
+Exit explain_tables(const TuneOptions& options) {
+    const Table table = merged_inputs(options);
+    fmt::print("{}", explain(table));
+    if (!options.svg_file.empty()) write_picture(options.svg_file, table);
+    return Exit::ok;
+}
+
+Exit merge_tables(const TuneOptions& options) {
+    const Table table = merged_inputs(options);
+    keep_table(table, options.table_file);
+    fmt::print("# {} sections in {}\n", table.sections.size(), options.table_file);
+    return Exit::ok;
+}
+
+Exit predict_table(const TuneOptions& options) {
+    const std::int64_t began = now_ns();
+    const CostModel model = known_model(options);
+    TuneRequest request = options.request;
+    request.contest = contest_of(model, request.contest);
+    Table predicted{.written = utc_now(), .tool = {}, .sections = {}, .model = to_json(model)};
+    for (const int ranks : options.rank_counts)
+        for (Section& section :
+             predicted_sections(model, request, setting_of(model, ranks, options.ranks_per_host)))
+            predicted.sections.push_back(std::move(section));
+    if (predicted.sections.empty())
+        throw Error("the model knows nothing of such ranks; it was measured over other transports");
+    std::vector<Table> tables{predicted};
+    // What was measured stays in its place.
+    if (std::filesystem::exists(options.table_file))
+        tables.push_back(read_table(options.table_file));
+    const Table table = merged(tables);
+    keep_table(table, options.table_file);
+    fmt::print("{}# {} sections by the model in {:.1f} s: {}\n", explain(predicted),
+               predicted.sections.size(), static_cast<double>(now_ns() - began) * 1e-9,
+               options.table_file);
+    return Exit::ok;
+}
+
+}  // namespace tutti
