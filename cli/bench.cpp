@@ -140,12 +140,15 @@ private:
         std::fflush(stdout);
     }
 
+    bool asks_for_segments() const { return options_.contest.segments != Contest{}.segments; }
+
     // Of one kind of buffers.
     void print_block(std::span<const Point> points) const {
         const std::size_t placements = options_.sweep.in_place.size();
         const std::size_t candidates = points.size() / placements;
         for (std::size_t i = 0; i < candidates; ++i) {
             TableRow row;
+            if (asks_for_segments()) row.segment = SegmentInName::told;
             for (std::size_t placement = 0; placement < placements; ++placement) {
                 const Point& point = points[placement * candidates + i];
                 (point.key.inplace ? row.in_place : row.out_of_place) = &point;
@@ -299,7 +302,7 @@ Exit bench_on_rank(World& world, const BenchOptions& options, const Arguments& a
             notes.push_back("each rank on a core of its own (--pin no: as the system likes)");
         for (auto& note : limit_notes) notes.push_back(std::move(note));
         Sweep sweep = options.sweep;
-        sweep.segment = options.segment.value_or(usual_segment(world));
+        sweep.segment = usual_segment(world);
         sweep.limits = limits;
         Contest contest = options.contest;
         leave_out_unusable(contest, planner, notes);

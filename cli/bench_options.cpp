@@ -4,10 +4,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
-#include <limits>
 
 #include "cli/options.hpp"
+#include "cli/typed_values.hpp"
 
 namespace tutti {
 namespace {
@@ -22,7 +21,8 @@ struct Typed {
     std::string target_ci = "2.5%", max_time = "0.2s", hang_timeout = "30s", budget, sync = "auto",
                 order = "random", pin = "auto", stream_from;
     std::string buffers, input = "untouched";
-    std::string segment = "auto", limits = "stored", fault, json_file, csv_file, output_file;
+    std::string segments = "auto", radices = "auto", channels = "1", limits = "stored", fault,
+                json_file, csv_file, output_file;
     long iterations = 0, warm_up = 3;
     int check = 1, ranks = 0, ranks_per_node = 0, ranks_per_island = 0, one = 1;
     std::uint64_t seed = 1;
@@ -70,8 +70,16 @@ void declare(CLI::App& app, Typed& typed) {
     text("--stream-from", typed.stream_from,
          "bytes of all buffers from which results go past the caches; else whatever is faster",
          race);
-    text("--segment", typed.segment,
-         "of pipelined algorithms; auto: 128K on one host, 60K across hosts", race);
+    text(
+        "--segment", typed.segments,
+        "of pipelined algorithms, a list such as 16K,64K; auto: 128K on one host, 60K across hosts",
+        race);
+    text("--radix", typed.radices,
+         "of algorithms that take one ('tutti list'): what a step multiplies by, a list such as "
+         "2,4; auto: 2",
+         race);
+    text("--channels", typed.channels,
+         "equal shares of the message that travel at the same time, a list such as 1,2", race);
     app.add_option("--ranks-per-node", typed.ranks_per_node,
                    "nodes for hierarchical algorithms; else the hosts")
         ->group(race)
@@ -149,56 +157,6 @@ std::vector<Bytes> sizes_of(const Typed& typed) {
     return sizes;
 }
 
-// A whole number from 0 to `most`.
-std::optional<std::int64_t> number_in(const std::string& text, std::int64_t most) {
-    std::int64_t number = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-    if (error != std::errc{} || *end != '\0' || number < 0 || number > most) return std::nullopt;
-    return number;
-}
-
-std::vector<std::int64_t> counts_of(const std::string& text) {
-    constexpr std::int64_t most = std::int64_t{1}
-                                  << 44;  // beyond any memory; bytes still fit a number
-    std::vector<std::int64_t> counts;
-    for (const auto& item : split_list(text)) {
-        const auto count = number_in(item, most);
-        if (!count)
-            throw Error("'" + item + "' is no element count; type for example --counts 0,1,1000");
-        counts.push_back(*count);
-    }
-    return counts;
-}
-
-Rank root_of(const std::string& text) {
-    const auto root = number_in(text, std::numeric_limits<int>::max());
-    if (!root) throw Error("'" + text + "' is no root; type one rank, for example -r 0, or -r all");
-    return Rank{static_cast<int>(*root)};
-}
-
-// A list of names by `parse`, or all there are.
-template <class Value>
-std::vector<Value> values_of(const std::string& text, std::span<const Value> all,
-                             Value (*parse)(std::string_view)) {
-    if (text == "all") return {all.begin(), all.end()};
-    std::vector<Value> values;
-    for (const auto& item : split_list(text)) values.push_back(parse(item));
-    if (values.empty()) values.push_back(parse(text));  // throws, saying what can be typed
-    return values;
-}
-
-// The value of one of a few words.
-template <class Value>
-Value word(const char* option, const std::string& typed,
-           std::initializer_list<std::pair<const char*, Value>> known) {
-    std::string names;
-    for (const auto& [name, value] : known) {
-        if (typed == name) return value;
-        names += std::string(names.empty() ? "" : ", ") + name;
-    }
-    throw Error(std::string(option) + " " + typed + " is unknown; type one of: " + names);
-}
-
 Protocol protocol_of(const Typed& typed) {
     using Sync = Protocol::Sync;
     Protocol protocol;
@@ -247,6 +205,9 @@ std::optional<BenchOptions> parse_bench(const Arguments& arguments) {
     options.collective = options.sweep.collective = parse_collective(typed.collective);
     options.contest = {split_list(typed.algorithms), split_list(typed.transports),
                        split_list(typed.baselines), orders_of(typed.order_by)};
+    options.contest.segments = segments_of(typed.segments);
+    options.contest.radices = numbers_of("--radix", typed.radices, {2, most_radix}, 0);
+    options.contest.channels = numbers_of("--channels", typed.channels, {1, most_channels}, 1);
     // Throws for unknown names too, before any rank starts.
     if (candidates(options.collective, options.contest).empty())
         throw Error("nobody takes part; type --algo all or --baseline all");
@@ -270,7 +231,6 @@ std::optional<BenchOptions> parse_bench(const Arguments& arguments) {
         "--input", typed.input,
         {{"untouched", InputState::untouched}, {"rewritten", InputState::rewritten}});
     sweep.check = typed.check != 0;
-    if (typed.segment != "auto") options.segment = parse_bytes(typed.segment);
     sweep.ranks_per_node = typed.ranks_per_node;
     sweep.ranks_per_island = typed.ranks_per_island;
     if (typed.ranks_per_node > 0 && typed.ranks_per_island > typed.ranks_per_node)

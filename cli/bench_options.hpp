@@ -20,7 +20,6 @@ struct BenchOptions {
     RankOptions ranks;
     std::optional<Fault> fault;
     bool pin = true;
-    std::optional<Bytes> segment;      ///< else the usual one for these hosts
     std::optional<Bytes> stream_from;  ///< instead of what limits say
     std::string limits = "stored";     ///< see choose_limits
     std::string json_file, csv_file;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <nlohmann/json.hpp>
 
@@ -18,7 +19,16 @@ using nlohmann::json;
 struct Entry {
     std::string name, what;
     std::optional<std::string> missing;
+    std::vector<std::string> takes = {};  // options that an algorithm makes use of
 };
+
+std::vector<std::string> taken_by(const Algorithm& row) {
+    std::vector<std::string> options;
+    if (row.pipelines) options.emplace_back("segment");
+    if (row.takes_radix) options.emplace_back("radix");
+    if (row.hierarchical) options.emplace_back("nodes");
+    return options;
+}
 
 std::vector<Entry> entries_of_transports() {
     std::vector<Entry> entries;
@@ -37,13 +47,15 @@ std::vector<Entry> entries_of_baselines() {
 std::vector<Entry> entries_of_algorithms(Collective collective) {
     std::vector<Entry> entries;
     for (const Algorithm* row : algorithms_of(collective))
-        entries.push_back({std::string(row->name), std::string(row->idea), std::nullopt});
+        entries.push_back(
+            {std::string(row->name), std::string(row->idea), std::nullopt, taken_by(*row)});
     return entries;
 }
 
 void print_entries(const std::vector<Entry>& entries) {
     for (const Entry& entry : entries)
-        fmt::print("  {:<20}{}{}\n", entry.name, entry.what,
+        fmt::print("  {:<20}{}{}{}\n", entry.name, entry.what,
+                   entry.takes.empty() ? "" : fmt::format(" [{}]", fmt::join(entry.takes, ", ")),
                    entry.missing ? "   MISSING: " + *entry.missing : "");
 }
 
@@ -65,8 +77,11 @@ void print_markdown() {
         fmt::print("\n");
     };
     for (const Collective collective : all_collectives()) {
-        fmt::print("## {}\n\n", name_of(collective));
-        table("algorithm", entries_of_algorithms(collective));
+        fmt::print("## {}\n\n| algorithm | idea | takes |\n|---|---|---|\n", name_of(collective));
+        for (const Entry& entry : entries_of_algorithms(collective))
+            fmt::print("| `{}` | {} | {} |\n", entry.name, entry.what,
+                       fmt::join(entry.takes, ", "));
+        fmt::print("\n");
     }
     fmt::print("## Transports\n\n");
     table("transport", entries_of_transports());
@@ -79,6 +94,7 @@ json to_json(const std::vector<Entry>& entries) {
     for (const Entry& entry : entries) {
         json one{{"name", entry.name}, {"what", entry.what}};
         if (entry.missing) one["missing"] = *entry.missing;
+        if (!entry.takes.empty()) one["takes"] = entry.takes;
         all.push_back(one);
     }
     return all;

@@ -64,7 +64,7 @@ void write_picture(const std::string& path, const Schedule& schedule, const std:
 Exit run_show(const Arguments& arguments) {
     std::string name, collective, svg, order_file;
     Job job{.ranks = 4};
-    int per_node = 0, per_island = 0, most_steps = 64;
+    int per_node = 0, per_island = 0, channels = 1, most_steps = 64;
     CLI::App app{"A schedule in words, counted against the lower bounds.", "tutti show"};
     app.add_option("algorithm", name, "as 'tutti list' names it")->required();
     app.add_option("collective", collective, "default: the first that has the algorithm");
@@ -74,10 +74,15 @@ Exit run_show(const Arguments& arguments) {
     app.add_option("--root", job.root.index, "of broadcast, reduce, scatter, gather");
     app.add_option("--segments", job.segments, "of pipelined algorithms")
         ->check(CLI::Range(1, 1 << 20));
+    app.add_option("--radix", job.radix, "of algorithms that take one: what a step multiplies by")
+        ->check(CLI::Range(2, most_radix));
     app.add_option("--ranks-per-node", per_node, "nodes of hierarchical algorithms")
         ->check(CLI::Range(1, 1 << 20));
     app.add_option("--ranks-per-island", per_island, "islands inside nodes, of three-level")
         ->check(CLI::Range(1, 1 << 20));
+    app.add_option("--channels", channels, "shares of the message at the same time")
+        ->check(CLI::Range(1, most_channels))
+        ->capture_default_str();
     app.add_option("--order-by", order_file, "a file with a line of ranks for each channel");
     app.add_option("--steps", most_steps, "how many steps to tell in words")->capture_default_str();
     app.add_option("--svg", svg, "also draw it into this file");
@@ -96,12 +101,16 @@ Exit run_show(const Arguments& arguments) {
     if (order_file == "topology")
         throw Error("show has no ranks on a machine to put in order; type --order-by FILE");
     if (!order_file.empty() && order_file != "naive") job.order = read_order(order_file, job.ranks);
+    job.order = channels_of(job.order, channels, job.ranks);
     if (const auto refusal = algorithm.refuses(job))
         throw Error(
             fmt::format("{} {} cannot be built: {}", name_of(job.collective), name, *refusal));
     if (job.segments > 1 && !algorithm.pipelines)
         throw Error(fmt::format("{} {} is not pipelined; leave --segments out",
                                 name_of(job.collective), name));
+    if (job.radix > 0 && !algorithm.takes_radix)
+        throw Error(
+            fmt::format("{} {} takes no radix; leave --radix out", name_of(job.collective), name));
     const Schedule schedule = build_in_order(algorithm, job);
     print_counts(algorithm, job, schedule);
     if (schedule.steps() <= most_steps && job.ranks <= 64)

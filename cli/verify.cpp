@@ -27,7 +27,8 @@ void prove_job(const Algorithm& algorithm, const Job& job, Verdict& verdict) {
     verdict.same_bits = verdict.same_bits && proof.same_order_everywhere;
     if (proof.fault)
         verdict.fault =
-            fmt::format("{} ranks, root {}: {}", job.ranks, job.root.index, *proof.fault);
+            fmt::format("{} ranks, root {}{}: {}", job.ranks, job.root.index,
+                        job.radix > 0 ? fmt::format(", radix {}", job.radix) : "", *proof.fault);
 }
 
 // Equal nodes and unequal ones, ranks dealt node by node and in turn, nodes with islands.
@@ -41,27 +42,46 @@ std::vector<Placement> splits_of(int ranks) {
             Placement::by_label(growing).with_islands_of(3), Placement::by_label(in_turn)};
 }
 
-// Every root, and for pipelined and hierarchical algorithms also a cut and some splits.
-Verdict verdict_on(const Algorithm& algorithm, const IntRange& ranks) {
+// With one root and radix; for pipelined and hierarchical algorithms also a cut and some splits.
+void prove_variants(const Algorithm& algorithm, const Job& job,
+                    const std::vector<Placement>& splits, Verdict& verdict) {
+    prove_job(algorithm, job, verdict);
+    for (const Placement& split : splits) {
+        Job placed = job;
+        placed.placement = split;
+        prove_job(algorithm, placed, verdict);
+    }
+    if (!algorithm.pipelines) return;
+    Job cut = job;
+    cut.segments = 4;
+    if (!splits.empty()) cut.placement = splits.front();
+    prove_job(algorithm, cut, verdict);
+}
+
+// Those asked for, if the algorithm takes one. Beyond the rank count all do the same.
+std::vector<int> radices_of(const Algorithm& algorithm, const IntRange& asked, int ranks) {
+    if (!algorithm.takes_radix) return {0};
+    std::vector<int> radices{asked.first};
+    for (int radix = asked.first + 1; radix <= std::min(asked.last, ranks); ++radix)
+        radices.push_back(radix);
+    return radices;
+}
+
+// Every root and radix; and once in several channels.
+Verdict verdict_on(const Algorithm& algorithm, const IntRange& ranks, const IntRange& radices) {
     Verdict verdict;
     for (int count = ranks.first; count <= ranks.last && !verdict.fault; ++count) {
         Job job{.collective = algorithm.collective, .ranks = count};
         if (algorithm.refuses(job)) continue;
         const auto splits = algorithm.hierarchical ? splits_of(count) : std::vector<Placement>{};
         const int roots = has_root(job.collective) ? count : 1;
-        for (job.root = {0}; job.root.index < roots && !verdict.fault; ++job.root.index) {
-            prove_job(algorithm, job, verdict);
-            for (const Placement& split : splits) {
-                Job placed = job;
-                placed.placement = split;
-                prove_job(algorithm, placed, verdict);
-            }
-            if (algorithm.pipelines) {
-                Job cut = job;
-                cut.segments = 4;
-                if (!splits.empty()) cut.placement = splits.front();
-                prove_job(algorithm, cut, verdict);
-            }
+        Job in_channels = job;
+        in_channels.order = channels_of({}, 3, count);
+        prove_job(algorithm, in_channels, verdict);
+        for (const int radix : radices_of(algorithm, radices, count)) {
+            job.radix = radix;
+            for (job.root = {0}; job.root.index < roots && !verdict.fault; ++job.root.index)
+                prove_variants(algorithm, job, splits, verdict);
         }
     }
     return verdict;
@@ -70,16 +90,22 @@ Verdict verdict_on(const Algorithm& algorithm, const IntRange& ranks) {
 }  // namespace
 
 Exit run_verify(const Arguments& arguments) {
-    std::string collective_name, algorithm_name, ranks_text = "1..64";
+    std::string collective_name, algorithm_name, ranks_text = "1..64", radix_text = "2..8";
     CLI::App app{
-        "Proves that every rank ends with exactly what the collective promises, for every root.",
+        "Proves that every rank ends with exactly what the collective promises, for every root and "
+        "radix.",
         "tutti verify"};
     app.add_option("collective", collective_name, "only this one");
     app.add_option("--algo", algorithm_name, "only this algorithm");
     app.add_option("--ranks", ranks_text, "rank counts: 8 or 1..64")->capture_default_str();
+    app.add_option("--radix", radix_text, "of algorithms that take one: 4 or 2..8")
+        ->capture_default_str();
     if (parse_or_help(app, arguments)) return Exit::ok;
 
-    const IntRange ranks = parse_range(ranks_text);
+    const IntRange ranks = parse_range(ranks_text), radices = parse_range(radix_text);
+    if (radices.first < 2 || radices.last > most_radix)
+        throw Error(
+            fmt::format("radix {} is out of range; type --radix 2..{}", radix_text, most_radix));
     std::optional<Collective> only;
     if (!collective_name.empty()) only = parse_collective(collective_name);
     if (only && !algorithm_name.empty()) find_algorithm(*only, algorithm_name);
@@ -89,7 +115,7 @@ Exit run_verify(const Arguments& arguments) {
     for (const Algorithm& algorithm : catalog()) {
         if (only && algorithm.collective != *only) continue;
         if (!algorithm_name.empty() && algorithm.name != algorithm_name) continue;
-        const Verdict verdict = verdict_on(algorithm, ranks);
+        const Verdict verdict = verdict_on(algorithm, ranks, radices);
         ++algorithms;
         proofs += verdict.proofs;
         faults += verdict.fault ? 1 : 0;

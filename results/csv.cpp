@@ -44,6 +44,8 @@ constexpr Column identity_columns[] = {
     {"placement", [](const Point& p) { return p.key.placement; }},
     {"input", [](const Point& p) { return p.key.input; }},
     {"order", [](const Point& p) { return p.key.order; }},
+    {"radix", [](const Point& p) { return std::to_string(p.key.radix); }},
+    {"channels", [](const Point& p) { return std::to_string(p.key.channels); }},
     {"skipped", [](const Point& p) { return p.skipped.value_or(""); }},
 };
 

@@ -113,7 +113,7 @@ struct Reader {
         }
     }
     template <class Value>
-    void may(const char* name, Value& value) {
+    void may(const char* name, Value& value, const Value& /*usual*/ = {}) {
         const auto field = object.find(name);
         if (field != object.end() && !field->is_null()) must(name, value);
     }

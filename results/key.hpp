@@ -29,6 +29,8 @@ struct Key {
     std::string placement;  // empty: as the launcher placed the ranks
     std::string input;      // rewritten before each call; empty: as the call before left it
     std::string order;      // of the ranks: topology or a file's name; empty: the launcher's
+    int radix = 0;          // of algorithms that take one; 0: the usual one
+    int channels = 1;       // equal shares of the message at the same time
 
     bool operator==(const Key&) const = default;
 };
@@ -36,8 +38,17 @@ struct Key {
 /// 16 hex digits, the same on every machine: the head of SHA-256 over the key's JSON text.
 std::string point_id(const Key& key);
 
-/// How tables and plots call who ran: "ring" for our own (or
-/// "ring@topology", if the ranks were put in an order), "mpi" or "mpi/ALGO" for a baseline.
-std::string candidate_name(const Key& key);
+/// An algorithm of ours with what is not usual about it: segment (if not 0), radix (if not 0),
+/// channels (if several), the order of ranks: "ring", "chain[64K]", "tree[k4]",
+/// "ring[x2]@topology".
+std::string variant_name(const std::string& algorithm, Bytes segment, int radix, int channels,
+                         const std::string& order);
+
+/// Whether a name tells the segment of a pipelined algorithm: only where it is not the usual one of
+/// these hosts, which a key cannot know.
+enum class SegmentInName { left_out, told };
+
+/// How tables call who ran: as variant_name for our own, "mpi" or "mpi/ALGO" for a baseline.
+std::string candidate_name(const Key& key, SegmentInName segment = SegmentInName::left_out);
 
 }  // namespace tutti

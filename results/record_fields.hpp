@@ -7,8 +7,8 @@
 
 // Which field of JSON is which member, written once for both directions: to_json.cpp walks the
 // lists with a writer, from_json.cpp with a reader. `must` fields are always there; `may` fields
-// are left out while they say nothing (empty, 0, none), so a field added later changes no old line
-// and no point id.
+// are left out while they say nothing (empty, 0, none, or what is usual), so a field added later
+// changes no old line and no point id.
 namespace tutti {
 
 /// A T, const when it is written, mutable when it is read.
@@ -141,6 +141,8 @@ void walk(auto& f, Is<Key> auto& key) {
     f.may("placement", key.placement);
     f.may("input", key.input);
     f.may("order", key.order);
+    f.may("radix", key.radix);
+    f.may("channels", key.channels, 1);
 }
 
 void walk(auto& f, Is<Summary> auto& time) {

@@ -45,10 +45,10 @@ std::string candidate_cells(const Key& key, const TableRow& row) {
         if (point->pct_of_limit)
             share = std::min(share.value_or(*point->pct_of_limit), *point->pct_of_limit);
     }
-    return fmt::format("  {:<28}  {:<10}  {:>6}  {:>6}  {:>5}", candidate_name(key), key.transport,
-                       width && std::isfinite(*width) ? fmt::format("{:.1f}", 100 * *width) : "N/A",
-                       n ? std::to_string(*n) : "N/A",
-                       share ? fmt::format("{:.0f}", *share) : "N/A");
+    return fmt::format(
+        "  {:<28}  {:<10}  {:>6}  {:>6}  {:>5}", candidate_name(key, row.segment), key.transport,
+        width && std::isfinite(*width) ? fmt::format("{:.1f}", 100 * *width) : "N/A",
+        n ? std::to_string(*n) : "N/A", share ? fmt::format("{:.0f}", *share) : "N/A");
 }
 
 // Bytes a call of the busier direction, of the placement that moved more.
@@ -60,9 +60,9 @@ std::string wire_cell(const TableRow& row) {
     return fmt::format("  {:>12}", most > 0 ? fmt::format("{:.0f}", most) : "N/A");
 }
 
-std::string skip_comment(const Point& point, std::string_view placement) {
+std::string skip_comment(const Point& point, std::string_view placement, SegmentInName segment) {
     const Key& key = point.key;
-    return fmt::format("# skipped: {}{} at {}{}: {}\n", candidate_name(key),
+    return fmt::format("# skipped: {}{} at {}{}: {}\n", candidate_name(key, segment),
                        key.transport.empty() ? "" : " over " + key.transport, to_string(key.bytes),
                        placement, *point.skipped);
 }
@@ -72,9 +72,9 @@ std::string skip_comments(const TableRow& row) {
     const bool out = row.out_of_place != nullptr && row.out_of_place->skipped;
     const bool in = row.in_place != nullptr && row.in_place->skipped;
     if (out && in && *row.out_of_place->skipped == *row.in_place->skipped)
-        return skip_comment(*row.out_of_place, "");
-    return (out ? skip_comment(*row.out_of_place, " out-of-place") : "") +
-           (in ? skip_comment(*row.in_place, " in-place") : "");
+        return skip_comment(*row.out_of_place, "", row.segment);
+    return (out ? skip_comment(*row.out_of_place, " out-of-place", row.segment) : "") +
+           (in ? skip_comment(*row.in_place, " in-place", row.segment) : "");
 }
 
 std::string heading(std::string_view size, std::string_view count, std::string_view type,

@@ -11,6 +11,7 @@ namespace tutti {
 struct TableRow {
     const Point* out_of_place = nullptr;
     const Point* in_place = nullptr;
+    SegmentInName segment = SegmentInName::left_out;
 };
 
 // The table that users of nccl-tests know, to the column; algorithm, transport, interval, sample

@@ -55,8 +55,8 @@ struct Writer {
         object[name] = encode(value);
     }
     template <class Value>
-    void may(const char* name, const Value& value) {
-        if (value != Value{}) must(name, value);
+    void may(const char* name, const Value& value, const Value& usual = {}) {
+        if (value != usual) must(name, value);
     }
     void interval(const char* name, std::int64_t lo, std::int64_t hi) {
         object[name] = Json::array({lo, hi});

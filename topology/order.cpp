@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "topology/order.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <charconv>
 #include <fstream>
@@ -11,6 +13,15 @@
 #include "base/error.hpp"
 
 namespace tutti {
+namespace {
+
+std::vector<Rank> launchers_order(int ranks) {
+    std::vector<Rank> order;
+    for (int rank = 0; rank < ranks; ++rank) order.push_back(Rank{rank});
+    return order;
+}
+
+}  // namespace
 
 Order order_by_topology(std::span<const RankSite> site_of_rank) {
     std::map<int, int> place_of_host;  // hosts in the order of their first rank
@@ -21,11 +32,41 @@ Order order_by_topology(std::span<const RankSite> site_of_rank) {
         return std::tuple(place_of_host.at(site.host), site.package, site.numa_node, site.cache,
                           site.core, site.gpu, rank);
     };
-    std::vector<Rank> walk;
-    for (std::size_t rank = 0; rank < site_of_rank.size(); ++rank)
-        walk.push_back(Rank{static_cast<int>(rank)});
+    std::vector<Rank> walk = launchers_order(static_cast<int>(site_of_rank.size()));
     std::ranges::sort(walk, {}, place);
     return {{walk}};
+}
+
+namespace {
+
+// 0, 1/2, 1/4, 3/4, 1/8, ...: places on a circle of so many that lie as far apart as can be.
+std::ptrdiff_t spread_place(int number, std::ptrdiff_t places) {
+    std::ptrdiff_t sum = 0, parts = 1;
+    for (; number > 0; number /= 2) {
+        parts *= 2;
+        sum = 2 * sum + number % 2;
+    }
+    return sum * places / parts;
+}
+
+}  // namespace
+
+Order channels_of(const Order& order, int count, int ranks) {
+    if (count < 1 || count > most_channels)
+        throw Error(
+            fmt::format("{} channels are out of range; type 1 .. {}", count, most_channels));
+    if (count == 1) return order;
+    std::vector<std::vector<Rank>> given = order.channels;
+    if (given.empty()) given.push_back(launchers_order(ranks));
+    Order all;
+    for (int number = 0; number < count; ++number)
+        for (std::vector<Rank> channel : given) {
+            std::ranges::rotate(channel,
+                                channel.begin() + spread_place(number / 2, std::ssize(channel)));
+            if (number % 2 == 1) std::ranges::reverse(channel);
+            all.channels.push_back(std::move(channel));
+        }
+    return all;
 }
 
 namespace {

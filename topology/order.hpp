@@ -22,6 +22,16 @@ struct Order {
 /// as seldom as possible. Ranks that share all sites stay in rank order.
 Order order_by_topology(std::span<const RankSite> site_of_rank);
 
+/// More shares than that are too small for anything but bookkeeping.
+inline constexpr int most_channels = 64;
+
+/// The order with `count` channels for each that it has (none: the launcher's, as one). The first
+/// is as it was; the second is its reverse, so that rings use both directions of every link and
+/// trees other inner nodes; the third begins half way round, so that what gathers at the first rank
+/// gathers there; the fourth is the reverse of that; the next two begin a quarter of the way round,
+/// and so on. One of nothing stays nothing. Throws Error if count is not 1 .. most_channels.
+Order channels_of(const Order& order, int count, int ranks);
+
 /// Reads one channel per line: ranks separated by blanks; '#' begins a comment. Throws Error with
 /// file and line where a line is no permutation of the `ranks` ranks, or if there is no line.
 Order read_order(const std::string& path, int ranks);

@@ -5,6 +5,8 @@
 #include <set>
 
 #include "base/name_table.hpp"
+#include "collectives/schedule/fingerprint.hpp"
+#include "results/key.hpp"
 
 namespace tutti {
 namespace {
@@ -71,11 +73,45 @@ std::vector<std::string> algorithms_chosen(const Baseline& row, Collective colle
     return known;
 }
 
+// Each once, in the order given; one alone where the algorithm makes no use of them.
+template <class Value>
+std::vector<Value> values_for(bool makes_use, const std::vector<Value>& wanted, Value usual) {
+    if (!makes_use) return {usual};
+    std::vector<Value> values;
+    for (const Value& value : wanted)
+        if (std::ranges::find(values, value) == values.end()) values.push_back(value);
+    return values;
+}
+
+// The algorithm in every order and with all its parameters.
+void add_variants(const Candidate& plain, const Contest& contest, std::vector<Candidate>& all) {
+    std::vector<int> radices = contest.radices;
+    std::ranges::replace(radices, usual_radix, 0);
+    for (const auto& order : contest.orders)
+        for (const Bytes segment : values_for(plain.row->pipelines, contest.segments, Bytes{}))
+            for (const int radix : values_for(plain.row->takes_radix, radices, 0))
+                for (const int channels : values_for(true, contest.channels, 1)) {
+                    Candidate& variant = all.emplace_back(plain);
+                    variant.order = order == "naive" ? "" : order;
+                    variant.segment = segment;
+                    variant.radix = radix;
+                    variant.channels = channels;
+                }
+}
+
 }  // namespace
 
 std::string Candidate::name() const {
-    if (is_ours()) return algorithm + (order.empty() ? "/" : "@" + order + "/") + transport;
-    return algorithm.empty() ? impl : impl + "/" + algorithm;
+    if (!is_ours()) return algorithm.empty() ? impl : impl + "/" + algorithm;
+    return variant_name(algorithm, segment, radix, channels, order) + "/" + transport;
+}
+
+Choice choice_of(const Candidate& candidate, Bytes usual_segment) {
+    return {.algorithm = candidate.row,
+            .transport = candidate.transport,
+            .segment = candidate.segment.count > 0 ? candidate.segment : usual_segment,
+            .radix = candidate.radix,
+            .channels = candidate.channels};
 }
 
 void before_start(const Contest& contest) {
@@ -100,17 +136,51 @@ std::vector<Candidate> candidates(Collective collective, const Contest& contest)
     std::vector<Candidate> all;
     for (const Algorithm* row : ours)
         for (const TransportRow* way : ways)
-            for (const auto& order : contest.orders)
-                all.push_back({.impl = "tutti",
-                               .algorithm = std::string(row->name),
-                               .transport = std::string(way->name),
-                               .order = order == "naive" ? "" : order,
-                               .row = row});
+            add_variants({.impl = "tutti",
+                          .algorithm = std::string(row->name),
+                          .transport = std::string(way->name),
+                          .row = row},
+                         contest, all);
     for (const Baseline* row : libraries)
         for (const auto& algorithm : algorithms_chosen(*row, collective, contest.baselines))
             all.push_back(
                 {.impl = std::string(row->name), .algorithm = algorithm, .baseline = row});
     return all;
+}
+
+namespace {
+
+// What a candidate does for a call: equal if two do the same.
+struct Deed {
+    std::string transport;
+    std::uint64_t schedule;
+    Lanes lanes;
+    auto operator<=>(const Deed&) const = default;
+};
+
+std::optional<Deed> deed_of(const Candidate& candidate, const Call& call, const Ground& ground) {
+    if (!candidate.is_ours()) return std::nullopt;
+    Choice choice = choice_of(candidate, ground.usual_segment);
+    if (!candidate.order.empty()) choice.order = ground.orders.at(candidate.order);
+    const Job job = job_of(choice, call, ground.ranks, ground.hosts);
+    if (candidate.row->refuses(job)) return std::nullopt;
+    const Schedule schedule = build_in_order(*candidate.row, job);
+    const auto print = fingerprint(schedule);
+    if (!print) return std::nullopt;
+    const Lanes lanes = lanes_for(*candidate.row, job, schedule);
+    return Deed{candidate.transport, *print, lanes.count > 1 ? lanes : Lanes{}};
+}
+
+}  // namespace
+
+std::vector<Candidate> distinct(std::vector<Candidate> candidates, const Call& call,
+                                const Ground& ground) {
+    std::set<Deed> done;
+    std::erase_if(candidates, [&](const Candidate& candidate) {
+        const auto deed = deed_of(candidate, call, ground);
+        return deed && !done.insert(*deed).second;
+    });
+    return candidates;
 }
 
 std::optional<std::string> refusal(Planner& planner, const Candidate& candidate, const Call& call,

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -16,11 +17,17 @@ struct Candidate {
     std::string algorithm = {};  ///< of ours, or forced on the library; empty: the library chooses
     std::string transport = {};  ///< of ours; empty for a baseline
     std::string order = {};      ///< of the ranks, by name; empty: the launcher's
+    Bytes segment = {};          ///< if the algorithm pipelines; 0: the usual one of the hosts
+    int radix = 0;               ///< if the algorithm takes one; 0: the usual one
+    int channels = 1;            ///< of ours
     const Algorithm* row = nullptr;
     const Baseline* baseline = nullptr;
 
     bool is_ours() const { return row != nullptr; }
-    std::string name() const;  ///< "ring/shm", "ring@topology/shm", "mpi" or "mpi/ring"
+    /// "ring/shm", "mpi" or "mpi/ring"; with what is not usual in brackets, and the order:
+    /// "chain[64K]/shm", "tree[k4]/mpi", "ring[x2]@topology/mpi",
+    /// "two-level-butterfly[16K,k4,x2]/mpi".
+    std::string name() const;
 };
 
 /// Names as the command line gives them. "all" stands for every one; of a library, "mpi/ring" for
@@ -31,6 +38,10 @@ struct Contest {
     std::vector<std::string> baselines{"mpi"};
     /// Of the ranks, for our algorithms: naive, topology or files. Each is a candidate of its own.
     std::vector<std::string> orders{"naive"};
+    /// Each combination of these that an algorithm makes use of is a candidate of its own.
+    std::vector<Bytes> segments{Bytes{}};  ///< 0: the usual one
+    std::vector<int> radices{0};           ///< 0: the usual one
+    std::vector<int> channels{1};
 };
 
 /// Tells libraries whose algorithms are to be forced so before they start.
@@ -40,6 +51,23 @@ void before_start(const Contest& contest);
 /// an algorithm that does not do this collective; a library's algorithms have names only while it
 /// runs. Says nothing of whether they run here: see refusal.
 std::vector<Candidate> candidates(Collective collective, const Contest& contest);
+
+/// What to ask a planner for, but for placement and order.
+Choice choice_of(const Candidate& candidate, Bytes usual_segment);
+
+/// What a call is done on, as far as it decides schedules.
+struct Ground {
+    int ranks = 1;
+    Placement hosts = {};                      ///< and nodes of hierarchical algorithms
+    Bytes usual_segment = segment_on_host;     ///< of candidates that name none
+    std::map<std::string, Order> orders = {};  ///< by the names that candidates call them by
+};
+
+/// The candidates without those whose plans for this call would be the same as an earlier one's, as
+/// a tree with a radix of at least the rank count is the linear algorithm, and two-level on one
+/// node a tree. Those that cannot build one or that move too much to tell are left in.
+std::vector<Candidate> distinct(std::vector<Candidate> candidates, const Call& call,
+                                const Ground& ground);
 
 /// Why these ranks cannot run the candidate for this call; nothing if they can. Collective.
 std::optional<std::string> refusal(Planner& planner, const Candidate& candidate, const Call& call,

@@ -136,13 +136,10 @@ private:
         if (!candidate.is_ours())
             return candidate.baseline->make(world_, {spot.call, candidate.algorithm, spot.in_place},
                                             buffers.call);
-        return planner_.plan(
-            {.algorithm = candidate.row,
-             .transport = candidate.transport,
-             .segment = sweep_.segment,
-             .placement = sweep_.placement,
-             .order = candidate.order.empty() ? Order{} : sweep_.orders.at(candidate.order)},
-            spot.call, buffers.call, buffers.registered);
+        Choice choice = choice_of(candidate, sweep_.segment);
+        choice.placement = sweep_.placement;
+        if (!candidate.order.empty()) choice.order = sweep_.orders.at(candidate.order);
+        return planner_.plan(choice, spot.call, buffers.call, buffers.registered);
     }
 
     Entrant entrant_of(Operation& operation, const Spot& spot, const StageBuffers& buffers) {
@@ -191,7 +188,10 @@ private:
         if (sweep_.input == InputState::rewritten) key.input = "rewritten";
         key.nranks = world_.size();
         key.ppn = static_cast<int>(world_.hosts().nodes().front().size());
-        if (candidate.is_ours() && candidate.row->pipelines) key.segment = sweep_.segment;
+        if (candidate.is_ours() && candidate.row->pipelines)
+            key.segment = choice_of(candidate, sweep_.segment).segment;
+        key.radix = candidate.radix;
+        key.channels = candidate.channels;
         key.placement = placement_in_words();
         key.order = candidate.order;
         return point;

@@ -30,7 +30,7 @@ struct Sweep {
     std::vector<BufferKind> buffers;  ///< empty: registered where ranks can share memory
     InputState input = InputState::untouched;
     bool check = true;
-    Bytes segment = segment_on_host;
+    Bytes segment = segment_on_host;      ///< of candidates that name none
     Placement placement;                  ///< of hierarchical algorithms; empty: the hosts
     int ranks_per_node = 0;               ///< of that placement, for the record; 0: as launched
     int ranks_per_island = 0;             ///< the same of its islands

@@ -11,14 +11,17 @@ namespace tutti {
 /// Groups of ranks from the innermost outwards; each lies inside one group of the next.
 using Nesting = std::vector<Grouping>;
 
+/// An algorithm for a group of any size.
+using Builder = std::function<Schedule(int ranks)>;
+
 Schedule chain_broadcast(int ranks, Rank root);
-Schedule binomial_broadcast(int ranks, Rank root);
-Schedule binomial_reduce(int ranks, Rank root);
-Schedule binomial_scatter(int ranks, Rank root);
-Schedule binomial_gather(int ranks, Rank root);
+Schedule tree_broadcast(int ranks, Rank root, int radix = 2);
+Schedule tree_reduce(int ranks, Rank root, int radix = 2);
+Schedule tree_scatter(int ranks, Rank root, int radix = 2);
+Schedule tree_gather(int ranks, Rank root, int radix = 2);
 Schedule ring_all_gather(int ranks);
 Schedule ring_reduce_scatter(int ranks);
 Schedule ring_all_reduce(int ranks);
-Schedule butterfly_all_reduce(int ranks);
+Schedule butterfly_all_reduce(int ranks, int radix);
 
 }  // namespace tutti

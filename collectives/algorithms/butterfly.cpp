@@ -2,26 +2,24 @@
 #include <bit>
 
 #include "collectives/algorithms/building_blocks.hpp"
+#include "collectives/algorithms/radix.hpp"
 #include "collectives/schedule/compose.hpp"
 
 namespace tutti {
 namespace {
 
-int power_of_two_within(int ranks) {
-    return static_cast<int>(std::bit_floor(static_cast<unsigned>(ranks)));
-}
-
 int log2_of(int power) { return std::countr_zero(static_cast<unsigned>(power)); }
 
-// Lets the first 2^k ranks run `core`; each rank beyond them hands its vector to a partner before,
-// and gets the result from it after. Two more steps, and the partners send a vector more.
+// Lets the first ranks run `core`; each rank beyond them hands its vector to a partner before, and
+// gets the result from it after. Two more steps, and the partners send a vector more for each.
 Schedule folded(int ranks, const Schedule& core) {
     const int inside = core.ranks();
     const int outside = ranks - inside;
     if (outside == 0) return core;
     const Schedule fold({ranks, 1, 1}, [=](int, Step& step) {
-        for (int partner = 0; partner < outside; ++partner)
-            step.reduce({.chunks = whole_message, .from = {inside + partner}, .to = {partner}});
+        for (int other = 0; other < outside; ++other)
+            step.reduce(
+                {.chunks = whole_message, .from = {inside + other}, .to = {other % inside}});
     });
     Group members;
     for (Rank r : all_ranks(inside)) members.members.push_back(r);
@@ -29,28 +27,43 @@ Schedule folded(int ranks, const Schedule& core) {
         .then(mirrored(fold, Action::copy));
 }
 
-// Everyone adds up with the rank whose number differs in one bit, bit after bit. P a power of two.
-Schedule recursive_doubling(int ranks) {
-    return Schedule({ranks, /*chunks=*/1, log2_of(ranks)}, [=](int bit, Step& step) {
-        for (Rank r : all_ranks(ranks))
-            step.reduce({.chunks = whole_message, .from = {r.index ^ (1 << bit)}, .to = r});
-    });
+// Everyone adds up with the ranks whose numbers differ in one digit, digit after digit. P a power
+// of the radix. All add in the order of the digit, so that they get the same bits; the first two,
+// whose sum is the same either way round, may begin with their own share, which saves a copy of it.
+Schedule recursive_multiplying(int ranks, int radix) {
+    return Schedule({ranks, /*chunks=*/1, rounds_to_reach(ranks, radix)},
+                    [=](int round, Step& step) {
+                        const int place = power(radix, round);
+                        for (Rank r : all_ranks(ranks)) {
+                            const int own = digit_of(r.index, place, radix);
+                            for (int digit = 0; digit < radix; ++digit) {
+                                const Rank from{r.index + (digit - own) * place};
+                                if (own <= 1 && digit == own) continue;
+                                if (own > 1 && digit == 0)
+                                    step.copy({.chunks = whole_message, .from = from, .to = r});
+                                else
+                                    step.reduce({.chunks = whole_message, .from = from, .to = r});
+                            }
+                        }
+                    });
 }
 
 }  // namespace
 
 // Whole vectors are exchanged and added across ever wider pairs: log2 P steps (floor + 2 if P is no
-// power of two), one vector per step. The fewest steps there can be: best for small messages.
-// (Thakur, Rabenseifner, Gropp 2005: recursive doubling.)
-Schedule butterfly_all_reduce(int ranks) {
-    return folded(ranks, recursive_doubling(power_of_two_within(ranks)));
+// power of two), one vector per step. The fewest steps there can be with one message at a time:
+// best for small messages (Thakur, Rabenseifner, Gropp 2005: recursive doubling). In groups of
+// `radix` instead of pairs it is log_radix P steps with radix-1 vectors in each (Ruefenacht, Bull,
+// Booth 2017: recursive multiplying).
+Schedule butterfly_all_reduce(int ranks, int radix) {
+    return folded(ranks, recursive_multiplying(power_within(ranks, radix), radix));
 }
 
 // Pairs, then pairs of pairs, exchange all that they have gathered, so the known blocks double:
 // log2 P steps and (P-1)/P of the message, both optimal. Ranks beyond the largest power of two give
 // their block to a partner first and get everything at the end.
 Schedule butterfly_all_gather(int ranks) {
-    const int inside = power_of_two_within(ranks);
+    const int inside = power_within(ranks, 2);
     const int outside = ranks - inside;
     const int fold = outside > 0 ? 1 : 0;
     const int bits = log2_of(inside);
@@ -89,7 +102,7 @@ Schedule butterfly_reduce_scatter(int ranks) {
 // possible (Rabenseifner 2004); with a fold if P is no power of two. Best for medium and large
 // messages.
 Schedule halving_doubling_all_reduce(int ranks) {
-    const int inside = power_of_two_within(ranks);
+    const int inside = power_within(ranks, 2);
     return folded(ranks, butterfly_reduce_scatter(inside).then(butterfly_all_gather(inside)));
 }
 

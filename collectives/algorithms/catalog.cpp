@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "collectives/algorithms/catalog.hpp"
 
+#include <fmt/format.h>
+
 #include <bit>
 
 #include "base/error.hpp"
@@ -16,9 +18,9 @@ Schedule ring_broadcast(int ranks, Rank root);
 Schedule ring_all_to_all(int ranks);
 Schedule chain_reduce(int ranks, Rank root);
 Schedule chain_all_reduce(int ranks, int segments);
-Schedule tree_all_reduce(int ranks);
-Schedule tree_all_gather(int ranks);
-Schedule tree_reduce_scatter(int ranks);
+Schedule tree_all_reduce(int ranks, int radix);
+Schedule tree_all_gather(int ranks, int radix);
+Schedule tree_reduce_scatter(int ranks, int radix);
 Schedule butterfly_all_gather(int ranks);
 Schedule butterfly_reduce_scatter(int ranks);
 Schedule halving_doubling_all_reduce(int ranks);
@@ -47,15 +49,15 @@ Schedule one_shot_all_reduce(int ranks);
 Schedule one_shot_reduce_scatter(int ranks);
 Schedule one_shot_all_gather(int ranks);
 Schedule two_shot_all_reduce(int ranks);
-Schedule bruck_all_gather(int ranks);
-Schedule bruck_all_to_all(int ranks);
-Schedule circulant_all_gather(int ranks);
-Schedule circulant_reduce_scatter(int ranks);
-Schedule circulant_all_reduce(int ranks);
+Schedule bruck_all_gather(int ranks, int radix);
+Schedule bruck_all_to_all(int ranks, int radix);
+Schedule circulant_all_gather(int ranks, int radix);
+Schedule circulant_reduce_scatter(int ranks, int radix);
+Schedule circulant_all_reduce(int ranks, int radix);
 Schedule double_tree_broadcast(int ranks, Rank root);
 Schedule double_tree_reduce(int ranks, Rank root);
 Schedule double_tree_all_reduce(int ranks, int segments);
-Schedule levels_all_reduce(int ranks, const Nesting& nesting, Schedule (*among_leaders)(int));
+Schedule levels_all_reduce(int ranks, const Nesting& nesting, const Builder& among_leaders);
 Schedule levels_broadcast(int ranks, Rank root, const Nesting& nesting);
 Schedule levels_reduce(int ranks, Rank root, const Nesting& nesting);
 Schedule levels_scatter(int ranks, Rank root, const Nesting& nesting);
@@ -85,6 +87,16 @@ Placement placed(const Job& job) {
 Nesting by_node(const Job& job) { return {placed(job).nodes()}; }
 Nesting by_island(const Job& job) { return {placed(job).islands(), placed(job).nodes()}; }
 
+int radix_of(const Job& job) {
+    if (job.radix == 0) return usual_radix;
+    if (job.radix >= 2 && job.radix <= most_radix) return job.radix;
+    throw Error(fmt::format("radix {} is out of range; type 2 .. {}", job.radix, most_radix));
+}
+
+Builder butterfly_of(const Job& job) {
+    return [radix = radix_of(job)](int ranks) { return butterfly_all_reduce(ranks, radix); };
+}
+
 using enum Collective;
 
 // Line 2: its row.
@@ -92,10 +104,10 @@ using enum Collective;
 const Algorithm rows[] = {
     {all_reduce, "ring", "every chunk goes round the ring, gathering shares, then once more as the result",
      [](const Job& j) { return ring_all_reduce(j.ranks); }, any_ranks},
-    {all_reduce, "tree", "up a binomial tree, down the same",
-     [](const Job& j) { return tree_all_reduce(j.ranks); }, any_ranks},
-    {all_reduce, "butterfly", "whole vectors added across ever wider pairs (recursive doubling)",
-     [](const Job& j) { return butterfly_all_reduce(j.ranks); }, any_ranks},
+    {all_reduce, "tree", "up a tree of the radix (2: binomial), down the same",
+     [](const Job& j) { return tree_all_reduce(j.ranks, radix_of(j)); }, any_ranks, false, false, true},
+    {all_reduce, "butterfly", "whole vectors added across ever wider groups of the radix (2: recursive doubling)",
+     [](const Job& j) { return butterfly_all_reduce(j.ranks, radix_of(j)); }, any_ranks, false, false, true},
     {all_reduce, "round-robin", "each rank owns a chunk and serves every other rank in turn",
      [](const Job& j) { return round_robin_all_reduce(j.ranks); }, any_ranks},
     {all_reduce, "linear", "everyone sends to rank 0, which adds up and tells all: the central server",
@@ -107,33 +119,33 @@ const Algorithm rows[] = {
     {all_reduce, "chain", "up and down a line of ranks, in segments",
      [](const Job& j) { return chain_all_reduce(j.ranks, j.segments); }, any_ranks, true},
     {all_reduce, "circulant", "optimal steps and bytes for any rank count (Traeff)",
-     [](const Job& j) { return circulant_all_reduce(j.ranks); }, any_ranks},
+     [](const Job& j) { return circulant_all_reduce(j.ranks, radix_of(j)); }, any_ranks, false, false, true},
     {all_reduce, "one-shot", "every rank reads all vectors and adds them up itself",
      [](const Job& j) { return one_shot_all_reduce(j.ranks); }, any_ranks},
     {all_reduce, "two-shot", "each rank adds up one chunk for all, then all fetch the results",
      [](const Job& j) { return two_shot_all_reduce(j.ranks); }, any_ranks},
     {all_reduce, "two-level", "inside each node, then a ring across nodes, then inside again",
      [](const Job& j) { return pipelined(levels_all_reduce(j.ranks, by_node(j), ring_all_reduce), j.segments); }, any_ranks, true, true},
-    {all_reduce, "two-level-butterfly", "as two-level, with whole vectors added across ever wider pairs of nodes",
-     [](const Job& j) { return pipelined(levels_all_reduce(j.ranks, by_node(j), butterfly_all_reduce), j.segments); }, any_ranks, true, true},
+    {all_reduce, "two-level-butterfly", "as two-level, with whole vectors added across ever wider groups of nodes, as butterfly",
+     [](const Job& j) { return pipelined(levels_all_reduce(j.ranks, by_node(j), butterfly_of(j)), j.segments); }, any_ranks, true, true, true},
     {all_reduce, "three-level", "as two-level, with a level of NUMA nodes inside each node",
      [](const Job& j) { return pipelined(levels_all_reduce(j.ranks, by_island(j), ring_all_reduce), j.segments); }, any_ranks, true, true},
     {all_reduce, "multi-rail", "every rank of a node all-reduces a share of the message across nodes",
      [](const Job& j) { return pipelined(multi_rail_all_reduce(j.ranks, placed(j)), j.segments); }, any_ranks, true, true},
     {all_gather, "ring", "every block goes once round the ring",
      [](const Job& j) { return ring_all_gather(j.ranks); }, any_ranks},
-    {all_gather, "tree", "up a binomial tree to rank 0, down as one message",
-     [](const Job& j) { return tree_all_gather(j.ranks); }, any_ranks},
+    {all_gather, "tree", "up a tree of the radix (2: binomial) to rank 0, down as one message",
+     [](const Job& j) { return tree_all_gather(j.ranks, radix_of(j)); }, any_ranks, false, false, true},
     {all_gather, "butterfly", "pairs exchange all that they know, which doubles at each step",
      [](const Job& j) { return butterfly_all_gather(j.ranks); }, any_ranks},
     {all_gather, "round-robin", "everyone serves every other rank in turn",
      [](const Job& j) { return round_robin_all_gather(j.ranks); }, any_ranks},
     {all_gather, "linear", "rank 0 collects from all and tells all",
      [](const Job& j) { return linear_all_gather(j.ranks); }, any_ranks},
-    {all_gather, "bruck", "known blocks double round the circle, for any rank count",
-     [](const Job& j) { return bruck_all_gather(j.ranks); }, any_ranks},
-    {all_gather, "circulant", "as bruck, with evenly halved steps",
-     [](const Job& j) { return circulant_all_gather(j.ranks); }, any_ranks},
+    {all_gather, "bruck", "known blocks multiply by the radix round the circle, for any rank count",
+     [](const Job& j) { return bruck_all_gather(j.ranks, radix_of(j)); }, any_ranks, false, false, true},
+    {all_gather, "circulant", "as bruck, with evenly parted steps",
+     [](const Job& j) { return circulant_all_gather(j.ranks, radix_of(j)); }, any_ranks, false, false, true},
     {all_gather, "one-shot", "everyone to everyone at once",
      [](const Job& j) { return one_shot_all_gather(j.ranks); }, any_ranks},
     {all_gather, "two-level", "gather in each node, a ring across nodes, broadcast in each node",
@@ -144,8 +156,8 @@ const Algorithm rows[] = {
      [](const Job& j) { return pipelined(multi_rail_all_gather(j.ranks, placed(j)), j.segments); }, any_ranks, true, true},
     {reduce_scatter, "ring", "every chunk comes home round the ring, gathering shares",
      [](const Job& j) { return ring_reduce_scatter(j.ranks); }, any_ranks},
-    {reduce_scatter, "tree", "up a binomial tree to rank 0, which deals the blocks out again",
-     [](const Job& j) { return tree_reduce_scatter(j.ranks); }, any_ranks},
+    {reduce_scatter, "tree", "up a tree of the radix (2: binomial) to rank 0, which deals the blocks out again",
+     [](const Job& j) { return tree_reduce_scatter(j.ranks, radix_of(j)); }, any_ranks, false, false, true},
     {reduce_scatter, "butterfly", "halves exchanged and added across ever narrower pairs (recursive halving)",
      [](const Job& j) { return butterfly_reduce_scatter(j.ranks); }, any_ranks},
     {reduce_scatter, "round-robin", "each rank hears from every other in turn",
@@ -153,7 +165,7 @@ const Algorithm rows[] = {
     {reduce_scatter, "linear", "rank 0 adds everything up and deals the blocks out",
      [](const Job& j) { return linear_reduce_scatter(j.ranks); }, any_ranks},
     {reduce_scatter, "circulant", "optimal steps and bytes for any rank count (Traeff)",
-     [](const Job& j) { return circulant_reduce_scatter(j.ranks); }, any_ranks},
+     [](const Job& j) { return circulant_reduce_scatter(j.ranks, radix_of(j)); }, any_ranks, false, false, true},
     {reduce_scatter, "one-shot", "every rank reads all shares of its own block at once",
      [](const Job& j) { return one_shot_reduce_scatter(j.ranks); }, any_ranks},
     {reduce_scatter, "two-level", "add up in each node, a ring across nodes, scatter in each node",
@@ -164,8 +176,8 @@ const Algorithm rows[] = {
      [](const Job& j) { return pipelined(multi_rail_reduce_scatter(j.ranks, placed(j)), j.segments); }, any_ranks, true, true},
     {broadcast, "ring", "the message follows itself round the ring in P pieces",
      [](const Job& j) { return ring_broadcast(j.ranks, j.root); }, any_ranks},
-    {broadcast, "tree", "the informed double at each step (binomial tree)",
-     [](const Job& j) { return binomial_broadcast(j.ranks, j.root); }, any_ranks},
+    {broadcast, "tree", "the informed multiply by the radix at each step (2: binomial tree)",
+     [](const Job& j) { return tree_broadcast(j.ranks, j.root, radix_of(j)); }, any_ranks, false, false, true},
     {broadcast, "butterfly", "scatter by halving, all-gather by doubling (van de Geijn)",
      [](const Job& j) { return butterfly_broadcast(j.ranks, j.root); }, any_ranks},
     {broadcast, "round-robin", "the root deals chunks in turn, then everyone serves everyone",
@@ -184,8 +196,8 @@ const Algorithm rows[] = {
      [](const Job& j) { return pipelined(multi_rail_broadcast(j.ranks, j.root, placed(j)), j.segments); }, any_ranks, true, true},
     {reduce, "ring", "pieces follow one another round the ring to the root, gathering shares",
      [](const Job& j) { return mirrored(ring_broadcast(j.ranks, j.root), Action::reduce); }, any_ranks},
-    {reduce, "tree", "pairs of partial sums merge until the root has all",
-     [](const Job& j) { return binomial_reduce(j.ranks, j.root); }, any_ranks},
+    {reduce, "tree", "partial sums of as many as the radix merge until the root has all (2: binomial tree)",
+     [](const Job& j) { return tree_reduce(j.ranks, j.root, radix_of(j)); }, any_ranks, false, false, true},
     {reduce, "butterfly", "reduce-scatter by halving, then gather (Rabenseifner)",
      [](const Job& j) { return butterfly_reduce(j.ranks, j.root); }, any_ranks},
     {reduce, "round-robin", "each rank adds up one chunk in turn, the root collects",
@@ -204,8 +216,8 @@ const Algorithm rows[] = {
      [](const Job& j) { return pipelined(multi_rail_reduce(j.ranks, j.root, placed(j)), j.segments); }, any_ranks, true, true},
     {scatter, "ring", "blocks are passed on round the ring, the farthest first",
      [](const Job& j) { return ring_scatter(j.ranks, j.root); }, any_ranks},
-    {scatter, "tree", "half of the blocks to the middle, again and again (binomial tree)",
-     [](const Job& j) { return binomial_scatter(j.ranks, j.root); }, any_ranks},
+    {scatter, "tree", "blocks parted by the radix, again and again (2: binomial tree)",
+     [](const Job& j) { return tree_scatter(j.ranks, j.root, radix_of(j)); }, any_ranks, false, false, true},
     {scatter, "butterfly", "the other half of the range to the rank opposite",
      [](const Job& j) { return butterfly_scatter(j.ranks, j.root); }, any_ranks},
     {scatter, "round-robin", "the root serves one rank after the other",
@@ -218,8 +230,8 @@ const Algorithm rows[] = {
      [](const Job& j) { return levels_scatter(j.ranks, j.root, by_island(j)); }, any_ranks, false, true},
     {gather, "ring", "blocks are passed on round the ring to the root",
      [](const Job& j) { return mirrored(ring_scatter(j.ranks, j.root), Action::copy); }, any_ranks},
-    {gather, "tree", "collections double on their way to the root (binomial tree)",
-     [](const Job& j) { return binomial_gather(j.ranks, j.root); }, any_ranks},
+    {gather, "tree", "collections multiply by the radix on their way to the root (2: binomial tree)",
+     [](const Job& j) { return tree_gather(j.ranks, j.root, radix_of(j)); }, any_ranks, false, false, true},
     {gather, "butterfly", "each half of a range goes to the rank opposite",
      [](const Job& j) { return butterfly_gather(j.ranks, j.root); }, any_ranks},
     {gather, "round-robin", "the root collects from one rank after the other",
@@ -238,8 +250,8 @@ const Algorithm rows[] = {
      [](const Job& j) { return round_robin_all_to_all(j.ranks); }, any_ranks},
     {all_to_all, "linear", "everyone to everyone at once",
      [](const Job& j) { return linear_all_to_all(j.ranks); }, any_ranks},
-    {all_to_all, "bruck", "a block jumps by the bits of its distance",
-     [](const Job& j) { return bruck_all_to_all(j.ranks); }, any_ranks},
+    {all_to_all, "bruck", "a block jumps by the digits of its distance, to the base of the radix",
+     [](const Job& j) { return bruck_all_to_all(j.ranks, radix_of(j)); }, any_ranks, false, false, true},
 };
 // clang-format on
 

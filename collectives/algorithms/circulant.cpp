@@ -1,78 +1,84 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <bit>
 #include <vector>
 
 #include "collectives/algorithms/building_blocks.hpp"
+#include "collectives/algorithms/radix.hpp"
 #include "collectives/schedule/compose.hpp"
 
 namespace tutti {
 namespace {
 
 // known[k]: how many blocks (its own and those of the ranks ahead) a rank has before step k; the
-// last entry is all P. No entry may be more than twice the one before.
+// last entry is all P. Everyone knows as many, so a rank that is to know m times as much asks m-1
+// others.
 Schedule spreading_all_gather(int ranks, const std::vector<int>& known) {
     const Ring ring{ranks};
     const int steps = static_cast<int>(known.size()) - 1;
     return Schedule({ranks, /*chunks=*/ranks, steps}, [=](int now, Step& step) {
         const int have = known[static_cast<std::size_t>(now)];
-        const int more = known[static_cast<std::size_t>(now) + 1] - have;
-        for (Rank r : all_ranks(ranks)) {
-            const Rank ahead = ring.ahead(r, have);
-            for (const Chunks blocks : ring.arc(ahead, more))
-                step.copy({.chunks = blocks, .from = ahead, .to = r});
-        }
+        const int goal = known[static_cast<std::size_t>(now) + 1];
+        for (Rank r : all_ranks(ranks))
+            for (int places = have; places < goal; places += have) {
+                const Rank ahead = ring.ahead(r, places);
+                for (const Chunks blocks : ring.arc(ahead, std::min(have, goal - places)))
+                    step.copy({.chunks = blocks, .from = ahead, .to = r});
+            }
     });
 }
 
 }  // namespace
 
-// Known blocks double until all P are there: ceil(log2 P) steps and (P-1)/P of the message for any
-// P, both optimal (Bruck et al. 1997).
-Schedule bruck_all_gather(int ranks) {
+// Known blocks multiply by the radix until all P are there: ceil(log P) steps and (P-1)/P of the
+// message for any P, with radix 2 both optimal (Bruck et al. 1997).
+Schedule bruck_all_gather(int ranks, int radix) {
     std::vector<int> known{1};
-    while (known.back() < ranks) known.push_back(std::min(2 * known.back(), ranks));
+    while (known.back() < ranks) known.push_back(std::min(radix * known.back(), ranks));
     return spreading_all_gather(ranks, known);
 }
 
-// As Bruck's, with P halved (rounded up) again and again as the counts of known blocks, which makes
-// the mirror image a reduce-scatter with as even steps (Traeff, arXiv 2410.14234).
-Schedule circulant_all_gather(int ranks) {
+// As Bruck's, with P divided by the radix (rounded up) again and again as the counts of known
+// blocks, which makes the mirror image a reduce-scatter with as even steps (Traeff, arXiv
+// 2410.14234, for radix 2).
+Schedule circulant_all_gather(int ranks, int radix) {
     std::vector<int> known{ranks};
-    while (known.back() > 1) known.push_back((known.back() + 1) / 2);
+    while (known.back() > 1) known.push_back((known.back() + radix - 1) / radix);
     std::reverse(known.begin(), known.end());
     return spreading_all_gather(ranks, known);
 }
 
-Schedule circulant_reduce_scatter(int ranks) {
-    return mirrored(circulant_all_gather(ranks), Action::reduce);
+Schedule circulant_reduce_scatter(int ranks, int radix) {
+    return mirrored(circulant_all_gather(ranks, radix), Action::reduce);
 }
 
-// 2 ceil(log2 P) steps and exactly 2(P-1)/P of the message for any P: no fold where P is no power
-// of two. Best for medium and large messages on odd rank counts.
-Schedule circulant_all_reduce(int ranks) {
-    return circulant_reduce_scatter(ranks).then(circulant_all_gather(ranks));
+// 2 ceil(log P) steps and exactly 2(P-1)/P of the message for any P: no fold where P is no power of
+// two. Best for medium and large messages on odd rank counts.
+Schedule circulant_all_reduce(int ranks, int radix) {
+    return circulant_reduce_scatter(ranks, radix).then(circulant_all_gather(ranks, radix));
 }
 
-// A block for the rank d places ahead takes a jump of 2^k for every bit k that is set in d:
-// ceil(log2 P) steps, about (log2 P)/2 vectors. Best for tiny blocks (Bruck et al. 1997).
-Schedule bruck_all_to_all(int ranks) {
+// A block for the rank d places ahead takes a jump of v radix^k for every digit v of d: ceil(log P)
+// steps with radix-1 messages each. With radix 2 about (log2 P)/2 vectors: best for tiny blocks.
+// The wider, the fewer times a block is passed on, up to radix P: everyone to everyone at once
+// (Bruck et al. 1997).
+Schedule bruck_all_to_all(int ranks, int radix) {
     const Ring ring{ranks};
-    const Extent extent{ranks, /*chunks=*/ranks * ranks,
-                        static_cast<int>(std::bit_width(static_cast<unsigned>(ranks - 1)))};
-    return Schedule(extent, [=](int bit, Step& step) {
-        const int jump = 1 << bit;
-        for (Rank r : all_ranks(ranks)) {
-            if (!step.concerns(r, ring.ahead(r, jump))) continue;
-            for (int distance = jump; distance < ranks; ++distance) {
-                if ((distance & jump) == 0) continue;
-                const Rank sender = ring.behind(r, distance & (jump - 1));
-                const Rank receiver = ring.ahead(sender, distance);
-                step.copy({.chunks = {sender.index * ranks + receiver.index, 1},
-                           .from = r,
-                           .to = ring.ahead(r, jump)});
+    const Extent extent{ranks, /*chunks=*/ranks * ranks, rounds_to_reach(ranks, radix)};
+    return Schedule(extent, [=](int round, Step& step) {
+        const int place = power(radix, round);
+        for (Rank r : all_ranks(ranks))
+            for (int jump = place; jump < std::min(radix * place, ranks); jump += place) {
+                const Rank to = ring.ahead(r, jump);
+                if (!step.concerns(r, to)) continue;
+                for (int distance = jump; distance < ranks; ++distance) {
+                    if (digit_of(distance, place, radix) * place != jump) continue;
+                    const Rank sender = ring.behind(r, distance % place);
+                    const Rank receiver = ring.ahead(sender, distance);
+                    step.copy({.chunks = {sender.index * ranks + receiver.index, 1},
+                               .from = r,
+                               .to = to});
+                }
             }
-        }
     });
 }
 

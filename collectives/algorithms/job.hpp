@@ -7,6 +7,8 @@
 
 namespace tutti {
 
+/// What a step multiplies by where nothing is asked for.
+inline constexpr int usual_radix = 2;
 /// A rank that serves more peers in a step than this is as good as linear.
 inline constexpr int most_radix = 64;
 

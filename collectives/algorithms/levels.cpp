@@ -25,12 +25,12 @@ public:
     int top() const { return static_cast<int>(levels_.size()) - 1; }
 
     // The whole message, cut alike in every group of the level.
-    Schedule whole(int level, const std::function<Schedule(int)>& inner) const {
+    Schedule whole(int level, const Builder& inner) const {
         return on_each(ranks_, 1, groups(level), inner);
     }
 
     // One block per rank: a member stands for the blocks of all whom it leads.
-    Schedule blocks(int level, const std::function<Schedule(int)>& inner) const {
+    Schedule blocks(int level, const Builder& inner) const {
         std::vector<Group> groups = this->groups(level);
         for (std::size_t group = 0; group < groups.size(); ++group)
             for (const Subject& subject : level_at(level)[group])
@@ -102,10 +102,10 @@ Schedule inwards(Schedule begin, const Levels& levels, Phase&& phase) {
     return begin;
 }
 
-Schedule up(int ranks) { return binomial_reduce(ranks, Rank{0}); }
-Schedule down(int ranks) { return binomial_broadcast(ranks, Rank{0}); }
-Schedule deal(int ranks) { return binomial_scatter(ranks, Rank{0}); }
-Schedule collect(int ranks) { return binomial_gather(ranks, Rank{0}); }
+Schedule up(int ranks) { return tree_reduce(ranks, Rank{0}); }
+Schedule down(int ranks) { return tree_broadcast(ranks, Rank{0}); }
+Schedule deal(int ranks) { return tree_scatter(ranks, Rank{0}); }
+Schedule collect(int ranks) { return tree_gather(ranks, Rank{0}); }
 
 }  // namespace
 
@@ -113,7 +113,7 @@ Schedule collect(int ranks) { return binomial_gather(ranks, Rank{0}); }
 // what crosses a level's border is one message per group, not per rank; of H nodes each sends
 // 2(H-1)/H of the message if `among_leaders` is bandwidth-optimal. Cut into segments, all levels
 // are busy at once. Best where each level is much slower than the one inside.
-Schedule levels_all_reduce(int ranks, const Nesting& nesting, Schedule (*among_leaders)(int)) {
+Schedule levels_all_reduce(int ranks, const Nesting& nesting, const Builder& among_leaders) {
     const Levels levels{ranks, nesting};
     const Schedule sums =
         outwards(nothing_to_do(ranks), levels, [&](int level) { return levels.whole(level, up); });

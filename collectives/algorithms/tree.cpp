@@ -1,67 +1,67 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <bit>
-
 #include "collectives/algorithms/building_blocks.hpp"
+#include "collectives/algorithms/radix.hpp"
 #include "collectives/schedule/compose.hpp"
 
 namespace tutti {
-namespace {
 
-int rounds_to_reach(int ranks) { return std::bit_width(static_cast<unsigned>(ranks - 1)); }
-
-}  // namespace
-
-// Everyone who has the message passes it on, so the informed double at each step: ceil(log2 P)
-// steps, the fewest possible. Best for small messages. Seats are counted from the root: seat i
-// tells seat i + informed.
-Schedule binomial_broadcast(int ranks, Rank root) {
+// Everyone who has the message passes it on to radix-1 others, so the informed multiply at each
+// step: ceil(log2 P) steps with radix 2 (a binomial tree), the fewest possible where a rank sends
+// one message at a time. A wider tree has fewer steps and radix-1 messages in each: better where
+// starting a message costs a sender less than waiting for one costs a receiver. Best for small
+// messages. Seats are counted from the root: seat i tells seats i + informed, i + 2 informed, ...
+Schedule tree_broadcast(int ranks, Rank root, int radix) {
     const Ring ring{ranks};
-    return Schedule({ranks, /*chunks=*/1, rounds_to_reach(ranks)}, [=](int round, Step& step) {
-        const int informed = 1 << round;
-        const int tellers = std::min(informed, ranks - informed);
-        for (int seat = 0; seat < tellers; ++seat)
-            step.copy({.chunks = whole_message,
-                       .from = ring.ahead(root, seat),
-                       .to = ring.ahead(root, seat + informed)});
-    });
+    return Schedule(
+        {ranks, /*chunks=*/1, rounds_to_reach(ranks, radix)}, [=](int round, Step& step) {
+            const int informed = power(radix, round);
+            for (int ahead = informed; ahead < std::min(radix * informed, ranks); ahead += informed)
+                for (int seat = 0; seat < std::min(informed, ranks - ahead); ++seat)
+                    step.copy({.chunks = whole_message,
+                               .from = ring.ahead(root, seat),
+                               .to = ring.ahead(root, seat + ahead)});
+        });
 }
 
-// The same tree backwards: pairs of partial sums merge until the root has all.
-Schedule binomial_reduce(int ranks, Rank root) {
-    return mirrored(binomial_broadcast(ranks, root), Action::reduce);
+// The same tree backwards: partial sums merge until the root has all.
+Schedule tree_reduce(int ranks, Rank root, int radix) {
+    return mirrored(tree_broadcast(ranks, root, radix), Action::reduce);
 }
 
-// The root hands half of the blocks to the seat in the middle, and both do the same with their
-// half: ceil(log2 P) steps, and the root sends each block once, (P-1)/P of the message: optimal in
-// both (Chan et al. 2007), but inner seats carry blocks of others.
-Schedule binomial_scatter(int ranks, Rank root) {
+// The root cuts the seats into `radix` equal parts and hands the blocks of each to its first seat,
+// and all these do the same with their part: ceil(log P) steps, and the root sends each block once,
+// (P-1)/P of the message: optimal in both with radix 2 (Chan et al. 2007), but inner seats carry
+// blocks of others.
+Schedule tree_scatter(int ranks, Rank root, int radix) {
     const Ring ring{ranks};
-    const int rounds = rounds_to_reach(ranks);
+    const int rounds = rounds_to_reach(ranks, radix);
     return Schedule({ranks, /*chunks=*/ranks, rounds}, [=](int round, Step& step) {
-        const int half = 1 << (rounds - 1 - round);
-        for (int seat = 0; seat + half < ranks; seat += 2 * half) {
-            const Rank to = ring.ahead(root, seat + half);
-            for (const Chunks blocks : ring.arc(to, std::min(half, ranks - seat - half)))
-                step.copy({.chunks = blocks, .from = ring.ahead(root, seat), .to = to});
-        }
+        const int part = power(radix, rounds - 1 - round);
+        for (int head = 0; head + part < ranks; head += radix * part)
+            for (int seat = head + part; seat < std::min(head + radix * part, ranks);
+                 seat += part) {
+                const Rank to = ring.ahead(root, seat);
+                for (const Chunks blocks : ring.arc(to, std::min(part, ranks - seat)))
+                    step.copy({.chunks = blocks, .from = ring.ahead(root, head), .to = to});
+            }
     });
 }
 
-Schedule binomial_gather(int ranks, Rank root) {
-    return mirrored(binomial_scatter(ranks, root), Action::copy);
+Schedule tree_gather(int ranks, Rank root, int radix) {
+    return mirrored(tree_scatter(ranks, root, radix), Action::copy);
 }
 
-// Up one tree, down the same: 2 ceil(log2 P) steps. Best for small messages.
-Schedule tree_all_reduce(int ranks) {
-    return binomial_reduce(ranks, Rank{0}).then(binomial_broadcast(ranks, Rank{0}));
+// Up one tree, down the same: 2 ceil(log P) steps. Best for small messages.
+Schedule tree_all_reduce(int ranks, int radix) {
+    return tree_reduce(ranks, Rank{0}, radix).then(tree_broadcast(ranks, Rank{0}, radix));
 }
 
-Schedule tree_all_gather(int ranks) {
-    return binomial_gather(ranks, Rank{0}).then(binomial_broadcast(ranks, Rank{0}));
+Schedule tree_all_gather(int ranks, int radix) {
+    return tree_gather(ranks, Rank{0}, radix).then(tree_broadcast(ranks, Rank{0}, radix));
 }
 
-Schedule tree_reduce_scatter(int ranks) {
-    return binomial_reduce(ranks, Rank{0}).then(binomial_scatter(ranks, Rank{0}));
+Schedule tree_reduce_scatter(int ranks, int radix) {
+    return tree_reduce(ranks, Rank{0}, radix).then(tree_scatter(ranks, Rank{0}, radix));
 }
 
 }  // namespace tutti

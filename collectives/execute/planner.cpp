@@ -15,14 +15,43 @@ int segments_for(Bytes vector, Bytes segment) {
     return static_cast<int>(std::clamp<std::int64_t>((vector.count + size - 1) / size, 1, 256));
 }
 
+Job job_of(const Choice& choice, const Call& call, int ranks, const Placement& hosts) {
+    const Order order = channels_of(choice.order, choice.channels, ranks);
+    const std::int64_t vector = call.count * static_cast<std::int64_t>(size_of(call.type));
+    const Bytes share{vector / std::max<std::int64_t>(std::ssize(order.channels), 1)};
+    return {.collective = call.collective,
+            .ranks = ranks,
+            .root = call.root,
+            .segments = segments_for(share, choice.segment),
+            .radix = choice.radix,
+            .placement = choice.placement.nodes().empty() ? hosts : choice.placement,
+            .order = order};
+}
+
+// More lanes bridge longer pauses of a peer; with fewer segments each they would hardly overlap.
+// Channels go through lanes of their own, as each has its own peers to wait for.
+Lanes lanes_for(const Algorithm& algorithm, const Job& job, const Schedule& schedule) {
+    constexpr int most_lanes = 8;
+    const int segments = algorithm.pipelines ? job.segments : 1;
+    const auto channels = static_cast<int>(job.order.channels.size());
+    if (channels <= 1)
+        return {.count = std::clamp(segments / 4, 1, most_lanes), .segments = segments};
+    const auto blocks = static_cast<int>(Promise{job.collective, job.ranks, job.root}.blocks());
+    const int of_each = std::clamp(segments / 4, 1, std::max(most_lanes / channels, 1));
+    return {.count = std::min(channels * of_each, most_lanes),
+            .segments = segments,
+            .channels = channels,
+            .chunks_of_share = schedule.chunks() / blocks / channels};
+}
+
 namespace {
 
 // Passes over less than that take about as long as finding out, and fit the caches anyhow.
 constexpr Bytes worth_adapting{1 << 20};
 
-// More lanes bridge longer pauses of a peer; with fewer segments each they would hardly overlap.
-Lanes lanes_for(int segments) {
-    return {.count = std::clamp(segments / 4, 1, 8), .segments = segments};
+// In place an all-to-all reads from a copy of its input, which all of it has to wait for.
+bool goes_in_lanes(const Call& call, const CallBuffers& buffers) {
+    return call.collective != Collective::all_to_all || !buffers.in_place;
 }
 
 // Whether peers can reach the buffers of all ranks; the same answer on each.
@@ -79,14 +108,7 @@ std::unique_ptr<Plan> Planner::plan(const Choice& choice, const Call& call,
                                     const CallBuffers& buffers, const SharedMemory* registered) {
     Opened& way = opened(choice.transport);
     if (way.refusal) throw Error(*way.refusal);
-    const Bytes vector{call.count * static_cast<std::int64_t>(size_of(call.type))};
-    const Job job{.collective = call.collective,
-                  .ranks = world_.size(),
-                  .root = call.root,
-                  .segments = segments_for(vector, choice.segment),
-                  .radix = choice.radix,
-                  .placement = choice.placement.nodes().empty() ? world_.hosts() : choice.placement,
-                  .order = choice.order};
+    const Job job = job_of(choice, call, world_.size(), world_.hosts());
     if (const auto refusal = choice.algorithm->refuses(job)) throw Error(*refusal);
     const Schedule schedule = build_in_order(*choice.algorithm, job);
     PlanRequest request{.schedule = schedule,
@@ -99,7 +121,8 @@ std::unique_ptr<Plan> Planner::plan(const Choice& choice, const Call& call,
                         .number = plans_made_++,
                         .registered = registered};
     if (auto* messages = dynamic_cast<MessageTransport*>(way.transport.get())) {
-        if (choice.algorithm->pipelines) request.lanes = lanes_for(job.segments);
+        if (goes_in_lanes(call, buffers))
+            request.lanes = lanes_for(*choice.algorithm, job, schedule);
         plans_made_ += request.lanes.count - 1;
         return message_plan(progress_, *messages, request);
     }

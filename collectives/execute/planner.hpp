@@ -77,7 +77,14 @@ private:
     int plans_made_ = 0;
 };
 
-/// How many segments a pipelined algorithm cuts a vector into: at most 256.
+/// How many segments a pipelined algorithm cuts a vector, or a channel's share of it, into: at most
+/// 256.
 int segments_for(Bytes vector, Bytes segment);
+
+/// What a plan's schedule is built for. `hosts` are nodes where the choice names none.
+Job job_of(const Choice& choice, const Call& call, int ranks, const Placement& hosts);
+
+/// The lanes of a job's schedule by message: channels go through lanes of their own, up to eight.
+Lanes lanes_for(const Algorithm& algorithm, const Job& job, const Schedule& schedule);
 
 }  // namespace tutti

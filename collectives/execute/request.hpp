@@ -15,11 +15,18 @@ namespace tutti {
 
 /// Lanes of a plan by message: no chunk ever meets another, so a plan may deal its chunks to lanes
 /// that go through the steps each at their own pace. While one waits for the end of a step, the
-/// others keep the network busy. Segments of a pipelined schedule are dealt in turn.
+/// others keep the network busy. Channels of a schedule and segments of a pipelined one are dealt
+/// in turn.
 struct Lanes {
     int count = 1;
-    int segments = 1;  ///< of the schedule: its chunk c is of segment c % segments
-    int lane_of(int chunk) const { return chunk % segments % count; }
+    int segments = 1;         ///< of the schedule: its chunk c is of segment c % segments
+    int channels = 1;         ///< of the schedule: see side_by_side
+    int chunks_of_share = 1;  ///< what a channel carries of a block
+    int lane_of(int chunk) const {
+        const int channel = chunk / chunks_of_share % channels;
+        return (chunk % segments * channels + channel) % count;
+    }
+    auto operator<=>(const Lanes&) const = default;
 };
 
 /// Everything a plan is compiled from. Collective calls must agree on all but the buffers.

@@ -10,7 +10,7 @@ HOST = {"name": str, "cpu_model?": str, "cores?": int, "mem_bytes?": int, "gover
 LIBRARY = {"vendor?": str, "version?": str}
 KEY = {"coll": str, "impl": str, "algo": str, "transport": str, "dtype": str, "op": str, "root": int,
        "bytes": int, "inplace": bool, "nranks": int, "ppn?": int, "seg?": int, "buf?": str, "placement?": str,
-       "order?": str}
+       "order?": str, "radix?": int, "channels?": int}
 TIMES = {"p05": NUMBER, "p50": NUMBER, "p95": NUMBER, "max": NUMBER}
 
 KINDS = {

@@ -21,6 +21,8 @@ class Candidate:
     buf: str = "host"
     placement: str = ""
     order: str = ""
+    radix: int = 0  # 0: the usual one
+    channels: int = 1
 
     @property
     def is_baseline(self):
@@ -39,8 +41,15 @@ class Candidate:
         return self.impl if self.is_default else f"{self.impl}/{self.algo}"
 
     @property
+    def variant(self):
+        """What tells it from others of the same algorithm and transport, the usual one first."""
+        return self.order, self.channels, self.radix, self.segment
+
+    @property
     def label(self):
         extras = [size_words(self.segment) + " segments"] if self.segment else []
+        extras += [f"radix {self.radix}"] if self.radix else []
+        extras += [f"{self.channels} channels"] if self.channels > 1 else []
         extras += [self.buf] if self.buf != "host" else []
         extras += [self.placement] if self.placement else []
         extras += [f"order by {self.order}"] if self.order else []
@@ -209,7 +218,7 @@ def _section(shape, points):
         point["candidate"] = Candidate(key["impl"], key["algo"], key["transport"],
                                        0 if one_segment else key.get("seg") or 0,
                                        "host" if len(bufs) == 1 else _buf(point), key.get("placement") or "",
-                                       key.get("order") or "")
+                                       key.get("order") or "", key.get("radix") or 0, key.get("channels") or 1)
     return Section(replace(shape, buf=bufs.pop()) if len(bufs) == 1 else shape, points)
 
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How all figures look: a colour is an algorithm, line style and marker are the transport."""
+"""How all figures look: a colour is an algorithm, line style and marker are the transport; variants of an algorithm
+over it have markers of their own."""
 
 import io
 import re
@@ -27,6 +28,9 @@ SPARE = ("#3f51b5", "#a6761d", "#607d8b", "#7b8d00", "#ad1457", "#00838f")
 TRANSPORTS = {"shm": ("-", "o"), "mpi": ("--", "s"), "ucx": ("-.", "^"), "loopback": (":", "D"),
               "nccl": ("--", "P"), "cuda": ("-", "v")}
 
+# Of what is the same algorithm over the same transport, but cut otherwise, wider or in channels.
+VARIANTS = ("<", ">", "p", "h", "*", "d", "8")
+
 SETTINGS = {
     "font.family": "DejaVu Sans", "font.size": 9.5, "axes.titlesize": 10.5, "axes.titleweight": "bold",
     "axes.titlelocation": "left", "axes.spines.top": False, "axes.spines.right": False,
@@ -48,6 +52,17 @@ class Look:
         self._colour = {name: KNOWN[name] for name in own if name in KNOWN}
         self._colour |= {name: spare[i % len(spare)] for i, name in enumerate(unknown)}
 
+        kinds = {}
+        for candidate in candidates:
+            kinds.setdefault((candidate.algorithm, candidate.transport), set()).add(candidate.variant)
+        self._variants = {kind: sorted(variants) for kind, variants in kinds.items()}
+
+    def _marker(self, candidate, usual):
+        """The transport's, for the first of an algorithm's variants over it."""
+        variants = self._variants.get((candidate.algorithm, candidate.transport), [candidate.variant])
+        number = variants.index(candidate.variant)
+        return VARIANTS[(number - 1) % len(VARIANTS)] if number else usual
+
     def colour(self, candidate):
         return self._colour.get(candidate.algorithm, BLACK)
 
@@ -57,6 +72,8 @@ class Look:
         colour = self.colour(candidate)
         if candidate.is_baseline:
             style, marker = (0, (4, 2)), TRANSPORTS.get(candidate.impl, ("", "s"))[1]
+        else:
+            marker = self._marker(candidate, marker)
         # A hollow marker is a pipelined variant.
         return {"color": colour, "linestyle": style, "marker": marker, "markersize": 4.5,
                 "linewidth": 2.0 if candidate.is_baseline else 1.6,

@@ -109,6 +109,17 @@ class Numbers(Refusal):
         self.bench_refused("broadcast", "-r", "9", "--ranks", 2,
                            says=["root 9 is not among 2 ranks; type -r 0 .. 1"])
 
+    def test_of_segments_radices_and_channels_are_lists_in_range(self):
+        for words, says in [(["--segment", "0"], "--segment 64K"), (["--segment", "16K,big"], "'big' is no size"),
+                            (["--radix", "1"], "2 .. 64"), (["--radix", "4,65"], "2 .. 64"),
+                            (["--radix", "wide"], "2 .. 64"), (["--channels", "0"], "1 .. 64"),
+                            (["--channels", "1,65"], "1 .. 64")]:
+            with self.subTest(words):
+                self.bench_refused("all_reduce", *words, says=[says])
+        self.refused("show", "ring", "--radix", "3", says=["takes no radix; leave --radix out"])
+        self.refused("show", "tree", "--radix", "1", says=["not in range 2 to 64"])
+        self.refused("verify", "--radix", "1..3", says=["type --radix 2..64"])
+
     def test_of_rank_counts_to_prove_are_a_range(self):
         self.refused("verify", "--ranks", "8..1", says=["type the smaller number first"])
         self.refused("verify", "--ranks", "many", says=["8 or 1..64"])

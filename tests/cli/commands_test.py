@@ -63,6 +63,13 @@ class Show(Commands):
         self.assertIn("step 0\n  rank 2 -> rank 0  chunk 2 (reduce)\n",
                       self.output_of("show", "ring", "--ranks", 3, "--order-by", order))
 
+    def test_knows_radix_and_channels(self):
+        text = self.output_of("show", "tree", "broadcast", "--ranks", 9, "--radix", 3)
+        self.assertRegex(text, r"\nsteps +2 ")  # log3 9
+        both_ways = self.output_of("show", "ring", "all_gather", "--ranks", 3, "--channels", 2)
+        for told in ("rank 0 -> rank 1 ", "rank 1 -> rank 0 "):
+            self.assertIn(told, both_ways)
+
     def test_tells_the_counts_and_draws_a_picture(self):
         picture = self.folder / "ring.svg"
         text = self.output_of("show", "ring", "--ranks", 4, "--svg", picture)

@@ -44,6 +44,17 @@ class Threads(Sweep):
         self.check_types(lambda *words: tutti.run(*words, "--ranks", 3, timeout=300))
 
 
+    def test_race_every_combination_of_parameters(self):
+        done = tutti.run("bench", "all_reduce", "--algo", "tree,chain", "--transport", "loopback", "--baseline", "none",
+                         "--radix", "2,3", "--channels", "1,2", "--segment", "auto,1K", "--counts", 2000, *QUICK,
+                         "--ranks", 4)
+        self.check(done)
+        rows = [line.split() for line in done.stdout.splitlines() if line.startswith(" ")]
+        self.assertEqual([next(word for word in row if word.startswith(("tree", "chain"))) for row in rows],
+                         ["tree", "tree[x2]", "tree[k3]", "tree[k3,x2]",
+                          "chain[128K]", "chain[128K,x2]", "chain[1K]", "chain[1K,x2]"])
+
+
 @tutti.needs_mpi
 class Processes(Sweep):
     def test_of_any_number_agree_on_any_count(self):

@@ -2,6 +2,7 @@
 // Properties that hold for the whole catalog.
 #include <gtest/gtest.h>
 
+#include <map>
 #include <set>
 
 #include "base/error.hpp"
@@ -42,6 +43,55 @@ TEST_P(EveryAlgorithm, DeliversInSegmentsToo) {
     if (!algorithm().pipelines) return;  // segments mean nothing to it
     for (int ranks : {1, 2, 3, 4, 7, 8, 13, 16})
         for (int segments : {2, 3, 8}) prove_all({.ranks = ranks, .segments = segments});
+}
+
+TEST_P(EveryAlgorithm, DeliversWithAnyRadix) {
+    if (!algorithm().takes_radix) return;  // a radix means nothing to it
+    for (int radix = 2; radix <= 9; ++radix)
+        for (int ranks : {1, 2, 3, 4, 5, 7, 8, 9, 13, 16, 17, 25, 27})
+            prove_all({.ranks = ranks, .radix = radix});
+    prove_all({.ranks = 70, .radix = most_radix});
+    prove_all({.ranks = 13, .segments = 3, .radix = 3, .placement = Placement::in_nodes_of(13, 2)});
+}
+
+// What is reproducible with one radix is so with any: who adds up in what order is the algorithm's.
+TEST_P(EveryAlgorithm, GivesAllRanksTheSameBitsWithAnyRadixIfWithTwo) {
+    if (!algorithm().takes_radix || !reduces(algorithm().collective)) return;
+    const auto is_same = [&](int ranks, int radix) {
+        const Job job{.collective = algorithm().collective, .ranks = ranks, .radix = radix};
+        return prove(algorithm().build(job), Promise{job.collective, ranks}).same_order_everywhere;
+    };
+    for (int ranks = 2; ranks <= 33; ++ranks)
+        for (int radix = 3; radix <= 8; ++radix)
+            EXPECT_EQ(is_same(ranks, radix), is_same(ranks, 2)) << ranks << ", radix " << radix;
+}
+
+std::vector<std::vector<Transfer>> transfers_of(const Schedule& schedule) {
+    std::vector<std::vector<Transfer>> steps(static_cast<std::size_t>(schedule.steps()));
+    for (int step = 0; step < schedule.steps(); ++step)
+        schedule.visit(step, [&](const Transfer& transfer) {
+            steps[static_cast<std::size_t>(step)].push_back(transfer);
+        });
+    return steps;
+}
+
+TEST_P(EveryAlgorithm, TakesTwoForTheUsualRadixAndHeedsOthersIfItSaysSo) {
+    const auto built = [&](int radix) {
+        return transfers_of(algorithm().build({.collective = algorithm().collective,
+                                               .ranks = 16,
+                                               .radix = radix,
+                                               .placement = Placement::in_nodes_of(16, 1)}));
+    };
+    EXPECT_EQ(built(2), built(0));
+    EXPECT_EQ(built(4) == built(0), !algorithm().takes_radix);
+}
+
+TEST_P(EveryAlgorithm, RefusesARadixThatMultipliesNothing) {
+    if (!algorithm().takes_radix) return;
+    for (const int radix : {-1, 1, most_radix + 1})
+        EXPECT_THROW(
+            algorithm().build({.collective = algorithm().collective, .ranks = 4, .radix = radix}),
+            Error);
 }
 
 TEST_P(EveryAlgorithm, DeliversWhateverTheNodes) {
@@ -89,6 +139,17 @@ TEST_P(EveryAlgorithm, DeliversInAnyOrderAndInSeveralChannels) {
     }
 }
 
+TEST_P(EveryAlgorithm, DeliversInChannelsOfItsOwn) {
+    for (int ranks : {1, 2, 3, 4, 7, 8})
+        for (int channels : {2, 3, 4, 7})
+            for (const Placement& placement : {Placement{}, Placement::in_nodes_of(ranks, 3, 2)})
+                prove_all({.ranks = ranks,
+                           .segments = 3,
+                           .radix = algorithm().takes_radix ? 3 : 0,
+                           .placement = placement,
+                           .order = channels_of({}, channels, ranks)});
+}
+
 TEST_P(EveryAlgorithm, NeverBeatsTheLowerBound) {
     for (int ranks : {2, 3, 4, 7, 8, 13, 16, 33}) {
         const Job job{.collective = algorithm().collective, .ranks = ranks};
@@ -104,7 +165,10 @@ TEST_P(EveryAlgorithm, NeverBeatsTheLowerBound) {
 // A rank's plan is built from what the schedule says of that rank alone: both views must agree.
 TEST_P(EveryAlgorithm, SaysTheSameToOneRankAsToAll) {
     for (int ranks : {2, 5, 8}) {
-        Job job{.collective = algorithm().collective, .ranks = ranks, .segments = 3};
+        Job job{.collective = algorithm().collective,
+                .ranks = ranks,
+                .segments = 3,
+                .radix = ranks == 5 ? 3 : 0};
         job.placement = Placement::in_nodes_of(ranks, 3);
         if (algorithm().refuses(job)) continue;
         job.order = {some_orders(ranks)};
@@ -136,6 +200,24 @@ INSTANTIATE_TEST_SUITE_P(Catalog, EveryAlgorithm, testing::ValuesIn(whole_catalo
                                  if (c == '-') c = '_';
                              return name;
                          });
+
+TEST(Ring, InTwoChannelsUsesBothDirectionsOfEveryLinkAlike) {
+    const int ranks = 5;
+    for (const auto collective :
+         {Collective::all_reduce, Collective::all_gather, Collective::reduce_scatter}) {
+        const Job job{.collective = collective, .ranks = ranks, .order = channels_of({}, 2, ranks)};
+        const Schedule schedule = build_in_order(find_algorithm(collective, "ring"), job);
+        const int rounds = collective == Collective::all_reduce ? 2 : 1;
+        EXPECT_EQ(schedule.steps(), rounds * (ranks - 1));
+        std::map<std::pair<Rank, Rank>, int> chunks;
+        for (const auto& step : transfers_of(schedule))
+            for (const Transfer& transfer : step)
+                chunks[{transfer.from, transfer.to}] += transfer.chunks.count;
+        EXPECT_EQ(chunks.size(), 2U * ranks);
+        for (const auto& [link, carried] : chunks)
+            EXPECT_EQ(carried * ranks * 2, rounds * (ranks - 1) * schedule.chunks());
+    }
+}
 
 TEST(Catalog, HasTheFourFamiliesInTheFourGreatCollectives) {
     for (auto collective : {Collective::all_reduce, Collective::all_gather, Collective::scatter,

@@ -4,6 +4,9 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
+#include <map>
+#include <set>
 
 #include "collectives/algorithms/catalog.hpp"
 #include "collectives/schedule/count.hpp"
@@ -95,6 +98,102 @@ TEST(Counts, EqualTheTextbook) {
                          std::to_string(ranks) + " ranks");
             EXPECT_EQ(counts.steps, formula.steps(ranks));
             EXPECT_NEAR(sent, formula.sent(ranks), 1e-9);
+        }
+}
+
+// The least exponent with which the radix reaches the rank count.
+int digits(int ranks, int radix) {
+    int exponent = 0;
+    for (long reached = 1; reached < ranks; reached *= radix) ++exponent;
+    return exponent;
+}
+
+// The largest power of the radix among the rank counts, as its exponent, and the ranks beyond it.
+int floor_digits(int ranks, int radix) {
+    const int exponent = digits(ranks, radix);
+    return std::pow(radix, exponent) > ranks ? exponent - 1 : exponent;
+}
+int folded_on_one(int ranks, int radix) {
+    const int inside = static_cast<int>(std::pow(radix, floor_digits(ranks, radix)));
+    return (ranks - 1) / inside;  // (P - inside) / inside, rounded up
+}
+
+struct RadixFormula {
+    Collective collective;
+    const char* algorithm;
+    int (*steps)(int ranks, int radix);
+    double (*sent)(int ranks, int radix);
+    bool powers_only = false;  // of the radix
+};
+
+// clang-format off
+const RadixFormula radix_formulas[] = {
+    {broadcast,  "tree",  digits, [](int p, int k) { return 1.0 * (k - 1) * digits(p, k); }, true},
+    {reduce,     "tree",  digits, [](int, int) { return 1.0; }},
+    {scatter,    "tree",  digits, [](int p, int) { return rest(p); }},
+    {gather,     "tree",  digits, [](int p, int k) { return 1.0 / k * (p > 1); }, true},
+    {all_reduce, "tree",  [](int p, int k) { return 2 * digits(p, k); }, [](int p, int k) { return 1.0 * (k - 1) * digits(p, k); }, true},
+    {all_reduce, "butterfly", [](int p, int k) { return floor_digits(p, k) + (folded_on_one(p, k) > 0 ? 2 : 0); },
+                              [](int p, int k) { return 1.0 * (k - 1) * floor_digits(p, k) + folded_on_one(p, k); }},
+    {all_reduce, "circulant", [](int p, int k) { return 2 * digits(p, k); }, [](int p, int) { return 2 * rest(p); }},
+    {reduce_scatter, "circulant", digits, [](int p, int) { return rest(p); }},
+    {all_gather, "circulant", digits, [](int p, int) { return rest(p); }},
+    {all_gather, "bruck", digits, [](int p, int) { return rest(p); }},
+    {all_to_all, "bruck", digits, [](int p, int k) { return 1.0 * (k - 1) / k * digits(p, k); }, true},
+};
+// clang-format on
+
+// How many others a rank sends to in one step, at most.
+int most_receivers(const Schedule& schedule) {
+    std::size_t most = 0;
+    for (int step = 0; step < schedule.steps(); ++step) {
+        std::map<Rank, std::set<Rank>> receivers;
+        schedule.visit(step, [&](const Transfer& t) {
+            if (t.from != t.to) receivers[t.from].insert(t.to);
+        });
+        for (const auto& [from, others] : receivers) most = std::max(most, others.size());
+    }
+    return static_cast<int>(most);
+}
+
+TEST(Counts, OfAnyRadixEqualTheTextbook) {
+    for (const RadixFormula& formula : radix_formulas)
+        for (int radix : {2, 3, 4, 5, 8})
+            for (int ranks : {2, 3, 4, 5, 8, 9, 13, 16, 25, 27, 33, 64}) {
+                const bool is_a_power = std::pow(radix, digits(ranks, radix)) == ranks;
+                if (formula.powers_only && !is_a_power) continue;
+                const Job job{.collective = formula.collective, .ranks = ranks, .radix = radix};
+                const Schedule schedule =
+                    find_algorithm(job.collective, formula.algorithm).build(job);
+                const Counts counts = count(schedule, Promise{job.collective, ranks});
+                SCOPED_TRACE(std::string(name_of(job.collective)) + " " + formula.algorithm +
+                             " with radix " + std::to_string(radix) + " on " +
+                             std::to_string(ranks) + " ranks");
+                EXPECT_EQ(counts.steps, formula.steps(ranks, radix));
+                EXPECT_NEAR(static_cast<double>(counts.most_sent()) / counts.chunks_per_vector,
+                            formula.sent(ranks, radix), 1e-9);
+                EXPECT_LE(most_receivers(schedule), radix - 1);
+            }
+}
+
+// At the step of digit t with radix k, whoever has the message tells the seats that differ in this
+// digit alone.
+TEST(Transfers, OfATreeAddADigitToTheSeat) {
+    for (int radix : {2, 3, 4})
+        for (int ranks : {2, 9, 14, 16}) {
+            const Schedule schedule =
+                find_algorithm(broadcast, "tree")
+                    .build({.collective = broadcast, .ranks = ranks, .radix = radix});
+            std::set<int> told{0};
+            long place = 1;
+            for (int step = 0; step < schedule.steps(); ++step, place *= radix)
+                schedule.visit(step, [&](const Transfer& t) {
+                    EXPECT_LT(t.from.index, place);
+                    EXPECT_EQ((t.to.index - t.from.index) % place, 0);
+                    EXPECT_LT((t.to.index - t.from.index) / place, radix);
+                    EXPECT_TRUE(told.insert(t.to.index).second);
+                });
+            EXPECT_EQ(told.size(), static_cast<std::size_t>(ranks));
         }
 }
 

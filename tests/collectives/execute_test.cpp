@@ -94,6 +94,27 @@ TEST_P(EveryPlan, IsRightForEveryRootAndNodeSize) {
     }
 }
 
+TEST_P(EveryPlan, IsRightWithARadixAndInChannelsOfItsOwn) {
+    for (int ranks : {2, 5, 8}) {
+        std::vector<Trial> trials;
+        for (const Algorithm& algorithm : catalog())
+            for (const int channels : {1, 2, 3})
+                for (const bool in_place : {false, true}) {
+                    Trial& trial = trials.emplace_back();
+                    trial.call = call(algorithm, 3000, 1);
+                    trial.algorithm = &algorithm;
+                    trial.transport = GetParam();
+                    trial.in_place = in_place;
+                    trial.runs = 2;
+                    trial.segment = {512};
+                    trial.placement = Placement::in_nodes_of(ranks, 3, 2);
+                    trial.radix = channels + 1;
+                    trial.channels = channels;
+                }
+        expect_right(ranks, trials);
+    }
+}
+
 // Many segments: a plan by message goes through several lanes. Two channels in orders of their own.
 TEST_P(EveryPlan, IsRightInSegmentsAndInChannels) {
     for (int ranks : {2, 4, 6}) {

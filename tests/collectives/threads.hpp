@@ -23,6 +23,8 @@ struct Trial {
     Bytes segment = {1024};
     Placement placement = {};
     Order order = {};
+    int radix = 0;
+    int channels = 1;
 };
 
 /// Runs the trial on this rank and returns how many elements of its results were wrong.
@@ -45,9 +47,9 @@ inline std::int64_t wrong_elements(Planner& planner, const Trial& trial) {
 
     const CallBuffers buffers{memory.subspan(both.input, input),
                               memory.subspan(both.output, output), trial.in_place};
-    const auto plan = planner.plan(
-        {trial.algorithm, trial.transport, trial.segment, trial.placement, trial.order}, trial.call,
-        buffers, shared ? &*shared : nullptr);
+    const auto plan = planner.plan({trial.algorithm, trial.transport, trial.segment, trial.radix,
+                                    trial.channels, trial.placement, trial.order},
+                                   trial.call, buffers, shared ? &*shared : nullptr);
     std::int64_t wrong = 0;
     for (int run = 0; run < trial.runs; ++run) {
         const CheckCase check{trial.call.collective,

@@ -53,6 +53,17 @@ TEST(Records, ComeBackAsTheyWereWritten) {
     expect_round_trip(End{.session = "s", .ok = false, .wall_ns = 12});
 }
 
+TEST(Records, AKeyTellsRadixAndChannelsUnlessUsual) {
+    Point point = sample_point();
+    EXPECT_EQ(to_json_line(point).find("radix"), std::string::npos);
+    EXPECT_EQ(to_json_line(point).find("channels"), std::string::npos);
+    point.key.radix = 4;
+    point.key.channels = 2;
+    EXPECT_NE(to_json_line(point).find(R"("radix":4)"), std::string::npos);
+    EXPECT_NE(to_json_line(point).find(R"("channels":2)"), std::string::npos);
+    expect_round_trip(point);
+}
+
 TEST(Records, ALaunchDescribesHostsRanksAndLibraries) {
     expect_round_trip(Launch{
         .session = "s",

@@ -52,6 +52,18 @@ TEST(TextTable, RowHoldsBothPlacements) {
                                                        "0", "ring", "shm", "181.8", "7", "50"}));
 }
 
+TEST(TextTable, TellsSegmentsWhereSeveralTakePart) {
+    const Point out = sample_point();
+    EXPECT_NE(table_row({.out_of_place = &out}).find("  ring  "), std::string::npos);
+    EXPECT_NE(
+        table_row({.out_of_place = &out, .segment = SegmentInName::told}).find("  ring[512]  "),
+        std::string::npos);
+    Point skipped = sample_point();
+    skipped.skipped = "too cold";
+    EXPECT_TRUE(table_row({.out_of_place = &skipped, .segment = SegmentInName::told})
+                    .starts_with("# skipped: ring[512] over shm"));
+}
+
 TEST(TextTable, FewSamplesHaveNoInterval) {
     const Point out = sample_point();
     const auto words = words_of(table_row({.out_of_place = &out}));

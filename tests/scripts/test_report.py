@@ -22,6 +22,9 @@ except ModuleNotFoundError:
 import synthetic  # noqa: E402
 from plots import findings, records, sections  # noqa: E402
 
+if matplotlib:
+    from plots import style
+
 SMALL = {"collectives": ("all_reduce",), "algorithms": ("ring", "one-shot"), "sizes": (8, 1 << 20)}
 
 
@@ -202,6 +205,20 @@ class Finding(Folder):
         section = sections.sections_of(records.read([self.lines(*points)]))[0]
         cell = section.cell(section.candidates[0], 8)
         self.assertEqual((cell.p50, cell.lo, cell.hi, cell.launches), (101, 100, 102, 3))
+
+    def test_tells_variants_of_an_algorithm_apart(self):
+        variants = ({}, {"radix": 4}, {"channels": 2}, {"radix": 4, "channels": 2}, {"seg": 65536}, {"seg": 16384})
+        points = []
+        for variant in variants:
+            points.append(timed("tree", 8, 100))
+            points[-1]["key"] |= variant
+        candidates = sections.sections_of(records.read([self.lines(*points)]))[0].candidates
+        self.assertEqual(sorted(candidate.label for candidate in candidates),
+                         ["tree · shm", "tree · shm (16K segments)", "tree · shm (2 channels)",
+                          "tree · shm (64K segments)", "tree · shm (radix 4)", "tree · shm (radix 4, 2 channels)"])
+        look = style.Look(candidates)
+        self.assertEqual(len({look.line(candidate)["marker"] for candidate in candidates}), len(variants))
+        self.assertEqual({look.colour(candidate) for candidate in candidates}, {style.KNOWN["tree"]})
 
     def test_takes_the_limit_of_each_kind_of_memory(self):
         points = []

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 
@@ -38,6 +39,52 @@ TEST(OrderByTopology, WalksPackagesThenNumaNodesThenCachesThenCores) {
 TEST(OrderByTopology, LeavesRanksInOrderWhereNothingIsKnownOfThem) {
     const std::vector<RankSite> sites(4);
     EXPECT_EQ(numbers_of(order_by_topology(sites).channels.at(0)), (std::vector{0, 1, 2, 3}));
+}
+
+std::vector<std::vector<int>> numbers_of(const Order& order) {
+    std::vector<std::vector<int>> numbers;
+    for (const auto& channel : order.channels) numbers.push_back(numbers_of(channel));
+    return numbers;
+}
+
+using Channels = std::vector<std::vector<int>>;
+
+TEST(ChannelsOf, GoBothWaysFromPlacesFarApart) {
+    EXPECT_EQ(numbers_of(channels_of({}, 8, 4)), (Channels{{0, 1, 2, 3},
+                                                           {3, 2, 1, 0},
+                                                           {2, 3, 0, 1},
+                                                           {1, 0, 3, 2},
+                                                           {1, 2, 3, 0},
+                                                           {0, 3, 2, 1},
+                                                           {3, 0, 1, 2},
+                                                           {2, 1, 0, 3}}));
+}
+
+TEST(ChannelsOf, KeepEachChannelOfTheOrderFirst) {
+    const Order order{{{{2}, {0}, {1}}, {{0}, {1}, {2}}}};
+    EXPECT_EQ(numbers_of(channels_of(order, 2, 3)),
+              (Channels{{2, 0, 1}, {0, 1, 2}, {1, 0, 2}, {2, 1, 0}}));
+}
+
+TEST(ChannelsOf, AreTheOrderItselfIfOne) {
+    const Order order{{{{1}, {0}}}};
+    EXPECT_EQ(channels_of(order, 1, 2), order);
+    EXPECT_EQ(channels_of({}, 1, 2), Order{});
+}
+
+TEST(ChannelsOf, AreAllRanksEachHoweverMany) {
+    for (const int ranks : {1, 2, 3, 7, 64})
+        for (auto channel : numbers_of(channels_of({}, most_channels, ranks))) {
+            std::ranges::sort(channel);
+            for (int rank = 0; rank < ranks; ++rank)
+                EXPECT_EQ(channel.at(static_cast<std::size_t>(rank)), rank);
+            EXPECT_EQ(std::ssize(channel), ranks);
+        }
+}
+
+TEST(ChannelsOf, RefuseNoneAndTooMany) {
+    for (const int count : {-1, 0, most_channels + 1})
+        EXPECT_THROW(channels_of({}, count, 4), Error);
 }
 
 TEST(SiteOf, NamesWhatHoldsAllCpusOfARankAndNothingElse) {

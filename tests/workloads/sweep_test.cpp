@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <mutex>
+#include <set>
+#include <tuple>
 
 namespace tutti {
 namespace {
@@ -147,6 +149,115 @@ TEST(Sweep, NamesThePlacementThatWasAskedFor) {
     EXPECT_EQ(placement_of(4, 0), "nodes of 4");  // as records have called it so far
     EXPECT_EQ(placement_of(0, 2), "islands of 2");
     EXPECT_EQ(placement_of(4, 2), "nodes of 4, islands of 2");
+}
+
+std::vector<std::string> names_of(const std::vector<Candidate>& candidates) {
+    std::vector<std::string> names;
+    for (const Candidate& candidate : candidates) names.push_back(candidate.name());
+    return names;
+}
+
+// Chain is cut, a tree has a radix, two-level-butterfly both, a ring neither.
+TEST(Candidates, AreEveryCombinationOfParametersThatAnAlgorithmMakesUseOf) {
+    const Contest contest{.algorithms = {"ring", "tree", "chain", "two-level-butterfly"},
+                          .transports = {"shm"},
+                          .baselines = {"mpi"},
+                          .segments = {Bytes{}, Bytes{16384}},
+                          .radices = {0, 4},
+                          .channels = {1, 2}};
+    EXPECT_EQ(names_of(candidates(Collective::all_reduce, contest)),
+              (std::vector<std::string>{
+                  "ring/shm", "ring[x2]/shm",                                               //
+                  "tree/shm", "tree[x2]/shm", "tree[k4]/shm", "tree[k4,x2]/shm",            //
+                  "chain/shm", "chain[x2]/shm", "chain[16K]/shm", "chain[16K,x2]/shm",      //
+                  "two-level-butterfly/shm", "two-level-butterfly[x2]/shm",                 //
+                  "two-level-butterfly[k4]/shm", "two-level-butterfly[k4,x2]/shm",          //
+                  "two-level-butterfly[16K]/shm", "two-level-butterfly[16K,x2]/shm",        //
+                  "two-level-butterfly[16K,k4]/shm", "two-level-butterfly[16K,k4,x2]/shm",  //
+                  "mpi"}));
+}
+
+TEST(Candidates, AreNamedOnceHoweverTheUsualRadixIsSaid) {
+    const Contest contest{.algorithms = {"tree"},
+                          .transports = {"shm"},
+                          .baselines = {},
+                          .orders = {"naive", "topology"},
+                          .radices = {0, 2, 3, 3}};
+    EXPECT_EQ(names_of(candidates(Collective::broadcast, contest)),
+              (std::vector<std::string>{"tree/shm", "tree[k3]/shm", "tree@topology/shm",
+                                        "tree[k3]@topology/shm"}));
+}
+
+TEST(Candidates, OfWhichSeveralWouldDoTheSameAreDistinctOnce) {
+    const Contest contest{.algorithms = {"tree", "linear", "chain", "two-level"},
+                          .transports = {"loopback", "shm"},
+                          .baselines = {"mpi"},
+                          .segments = {Bytes{}, Bytes{16384}},
+                          .radices = {0, 3, 4, 8}};
+    const auto all = candidates(Collective::broadcast, contest);
+    const auto left = [&](int ranks, std::int64_t count, int per_node) {
+        auto names =
+            names_of(distinct(all, {.collective = Collective::broadcast, .count = count},
+                              {.ranks = ranks, .hosts = Placement::in_nodes_of(ranks, per_node)}));
+        std::erase_if(names, [](const auto& name) { return name.ends_with("loopback"); });
+        return names;
+    };
+    using Names = std::vector<std::string>;
+    // Two ranks: one message, whoever sends it. The catalog has the tree first.
+    EXPECT_EQ(left(2, 100, 2), (Names{"tree/shm", "mpi"}));
+    // 64 KiB are one usual segment, or four of 16 KiB.
+    EXPECT_EQ(left(2, 16384, 2), (Names{"tree/shm", "chain[16K]/shm", "mpi"}));
+    // Radix 4 and 8 serve all four at once, as linear does; on one node there is one level.
+    EXPECT_EQ(left(4, 100, 4),
+              (Names{"tree/shm", "tree[k3]/shm", "tree[k4]/shm", "chain/shm", "mpi"}));
+    // Two nodes of two: across, then inside, is what a binomial tree does in another order.
+    EXPECT_EQ(left(4, 100, 2), (Names{"tree/shm", "tree[k3]/shm", "tree[k4]/shm", "chain/shm",
+                                      "two-level/shm", "mpi"}));
+}
+
+TEST(Candidates, AreDistinctByTransportAndLeftInWhereNothingIsKnown) {
+    const auto all = candidates(Collective::all_to_all, {.algorithms = {"butterfly", "bruck"},
+                                                         .transports = {"loopback", "shm"},
+                                                         .baselines = {"mpi"},
+                                                         .orders = {"naive", "mine"}});
+    const Order as_launched{{{{0}, {1}, {2}}}};
+    const auto left = distinct(all, {.collective = Collective::all_to_all, .count = 9},
+                               {.ranks = 3, .orders = {{"mine", as_launched}}});
+    // The butterfly refuses three ranks, and should say so.
+    EXPECT_EQ(names_of(left), (std::vector<std::string>{
+                                  "butterfly/loopback", "butterfly@mine/loopback", "butterfly/shm",
+                                  "butterfly@mine/shm", "bruck/loopback", "bruck/shm", "mpi"}));
+}
+
+TEST(Sweep, TellsParametersApartAndLeavesUsualOnesOutOfTheKey) {
+    const Contest contest{.algorithms = {"tree", "chain"},
+                          .transports = {"loopback"},
+                          .baselines = {},
+                          .segments = {Bytes{}, Bytes{1024}},
+                          .radices = {0, 3},
+                          .channels = {1, 2}};
+    Sweep sweep = sweep_of(Collective::all_reduce, contest);
+    sweep.counts = {3000};
+    sweep.segment = Bytes{4096};
+    const auto told = points_of_run(sweep, 4);
+    std::set<std::string> ids;
+    std::vector<std::tuple<std::string, std::int64_t, int, int>> keys;
+    for (const Point& point : told.at(0)) {
+        EXPECT_EQ(point.check.state, CheckState::ok);
+        ids.insert(point_id(point.key));
+        keys.emplace_back(point.key.algo, point.key.segment.count, point.key.radix,
+                          point.key.channels);
+    }
+    EXPECT_EQ(ids.size(), 8U);
+    using Keys = decltype(keys);
+    EXPECT_EQ(keys, (Keys{{"tree", 0, 0, 1},
+                          {"tree", 0, 0, 2},
+                          {"tree", 0, 3, 1},
+                          {"tree", 0, 3, 2},
+                          {"chain", 4096, 0, 1},
+                          {"chain", 4096, 0, 2},
+                          {"chain", 1024, 0, 1},
+                          {"chain", 1024, 0, 2}}));
 }
 
 TEST(Candidates, AreAlgorithmsOfALibraryToo) {
