@@ -228,9 +228,13 @@ std::vector<Configuration> Communicator::State::wishes(const CallKey& key,
             if (seen.runner_up) wishes.push_back(*seen.runner_up);
     }
     for (Configuration& usual : usual_choices(key.call, world)) wishes.push_back(std::move(usual));
-    // A library's call cannot be left to itself.
-    if (key.form == Form::pending) std::ranges::stable_partition(wishes, &Configuration::is_ours);
-    return wishes;
+    if (key.form == Form::blocking) return wishes;
+    // A library's call cannot be left to itself, so libraries come last.
+    std::vector<Configuration> in_order;
+    for (const bool are_ours : {true, false})
+        std::ranges::copy_if(wishes, std::back_inserter(in_order),
+                             [&](const Configuration& one) { return one.is_ours() == are_ours; });
+    return in_order;
 }
 
 Pending::Slot& Communicator::State::new_slot(std::unique_ptr<Operation> operation) {
