@@ -81,6 +81,8 @@ void Communicator::release_bytes(std::span<std::byte> memory) {
     state_->registered.release(memory);
 }
 
+void Communicator::adopt(const SharedMemory& memory) { state_->registered.adopt(memory); }
+
 Configuration Communicator::choice_for(const Arguments& arguments) {
     return state_->kept(state_->key_of(arguments, Form::blocking), state_->settled(arguments))
         .configuration;

@@ -10,6 +10,7 @@
 
 namespace tutti {
 
+class SharedMemory;
 class World;
 
 /// What a communicator may try out while the program runs, and what it may cost.
@@ -221,6 +222,10 @@ public:
     }
     std::span<std::byte> allocate_bytes(std::size_t bytes);
     void release_bytes(std::span<std::byte> memory);
+
+    /// Takes memory that the ranks share already for registered memory; it outlives the
+    /// communicator. All ranks adopt alike.
+    void adopt(const SharedMemory& memory);
 
     /// What a call is done by at present; made now if it was not before, so collective.
     Configuration choice_for(const Arguments& arguments);

@@ -24,8 +24,9 @@ RegisteredMemory::Arena& RegisteredMemory::new_arena(std::size_t at_least) {
     bytes = std::max(bytes, so_far);
     Arena arena;
     try {
-        arena.shared = std::make_unique<SharedMemory>(world_, bytes);
-        arena.memory = arena.shared->mine();
+        arena.own = std::make_unique<SharedMemory>(world_, bytes);
+        arena.shared = arena.own.get();
+        arena.memory = arena.own->mine();
     } catch (const Error& error) {
         if (error.code() != Exit::usage) throw;  // a rank is lost or late
         arena.ordinary = std::make_unique_for_overwrite<std::byte[]>(at_least);
@@ -80,6 +81,14 @@ void RegisteredMemory::release(std::span<std::byte> memory) {
     throw Error("released memory that is not allocated; give what allocate() returned, once");
 }
 
+void RegisteredMemory::adopt(const SharedMemory& memory) {
+    const auto is_it = [&](const Arena& arena) { return arena.shared == &memory; };
+    if (std::ranges::any_of(arenas_, is_it)) return;
+    Arena& arena = arenas_.emplace_back();
+    arena.shared = &memory;
+    arena.memory = memory.mine();
+}
+
 RegisteredPlace RegisteredMemory::place_of(std::span<const std::byte> buffer) const {
     for (std::size_t i = 0; i < arenas_.size(); ++i) {
         const std::span<const std::byte> memory = arenas_[i].memory;
@@ -91,7 +100,7 @@ RegisteredPlace RegisteredMemory::place_of(std::span<const std::byte> buffer) co
 }
 
 const SharedMemory* RegisteredMemory::arena(std::int32_t number) const {
-    return number < 0 ? nullptr : arenas_[static_cast<std::size_t>(number)].shared.get();
+    return number < 0 ? nullptr : arenas_[static_cast<std::size_t>(number)].shared;
 }
 
 }  // namespace tutti

@@ -23,6 +23,10 @@ public:
     /// Throws Error if it was not allocated here.
     void release(std::span<std::byte> memory);
 
+    /// Memory that the ranks share already; it outlives this, and nothing is allocated in it. All
+    /// ranks adopt alike.
+    void adopt(const SharedMemory& memory);
+
     /// Where the buffer lies; of no arena if it is (partly) ordinary memory.
     RegisteredPlace place_of(std::span<const std::byte> buffer) const;
     /// Null for none.
@@ -30,8 +34,9 @@ public:
 
 private:
     struct Arena {
-        std::unique_ptr<SharedMemory> shared;
-        std::unique_ptr<std::byte[]> ordinary;  // if the ranks cannot share any
+        const SharedMemory* shared = nullptr;  // none where the ranks cannot share any
+        std::unique_ptr<SharedMemory> own;     // the same, unless it was adopted
+        std::unique_ptr<std::byte[]> ordinary;
         std::span<std::byte> memory;
         std::map<std::size_t, std::size_t> free;  // offset, bytes; neighbours are joined
         std::map<std::size_t, std::size_t> used;

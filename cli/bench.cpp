@@ -1,15 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <fstream>
 #include <memory>
 #include <numeric>
 #include <span>
 
+#include "autotune/chooser.hpp"
+#include "autotune/table/merge.hpp"
+#include "autotune/table/table_json.hpp"
+#include "autotune/table_for_ranks.hpp"
+#include "autotune/tuner/calibration.hpp"
 #include "base/clock.hpp"
 #include "cli/bench_options.hpp"
 #include "cli/guardian.hpp"
 #include "cli/limits_choice.hpp"
+#include "cli/model_choice.hpp"
 #include "cli/prepare.hpp"
 #include "cli/progress_bar.hpp"
 #include "cli/provenance.hpp"
@@ -39,7 +46,8 @@ public:
 
     const std::string& session() const { return session_.id; }
 
-    void begin(const Launch& launch, std::vector<std::string> notes, std::size_t goal) {
+    void begin(const Launch& launch, std::vector<std::string> notes, std::size_t goal,
+               bool predicts) {
         if (!speaks_) return;
         bar_ = std::make_unique<ProgressBar>(goal);
         if (store_) store_->append(session_);
@@ -48,8 +56,8 @@ public:
         notes.insert(notes.begin() + 1,
                      fmt::format("{} {}", session_.argv[0],
                                  fmt::join(session_.argv.begin() + 1, session_.argv.end(), " ")));
-        shows_wire_ = launch.hosts.size() > 1;
-        fmt::print("{}", table_header(notes, shows_wire_));
+        columns_ = {.wire = launch.hosts.size() > 1, .predicted = predicts};
+        fmt::print("{}", table_header(notes, columns_));
         std::fflush(stdout);
     }
 
@@ -152,7 +160,7 @@ private:
                 const Point& point = points[placement * candidates + i];
                 (point.key.inplace ? row.in_place : row.out_of_place) = &point;
             }
-            fmt::print("{}", table_row(row, shows_wire_));
+            fmt::print("{}", table_row(row, columns_));
         }
     }
 
@@ -165,7 +173,7 @@ private:
     std::unique_ptr<ProgressBar> bar_;
     std::vector<Point> all_;
     bool any_wrong_ = false;
-    bool shows_wire_ = false;
+    TableColumns columns_;
 };
 
 // Collective, as transports are opened. What rank 0 found stands for all.
@@ -220,6 +228,47 @@ void fit_to_ranks(Sweep& sweep, const BenchOptions& options, int ranks) {
                 fmt::format("the fault's rank {} is not among {} ranks", end->index, ranks));
 }
 
+// The sweep's candidates that choose for themselves, and the table that is written at the end.
+class Choosers {
+public:
+    Choosers(World& world, const BenchOptions& options, std::vector<std::string>& notes)
+        : world_(world), file_(options.table_file) {
+        for (const std::string& name : options.choosing) {
+            const bool learns = name == "learn";
+            std::optional<Table> table;
+            if (!learns || of_first(world, std::filesystem::exists(file_))) {
+                table = table_for_ranks(world, file_, {.anyway = options.table_anyway});
+                notes.push_back(fmt::format("{}: by {}", name, file_));
+            }
+            all_.push_back(learns ? candidate_that_learns(world, table, options.learning_bound)
+                                  : candidate_by_table(world, *table));
+            learns_ = learns_ || learns;
+        }
+    }
+
+    void add_to(std::vector<Candidate>& candidates) const {
+        for (const CommunicatorCandidate& one : all_) candidates.push_back(one.candidate);
+    }
+
+    // What was learnt goes into the table's file. Collective.
+    void end() const {
+        if (!learns_) return;
+        std::vector<Table> tables;
+        if (world_.is_first() && std::filesystem::exists(file_))
+            tables.push_back(read_table(file_));
+        for (const CommunicatorCandidate& one : all_) tables.push_back(one.learnt());
+        if (!world_.is_first()) return;
+        keep_table(merged(tables), file_);
+        fmt::print("# what was learnt is in {}\n", file_);
+    }
+
+private:
+    World& world_;
+    std::string file_;
+    std::vector<CommunicatorCandidate> all_;
+    bool learns_ = false;
+};
+
 Exit bench_on_rank(World& world, const BenchOptions& options, const Arguments& arguments) {
     Output output(options, arguments, world.is_first());
     try {
@@ -242,11 +291,15 @@ Exit bench_on_rank(World& world, const BenchOptions& options, const Arguments& a
         leave_out_unusable(contest, planner, notes);
         tell_details(contest, planner, launch, notes);
         sweep.candidates = candidates(sweep.collective, contest);
+        const Choosers choosers(world, options, notes);
+        choosers.add_to(sweep.candidates);
+        const auto model = choose_model(world, options.model, options.table_file, notes);
+        if (model) sweep.predict = predictor_of_candidates(*model, world.hosts());
         fit_to_ranks(sweep, options, world.size());
         sweep.ground =
             ground_of(world, contest.orders, sweep.ranks_per_node, sweep.ranks_per_island, notes);
         sweep.protocol.clock = &clock;
-        output.begin(launch, notes, points_of(sweep, world.size()));
+        output.begin(launch, notes, points_of(sweep, world.size()), model.has_value());
         if (limits) output.compare_with(*limits);
         SweepEvents events;
         events.before_point = [&](const std::string& what) {
@@ -255,6 +308,7 @@ Exit bench_on_rank(World& world, const BenchOptions& options, const Arguments& a
         };
         events.after_point = [&](const std::vector<Point>& points) { output.add(points); };
         run_sweep(planner, sweep, events);
+        choosers.end();
         return output.end();
     } catch (const OthersFailed& error) {
         output.fail(error, std::nullopt);

@@ -21,13 +21,14 @@ struct Typed {
     std::string algorithms = "all", transports = "all", baselines = "all", order_by = "naive";
     std::string target_ci = "2.5%", max_time = "0.2s", hang_timeout = "30s", budget, sync = "auto",
                 order = "random", pin = "auto", stream_from;
-    std::string buffers, input = "untouched";
+    std::string buffers, input = "untouched", table_file = "tutti-table.json", model = "stored",
+                         bound = "5%";
     std::string segments = "auto", radices = "auto", channels = "1", limits = "stored", fault,
                 json_file, csv_file, output_file;
     long iterations = 0, warm_up = 3;
     int check = 1, ranks = 0, ranks_per_node = 0, ranks_per_island = 0, one = 1;
     std::uint64_t seed = 1;
-    bool raw = false;
+    bool raw = false, table_anyway = false;
 };
 
 void declare(CLI::App& app, Typed& typed) {
@@ -62,7 +63,16 @@ void declare(CLI::App& app, Typed& typed) {
     text("--input", typed.input,
          "untouched between calls, or rewritten by its rank before each, outside of the time",
          sweep);
-    text("--algo", typed.algorithms, "algorithms, a list, all or none (see 'tutti list')", race);
+    text("--algo", typed.algorithms,
+         "algorithms, a list, all or none (see 'tutti list'); auto chooses by --table, learn finds "
+         "out "
+         "while the calls are made",
+         race);
+    text("--table", typed.table_file,
+         "of 'tutti tune', for auto; learn begins with it if it is there, and writes it", race);
+    app.add_flag("--table-anyway", typed.table_anyway, "take a table of another topology")
+        ->group(race);
+    text("--learn-bound", typed.bound, "share of the time that learn may lose by trying", race);
     text("--transport", typed.transports, "transports, a list or all", race);
     text("--baseline", typed.baselines,
          "libraries' own collectives, a list, all or none; mpi/ring forces one of the library's "
@@ -116,6 +126,11 @@ void declare(CLI::App& app, Typed& typed) {
                    "compare with what the machine allows: stored, measure, none or FILE")
         ->group(times)
         ->envname("TUTTI_LIMITS")
+        ->capture_default_str();
+    app.add_option("--model", typed.model,
+                   "predict times by the cost model: stored (of --table, else as 'tutti tune' has "
+                   "measured it last), none or FILE")
+        ->group(times)
         ->capture_default_str();
     app.add_option("-c,--check", typed.check, "check results: 1 or 0")
         ->group(times)
@@ -185,13 +200,17 @@ std::optional<BenchOptions> parse_bench(const Arguments& arguments) {
 
     BenchOptions options;
     options.collective = options.sweep.collective = parse_collective(typed.collective);
-    options.contest = {split_list(typed.algorithms), split_list(typed.transports),
-                       split_list(typed.baselines), orders_of(typed.order_by)};
+    auto algorithms = split_list(typed.algorithms);
+    for (const char* name : {"auto", "learn"})
+        if (std::erase(algorithms, name) > 0) options.choosing.emplace_back(name);
+    if (algorithms.empty() && !options.choosing.empty()) algorithms = {"none"};
+    options.contest = {algorithms, split_list(typed.transports), split_list(typed.baselines),
+                       orders_of(typed.order_by)};
     options.contest.segments = segments_of(typed.segments);
     options.contest.radices = numbers_of("--radix", typed.radices, {2, most_radix}, 0);
     options.contest.channels = numbers_of("--channels", typed.channels, {1, most_channels}, 1);
     // Throws for unknown names too, before any rank starts.
-    if (candidates(options.collective, options.contest).empty())
+    if (candidates(options.collective, options.contest).empty() && options.choosing.empty())
         throw Error("nobody takes part; type --algo all or --baseline all");
     Sweep& sweep = options.sweep;
     if (typed.counts.empty())
@@ -228,6 +247,10 @@ std::optional<BenchOptions> parse_bench(const Arguments& arguments) {
         throw Error("--fault needs the transport that can fail; add --transport loopback");
     if (!typed.stream_from.empty()) options.stream_from = parse_bytes(typed.stream_from);
     options.pin = word<bool>("--pin", typed.pin, {{"auto", true}, {"no", false}});
+    options.table_file = typed.table_file;
+    options.table_anyway = typed.table_anyway;
+    options.learning_bound = parse_fraction(typed.bound);
+    options.model = typed.model;
     options.limits = typed.limits;
     options.json_file = typed.json_file;
     options.csv_file = typed.csv_file;

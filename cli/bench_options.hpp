@@ -20,8 +20,13 @@ struct BenchOptions {
     RankOptions ranks;
     std::optional<Fault> fault;
     bool pin = true;
-    std::optional<Bytes> stream_from;  ///< instead of what limits say
-    std::string limits = "stored";     ///< see choose_limits
+    std::optional<Bytes> stream_from;   ///< instead of what limits say
+    std::string limits = "stored";      ///< see choose_limits
+    std::vector<std::string> choosing;  ///< auto, learn: by the library instead of by name
+    std::string table_file = "tutti-table.json";
+    bool table_anyway = false;
+    double learning_bound = 0.05;
+    std::string model = "stored";  ///< see choose_model
     std::string json_file, csv_file;
     bool keep_samples = false;
     TextByName as_understood;  ///< every option with its value, for the record

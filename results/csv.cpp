@@ -82,6 +82,8 @@ constexpr Column measured_columns[] = {
     {"n_wrong", [](const Point& p) { return std::to_string(p.check.n_wrong); }},
     {"limit_ns", [](const Point& p) { return known(p.limit_ns); }},
     {"pct_of_limit", [](const Point& p) { return known(p.pct_of_limit); }},
+    {"predicted_ns", [](const Point& p) { return known(p.predicted_ns); }},
+    {"choice", [](const Point& p) { return p.choice; }},
 };
 
 std::string quoted(const std::string& cell) {

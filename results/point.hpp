@@ -78,6 +78,8 @@ struct Point {
     std::int64_t clock_residual_ns = 0;  // how far the hosts' clocks were apart, at most
     std::optional<double> limit_ns;      // the least time that this machine allows, if known
     std::optional<double> pct_of_limit;  // of the median: 100 is as fast as can be
+    std::optional<double> predicted_ns;  // what the cost model said beforehand
+    std::string choice;                  // what did it, of one that chooses by a table
     std::vector<std::int64_t> samples;   // ns, in order; empty where they were not kept
 
     bool operator==(const Point&) const = default;

@@ -202,6 +202,8 @@ void walk(auto& f, Is<Point> auto& point) {
     f.may("wire", point.wire);
     f.may("limit_ns", point.limit_ns);
     f.may("pct_of_limit", point.pct_of_limit);
+    f.may("predicted_ns", point.predicted_ns);
+    f.may("choice", point.choice);
     f.may("samples_ns", point.samples);
 }
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
+#include <vector>
 
 namespace tutti {
 namespace {
@@ -32,6 +33,15 @@ std::string placement_cells(const Point* point) {
                        checked ? std::to_string(point->check.n_wrong) : "N/A");
 }
 
+// Of one that chooses, also what it chose.
+std::string name_in_row(const Key& key, const TableRow& row) {
+    const std::string name = candidate_name(key, row.segment);
+    for (const Point* point : {row.out_of_place, row.in_place})
+        if (point != nullptr && !point->choice.empty())
+            return fmt::format("{}: {}", name, point->choice);
+    return name;
+}
+
 // algorithm, transport, interval, n, share of the limit: of the two placements the wider interval,
 // the fewer samples and the lesser share, so that a row never looks better than its worse half.
 std::string candidate_cells(const Key& key, const TableRow& row) {
@@ -46,10 +56,18 @@ std::string candidate_cells(const Key& key, const TableRow& row) {
             share = std::min(share.value_or(*point->pct_of_limit), *point->pct_of_limit);
     }
     return fmt::format(
-        "  {:<28}  {:<10}  {:>6}  {:>6}  {:>5}", candidate_name(key, row.segment), key.transport,
+        "  {:<28}  {:<10}  {:>6}  {:>6}  {:>5}", name_in_row(key, row), key.transport,
         width && std::isfinite(*width) ? fmt::format("{:.1f}", 100 * *width) : "N/A",
         n ? std::to_string(*n) : "N/A", share ? fmt::format("{:.0f}", *share) : "N/A");
 }
+
+// How far the model was off, as a factor of at least 1.
+double factor_off(const Point& point) {
+    const double ratio = *point.predicted_ns / static_cast<double>(point.time.p50);
+    return std::max(ratio, 1 / ratio);
+}
+
+bool is_far_off(double factor) { return factor > 2; }
 
 // Bytes a call of the busier direction, of the placement that moved more.
 std::string wire_cell(const TableRow& row) {
@@ -58,6 +76,14 @@ std::string wire_cell(const TableRow& row) {
         if (measured(point) && point->wire)
             most = std::max({most, point->wire->tx_per_call, point->wire->rx_per_call});
     return fmt::format("  {:>12}", most > 0 ? fmt::format("{:.0f}", most) : "N/A");
+}
+
+// Of out of place, which is what models are of; "!" if it is off by more than a factor of 2.
+std::string predicted_cell(const TableRow& row) {
+    const Point* point = row.out_of_place;
+    if (!measured(point) || !point->predicted_ns) return fmt::format("  {:>9} ", "N/A");
+    return fmt::format("  {:>9}{}", fitted(*point->predicted_ns / 1000, 9),
+                       is_far_off(factor_off(*point)) ? "!" : " ");
 }
 
 std::string skip_comment(const Point& point, std::string_view placement, SegmentInName segment) {
@@ -86,7 +112,7 @@ std::string heading(std::string_view size, std::string_view count, std::string_v
 
 }  // namespace
 
-std::string table_header(std::span<const std::string> notes, bool with_wire) {
+std::string table_header(std::span<const std::string> notes, TableColumns columns) {
     std::string text;
     for (const auto& note : notes) text += "# " + note + '\n';
     text += "#\n";
@@ -94,15 +120,18 @@ std::string table_header(std::span<const std::string> notes, bool with_wire) {
     text += heading("size", "count", "type", "redop", "root", "time", " algbw   busbw  #wrong",
                     fmt::format("{:<28}  {:<10}  {:>6}  {:>6}  {:>5}", "algorithm", "transport",
                                 "p50ci", "n", "%lim") +
-                        (with_wire ? fmt::format("  {:>12}", "wire") : ""));
-    text +=
-        heading("(B)", "(elements)", "", "", "", "(us)", "(GB/s)  (GB/s)        ",
-                fmt::format("{:<28}  {:<10}  {:>6}", "", "", "(+-%)") +
-                    (with_wire ? fmt::format("  {:>6}  {:>5}  {:>12}", "", "", "(B/call)") : ""));
+                        (columns.wire ? fmt::format("  {:>12}", "wire") : "") +
+                        (columns.predicted ? fmt::format("  {:>9}", "model") : ""));
+    text += heading(
+        "(B)", "(elements)", "", "", "", "(us)", "(GB/s)  (GB/s)        ",
+        fmt::format("{:<28}  {:<10}  {:>6}", "", "", "(+-%)") +
+            (columns.wire || columns.predicted ? fmt::format("  {:>6}  {:>5}", "", "") : "") +
+            (columns.wire ? fmt::format("  {:>12}", "(B/call)") : "") +
+            (columns.predicted ? fmt::format("  {:>9}", "(us)") : ""));
     return text;
 }
 
-std::string table_row(const TableRow& row, bool with_wire) {
+std::string table_row(const TableRow& row, TableColumns columns) {
     const Point& known = row.out_of_place != nullptr ? *row.out_of_place : *row.in_place;
     const Key& key = known.key;
     std::string text = skip_comments(row);
@@ -111,8 +140,28 @@ std::string table_row(const TableRow& row, bool with_wire) {
                         name_of(key.dtype), key.op ? name_of(*key.op) : "none",
                         key.root ? key.root->index : -1);
     return text + placement_cells(row.out_of_place) + placement_cells(row.in_place) +
-           candidate_cells(key, row) + (with_wire ? wire_cell(row) : "") + '\n';
+           candidate_cells(key, row) + (columns.wire ? wire_cell(row) : "") +
+           (columns.predicted ? predicted_cell(row) : "") + '\n';
 }
+
+namespace {
+
+std::string model_line(std::span<const Point> points) {
+    std::vector<double> factors;
+    for (const Point& point : points)
+        if (!point.skipped && point.predicted_ns && point.time.p50 > 0 && !point.key.inplace)
+            factors.push_back(factor_off(point));
+    if (factors.empty()) return "";
+    const auto far_off = std::ranges::count_if(factors, is_far_off);
+    const auto middle = factors.begin() + std::ssize(factors) / 2;
+    std::ranges::nth_element(factors, middle);
+    return fmt::format(
+        "# Model                : off by {:.0f} % in the median, by more than a factor of 2 (!) at "
+        "{} of {}\n",
+        100 * (*middle - 1), far_off, factors.size());
+}
+
+}  // namespace
 
 std::string table_footer(std::span<const Point> points) {
     std::int64_t wrong = 0;
@@ -126,7 +175,8 @@ std::string table_footer(std::span<const Point> points) {
         busbw += point.bandwidth.busbw;
         ++measured_points;
     }
-    return fmt::format("# Out of bounds values : {} {}\n# Avg bus bandwidth    : {:g}\n#\n", wrong,
+    return model_line(points) +
+           fmt::format("# Out of bounds values : {} {}\n# Avg bus bandwidth    : {:g}\n#\n", wrong,
                        failed || wrong != 0 ? "FAILED" : "OK",
                        measured_points == 0 ? 0 : busbw / measured_points);
 }

@@ -14,15 +14,22 @@ struct TableRow {
     SegmentInName segment = SegmentInName::left_out;
 };
 
+/// Which columns there are beside the usual ones.
+struct TableColumns {
+    bool wire = false;       ///< with several hosts
+    bool predicted = false;  ///< with a cost model
+};
+
 // The table that users of nccl-tests know, to the column; algorithm, transport, interval, sample
-// count and share of the limit follow behind it, and with several hosts the bytes on the wire.
-// Times are medians. Each function returns whole lines, newline included.
+// count and share of the limit follow behind it, then what TableColumns says. A prediction that is
+// off by more than a factor of 2 has a mark. Times are medians. Each function returns whole lines,
+// newline included.
 
 /// `notes` come first, each as a comment ("# ...").
-std::string table_header(std::span<const std::string> notes, bool with_wire = false);
+std::string table_header(std::span<const std::string> notes, TableColumns columns = {});
 
 /// Two lines where something was skipped: the numbers, and a comment that says why.
-std::string table_row(const TableRow& row, bool with_wire = false);
+std::string table_row(const TableRow& row, TableColumns columns = {});
 
 /// The sums that CI scripts grep for, over all points shown.
 std::string table_footer(std::span<const Point> points);

@@ -102,6 +102,7 @@ void add_variants(const Candidate& plain, const Contest& contest, std::vector<Ca
 }  // namespace
 
 std::string Candidate::name() const {
+    if (chooser) return algorithm;
     if (!is_ours()) return algorithm.empty() ? impl : impl + "/" + algorithm;
     return variant_name(algorithm, segment, radix, channels, order) + "/" + transport;
 }
@@ -185,6 +186,7 @@ std::vector<Candidate> distinct(std::vector<Candidate> candidates, const Call& c
 
 std::optional<std::string> refusal(Planner& planner, const Candidate& candidate, const Call& call,
                                    bool in_place, const Placement& placement) {
+    if (candidate.chooser) return std::nullopt;
     if (!candidate.is_ours()) {
         if (const auto missing = candidate.baseline->missing()) return missing;
         return candidate.baseline->refuses(

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -7,8 +8,20 @@
 #include <vector>
 
 #include "collectives/execute/planner.hpp"
+#include "workloads/stage.hpp"
 
 namespace tutti {
+
+/// An operation that something else than its name decides how to do: a table, or what was learnt.
+class ChosenOperation : public Operation {
+public:
+    /// What does it at present, in words. Collective.
+    virtual std::string choice() = 0;
+};
+
+/// Makes such an operation for a call. Collective.
+using Chooser =
+    std::function<std::unique_ptr<ChosenOperation>(const Call& call, const StageBuffers& buffers)>;
 
 /// What competes at a point: one of our algorithms over one transport, or a library's collective by
 /// its own choice of algorithm or by a forced one.
@@ -22,6 +35,7 @@ struct Candidate {
     int channels = 1;            ///< of ours
     const Algorithm* row = nullptr;
     const Baseline* baseline = nullptr;
+    Chooser chooser = {};  ///< of one that is neither
 
     bool is_ours() const { return row != nullptr; }
     /// "ring/shm", "mpi" or "mpi/ring"; with what is not usual in brackets, and the order:

@@ -8,6 +8,7 @@ namespace tutti {
 std::unique_ptr<Operation> operation_of(Planner& planner, const Candidate& candidate,
                                         const Call& call, const StageBuffers& buffers,
                                         const Ground& ground) {
+    if (candidate.chooser) return candidate.chooser(call, buffers);
     if (!candidate.is_ours())
         return candidate.baseline->make(
             planner.world(), {call, candidate.algorithm, buffers.call.in_place}, buffers.call);

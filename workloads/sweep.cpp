@@ -118,6 +118,8 @@ private:
             else
                 fill(points[point_of[i]], measured[i]);
             if (operations[i]->left_over()) ++points[point_of[i]].check.n_wrong;
+            if (auto* chosen = dynamic_cast<ChosenOperation*>(operations[i].get()))
+                points[point_of[i]].choice = chosen->choice();
         }
         agree_on_failures(points);
     }
@@ -163,7 +165,14 @@ private:
         key.channels = candidate.channels;
         key.placement = placement_in_words();
         key.order = candidate.order;
+        if (sweep_.predict) point.predicted_ns = predicted(candidate, call, kind);
         return point;
+    }
+
+    std::optional<double> predicted(const Candidate& candidate, const Call& call,
+                                    BufferKind kind) const {
+        const auto ns = sweep_.predict(candidate, call, kind);
+        return ns ? std::optional(std::round(*ns * 10) / 10) : std::nullopt;
     }
 
     std::string placement_in_words() const {

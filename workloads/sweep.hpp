@@ -35,6 +35,8 @@ struct Sweep {
     int ranks_per_island = 0;  ///< the same of its islands
     Protocol protocol;
     std::optional<Limits> limits;  ///< of these hosts, to compare with
+    /// What a model says that a candidate will take, in ns; empty: no model.
+    std::function<std::optional<double>(const Candidate&, const Call&, BufferKind)> predict;
     double budget_seconds = 0;  ///< for all: rows get less than protocol.max_seconds; 0: no limit
 };
 

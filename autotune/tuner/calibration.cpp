@@ -96,6 +96,16 @@ CallPredictor predictor_of_calls(const CostModel& model, const Placement& hosts)
     };
 }
 
+std::function<std::optional<double>(const Candidate&, const Call&, BufferKind)>
+predictor_of_candidates(const CostModel& model, const Placement& hosts) {
+    return
+        [predict = predictor_of_calls(model, hosts)](const Candidate& candidate, const Call& call,
+                                                     BufferKind buffers) -> std::optional<double> {
+            if (!candidate.is_ours() || !candidate.order.empty()) return std::nullopt;
+            return predict(configuration_of(candidate), call, buffers);
+        };
+}
+
 Predictor predictor_of_settings(const CostModel& model) {
     return [=](const Configuration& configuration, const Subject& subject, const Setting& setting,
                Bytes size) {

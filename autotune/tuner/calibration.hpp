@@ -22,6 +22,10 @@ std::optional<CostModel> model_of_first(World& world, const std::optional<CostMo
 /// What the model says of calls on these ranks.
 CallPredictor predictor_of_calls(const CostModel& model, const Placement& hosts);
 
+/// The same as sweeps ask; nothing for what has an order of its own.
+std::function<std::optional<double>(const Candidate&, const Call&, BufferKind)>
+predictor_of_candidates(const CostModel& model, const Placement& hosts);
+
 /// The same as tables ask: of settings, whose hosts are filled one after the other.
 Predictor predictor_of_settings(const CostModel& model);
 

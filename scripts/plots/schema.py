@@ -22,7 +22,8 @@ KINDS = {
     "end": {"session?": str, "launch": int, "ok": bool, "wall_ns": int},
 }
 MEASURED = {"n": int, "t_ns": TIMES, "ci95_p50_ns": [NUMBER], "busbw_GBps": NUMBER, "check": {"state": str},
-            "stop_reason?": str, "limit_ns?": NUMBER, "pct_of_limit?": NUMBER}
+            "stop_reason?": str, "limit_ns?": NUMBER, "pct_of_limit?": NUMBER, "predicted_ns?": NUMBER,
+            "choice?": str}
 
 
 def fault(record):

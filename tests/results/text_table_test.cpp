@@ -86,12 +86,17 @@ TEST(TextTable, TellsTheShareOfTheLimitOfTheWorsePlacement) {
 TEST(TextTable, TellsTheBytesOnTheWireOnSeveralHosts) {
     Point out = sample_point(), in = in_place(sample_point());
     in.wire->rx_per_call = 2000.4;
-    EXPECT_EQ(words_of(table_row({.out_of_place = &out, .in_place = &in}, true)).back(), "2000");
-    EXPECT_EQ(words_of(table_row({.out_of_place = &out}, true)).back(), "1060");
+    EXPECT_EQ(
+        words_of(table_row({.out_of_place = &out, .in_place = &in}, TableColumns{.wire = true}))
+            .back(),
+        "2000");
+    EXPECT_EQ(words_of(table_row({.out_of_place = &out}, TableColumns{.wire = true})).back(),
+              "1060");
     out.wire.reset();
-    EXPECT_EQ(words_of(table_row({.out_of_place = &out}, true)).back(), "N/A");
+    EXPECT_EQ(words_of(table_row({.out_of_place = &out}, TableColumns{.wire = true})).back(),
+              "N/A");
     EXPECT_EQ(table_header({}).find("wire"), std::string::npos);
-    std::istringstream lines(table_header({}, true));
+    std::istringstream lines(table_header({}, TableColumns{.wire = true}));
     std::string names, units;
     while (std::getline(lines, names) && names.find("size") == names.npos) {
     }
@@ -99,7 +104,8 @@ TEST(TextTable, TellsTheBytesOnTheWireOnSeveralHosts) {
     EXPECT_TRUE(names.ends_with("wire")) << names;
     EXPECT_TRUE(units.ends_with("(B/call)")) << units;
     EXPECT_EQ(names.size(), units.size());
-    EXPECT_EQ(table_row({.out_of_place = &out}, true).size(), names.size() + 1);
+    EXPECT_EQ(table_row({.out_of_place = &out}, TableColumns{.wire = true}).size(),
+              names.size() + 1);
 }
 
 TEST(TextTable, AnAbsentPlacementIsNotApplicable) {

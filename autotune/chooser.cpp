@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "autotune/chooser.hpp"
+
+#include <algorithm>
+#include <memory>
+
+#include "autotune/communicator.hpp"
+
+namespace tutti {
+namespace {
+
+class CommunicatorCall final : public ChosenOperation {
+public:
+    CommunicatorCall(std::shared_ptr<Communicator> communicator, const Arguments& arguments)
+        : communicator_(std::move(communicator)), arguments_(arguments) {}
+
+    void run() override { communicator_->run(arguments_); }
+    std::string choice() override { return to_string(communicator_->choice_for(arguments_)); }
+
+private:
+    std::shared_ptr<Communicator> communicator_;
+    Arguments arguments_;
+};
+
+// In place, a communicator is given all of the memory, as programs give it.
+CallBuffers as_programs_give(const CallBuffers& buffers) {
+    if (!buffers.in_place) return buffers;
+    auto* const input = const_cast<std::byte*>(buffers.input.data());
+    std::byte* const output = buffers.output.data();
+    std::byte* begin = buffers.input.empty() ? output : input;
+    std::byte* end = begin;
+    if (!buffers.input.empty()) end = input + buffers.input.size();
+    if (!buffers.output.empty()) {
+        begin = std::min(begin, output);
+        end = std::max(end, output + buffers.output.size());
+    }
+    const auto bytes = static_cast<std::size_t>(end - begin);
+    return {{begin, bytes}, {begin, bytes}, true};
+}
+
+CommunicatorCandidate candidate_of(World& world, const char* name, CommunicatorOptions options) {
+    const auto communicator = std::make_shared<Communicator>(world, std::move(options));
+    const Chooser chooser = [communicator](const Call& call, const StageBuffers& buffers) {
+        if (buffers.registered != nullptr) communicator->adopt(*buffers.registered);
+        return std::make_unique<CommunicatorCall>(communicator,
+                                                  Arguments{call, as_programs_give(buffers.call)});
+    };
+    return {.candidate = {.impl = "tutti", .algorithm = name, .chooser = chooser},
+            .learnt = [communicator] { return communicator->learnt(); }};
+}
+
+}  // namespace
+
+CommunicatorCandidate candidate_by_table(World& world, const Table& table) {
+    return candidate_of(world, "auto", {.table = table, .deadline = world.hang_timeout});
+}
+
+CommunicatorCandidate candidate_that_learns(World& world, const std::optional<Table>& table,
+                                            double bound) {
+    return candidate_of(
+        world, "learn",
+        {.table = table, .learn = Learning{.bound = bound}, .deadline = world.hang_timeout});
+}
+
+}  // namespace tutti

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a communicator does its calls by: as a table says, by rules, or as it learns.
+#include <gtest/gtest.h>
+
+#include "autotune/communicator.hpp"
+#include "autotune/rank_setting.hpp"
+#include "autotune/table/selector.hpp"
+#include "autotune/table/table_json.hpp"
+#include "caller.hpp"
+#include "collectives/transport/world.hpp"
+
+namespace tutti {
+namespace {
+
+using test::Caller;
+
+Table table_of(World& world, std::vector<Range> ranges) {
+    const Subject subject{.buffers = BufferKind::ordinary};
+    return {.sections = {{setting_of(world), subject, std::move(ranges)}}};
+}
+
+Arguments all_reduce_of(std::vector<float>& data) { return arguments::all_reduce(data, Op::sum); }
+
+TEST(CommunicatorChoices, TakesWhatTheTableSays) {
+    run_as_threads(2, 20, [&](World& world) {
+        const Configuration tree{.algorithm = "tree", .transport = "shm"},
+            chain{.algorithm = "chain", .transport = "loopback", .segment = Bytes{4096}};
+        Communicator communicator(
+            world, {.table = table_of(world, {{Bytes{0}, tree}, {Bytes{1024}, chain}})});
+        std::vector<float> small(255), large(256);
+        EXPECT_EQ(communicator.choice_for(all_reduce_of(small)), tree);
+        EXPECT_EQ(communicator.choice_for(all_reduce_of(large)), chain);
+        communicator.all_reduce(large);
+    });
+}
+
+TEST(CommunicatorChoices, TakesTheRunnerUpOrARuleWhereTheChoiceCannotBeUsed) {
+    run_as_threads(2, 20, [&](World& world) {
+        const Configuration of_mpi{.algorithm = "ring", .transport = "mpi"},
+            unknown{.algorithm = "warp", .transport = "shm"},
+            linear{.algorithm = "linear", .transport = "shm"};
+        const RangeEvidence evidence{.runner_up = linear};
+        Communicator communicator(
+            world, {.table = table_of(world, {{Bytes{0}, of_mpi, Origin::measured, {evidence}},
+                                              {Bytes{1024}, unknown}})});
+        std::vector<float> small(1, 2), large(1024, 2);
+        EXPECT_EQ(communicator.choice_for(all_reduce_of(small)), linear);
+        EXPECT_EQ(communicator.choice_for(all_reduce_of(large)).algorithm, "butterfly");
+        communicator.all_reduce(large);
+        EXPECT_EQ(large.back(), 4);
+    });
+}
+
+TEST(CommunicatorChoices, RefusesATableOfOtherRanks) {
+    run_as_threads(1, 20, [&](World& world) {
+        Table table = table_of(world, {{Bytes{0}, {.algorithm = "tree", .transport = "shm"}}});
+        table.sections[0].setting.ranks = 2;
+        EXPECT_THROW(Communicator(world, {.table = table}), Error);
+    });
+}
+
+// Ranks come at different times, with other buffers, and some calls are only started. What is found
+// depends on the machine; that all go on together does not.
+TEST(CommunicatorChoices, LearnsWhileTheProgramRuns) {
+    run_as_threads(2, 20, [&](World& world) {
+        const std::vector<Configuration> arms{
+            {.algorithm = "tree", .transport = "shm"},
+            {.algorithm = "ring", .transport = "mpi"},  // not among threads
+            {.algorithm = "ring", .transport = "loopback"},
+            {.algorithm = "one-shot", .transport = "shm"},
+            {.impl = "mpi"},
+        };
+        const auto same_arms = [&](Collective) { return arms; };
+        Communicator communicator(world, {.learn = Learning{.arms = same_arms}});
+        Caller caller(communicator, world.rank().index);
+        for (int i = 0; i < 12'000; ++i) {
+            caller.call({.collective = Collective::all_reduce, .count = 300});
+            if (i % 10 == 0) caller.call({.collective = Collective::broadcast, .count = 100});
+            if (i % 7 == 0) caller.start({.collective = Collective::all_reduce, .count = 300});
+            if (i % 70 == world.rank().index)
+                while (caller.under_way() > 0) caller.wait_for(0);
+        }
+        while (caller.under_way() > 0) caller.wait_for(0);
+        EXPECT_EQ(caller.wrong(), 0);
+
+        const Table table = communicator.learnt();
+        ASSERT_FALSE(table.sections.empty());
+        EXPECT_EQ(parse_table(to_json(table), "learnt"), table);
+        EXPECT_NO_THROW(Selector(table, setting_of(world)));
+        for (const Section& section : table.sections)
+            for (const Range& range : section.ranges) {
+                EXPECT_EQ(range.origin, Origin::learnt);
+                EXPECT_EQ(range.choice.impl, "tutti");
+                EXPECT_NE(range.choice.transport, "mpi");
+                EXPECT_GE(range.evidence.front().time.n, 6);
+            }
+    });
+}
+
+// Lengths change: the one that is timed is not waited for for ever.
+TEST(CommunicatorChoices, LearnsOfCallsWhoseLengthsChange) {
+    run_as_threads(2, 20, [&](World& world) {
+        Communicator communicator(world, {.learn = Learning{}});
+        Caller caller(communicator, world.rank().index);
+        for (const std::int64_t count : {500, 400, 300})
+            for (int i = 0; i < 10'000; ++i)
+                caller.call({.collective = Collective::all_reduce, .count = count});
+        EXPECT_EQ(caller.wrong(), 0);
+        const Table table = communicator.learnt();
+        ASSERT_EQ(table.sections.size(), 1u);
+        EXPECT_EQ(table.sections[0].ranges[0].evidence[0].size, Bytes{1200});
+    });
+}
+
+}  // namespace
+}  // namespace tutti
