@@ -74,14 +74,12 @@ void Communicator::run(const Arguments& arguments) { state_->run(arguments); }
 Pending Communicator::start(const Arguments& arguments) { return state_->start(arguments); }
 
 std::span<std::byte> Communicator::allocate_bytes(std::size_t bytes) {
-    return state_->registered.allocate(bytes);
+    return state_->allocate(bytes);
 }
 
-void Communicator::release_bytes(std::span<std::byte> memory) {
-    state_->registered.release(memory);
-}
+void Communicator::release_bytes(std::span<std::byte> memory) { state_->release(memory); }
 
-void Communicator::adopt(const SharedMemory& memory) { state_->registered.adopt(memory); }
+void Communicator::adopt(const SharedMemory& memory) { state_->adopt(memory); }
 
 Configuration Communicator::choice_for(const Arguments& arguments) {
     return state_->kept(state_->key_of(arguments, Form::blocking), state_->settled(arguments))

@@ -16,13 +16,14 @@ Learner::Spot& Communicator::State::spot_of(const CallKey& key, const Arguments&
     return learner->begin(key, kept(key, call).configuration);
 }
 
-void Communicator::State::run_and_learn(CallKey key, const Arguments& call) {
+void Communicator::State::run_and_learn(CallKey key, const Arguments& call, Recent& recent) {
     const CallKey asked = key;
     Learner::Spot& spot = spot_of(key, call);
     const std::int64_t began = now_ns();
     KeptCall* chosen = nullptr;
+    int arm = 0;
     while (chosen == nullptr) {
-        const int arm = learner->arm_for(spot, asked);
+        arm = learner->arm_for(spot, asked);
         key.arm = static_cast<std::int16_t>(arm);
         chosen = &kept(key, call, &spot.arms[static_cast<std::size_t>(arm)]);
         // Then another configuration does it, which is not what would be timed.
@@ -34,6 +35,10 @@ void Communicator::State::run_and_learn(CallKey key, const Arguments& call) {
     const double making = is_new ? since(began) : 0;
     const std::int64_t made = now_ns();
     run_slot(*chosen->slots.front(), call.buffers);
+    recent.kept = chosen;
+    recent.spot = &spot;
+    recent.key = asked;
+    recent.arm = arm;
     learner->took(spot, asked, since(made), making);
 }
 

@@ -106,13 +106,57 @@ CallKey Communicator::State::key_of(const Arguments& given, Form form) const {
     return key;
 }
 
+bool Communicator::State::Recent::is(const Arguments& other) const {
+    const auto is_same = [](const auto& one, const auto& another) {
+        return one.data() == another.data() && one.size() == another.size();
+    };
+    return kept != nullptr && given.call == other.call &&
+           is_same(given.buffers.input, other.buffers.input) &&
+           is_same(given.buffers.output, other.buffers.output) &&
+           given.buffers.in_place == other.buffers.in_place;
+}
+
+Communicator::State::Recent& Communicator::State::recent_like(const Arguments& given) {
+    const auto address = reinterpret_cast<std::uintptr_t>(given.buffers.output.data());
+    const std::uint64_t mixed =
+        (address >> 6) ^ static_cast<std::uint64_t>(given.call.count) * 0x9E3779B97F4A7C15U;
+    return recent_[(mixed ^ mixed >> 32) % recents];
+}
+
 void Communicator::State::run(const Arguments& given) {
+    Recent& recent = recent_like(given);
+    if (recent.is(given) &&
+        (recent.spot == nullptr || learner->passes(*recent.spot, recent.arm, recent.key))) {
+        recent.kept->last_use = ++uses_;
+        return guarded([&] { run_slot(*recent.kept->slots.front(), recent.settled); });
+    }
     const Arguments call = settled(given);
     const CallKey key = key_of(given, Form::blocking);
     guarded([&] {
-        if (learner) return run_and_learn(key, call);
-        run_slot(*kept(key, call).slots.front(), call.buffers);
+        if (learner) {
+            recent = {given, call.buffers};
+            return run_and_learn(key, call, recent);
+        }
+        KeptCall& found = kept(key, call);
+        recent = {given, call.buffers, &found};
+        run_slot(*found.slots.front(), call.buffers);
     });
+}
+
+// What is registered decides how a call is done.
+std::span<std::byte> Communicator::State::allocate(std::size_t bytes) {
+    forget_recent();
+    return registered.allocate(bytes);
+}
+
+void Communicator::State::release(std::span<std::byte> memory) {
+    forget_recent();
+    registered.release(memory);
+}
+
+void Communicator::State::adopt(const SharedMemory& memory) {
+    forget_recent();
+    registered.adopt(memory);
 }
 
 Pending Communicator::State::start(const Arguments& given) {
@@ -211,6 +255,7 @@ void Communicator::State::forget_the_oldest() {
         free_slots_.push_back(slot);
     }
     calls.erase(oldest);
+    forget_recent();
 }
 
 std::vector<Configuration> Communicator::State::wishes(const CallKey& key,

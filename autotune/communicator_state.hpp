@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <array>
 #include <deque>
 #include <unordered_map>
 
@@ -46,6 +47,9 @@ struct Communicator::State {
     CallKey key_of(const Arguments& given, Form form) const;
 
     void run(const Arguments& given);
+    std::span<std::byte> allocate(std::size_t bytes);
+    void release(std::span<std::byte> memory);
+    void adopt(const SharedMemory& memory);
     Pending start(const Arguments& given);
     /// By the configuration if it can be, else by the best that is known. Collective when new.
     KeptCall& kept(const CallKey& key, const Arguments& settled,
@@ -82,9 +86,24 @@ private:
         Progress& progress;
     };
 
+    // A call that was made lately, to know it again without counting lengths and looking up its
+    // key: programs make the same few calls over and over.
+    struct Recent {
+        Arguments given;
+        CallBuffers settled;
+        KeptCall* kept = nullptr;       // null: none
+        Learner::Spot* spot = nullptr;  // of one that learns
+        CallKey key = {};               // then
+        int arm = 0;                    // and what does it
+        bool is(const Arguments& other) const;
+    };
+    static constexpr std::size_t recents = 64;  // a power of two
+    Recent& recent_like(const Arguments& given);
+    void forget_recent() { recent_.fill({}); }
+
     [[noreturn]] static void refuse();
     KeptCall& make(const CallKey& key, const Arguments& settled, const Configuration* wish);
-    void run_and_learn(CallKey key, const Arguments& call);
+    void run_and_learn(CallKey key, const Arguments& call, Recent& recent);
     Learner::Spot& spot_of(const CallKey& key, const Arguments& call);
     KeptCall& kept_for_start(CallKey key, const Arguments& call);
     void check_all_ask_for(const CallKey& key);
@@ -98,7 +117,8 @@ private:
     GoesOn goes_on_;
     std::deque<Pending::Slot> slots_;
     std::vector<Pending::Slot*> free_slots_;
-    std::uint64_t uses_ = 0;
+    std::uint64_t uses_ = 0;  // the same on all ranks, as it decides who is forgotten
+    std::array<Recent, recents> recent_;
 };
 
 }  // namespace tutti

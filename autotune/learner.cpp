@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <numeric>
 
 #include "autotune/usual_choice.hpp"
 #include "base/clock.hpp"
@@ -20,7 +21,7 @@ constexpr double least_call_ns = 500, least_ns_per_byte = 0.02;
 // takes as long as for the rank that comes last, as the others have waited for that one.
 struct Report {
     double spent = 0, calls = 0, making = 0, meeting = 0;
-    std::array<double, 16> samples{};
+    std::array<double, Learner::samples_of_turn> samples{};
 };
 
 void take_slowest(Report& all, const Report& one) {
@@ -41,6 +42,10 @@ Report exchanged(World& world, const Report& mine, double& meeting_ns) {
     return slowest;
 }
 
+std::int64_t between_timed(const Turn& turn) {
+    return std::max<std::int64_t>(turn.calls / Learner::samples_of_turn, 1);
+}
+
 BufferKind kind_of_buffers(const CallKey& key) {
     return key.is_registered() ? BufferKind::registered : BufferKind::ordinary;
 }
@@ -50,14 +55,14 @@ BufferKind kind_of_buffers(const CallKey& key) {
 // The first exchanges find cold caches, and ranks that come late.
 Learner::Learner(World& world, Learning learning)
     : world_(world), learning_(std::move(learning)), account_(learning_.bound) {
-    exchanged(world, {}, meeting_ns_);
+    exchanged(world, {}, my_meeting_ns_);
     for (int i = 0; i < 8; ++i) {
         double now = 0;
         exchanged(world, {}, now);
-        meeting_ns_ = std::min(meeting_ns_, now);
+        my_meeting_ns_ = std::min(my_meeting_ns_, now);
     }
     double last = 0;
-    meeting_ns_ = exchanged(world, {.meeting = meeting_ns_}, last).meeting;
+    meeting_ns_ = exchanged(world, {.meeting = my_meeting_ns_}, last).meeting;
 }
 
 Learner::Kind Learner::kind_of(const CallKey& key) const {
@@ -103,6 +108,7 @@ void Learner::take_turn(Spot& spot) {
     spot.times = {};
     spot.samples = {};
     spot.sampled = 0;
+    spot.next_timed = between_timed(spot.turn) - 1;
 }
 
 int Learner::arm_for(Spot& spot, const CallKey& key) {
@@ -125,21 +131,33 @@ void Learner::cannot(Spot& spot, int arm) {
 }
 
 void Learner::took(Spot& spot, const CallKey& key, double call_ns, double making_ns) {
-    spent_ns_ += call_ns + making_ns;
-    if (key != spot.example) return;
+    spent_ns_ += making_ns;
+    if (key != spot.example) {
+        spent_ns_ += call_ns;
+        return;
+    }
     spot.times.calls += call_ns;
     spot.times.making += making_ns;
-    const auto most = static_cast<std::int64_t>(spot.samples.size());
-    const std::int64_t between = std::max<std::int64_t>(spot.turn.calls / most, 1);
-    if (spot.calls_done % between == between - 1 && spot.sampled < spot.samples.size())
+    if (is_timed(spot)) {
         spot.samples[spot.sampled++] = call_ns;
+        spot.next_timed += between_timed(spot.turn);
+    }
     if (++spot.calls_done >= spot.turn.calls) meet(spot);
 }
 
+// All of a try were timed; of the incumbent's turn the samples stand for the others.
 void Learner::meet(Spot& spot) {
-    const Report mine{spent_ns_, spot.times.calls, spot.times.making, meeting_ns_, spot.samples};
-    const Report slowest = exchanged(world_, mine, meeting_ns_);
-    spent_ns_ = meeting_ns_;
+    if (spot.turn.arm == spot.lesson.incumbent() && spot.sampled > 0) {
+        const auto samples = std::span(spot.samples).first(spot.sampled);
+        spot.times.calls = static_cast<double>(spot.turn.calls) *
+                           std::accumulate(samples.begin(), samples.end(), 0.0) /
+                           static_cast<double>(spot.sampled);
+    }
+    spent_ns_ += spot.times.calls;
+    const Report mine{spent_ns_, spot.times.calls, spot.times.making, my_meeting_ns_, spot.samples};
+    const Report slowest = exchanged(world_, mine, my_meeting_ns_);
+    spent_ns_ = my_meeting_ns_;
+    meeting_ns_ = slowest.meeting;
     account_.spend(slowest.spent);
     const TurnTimes times{.samples = std::span(slowest.samples).first(spot.sampled),
                           .calls = slowest.calls,

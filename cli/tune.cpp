@@ -17,6 +17,7 @@
 #include "cli/tune_tables.hpp"
 #include "cli/watchdog.hpp"
 #include "topology/host_facts.hpp"
+#include "workloads/crew.hpp"
 #include "workloads/pinning.hpp"
 
 namespace tutti {
@@ -152,14 +153,18 @@ private:
     bool any_wrong_ = false;
 };
 
+// The launcher may have bound each rank to a core of its own: then those of all count. Collective.
+int cores_of_host(World& world) {
+    return std::max(of_first(world, usable_cores()), Crew::members_of(world));
+}
+
 // Measured now, or what an earlier run has kept; the same on all ranks. Collective.
 std::optional<CostModel> model_for(Planner& planner, const TuneRequest& request,
-                                   const TuneOptions& options, const HostTuning& tuning,
-                                   const Setting& setting, Output& output) {
+                                   const TuneOptions& options, const ModelledMachine& machine,
+                                   Output& output) {
     if (options.model == "none") return std::nullopt;
     World& world = planner.world();
-    const ModelledMachine machine{setting.topology, usable_cores(), tuning};
-    const auto path = model_path(setting.topology);
+    const auto path = model_path(machine.fingerprint);
     std::optional<CostModel> model;
     if (options.model == "measure") {
         const std::int64_t began = now_ns();
@@ -196,7 +201,8 @@ Exit tune_on_rank(World& world, const TuneOptions& options, const Arguments& arg
         hold_out(planner, request, setting, session.id, output.table(world), output.events());
         return output.end();
     }
-    const auto model = model_for(planner, request, options, tuning, setting, output);
+    const auto model =
+        model_for(planner, request, options, {setting.topology, cores, tuning}, output);
     const CallPredictor predictor =
         model ? predictor_of_calls(*model, world.hosts()) : CallPredictor{};
     tune(planner, request, setting, session.id, predictor, output.earlier(world), output.events());

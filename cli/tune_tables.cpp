@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 
@@ -61,7 +62,7 @@ Contest contest_of(const CostModel& model, Contest contest) {
     if (contest.transports != std::vector<std::string>{"all"}) return contest;
     contest.transports.clear();
     for (const TransportRow& row : transports())
-        if (model.knows(row.name)) contest.transports.emplace_back(row.name);
+        if (!row.is_part && model.knows(row.name)) contest.transports.emplace_back(row.name);
     return contest;
 }
 
@@ -92,7 +93,9 @@ Exit predict_table(const TuneOptions& options) {
              predicted_sections(model, request, setting_of(model, ranks, options.ranks_per_host)))
             predicted.sections.push_back(std::move(section));
     if (predicted.sections.empty())
-        throw Error("the model knows nothing of such ranks; it was measured over other transports");
+        throw Error(
+            "the model knows nothing of such ranks; type other --for-ranks, or calibrate on such "
+            "hosts: mpirun ... tutti tune --budget 30s");
     std::vector<Table> tables{predicted};
     // What was measured stays in its place.
     if (std::filesystem::exists(options.table_file))

@@ -32,7 +32,8 @@ TEST(Verdict, ASizeThatNothingWasMeasuredAtLeavesNoEvidence) {
 
 TEST(Verdict, RangesBecomeTheVerdictsThatTheyWereMadeOf) {
     const std::vector<Verdict> before{verdict(tree, 8), verdict(ring, 16), verdict(ring, 32)};
-    const Section section{.ranges = ranges_of(before)};
+    Section section;
+    section.ranges = ranges_of(before);
     const std::vector<Bytes> sizes{{8}, {16}, {24}, {32}};
     const auto after = verdicts_of(section, sizes);
     ASSERT_EQ(after.size(), 4u);
