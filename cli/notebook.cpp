@@ -5,6 +5,7 @@
 
 #include <filesystem>
 
+#include "autotune/model/model_json.hpp"
 #include "autotune/table/table_json.hpp"
 
 namespace tutti {
@@ -38,8 +39,9 @@ void Notebook::put(const Section& section) {
     keep_table(table_, file_);
 }
 
-void Notebook::put_model(const std::string& model) {
-    table_.model = model;
+void Notebook::put(const Calibration& calibration) {
+    table_.model = to_json(calibration.model);
+    log_.append_calibration(calibration.samples, calibration.seconds);
     keep_table(table_, file_);
 }
 

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "autotune/table/table.hpp"
+#include "autotune/tuner/calibration.hpp"
 #include "autotune/tuner/race_log.hpp"
 #include "results/record.hpp"
 
@@ -25,7 +26,7 @@ public:
 
     /// In place of what the table said of this subject on these ranks.
     void put(const Section& section);
-    void put_model(const std::string& model);
+    void put(const Calibration& calibration);
     const Table& table() const { return table_; }
 
 private:

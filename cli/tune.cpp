@@ -102,11 +102,13 @@ public:
     }
 
     // The model goes into the table, and is kept for other commands.
-    void calibrated(const CostModel& model, const std::optional<std::filesystem::path>& path,
-                    double seconds) {
+    void calibrated(const Calibration& calibration,
+                    const std::optional<std::filesystem::path>& path) {
         if (!speaks_) return;
-        notebook_->put_model(to_json(model));
-        fmt::print("# cost model calibrated in {:.1f} s\n", seconds);
+        const CostModel& model = calibration.model;
+        notebook_->put(calibration);
+        fmt::print("# cost model calibrated by {} samples in {:.1f} s\n", calibration.samples,
+                   calibration.seconds);
         if (path) try {
                 const bool is_known = std::filesystem::exists(*path);
                 keep_model(is_known ? merged(read_model(*path), model) : model, *path);
@@ -167,10 +169,9 @@ std::optional<CostModel> model_for(Planner& planner, const TuneRequest& request,
     const auto path = model_path(machine.fingerprint);
     std::optional<CostModel> model;
     if (options.model == "measure") {
-        const std::int64_t began = now_ns();
-        model = calibrate_here(planner, request, machine);
-        output.calibrated(*model, path, static_cast<double>(now_ns() - began) * 1e-9);
-        return model;
+        const Calibration calibration = calibrate_here(planner, request, machine);
+        output.calibrated(calibration, path);
+        return calibration.model;
     }
     if (!world.is_first()) return model_of_first(world, std::nullopt);
     if (path && std::filesystem::exists(*path)) model = read_model(*path);
@@ -178,6 +179,7 @@ std::optional<CostModel> model_for(Planner& planner, const TuneRequest& request,
 }
 
 Exit tune_on_rank(World& world, const TuneOptions& options, const Arguments& arguments) {
+    const int cores = cores_of_host(world);  // before ranks are pinned
     const bool is_pinned = options.pin && pin_ranks(world);
     const Session session =
         describe_session("tune", arguments, options.as_understood, options.request.protocol.seed);

@@ -54,8 +54,13 @@ void declare(CLI::App& app, Typed& typed) {
     text("--radix", typed.radices, "of algorithms that have one", race);
     text("--channels", typed.channels, "shares that travel at the same time", race);
     text("--budget", typed.budget, "time for all, hold-out included", search);
-    text("--search", typed.search, "bisect, or exhaustive: every variant at every size", search);
-    app.add_option("--repetitions", typed.repetitions, "of the exhaustive search")
+    text("--search", typed.search,
+         "bisect; exhaustive: every variant at every size; judged: bisect, and exhaustive beside "
+         "it to "
+         "judge it by (see scripts/check_tuning)",
+         search);
+    app.add_option("--repetitions", typed.repetitions,
+                   "of every variant, where the search is exhaustive")
         ->group(search)
         ->check(CLI::Range(1, 100000))
         ->capture_default_str();
@@ -142,8 +147,14 @@ TuneRequest request_of(const Typed& typed) {
     request.budget_seconds = parse_seconds(typed.budget);
     if (request.budget_seconds <= 0) throw Error("--budget 0 leaves no time; type --budget 60s");
     request.search.hysteresis = parse_fraction(typed.hysteresis);
-    if (word<bool>("--search", typed.search, {{"bisect", false}, {"exhaustive", true}}))
-        request.repetitions_of_all = typed.repetitions;
+    request.search.sample_share = 0.065;  // with the calibration of the model, still below a tenth
+    request.search.model_factor = 3;     // which is good to some 15 % where there are cores for all
+    using Repetitions = int TuneRequest::*;
+    const auto exhaustive = word<Repetitions>("--search", typed.search,
+                                              {{"bisect", nullptr},
+                                               {"exhaustive", &TuneRequest::repetitions_of_all},
+                                               {"judged", &TuneRequest::repetitions_to_judge}});
+    if (exhaustive != nullptr) request.*exhaustive = typed.repetitions;
     request.holds_out =
         word<bool>("--hold-out", typed.hold_out, {{"yes", true}, {"no", false}, {"only", true}});
     return request;

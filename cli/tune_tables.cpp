@@ -88,10 +88,16 @@ Exit predict_table(const TuneOptions& options) {
     TuneRequest request = options.request;
     request.contest = contest_of(model, request.contest);
     Table predicted{.written = utc_now(), .tool = {}, .sections = {}, .model = to_json(model)};
-    for (const int ranks : options.rank_counts)
-        for (Section& section :
-             predicted_sections(model, request, setting_of(model, ranks, options.ranks_per_host)))
-            predicted.sections.push_back(std::move(section));
+    for (const int ranks : options.rank_counts) {
+        const Setting setting = setting_of(model, ranks, options.ranks_per_host);
+        auto sections = predicted_sections(model, request, setting);
+        if (sections.empty())
+            fmt::print("# nothing is known of {}: {}\n", to_string(setting),
+                       ranks > setting.ranks_per_host
+                           ? "the model was calibrated within a host"
+                           : "the model was calibrated with a core for each rank");
+        std::ranges::move(sections, std::back_inserter(predicted.sections));
+    }
     if (predicted.sections.empty())
         throw Error(
             "the model knows nothing of such ranks; type other --for-ranks, or calibrate on such "

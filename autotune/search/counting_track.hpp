@@ -38,6 +38,7 @@ public:
         }
         return samples;
     }
+    bool takes_part(int arm, Bytes size) const override { return inner_.takes_part(arm, size); }
     std::optional<double> predicted_ns(int arm, Bytes size) const override {
         return inner_.predicted_ns(arm, size);
     }

@@ -64,4 +64,9 @@ int Course::best_of(std::size_t family, std::size_t size) const {
     return book_.leader(size, families_.members(family));
 }
 
+int Course::runners(std::size_t family, std::size_t size) const {
+    return static_cast<int>(std::ranges::count_if(
+        families_.members(family), [&](int arm) { return track_.takes_part(arm, sizes_[size]); }));
+}
+
 }  // namespace tutti

@@ -18,6 +18,8 @@ public:
     Course(Track& track, std::span<const Bytes> sizes, const SearchOptions& options);
 
     bool is_over() const { return track_.is_over(); }
+    /// Members of a family that can run at a size, as far as that is known without a race.
+    int runners(std::size_t family, std::size_t size) const;
     std::span<const Bytes> sizes() const { return sizes_; }
     const SearchOptions& options() const { return options_; }
     const Families& families() const { return families_; }

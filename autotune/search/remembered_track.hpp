@@ -31,6 +31,7 @@ public:
     std::span<const Arm> arms() const override { return inner_.arms(); }
     std::vector<std::vector<double>> race(Bytes size, std::span<const int> arms,
                                           int repetitions) override;
+    bool takes_part(int arm, Bytes size) const override { return inner_.takes_part(arm, size); }
     std::optional<double> predicted_ns(int arm, Bytes size) const override {
         return inner_.predicted_ns(arm, size);
     }

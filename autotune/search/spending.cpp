@@ -26,19 +26,18 @@ double exhaustive_ns(const Course& course) {
     for (std::size_t family = 0; family < course.families().count(); ++family)
         for (std::size_t size = 0; size < course.sizes().size(); ++size)
             if (const std::optional<double> level = level_at(course, family, size))
-                sum += std::exp(*level) *
-                       static_cast<double>(course.families().members(family).size());
+                sum += std::exp(*level) * course.runners(family, size);
     return exhaustive_repetitions * sum;
 }
 
 }  // namespace
 
 Spending::Spending(const Course& course) : course_(course) {
-    double arms = 0;
+    double all = 0;
     for (std::size_t family = 0; family < course.families().count(); ++family)
-        arms += static_cast<double>(course.families().members(family).size());
-    samples_limit_ = course.options().sample_share * exhaustive_repetitions * arms *
-                     static_cast<double>(course.sizes().size());
+        for (std::size_t size = 0; size < course.sizes().size(); ++size)
+            all += course.runners(family, size);
+    samples_limit_ = course.options().sample_share * exhaustive_repetitions * all;
     limit_ns_ = course.options().time_share * exhaustive_ns(course);
 }
 

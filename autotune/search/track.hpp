@@ -32,6 +32,9 @@ public:
     virtual std::vector<std::vector<double>> race(Bytes size, std::span<const int> arms,
                                                   int repetitions) = 0;
 
+    /// Whether the arm takes part at this size, as far as that is known without a race.
+    virtual bool takes_part(int /*arm*/, Bytes /*size*/) const { return true; }
+
     /// What the cost model says, in ns; nothing where it does not know.
     virtual std::optional<double> predicted_ns(int arm, Bytes size) const = 0;
 

@@ -4,12 +4,13 @@
 #include "autotune/model/calibrate.hpp"
 #include "autotune/model/calibration_plan.hpp"
 #include "autotune/model/model_json.hpp"
+#include "base/clock.hpp"
 #include "workloads/sweep.hpp"
 
 namespace tutti {
 namespace {
 
-constexpr int repetitions = 7;
+constexpr int repetitions = 3;
 
 std::size_t most_bytes(const std::vector<ModelProbe>& plan, int ranks) {
     std::size_t most = 0;
@@ -67,8 +68,9 @@ Placement in_hosts_of(const Setting& setting) {
 
 }  // namespace
 
-CostModel calibrate_here(Planner& planner, const TuneRequest& request,
-                         const ModelledMachine& machine) {
+Calibration calibrate_here(Planner& planner, const TuneRequest& request,
+                           const ModelledMachine& machine) {
+    const std::int64_t began = now_ns();
     World& world = planner.world();
     const auto kinds = kinds_for(request, world);
     const auto plan = calibration_plan(world.hosts(), request.contest.transports, kinds);
@@ -81,7 +83,9 @@ CostModel calibrate_here(Planner& planner, const TuneRequest& request,
     }
     std::optional<CostModel> fitted;
     if (world.is_first()) fitted = calibrate(observations, machine);
-    return model_of_first(world, fitted).value();
+    return {.model = model_of_first(world, fitted).value(),
+            .samples = repetitions * std::ssize(observations),
+            .seconds = static_cast<double>(now_ns() - began) * 1e-9};
 }
 
 std::optional<CostModel> model_of_first(World& world, const std::optional<CostModel>& mine) {

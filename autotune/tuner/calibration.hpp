@@ -9,11 +9,18 @@
 
 namespace tutti {
 
+/// A model, and what it took.
+struct Calibration {
+    CostModel model;
+    std::int64_t samples = 0;
+    double seconds = 0;
+};
+
 /// Measures the calibration plan of these ranks over these transports, a few calls of each, and
 /// fits the cost model to it. Collective; the same on all ranks. Takes about a millisecond for each
 /// of some 350 probes per transport.
-CostModel calibrate_here(Planner& planner, const TuneRequest& request,
-                         const ModelledMachine& machine);
+Calibration calibrate_here(Planner& planner, const TuneRequest& request,
+                           const ModelledMachine& machine);
 
 /// The first rank's, on all ranks: processors of other hosts may round otherwise, and all must
 /// agree. Collective.

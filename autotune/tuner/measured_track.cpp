@@ -26,10 +26,16 @@ MeasuredTrack::MeasuredTrack(Planner& planner, const Stage& stage, const Race& r
     for (const Variant& variant : variants) arms_.push_back(variant.arm);
 }
 
+bool MeasuredTrack::takes_part(int arm, Bytes size) const {
+    const Call call = call_of(race_, world_.size(), size);
+    const Bytes vector{call.count * static_cast<std::int64_t>(size_of(call.type))};
+    return !wrong_.contains(arm) &&
+           makes_a_difference(variants_[static_cast<std::size_t>(arm)], variants_, vector);
+}
+
 bool MeasuredTrack::can_run(int arm, const Call& call) {
     const Variant& variant = variants_[static_cast<std::size_t>(arm)];
-    const Bytes vector{call.count * static_cast<std::int64_t>(size_of(call.type))};
-    if (wrong_.contains(arm) || !makes_a_difference(variant, variants_, vector)) return false;
+    if (!takes_part(arm, size_)) return false;
     const bool runs = !refusal(planner_, variant.candidate, call, false, race_.ground.hosts);
     return holds_on_all(world_, runs);
 }

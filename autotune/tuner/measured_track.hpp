@@ -34,6 +34,7 @@ public:
     std::span<const Arm> arms() const override { return arms_; }
     std::vector<std::vector<double>> race(Bytes size, std::span<const int> arms,
                                           int repetitions) override;
+    bool takes_part(int arm, Bytes size) const override;
     std::optional<double> predicted_ns(int arm, Bytes size) const override;
     bool is_over() const override;
 

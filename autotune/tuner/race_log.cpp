@@ -31,7 +31,7 @@ Json line_of(const char* kind, const Subject& subject) {
 }
 
 Json to_json(const RaceLog::Entry& entry) {
-    Json json = line_of("race", entry.subject);
+    Json json = line_of(entry.judges ? "judge" : "race", entry.subject);
     const Configuration& c = entry.configuration;
     json.update({{"bytes", entry.size.count},
                  {"impl", c.impl},
@@ -115,8 +115,14 @@ void RaceLog::append(const Subject& subject, const TuneCost& cost) {
     json.update({{"samples", cost.samples},
                  {"seconds", cost.seconds},
                  {"hold_out_samples", cost.hold_out_samples},
-                 {"hold_out_seconds", cost.hold_out_seconds}});
+                 {"hold_out_seconds", cost.hold_out_seconds},
+                 {"judge_samples", cost.judge_samples},
+                 {"judge_seconds", cost.judge_seconds}});
     append(json.dump());
+}
+
+void RaceLog::append_calibration(std::int64_t samples, double seconds) {
+    append(Json{{"kind", "calibration"}, {"samples", samples}, {"seconds", seconds}}.dump());
 }
 
 void RaceLog::append(const std::string& line) {

@@ -18,6 +18,8 @@ struct TuneCost {
     double seconds = 0;
     std::int64_t hold_out_samples = 0;
     double hold_out_seconds = 0;
+    std::int64_t judge_samples = 0;  ///< of an exhaustive search beside it
+    double judge_seconds = 0;
 };
 
 /// What was raced, in the order of measuring, as it happens: so that a search that is interrupted
@@ -30,6 +32,7 @@ public:
         Bytes size;
         Configuration configuration;
         std::vector<double> samples_ns;
+        bool judges = false;  ///< of an exhaustive search that another one is judged by
     };
 
     /// Begins a file anew, or with `goes_on` reads what an earlier search of the same setting and
@@ -43,6 +46,7 @@ public:
     // One line, at once; a crash of this process leaves it whole.
     void append(const Entry& entry);
     void append(const Subject& subject, const TuneCost& cost);
+    void append_calibration(std::int64_t samples, double seconds);
 
 private:
     void append(const std::string& line);

@@ -123,9 +123,12 @@ public:
         take(findings);
         events_.section(section_);
         cost_.seconds = seconds_since(began_ns_);
+        if (request_.repetitions_to_judge > 0) judge();
         if (request_.holds_out) hold_out_all();
         events_.cost(section_.subject, cost_);
     }
+
+    double judge_seconds() const { return cost_.judge_seconds; }
 
 private:
     std::vector<Candidate> distinct_candidates(const Task& task) const {
@@ -144,7 +147,8 @@ private:
     }
 
     bool is_over() const {
-        return seconds_since(began_ns_) > seconds_ || (events_.is_stopped && events_.is_stopped());
+        return (!has_no_end_ && seconds_since(began_ns_) > seconds_) ||
+               (events_.is_stopped && events_.is_stopped());
     }
 
     const Configuration& configuration_of_arm(int arm) const {
@@ -167,6 +171,25 @@ private:
         cost_.samples += static_cast<std::int64_t>(race.samples_ns.size());
         events_.raced(
             {section_.subject, race.size, configuration_of_arm(race.arm), race.samples_ns});
+    }
+
+    // As near in time to the search as can be: a machine has moods in which other variants win. In
+    // two passes with plans of their own, as each plan has its luck with the memory that it gets.
+    void judge() {
+        const std::int64_t began = now_ns();
+        RememberedTrack track(track_, {}, [&](const KeptSamples& race) {
+            cost_.judge_samples += static_cast<std::int64_t>(race.samples_ns.size());
+            events_.raced({.subject = section_.subject,
+                           .size = race.size,
+                           .configuration = configuration_of_arm(race.arm),
+                           .samples_ns = race.samples_ns,
+                           .judges = true});
+        });
+        has_no_end_ = true;
+        for (int pass = 0; pass < 2; ++pass)
+            search_exhaustively(track, request_.sizes, (request_.repetitions_to_judge + 1) / 2);
+        has_no_end_ = false;
+        cost_.judge_seconds = seconds_since(began);
     }
 
     std::vector<Finding> find(Track& track) {
@@ -242,6 +265,7 @@ private:
     MeasuredTrack track_;
     Section section_;
     TuneCost cost_;
+    bool has_no_end_ = false;
 };
 
 // An equal part of what is left of the budget, by rank 0's clock.
@@ -271,12 +295,15 @@ void tune(Planner& planner, const TuneRequest& request, const Setting& setting,
     World& world = planner.world();
     const Stage stage(world, most_bytes(request, world.size()), kinds_for(request, world));
     const auto tasks = tasks_of(request, stage.kinds());
+    double budget = request.budget_seconds;  // what judges take does not count
     for (std::size_t i = 0; i < tasks.size(); ++i) {
         // The hold-out takes up to half as long as the search.
-        const double share = share_of(world, began, request.budget_seconds, tasks.size() - i);
+        const double share = share_of(world, began, budget, tasks.size() - i);
         const double seconds = request.holds_out ? share / 1.5 : share;
-        SubjectRun(planner, stage, request, tasks[i], setting, session, predictor, events, seconds)
-            .run(earlier);
+        SubjectRun subject(planner, stage, request, tasks[i], setting, session, predictor, events,
+                           seconds);
+        subject.run(earlier);
+        budget += subject.judge_seconds();
         if (of_first(world, events.is_stopped && events.is_stopped())) return;
     }
 }

@@ -23,7 +23,8 @@ struct TuneRequest {
     Ground ground;
     Protocol protocol;
     SearchOptions search;
-    int repetitions_of_all = 0;  ///< of every variant at every size, instead of a search
+    int repetitions_of_all = 0;    ///< of every variant at every size, instead of a search
+    int repetitions_to_judge = 0;  ///< the same behind each search, to judge it by
     HoldOutOptions hold_out;
     bool holds_out = true;  ///< compares with the library's own collective at the end
     double budget_seconds = 150;
