@@ -131,6 +131,7 @@ void declare(CLI::App& app, Typed& typed) {
                    "predict times by the cost model: stored (of --table, else as 'tutti tune' has "
                    "measured it last), none or FILE")
         ->group(times)
+        ->envname("TUTTI_MODEL")
         ->capture_default_str();
     app.add_option("-c,--check", typed.check, "check results: 1 or 0")
         ->group(times)

@@ -17,16 +17,17 @@ Table table_in(const std::string& file) {
 
 }  // namespace
 
-Notebook::Notebook(std::string file, const Setting& setting, const Session& session,
-                   const std::string& plan, bool goes_on)
-    : file_(std::move(file)),
-      table_(table_in(file_)),
-      log_(fmt::format("{}.races", file_), setting, plan, goes_on) {
+Notebook::Notebook(std::string file, const Session& session)
+    : file_(std::move(file)), table_(table_in(file_)) {
     table_.written = session.t;
     table_.tool = session.tool.git.empty()
                       ? session.tool.version
                       : fmt::format("{} ({})", session.tool.version, session.tool.git);
     keep_table(table_, file_);
+}
+
+void Notebook::log_races(const Setting& setting, const std::string& plan, bool goes_on) {
+    log_.emplace(fmt::format("{}.races", file_), setting, plan, goes_on);
 }
 
 void Notebook::put(const Section& section) {
@@ -41,7 +42,7 @@ void Notebook::put(const Section& section) {
 
 void Notebook::put(const Calibration& calibration) {
     table_.model = to_json(calibration.model);
-    log_.append_calibration(calibration.samples, calibration.seconds);
+    if (log_) log_->append_calibration(calibration.samples, calibration.seconds);
     keep_table(table_, file_);
 }
 

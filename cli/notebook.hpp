@@ -14,15 +14,19 @@ namespace tutti {
 /// then is on disk, and the table is a valid one.
 class Notebook {
 public:
-    /// Sections of other ranks or subjects that `file` holds already stay. With `goes_on` the races
-    /// of an interrupted search are read; `plan` is a digest of all that was asked for. Throws
-    /// Error.
-    Notebook(std::string file, const Setting& setting, const Session& session,
-             const std::string& plan, bool goes_on);
+    /// What `file` holds already of other ranks or subjects stays. Throws Error.
+    Notebook(std::string file, const Session& session);
 
-    const std::vector<RaceLog::Entry>& earlier() const { return log_.earlier(); }
-    void add(const RaceLog::Entry& entry) { log_.append(entry); }
-    void add(const Subject& subject, const TuneCost& cost) { log_.append(subject, cost); }
+    /// From here on races are kept in FILE.races. With `goes_on` those of an interrupted search are
+    /// read; `plan` tells all that was asked for. Throws Error.
+    void log_races(const Setting& setting, const std::string& plan, bool goes_on);
+    std::vector<RaceLog::Entry> earlier() const {
+        return log_ ? log_->earlier() : std::vector<RaceLog::Entry>{};
+    }
+    void add(const RaceLog::Entry& entry) { log_->append(entry); }
+    void add(const Subject& subject, const TuneCost& cost) {
+        if (log_) log_->append(subject, cost);
+    }
 
     /// In place of what the table said of this subject on these ranks.
     void put(const Section& section);
@@ -32,7 +36,7 @@ public:
 private:
     std::string file_;
     Table table_;
-    RaceLog log_;
+    std::optional<RaceLog> log_;
 };
 
 }  // namespace tutti

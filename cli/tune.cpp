@@ -26,8 +26,7 @@ namespace {
 // What decides which samples belong together; not where the table goes, nor the time for it.
 std::string plan_of(const TuneOptions& options) {
     TextByName asked = options.as_understood;
-    for (const char* name :
-         {"--resume", "--table", "--budget", "--timeout", "--hold-out", "--model"})
+    for (const char* name : {"resume", "table", "budget", "timeout", "hold-out", "model"})
         asked.erase(name);
     std::string text;
     for (const auto& [name, value] : asked) text += fmt::format("{}={} ", name, value);
@@ -50,9 +49,9 @@ public:
     Output(const TuneOptions& options, const Setting& setting, const Session& session,
            std::size_t subjects, bool speaks)
         : speaks_(speaks), table_file_(options.table_file), subjects_(subjects), bar_(1000) {
-        if (speaks_)
-            notebook_.emplace(options.table_file, setting, session, plan_of(options),
-                              options.resume || options.job == TuneOptions::Job::hold_out);
+        if (speaks_) notebook_.emplace(options.table_file, session);
+        if (speaks_ && options.job == TuneOptions::Job::tune)
+            notebook_->log_races(setting, plan_of(options), options.resume);
     }
 
     void begin(const std::vector<std::string>& notes) const {

@@ -147,8 +147,8 @@ TuneRequest request_of(const Typed& typed) {
     request.budget_seconds = parse_seconds(typed.budget);
     if (request.budget_seconds <= 0) throw Error("--budget 0 leaves no time; type --budget 60s");
     request.search.hysteresis = parse_fraction(typed.hysteresis);
-    request.search.sample_share = 0.055;  // with the calibration of the model, still below a tenth
-    request.search.model_factor = 3;     // which is good to some 15 % where there are cores for all
+    request.search.sample_share = 0.045;  // with the calibration of the model, still below a tenth
+    request.search.model_factor = 3;  // which is good to some 15 % where there are cores for all
     using Repetitions = int TuneRequest::*;
     const auto exhaustive = word<Repetitions>("--search", typed.search,
                                               {{"bisect", nullptr},

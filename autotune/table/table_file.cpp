@@ -16,7 +16,7 @@ Table read_table(const std::filesystem::path& path) {
     std::ifstream stream(path, std::ios::binary);
     if (!stream || std::filesystem::is_directory(path))
         throw Error(
-            fmt::format("cannot read the table '{}'; type: tutti tune -o FILE", path.string()));
+            fmt::format("cannot read the table '{}'; type: tutti tune --table FILE", path.string()));
     const std::string text{std::istreambuf_iterator<char>(stream), {}};
     return parse_table(text, path.string());
 }

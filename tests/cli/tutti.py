@@ -26,7 +26,8 @@ QUICK = ("-n", "1", "-w", "0", "--max-time", "1ms", "--sync", "barrier")
 # Whoever starts the tests may be a rank himself; its children must not take that for their own.
 LAUNCHERS = ("OMPI_", "PMIX_", "PMI_", "SLURM_")
 CLEAN = {name: value for name, value in os.environ.items() if not name.startswith(LAUNCHERS)}
-CLEAN |= {"TUTTI_LIMITS": "none"}  # measuring them takes seconds, and leaves a file at home
+CLEAN |= {"TUTTI_LIMITS": "none",  # measuring them takes seconds, and leaves a file at home
+          "TUTTI_MODEL": "none"}  # a machine may have one from an earlier day
 
 
 def run(*words, program=EXECUTABLE, timeout=60, **environment):

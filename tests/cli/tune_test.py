@@ -1,0 +1,229 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tables: searched for, kept, told, merged, chosen by, and learnt. No time is judged."""
+import json
+import signal
+import subprocess
+import time
+import unittest
+import xml.etree.ElementTree
+
+import tutti
+from tutti import QUICK
+
+SMALL = ("-b", 8, "-e", "16K", "-f", 16, "--transport", "shm", "--segment", "8K", "--radix", 2, "--channels", 1)
+TWO_THREADS = ("--ranks", 2, "--baseline", "none")
+
+
+class Tune(tutti.Folder):
+    def setUp(self):
+        super().setUp()
+        self.table = self.folder / "t.json"
+        self.home = {"XDG_CACHE_HOME": str(self.folder / "cache"), "TUTTI_MODEL": "stored"}
+
+    def run_here(self, *words, code=0):
+        done = tutti.run(*words, "--table", self.table, timeout=120, **self.home)
+        self.assertEqual((done.returncode, tutti.said(done.stderr)), (code, []), done.stdout + done.stderr)
+        return done.stdout
+
+    def refused(self, *words, says):
+        done = tutti.run(*words, "--table", self.table, **self.home)
+        lines = tutti.said(done.stderr)
+        self.assertEqual((done.returncode, len(lines)), (64, 1), done.stderr)
+        for text in says:
+            self.assertIn(text, lines[0])
+
+    def tune(self, *words):
+        return self.run_here("tune", *words, *SMALL, *TWO_THREADS)
+
+    def sections(self):
+        return json.loads(self.table.read_text())["sections"]
+
+    def races(self):
+        path = self.folder / "t.json.races"
+        return tutti.records(path)  # whole lines only: it may just be written
+
+    def check_sections(self, wanted):
+        found = {(section["subject"]["collective"], section["subject"]["buffers"]): section
+                 for section in self.sections()}
+        self.assertEqual(sorted(found), sorted(wanted))
+        for section in found.values():
+            froms = [choice["from"] for choice in section["ranges"]]
+            self.assertEqual(froms[0], 0)
+            self.assertEqual(froms, sorted(set(froms)))
+        return found
+
+
+BOTH = [(collective, buffers) for collective in ("all_reduce", "scatter") for buffers in ("registered", "ordinary")]
+
+
+class Search(Tune):
+    def test_leaves_a_table_its_samples_and_a_model(self):
+        out = self.tune("all_reduce,scatter")
+        self.check_sections(BOTH)
+        for text in ("all_reduce native plain registered: ", "scatter ordinary: ", "cost model calibrated by "):
+            self.assertIn(text, out)
+        kinds = [record["kind"] for record in self.races()]
+        self.assertEqual((kinds[0], kinds.count("cost"), kinds.count("calibration")), ("races", 4, 1))
+        self.assertIn("race", kinds)
+        self.assertEqual(len(list((self.folder / "cache/tutti").glob("model-*.json"))), 1)
+
+    def test_of_every_variant_measures_each_the_same_number_of_times(self):
+        self.tune("scatter", "--search", "exhaustive", "--repetitions", 3, "--model", "none", "--buffers", "registered")
+        times = {}
+        for record in self.races():
+            if record["kind"] == "race":
+                key = (record["bytes"], record["algorithm"])
+                times[key] = times.get(key, 0) + len(record["t_ns"])
+        self.assertEqual(set(times.values()), {3})
+        self.assertEqual({size for size, _ in times}, {8, 128, 2048})
+
+    def test_adds_to_what_the_table_has(self):
+        self.tune("scatter", "--model", "none")
+        self.tune("all_reduce", "--model", "none")
+        self.check_sections(BOTH)
+
+    def test_that_was_interrupted_leaves_a_valid_table_and_goes_on(self):
+        command = [tutti.EXECUTABLE, "tune", "all", "-f", "2", *map(str, [*SMALL[:4], *SMALL[6:]]), *map(str, TWO_THREADS), "--model", "none",
+                   "--table", str(self.table)]
+        with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                              env=tutti.CLEAN | self.home) as job:
+            deadline = time.monotonic() + 60
+            while len(self.races()[:-1]) < 200 and job.poll() is None and time.monotonic() < deadline:
+                time.sleep(0.01)
+            job.send_signal(signal.SIGINT)
+            self.assertNotEqual(job.wait(30), 0)
+        known = len([record for record in self.races() if record["kind"] == "race"])
+        self.assertIn("# table with", self.run_here_on(self.table, "--explain"))
+        out = self.run_here(*command[1:-2], "--resume")
+        self.assertIn("goes on", out)
+        self.assertEqual(len(self.sections()), 16)
+        self.assertTrue(all(section.get("complete", True) for section in self.sections()))
+        self.assertGreater(len([record for record in self.races() if record["kind"] == "race"]), known)
+
+    def run_here_on(self, *words):
+        done = tutti.run("tune", words[1], words[0], timeout=60, **self.home)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        return done.stdout
+
+    def test_goes_on_only_with_what_was_asked_for_before(self):
+        self.tune("scatter", "--model", "none")
+        self.refused("tune", "all_reduce", *SMALL, *TWO_THREADS, "--resume", says=["t.json.races", "without --resume"])
+
+
+class Tables(Tune):
+    made = None  # table and model, of all tests here
+
+    def setUp(self):
+        super().setUp()
+        if Tables.made is None:
+            self.tune("all_reduce,scatter")
+            model, = (self.folder / "cache/tutti").glob("model-*.json")
+            Tables.made = self.table.read_text(), model.name, model.read_text()
+        table, name, model = Tables.made
+        self.table.write_text(table)
+        (self.folder / "cache/tutti").mkdir(parents=True, exist_ok=True)
+        (self.folder / "cache/tutti" / name).write_text(model)
+
+    def test_are_told_and_drawn(self):
+        picture = self.folder / "map.svg"
+        out = self.run_here("tune", "--explain", self.table, "--svg", picture)
+        self.assertIn("all_reduce native plain registered", out)
+        self.assertLessEqual(max(map(len, out.splitlines())), 120)
+        self.assertEqual(xml.etree.ElementTree.parse(picture).getroot().tag.rpartition("}")[2], "svg")
+
+    def test_are_merged(self):
+        other = self.folder / "other.json"
+        self.table.rename(other)
+        self.tune("broadcast", "--model", "none")
+        self.run_here("tune", "--merge", other, self.table)
+        self.check_sections([*BOTH, ("broadcast", "registered"), ("broadcast", "ordinary")])
+
+    def test_follow_from_the_model_alone(self):
+        self.table.unlink()  # the model is kept for this machine
+        out = self.run_here("tune", "all_reduce", "--model-only", "--for-ranks", 2, "-b", 8, "-e", "1M", "-f", 8)
+        self.assertIn(" predicted ", out)
+        self.check_sections([("all_reduce", "registered"), ("all_reduce", "ordinary")])
+
+    def bench(self, *words, calls=1):
+        file = self.folder / "r.jsonl"
+        out = self.run_here("bench", "all_reduce", "-b", 8, "-e", "2K", "-f", 16, "--transport", "shm", *TWO_THREADS, *QUICK[2:],
+                            "-n", calls, "--json", file, *words)
+        return out, tutti.points(file)
+
+    def test_choose_for_auto(self):
+        out, points = self.bench("--algo", "auto", "--buffers", "registered,ordinary")
+        self.assertIn("  auto: ", out)
+        self.assertEqual(len(points), 3 * 2 * 2)  # sizes, in place or not, kinds of buffers
+        for point in points:
+            self.assertEqual((point["key"]["algo"], point["check"]["state"]), ("auto", "ok"))
+            self.assertRegex(point["choice"], "/shm$")
+
+    def test_bring_a_model_that_bench_predicts_with(self):
+        out, points = self.bench("--algo", "ring,tree", "--inplace", "no")
+        self.assertIn("# Model ", out)
+        self.assertTrue(all(point["predicted_ns"] > 0 for point in points))
+        out, points = self.bench("--algo", "ring", "--inplace", "no", "--model", "none")
+        self.assertNotIn("# Model ", out)
+
+    def test_are_written_by_what_learns(self):
+        out, points = self.bench("--algo", "learn", "--inplace", "no", calls=3000)
+        self.assertIn("what was learnt is in", out)
+        self.assertTrue(all(point["check"]["state"] == "ok" for point in points))
+        self.check_sections(BOTH)
+
+    def test_of_another_topology_are_refused_unless_told_so(self):
+        text = json.loads(self.table.read_text())
+        for section in text["sections"]:
+            section["setting"]["topology"] = "0123456789abcdef" * 4
+        self.table.write_text(json.dumps(text))
+        self.refused("bench", "all_reduce", *TWO_THREADS, *QUICK, "--algo", "auto",
+                     says=["0123456789ab", "--table-anyway"])
+        self.bench("--algo", "auto", "--table-anyway")
+
+    def test_that_are_damaged_are_refused_with_the_place(self):
+        whole = self.table.read_text()
+        self.table.write_text(whole[:len(whole) // 2])
+        for words in (["bench", "all_reduce", *TWO_THREADS, *QUICK, "--algo", "auto"],
+                      ["tune", "--merge", str(self.table)], ["tune", "scatter", *SMALL, *TWO_THREADS]):
+            with self.subTest(words[0]):
+                self.refused(*words, says=["t.json:"])
+        self.assertEqual(self.table.read_text(), whole[:len(whole) // 2])
+
+
+class Refused(Tune):
+    def test_is_what_makes_no_sense(self):
+        for words, says in [(["tune", "nothing"], ["unknown collective"]), (["tune", "-b", "1M", "-e", "8"], ["-b 1M is above"]),
+                            (["tune", "--budget", "0"], ["--budget 60s"]), (["tune", "--search", "deep"], ["bisect"]),
+                            (["tune", "--model-only"], ["--for-ranks"]), (["tune", "--for-ranks", "x", "--model-only"], ["8,16,64"]),
+                            (["tune", "--explain", "a", "--merge", "b"], ["type one"]),
+                            (["tune", "--explain", self.folder / "none.json"], ["none.json"]),
+                            (["bench", "all_reduce", "--algo", "auto", "--ranks", 2], ["t.json"])]:
+            with self.subTest(words):
+                self.refused(*words, says=says)
+
+
+@tutti.needs_mpi
+class UnderMpirun(Tune):
+    def run_ranks(self, *words):
+        done = tutti.run_ranks(2, *words, "--table", self.table, **self.home)
+        self.assertEqual((done.returncode, tutti.said(done.stderr)), (0, []), done.stdout + done.stderr)
+        return done.stdout
+
+    def test_choices_are_held_against_the_library_and_again_in_another_launch(self):
+        small = ["-b", 8, "-e", "2K", "-f", 16, "--segment", "8K", "--radix", 2, "--channels", 1, "--model", "none"]
+        self.run_ranks("tune", "all_reduce", *small)
+        first = self.launches()
+        out = self.run_ranks("tune", "all_reduce", *small, "--hold-out", "only")
+        self.assertIn("against the library", out)
+        self.assertTrue(first and self.launches() and not self.launches() & first)
+        done = self.run_ranks("bench", "all_reduce", "--algo", "auto", "-e", "2K", *QUICK)
+        self.assertIn("# Out of bounds values : 0 OK", done)
+
+    def launches(self):
+        """Sessions of the hold-outs."""
+        return {evidence["hold_out"]["launch"] for section in self.sections() for choice in section["ranges"]
+                for evidence in choice.get("evidence", []) if "hold_out" in evidence}
+
+
+if __name__ == "__main__":
+    unittest.main()
