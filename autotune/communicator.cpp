@@ -82,8 +82,7 @@ void Communicator::release_bytes(std::span<std::byte> memory) { state_->release(
 void Communicator::adopt(const SharedMemory& memory) { state_->adopt(memory); }
 
 Configuration Communicator::choice_for(const Arguments& arguments) {
-    return state_->kept(state_->key_of(arguments, Form::blocking), state_->settled(arguments))
-        .configuration;
+    return state_->choice_for(arguments);
 }
 
 Table Communicator::learnt() {

@@ -3,6 +3,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "autotune/arguments.hpp"
@@ -25,6 +26,9 @@ struct CommunicatorOptions {
     /// Says which algorithm to take when, see docs/using_the_library.md. It must have sections for
     /// these ranks: fitted() (autotune/table/fitted.hpp) makes them. None: built-in rules.
     std::optional<Table> table = {};
+    /// Instead of a table: the first rank's file of 'tutti tune', fitted to these ranks.
+    std::string table_file = {};
+    bool table_anyway = false;  ///< also of another topology
     /// None: nothing is tried.
     std::optional<Learning> learn = {};
     /// Kinds of calls that plans are kept for; the least recently used ones are made again.

@@ -16,7 +16,7 @@ Learner::Spot& Communicator::State::spot_of(const CallKey& key, const Arguments&
     return learner->begin(key, kept(key, call).configuration);
 }
 
-void Communicator::State::run_and_learn(CallKey key, const Arguments& call, Recent& recent) {
+Communicator::State::Recent Communicator::State::run_and_learn(CallKey key, const Arguments& call) {
     const CallKey asked = key;
     Learner::Spot& spot = spot_of(key, call);
     const std::int64_t began = now_ns();
@@ -35,11 +35,8 @@ void Communicator::State::run_and_learn(CallKey key, const Arguments& call, Rece
     const double making = is_new ? since(began) : 0;
     const std::int64_t made = now_ns();
     run_slot(*chosen->slots.front(), call.buffers);
-    recent.kept = chosen;
-    recent.spot = &spot;
-    recent.key = asked;
-    recent.arm = arm;
     learner->took(spot, asked, since(made), making);
+    return {.kept = chosen, .spot = &spot, .key = asked, .arm = arm};
 }
 
 // What is found for blocking calls is taken for others, too, unless it is a library's.

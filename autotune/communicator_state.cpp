@@ -8,6 +8,7 @@
 #include <exception>
 
 #include "autotune/rank_setting.hpp"
+#include "autotune/table_for_ranks.hpp"
 #include "autotune/usual_choice.hpp"
 #include "topology/detect.hpp"
 
@@ -39,6 +40,9 @@ Communicator::State::State(std::unique_ptr<World> own_world, World& its_world,
       goes_on_(planner.progress()) {
     if (own) own->hang_timeout = options.deadline;
     planner.tune(tuning_of(world));
+    if (!options.table && !options.table_file.empty())
+        options.table =
+            table_for_ranks(world, options.table_file, {.anyway = options.table_anyway});
     if (options.table || options.learn) setting = setting_of(world);
     if (options.table) selector.emplace(*options.table, *setting);
     if (options.learn) learner.emplace(world, *options.learn);
@@ -84,7 +88,7 @@ Arguments Communicator::State::settled(const Arguments& given) const {
     const InPlace at = in_place_offsets(call, ranks, world.rank());
     check_length(all.output.size(), std::max(at.input + input, at.output + output), "the buffer",
                  call);
-    settled.buffers.input = all.input.subspan(at.input, input);
+    settled.buffers.input = std::span<const std::byte>(all.output).subspan(at.input, input);
     settled.buffers.output = all.output.subspan(at.output, output);
     return settled;
 }
@@ -128,14 +132,17 @@ void Communicator::State::run(const Arguments& given) {
     if (recent.is(given) &&
         (recent.spot == nullptr || learner->passes(*recent.spot, recent.arm, recent.key))) {
         recent.kept->last_use = ++uses_;
-        return guarded([&] { run_slot(*recent.kept->slots.front(), recent.settled); });
+        return guarded([&] { run_slot(*recent.kept->slots.front(), recent.settled, &recent); });
     }
     const Arguments call = settled(given);
     const CallKey key = key_of(given, Form::blocking);
     guarded([&] {
         if (learner) {
-            recent = {given, call.buffers};
-            return run_and_learn(key, call, recent);
+            Recent learnt = run_and_learn(key, call);
+            learnt.given = given;
+            learnt.settled = call.buffers;
+            recent_like(given) = learnt;  // what was there may have been forgotten meanwhile
+            return;
         }
         KeptCall& found = kept(key, call);
         recent = {given, call.buffers, &found};
@@ -159,6 +166,15 @@ void Communicator::State::adopt(const SharedMemory& memory) {
     registered.adopt(memory);
 }
 
+Configuration Communicator::State::choice_for(const Arguments& given) {
+    const CallKey key = key_of(given, Form::blocking);
+    if (const Learner::Spot* spot = learner ? learner->find(key) : nullptr)
+        return spot->arms[static_cast<std::size_t>(spot->lesson.incumbent())];
+    Configuration choice;
+    guarded([&] { choice = kept(key, settled(given)).configuration; });
+    return choice;
+}
+
 Pending Communicator::State::start(const Arguments& given) {
     const Arguments call = settled(given);
     const CallKey key = key_of(given, Form::pending);
@@ -169,6 +185,7 @@ Pending Communicator::State::start(const Arguments& given) {
         pending.run_ = ++slot.run;
         if (slot.plan == nullptr) return run_slot(slot, call.buffers);
         slot.plan->rebind(call.buffers);
+        slot.bound_by = nullptr;
         slot.plan->start();
     });
     return pending;
@@ -176,9 +193,13 @@ Pending Communicator::State::start(const Arguments& given) {
 
 // A library's call does not move what is under way here, and its end may wait for a rank that waits
 // for that.
-void Communicator::State::run_slot(Pending::Slot& slot, const CallBuffers& buffers) {
+void Communicator::State::run_slot(Pending::Slot& slot, const CallBuffers& buffers,
+                                   const void* bound_by) {
     if (slot.plan == nullptr && !planner.progress().is_idle()) planner.progress().finish_all();
-    slot.operation->rebind(buffers);
+    if (bound_by == nullptr || slot.bound_by != bound_by) {
+        slot.operation->rebind(buffers);
+        slot.bound_by = bound_by;
+    }
     slot.operation->run();
 }
 
@@ -289,6 +310,7 @@ Pending::Slot& Communicator::State::new_slot(std::unique_ptr<Operation> operatio
     slot.owner = this;
     slot.plan = dynamic_cast<Plan*>(operation.get());
     slot.operation = std::move(operation);
+    slot.bound_by = nullptr;
     ++slot.run;
     return slot;
 }

@@ -20,6 +20,8 @@ struct Pending::Slot {
     std::unique_ptr<Operation> operation;
     Plan* plan = nullptr;  ///< the same, unless it is a library's
     std::uint64_t run = 0;
+    const void* bound_by =
+        nullptr;  ///< who gave it the buffers that it has, if that can come again
 
     bool is_done() const { return plan == nullptr || plan->is_done(); }
 };
@@ -51,6 +53,7 @@ struct Communicator::State {
     void release(std::span<std::byte> memory);
     void adopt(const SharedMemory& memory);
     Pending start(const Arguments& given);
+    Configuration choice_for(const Arguments& given);
     /// By the configuration if it can be, else by the best that is known. Collective when new.
     KeptCall& kept(const CallKey& key, const Arguments& settled,
                    const Configuration* wish = nullptr);
@@ -63,6 +66,9 @@ struct Communicator::State {
             what();
         } catch (const Error& error) {
             is_broken = is_broken || error.code() != Exit::usage;
+            throw;
+        } catch (...) {  // out of memory, say: others do not know of it
+            is_broken = true;
             throw;
         }
     }
@@ -103,7 +109,7 @@ private:
 
     [[noreturn]] static void refuse();
     KeptCall& make(const CallKey& key, const Arguments& settled, const Configuration* wish);
-    void run_and_learn(CallKey key, const Arguments& call, Recent& recent);
+    Recent run_and_learn(CallKey key, const Arguments& call);
     Learner::Spot& spot_of(const CallKey& key, const Arguments& call);
     KeptCall& kept_for_start(CallKey key, const Arguments& call);
     void check_all_ask_for(const CallKey& key);
@@ -112,7 +118,7 @@ private:
     Pending::Slot& new_slot(std::unique_ptr<Operation> operation);
     Pending::Slot& slot_to_start(KeptCall& kept, const CallKey& key, const Arguments& settled);
     void forget_the_oldest();
-    void run_slot(Pending::Slot& slot, const CallBuffers& buffers);
+    void run_slot(Pending::Slot& slot, const CallBuffers& buffers, const void* bound_by = nullptr);
 
     GoesOn goes_on_;
     std::deque<Pending::Slot> slots_;

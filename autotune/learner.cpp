@@ -55,6 +55,8 @@ BufferKind kind_of_buffers(const CallKey& key) {
 // The first exchanges find cold caches, and ranks that come late.
 Learner::Learner(World& world, Learning learning)
     : world_(world), learning_(std::move(learning)), account_(learning_.bound) {
+    if (!(learning_.bound > 0 && learning_.bound < 1))
+        throw Error("what learning may cost is a share between 0 and 1; give for example 0.05");
     exchanged(world, {}, my_meeting_ns_);
     for (int i = 0; i < 8; ++i) {
         double now = 0;

@@ -55,7 +55,8 @@ std::string_view guess(const Call& call, const World& world) {
     const bool has_nodes = static_cast<int>(world.hosts().nodes().size()) < world.size();
     if (has_nodes) return is_small ? rule.small_by_node : rule.large_by_node;
     const std::string_view large = large_across_hosts(call.collective);
-    return is_small || large.empty() ? rule.small : large;
+    if (is_small) return rule.small;
+    return large.empty() ? rule.large : large;
 }
 
 // The best first. A transport that is absent or refuses these ranks is passed over later.

@@ -8,10 +8,10 @@
 #include <span>
 
 #include "autotune/chooser.hpp"
-#include "autotune/table/merge.hpp"
 #include "autotune/table/table_json.hpp"
 #include "autotune/table_for_ranks.hpp"
 #include "autotune/tuner/calibration.hpp"
+#include "autotune/tuner/verdict.hpp"
 #include "base/clock.hpp"
 #include "cli/bench_options.hpp"
 #include "cli/guardian.hpp"
@@ -20,6 +20,7 @@
 #include "cli/prepare.hpp"
 #include "cli/progress_bar.hpp"
 #include "cli/provenance.hpp"
+#include "cli/version.hpp"
 #include "cli/watchdog.hpp"
 #include "collectives/transport/ucx.hpp"
 #include "results/csv.hpp"
@@ -253,12 +254,12 @@ public:
     // What was learnt goes into the table's file. Collective.
     void end() const {
         if (!learns_) return;
-        std::vector<Table> tables;
-        if (world_.is_first() && std::filesystem::exists(file_))
-            tables.push_back(read_table(file_));
-        for (const CommunicatorCandidate& one : all_) tables.push_back(one.learnt());
+        Table table;
+        if (world_.is_first() && std::filesystem::exists(file_)) table = read_table(file_);
+        for (const CommunicatorCandidate& one : all_) overlay(table, one.learnt());
         if (!world_.is_first()) return;
-        keep_table(merged(tables), file_);
+        table.tool = version();
+        keep_table(table, file_);
         fmt::print("# what was learnt is in {}\n", file_);
     }
 
@@ -294,7 +295,8 @@ Exit bench_on_rank(World& world, const BenchOptions& options, const Arguments& a
         const Choosers choosers(world, options, notes);
         choosers.add_to(sweep.candidates);
         const auto model = choose_model(world, options.model, options.table_file, notes);
-        if (model) sweep.predict = predictor_of_candidates(*model, world.hosts());
+        const bool is_placed = sweep.ranks_per_node > 0 || sweep.ranks_per_island > 0;
+        if (model && !is_placed) sweep.predict = predictor_of_candidates(*model, world.hosts());
         fit_to_ranks(sweep, options, world.size());
         sweep.ground =
             ground_of(world, contest.orders, sweep.ranks_per_node, sweep.ranks_per_island, notes);

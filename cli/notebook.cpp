@@ -5,6 +5,7 @@
 
 #include <filesystem>
 
+#include "autotune/model/model_file.hpp"
 #include "autotune/model/model_json.hpp"
 #include "autotune/table/table_json.hpp"
 
@@ -19,6 +20,8 @@ Table table_in(const std::string& file) {
 
 Notebook::Notebook(std::string file, const Session& session)
     : file_(std::move(file)), table_(table_in(file_)) {
+    for (Section& section : table_.sections)  // else they would seem to be of today
+        if (section.measured_at.empty()) section.measured_at = table_.written;
     table_.written = session.t;
     table_.tool = session.tool.git.empty()
                       ? session.tool.version
@@ -32,16 +35,22 @@ void Notebook::log_races(const Setting& setting, const std::string& plan, bool g
 
 void Notebook::put(const Section& section) {
     if (section.ranges.empty()) return;  // nothing is known yet
+    const Section* before = find_section(table_, section.setting, section.subject);
+    if (before != nullptr && before->is_complete && !section.is_complete) return;
     const auto is_same = [&](const Section& other) {
         return other.setting == section.setting && other.subject == section.subject;
     };
     std::erase_if(table_.sections, is_same);
     table_.sections.push_back(section);
+    table_.sections.back().measured_at = table_.written;
     keep_table(table_, file_);
 }
 
 void Notebook::put(const Calibration& calibration) {
-    table_.model = to_json(calibration.model);
+    const bool is_known = !table_.model.empty();
+    table_.model =
+        to_json(is_known ? merged(model_from_json(table_.model, file_), calibration.model)
+                         : calibration.model);
     if (log_) log_->append_calibration(calibration.samples, calibration.seconds);
     keep_table(table_, file_);
 }

@@ -26,14 +26,13 @@ namespace {
 // What decides which samples belong together; not where the table goes, nor the time for it.
 std::string plan_of(const TuneOptions& options) {
     TextByName asked = options.as_understood;
-    for (const char* name : {"resume", "table", "budget", "timeout", "hold-out", "model"})
-        asked.erase(name);
+    for (const char* name : {"resume", "table", "budget", "timeout", "hold-out"}) asked.erase(name);
     std::string text;
     for (const auto& [name, value] : asked) text += fmt::format("{}={} ", name, value);
     return text;
 }
 
-// "0 B butterfly/shm, from 6K two-shot/shm"
+// "butterfly/shm; from 6K two-shot/shm"
 std::string in_a_line(const std::vector<Range>& ranges) {
     std::string text;
     for (const Range& range : ranges)
@@ -41,6 +40,15 @@ std::string in_a_line(const std::vector<Range>& ranges) {
                     ? to_string(range.choice)
                     : fmt::format("; from {} {}", to_string(range.from), to_string(range.choice));
     return text;
+}
+
+// A file that cannot be read is replaced.
+CostModel merged_with_kept(const std::filesystem::path& path, const CostModel& model) {
+    try {
+        return merged(read_model(path), model);
+    } catch (const Error&) {
+        return model;
+    }
 }
 
 // What rank 0 says and keeps while the tuner works; other ranks are silent.
@@ -71,6 +79,26 @@ public:
     Table table(World& world) const {
         const std::string text = speaks_ ? to_json(notebook_->table()) : "";
         return parse_table(gathered_texts(world, text)[0], table_file_);
+    }
+
+    // The table's. Collective.
+    std::optional<CostModel> model(World& world) const {
+        std::optional<CostModel> mine;
+        if (speaks_ && !notebook_->table().model.empty())
+            mine = model_from_json(notebook_->table().model, table_file_);
+        return model_of_first(world, mine);
+    }
+
+    // Ended by itself, and compared with the library if that is asked for.
+    bool is_done(const Setting& setting, const Subject& subject, bool is_held_out) const {
+        const Section* known = find_section(notebook_->table(), setting, subject);
+        if (known == nullptr || !known->is_complete) return false;
+        const auto has_hold_out = [](const Range& range) {
+            return std::ranges::any_of(range.evidence, [](const RangeEvidence& evidence) {
+                return evidence.hold_out.has_value();
+            });
+        };
+        return !is_held_out || std::ranges::any_of(known->ranges, has_hold_out);
     }
 
     TuneEvents events() {
@@ -110,7 +138,7 @@ public:
                    calibration.seconds);
         if (path) try {
                 const bool is_known = std::filesystem::exists(*path);
-                keep_model(is_known ? merged(read_model(*path), model) : model, *path);
+                keep_model(is_known ? merged_with_kept(*path, model) : model, *path);
             } catch (const Error& error) {  // the table has it in any case
                 fmt::print("# the model is not kept: {}\n", error.what());
             }
@@ -137,10 +165,10 @@ private:
         notebook_->add(subject, cost);
         bar_.clear();
         fmt::print("{}: {}\n", to_string(subject), in_a_line(section_.ranges));
-        fmt::print("    {} samples in {:.1f} s", cost.samples, cost.seconds);
+        if (cost.samples > 0) fmt::print("    {} samples in {:.1f} s", cost.samples, cost.seconds);
         if (cost.hold_out_samples > 0)
-            fmt::print("; against the library {} in {:.1f} s", cost.hold_out_samples,
-                       cost.hold_out_seconds);
+            fmt::print("{}against the library {} in {:.1f} s", cost.samples > 0 ? "; " : "    ",
+                       cost.hold_out_samples, cost.hold_out_seconds);
         fmt::print("{}\n", section_.is_complete ? "" : "; the time did not suffice for all");
         std::fflush(stdout);
     }
@@ -166,6 +194,9 @@ std::optional<CostModel> model_for(Planner& planner, const TuneRequest& request,
     if (options.model == "none") return std::nullopt;
     World& world = planner.world();
     const auto path = model_path(machine.fingerprint);
+    // A search that goes on has to see the same predictions.
+    if (options.resume)
+        if (auto model = output.model(world)) return model;
     std::optional<CostModel> model;
     if (options.model == "measure") {
         const Calibration calibration = calibrate_here(planner, request, machine);
@@ -178,6 +209,7 @@ std::optional<CostModel> model_for(Planner& planner, const TuneRequest& request,
 }
 
 Exit tune_on_rank(World& world, const TuneOptions& options, const Arguments& arguments) {
+    const std::int64_t began = now_ns();
     const int cores = cores_of_host(world);  // before ranks are pinned
     const bool is_pinned = options.pin && pin_ranks(world);
     const Session session =
@@ -198,15 +230,27 @@ Exit tune_on_rank(World& world, const TuneOptions& options, const Arguments& arg
     Output output(options, setting, session, subjects_of(request, kinds_for(request, world)).size(),
                   world.is_first());
     output.begin(notes);
+    const double spent = of_first(world, static_cast<double>(now_ns() - began) * 1e-9);
+    request.budget_seconds = std::max(request.budget_seconds - spent, 1.0);
     if (options.job == TuneOptions::Job::hold_out) {
+        if (output.table(world).sections.empty())
+            throw Error(fmt::format("'{}' has nothing to compare; type: tutti tune --table {}",
+                                    options.table_file, options.table_file));
         hold_out(planner, request, setting, session.id, output.table(world), output.events());
         return output.end();
     }
+    const std::int64_t before_model = now_ns();
     const auto model =
         model_for(planner, request, options, {setting.topology, cores, tuning}, output);
     const CallPredictor predictor =
         model ? predictor_of_calls(*model, world.hosts()) : CallPredictor{};
-    tune(planner, request, setting, session.id, predictor, output.earlier(world), output.events());
+    request.budget_seconds -= of_first(world, static_cast<double>(now_ns() - before_model) * 1e-9);
+    TuneEvents events = output.events();
+    if (options.resume && world.is_first())
+        events.is_done = [&](const Subject& subject) {
+            return output.is_done(setting, subject, request.holds_out);
+        };
+    tune(planner, request, setting, session.id, predictor, output.earlier(world), events);
     return output.end();
 }
 
@@ -215,6 +259,9 @@ Exit tune_on_rank(World& world, const TuneOptions& options, const Arguments& arg
 Exit run_tune(const Arguments& arguments) {
     const auto options = parse_tune(arguments);
     if (!options) return Exit::ok;
+    const bool needs_ranks =
+        options->job == TuneOptions::Job::tune || options->job == TuneOptions::Job::hold_out;
+    if (!needs_ranks && launcher().rank > 0) return Exit::ok;  // one of them does it
     if (options->job == TuneOptions::Job::explain) return explain_tables(*options);
     if (options->job == TuneOptions::Job::merge) return merge_tables(*options);
     if (options->job == TuneOptions::Job::model_only) return predict_table(*options);

@@ -22,7 +22,7 @@ struct Typed {
     std::vector<std::string> explain, merge;
     int repetitions = 20, ranks = 0, ranks_per_host = 0;
     std::uint64_t seed = 1;
-    bool resume = false, only_hold_out = false, model_only = false, table_anyway = false;
+    bool resume = false, model_only = false;
 };
 
 void declare(CLI::App& app, Typed& typed) {
@@ -91,8 +91,6 @@ void declare(CLI::App& app, Typed& typed) {
         ->group(table);
     text("--svg", typed.svg_file, "of --explain: draw the decision maps", table);
     app.add_option("--merge", typed.merge, "these tables become one, see --table")->group(table);
-    app.add_flag("--table-anyway", typed.table_anyway, "take a table of another topology")
-        ->group(table);
     app.add_option("--ranks", typed.ranks, "without mpirun: so many threads")
         ->group(ranks)
         ->check(CLI::Range(1, 1024));
@@ -139,7 +137,8 @@ TuneRequest request_of(const Typed& typed) {
                        .radices = numbers_of("--radix", typed.radices, {2, most_radix}, 0),
                        .channels = numbers_of("--channels", typed.channels, {1, most_channels}, 1)};
     for (const Collective collective : request.collectives)  // throws for unknown names
-        candidates(collective, request.contest);
+        if (candidates(collective, request.contest).empty())
+            throw Error("nobody takes part; type --algo all or --baseline mpi");
     request.protocol.sync = sync_of(typed.sync);
     request.protocol.seed = typed.seed;
     request.protocol.most_calls_of_batch = 4;  // turns are taken often, as machines have moods
@@ -147,8 +146,9 @@ TuneRequest request_of(const Typed& typed) {
     request.budget_seconds = parse_seconds(typed.budget);
     if (request.budget_seconds <= 0) throw Error("--budget 0 leaves no time; type --budget 60s");
     request.search.hysteresis = parse_fraction(typed.hysteresis);
-    request.search.sample_share = 0.045;  // with the calibration of the model, still below a tenth
-    request.search.model_factor = 3;  // which is good to some 15 % where there are cores for all
+    request.search.rounds = {{2, 1.6}, {2, 1.25}};
+    request.search.sample_share = 0.06;  // with the calibration of the model, still below a tenth
+    request.search.model_factor = 3;     // which is good to some 15 % where there are cores for all
     using Repetitions = int TuneRequest::*;
     const auto exhaustive = word<Repetitions>("--search", typed.search,
                                               {{"bisect", nullptr},
@@ -181,9 +181,9 @@ std::optional<TuneOptions> parse_tune(const Arguments& arguments) {
     if (options.job == TuneOptions::Job::model_only && options.rank_counts.empty())
         throw Error("--model-only needs rank counts; add for example --for-ranks 8,16,64");
     options.ranks_per_host = typed.ranks_per_host;
-    options.model = typed.model;
+    options.model = word<std::string>(
+        "--model", typed.model, {{"measure", "measure"}, {"stored", "stored"}, {"none", "none"}});
     options.resume = typed.resume;
-    options.table_anyway = typed.table_anyway;
     options.pin = word<bool>("--pin", typed.pin, {{"auto", true}, {"no", false}});
     options.ranks.hang_timeout = parse_seconds(typed.hang_timeout);
     if (options.ranks.hang_timeout <= 0)

@@ -23,7 +23,6 @@ struct TuneOptions {
     int ranks_per_host = 0;           ///< of model_only; 0: all on one
     std::string model = "measure";    ///< or stored, none
     bool resume = false;
-    bool table_anyway = false;
     bool pin = true;
     RankOptions ranks;
     TextByName as_understood;

@@ -14,6 +14,7 @@
 #include "autotune/table/table_json.hpp"
 #include "autotune/tuner/model_table.hpp"
 #include "base/clock.hpp"
+#include "cli/version.hpp"
 #include "results/identity.hpp"
 #include "topology/detect.hpp"
 #include "topology/fingerprint.hpp"
@@ -66,6 +67,23 @@ Contest contest_of(const CostModel& model, Contest contest) {
     return contest;
 }
 
+bool is_all_predicted(const Section& section) {
+    return std::ranges::all_of(
+        section.ranges, [](const Range& range) { return range.origin == Origin::predicted; });
+}
+
+// What was measured stays in its place.
+Table with_measured(Table predicted, const std::string& file) {
+    if (!std::filesystem::exists(file)) return predicted;
+    const Table known = read_table(file);
+    std::erase_if(predicted.sections, [&](const Section& section) {
+        const Section* measured = find_section(known, section.setting, section.subject);
+        return measured != nullptr && !is_all_predicted(*measured);
+    });
+    const std::vector<Table> both{known, predicted};
+    return merged(both);
+}
+
 }  // namespace
 
 Exit explain_tables(const TuneOptions& options) {
@@ -77,6 +95,12 @@ Exit explain_tables(const TuneOptions& options) {
 
 Exit merge_tables(const TuneOptions& options) {
     const Table table = merged_inputs(options);
+    if (std::filesystem::exists(options.table_file) &&
+        std::ranges::find(options.inputs, options.table_file) == options.inputs.end())
+        throw Error(
+            fmt::format("'{}' exists, and is none of those to merge; type another file behind "
+                        "--table",
+                        options.table_file));
     keep_table(table, options.table_file);
     fmt::print("# {} sections in {}\n", table.sections.size(), options.table_file);
     return Exit::ok;
@@ -87,7 +111,8 @@ Exit predict_table(const TuneOptions& options) {
     const CostModel model = known_model(options);
     TuneRequest request = options.request;
     request.contest = contest_of(model, request.contest);
-    Table predicted{.written = utc_now(), .tool = {}, .sections = {}, .model = to_json(model)};
+    Table predicted{
+        .written = utc_now(), .tool = version(), .sections = {}, .model = to_json(model)};
     for (const int ranks : options.rank_counts) {
         const Setting setting = setting_of(model, ranks, options.ranks_per_host);
         auto sections = predicted_sections(model, request, setting);
@@ -102,12 +127,7 @@ Exit predict_table(const TuneOptions& options) {
         throw Error(
             "the model knows nothing of such ranks; type other --for-ranks, or calibrate on such "
             "hosts: mpirun ... tutti tune --budget 30s");
-    std::vector<Table> tables{predicted};
-    // What was measured stays in its place.
-    if (std::filesystem::exists(options.table_file))
-        tables.push_back(read_table(options.table_file));
-    const Table table = merged(tables);
-    keep_table(table, options.table_file);
+    keep_table(with_measured(predicted, options.table_file), options.table_file);
     fmt::print("{}# {} sections by the model in {:.1f} s: {}\n", explain(predicted),
                predicted.sections.size(), static_cast<double>(now_ns() - began) * 1e-9,
                options.table_file);

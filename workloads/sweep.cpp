@@ -165,7 +165,7 @@ private:
         key.channels = candidate.channels;
         key.placement = placement_in_words();
         key.order = candidate.order;
-        if (sweep_.predict) point.predicted_ns = predicted(candidate, call, kind);
+        if (sweep_.predict && !spot.in_place) point.predicted_ns = predicted(candidate, call, kind);
         return point;
     }
 

@@ -37,7 +37,7 @@ double Logbook::shift_of_race(std::size_t size, std::span<const int> arms,
         const std::optional<double> before = level(size, arms[i]);
         if (!before || samples_ns[i].empty()) continue;
         std::vector<double> logs;
-        for (const double ns : samples_ns[i]) logs.push_back(std::log(ns));
+        for (const double ns : samples_ns[i]) logs.push_back(std::log(std::max(ns, 1.0)));
         shifts.push_back(*before - typical_of(logs));
     }
     if (shifts.empty()) return 0;

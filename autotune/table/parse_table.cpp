@@ -14,9 +14,9 @@ namespace tutti {
 namespace {
 
 template <class Part>
-void read(const Place& place, Part& part);
+void read(const JsonPlace& place, Part& part);
 
-const std::string& text_at(const Place& place) {
+const std::string& text_at(const JsonPlace& place) {
     const auto* text = std::get_if<std::string>(&place.value().value);
     if (!text) place.fail("is not a text \"...\"");
     return *text;
@@ -25,7 +25,7 @@ const std::string& text_at(const Place& place) {
 // Takes the fields of one object.
 class Fields {
 public:
-    explicit Fields(const Place& object) : object_(object) {
+    explicit Fields(const JsonPlace& object) : object_(object) {
         if (!object.value().object()) object.fail("is not an object {...}");
     }
 
@@ -51,11 +51,11 @@ public:
     }
 
 private:
-    const Place& object_;
+    const JsonPlace& object_;
 };
 
 // Names are printed, so nothing that a terminal would obey.
-const std::string& name_at(const Place& place) {
+const std::string& name_at(const JsonPlace& place) {
     constexpr std::size_t longest = 200;
     const std::string& name = text_at(place);
     if (name.size() > longest) place.fail(fmt::format("is longer than {} letters", longest));
@@ -63,24 +63,24 @@ const std::string& name_at(const Place& place) {
     return name;
 }
 
-std::int64_t whole_number_at(const Place& place) {
+std::int64_t whole_number_at(const JsonPlace& place) {
     const auto* number = std::get_if<std::int64_t>(&place.value().value);
     if (!number) place.fail("is not a whole number");
     return *number;
 }
 
-void read_plain(const Place& place, std::string& text) { text = name_at(place); }
-void read_plain(const Place& place, std::int64_t& number) { number = whole_number_at(place); }
-void read_plain(const Place& place, Bytes& bytes) { bytes.count = whole_number_at(place); }
+void read_plain(const JsonPlace& place, std::string& text) { text = name_at(place); }
+void read_plain(const JsonPlace& place, std::int64_t& number) { number = whole_number_at(place); }
+void read_plain(const JsonPlace& place, Bytes& bytes) { bytes.count = whole_number_at(place); }
 
-void read_plain(const Place& place, int& number) {
+void read_plain(const JsonPlace& place, int& number) {
     const std::int64_t given = whole_number_at(place);
     constexpr int most = std::numeric_limits<int>::max();
     if (given < 0 || given > most) place.fail(fmt::format("is not a number from 0 to {}", most));
     number = static_cast<int>(given);
 }
 
-void read_plain(const Place& place, double& number) {
+void read_plain(const JsonPlace& place, double& number) {
     if (const auto* exact = std::get_if<std::int64_t>(&place.value().value))
         number = static_cast<double>(*exact);
     else if (const auto* given = std::get_if<double>(&place.value().value))
@@ -90,7 +90,7 @@ void read_plain(const Place& place, double& number) {
     if (!std::isfinite(number)) place.fail("is not a finite number");
 }
 
-void read_plain(const Place& place, bool& yes) {
+void read_plain(const JsonPlace& place, bool& yes) {
     const auto* given = std::get_if<bool>(&place.value().value);
     if (!given) place.fail("is neither true nor false");
     yes = *given;
@@ -109,19 +109,19 @@ void parse_name(std::string_view text, BufferKind& to) { to = parse_buffers(text
 void parse_name(std::string_view text, Origin& to) { to = parse_origin(text); }
 
 template <class Part>
-void read_plain(const Place& place, std::optional<Part>& part) {
+void read_plain(const JsonPlace& place, std::optional<Part>& part) {
     read(place, part.emplace());
 }
 
 template <class Part>
-void read_plain(const Place& place, std::vector<Part>& parts) {
+void read_plain(const JsonPlace& place, std::vector<Part>& parts) {
     const auto* list = place.value().list();
     if (!list) place.fail("is not a list [...]");
     for (std::size_t i = 0; i < list->size(); ++i) read(place.item(i), parts.emplace_back());
 }
 
 template <class Part>
-void read(const Place& place, Part& part) {
+void read(const JsonPlace& place, Part& part) {
     if constexpr (std::is_enum_v<Part>) {
         const std::string& name = name_at(place);
         try {
@@ -164,7 +164,7 @@ Table parse_table(std::string_view text, std::string_view name) {
     const JsonValue json = parse_json(source);
     check_format(source, json);
     Table table;
-    read(Place(json, "", source), table);
+    read(JsonPlace(json, "", source), table);
     return table;
 }
 

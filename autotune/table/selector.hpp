@@ -25,6 +25,9 @@ public:
 
 private:
     static constexpr std::size_t collectives = 8, types = 12, ops = 5, kinds_of_buffers = 2;
+    static_assert(types == static_cast<std::size_t>(DataType::float64) + 1);
+    static_assert(ops == static_cast<std::size_t>(Op::avg) + 1);
+    static_assert(collectives == static_cast<std::size_t>(Collective::all_to_all) + 1);
     static constexpr std::int16_t nothing = -1;
 
     // Where among all ranges a section's are: for each bit width the range that holds the smallest

@@ -4,16 +4,17 @@
 #include <set>
 #include <utility>
 
+#include "collectives/algorithms/job.hpp"
+
 namespace tutti {
 namespace {
 
 // What no job has; a larger number is a mistake.
 constexpr int most_ranks = 1 << 24;
-constexpr int most_channels = 1024;
 
 }  // namespace
 
-void check(const Setting& setting, const Place& place) {
+void check(const Setting& setting, const JsonPlace& place) {
     if (setting.ranks < 1 || setting.ranks > most_ranks)
         place.fail(fmt::format("has {} ranks, where 1 to {} can be", setting.ranks, most_ranks));
     if (setting.ranks_per_host < 1 || setting.ranks_per_host > setting.ranks)
@@ -21,7 +22,7 @@ void check(const Setting& setting, const Place& place) {
             fmt::format("has {} of its {} ranks on a host", setting.ranks_per_host, setting.ranks));
 }
 
-void check(const Subject& subject, const Place& place) {
+void check(const Subject& subject, const JsonPlace& place) {
     const bool adds_up = reduces(subject.collective);
     if (adds_up == (subject.types == TypeClass::bytes) || adds_up == (subject.ops == OpClass::none))
         place.fail(fmt::format("says {} types and {} operations of {}, which {} up",
@@ -29,17 +30,19 @@ void check(const Subject& subject, const Place& place) {
                                name_of(subject.collective), adds_up ? "adds" : "adds nothing"));
 }
 
-void check(const Configuration& configuration, const Place& place) {
+void check(const Configuration& configuration, const JsonPlace& place) {
     const Configuration& c = configuration;
     if (c.impl.empty()) place.fail("does not say whose implementation it is");
     if (c.is_ours() && (c.algorithm.empty() || c.transport.empty()))
         place.fail("is tutti's own, but lacks its algorithm or its transport");
-    if (c.segment < Bytes{0} || c.radix < 0) place.fail("has a negative segment or radix");
+    if (c.segment < Bytes{0}) place.fail("has a negative segment");
+    if (c.radix != 0 && (c.radix < 2 || c.radix > most_radix))
+        place.fail(fmt::format("has a radix of {}, where 2 to {} can be", c.radix, most_radix));
     if (c.channels < 1 || c.channels > most_channels)
         place.fail(fmt::format("has {} channels, where 1 to {} can be", c.channels, most_channels));
 }
 
-void check(const TimeInterval& time, const Place& place) {
+void check(const TimeInterval& time, const JsonPlace& place) {
     if (time.low < 0) place.fail("is a negative time");
     if (time.n < 0) place.fail("has a negative number of samples");
     if (!(time.low <= time.p50 && time.p50 <= time.high))
@@ -47,7 +50,7 @@ void check(const TimeInterval& time, const Place& place) {
                                time.p50, time.low, time.high));
 }
 
-void check(const HoldOut& hold_out, const Place& place) {
+void check(const HoldOut& hold_out, const JsonPlace& place) {
     if (hold_out.library.empty()) place.fail("does not name the library");
     if (hold_out.gain_low < 0) place.fail("has a negative gain");
     if (!(hold_out.gain_low <= hold_out.gain && hold_out.gain <= hold_out.gain_high))
@@ -55,14 +58,14 @@ void check(const HoldOut& hold_out, const Place& place) {
                                hold_out.gain, hold_out.gain_low, hold_out.gain_high));
 }
 
-void check(const RangeEvidence& evidence, const Place& place) {
+void check(const RangeEvidence& evidence, const JsonPlace& place) {
     if (evidence.size < Bytes{0}) place.fail("has a negative size");
     if (evidence.runner_up_time && !evidence.runner_up)
         place.fail("has a time of a runner-up that it does not name");
 }
 
-void check(const Section& section, const Place& place) {
-    const Place ranges = *place.field("ranges");
+void check(const Section& section, const JsonPlace& place) {
+    const JsonPlace ranges = *place.field("ranges");
     if (section.ranges.empty()) ranges.fail("is empty, so that nothing can be chosen");
     if (section.ranges.front().from != Bytes{0})
         ranges.item(0).fail(fmt::format("begins at {} bytes; the first range has to begin at 0",
@@ -73,7 +76,7 @@ void check(const Section& section, const Place& place) {
                                             section.ranges[i].from.count));
 }
 
-void check(const Table& table, const Place& place) {
+void check(const Table& table, const JsonPlace& place) {
     std::set<std::pair<Setting, Subject>> seen;
     for (std::size_t i = 0; i < table.sections.size(); ++i) {
         const Section& section = table.sections[i];

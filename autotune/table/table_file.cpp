@@ -15,8 +15,8 @@ namespace tutti {
 Table read_table(const std::filesystem::path& path) {
     std::ifstream stream(path, std::ios::binary);
     if (!stream || std::filesystem::is_directory(path))
-        throw Error(
-            fmt::format("cannot read the table '{}'; type: tutti tune --table FILE", path.string()));
+        throw Error(fmt::format("cannot read the table '{}'; type: tutti tune --table FILE",
+                                path.string()));
     const std::string text{std::istreambuf_iterator<char>(stream), {}};
     return parse_table(text, path.string());
 }

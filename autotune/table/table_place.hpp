@@ -16,9 +16,9 @@ inline constexpr std::string_view remedy =
     "; give the table as tutti wrote it, or write it anew: tutti tune";
 
 /// A value in the file of a table, and the way to it ("sections[0].ranges[2].from").
-class Place {
+class JsonPlace {
 public:
-    Place(const JsonValue& value, std::string way, const Source& source)
+    JsonPlace(const JsonValue& value, std::string way, const Source& source)
         : value_(value), way_(std::move(way)), source_(source) {}
 
     const JsonValue& value() const { return value_; }
@@ -32,13 +32,14 @@ public:
         source_.fail(value_.line, fmt::format("{}: {}", quoted_way(), error.what()));
     }
 
-    std::optional<Place> field(std::string_view name) const {
+    std::optional<JsonPlace> field(std::string_view name) const {
         const JsonValue* found = value_.find(name);
         if (!found) return std::nullopt;
-        return Place(*found, fmt::format("{}{}{}", way_, way_.empty() ? "" : ".", name), source_);
+        return JsonPlace(*found, fmt::format("{}{}{}", way_, way_.empty() ? "" : ".", name),
+                         source_);
     }
 
-    Place item(std::size_t index) const {
+    JsonPlace item(std::size_t index) const {
         return {(*value_.list())[index], fmt::format("{}[{}]", way_, index), source_};
     }
 

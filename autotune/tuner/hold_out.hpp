@@ -14,14 +14,19 @@ struct HoldOutOptions {
     double seconds = 0.3;  ///< but not for longer than about so long
 };
 
+struct HoldOutPair {
+    const Candidate& choice;
+    const Candidate& library;
+};
+
 /// Races a choice against a library's own collective at one size, with plans of their own and every
 /// result checked. The gain is the median of library over choice, pair by pair in the order of
 /// measuring, so that a change of the machine's mood meets both; its interval assumes no
-/// distribution. Collective; nothing if one of the two cannot run here, or gives a wrong result.
+/// distribution. Collective; nothing if one of the two cannot run here, or gives a wrong result
+/// (`is_wrong`: the choice does).
 std::optional<HoldOut> hold_out(Planner& planner, const Stage& stage,
-                                const MeasuredTrack::Race& race, const Candidate& choice,
-                                const Candidate& library, Bytes size,
-                                const HoldOutOptions& options);
+                                const MeasuredTrack::Race& race, const HoldOutPair& pair,
+                                Bytes size, const HoldOutOptions& options, bool& is_wrong);
 
 /// The median of times in ns, with its 95 % interval.
 TimeInterval interval_of(std::span<const std::int64_t> samples_ns);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "autotune/tuner/measured_track.hpp"
 
+#include <algorithm>
+
 #include "workloads/sweep.hpp"
 
 namespace tutti {
@@ -26,11 +28,28 @@ MeasuredTrack::MeasuredTrack(Planner& planner, const Stage& stage, const Race& r
     for (const Variant& variant : variants) arms_.push_back(variant.arm);
 }
 
+// Which schedules are the same depends on the size: a chain in segments of 8 KiB is a tree for 8
+// bytes.
+const std::set<int>& MeasuredTrack::distinct_at(Bytes size) const {
+    const auto [place, is_new] = distinct_.try_emplace(size);
+    if (!is_new) return place->second;
+    std::vector<Candidate> all;
+    for (const Variant& variant : variants_) all.push_back(variant.candidate);
+    const auto kept = distinct(all, call_of(race_, world_.size(), size), race_.ground);
+    for (std::size_t arm = 0; arm < variants_.size(); ++arm) {
+        const auto is_it = [&](const Candidate& one) {
+            return configuration_of(one) == variants_[arm].configuration;
+        };
+        if (std::ranges::any_of(kept, is_it)) place->second.insert(static_cast<int>(arm));
+    }
+    return place->second;
+}
+
 bool MeasuredTrack::takes_part(int arm, Bytes size) const {
     const Call call = call_of(race_, world_.size(), size);
     const Bytes vector{call.count * static_cast<std::int64_t>(size_of(call.type))};
-    return !wrong_.contains(arm) &&
-           makes_a_difference(variants_[static_cast<std::size_t>(arm)], variants_, vector);
+    return !wrong_.contains(arm) && distinct_at(size).contains(arm) &&
+           carries_enough(variants_[static_cast<std::size_t>(arm)], vector);
 }
 
 bool MeasuredTrack::can_run(int arm, const Call& call) {
@@ -49,6 +68,20 @@ void MeasuredTrack::go_to(Bytes size) {
     buffers_ = stage_.set(call_, false, race_.subject.buffers);
 }
 
+// All ranks decide by the same samples; but a logarithm may be rounded otherwise by another
+// processor.
+void MeasuredTrack::check_all_agree(Bytes size, std::span<const int> arms, int repetitions) const {
+    std::uint64_t digest =
+        static_cast<std::uint64_t>(size.count) * 31 + static_cast<unsigned>(repetitions);
+    for (const int arm : arms) digest = digest * 1'000'003 + static_cast<unsigned>(arm);
+    if (!holds_on_all(world_, of_first(world_, digest) == digest))
+        throw Error(
+            "ranks disagree on what to race next: their processors round differently; type "
+            "--search "
+            "exhaustive",
+            Exit::time_out);
+}
+
 MeasuredTrack::Runner& MeasuredTrack::runner_of(int arm) {
     const auto [place, is_new] = runners_.try_emplace(arm);
     Runner& runner = place->second;
@@ -64,6 +97,7 @@ MeasuredTrack::Runner& MeasuredTrack::runner_of(int arm) {
 
 std::vector<std::vector<double>> MeasuredTrack::race(Bytes size, std::span<const int> arms,
                                                      int repetitions) {
+    check_all_agree(size, arms, repetitions);
     std::vector<std::vector<double>> times(arms.size());
     go_to(size);
     std::vector<Entrant> entrants;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <functional>
+#include <map>
 #include <memory>
 #include <set>
 #include <string>
@@ -47,7 +48,9 @@ private:
         Entrant entrant;
     };
     bool can_run(int arm, const Call& call);
+    const std::set<int>& distinct_at(Bytes size) const;
     void go_to(Bytes size);
+    void check_all_agree(Bytes size, std::span<const int> arms, int repetitions) const;
     Runner& runner_of(int arm);
 
     Planner& planner_;
@@ -63,6 +66,7 @@ private:
     StageBuffers buffers_;
     std::map<int, Runner> runners_;
     std::set<int> checked_, wrong_;
+    mutable std::map<Bytes, std::set<int>> distinct_;  // arms that no other stands for, by size
     std::uint64_t number_ = 0;
 };
 

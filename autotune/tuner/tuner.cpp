@@ -63,28 +63,43 @@ struct HeldOut {
     const Stage& stage;
     const MeasuredTrack::Race& race;
     const HoldOutOptions& options;
-    std::span<const Bytes> sizes;
+    std::span<const Bytes> sizes;  // that the section is about
+    Bytes first, last;             // of those that are compared
     const std::string& session;
     const Candidate* library;  // null: none takes part
     std::function<bool()> is_over;
+    std::function<void(const Configuration&)> wrong;
 
     // The samples that it took. Choices that cannot run here stay as they are.
+    bool is_wanted(Bytes size) const { return size >= first && size <= last; }
+
     std::int64_t improve(Section& section, const std::vector<Candidate>& all) const {
         if (library == nullptr || section.ranges.empty()) return 0;
         std::int64_t samples = 0;
         auto verdicts = verdicts_of(section, sizes);
         for (Verdict& verdict : verdicts) {
-            if (of_first(planner.world(), is_over())) break;
+            if (!is_wanted(verdict.evidence.size)) continue;
+            if (of_first(planner.world(), is_over())) {
+                section.is_complete = false;  // nobody has compared the rest
+                break;
+            }
             const auto of_choice = [&](const Candidate& candidate) {
                 return configuration_of(candidate) == verdict.choice;
             };
             const auto choice = std::ranges::find_if(all, of_choice);
             if (choice == all.end() || !choice->is_ours()) continue;
-            auto& seen = verdict.evidence.hold_out;
-            seen =
-                hold_out(planner, stage, race, *choice, *library, verdict.evidence.size, options);
+            bool is_wrong = false;
+            auto seen = hold_out(planner, stage, race, {*choice, *library}, verdict.evidence.size,
+                                 options, is_wrong);
+            if (is_wrong) {
+                wrong(verdict.choice);
+                verdict = {.choice = configuration_of(*library),
+                           .origin = Origin::kept,
+                           .evidence = {.size = verdict.evidence.size}};
+            }
             if (!seen) continue;
             seen->launch = session;
+            verdict.evidence.hold_out = seen;
             samples += seen->choice.n + seen->default_.n;
             if (verdict.evidence.time.n == 0) verdict.evidence.time = seen->choice;
             let_default_stay(verdict);
@@ -93,6 +108,16 @@ struct HeldOut {
         return samples;
     }
 };
+
+// What a section is about: where it has evidence, and where a range begins that has none.
+std::vector<Bytes> sizes_of(const Section& section) {
+    std::vector<Bytes> sizes;
+    for (const Range& range : section.ranges) {
+        for (const RangeEvidence& evidence : range.evidence) sizes.push_back(evidence.size);
+        if (range.evidence.empty()) sizes.push_back(std::max(range.from, Bytes{1}));
+    }
+    return sizes;
+}
 
 // The search for one subject, and what becomes of it.
 class SubjectRun {
@@ -115,15 +140,16 @@ public:
     }
 
     void run(const std::vector<RaceLog::Entry>& earlier) {
+        events_.progress(section_.subject, 0, "");
         const auto kept = remembered(earlier);
         RememberedTrack track(track_, kept, [&](const KeptSamples& race) { keep(race); });
         const auto findings = find(track);
-        tell_wrong();
         section_.is_complete = !track.is_over();
         take(findings);
         events_.section(section_);
         cost_.seconds = seconds_since(began_ns_);
         if (request_.repetitions_to_judge > 0) judge();
+        tell_wrong();
         if (request_.holds_out) hold_out_all();
         events_.cost(section_.subject, cost_);
     }
@@ -133,9 +159,11 @@ public:
 private:
     std::vector<Candidate> distinct_candidates(const Task& task) const {
         const auto all = candidates(task.subject.collective, request_.contest);
-        const Call call{
-            .collective = task.subject.collective, .type = task.type, .op = task.op, .count = 1};
-        return distinct(all, call, request_.ground);
+        // At the largest size all segments differ; what is the same at smaller ones, the track
+        // sees.
+        const MeasuredTrack::Race race{.subject = task.subject, .type = task.type, .op = task.op};
+        const Call largest = call_of(race, planner_.world().size(), request_.sizes.back());
+        return distinct(all, largest, request_.ground);
     }
 
     MeasuredTrack::Prediction prediction_by(const CallPredictor& predictor) const {
@@ -146,10 +174,7 @@ private:
         };
     }
 
-    bool is_over() const {
-        return (!has_no_end_ && seconds_since(began_ns_) > seconds_) ||
-               (events_.is_stopped && events_.is_stopped());
-    }
+    bool is_over() const { return !has_no_end_ && seconds_since(began_ns_) > seconds_; }
 
     const Configuration& configuration_of_arm(int arm) const {
         return variants_[static_cast<std::size_t>(arm)].configuration;
@@ -187,20 +212,31 @@ private:
         });
         has_no_end_ = true;
         for (int pass = 0; pass < 2; ++pass)
-            search_exhaustively(track, request_.sizes, (request_.repetitions_to_judge + 1) / 2);
+            search_exhaustively(track, sizes_, (request_.repetitions_to_judge + 1) / 2);
         has_no_end_ = false;
         cost_.judge_seconds = seconds_since(began);
     }
 
+    // Sizes that are rounded up to the same call are one, the largest.
+    std::vector<Bytes> own_sizes() const {
+        std::vector<Bytes> sizes;
+        for (const Bytes size : request_.sizes) {
+            const int ranks = planner_.world().size();
+            const Bytes real{total_bytes(call_of(race_, ranks, size), ranks)};
+            if (sizes.empty() || sizes.back() < real) sizes.push_back(real);
+        }
+        return sizes;
+    }
+
     std::vector<Finding> find(Track& track) {
         if (request_.repetitions_of_all > 0)
-            return search_exhaustively(track, request_.sizes, request_.repetitions_of_all);
+            return search_exhaustively(track, sizes_, request_.repetitions_of_all);
         SearchOptions options = request_.search;
         options.progress = [&](const SearchProgress& now) {
             events_.progress(section_.subject, now.share,
                              now.winner < 0 ? "" : to_string(configuration_of_arm(now.winner)));
         };
-        return search(track, request_.sizes, options);
+        return search(track, sizes_, options);
     }
 
     void tell_wrong() const {
@@ -239,14 +275,22 @@ private:
     // In the time that is left of the subject's share, and half as much again.
     void hold_out_all() {
         const auto all = candidates(section_.subject.collective, request_.contest);
-        HeldOut held{.planner = planner_,
-                     .stage = stage_,
-                     .race = race_,
-                     .options = request_.hold_out,
-                     .sizes = request_.sizes,
-                     .session = session_,
-                     .library = library_in(all),
-                     .is_over = [this] { return seconds_since(began_ns_) > 1.5 * seconds_; }};
+        HeldOut held{
+            .planner = planner_,
+            .stage = stage_,
+            .race = race_,
+            .options = request_.hold_out,
+            .sizes = sizes_,
+            .first = sizes_.front(),
+            .last = sizes_.back(),
+            .session = session_,
+            .library = library_in(all),
+            .is_over =
+                [this] { return seconds_since(began_ns_) - cost_.judge_seconds > 1.5 * seconds_; },
+            .wrong =
+                [this](const Configuration& configuration) {
+                    events_.wrong(section_.subject, configuration);
+                }};
         const std::int64_t began = now_ns();
         cost_.hold_out_samples = held.improve(section_, all);
         cost_.hold_out_seconds = seconds_since(began);
@@ -264,6 +308,7 @@ private:
     std::vector<Variant> variants_;
     MeasuredTrack track_;
     Section section_;
+    std::vector<Bytes> sizes_ = own_sizes();
     TuneCost cost_;
     bool has_no_end_ = false;
 };
@@ -297,6 +342,7 @@ void tune(Planner& planner, const TuneRequest& request, const Setting& setting,
     const auto tasks = tasks_of(request, stage.kinds());
     double budget = request.budget_seconds;  // what judges take does not count
     for (std::size_t i = 0; i < tasks.size(); ++i) {
+        if (of_first(world, events.is_done && events.is_done(tasks[i].subject))) continue;
         // The hold-out takes up to half as long as the search.
         const double share = share_of(world, began, budget, tasks.size() - i);
         const double seconds = request.holds_out ? share / 1.5 : share;
@@ -304,7 +350,6 @@ void tune(Planner& planner, const TuneRequest& request, const Setting& setting,
                            seconds);
         subject.run(earlier);
         budget += subject.judge_seconds();
-        if (of_first(world, events.is_stopped && events.is_stopped())) return;
     }
 }
 
@@ -326,14 +371,21 @@ void hold_out(Planner& planner, const TuneRequest& request, const Setting& setti
                                        request.protocol};
         const auto all = candidates(task.subject.collective, request.contest);
         events.progress(task.subject, 0, "");
+        const auto sizes = sizes_of(section);
         HeldOut held{.planner = planner,
                      .stage = stage,
                      .race = race,
                      .options = request.hold_out,
-                     .sizes = request.sizes,
+                     .sizes = sizes,
+                     .first = request.sizes.front(),
+                     .last = request.sizes.back(),
                      .session = session,
                      .library = library_in(all),
-                     .is_over = [=] { return seconds_since(began_here) > seconds; }};
+                     .is_over = [=] { return seconds_since(began_here) > seconds; },
+                     .wrong =
+                         [&](const Configuration& configuration) {
+                             events.wrong(task.subject, configuration);
+                         }};
         TuneCost cost;
         cost.hold_out_samples = held.improve(section, all);
         cost.hold_out_seconds = seconds_since(began_here);

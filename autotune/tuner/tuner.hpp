@@ -41,8 +41,8 @@ struct TuneEvents {
     std::function<void(const Subject&, const TuneCost&)> cost;
     /// A variant gave a wrong result: it takes no further part.
     std::function<void(const Subject&, const Configuration&)> wrong;
-    /// Somebody asked for an end. Asked on rank 0.
-    std::function<bool()> is_stopped;
+    /// An earlier search has ended with this subject. Asked on rank 0.
+    std::function<bool(const Subject&)> is_done;
 };
 
 /// Predicts ns, or nothing; the same on all ranks.

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "autotune/tuner/variant.hpp"
 
-#include <algorithm>
 #include <map>
 #include <set>
 
@@ -50,19 +49,9 @@ std::vector<Variant> variants_of(const std::vector<Candidate>& candidates) {
     return variants;
 }
 
-bool makes_a_difference(const Variant& variant, std::span<const Variant> all, Bytes vector) {
+bool carries_enough(const Variant& variant, Bytes vector) {
     const int channels = variant.configuration.channels;
-    if (channels > 1 && vector.count < channels * least_share.count) return false;
-    const Bytes segment = variant.configuration.segment;
-    if (segment.count == 0 || segment < vector) return true;
-    // Of those that leave the vector whole, the finest stands for all.
-    return std::ranges::none_of(all, [&](const Variant& other) {
-        const Bytes theirs = other.configuration.segment;
-        return other.arm.family == variant.arm.family &&
-               other.configuration.radix == variant.configuration.radix &&
-               other.configuration.channels == variant.configuration.channels && theirs >= vector &&
-               theirs < segment;
-    });
+    return channels <= 1 || vector.count >= channels * least_share.count;
 }
 
 }  // namespace tutti

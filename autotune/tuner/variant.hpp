@@ -22,9 +22,8 @@ Configuration configuration_of(const Candidate& candidate);
 /// are its values among the candidates of all families, ascending.
 std::vector<Variant> variants_of(const std::vector<Candidate>& candidates);
 
-/// False where another variant does as well: of the segments that leave a vector of so many bytes
-/// whole, only the finest takes part; and channels only where each still carries something, as
-/// below a few KiB a message costs the same however short it is.
-bool makes_a_difference(const Variant& variant, std::span<const Variant> all, Bytes vector);
+/// Channels are worth trying only where each still carries something: below a few KiB a message
+/// costs the same however short it is.
+bool carries_enough(const Variant& variant, Bytes vector);
 
 }  // namespace tutti

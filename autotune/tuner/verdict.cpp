@@ -2,6 +2,7 @@
 #include "autotune/tuner/verdict.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 
 namespace tutti {
@@ -56,6 +57,46 @@ void let_default_stay(Verdict& verdict) {
     verdict.evidence.time = seen.default_;
     verdict.choice = {.impl = seen.library};
     verdict.origin = Origin::kept;
+}
+
+namespace {
+
+std::vector<Bytes> measured_sizes(const Section& section) {
+    std::vector<Bytes> sizes;
+    for (const Range& range : section.ranges)
+        for (const RangeEvidence& evidence : range.evidence) sizes.push_back(evidence.size);
+    return sizes;
+}
+
+int octave(const Verdict& verdict) {
+    return static_cast<int>(
+        std::bit_width(static_cast<std::uint64_t>(verdict.evidence.size.count)));
+}
+
+void overlay(Section& below, const Section& learnt) {
+    auto verdicts = verdicts_of(below, measured_sizes(below));
+    for (const Verdict& found : verdicts_of(learnt, measured_sizes(learnt))) {
+        std::erase_if(verdicts, [&](const Verdict& one) { return octave(one) == octave(found); });
+        verdicts.push_back(found);
+    }
+    std::ranges::sort(verdicts, {}, [](const Verdict& one) { return one.evidence.size; });
+    if (!verdicts.empty()) below.ranges = ranges_of(verdicts);
+}
+
+}  // namespace
+
+void overlay(Table& table, const Table& learnt) {
+    table.written = learnt.written;
+    for (const Section& section : learnt.sections) {
+        const auto is_same = [&](const Section& other) {
+            return other.setting == section.setting && other.subject == section.subject;
+        };
+        const auto known = std::ranges::find_if(table.sections, is_same);
+        if (known == table.sections.end())
+            table.sections.push_back(section);
+        else
+            overlay(*known, section);
+    }
 }
 
 }  // namespace tutti

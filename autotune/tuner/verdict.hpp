@@ -26,4 +26,7 @@ std::vector<Verdict> verdicts_of(const Section& section, std::span<const Bytes> 
 /// The library's own collective takes the place of a choice that was not beyond doubt faster.
 void let_default_stay(Verdict& verdict);
 
+/// What was learnt takes the place of what the table said of its octaves of sizes; the rest stays.
+void overlay(Table& table, const Table& learnt);
+
 }  // namespace tutti

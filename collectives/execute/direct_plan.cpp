@@ -148,7 +148,7 @@ private:
     std::byte* address(Place mine) const { return address(me_, mine); }
 
     // What peers show in their callers' buffers is read through the kernel.
-    Moves::Source source_of(const Source& source) const {
+    Moves::Source source_of(const DirectSource& source) const {
         if (!source.peer) return {address(source.own)};
         const auto piece = memory_->of(*source.peer);
         const Place place = shown_to(me_, source.shown, piece);
@@ -191,7 +191,7 @@ private:
             sources.clear();
             for (const Target& target : draft.targets)
                 outs.push_back(address(target.peer.value_or(me_), target.place));
-            for (const Source& source : draft.sources) sources.push_back(source_of(source));
+            for (const DirectSource& source : draft.sources) sources.push_back(source_of(source));
             moves_.add(outs, sources, draft.bytes, draft.is_final && divide_ == nullptr);
         }
     }

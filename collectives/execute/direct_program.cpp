@@ -338,13 +338,13 @@ private:
         return offer;
     }
 
-    Source own(int step, int number) {
+    DirectSource own(int step, int number) {
         Chunk& read = chunk(number);
         if (read.current == read.home) read.last_use_of_home = step;
         is_read(read);
         return {std::nullopt, read.current};
     }
-    Source next_shown_by(Rank peer) { return {peer, {}, seen_of_[peer.index]++}; }
+    DirectSource next_shown_by(Rank peer) { return {peer, {}, seen_of_[peer.index]++}; }
 
     void write(int step, int number, std::size_t move_number) {
         DirectMove& move = moves()[move_number];

@@ -35,7 +35,7 @@ struct Need {
 };
 
 /// A source of a move: a place of this rank, or the next thing that `peer` shows to this rank.
-struct Source {
+struct DirectSource {
     std::optional<Rank> peer;
     Place own = {};
     std::uint32_t shown = 0;  ///< number of the thing among those that `peer` shows to this rank
@@ -51,7 +51,7 @@ struct Target {
 /// Every target = sources combined in order.
 struct DirectMove {
     std::vector<Target> targets;
-    std::vector<Source> sources;
+    std::vector<DirectSource> sources;
     std::size_t bytes;
     /// This rank reads no more in this run what it writes here, nor shows it to others: if it does
     /// not fit the caches, it need not go through them.

@@ -137,7 +137,7 @@ private:
         const auto& steps = programs_[reader].steps;
         for (std::size_t index = 0; index < steps.size(); ++index)
             for (const DirectMove& move : steps[index].moves)
-                for (const Source& source : move.sources) {
+                for (const DirectSource& source : move.sources) {
                     if (!source.peer || race_) continue;
                     const auto owner = static_cast<std::size_t>(source.peer->index);
                     const Place place = programs_[owner].shown[reader][source.shown];
@@ -168,7 +168,7 @@ private:
                                    &move,
                                    {target.place, move.bytes},
                                    std::max(steps[index].number, target.for_step)});
-                    for (const Source& source : move.sources)
+                    for (const DirectSource& source : move.sources)
                         if (belongs(source.peer))
                             visit({rank,
                                    index,
