@@ -1,26 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
-#include <filesystem>
 #include <fstream>
 #include <memory>
 #include <numeric>
 #include <span>
 
-#include "autotune/chooser.hpp"
-#include "autotune/table/table_json.hpp"
-#include "autotune/table_for_ranks.hpp"
 #include "autotune/tuner/calibration.hpp"
-#include "autotune/tuner/verdict.hpp"
 #include "base/clock.hpp"
 #include "cli/bench_options.hpp"
+#include "cli/choosers.hpp"
 #include "cli/guardian.hpp"
 #include "cli/limits_choice.hpp"
 #include "cli/model_choice.hpp"
 #include "cli/prepare.hpp"
 #include "cli/progress_bar.hpp"
 #include "cli/provenance.hpp"
-#include "cli/version.hpp"
 #include "cli/watchdog.hpp"
 #include "collectives/transport/ucx.hpp"
 #include "results/csv.hpp"
@@ -228,47 +223,6 @@ void fit_to_ranks(Sweep& sweep, const BenchOptions& options, int ranks) {
             throw Error(
                 fmt::format("the fault's rank {} is not among {} ranks", end->index, ranks));
 }
-
-// The sweep's candidates that choose for themselves, and the table that is written at the end.
-class Choosers {
-public:
-    Choosers(World& world, const BenchOptions& options, std::vector<std::string>& notes)
-        : world_(world), file_(options.table_file) {
-        for (const std::string& name : options.choosing) {
-            const bool learns = name == "learn";
-            std::optional<Table> table;
-            if (!learns || of_first(world, std::filesystem::exists(file_))) {
-                table = table_for_ranks(world, file_, {.anyway = options.table_anyway});
-                notes.push_back(fmt::format("{}: by {}", name, file_));
-            }
-            all_.push_back(learns ? candidate_that_learns(world, table, options.learning_bound)
-                                  : candidate_by_table(world, *table));
-            learns_ = learns_ || learns;
-        }
-    }
-
-    void add_to(std::vector<Candidate>& candidates) const {
-        for (const CommunicatorCandidate& one : all_) candidates.push_back(one.candidate);
-    }
-
-    // What was learnt goes into the table's file. Collective.
-    void end() const {
-        if (!learns_) return;
-        Table table;
-        if (world_.is_first() && std::filesystem::exists(file_)) table = read_table(file_);
-        for (const CommunicatorCandidate& one : all_) overlay(table, one.learnt());
-        if (!world_.is_first()) return;
-        table.tool = version();
-        keep_table(table, file_);
-        fmt::print("# what was learnt is in {}\n", file_);
-    }
-
-private:
-    World& world_;
-    std::string file_;
-    std::vector<CommunicatorCandidate> all_;
-    bool learns_ = false;
-};
 
 Exit bench_on_rank(World& world, const BenchOptions& options, const Arguments& arguments) {
     Output output(options, arguments, world.is_first());

@@ -5,126 +5,20 @@
 
 #include "autotune/search/ranges.hpp"
 #include "autotune/search/remembered_track.hpp"
+#include "autotune/tuner/held_out.hpp"
+#include "autotune/tuner/tasks.hpp"
 #include "autotune/tuner/verdict.hpp"
 #include "base/clock.hpp"
 
 namespace tutti {
 namespace {
 
-double seconds_since(std::int64_t began_ns) {
-    return static_cast<double>(now_ns() - began_ns) * 1e-9;
-}
-
-// A subject with the types that stand for it.
-struct Task {
-    Subject subject;
-    DataType type;
-    Op op;
-};
-
-std::vector<Task> tasks_of(const TuneRequest& request, const std::vector<BufferKind>& kinds) {
-    std::vector<Task> tasks;
-    for (const Collective collective : request.collectives)
-        for (const DataType type : request.types)
-            for (const Op op : request.ops)
-                for (const BufferKind kind : kinds) {
-                    const Subject subject{collective, class_of(collective, type),
-                                          class_of(collective, op), kind};
-                    const auto is_same = [&](const Task& task) { return task.subject == subject; };
-                    if (std::ranges::none_of(tasks, is_same))
-                        tasks.push_back({subject, type, reduces(collective) ? op : Op::sum});
-                }
-    return tasks;
-}
-
-std::size_t most_bytes(const TuneRequest& request, int ranks) {
-    std::size_t most = 0;
-    for (const Collective collective : request.collectives)
-        for (const DataType type : request.types)
-            for (const Bytes size : request.sizes) {
-                const MeasuredTrack::Race race{.subject = {collective}, .type = type};
-                most = std::max(most, Stage::bytes_for(call_of(race, ranks, size), ranks, false));
-            }
-    return most;
-}
-
-// The library by its own choice, if it is among the candidates.
-const Candidate* library_in(const std::vector<Candidate>& all) {
-    const auto is_library = [](const Candidate& each) {
-        return !each.is_ours() && each.algorithm.empty();
-    };
-    const auto found = std::ranges::find_if(all, is_library);
-    return found == all.end() ? nullptr : &*found;
-}
-
-// Compares each choice of a section with the library.
-struct HeldOut {
-    Planner& planner;
-    const Stage& stage;
-    const MeasuredTrack::Race& race;
-    const HoldOutOptions& options;
-    std::span<const Bytes> sizes;  // that the section is about
-    Bytes first, last;             // of those that are compared
-    const std::string& session;
-    const Candidate* library;  // null: none takes part
-    std::function<bool()> is_over;
-    std::function<void(const Configuration&)> wrong;
-
-    // The samples that it took. Choices that cannot run here stay as they are.
-    bool is_wanted(Bytes size) const { return size >= first && size <= last; }
-
-    std::int64_t improve(Section& section, const std::vector<Candidate>& all) const {
-        if (library == nullptr || section.ranges.empty()) return 0;
-        std::int64_t samples = 0;
-        auto verdicts = verdicts_of(section, sizes);
-        for (Verdict& verdict : verdicts) {
-            if (!is_wanted(verdict.evidence.size)) continue;
-            if (of_first(planner.world(), is_over())) {
-                section.is_complete = false;  // nobody has compared the rest
-                break;
-            }
-            const auto of_choice = [&](const Candidate& candidate) {
-                return configuration_of(candidate) == verdict.choice;
-            };
-            const auto choice = std::ranges::find_if(all, of_choice);
-            if (choice == all.end() || !choice->is_ours()) continue;
-            bool is_wrong = false;
-            auto seen = hold_out(planner, stage, race, {*choice, *library}, verdict.evidence.size,
-                                 options, is_wrong);
-            if (is_wrong) {
-                wrong(verdict.choice);
-                verdict = {.choice = configuration_of(*library),
-                           .origin = Origin::kept,
-                           .evidence = {.size = verdict.evidence.size}};
-            }
-            if (!seen) continue;
-            seen->launch = session;
-            verdict.evidence.hold_out = seen;
-            samples += seen->choice.n + seen->default_.n;
-            if (verdict.evidence.time.n == 0) verdict.evidence.time = seen->choice;
-            let_default_stay(verdict);
-        }
-        section.ranges = ranges_of(verdicts);
-        return samples;
-    }
-};
-
-// What a section is about: where it has evidence, and where a range begins that has none.
-std::vector<Bytes> sizes_of(const Section& section) {
-    std::vector<Bytes> sizes;
-    for (const Range& range : section.ranges) {
-        for (const RangeEvidence& evidence : range.evidence) sizes.push_back(evidence.size);
-        if (range.evidence.empty()) sizes.push_back(std::max(range.from, Bytes{1}));
-    }
-    return sizes;
-}
-
 // The search for one subject, and what becomes of it.
 class SubjectRun {
 public:
-    SubjectRun(Planner& planner, const Stage& stage, const TuneRequest& request, const Task& task,
-               const Setting& setting, const std::string& session, const CallPredictor& predictor,
-               const TuneEvents& events, double seconds)
+    SubjectRun(Planner& planner, const Stage& stage, const TuneRequest& request,
+               const TuneTask& task, const Setting& setting, const std::string& session,
+               const CallPredictor& predictor, const TuneEvents& events, double seconds)
         : planner_(planner),
           stage_(stage),
           request_(request),
@@ -157,7 +51,7 @@ public:
     double judge_seconds() const { return cost_.judge_seconds; }
 
 private:
-    std::vector<Candidate> distinct_candidates(const Task& task) const {
+    std::vector<Candidate> distinct_candidates(const TuneTask& task) const {
         const auto all = candidates(task.subject.collective, request_.contest);
         // At the largest size all segments differ; what is the same at smaller ones, the track
         // sees.
@@ -313,12 +207,6 @@ private:
     bool has_no_end_ = false;
 };
 
-// An equal part of what is left of the budget, by rank 0's clock.
-double share_of(World& world, std::int64_t began_ns, double budget, std::size_t tasks_left) {
-    const double left = std::max(budget - seconds_since(began_ns), 0.0);
-    return of_first(world, left) / static_cast<double>(tasks_left);
-}
-
 }  // namespace
 
 std::vector<BufferKind> kinds_for(const TuneRequest& request, const World& world) {
@@ -329,7 +217,7 @@ std::vector<BufferKind> kinds_for(const TuneRequest& request, const World& world
 
 std::vector<Subject> subjects_of(const TuneRequest& request, const std::vector<BufferKind>& kinds) {
     std::vector<Subject> subjects;
-    for (const Task& task : tasks_of(request, kinds)) subjects.push_back(task.subject);
+    for (const TuneTask& task : tasks_of(request, kinds)) subjects.push_back(task.subject);
     return subjects;
 }
 
@@ -350,48 +238,6 @@ void tune(Planner& planner, const TuneRequest& request, const Setting& setting,
                            seconds);
         subject.run(earlier);
         budget += subject.judge_seconds();
-    }
-}
-
-void hold_out(Planner& planner, const TuneRequest& request, const Setting& setting,
-              const std::string& session, const Table& table, const TuneEvents& events) {
-    const std::int64_t began = now_ns();
-    World& world = planner.world();
-    const Stage stage(world, most_bytes(request, world.size()), kinds_for(request, world));
-    std::vector<std::pair<Task, Section>> sections;
-    for (const Task& task : tasks_of(request, stage.kinds()))
-        for (const Section& section : table.sections)
-            if (section.setting == setting && section.subject == task.subject)
-                sections.emplace_back(task, section);
-    for (std::size_t i = 0; i < sections.size(); ++i) {
-        auto& [task, section] = sections[i];
-        const double seconds = share_of(world, began, request.budget_seconds, sections.size() - i);
-        const std::int64_t began_here = now_ns();
-        const MeasuredTrack::Race race{task.subject, task.type, task.op, request.ground,
-                                       request.protocol};
-        const auto all = candidates(task.subject.collective, request.contest);
-        events.progress(task.subject, 0, "");
-        const auto sizes = sizes_of(section);
-        HeldOut held{.planner = planner,
-                     .stage = stage,
-                     .race = race,
-                     .options = request.hold_out,
-                     .sizes = sizes,
-                     .first = request.sizes.front(),
-                     .last = request.sizes.back(),
-                     .session = session,
-                     .library = library_in(all),
-                     .is_over = [=] { return seconds_since(began_here) > seconds; },
-                     .wrong =
-                         [&](const Configuration& configuration) {
-                             events.wrong(task.subject, configuration);
-                         }};
-        TuneCost cost;
-        cost.hold_out_samples = held.improve(section, all);
-        cost.hold_out_seconds = seconds_since(began_here);
-        section.launches.push_back(session);
-        events.section(section);
-        events.cost(task.subject, cost);
     }
 }
 

@@ -61,7 +61,7 @@ private:
         return {.algorithm = name(),
                 .transport = name(),
                 .segment = {upto(1 << 20)},
-                .radix = upto(8),
+                .radix = 2 * upto(4),
                 .channels = 1 + upto(3)};
     }
 

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "autotune/tuner/tasks.hpp"
+
+#include <algorithm>
+
+#include "base/clock.hpp"
+
+namespace tutti {
+
+double seconds_since(std::int64_t began_ns) {
+    return static_cast<double>(now_ns() - began_ns) * 1e-9;
+}
+
+std::vector<TuneTask> tasks_of(const TuneRequest& request, const std::vector<BufferKind>& kinds) {
+    std::vector<TuneTask> tasks;
+    for (const Collective collective : request.collectives)
+        for (const DataType type : request.types)
+            for (const Op op : request.ops)
+                for (const BufferKind kind : kinds) {
+                    const Subject subject{collective, class_of(collective, type),
+                                          class_of(collective, op), kind};
+                    const auto is_same = [&](const TuneTask& task) {
+                        return task.subject == subject;
+                    };
+                    if (std::ranges::none_of(tasks, is_same))
+                        tasks.push_back({subject, type, reduces(collective) ? op : Op::sum});
+                }
+    return tasks;
+}
+
+std::size_t most_bytes(const TuneRequest& request, int ranks) {
+    std::size_t most = 0;
+    for (const Collective collective : request.collectives)
+        for (const DataType type : request.types)
+            for (const Bytes size : request.sizes) {
+                const MeasuredTrack::Race race{.subject = {collective}, .type = type};
+                most = std::max(most, Stage::bytes_for(call_of(race, ranks, size), ranks, false));
+            }
+    return most;
+}
+
+const Candidate* library_in(const std::vector<Candidate>& all) {
+    const auto is_library = [](const Candidate& each) {
+        return !each.is_ours() && each.algorithm.empty();
+    };
+    const auto found = std::ranges::find_if(all, is_library);
+    return found == all.end() ? nullptr : &*found;
+}
+
+double share_of(World& world, std::int64_t began_ns, double budget, std::size_t tasks_left) {
+    const double left = std::max(budget - seconds_since(began_ns), 0.0);
+    return of_first(world, left) / static_cast<double>(tasks_left);
+}
+
+}  // namespace tutti
