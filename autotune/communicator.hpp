@@ -24,7 +24,8 @@ struct Learning {
 
 struct CommunicatorOptions {
     /// Says which algorithm to take when, see docs/using_the_library.md. It must have sections for
-    /// these ranks: fitted() (autotune/table/fitted.hpp) makes them. None: built-in rules.
+    /// these ranks: fitted() (autotune/table/fitted.hpp) makes them. None: built-in rules. The same
+    /// on all ranks.
     std::optional<Table> table = {};
     /// Instead of a table: the first rank's file of 'tutti tune', fitted to these ranks.
     std::string table_file = {};
@@ -33,7 +34,8 @@ struct CommunicatorOptions {
     std::optional<Learning> learn = {};
     /// Kinds of calls that plans are kept for; the least recently used ones are made again.
     std::size_t most_plans = 512;
-    /// Seconds after which a wait for another rank gives up and throws.
+    /// Seconds after which a wait for another rank gives up and throws; twice as many where plans
+    /// are made. Communicator(World&) keeps to its world's own.
     double deadline = 30;
 };
 

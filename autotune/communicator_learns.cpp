@@ -19,17 +19,20 @@ Learner::Spot& Communicator::State::spot_of(const CallKey& key, const Arguments&
 Communicator::State::Recent Communicator::State::run_and_learn(CallKey key, const Arguments& call) {
     const CallKey asked = key;
     Learner::Spot& spot = spot_of(key, call);
-    const std::int64_t began = now_ns();
-    KeptCall* chosen = nullptr;
-    int arm = 0;
-    while (chosen == nullptr) {
-        arm = learner->arm_for(spot, asked);
+    std::int64_t began = now_ns();
+    int arm = learner->arm_for(spot, asked);
+    const auto by_arm = [&] {
         key.arm = static_cast<std::int16_t>(arm);
-        chosen = &kept(key, call, &spot.arms[static_cast<std::size_t>(arm)]);
-        // Then another configuration does it, which is not what would be timed.
-        if (chosen->is_as_wished || arm == spot.lesson.incumbent()) break;
-        learner->cannot(spot, arm);
-        chosen = nullptr;
+        return &kept(key, call, &spot.arms[static_cast<std::size_t>(arm)]);
+    };
+    KeptCall* chosen = by_arm();
+    // Then another configuration would do it, which is not what is to be timed. One attempt a call:
+    // the time for it is lost.
+    if (!chosen->is_as_wished && arm != spot.lesson.incumbent()) {
+        learner->cannot(spot, arm, since(began));
+        began = now_ns();
+        arm = spot.lesson.incumbent();
+        chosen = by_arm();
     }
     const bool is_new = chosen->uses_so_far++ == 0;
     const double making = is_new ? since(began) : 0;

@@ -248,7 +248,6 @@ void Communicator::State::check_all_ask_for(const CallKey& key) {
     const auto all = gathered(world, mine);
     for (std::size_t rank = 0; rank < all.size(); ++rank) {
         const Asked& other = all[rank];
-        // An empty buffer says nothing of the kind of memory.
         if (other == all[0]) continue;
         const auto in_words = [](const Asked& asked) {
             return fmt::format("{} of {} {} {} to root {}{}{}{}", name_of(asked.call.collective),

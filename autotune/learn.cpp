@@ -193,6 +193,7 @@ void Lesson::begin_anew(std::span<const double> of_incumbent) {
 
 void Lesson::cannot(int number) {
     arm(number).can = arm(number).is_in = false;
+    incumbent_is_due_ = true;  // which does the call in its place
     if (last_tried_ < 0) last_tried_ = number;
 }
 

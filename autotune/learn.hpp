@@ -66,7 +66,7 @@ public:
     Turn next(const Account& account);
     /// How that went. What it lost is put down; time is spent elsewhere.
     void took(const Turn& turn, const TurnTimes& times, Account& account);
-    /// The arm cannot do these calls.
+    /// The arm cannot do these calls; the next turn is the incumbent's.
     void cannot(int arm);
     /// From now on calls are of another length: plans have to be made for them.
     void plans_are_gone();

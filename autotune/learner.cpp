@@ -20,7 +20,7 @@ constexpr double least_call_ns = 500, least_ns_per_byte = 0.02;
 // What a rank tells the others at the end of a turn. The slowest rank's times count; but a meeting
 // takes as long as for the rank that comes last, as the others have waited for that one.
 struct Report {
-    double spent = 0, calls = 0, making = 0, meeting = 0;
+    double spent = 0, calls = 0, making = 0, meeting = 0, lost = 0;
     std::array<double, Learner::samples_of_turn> samples{};
 };
 
@@ -29,6 +29,7 @@ void take_slowest(Report& all, const Report& one) {
     all.calls = std::max(all.calls, one.calls);
     all.making = std::max(all.making, one.making);
     all.meeting = std::min(all.meeting, one.meeting);
+    all.lost = std::max(all.lost, one.lost);
     for (std::size_t i = 0; i < all.samples.size(); ++i)
         all.samples[i] = std::max(all.samples[i], one.samples[i]);
 }
@@ -127,7 +128,8 @@ int Learner::arm_for(Spot& spot, const CallKey& key) {
     return spot.turn.arm;
 }
 
-void Learner::cannot(Spot& spot, int arm) {
+void Learner::cannot(Spot& spot, int arm, double lost_ns) {
+    lost_ns_ += lost_ns;
     spot.lesson.cannot(arm);
     take_turn(spot);
 }
@@ -156,11 +158,18 @@ void Learner::meet(Spot& spot) {
                            static_cast<double>(spot.sampled);
     }
     spent_ns_ += spot.times.calls;
-    const Report mine{spent_ns_, spot.times.calls, spot.times.making, my_meeting_ns_, spot.samples};
+    const Report mine{.spent = spent_ns_,
+                      .calls = spot.times.calls,
+                      .making = spot.times.making,
+                      .meeting = my_meeting_ns_,
+                      .lost = lost_ns_,
+                      .samples = spot.samples};
     const Report slowest = exchanged(world_, mine, my_meeting_ns_);
     spent_ns_ = my_meeting_ns_;
     meeting_ns_ = slowest.meeting;
     account_.spend(slowest.spent);
+    account_.lose(slowest.lost);
+    lost_ns_ = 0;
     const TurnTimes times{.samples = std::span(slowest.samples).first(spot.sampled),
                           .calls = slowest.calls,
                           .making = slowest.making,

@@ -43,7 +43,7 @@ public:
 
     /// What does this call. It may not be able to: cannot(), and ask again.
     int arm_for(Spot& spot, const CallKey& key);
-    void cannot(Spot& spot, int arm);
+    void cannot(Spot& spot, int arm, double lost_ns);
 
     /// Whether a call is one among the incumbent's turn whose time is not wanted, neither its last:
     /// then it is counted, and need only be done as such calls were before. Most calls are, and
@@ -77,6 +77,7 @@ private:
     Learning learning_;
     Account account_;
     std::map<Kind, Spot> spots_;
+    double lost_ns_ = 0;        // by this rank since then, with arms that could not be had
     double spent_ns_ = 0;       // by this rank since the last meeting
     double my_meeting_ns_ = 0;  // of the last meeting, as this rank saw it
     double meeting_ns_ = 0;     // the same as all have agreed on

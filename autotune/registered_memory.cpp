@@ -20,7 +20,8 @@ std::size_t whole_lines(std::size_t bytes) {
 RegisteredMemory::Arena& RegisteredMemory::new_arena(std::size_t at_least) {
     std::size_t bytes = std::max(least_arena, at_least);
     std::size_t so_far = 0;
-    for (const Arena& arena : arenas_) so_far += arena.memory.size();
+    for (const Arena& arena : arenas_)
+        if (arena.own || arena.ordinary) so_far += arena.memory.size();
     bytes = std::max(bytes, so_far);
     Arena arena;
     try {
