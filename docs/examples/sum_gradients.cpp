@@ -5,11 +5,13 @@
 #include <mpi.h>
 
 #include <cstdio>
+#include <filesystem>
 #include <string_view>
 #include <vector>
 
 #include "autotune/communicator.hpp"
 #include "autotune/table/table_json.hpp"
+#include "autotune/tuner/verdict.hpp"
 #include "base/error.hpp"
 
 namespace {
@@ -61,6 +63,15 @@ bool sum_all(tutti::Communicator& communicator) {
     return verdict == 1;
 }
 
+// Into the table that there is, if there is one.
+void keep(const tutti::Table& learnt, const char* file, bool is_first) {
+    if (!is_first) return;
+    tutti::Table table;
+    if (std::filesystem::exists(file)) table = tutti::read_table(file);
+    tutti::overlay(table, learnt);
+    tutti::keep_table(table, file);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -76,7 +87,7 @@ int main(int argc, char** argv) {
         if (is_first)
             std::printf("%d ranks summed %zu buckets %d times: %s\n", communicator.size(),
                         std::size(bucket_sizes), 2 * steps, is_right ? "right" : "WRONG");
-        if (learns && is_first) tutti::keep_table(communicator.learnt(), argv[2]);
+        if (learns) keep(communicator.learnt(), argv[2], is_first);
         result = is_right ? 0 : 2;
     } catch (const tutti::Error& error) {  // others may wait for this rank
         std::fprintf(stderr, "sum_gradients: %s\n", error.what());

@@ -42,12 +42,15 @@ TEST(Csv, LeavesTheTimesOfASkippedPointEmpty) {
 }
 
 TEST(Csv, HoldsTheNumbers) {
-    const std::string text = csv_of({sample_point()});
+    Point point = sample_point();
+    point.predicted_ns = 1200.5;
+    point.choice = "one-shot/shm";
+    const std::string text = csv_of({point});
     EXPECT_TRUE(text.starts_with("session,launch,point,coll,impl,algo,transport,dtype,op,root,"));
     EXPECT_NE(text.find(",all_reduce,tutti,ring,shm,float,sum,-1,256,1024,0,host,4,2,512,scatter,"),
               std::string::npos);
     EXPECT_NE(text.find(",deadline,last_arrival,5,1,3,target_ci,1000,"), std::string::npos);
-    EXPECT_TRUE(text.ends_with(",1060,1050,ok,0,550.0,50.0\r\n")) << text;
+    EXPECT_TRUE(text.ends_with(",1060,1050,ok,0,550.0,50.0,1200.5,one-shot/shm\r\n")) << text;
 }
 
 }  // namespace tutti

@@ -146,4 +146,30 @@ TEST(TextTable, FooterIsWhatCiScriptsGrepFor) {
     EXPECT_EQ(table_footer({}), "# Out of bounds values : 0 OK\n# Avg bus bandwidth    : 0\n#\n");
 }
 
+TEST(TextTable, TellsWhatAModelSaidAndMarksWhatWasFarOff) {
+    Point point = sample_point();
+    point.time.p50 = 1000;
+    point.key.inplace = false;
+    const TableColumns columns{.predicted = true};
+    point.predicted_ns = 1900;
+    EXPECT_TRUE(table_row({.out_of_place = &point}, columns).ends_with("       1.90 \n"));
+    point.predicted_ns = 490;
+    EXPECT_TRUE(table_row({.out_of_place = &point}, columns).ends_with("       0.49!\n"));
+    const std::vector<Point> points{point};
+    EXPECT_NE(table_footer(points).find(
+                  "off by 104 % in the median, by more than a factor of 2 (!) at 1 of 1"),
+              std::string::npos);
+    point.predicted_ns.reset();
+    EXPECT_TRUE(table_row({.out_of_place = &point}, columns).ends_with("        N/A \n"));
+    EXPECT_NE(table_header({}, columns).find("model"), std::string::npos);
+    EXPECT_EQ(table_header({}).find("model"), std::string::npos);
+}
+
+TEST(TextTable, TellsWhatWasChosen) {
+    Point point = sample_point();
+    point.key.algo = "auto";
+    point.choice = "ring/shm";
+    EXPECT_NE(table_row({.out_of_place = &point}).find("  auto: ring/shm  "), std::string::npos);
+}
+
 }  // namespace tutti
