@@ -56,11 +56,13 @@ class AcrossHosts(unittest.TestCase):
         self.assertRegex(self.check_loss("reset h1"), r"lost rank [01] \(ucx\): |on node h1")
 
     def test_a_link_that_is_down_ends_the_job_at_the_deadline_and_names_the_peer(self):
-        # Well before the launcher notices, some 4 s after the fault (scripts/lib/mpi.sh).
+        # Well before the launcher notices, some 4 s after the fault (scripts/lib/mpi.sh); between calls, where ranks
+        # meet, waits have twice the deadline.
         done = self.bench(("--ranks-per-host", 1, "--after", "3s", "link down h1"), "all_reduce", "--algo", "ring",
-                          *LONG_CALLS, "-T", "2s")
+                          *LONG_CALLS, "-T", "1s")
         self.assertIn(done.returncode, (4, 5), done.stdout + done.stderr)
-        self.assertRegex(done.stderr, r"(?m)^tutti: rank [01] (waited 2 s in all_reduce ring \(ucx\), .*for rank [01]$"
+        self.assertRegex(done.stderr, r"(?m)^tutti: rank [01] (waited 1 s in all_reduce ring \(ucx\), .*for rank [01]$"
+                                      r"|waited 2\.0+ s for .*: another rank does not answer$"
                                       r"|lost rank [01] \(ucx\): )")
 
 
