@@ -12,12 +12,6 @@ const Row* row_called(std::span<const Row> rows, std::string_view name) {
     return known == rows.end() ? nullptr : &*known;
 }
 
-const Algorithm* algorithm_called(Collective collective, std::string_view name) {
-    for (const Algorithm* row : algorithms_of(collective))
-        if (row->name == name) return row;
-    return nullptr;
-}
-
 // What one rank cannot make, no rank takes. Errors that end the run pass through.
 template <class Make>
 std::unique_ptr<Operation> made_on_all(World& world, Make&& make) {

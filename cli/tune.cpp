@@ -8,6 +8,7 @@
 #include "autotune/rank_setting.hpp"
 #include "autotune/table/table_json.hpp"
 #include "autotune/tuner/calibration.hpp"
+#include "autotune/tuner/tasks.hpp"
 #include "base/clock.hpp"
 #include "cli/notebook.hpp"
 #include "cli/prepare.hpp"
@@ -230,7 +231,7 @@ Exit tune_on_rank(World& world, const TuneOptions& options, const Arguments& arg
     Output output(options, setting, session, subjects_of(request, kinds_for(request, world)).size(),
                   world.is_first());
     output.begin(notes);
-    const double spent = of_first(world, static_cast<double>(now_ns() - began) * 1e-9);
+    const double spent = of_first(world, seconds_since(began));
     request.budget_seconds = std::max(request.budget_seconds - spent, 1.0);
     if (options.job == TuneOptions::Job::hold_out) {
         if (output.table(world).sections.empty())
@@ -244,7 +245,7 @@ Exit tune_on_rank(World& world, const TuneOptions& options, const Arguments& arg
         model_for(planner, request, options, {setting.topology, cores, tuning}, output);
     const CallPredictor predictor =
         model ? predictor_of_calls(*model, world.hosts()) : CallPredictor{};
-    request.budget_seconds -= of_first(world, static_cast<double>(now_ns() - before_model) * 1e-9);
+    request.budget_seconds -= of_first(world, seconds_since(before_model));
     TuneEvents events = output.events();
     if (options.resume && world.is_first())
         events.is_done = [&](const Subject& subject) {

@@ -13,6 +13,7 @@
 #include "autotune/table/merge.hpp"
 #include "autotune/table/table_json.hpp"
 #include "autotune/tuner/model_table.hpp"
+#include "autotune/tuner/tasks.hpp"
 #include "base/clock.hpp"
 #include "cli/version.hpp"
 #include "results/identity.hpp"
@@ -129,8 +130,7 @@ Exit predict_table(const TuneOptions& options) {
             "hosts: mpirun ... tutti tune --budget 30s");
     keep_table(with_measured(predicted, options.table_file), options.table_file);
     fmt::print("{}# {} sections by the model in {:.1f} s: {}\n", explain(predicted),
-               predicted.sections.size(), static_cast<double>(now_ns() - began) * 1e-9,
-               options.table_file);
+               predicted.sections.size(), seconds_since(began), options.table_file);
     return Exit::ok;
 }
 

@@ -12,12 +12,6 @@
 namespace tutti {
 namespace {
 
-const Algorithm* algorithm_called(Collective collective, std::string_view name) {
-    for (const Algorithm* one : algorithms_of(collective))
-        if (one->name == name) return one;
-    return nullptr;
-}
-
 Choice choice_for(const Configuration& configuration, const Algorithm& algorithm, bool one_host) {
     const Bytes usual = one_host ? segment_on_host : segment_across_hosts;
     return {.algorithm = &algorithm,

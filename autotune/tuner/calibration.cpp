@@ -4,6 +4,7 @@
 #include "autotune/model/calibrate.hpp"
 #include "autotune/model/calibration_plan.hpp"
 #include "autotune/model/model_json.hpp"
+#include "autotune/tuner/tasks.hpp"
 #include "base/clock.hpp"
 #include "workloads/sweep.hpp"
 
@@ -85,7 +86,7 @@ Calibration calibrate_here(Planner& planner, const TuneRequest& request,
     if (world.is_first()) fitted = calibrate(observations, machine);
     return {.model = model_of_first(world, fitted).value(),
             .samples = repetitions * std::ssize(observations),
-            .seconds = static_cast<double>(now_ns() - began) * 1e-9};
+            .seconds = seconds_since(began)};
 }
 
 std::optional<CostModel> model_of_first(World& world, const std::optional<CostModel>& mine) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "autotune/tuner/tasks.hpp"
 #include "base/clock.hpp"
 #include "results/statistics.hpp"
 
@@ -71,7 +72,7 @@ std::optional<HoldOut> hold_out(Planner& planner, const Stage& stage,
         of_choice.insert(of_choice.end(), measured[0].samples.begin(), measured[0].samples.end());
         of_library.insert(of_library.end(), measured[1].samples.begin(), measured[1].samples.end());
         set_gain(found, of_choice, of_library);
-        const double seconds = static_cast<double>(now_ns() - began) * 1e-9;
+        const double seconds = seconds_since(began);
         if (of_first(world, is_settled(found) || 2 * pairs > options.most_pairs ||
                                 seconds > options.seconds))
             break;

@@ -266,10 +266,16 @@ std::vector<const Algorithm*> algorithms_of(Collective collective) {
     return found;
 }
 
+const Algorithm* algorithm_called(Collective collective, std::string_view name) {
+    for (const Algorithm& row : rows)
+        if (row.collective == collective && row.name == name) return &row;
+    return nullptr;
+}
+
 const Algorithm& find_algorithm(Collective collective, std::string_view name) {
+    if (const Algorithm* row = algorithm_called(collective, name)) return *row;
     std::vector<std::string> known, has_it;
     for (const Algorithm& row : rows) {
-        if (row.collective == collective && row.name == name) return row;
         if (row.collective == collective) known.emplace_back(row.name);
         if (row.name == name) has_it.emplace_back(name_of(row.collective));
     }

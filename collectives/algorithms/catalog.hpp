@@ -34,6 +34,9 @@ Schedule build_in_order(const Algorithm& algorithm, const Job& job);
 /// Every algorithm of every collective: the one place where they are listed.
 std::span<const Algorithm> catalog();
 
+/// Null if the collective has no such algorithm.
+const Algorithm* algorithm_called(Collective collective, std::string_view name);
+
 /// Throws Error naming the known algorithms, or the collectives that the name does exist for.
 const Algorithm& find_algorithm(Collective collective, std::string_view name);
 
