@@ -227,9 +227,10 @@ void fit_to_ranks(Sweep& sweep, const BenchOptions& options, int ranks) {
 Exit bench_on_rank(World& world, const BenchOptions& options, const Arguments& arguments) {
     Output output(options, arguments, world.is_first());
     try {
-        const bool is_pinned = options.pin && pin_ranks(world);
         std::vector<std::string> limit_notes;
         const auto limits = choose_limits(world, options.limits, limit_notes);
+        // From here on: limits are measured with all cores at hand.
+        const int ranks_on_core = options.pin ? pin_ranks(world) : 0;
         Planner planner(world, options.fault);
         planner.tune(host_tuning(world, limits, options.stream_from));
         Launch launch = describe_launch(world, output.session());
@@ -237,8 +238,7 @@ Exit bench_on_rank(World& world, const BenchOptions& options, const Arguments& a
         if (!world.one_host()) launch.clock = clock.record();
         std::vector<std::string> notes = in_notes(launch, world);
         for (auto& note : reading_notes(options, world)) notes.push_back(std::move(note));
-        if (is_pinned)
-            notes.push_back("each rank on a core of its own (--pin no: as the system likes)");
+        if (ranks_on_core > 0) notes.push_back(in_words_of_pinning(ranks_on_core));
         for (auto& note : limit_notes) notes.push_back(std::move(note));
         Sweep sweep = options.sweep;
         sweep.limits = limits;

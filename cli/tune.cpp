@@ -212,7 +212,7 @@ std::optional<CostModel> model_for(Planner& planner, const TuneRequest& request,
 Exit tune_on_rank(World& world, const TuneOptions& options, const Arguments& arguments) {
     const std::int64_t began = now_ns();
     const int cores = cores_of_host(world);  // before ranks are pinned
-    const bool is_pinned = options.pin && pin_ranks(world);
+    const int ranks_on_core = options.pin ? pin_ranks(world) : 0;
     const Session session =
         describe_session("tune", arguments, options.as_understood, options.request.protocol.seed);
     Planner planner(world);
@@ -221,8 +221,7 @@ Exit tune_on_rank(World& world, const TuneOptions& options, const Arguments& arg
     const Launch launch = describe_launch(world, session.id);
     const Setting setting = setting_of(world);
     std::vector<std::string> notes = in_notes(launch, world);
-    if (is_pinned)
-        notes.push_back("each rank on a core of its own (--pin no: as the system likes)");
+    if (ranks_on_core > 0) notes.push_back(in_words_of_pinning(ranks_on_core));
     GlobalClock clock(world);
     TuneRequest request = options.request;
     request.protocol.clock = &clock;

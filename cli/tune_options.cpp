@@ -72,7 +72,7 @@ void declare(CLI::App& app, Typed& typed) {
     text("--model", typed.model, "measure, none, or stored: what an earlier run has measured",
          search);
     text("--sync", typed.sync, "start of a call: auto, deadline or barrier", search);
-    text("--pin", typed.pin, "ranks to a core each: auto (where cores suffice), no", search);
+    text("--pin", typed.pin, "ranks to cores, evenly: auto (unless the launcher has), no", search);
     app.add_option("--seed", typed.seed, "of the order of candidates and of the check data")
         ->group(search)
         ->capture_default_str();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/pinning.hpp"
 
+#include <fmt/format.h>
 #include <sched.h>
 
 #include <algorithm>
@@ -45,16 +46,24 @@ int seat_among_equals(World& world, const std::vector<int>& cpus) {
     return static_cast<int>(std::count(lists.begin(), me, *me));
 }
 
-bool pin_ranks(World& world) {
+int pin_ranks(World& world) {
     const std::vector<int> cpus = cpus_of_cores();
     const auto lists = lists_of_ranks(world, cpus);
     const bool has_chosen =
         std::any_of(lists.begin(), lists.end(), [&](const auto& list) { return list != lists[0]; });
     // The same on all ranks, as all have the same lists.
-    if (!world.one_host() || world.crowded || has_chosen || cpus.size() < lists.size())
-        return false;
-    run_on(cpus[static_cast<std::size_t>(world.rank().index)]);
-    return true;
+    if (!world.one_host() || has_chosen || cpus.empty()) return 0;
+    const std::size_t ranks = lists.size(), used = std::min(cpus.size(), ranks);
+    run_on(cpus[static_cast<std::size_t>(world.rank().index) * used / ranks]);
+    return static_cast<int>((ranks + used - 1) / used);
+}
+
+std::string in_words_of_pinning(int ranks_on_core) {
+    if (ranks_on_core == 0) return {};
+    return ranks_on_core == 1
+               ? "each rank on a core of its own (--pin no: as the system likes)"
+               : fmt::format("{} neighbouring ranks to a core (--pin no: as the system likes)",
+                             ranks_on_core);
 }
 
 }  // namespace tutti

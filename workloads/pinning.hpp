@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <string>
 #include <vector>
 
 #include "collectives/transport/world.hpp"
@@ -16,8 +17,14 @@ int seat_among_equals(World& world, const std::vector<int>& cpus);
 /// Runs this thread on one CPU; nothing happens where that is not allowed.
 void run_on(int cpu);
 
-/// Gives each rank a core of its own, where there are enough and the launcher has not chosen any:
-/// else the system may leave two that spin on one core, for seconds. Collective; says whether.
-bool pin_ranks(World& world);
+/// Gives each rank a core of its own, or, where there are more ranks than cores, each core as many
+/// neighbouring ranks as the others: else the system leaves two that spin on one core, for seconds,
+/// or shares out crowded cores anew every few milliseconds, and times tell of that. Collective;
+/// gives the most ranks that share a core: 0 where nothing was done, as the launcher has chosen
+/// cores, or there are several hosts.
+int pin_ranks(World& world);
+
+/// What a reader of times is told of it; nothing to tell: empty.
+std::string in_words_of_pinning(int ranks_on_core);
 
 }  // namespace tutti

@@ -17,7 +17,8 @@ Seats::Seats(const Placement& placement, int ranks, int cores_of_host)
         for (std::size_t i = 0; i < members.size(); ++i) {
             const auto rank = static_cast<std::size_t>(members[i].index);
             host_of[rank] = host;
-            core_of[rank] = cores + static_cast<int>(i) % used;
+            core_of[rank] =
+                cores + static_cast<int>(i * static_cast<std::size_t>(used) / members.size());
         }
         cores += used;
         most_on_core = std::max(most_on_core, (static_cast<int>(members.size()) + used - 1) / used);

@@ -6,7 +6,8 @@
 
 namespace tutti {
 
-/// Which rank has which host, and which core where a host has more ranks than cores: dealt in turn.
+/// Which rank has which host, and which core where a host has more ranks than cores: neighbours
+/// share one, as `pin_ranks` has it.
 /// Else each rank has a core of its own.
 struct Seats {
     std::vector<int> host_of, core_of;
