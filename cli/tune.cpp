@@ -115,6 +115,9 @@ public:
             section_ = section;
             if (speaks_) notebook_->put(section);
         };
+        events.under_way = [this](const Section& section) {
+            if (speaks_) notebook_->put_draft(section);
+        };
         events.cost = [this](const Subject& subject, const TuneCost& cost) {
             ++subjects_done_;
             if (speaks_) print(subject, cost);

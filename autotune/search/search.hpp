@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <functional>
+#include <map>
 #include <optional>
 #include <span>
 #include <vector>
@@ -93,7 +94,14 @@ std::vector<Finding> search(Track& track, std::span<const Bytes> sizes,
                             const SearchOptions& options);
 
 /// Every arm at every size, `repetitions` times: the oracle that a search is measured against.
-std::vector<Finding> search_exhaustively(Track& track, std::span<const Bytes> sizes,
-                                         int repetitions);
+/// `progress`, where it is given, is told after each size.
+std::vector<Finding> search_exhaustively(
+    Track& track, std::span<const Bytes> sizes, int repetitions,
+    const std::function<void(const SearchProgress&)>& progress = {});
+
+using SamplesByArm = std::map<int, std::vector<double>>;
+
+/// The arms in the order of their plain medians; those without samples are left out.
+Finding finding_by_medians(Bytes size, const SamplesByArm& samples_ns);
 
 }  // namespace tutti

@@ -38,6 +38,8 @@ struct TuneEvents {
     std::function<void(const RaceLog::Entry&)> raced;
     /// A section that is complete, or as far as it is known: to be kept in place of the one before.
     std::function<void(const Section&)> section;
+    /// A section whose search is under way, as it would be if that ended now; every second or so.
+    std::function<void(const Section&)> under_way;
     std::function<void(const Subject&, const TuneCost&)> cost;
     /// A variant gave a wrong result: it takes no further part.
     std::function<void(const Subject&, const Configuration&)> wrong;

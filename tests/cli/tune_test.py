@@ -100,6 +100,23 @@ class Search(Tune):
         self.assertTrue(all(section.get("complete", True) for section in self.sections()))
         self.assertGreater(len([record for record in self.races() if record["kind"] == "race"]), known)
 
+    def test_that_was_killed_leaves_what_its_subject_has_shown_by_then(self):
+        words = ["tune", "scatter", *SMALL[:4], "-f", 2, *SMALL[6:], *TWO_THREADS, "--buffers", "registered", "--model", "none",
+                 "--search", "exhaustive", "--repetitions", 3000]
+        with subprocess.Popen([tutti.EXECUTABLE, *map(str, words), "--table", str(self.table)], stdout=subprocess.DEVNULL,
+                              stderr=subprocess.DEVNULL, env=tutti.CLEAN | self.home) as job:
+            deadline = time.monotonic() + 60
+            while not (self.table.exists() and self.sections()) and job.poll() is None and time.monotonic() < deadline:
+                time.sleep(0.01)
+            job.kill()
+        partial, = self.sections()
+        self.assertIs(partial.get("complete", True), False)
+        self.assertTrue(all(evidence["time"]["n"] > 0 for choice in partial["ranges"] for evidence in choice["evidence"]))
+        self.assertIn("the search did not end by itself", self.run_here_on(self.table, "--explain"))
+        self.run_here(*words, "--resume")
+        whole, = self.sections()
+        self.assertIs(whole.get("complete", True), True)
+
     def run_here_on(self, *words):
         done = tutti.run("tune", words[1], words[0], timeout=60, **self.home)
         self.assertEqual((done.returncode, done.stderr), (0, ""))
