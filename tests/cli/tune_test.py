@@ -213,6 +213,12 @@ class Refused(Tune):
                             (["tune", "--budget", "0"], ["--budget 60s"]), (["tune", "--search", "deep"], ["bisect"]),
                             (["tune", "--model-only"], ["--for-ranks"]), (["tune", "--for-ranks", "x", "--model-only"], ["8,16,64"]),
                             (["tune", "--explain", "a", "--merge", "b"], ["type one"]),
+                            (["tune", "--svg", "map.svg"], ["--svg", "--explain TABLE"]),
+                            (["tune", "--for-ranks", "8"], ["--for-ranks", "--model-only"]),
+                            (["tune", "--ranks-per-host", "8"], ["--ranks-per-host", "--model-only"]),
+                            (["tune", "--repetitions", "5"], ["--repetitions", "--search exhaustive"]),
+                            (["tune", "--hold-out", "yes", "--baseline", "none"], ["--hold-out", "--baseline mpi"]),
+                            (["tune", "--hold-out", "only", "--baseline", "none"], ["--hold-out", "--baseline mpi"]),
                             (["tune", "--explain", self.folder / "none.json"], ["none.json"]),
                             (["bench", "all_reduce", "--algo", "auto", "--ranks", 2], ["t.json"])]:
             with self.subTest(words):
