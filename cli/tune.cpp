@@ -203,9 +203,10 @@ std::optional<CostModel> model_for(Planner& planner, const TuneRequest& request,
         if (auto model = output.model(world)) return model;
     std::optional<CostModel> model;
     if (options.model == "measure") {
-        const Calibration calibration = calibrate_here(planner, request, machine);
-        output.calibrated(calibration, path);
-        return calibration.model;
+        const auto calibration = calibrate_here(planner, request, machine);
+        if (!calibration) return std::nullopt;
+        output.calibrated(*calibration, path);
+        return calibration->model;
     }
     if (!world.is_first()) return model_of_first(world, std::nullopt);
     if (path && std::filesystem::exists(*path)) model = read_model(*path);
@@ -230,6 +231,7 @@ Exit tune_on_rank(World& world, const TuneOptions& options, const Arguments& arg
     TuneRequest request = options.request;
     request.protocol.clock = &clock;
     leave_out_unusable(request.contest, planner, notes);
+    expect_runner(request.contest, request.collectives.front(), planner);
     request.ground = ground_of(world, {}, 0, 0, notes);
     Output output(options, setting, session, subjects_of(request, kinds_for(request, world)).size(),
                   world.is_first());

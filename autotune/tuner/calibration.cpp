@@ -69,8 +69,8 @@ Placement in_hosts_of(const Setting& setting) {
 
 }  // namespace
 
-Calibration calibrate_here(Planner& planner, const TuneRequest& request,
-                           const ModelledMachine& machine) {
+std::optional<Calibration> calibrate_here(Planner& planner, const TuneRequest& request,
+                                          const ModelledMachine& machine) {
     const std::int64_t began = now_ns();
     World& world = planner.world();
     const auto kinds = kinds_for(request, world);
@@ -82,11 +82,12 @@ Calibration calibrate_here(Planner& planner, const TuneRequest& request,
         measure_together(planner, stage, request, std::span(plan).subspan(begin, end - begin),
                          observations);
     }
+    if (observations.empty()) return std::nullopt;
     std::optional<CostModel> fitted;
     if (world.is_first()) fitted = calibrate(observations, machine);
-    return {.model = model_of_first(world, fitted).value(),
-            .samples = repetitions * std::ssize(observations),
-            .seconds = seconds_since(began)};
+    return Calibration{.model = model_of_first(world, fitted).value(),
+                       .samples = repetitions * std::ssize(observations),
+                       .seconds = seconds_since(began)};
 }
 
 std::optional<CostModel> model_of_first(World& world, const std::optional<CostModel>& mine) {

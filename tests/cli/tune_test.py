@@ -102,7 +102,7 @@ class Search(Tune):
 
     def test_that_was_killed_leaves_what_its_subject_has_shown_by_then(self):
         words = ["tune", "scatter", *SMALL[:4], "-f", 2, *SMALL[6:], *TWO_THREADS, "--buffers", "registered", "--model", "none",
-                 "--search", "exhaustive", "--repetitions", 3000]
+                 "--search", "exhaustive", "--repetitions", 400]
         with subprocess.Popen([tutti.EXECUTABLE, *map(str, words), "--table", str(self.table)], stdout=subprocess.DEVNULL,
                               stderr=subprocess.DEVNULL, env=tutti.CLEAN | self.home) as job:
             deadline = time.monotonic() + 60
@@ -121,6 +121,13 @@ class Search(Tune):
         done = tutti.run("tune", words[1], words[0], timeout=60, **self.home)
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         return done.stdout
+
+    def test_takes_all_transports_beside_one_that_is_named_and_needs_one_that_works_here(self):
+        words = ["tune", "broadcast", *SMALL[:6], "--segment", "8K", "--radix", 2, "--channels", 1, "--buffers", "registered"]
+        self.run_here(*words, *TWO_THREADS, "--transport", "shm-lines,all")
+        transports = {record["transport"] for record in self.races() if record["kind"] == "race"}
+        self.assertLessEqual({"shm-lines", "shm", "loopback"}, transports)
+        self.refused(*words, *TWO_THREADS, "--transport", "mpi", says=["nobody can take part here: mpi: ", "type --transport all"])
 
     def test_goes_on_only_with_what_was_asked_for_before(self):
         self.tune("scatter", "--model", "none")
@@ -241,6 +248,12 @@ class UnderMpirun(Tune):
         self.assertTrue(first and self.launches() and not self.launches() & first)
         done = self.run_ranks("bench", "all_reduce", "--algo", "auto", "-e", "2K", *QUICK)
         self.assertIn("# Out of bounds values : 0 OK", done)
+
+    def test_goes_on_without_a_model_where_only_the_library_takes_part(self):
+        out = self.run_ranks("tune", "all_reduce", "-b", 8, "-e", "2K", "-f", 16, "--transport", "none", "--buffers", "ordinary")
+        self.assertNotIn("calibrated", out)
+        only, = self.sections()
+        self.assertEqual({choice["choice"]["impl"] for choice in only["ranges"]}, {"mpi"})
 
     def launches(self):
         """Sessions of the hold-outs."""
