@@ -191,6 +191,13 @@ int cores_of_host(World& world) {
     return std::max(of_first(world, usable_cores()), Crew::members_of(world));
 }
 
+// What several hosts are like, if they are alike.
+std::string host_of(const Launch& launch) {
+    const std::string& first = launch.hosts.front().topo_sha256;
+    const auto is_like_first = [&](const HostRecord& host) { return host.topo_sha256 == first; };
+    return launch.hosts.size() > 1 && std::ranges::all_of(launch.hosts, is_like_first) ? first : "";
+}
+
 // Measured now, or what an earlier run has kept; the same on all ranks. Collective.
 std::optional<CostModel> model_for(Planner& planner, const TuneRequest& request,
                                    const TuneOptions& options, const ModelledMachine& machine,
@@ -246,8 +253,8 @@ Exit tune_on_rank(World& world, const TuneOptions& options, const Arguments& arg
         return output.end();
     }
     const std::int64_t before_model = now_ns();
-    const auto model =
-        model_for(planner, request, options, {setting.topology, cores, tuning}, output);
+    const ModelledMachine machine{setting.topology, cores, tuning, host_of(launch)};
+    const auto model = model_for(planner, request, options, machine, output);
     const CallPredictor predictor =
         model ? predictor_of_calls(*model, world.hosts()) : CallPredictor{};
     request.budget_seconds -= of_first(world, seconds_since(before_model));

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tables: searched for, kept, told, merged, chosen by, and learnt. No time is judged."""
+import hashlib
 import json
 import signal
 import subprocess
@@ -9,6 +10,11 @@ import xml.etree.ElementTree
 
 import tutti
 from tutti import QUICK
+
+
+def sha256(text):
+    return hashlib.sha256(text.encode()).hexdigest()
+
 
 SMALL = ("-b", 8, "-e", "16K", "-f", 16, "--transport", "shm", "--segment", "8K", "--radix", 2, "--channels", 1)
 TWO_THREADS = ("--ranks", 2, "--baseline", "none")
@@ -167,6 +173,43 @@ class Tables(Tune):
         out = self.run_here("tune", "all_reduce", "--model-only", "--for-ranks", 2, "-b", 8, "-e", "1M", "-f", 8)
         self.assertIn(" predicted ", out)
         self.check_sections([("all_reduce", "registered"), ("all_reduce", "ordinary")])
+
+    def predict(self, *words, code=0):
+        """Topologies of the sections that follow from the table's model, and all that was said."""
+        words = ["tune", "broadcast", "--model-only", "-b", 8, "-e", "2K", "-f", 16, "--buffers", "ordinary", *words]
+        done = tutti.run(*words, "--table", self.table, **self.home)
+        self.assertEqual(done.returncode, code, done.stderr)
+        topologies = {section["setting"]["ranks"]: section["setting"]["topology"] for section in self.sections()}
+        return topologies, done.stdout + done.stderr
+
+    def test_of_hosts_that_are_alike_follow_from_a_model_of_several_for_any_number(self):
+        table = json.loads(self.table.read_text())
+        model = json.loads(table["model"])
+        tariff = next(iter(model["within"].values()))
+        model["within"] = model["across"] = {"mpi/ordinary": tariff}
+        model |= {"fingerprint": "of two hosts", "host": "one host", "cores": 4}
+        table |= {"model": json.dumps(model, indent=1), "sections": []}
+        self.table.write_text(json.dumps(table))
+        found, _ = self.predict("--for-ranks", "2,4,6", "--ranks-per-host", 2, "--transport", "mpi")
+        self.assertEqual(found, {2: "one host", 4: sha256("one host\none host"), 6: sha256("one host\none host\none host")})
+
+        del model["host"]  # they were not alike
+        table["model"] = json.dumps(model, indent=1)
+        self.table.write_text(json.dumps(table))
+        _, said = self.predict("--for-ranks", 4, "--ranks-per-host", 2, code=64)
+        self.assertIn("calibrate on hosts that are alike", said)
+
+    def test_say_why_the_model_knows_nothing(self):
+        table = json.loads(self.table.read_text())
+        model = json.loads(table["model"])
+        model["cores"] = 4  # within a host, a core for each rank
+        table |= {"model": json.dumps(model, indent=1), "sections": []}
+        for words, reason in [(["--for-ranks", 4, "--ranks-per-host", 2], "calibrated within a host"),
+                              (["--for-ranks", 8], "calibrated with a core for each rank"),
+                              (["--for-ranks", 2, "--transport", "ucx"], "calibrated over other transports")]:
+            with self.subTest(reason):
+                self.table.write_text(json.dumps(table))
+                self.assertIn(reason, self.predict(*words, code=64)[1])
 
     def bench(self, *words, calls=1):
         file = self.folder / "r.jsonl"
