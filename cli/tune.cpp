@@ -104,9 +104,9 @@ public:
 
     TuneEvents events() {
         TuneEvents events;
-        events.progress = [this](const Subject& subject, double done, const std::string& winner) {
+        events.progress = [this](const Subject& subject, double done, const std::string& now) {
             say_activity(to_string(subject));
-            if (speaks_) show(subject, done, winner);
+            if (speaks_) show(subject, done, now);
         };
         events.raced = [this](const RaceLog::Entry& entry) {
             if (speaks_) notebook_->add(entry);
@@ -157,12 +157,12 @@ public:
     }
 
 private:
-    void show(const Subject& subject, double done, const std::string& winner) {
+    void show(const Subject& subject, double done, const std::string& now) {
         const double share = (static_cast<double>(subjects_done_) + done) /
                              static_cast<double>(std::max<std::size_t>(subjects_, 1));
         bar_.reach(static_cast<std::size_t>(1000 * share));
-        bar_.show(winner.empty() ? to_string(subject)
-                                 : fmt::format("{}: {}", to_string(subject), winner));
+        bar_.show(now.empty() ? to_string(subject)
+                              : fmt::format("{}: {}", to_string(subject), now));
     }
 
     void print(const Subject& subject, const TuneCost& cost) {

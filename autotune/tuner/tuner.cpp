@@ -17,6 +17,9 @@ namespace {
 // A table is written anew each time, which takes milliseconds.
 constexpr double seconds_between_drafts = 1;
 
+// About what other parts of the work take, in searches.
+constexpr double judging = 10, holding_out = 0.5;
+
 // The search for one subject, and what becomes of it.
 class SubjectRun {
 public:
@@ -39,7 +42,8 @@ public:
     }
 
     void run(const std::vector<RaceLog::Entry>& earlier) {
-        events_.progress(section_.subject, 0, "");
+        begin_part(1);
+        tell(0, "");
         const auto kept = remembered(earlier);
         for (const KeptSamples& race : kept) so_far_.add(race);
         RememberedTrack track(track_, kept, [&](const KeptSamples& race) { keep(race); });
@@ -112,8 +116,12 @@ private:
                            .judges = true});
         });
         has_no_end_ = true;
+        begin_part(judging);
         for (int pass = 0; pass < 2; ++pass)
-            search_exhaustively(track, sizes_, (request_.repetitions_to_judge + 1) / 2);
+            search_exhaustively(track, sizes_, (request_.repetitions_to_judge + 1) / 2,
+                                [&](const SearchProgress& now) {
+                                    tell((pass + now.share) / 2, "judged by every variant");
+                                });
         has_no_end_ = false;
         cost_.judge_seconds = seconds_since(began);
     }
@@ -132,7 +140,7 @@ private:
     std::vector<Finding> find(Track& track) {
         SearchOptions options = request_.search;
         options.progress = [&](const SearchProgress& now) {
-            tell(now);
+            tell(now.share, now.winner < 0 ? "" : to_string(configuration_of_arm(now.winner)));
             keep_draft();
         };
         if (request_.repetitions_of_all > 0)
@@ -141,9 +149,17 @@ private:
         return search(track, sizes_, options);
     }
 
-    void tell(const SearchProgress& now) const {
-        events_.progress(section_.subject, now.share,
-                         now.winner < 0 ? "" : to_string(configuration_of_arm(now.winner)));
+    // What follows takes about so many times what the search takes.
+    void begin_part(double work) {
+        double all = 1;
+        if (request_.repetitions_to_judge > 0) all += judging;
+        if (request_.holds_out) all += holding_out;
+        part_begin_ += part_;
+        part_ = work / all;
+    }
+
+    void tell(double share, const std::string& now) const {
+        events_.progress(section_.subject, part_begin_ + part_ * share, now);
     }
 
     // Whatever ends the job, what this subject has shown by then is in the table.
@@ -205,7 +221,9 @@ private:
             .wrong =
                 [this](const Configuration& configuration) {
                     events_.wrong(section_.subject, configuration);
-                }};
+                },
+            .progress = [this](double share) { tell(share, against_library); }};
+        begin_part(holding_out);
         const std::int64_t began = now_ns();
         cost_.hold_out_samples = held.improve(section_, all);
         cost_.hold_out_seconds = seconds_since(began);
@@ -226,6 +244,7 @@ private:
     std::vector<Bytes> sizes_ = own_sizes();
     SoFar so_far_;
     std::optional<std::int64_t> drafted_ns_;
+    double part_begin_ = 0, part_ = 0;  // of all that is done for the subject
     TuneCost cost_;
     bool has_no_end_ = false;
 };
