@@ -116,7 +116,7 @@ void exchange_winners(Course& course, const Trend& trend, const Spending& spendi
 
 void refine(Course& course) {
     const Spending spending(course);
-    const Trend trend(course.book(), course.sizes(), course.options().thresholds);
+    const Trend trend(course.book(), course.sizes());
     exchange_winners(course, trend, spending);
     decide_doubts(course, trend, spending);
     exchange_winners(course, trend, spending);
