@@ -13,7 +13,6 @@
 #include "autotune/table/merge.hpp"
 #include "autotune/table/table_json.hpp"
 #include "autotune/tuner/model_table.hpp"
-#include "autotune/tuner/tasks.hpp"
 #include "base/clock.hpp"
 #include "cli/version.hpp"
 #include "results/identity.hpp"

@@ -3,18 +3,18 @@
 #include <numeric>
 #include <utility>
 
-#include "autotune/search/median.hpp"
 #include "autotune/search/search.hpp"
+#include "base/median.hpp"
 
 namespace tutti {
 
 Finding finding_by_medians(Bytes size, const SamplesByArm& samples_ns) {
     std::vector<std::pair<double, int>> order;
     for (const auto& [arm, samples] : samples_ns)
-        if (!samples.empty()) order.emplace_back(median_of(samples), arm);
+        if (!samples.empty()) order.emplace_back(median(samples), arm);
     std::ranges::sort(order);
     Finding finding{.size = size};
-    for (const auto& [median, arm] : order) finding.entries.push_back({arm, samples_ns.at(arm)});
+    for (const auto& [time, arm] : order) finding.entries.push_back({arm, samples_ns.at(arm)});
     if (order.empty()) return finding;
     finding.winner = order.front().second;
     finding.measured = true;

@@ -5,8 +5,8 @@
 #include <cmath>
 #include <vector>
 
+#include "autotune/scale.hpp"
 #include "autotune/search/descent.hpp"
-#include "autotune/search/scale.hpp"
 #include "autotune/search/spending.hpp"
 #include "autotune/search/trend.hpp"
 

@@ -5,11 +5,11 @@
 #include <cmath>
 #include <set>
 
+#include "autotune/scale.hpp"
 #include "autotune/search/bracket.hpp"
 #include "autotune/search/course.hpp"
 #include "autotune/search/descent.hpp"
 #include "autotune/search/refine.hpp"
-#include "autotune/search/scale.hpp"
 #include "autotune/search/trend.hpp"
 
 namespace tutti {

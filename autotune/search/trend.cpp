@@ -5,7 +5,7 @@
 #include <cmath>
 #include <numbers>
 
-#include "autotune/search/scale.hpp"
+#include "autotune/scale.hpp"
 
 namespace tutti {
 namespace {

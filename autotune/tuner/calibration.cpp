@@ -4,7 +4,6 @@
 #include "autotune/model/calibrate.hpp"
 #include "autotune/model/calibration_plan.hpp"
 #include "autotune/model/model_json.hpp"
-#include "autotune/tuner/tasks.hpp"
 #include "base/clock.hpp"
 #include "workloads/sweep.hpp"
 
