@@ -60,7 +60,7 @@ Exit limits_on_rank(World& world, const LimitsOptions& options, const Arguments&
         world, [&](World& host) { return measure_limits(host, budget); }, budget, budget);
     limits.session = session.id;
     if (!speaks) return Exit::ok;
-    const double seconds = static_cast<double>(now_ns() - began_ns) * 1e-9;
+    const double seconds = seconds_since(began_ns);
     std::vector<std::string> notes = in_notes(launch, world);
     notes.push_back(fmt::format("best of several tries on {} cores{}, in {:.1f} s", limits.cores,
                                 limits.network ? " of the first host and on the network" : "",

@@ -43,7 +43,7 @@ Limits measured_now(World& world, std::vector<std::string>& notes) {
     Limits limits = measure_limits(world, seconds_to_measure);
     notes.push_back(
         fmt::format("limits of this machine: measured just now on {} cores, in {:.1f} s",
-                    limits.cores, static_cast<double>(now_ns() - began_ns) * 1e-9));
+                    limits.cores, seconds_since(began_ns)));
     return limits;
 }
 

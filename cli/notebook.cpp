@@ -16,6 +16,12 @@ Table table_in(const std::string& file) {
     return std::filesystem::exists(file) ? read_table(file) : Table{};
 }
 
+std::size_t sizes_seen(const Section& section) {
+    std::size_t sizes = 0;
+    for (const Range& range : section.ranges) sizes += range.evidence.size();
+    return sizes;
+}
+
 }  // namespace
 
 Notebook::Notebook(std::string file, const Session& session)
@@ -44,6 +50,11 @@ void Notebook::put(const Section& section) {
     table_.sections.push_back(section);
     table_.sections.back().measured_at = table_.written;
     keep_table(table_, file_);
+}
+
+void Notebook::put_draft(const Section& section) {
+    const Section* before = find_section(table_, section.setting, section.subject);
+    if (before == nullptr || sizes_seen(*before) <= sizes_seen(section)) put(section);
 }
 
 void Notebook::put(const Calibration& calibration) {

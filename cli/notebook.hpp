@@ -30,6 +30,8 @@ public:
 
     /// In place of what the table said of this subject on these ranks.
     void put(const Section& section);
+    /// Of a search that is under way: not in place of what knows more sizes, from an earlier day.
+    void put_draft(const Section& section);
     void put(const Calibration& calibration);
     const Table& table() const { return table_; }
 

@@ -3,23 +3,53 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <set>
+
 #include "topology/detect.hpp"
 #include "workloads/rank_sites.hpp"
 
 namespace tutti {
+namespace {
+
+bool is_in(const std::vector<std::string>& names, std::string_view name) {
+    return std::ranges::find(names, name) != names.end();
+}
+
+// The transport of our own, or the library.
+std::optional<std::string> missing_for(Planner& planner, const Candidate& candidate) {
+    if (candidate.is_ours()) return planner.refuses(candidate.transport);
+    if (auto missing = candidate.baseline->missing()) return missing;
+    return candidate.baseline->refuses(planner.world(), {.call = {.count = 1}});
+}
+
+}  // namespace
+
+void expect_runner(const Contest& contest, Collective collective, Planner& planner) {
+    std::string reasons;
+    std::set<std::string> asked;
+    for (const Candidate& candidate : candidates(collective, contest)) {
+        const std::string& name = candidate.is_ours() ? candidate.transport : candidate.impl;
+        if (!asked.insert(name).second) continue;
+        const auto missing = missing_for(planner, candidate);
+        if (!missing) return;
+        reasons += fmt::format("{}: {}; ", name, *missing);
+    }
+    throw Error(fmt::format("nobody can take part here: {}type --transport all or --baseline mpi",
+                            reasons));
+}
 
 void leave_out_unusable(Contest& contest, Planner& planner, std::vector<std::string>& notes) {
-    if (contest.transports == std::vector<std::string>{"all"}) {
-        contest.transports.clear();
+    std::erase(contest.transports, "none");
+    if (std::erase(contest.transports, "all") > 0)
         for (const TransportRow& row : transports()) {
-            if (row.is_part) continue;
+            if (row.is_part || is_in(contest.transports, row.name)) continue;
             const auto refusal = planner.refuses(row.name);
             if (!refusal)
                 contest.transports.emplace_back(row.name);
             else
                 notes.push_back(fmt::format("transport {} left out: {}", row.name, *refusal));
         }
-    }
     if (contest.baselines == std::vector<std::string>{"all"}) {
         contest.baselines = {"none"};
         for (const Baseline& row : baselines()) {

@@ -9,9 +9,13 @@
 
 namespace tutti {
 
-/// "all" is what works here; what does not is told once in `notes` instead of in every row.
-/// Collective.
+/// "all" is what works here, beside what is named; what does not is told once in `notes` instead of
+/// in every row. Collective.
 void leave_out_unusable(Contest& contest, Planner& planner, std::vector<std::string>& notes);
+
+/// Throws Error with the reasons where no transport and no library of the contest works here.
+/// Collective.
+void expect_runner(const Contest& contest, Collective collective, Planner& planner);
 
 /// Nodes, islands and orders, as asked for (0: as the ranks sit). Collective.
 Ground ground_of(World& world, const std::vector<std::string>& orders, int ranks_per_node,

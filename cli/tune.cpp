@@ -104,9 +104,9 @@ public:
 
     TuneEvents events() {
         TuneEvents events;
-        events.progress = [this](const Subject& subject, double done, const std::string& winner) {
+        events.progress = [this](const Subject& subject, double done, const std::string& now) {
             say_activity(to_string(subject));
-            if (speaks_) show(subject, done, winner);
+            if (speaks_) show(subject, done, now);
         };
         events.raced = [this](const RaceLog::Entry& entry) {
             if (speaks_) notebook_->add(entry);
@@ -114,6 +114,9 @@ public:
         events.section = [this](const Section& section) {
             section_ = section;
             if (speaks_) notebook_->put(section);
+        };
+        events.under_way = [this](const Section& section) {
+            if (speaks_) notebook_->put_draft(section);
         };
         events.cost = [this](const Subject& subject, const TuneCost& cost) {
             ++subjects_done_;
@@ -154,12 +157,12 @@ public:
     }
 
 private:
-    void show(const Subject& subject, double done, const std::string& winner) {
+    void show(const Subject& subject, double done, const std::string& now) {
         const double share = (static_cast<double>(subjects_done_) + done) /
                              static_cast<double>(std::max<std::size_t>(subjects_, 1));
         bar_.reach(static_cast<std::size_t>(1000 * share));
-        bar_.show(winner.empty() ? to_string(subject)
-                                 : fmt::format("{}: {}", to_string(subject), winner));
+        bar_.show(now.empty() ? to_string(subject)
+                              : fmt::format("{}: {}", to_string(subject), now));
     }
 
     void print(const Subject& subject, const TuneCost& cost) {
@@ -188,6 +191,13 @@ int cores_of_host(World& world) {
     return std::max(of_first(world, usable_cores()), Crew::members_of(world));
 }
 
+// What several hosts are like, if they are alike.
+std::string host_of(const Launch& launch) {
+    const std::string& first = launch.hosts.front().topo_sha256;
+    const auto is_like_first = [&](const HostRecord& host) { return host.topo_sha256 == first; };
+    return launch.hosts.size() > 1 && std::ranges::all_of(launch.hosts, is_like_first) ? first : "";
+}
+
 // Measured now, or what an earlier run has kept; the same on all ranks. Collective.
 std::optional<CostModel> model_for(Planner& planner, const TuneRequest& request,
                                    const TuneOptions& options, const ModelledMachine& machine,
@@ -200,9 +210,10 @@ std::optional<CostModel> model_for(Planner& planner, const TuneRequest& request,
         if (auto model = output.model(world)) return model;
     std::optional<CostModel> model;
     if (options.model == "measure") {
-        const Calibration calibration = calibrate_here(planner, request, machine);
-        output.calibrated(calibration, path);
-        return calibration.model;
+        const auto calibration = calibrate_here(planner, request, machine);
+        if (!calibration) return std::nullopt;
+        output.calibrated(*calibration, path);
+        return calibration->model;
     }
     if (!world.is_first()) return model_of_first(world, std::nullopt);
     if (path && std::filesystem::exists(*path)) model = read_model(*path);
@@ -226,6 +237,7 @@ Exit tune_on_rank(World& world, const TuneOptions& options, const Arguments& arg
     TuneRequest request = options.request;
     request.protocol.clock = &clock;
     leave_out_unusable(request.contest, planner, notes);
+    expect_runner(request.contest, request.collectives.front(), planner);
     request.ground = ground_of(world, {}, 0, 0, notes);
     Output output(options, setting, session, subjects_of(request, kinds_for(request, world)).size(),
                   world.is_first());
@@ -240,8 +252,8 @@ Exit tune_on_rank(World& world, const TuneOptions& options, const Arguments& arg
         return output.end();
     }
     const std::int64_t before_model = now_ns();
-    const auto model =
-        model_for(planner, request, options, {setting.topology, cores, tuning}, output);
+    const ModelledMachine machine{setting.topology, cores, tuning, host_of(launch)};
+    const auto model = model_for(planner, request, options, machine, output);
     const CallPredictor predictor =
         model ? predictor_of_calls(*model, world.hosts()) : CallPredictor{};
     request.budget_seconds -= of_first(world, seconds_since(before_model));

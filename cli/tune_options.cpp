@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/tune_options.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
+#include "autotune/tuner/tasks.hpp"
 #include "cli/options.hpp"
 #include "cli/typed_values.hpp"
 
@@ -160,6 +163,33 @@ TuneRequest request_of(const Typed& typed) {
     return request;
 }
 
+bool has_library(const TuneRequest& request) {
+    return library_in(candidates(request.collectives.front(), request.contest)) != nullptr;
+}
+
+// What would be passed over in silence.
+void refuse_idle(const CLI::App& app, const TuneOptions& options) {
+    using Job = TuneOptions::Job;
+    const TuneRequest& request = options.request;
+    const bool predicts = options.job == Job::model_only;
+    const struct {
+        const char* option;
+        bool has_effect;
+        const char* remedy;
+    } rules[] = {
+        {"--svg", options.job == Job::explain, "draws what --explain tells; add --explain TABLE"},
+        {"--for-ranks", predicts, "is of --model-only; add that"},
+        {"--ranks-per-host", predicts, "is of --model-only; add that"},
+        {"--repetitions", request.repetitions_of_all + request.repetitions_to_judge > 0,
+         "is of exhaustive searches; add --search exhaustive or judged"},
+        {"--hold-out", !request.holds_out || has_library(request),
+         "compares with a library's own collective; add --baseline mpi"},
+    };
+    for (const auto& [option, has_effect, remedy] : rules)
+        if (app.count(option) > 0 && !has_effect)
+            throw Error(fmt::format("{} {}, or leave {} out", option, remedy, option));
+}
+
 }  // namespace
 
 std::optional<TuneOptions> parse_tune(const Arguments& arguments) {
@@ -189,6 +219,7 @@ std::optional<TuneOptions> parse_tune(const Arguments& arguments) {
     if (options.ranks.hang_timeout <= 0)
         throw Error("-T 0 gives up at once; type for example -T 30s");
     if (typed.ranks > 0) options.ranks.threads = typed.ranks;
+    refuse_idle(app, options);
     options.as_understood = understood(app);
     return options;
 }

@@ -13,7 +13,6 @@
 #include "autotune/table/merge.hpp"
 #include "autotune/table/table_json.hpp"
 #include "autotune/tuner/model_table.hpp"
-#include "autotune/tuner/tasks.hpp"
 #include "base/clock.hpp"
 #include "cli/version.hpp"
 #include "results/identity.hpp"
@@ -48,11 +47,38 @@ CostModel known_model(const TuneOptions& options) {
         "no model is known of this machine; measure one: mpirun -np 2 tutti tune --budget 30s");
 }
 
-// Of as many hosts like this one as the ranks fill.
+// Fingerprint of one host of those that the model was calibrated on.
+std::string host_of(const CostModel& model) {
+    const ModelParameters& known = model.parameters();
+    if (known.across.empty()) return known.machine.fingerprint;
+    if (!known.machine.host.empty()) return known.machine.host;
+    throw Error(
+        "the model is of several hosts, which do not count as alike, so it tells nothing of other "
+        "numbers of them; calibrate on hosts that are alike: mpirun ... tutti tune --budget 30s");
+}
+
+// Why the model has no prediction for any of these calls.
+const char* reason_of_silence(const CostModel& model, const Setting& setting) {
+    const ModelParameters& known = model.parameters();
+    const bool is_crowded = setting.ranks_per_host > known.machine.cores;
+    const auto is_so = [&](const auto& tariff) {
+        return tariff.first.ends_with(" crowded") == is_crowded;
+    };
+    if (setting.ranks > setting.ranks_per_host && known.across.empty())
+        return "the model was calibrated within a host";
+    if (setting.ranks_per_host > 1 && known.within.empty())
+        return "the model was calibrated with one rank on each host";
+    if (std::ranges::none_of(known.within, is_so) && std::ranges::none_of(known.across, is_so))
+        return is_crowded ? "the model was calibrated with a core for each rank"
+                          : "the model was calibrated with more ranks than cores";
+    return "the model was calibrated over other transports or memory";
+}
+
+// Of as many hosts like the model's as the ranks fill.
 Setting setting_of(const CostModel& model, int ranks, int ranks_per_host) {
     const int fullest = ranks_per_host > 0 ? std::min(ranks_per_host, ranks) : ranks;
     const std::size_t hosts = static_cast<std::size_t>((ranks + fullest - 1) / fullest);
-    const std::vector<std::string> alike(hosts, model.parameters().machine.fingerprint);
+    const std::vector<std::string> alike(hosts, host_of(model));
     return {.ranks = ranks,
             .ranks_per_host = fullest,
             .topology = hosts == 1 ? alike.front() : fingerprint_of_hosts(alike)};
@@ -119,9 +145,7 @@ Exit predict_table(const TuneOptions& options) {
         auto sections = predicted_sections(model, request, setting);
         if (sections.empty())
             fmt::print("# nothing is known of {}: {}\n", to_string(setting),
-                       ranks > setting.ranks_per_host
-                           ? "the model was calibrated within a host"
-                           : "the model was calibrated with a core for each rank");
+                       reason_of_silence(model, setting));
         std::ranges::move(sections, std::back_inserter(predicted.sections));
     }
     if (predicted.sections.empty())

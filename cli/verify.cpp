@@ -129,7 +129,7 @@ Exit run_verify(const Arguments& arguments) {
     if (algorithms == 0)
         throw Error("no algorithm is called '" + algorithm_name + "'; 'tutti list' shows all");
     fmt::print("{} proofs of {} algorithms in {:.1f} s, {} wrong\n", proofs, algorithms,
-               static_cast<double>(now_ns() - begin) * 1e-9, faults);
+               seconds_since(begin), faults);
     return faults == 0 ? Exit::ok : Exit::wrong_result;
 }
 

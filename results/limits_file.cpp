@@ -2,15 +2,12 @@
 #include "results/limits_file.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstdlib>
-#include <cstring>
-#include <fstream>
 
 #include "base/error.hpp"
+#include "base/replace_file.hpp"
 #include "results/reader.hpp"
 
 namespace tutti {
@@ -67,17 +64,7 @@ Limits read_limits(const std::filesystem::path& path) {
 }
 
 void keep_limits(const Limits& limits, const std::filesystem::path& path) {
-    std::error_code failed;
-    std::filesystem::create_directories(path.parent_path(), failed);
-    const std::filesystem::path half = path.string() + fmt::format(".{}", ::getpid());
-    std::ofstream stream(half, std::ios::binary | std::ios::trunc);
-    stream << to_json_line(limits) << '\n';
-    stream.close();
-    if (stream.good()) std::filesystem::rename(half, path, failed);
-    if (stream.good() && !failed) return;
-    const std::string reason = failed ? failed.message() : std::strerror(errno);
-    std::filesystem::remove(half, failed);
-    throw Error(fmt::format("cannot keep the limits in '{}': {}", path.string(), reason));
+    replace_file(path, to_json_line(limits) + '\n', "the limits");
 }
 
 }  // namespace tutti

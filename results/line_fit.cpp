@@ -1,15 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "results/line_fit.hpp"
 
-#include <algorithm>
+#include <vector>
+
+#include "base/median.hpp"
 
 namespace tutti {
-
-double median(std::vector<double> values) {
-    std::ranges::sort(values);
-    const std::size_t half = values.size() / 2;
-    return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
-}
 
 double theil_sen_slope(std::span<const double> x, std::span<const double> y) {
     std::vector<double> slopes;

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <vector>
 
+#include "base/median.hpp"
 #include "results/line_fit.hpp"
 
 namespace tutti {

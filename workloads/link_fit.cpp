@@ -5,6 +5,7 @@
 #include <cmath>
 #include <vector>
 
+#include "base/median.hpp"
 #include "results/line_fit.hpp"
 
 namespace tutti {

@@ -52,6 +52,9 @@ constexpr Named<BufferKind> kind_names[] = {
 }  // namespace
 
 std::string_view name_of(BufferKind kind) { return name_in(kind_names, kind); }
+BufferKind parse_buffer_kind(std::string_view name) {
+    return parse_from(kind_names, "buffers", name);
+}
 
 Stage::Stage(World& world, std::size_t bytes, std::span<const BufferKind> kinds)
     : world_(world), kinds_(kinds.begin(), kinds.end()), bytes_(bytes) {

@@ -22,6 +22,8 @@ struct StageBuffers {
 enum class BufferKind { registered, ordinary };
 
 std::string_view name_of(BufferKind kind);
+/// Throws Error with the known names.
+BufferKind parse_buffer_kind(std::string_view name);
 
 /// The memory that all candidates of a sweep use in turn. Library and our own get the same bytes at
 /// the same addresses.

@@ -129,7 +129,7 @@ private:
         const double rows_left =
             static_cast<double>(spots_left_-- * std::max<std::size_t>(entrants, 1));
         if (sweep_.budget_seconds == 0) return sweep_.protocol.max_seconds;
-        const double spent = static_cast<double>(now_ns() - began_ns_) * 1e-9;
+        const double spent = seconds_since(began_ns_);
         const double share = std::max(sweep_.budget_seconds - spent, 0.0) / rows_left / 2;
         return std::min(sweep_.protocol.max_seconds, of_first(world_, share));
     }

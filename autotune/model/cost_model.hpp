@@ -37,6 +37,8 @@ struct ModelledMachine {
     std::string fingerprint;  ///< of all hosts (topology/fingerprint.hpp)
     int cores = 1;            ///< of a host, for ranks
     HostTuning tuning = {};   ///< that plans are made with
+    /// Fingerprint of each of several hosts that are alike; else empty: one host, or unlike ones.
+    std::string host = {};
     bool operator==(const ModelledMachine&) const = default;
 };
 

@@ -2,17 +2,15 @@
 #include "autotune/model/model_file.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 #include <fstream>
 #include <iterator>
 #include <sstream>
 
 #include "autotune/model/model_json.hpp"
 #include "base/error.hpp"
+#include "base/replace_file.hpp"
 #include "results/limits_file.hpp"
 
 namespace tutti {
@@ -33,17 +31,7 @@ CostModel read_model(const std::filesystem::path& path) {
 }
 
 void keep_model(const CostModel& model, const std::filesystem::path& path) {
-    std::error_code failed;
-    if (path.has_parent_path()) std::filesystem::create_directories(path.parent_path(), failed);
-    const std::filesystem::path half = fmt::format("{}.{}", path.string(), ::getpid());
-    std::ofstream stream(half, std::ios::binary | std::ios::trunc);
-    stream << to_json(model) << '\n';
-    stream.close();
-    if (stream.good()) std::filesystem::rename(half, path, failed);
-    if (stream.good() && !failed) return;
-    const std::string reason = failed ? failed.message() : std::strerror(errno);
-    std::filesystem::remove(half, failed);
-    throw Error(fmt::format("cannot keep the cost model in '{}': {}", path.string(), reason));
+    replace_file(path, to_json(model) + '\n', "the cost model");
 }
 
 CostModel merged(const CostModel& older, const CostModel& newer) {

@@ -136,6 +136,7 @@ std::string to_json(const CostModel& model) {
     json["kind"] = "cost_model";
     json["date"] = known.date;
     json["fingerprint"] = known.machine.fingerprint;
+    if (!known.machine.host.empty()) json["host"] = known.machine.host;
     json["cores"] = known.machine.cores;
     json["ranks"] = known.ranks;
     for (const auto& [name, size] : tuned_sizes)
@@ -161,6 +162,7 @@ CostModel model_from_json(std::string_view text, std::string_view name) {
     ModelParameters known;
     known.date = decoder.text(json, "date");
     known.machine.fingerprint = decoder.text(json, "fingerprint");
+    if (json.find("host") != nullptr) known.machine.host = decoder.text(json, "host");
     known.machine.cores =
         static_cast<int>(decoder.number(decoder.field(json, "cores"), 1, most_ranks));
     for (const JsonValue& one : decoder.as<JsonValue::List>(decoder.field(json, "ranks"), "list"))

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "collectives/algorithms/catalog.hpp"
+#include "collectives/execute/ordinary_way.hpp"
 #include "collectives/execute/planner.hpp"
 #include "collectives/schedule/compose.hpp"
 
@@ -23,32 +24,6 @@ Choice choice_for(const Configuration& configuration, const Algorithm& algorithm
 
 bool is_of_one_host(std::string_view transport) { return transport.starts_with("shm"); }
 
-// As the planner has it (there, memory must also lie in huge pages).
-bool is_fetched(const Call& call, int ranks, int chunks, const HostTuning& tuning) {
-    const Bytes all{total_bytes(call, ranks)};
-    switch (call.collective) {
-        case Collective::reduce:
-            return false;
-        case Collective::all_reduce:
-            return all >= tuning.fetch_all_reduce_from && chunks >= ranks;
-        case Collective::broadcast:
-            return all >= tuning.fetch_from;
-        case Collective::scatter:
-            return all.count / ranks >= tuning.fetch_from.count;
-        default:
-            return all.count / ranks * (ranks - 1) >= tuning.fetch_from.count;
-    }
-}
-
-// Staged schedules run in pieces, one behind the other.
-Schedule in_pieces(const Schedule& schedule, const Call& call, const HostTuning& tuning) {
-    const Promise promise{call.collective, schedule.ranks(), call.root};
-    const Layout layout(call, promise, Rank{0}, schedule.chunks());
-    const auto chunk = static_cast<std::int64_t>(layout.most_bytes_of_chunk());
-    const auto pieces = std::clamp<std::int64_t>(chunk / tuning.stage_piece.count, 1, 4096);
-    return pieces > 1 ? pipelined(schedule, static_cast<int>(pieces)) : schedule;
-}
-
 Route route_on_host(std::string_view transport, Schedule schedule, const ModelCall& model_call,
                     const HostTuning& tuning) {
     const Call& call = model_call.call;
@@ -60,9 +35,11 @@ Route route_on_host(std::string_view transport, Schedule schedule, const ModelCa
         return {std::move(schedule), Manner::messages, "shm-lines"};
     if (!is_ordinary) return {std::move(schedule), Manner::direct, "shm-direct/registered"};
     if (transport == "shm-cma" ||
-        (transport == "shm" && is_fetched(call, ranks, schedule.chunks(), tuning)))
+        (transport == "shm" && is_worth_fetching(call, ranks, schedule.chunks(), tuning)))
         return {std::move(schedule), Manner::fetched, "shm-cma/ordinary"};
-    return {in_pieces(schedule, call, tuning), Manner::staged, "shm-direct/ordinary"};
+    const int pieces = staged_pieces(call, ranks, schedule.chunks(), tuning);
+    return {pieces > 1 ? pipelined(schedule, pieces) : std::move(schedule), Manner::staged,
+            "shm-direct/ordinary"};
 }
 
 bool is_crowded(const Placement& hosts, int cores) {

@@ -5,8 +5,8 @@
 #include <cmath>
 #include <limits>
 
+#include "autotune/scale.hpp"
 #include "autotune/search/between.hpp"
-#include "autotune/search/scale.hpp"
 
 namespace tutti {
 namespace {

@@ -3,31 +3,45 @@
 #include <numeric>
 #include <utility>
 
-#include "autotune/search/median.hpp"
 #include "autotune/search/search.hpp"
+#include "base/median.hpp"
 
 namespace tutti {
+
+Finding finding_by_medians(Bytes size, const SamplesByArm& samples_ns) {
+    std::vector<std::pair<double, int>> order;
+    for (const auto& [arm, samples] : samples_ns)
+        if (!samples.empty()) order.emplace_back(median(samples), arm);
+    std::ranges::sort(order);
+    Finding finding{.size = size};
+    for (const auto& [time, arm] : order) finding.entries.push_back({arm, samples_ns.at(arm)});
+    if (order.empty()) return finding;
+    finding.winner = order.front().second;
+    finding.measured = true;
+    return finding;
+}
+
 // Judges by plain medians, not by the search's own statistics: what is measured against it must not
 // share its errors.
-std::vector<Finding> search_exhaustively(Track& track, std::span<const Bytes> sizes,
-                                         int repetitions) {
+std::vector<Finding> search_exhaustively(
+    Track& track, std::span<const Bytes> sizes, int repetitions,
+    const std::function<void(const SearchProgress&)>& progress) {
     std::vector<int> all(track.arms().size());
     std::iota(all.begin(), all.end(), 0);
     std::vector<Finding> findings;
     for (const Bytes size : sizes) {
-        Finding& finding = findings.emplace_back(Finding{.size = size});
-        if (track.is_over()) continue;
-        const std::vector<std::vector<double>> samples = track.race(size, all, repetitions);
-        std::vector<std::pair<double, int>> order;
-        for (const int arm : all)
-            if (!samples[static_cast<std::size_t>(arm)].empty())
-                order.emplace_back(median_of(samples[static_cast<std::size_t>(arm)]), arm);
-        std::sort(order.begin(), order.end());
-        for (const auto& [median, arm] : order)
-            finding.entries.push_back({arm, samples[static_cast<std::size_t>(arm)]});
-        if (order.empty()) continue;
-        finding.winner = order.front().second;
-        finding.measured = true;
+        SamplesByArm samples;
+        if (!track.is_over()) {
+            auto raced = track.race(size, all, repetitions);
+            for (const int arm : all)
+                samples[arm] = std::move(raced[static_cast<std::size_t>(arm)]);
+        }
+        const Finding& found = findings.emplace_back(finding_by_medians(size, samples));
+        if (progress)
+            progress(
+                {.share = static_cast<double>(findings.size()) / static_cast<double>(sizes.size()),
+                 .size = size,
+                 .winner = found.winner});
     }
     return findings;
 }

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "autotune/search/median.hpp"
+#include "base/median.hpp"
 
 namespace tutti {
 namespace {
@@ -15,7 +15,7 @@ constexpr double disturbed = 0.4;
 double typical_of(const std::vector<double>& logs) {
     if (logs.size() == 2 && std::abs(logs[0] - logs[1]) > disturbed)
         return std::min(logs[0], logs[1]);
-    return median_of(logs);
+    return median(logs);
 }
 
 // For a normal distribution the median of |x - y| is 0.954 times the standard deviation.
@@ -45,7 +45,7 @@ double Logbook::shift_of_race(std::size_t size, std::span<const int> arms,
     // would pull all later races down to its luck. So they are believed as far as moods are larger.
     const double error = noise(size) / std::sqrt(static_cast<double>(shifts.size()));
     const double belief = usual_mood * usual_mood / (usual_mood * usual_mood + error * error);
-    return belief * median_of(std::move(shifts));
+    return belief * median(std::move(shifts));
 }
 
 void Logbook::add(std::size_t size, std::span<const int> arms,
@@ -91,14 +91,14 @@ double Logbook::gap(std::size_t size, int slower, int faster) const {
     pairs.reserve(a.size() * b.size());
     for (const double x : a)
         for (const double y : b) pairs.push_back(x - y);
-    return median_of(std::move(pairs));
+    return median(std::move(pairs));
 }
 
 double Logbook::noise(std::size_t size) const {
     const std::vector<double>& here = differences_[size];
     const std::vector<double>& used = here.size() >= enough_of_one_size ? here : all_differences_;
     if (used.empty()) return noise_unseen;
-    return std::max(least_noise, deviation_per_difference * median_of(used));
+    return std::max(least_noise, deviation_per_difference * median(used));
 }
 
 /// From the median to the sample below it. Small for all but an arm with as many disturbed samples

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "autotune/search/scale.hpp"
+#include "autotune/scale.hpp"
 
 namespace tutti {
 

@@ -7,8 +7,8 @@
 #include <optional>
 #include <utility>
 
-#include "autotune/search/median.hpp"
-#include "autotune/search/scale.hpp"
+#include "autotune/scale.hpp"
+#include "base/median.hpp"
 
 namespace tutti {
 namespace {
@@ -28,7 +28,7 @@ std::optional<double> measured_cost(const Finding& finding, int arm) {
     const Evidence* other = evidence_of(finding, arm);
     if (!winner || !other) return std::nullopt;
     if (other->ratio) return std::max(0.0, std::log(*other->ratio));
-    return std::max(0.0, std::log(median_of(other->samples_ns) / median_of(winner->samples_ns)));
+    return std::max(0.0, std::log(median(other->samples_ns) / median(winner->samples_ns)));
 }
 
 /// The cost at one of several findings, straight between those beside it where it is not measured.
@@ -98,11 +98,6 @@ std::vector<int> chosen_arms(std::span<const Finding> findings, double hysteresi
         arm = covers[i][static_cast<std::size_t>(arm)].before;
     }
     return chosen;
-}
-
-Bytes halfway(Bytes below, Bytes above) {
-    const auto product = static_cast<double>(below.count) * static_cast<double>(above.count);
-    return Bytes{std::max<std::int64_t>(below.count + 1, std::llround(std::sqrt(product)))};
 }
 
 }  // namespace

@@ -5,8 +5,8 @@
 #include <cmath>
 #include <vector>
 
+#include "autotune/scale.hpp"
 #include "autotune/search/descent.hpp"
-#include "autotune/search/scale.hpp"
 #include "autotune/search/spending.hpp"
 #include "autotune/search/trend.hpp"
 
@@ -116,7 +116,7 @@ void exchange_winners(Course& course, const Trend& trend, const Spending& spendi
 
 void refine(Course& course) {
     const Spending spending(course);
-    const Trend trend(course.book(), course.sizes(), course.options().thresholds);
+    const Trend trend(course.book(), course.sizes());
     exchange_winners(course, trend, spending);
     decide_doubts(course, trend, spending);
     exchange_winners(course, trend, spending);

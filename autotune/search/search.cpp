@@ -5,11 +5,11 @@
 #include <cmath>
 #include <set>
 
+#include "autotune/scale.hpp"
 #include "autotune/search/bracket.hpp"
 #include "autotune/search/course.hpp"
 #include "autotune/search/descent.hpp"
 #include "autotune/search/refine.hpp"
-#include "autotune/search/scale.hpp"
 #include "autotune/search/trend.hpp"
 
 namespace tutti {
@@ -37,18 +37,9 @@ void tune_finalists(Course& course, std::size_t size, double close, int stride) 
     for (const auto& [gap, family] : finalists) descend(course, family, size, stride);
 }
 
-/// Smallest, largest, and both sides of every threshold.
-std::set<std::size_t> anchors_of(const Course& course) {
-    std::set<std::size_t> anchors = {0, course.sizes().size() - 1};
-    for (const Bytes threshold : course.options().thresholds) {
-        const auto above =
-            std::upper_bound(course.sizes().begin(), course.sizes().end(), threshold);
-        if (above == course.sizes().begin() || above == course.sizes().end()) continue;
-        const auto index = static_cast<std::size_t>(above - course.sizes().begin());
-        anchors.insert({index - 1, index});
-    }
-    return anchors;
-}
+/// Smallest and largest. Where transports change their protocol times jump, but at another size for
+/// each variant; bisection finds that as well as a search that is told.
+std::set<std::size_t> anchors_of(const Course& course) { return {0, course.sizes().size() - 1}; }
 
 // The largest comes last: the model has been compared with the others by then, and saves the most
 // time there.
@@ -97,10 +88,7 @@ std::size_t middle_of(const Course& course, const Bracket& bracket) {
 
 /// The widest first, so that an early end leaves no part of the sizes unseen.
 void bisect(Course& course) {
-    std::vector<Bracket> brackets;
-    const std::set<std::size_t> anchors = anchors_of(course);
-    for (auto low = anchors.begin(), high = std::next(low); high != anchors.end(); ++low, ++high)
-        brackets.push_back({*low, *high});
+    std::vector<Bracket> brackets{{0, course.sizes().size() - 1}};
     const auto width = [&](const Bracket& b) {
         return octaves(course.sizes()[b.low], course.sizes()[b.high]);
     };
@@ -147,7 +135,7 @@ Finding finding_at(const Course& course, const Trend& trend, std::size_t size) {
 }
 
 std::vector<Finding> findings_of(const Course& course) {
-    const Trend trend(course.book(), course.sizes(), course.options().thresholds);
+    const Trend trend(course.book(), course.sizes());
     std::vector<Finding> findings;
     for (std::size_t size = 0; size < course.sizes().size(); ++size)
         findings.push_back(finding_at(course, trend, size));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <functional>
+#include <map>
 #include <optional>
 #include <span>
 #include <vector>
@@ -46,10 +47,6 @@ struct SearchOptions {
     /// Winners of neighbouring sizes become one where it costs less than this share.
     double hysteresis = 0.03;
 
-    /// Where a transport changes its protocol (eager, rendezvous): times jump there, so both sides
-    /// are anchors.
-    std::vector<Bytes> thresholds;
-
     /// Two repetitions tell a factor and survive one outlier; two more tell a quarter. What is
     /// still in doubt then is decided by the pass over doubts.
     std::vector<HeatRound> rounds = {{2, 1.4}, {2, 1.2}};
@@ -84,16 +81,23 @@ struct SearchOptions {
     std::function<void(const SearchProgress&)> progress;
 };
 
-/// The best arm for each of the sizes (ascending), with few races: all families at some anchors,
-/// then bisection in the logarithm of the size where winners differ (Hunold et al. 2018; ACCLAiM
-/// 2022; AutoCCL 2025 for the descent over parameters). An arm is dropped only inside a bracket at
-/// whose both ends it loses. The same samples give the same search. Ends early where the track is
-/// over; what is known then is used.
+/// The best arm for each of the sizes (ascending), with few races: all families at the
+/// smallest and the largest, then bisection in the logarithm of the size where winners differ
+/// (Hunold et al. 2018; ACCLAiM 2022; AutoCCL 2025 for the descent over parameters). An arm is
+/// dropped only inside a bracket at whose both ends it loses. The same samples give the same
+/// search. Ends early where the track is over; what is known then is used.
 std::vector<Finding> search(Track& track, std::span<const Bytes> sizes,
                             const SearchOptions& options);
 
 /// Every arm at every size, `repetitions` times: the oracle that a search is measured against.
-std::vector<Finding> search_exhaustively(Track& track, std::span<const Bytes> sizes,
-                                         int repetitions);
+/// `progress`, where it is given, is told after each size.
+std::vector<Finding> search_exhaustively(
+    Track& track, std::span<const Bytes> sizes, int repetitions,
+    const std::function<void(const SearchProgress&)>& progress = {});
+
+using SamplesByArm = std::map<int, std::vector<double>>;
+
+/// The arms in the order of their plain medians; those without samples are left out.
+Finding finding_by_medians(Bytes size, const SamplesByArm& samples_ns);
 
 }  // namespace tutti

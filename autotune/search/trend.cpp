@@ -5,7 +5,7 @@
 #include <cmath>
 #include <numbers>
 
-#include "autotune/search/scale.hpp"
+#include "autotune/scale.hpp"
 
 namespace tutti {
 namespace {
@@ -43,26 +43,20 @@ double GapEstimate::doubt() const {
     return error * std::max(0.0, density - x * beyond);
 }
 
-Trend::Trend(const Logbook& book, std::span<const Bytes> sizes, std::span<const Bytes> thresholds)
-    : book_(book) {
-    for (const Bytes size : sizes) {
-        const auto passed = std::count_if(thresholds.begin(), thresholds.end(),
-                                          [&](Bytes threshold) { return threshold < size; });
-        places_.push_back({octaves(Bytes{1}, size), static_cast<int>(passed)});
-    }
+Trend::Trend(const Logbook& book, std::span<const Bytes> sizes) : book_(book) {
+    for (const Bytes size : sizes) octaves_.push_back(octaves(Bytes{1}, size));
 }
 
 double Trend::covariance(std::size_t a, std::size_t b) const {
-    const double apart = (places_[a].octave - places_[b].octave) / reach;
+    const double apart = (octaves_[a] - octaves_[b]) / reach;
     return spread * spread * std::exp(-apart * apart / 2) + (a == b ? own_ways * own_ways : 0);
 }
 
 std::vector<std::size_t> Trend::lenders(std::size_t size, int one, int other) const {
     std::vector<std::size_t> sizes;
-    for (std::size_t lender = 0; lender < places_.size(); ++lender)
-        if (places_[lender].stretch == places_[size].stretch &&
-            std::abs(places_[lender].octave - places_[size].octave) <= reach &&
-            book_.count(lender, one) > 0 && book_.count(lender, other) > 0)
+    for (std::size_t lender = 0; lender < octaves_.size(); ++lender)
+        if (std::abs(octaves_[lender] - octaves_[size]) <= reach && book_.count(lender, one) > 0 &&
+            book_.count(lender, other) > 0)
             sizes.push_back(lender);
     return sizes;
 }

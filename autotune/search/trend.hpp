@@ -18,15 +18,15 @@ struct GapEstimate {
 };
 
 /// Compares arms by what was measured at a size and at those beside it: the ratio of two arms
-/// changes smoothly with the size, but for protocol thresholds, so neighbours lend their samples
-/// (kriging: a Gaussian process over the logarithm of the size). Where noise is small a size's own
+/// changes smoothly with the size, so neighbours lend their samples (kriging: a Gaussian process
+/// over the logarithm of the size). Where noise is small a size's own
 /// samples decide alone.
 class Trend {
 public:
     /// Octaves over which sizes lend each other samples.
     static constexpr double reach = 3;
 
-    Trend(const Logbook& book, std::span<const Bytes> sizes, std::span<const Bytes> thresholds);
+    Trend(const Logbook& book, std::span<const Bytes> sizes);
 
     /// Both have raced at `size`.
     GapEstimate gap(std::size_t size, int slower, int faster) const;
@@ -38,16 +38,11 @@ public:
     double doubt(std::size_t size) const;
 
 private:
-    struct Place {
-        double octave;
-        int stretch;  // between two thresholds
-    };
-
     std::vector<std::size_t> lenders(std::size_t size, int one, int other) const;
     double covariance(std::size_t a, std::size_t b) const;
 
     const Logbook& book_;
-    std::vector<Place> places_;
+    std::vector<double> octaves_;  // of the sizes
 };
 
 }  // namespace tutti

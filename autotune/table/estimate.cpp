@@ -6,15 +6,12 @@
 #include <limits>
 #include <utility>
 
+#include "autotune/scale.hpp"
+
 namespace tutti {
 namespace {
 
-double octaves_between(Bytes a, Bytes b) {
-    const auto octaves = [](Bytes bytes) {
-        return std::log2(static_cast<double>(std::max<std::int64_t>(bytes.count, 1)));
-    };
-    return std::abs(octaves(a) - octaves(b));
-}
+double octaves_between(Bytes a, Bytes b) { return std::abs(octaves(a, b)); }
 
 struct Seen {
     Bytes size;

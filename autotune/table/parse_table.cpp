@@ -96,16 +96,10 @@ void read_plain(const JsonPlace& place, bool& yes) {
     yes = *given;
 }
 
-BufferKind parse_buffers(std::string_view text) {
-    for (const BufferKind kind : {BufferKind::registered, BufferKind::ordinary})
-        if (text == name_of(kind)) return kind;
-    throw Error(fmt::format("unknown buffers {}; known: registered, ordinary", in_quotes(text)));
-}
-
 void parse_name(std::string_view text, Collective& to) { to = parse_collective(text); }
 void parse_name(std::string_view text, TypeClass& to) { to = parse_type_class(text); }
 void parse_name(std::string_view text, OpClass& to) { to = parse_op_class(text); }
-void parse_name(std::string_view text, BufferKind& to) { to = parse_buffers(text); }
+void parse_name(std::string_view text, BufferKind& to) { to = parse_buffer_kind(text); }
 void parse_name(std::string_view text, Origin& to) { to = parse_origin(text); }
 
 template <class Part>

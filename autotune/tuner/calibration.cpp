@@ -4,7 +4,6 @@
 #include "autotune/model/calibrate.hpp"
 #include "autotune/model/calibration_plan.hpp"
 #include "autotune/model/model_json.hpp"
-#include "autotune/tuner/tasks.hpp"
 #include "base/clock.hpp"
 #include "workloads/sweep.hpp"
 
@@ -69,8 +68,8 @@ Placement in_hosts_of(const Setting& setting) {
 
 }  // namespace
 
-Calibration calibrate_here(Planner& planner, const TuneRequest& request,
-                           const ModelledMachine& machine) {
+std::optional<Calibration> calibrate_here(Planner& planner, const TuneRequest& request,
+                                          const ModelledMachine& machine) {
     const std::int64_t began = now_ns();
     World& world = planner.world();
     const auto kinds = kinds_for(request, world);
@@ -82,11 +81,12 @@ Calibration calibrate_here(Planner& planner, const TuneRequest& request,
         measure_together(planner, stage, request, std::span(plan).subspan(begin, end - begin),
                          observations);
     }
+    if (observations.empty()) return std::nullopt;
     std::optional<CostModel> fitted;
     if (world.is_first()) fitted = calibrate(observations, machine);
-    return {.model = model_of_first(world, fitted).value(),
-            .samples = repetitions * std::ssize(observations),
-            .seconds = seconds_since(began)};
+    return Calibration{.model = model_of_first(world, fitted).value(),
+                       .samples = repetitions * std::ssize(observations),
+                       .seconds = seconds_since(began)};
 }
 
 std::optional<CostModel> model_of_first(World& world, const std::optional<CostModel>& mine) {

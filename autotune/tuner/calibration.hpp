@@ -17,10 +17,10 @@ struct Calibration {
 };
 
 /// Measures the calibration plan of these ranks over these transports, a few calls of each, and
-/// fits the cost model to it. Collective; the same on all ranks. Takes about a millisecond for each
-/// of some 350 probes per transport.
-Calibration calibrate_here(Planner& planner, const TuneRequest& request,
-                           const ModelledMachine& machine);
+/// fits the cost model to it; nothing where none of the transports can be used. Collective; the
+/// same on all ranks. Takes about a millisecond for each of some 350 probes per transport.
+std::optional<Calibration> calibrate_here(Planner& planner, const TuneRequest& request,
+                                          const ModelledMachine& machine);
 
 /// The first rank's, on all ranks: processors of other hosts may round otherwise, and all must
 /// agree. Collective.

@@ -13,7 +13,9 @@ std::int64_t HeldOut::improve(Section& section, const std::vector<Candidate>& al
     if (library == nullptr || section.ranges.empty()) return 0;
     std::int64_t samples = 0;
     auto verdicts = verdicts_of(section, sizes);
-    for (Verdict& verdict : verdicts) {
+    for (std::size_t i = 0; i < verdicts.size(); ++i) {
+        Verdict& verdict = verdicts[i];
+        progress(static_cast<double>(i) / static_cast<double>(verdicts.size()));
         if (!is_wanted(verdict.evidence.size)) continue;
         if (of_first(planner.world(), is_over())) {
             section.is_complete = false;  // nobody has compared the rest
@@ -77,20 +79,23 @@ void hold_out(Planner& planner, const TuneRequest& request, const Setting& setti
         const auto all = candidates(task.subject.collective, request.contest);
         events.progress(task.subject, 0, "");
         const auto sizes = sizes_of(section);
-        HeldOut held{.planner = planner,
-                     .stage = stage,
-                     .race = race,
-                     .options = request.hold_out,
-                     .sizes = sizes,
-                     .first = request.sizes.front(),
-                     .last = request.sizes.back(),
-                     .session = session,
-                     .library = library_in(all),
-                     .is_over = [=] { return seconds_since(began_here) > seconds; },
-                     .wrong =
-                         [&](const Configuration& configuration) {
-                             events.wrong(task.subject, configuration);
-                         }};
+        HeldOut held{
+            .planner = planner,
+            .stage = stage,
+            .race = race,
+            .options = request.hold_out,
+            .sizes = sizes,
+            .first = request.sizes.front(),
+            .last = request.sizes.back(),
+            .session = session,
+            .library = library_in(all),
+            .is_over = [=] { return seconds_since(began_here) > seconds; },
+            .wrong =
+                [&](const Configuration& configuration) {
+                    events.wrong(task.subject, configuration);
+                },
+            .progress =
+                [&](double share) { events.progress(task.subject, share, against_library); }};
         TuneCost cost;
         cost.hold_out_samples = held.improve(section, all);
         cost.hold_out_seconds = seconds_since(began_here);

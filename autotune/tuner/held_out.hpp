@@ -9,6 +9,9 @@
 
 namespace tutti {
 
+/// What is told to be done meanwhile.
+inline constexpr const char* against_library = "against the library";
+
 /// Compares each choice of a section with the library.
 struct HeldOut {
     Planner& planner;
@@ -21,6 +24,7 @@ struct HeldOut {
     const Candidate* library;  // null: none takes part
     std::function<bool()> is_over;
     std::function<void(const Configuration&)> wrong;
+    std::function<void(double share)> progress;
 
     /// The samples that it took. Choices that cannot run here stay as they are. Collective.
     std::int64_t improve(Section& section, const std::vector<Candidate>& all) const;

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "autotune/tuner/tasks.hpp"
 #include "base/clock.hpp"
 #include "results/statistics.hpp"
 

@@ -48,9 +48,7 @@ RaceLog::Entry entry_of(const Json& json) {
     return {.subject = {.collective = parse_collective(json.at("collective").get<std::string>()),
                         .types = parse_type_class(json.at("types").get<std::string>()),
                         .ops = parse_op_class(json.at("ops").get<std::string>()),
-                        .buffers = json.at("buffers") == name_of(BufferKind::ordinary)
-                                       ? BufferKind::ordinary
-                                       : BufferKind::registered},
+                        .buffers = parse_buffer_kind(json.at("buffers").get<std::string>())},
             .size = {json.at("bytes").get<std::int64_t>()},
             .configuration = {.impl = json.at("impl").get<std::string>(),
                               .algorithm = json.at("algorithm").get<std::string>(),
@@ -74,6 +72,22 @@ std::vector<std::string> whole_lines(const std::filesystem::path& path, std::siz
     return lines;
 }
 
+// What is wrong with a line is told with its place.
+template <class Read>
+void at_line(const std::filesystem::path& path, std::size_t line, Read&& read) {
+    const auto fail = [&](const std::string& what) {
+        throw Error(
+            fmt::format("{}:{}: {}; begin anew without --resume", path.string(), line, what));
+    };
+    try {
+        read();
+    } catch (const nlohmann::json::exception&) {
+        fail("this is no log of races");
+    } catch (const Error& error) {
+        fail(error.what());
+    }
+}
+
 }  // namespace
 
 RaceLog::RaceLog(std::filesystem::path path, const Setting& setting, const std::string& plan,
@@ -84,20 +98,20 @@ RaceLog::RaceLog(std::filesystem::path path, const Setting& setting, const std::
     if (goes_on) {
         std::size_t bytes = 0;
         const auto lines = whole_lines(path_, bytes);
-        for (std::size_t i = 0; i < lines.size(); ++i) try {
+        bool is_same = true;
+        for (std::size_t i = 0; i < lines.size(); ++i)
+            at_line(path_, i + 1, [&] {
                 const Json json = Json::parse(lines[i]);
-                if (i > 0 && json.at("kind") == "race")
+                if (i == 0)
+                    is_same = json == head;
+                else if (json.at("kind") == "race")
                     earlier_.push_back(entry_of(json));
-                else if (i == 0 && json != head)
-                    throw Error(fmt::format(
-                        "'{}' is of other ranks or other options; give those again, or begin anew "
-                        "without --resume",
-                        path_.string()));
-            } catch (const Json::exception& error) {
-                throw Error(
-                    fmt::format("{}:{}: this is no log of races; begin anew without --resume",
-                                path_.string(), i + 1));
-            }
+            });
+        if (!is_same)
+            throw Error(fmt::format(
+                "'{}' is of other ranks or other options; give those again, or begin anew without "
+                "--resume",
+                path_.string()));
         std::filesystem::resize_file(path_, bytes);
         goes_on = !lines.empty();
     }

@@ -7,10 +7,6 @@
 
 namespace tutti {
 
-double seconds_since(std::int64_t began_ns) {
-    return static_cast<double>(now_ns() - began_ns) * 1e-9;
-}
-
 std::vector<TuneTask> tasks_of(const TuneRequest& request, const std::vector<BufferKind>& kinds) {
     std::vector<TuneTask> tasks;
     for (const Collective collective : request.collectives)

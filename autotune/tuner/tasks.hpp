@@ -22,8 +22,6 @@ std::size_t most_bytes(const TuneRequest& request, int ranks);
 /// The library by its own choice, if it is among the candidates; else null.
 const Candidate* library_in(const std::vector<Candidate>& all);
 
-double seconds_since(std::int64_t began_ns);
-
 /// An equal part of what is left of the budget, by rank 0's clock. Collective.
 double share_of(World& world, std::int64_t began_ns, double budget, std::size_t tasks_left);
 

@@ -6,12 +6,19 @@
 #include "autotune/search/ranges.hpp"
 #include "autotune/search/remembered_track.hpp"
 #include "autotune/tuner/held_out.hpp"
+#include "autotune/tuner/so_far.hpp"
 #include "autotune/tuner/tasks.hpp"
 #include "autotune/tuner/verdict.hpp"
 #include "base/clock.hpp"
 
 namespace tutti {
 namespace {
+
+// A table is written anew each time, which takes milliseconds.
+constexpr double seconds_between_drafts = 1;
+
+// About what other parts of the work take, in searches.
+constexpr double judging = 10, holding_out = 0.5;
 
 // The search for one subject, and what becomes of it.
 class SubjectRun {
@@ -31,15 +38,18 @@ public:
                  [this] { return is_over(); }) {
         section_.setting = setting;
         section_.subject = task.subject;
+        section_.launches = {session};
     }
 
     void run(const std::vector<RaceLog::Entry>& earlier) {
-        events_.progress(section_.subject, 0, "");
+        begin_part(1);
+        tell(0, "");
         const auto kept = remembered(earlier);
+        for (const KeptSamples& race : kept) so_far_.add(race);
         RememberedTrack track(track_, kept, [&](const KeptSamples& race) { keep(race); });
         const auto findings = find(track);
         section_.is_complete = !track.is_over();
-        take(findings);
+        section_.ranges = ranges_by(findings);
         events_.section(section_);
         cost_.seconds = seconds_since(began_ns_);
         if (request_.repetitions_to_judge > 0) judge();
@@ -87,6 +97,7 @@ private:
     }
 
     void keep(const KeptSamples& race) {
+        so_far_.add(race);
         cost_.samples += static_cast<std::int64_t>(race.samples_ns.size());
         events_.raced(
             {section_.subject, race.size, configuration_of_arm(race.arm), race.samples_ns});
@@ -105,8 +116,12 @@ private:
                            .judges = true});
         });
         has_no_end_ = true;
+        begin_part(judging);
         for (int pass = 0; pass < 2; ++pass)
-            search_exhaustively(track, sizes_, (request_.repetitions_to_judge + 1) / 2);
+            search_exhaustively(track, sizes_, (request_.repetitions_to_judge + 1) / 2,
+                                [&](const SearchProgress& now) {
+                                    tell((pass + now.share) / 2, "judged by every variant");
+                                });
         has_no_end_ = false;
         cost_.judge_seconds = seconds_since(began);
     }
@@ -123,14 +138,38 @@ private:
     }
 
     std::vector<Finding> find(Track& track) {
-        if (request_.repetitions_of_all > 0)
-            return search_exhaustively(track, sizes_, request_.repetitions_of_all);
         SearchOptions options = request_.search;
         options.progress = [&](const SearchProgress& now) {
-            events_.progress(section_.subject, now.share,
-                             now.winner < 0 ? "" : to_string(configuration_of_arm(now.winner)));
+            tell(now.share, now.winner < 0 ? "" : to_string(configuration_of_arm(now.winner)));
+            keep_draft();
         };
+        if (request_.repetitions_of_all > 0)
+            return search_exhaustively(track, sizes_, request_.repetitions_of_all,
+                                       options.progress);
         return search(track, sizes_, options);
+    }
+
+    // What follows takes about so many times what the search takes.
+    void begin_part(double work) {
+        double all = 1;
+        if (request_.repetitions_to_judge > 0) all += judging;
+        if (request_.holds_out) all += holding_out;
+        part_begin_ += part_;
+        part_ = work / all;
+    }
+
+    void tell(double share, const std::string& now) const {
+        events_.progress(section_.subject, part_begin_ + part_ * share, now);
+    }
+
+    // Whatever ends the job, what this subject has shown by then is in the table.
+    void keep_draft() {
+        if (drafted_ns_ && seconds_since(*drafted_ns_) < seconds_between_drafts) return;
+        Section draft = section_;
+        draft.ranges = ranges_by(so_far_.findings(sizes_));
+        draft.is_complete = false;
+        events_.under_way(draft);
+        drafted_ns_ = now_ns();
     }
 
     void tell_wrong() const {
@@ -138,15 +177,13 @@ private:
             events_.wrong(section_.subject, configuration_of_arm(arm));
     }
 
-    // Findings become verdicts and ranges.
-    void take(const std::vector<Finding>& findings) {
+    std::vector<Range> ranges_by(const std::vector<Finding>& findings) const {
         std::vector<Verdict> verdicts;
         const Compression compression = ranges_of(std::span(findings), request_.search.hysteresis);
         for (const SizeRange& range : compression.ranges)
             for (std::size_t i = range.first; i <= range.last; ++i)
                 verdicts.push_back(verdict_of(findings[i], range.arm));
-        section_.launches = {session_};
-        section_.ranges = ranges_of(verdicts);
+        return ranges_of(verdicts);
     }
 
     Verdict verdict_of(const Finding& finding, int arm) const {
@@ -184,7 +221,9 @@ private:
             .wrong =
                 [this](const Configuration& configuration) {
                     events_.wrong(section_.subject, configuration);
-                }};
+                },
+            .progress = [this](double share) { tell(share, against_library); }};
+        begin_part(holding_out);
         const std::int64_t began = now_ns();
         cost_.hold_out_samples = held.improve(section_, all);
         cost_.hold_out_seconds = seconds_since(began);
@@ -203,6 +242,9 @@ private:
     MeasuredTrack track_;
     Section section_;
     std::vector<Bytes> sizes_ = own_sizes();
+    SoFar so_far_;
+    std::optional<std::int64_t> drafted_ns_;
+    double part_begin_ = 0, part_ = 0;  // of all that is done for the subject
     TuneCost cost_;
     bool has_no_end_ = false;
 };

@@ -32,12 +32,15 @@ struct TuneRequest {
 
 /// What the tuner tells while it works, on every rank.
 struct TuneEvents {
-    /// Before a subject; and what part of it is done, with the winner at the size just decided.
-    std::function<void(const Subject&, double done, const std::string& winner)> progress;
+    /// Before a subject; and what part of it is done, with the winner at the size just decided, or
+    /// what else is being done.
+    std::function<void(const Subject&, double done, const std::string& now)> progress;
     /// New samples, to be kept.
     std::function<void(const RaceLog::Entry&)> raced;
     /// A section that is complete, or as far as it is known: to be kept in place of the one before.
     std::function<void(const Section&)> section;
+    /// A section whose search is under way, as it would be if that ended now; every second or so.
+    std::function<void(const Section&)> under_way;
     std::function<void(const Subject&, const TuneCost&)> cost;
     /// A variant gave a wrong result: it takes no further part.
     std::function<void(const Subject&, const Configuration&)> wrong;

@@ -3,19 +3,13 @@
 
 #include <algorithm>
 #include <bit>
-#include <cmath>
+
+#include "autotune/scale.hpp"
 
 namespace tutti {
 namespace {
 
 bool is_kept(Origin origin) { return origin == Origin::kept; }
-
-// Both are at least 1.
-Bytes half_way(Bytes before, Bytes after) {
-    const double middle =
-        std::sqrt(static_cast<double>(before.count) * static_cast<double>(after.count));
-    return {static_cast<std::int64_t>(std::ceil(middle))};
-}
 
 }  // namespace
 
@@ -28,7 +22,7 @@ std::vector<Range> ranges_of(const std::vector<Verdict>& verdicts) {
         if (goes_on && verdict.origin == Origin::measured) ranges.back().origin = Origin::measured;
         if (!goes_on)
             ranges.push_back(
-                {.from = ranges.empty() ? Bytes{0} : half_way(before, verdict.evidence.size),
+                {.from = ranges.empty() ? Bytes{0} : halfway(before, verdict.evidence.size),
                  .choice = verdict.choice,
                  .origin = verdict.origin,
                  .evidence = {}});

@@ -5,6 +5,7 @@
 
 #include "collectives/execute/direct_plan.hpp"
 #include "collectives/execute/message_plan.hpp"
+#include "collectives/execute/ordinary_way.hpp"
 #include "collectives/schedule/compose.hpp"
 #include "collectives/transport/peer_memory.hpp"
 
@@ -62,13 +63,6 @@ bool all_is_registered(World& world, const PlanRequest& request) {
     const bool mine =
         request.registered != nullptr && reaches(request.input) && reaches(request.output);
     return holds_on_all(world, mine);
-}
-
-int pieces_for(const PlanRequest& request, Bytes piece) {
-    const Promise promise{request.call.collective, request.schedule.ranks(), request.call.root};
-    const Layout layout(request.call, promise, Rank{0}, request.schedule.chunks());
-    const auto chunk = static_cast<std::int64_t>(layout.most_bytes_of_chunk());
-    return static_cast<int>(std::clamp<std::int64_t>(chunk / piece.count, 1, 4096));
 }
 
 // What a call touches in all: in place, input and output count once.
@@ -131,27 +125,8 @@ std::unique_ptr<Plan> Planner::plan(const Choice& choice, const Call& call,
 
 // Collective, if the call is large enough for it.
 bool Planner::fetches(const PlanRequest& request) {
-    const Call& call = request.call;
-    const std::int64_t ranks = world_.size();
-    const Bytes all{total_bytes(call, world_.size())};
-    bool is_worth_it = false;
-    switch (call.collective) {
-        case Collective::reduce:  // staged, the work is shared: one rank copies what another adds
-            return false;
-        case Collective::all_reduce:  // if each rank adds its share only
-            is_worth_it =
-                all >= tuning_.fetch_all_reduce_from && request.schedule.chunks() >= ranks;
-            break;
-        case Collective::broadcast:
-            is_worth_it = all >= tuning_.fetch_from;
-            break;
-        case Collective::scatter:
-            is_worth_it = all.count / ranks >= tuning_.fetch_from.count;
-            break;
-        default:
-            is_worth_it = all.count / ranks * (ranks - 1) >= tuning_.fetch_from.count;
-    }
-    if (!is_worth_it) return false;
+    const int chunks = request.schedule.chunks();
+    if (!is_worth_fetching(request.call, world_.size(), chunks, tuning_)) return false;
     const auto is_huge = [](std::span<const std::byte> buffer) {
         return buffer.empty() || in_huge_pages(buffer);
     };
@@ -175,7 +150,9 @@ std::unique_ptr<Plan> Planner::plan_on_host(HostTransport& host, PlanRequest& re
     using enum HostTransport::Ordinary;
     if (is_ordinary) request.ordinary = ways.ordinary.value_or(fetches(request) ? fetched : staged);
     if (is_ordinary && request.ordinary == staged)
-        request.schedule = pipelined(request.schedule, pieces_for(request, tuning_.stage_piece));
+        request.schedule =
+            pipelined(request.schedule,
+                      staged_pieces(call, world_.size(), request.schedule.chunks(), tuning_));
     return direct_plan(progress_, request);
 }
 

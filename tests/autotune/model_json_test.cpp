@@ -47,6 +47,12 @@ TEST(ModelJson, GoesBothWays) {
     EXPECT_EQ(model_from_json(to_json(model), "text").parameters(), model.parameters());
 }
 
+TEST(ModelJson, KnowsTheHostThatSeveralAreLike) {
+    ModelParameters known = some_model().parameters();
+    known.machine.host = "fed";
+    EXPECT_EQ(model_from_json(to_json(CostModel(known)), "text").parameters(), known);
+}
+
 TEST(ModelJson, RefusesDamagedTextWithItsLine) {
     const std::string good = to_json(some_model());
     ASSERT_EQ(refusal_of(good), "");

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "autotune/tuner/race_log.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
 #include <fstream>
+#include <sstream>
 
 #include "base/error.hpp"
 
@@ -74,6 +76,26 @@ TEST_F(RaceLogTest, AnotherFileIsRefused) {
         FAIL() << "must be refused";
     } catch (const Error& error) {
         EXPECT_NE(std::string(error.what()).find(":1: this is no log"), std::string::npos);
+    }
+}
+
+TEST_F(RaceLogTest, ALineThatSaysWhatNobodyKnowsIsRefusedWithItsPlace) {
+    { RaceLog(path_, two_ranks, "plan", false).append(entry); }
+    std::stringstream whole;
+    whole << std::ifstream(path_).rdbuf();
+    for (const std::string known : {"ordinary", "reduce", "half", "average"}) {
+        std::string text = whole.str();
+        const auto place = text.find(fmt::format("\"{}\"", known));
+        ASSERT_NE(place, text.npos) << known;
+        std::ofstream(path_) << text.replace(place + 1, known.size(), "pinned");
+        try {
+            read();
+            ADD_FAILURE() << "must be refused: " << known;
+        } catch (const Error& error) {
+            const std::string what = error.what();
+            EXPECT_NE(what.find("races:2: unknown "), what.npos) << what;
+            EXPECT_NE(what.find("'pinned'"), what.npos) << what;
+        }
     }
 }
 

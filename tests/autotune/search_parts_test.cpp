@@ -91,13 +91,8 @@ protected:
 
 TEST_F(TrendOverSizes, NeighboursLendTheirSamples) {
     EXPECT_EQ(book.leader(1), 1);
-    EXPECT_EQ(Trend(book, sizes, {}).leader(1), 0);
-    EXPECT_LT(Trend(book, sizes, {}).gap(1, 1, 0).error, book.gap_error(1, 1, 0));
-}
-
-TEST_F(TrendOverSizes, ButNotAcrossThresholds) {
-    const std::vector<Bytes> thresholds = {Bytes{8}, Bytes{16}};
-    EXPECT_EQ(Trend(book, sizes, thresholds).leader(1), 1);
+    EXPECT_EQ(Trend(book, sizes).leader(1), 0);
+    EXPECT_LT(Trend(book, sizes).gap(1, 1, 0).error, book.gap_error(1, 1, 0));
 }
 
 }  // namespace

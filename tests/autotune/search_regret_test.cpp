@@ -48,7 +48,6 @@ void search_one(Shape shape, Weather weather, Figures& figures) {
     machine.set(weather);
     ModelMachine oracle = machine;
     SearchOptions options;
-    options.thresholds = {eager_limit};
     const std::vector<Finding> findings = search(machine, sizes, options);
     for (const Finding& finding : findings)
         figures.regrets.push_back(regret_of(machine, finding.size, finding.winner));

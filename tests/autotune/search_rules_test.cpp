@@ -55,19 +55,14 @@ TEST(Search, AnArmThatOnlyRunsBetweenTheAnchorsIsFound) {
         EXPECT_EQ(finding.winner, finding.size >= Bytes{1024} && finding.size <= Bytes{65536});
 }
 
-TEST(Search, BothSidesOfAThresholdAreRacedByAll) {
+TEST(Search, AJumpAtAChangeOfProtocolIsFoundWithoutBeingTold) {
     ModelMachine machine;
     machine.set(calm);
     machine.add(plain(0), [](Bytes size) { return size <= eager_limit ? 1000 : 9000; });
     machine.add(plain(1), [](Bytes) { return 5000; });
     machine.add(plain(2), [](Bytes) { return 90000; });
-    SearchOptions options;
-    options.thresholds = {eager_limit};
-    const std::vector<Finding> findings = search(machine, twenty_sizes(), options);
-    for (const Finding& finding : findings)
+    for (const Finding& finding : search(machine, twenty_sizes(), {}))
         EXPECT_EQ(finding.winner, finding.size <= eager_limit ? 0 : 1);
-    EXPECT_EQ(sizes_raced_by(2, findings),
-              (std::set<Bytes>{Bytes{8}, Bytes{8192}, Bytes{16384}, Bytes{4 << 20}}));
 }
 
 TEST(Search, SizesBetweenTwoThatOneArmLeadsClearlyAreTakenOver) {

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tables: searched for, kept, told, merged, chosen by, and learnt. No time is judged."""
+import hashlib
 import json
 import signal
 import subprocess
@@ -9,6 +10,11 @@ import xml.etree.ElementTree
 
 import tutti
 from tutti import QUICK
+
+
+def sha256(text):
+    return hashlib.sha256(text.encode()).hexdigest()
+
 
 SMALL = ("-b", 8, "-e", "16K", "-f", 16, "--transport", "shm", "--segment", "8K", "--radix", 2, "--channels", 1)
 TWO_THREADS = ("--ranks", 2, "--baseline", "none")
@@ -100,10 +106,34 @@ class Search(Tune):
         self.assertTrue(all(section.get("complete", True) for section in self.sections()))
         self.assertGreater(len([record for record in self.races() if record["kind"] == "race"]), known)
 
+    def test_that_was_killed_leaves_what_its_subject_has_shown_by_then(self):
+        words = ["tune", "scatter", *SMALL[:4], "-f", 2, *SMALL[6:], *TWO_THREADS, "--buffers", "registered", "--model", "none",
+                 "--search", "exhaustive", "--repetitions", 400]
+        with subprocess.Popen([tutti.EXECUTABLE, *map(str, words), "--table", str(self.table)], stdout=subprocess.DEVNULL,
+                              stderr=subprocess.DEVNULL, env=tutti.CLEAN | self.home) as job:
+            deadline = time.monotonic() + 60
+            while not (self.table.exists() and self.sections()) and job.poll() is None and time.monotonic() < deadline:
+                time.sleep(0.01)
+            job.kill()
+        partial, = self.sections()
+        self.assertIs(partial.get("complete", True), False)
+        self.assertTrue(all(evidence["time"]["n"] > 0 for choice in partial["ranges"] for evidence in choice["evidence"]))
+        self.assertIn("the search did not end by itself", self.run_here_on(self.table, "--explain"))
+        self.run_here(*words, "--resume")
+        whole, = self.sections()
+        self.assertIs(whole.get("complete", True), True)
+
     def run_here_on(self, *words):
         done = tutti.run("tune", words[1], words[0], timeout=60, **self.home)
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         return done.stdout
+
+    def test_takes_all_transports_beside_one_that_is_named_and_needs_one_that_works_here(self):
+        words = ["tune", "broadcast", *SMALL[:6], "--segment", "8K", "--radix", 2, "--channels", 1, "--buffers", "registered"]
+        self.run_here(*words, *TWO_THREADS, "--transport", "shm-lines,all")
+        transports = {record["transport"] for record in self.races() if record["kind"] == "race"}
+        self.assertLessEqual({"shm-lines", "shm", "loopback"}, transports)
+        self.refused(*words, *TWO_THREADS, "--transport", "mpi", says=["nobody can take part here: mpi: ", "type --transport all"])
 
     def test_goes_on_only_with_what_was_asked_for_before(self):
         self.tune("scatter", "--model", "none")
@@ -143,6 +173,43 @@ class Tables(Tune):
         out = self.run_here("tune", "all_reduce", "--model-only", "--for-ranks", 2, "-b", 8, "-e", "1M", "-f", 8)
         self.assertIn(" predicted ", out)
         self.check_sections([("all_reduce", "registered"), ("all_reduce", "ordinary")])
+
+    def predict(self, *words, code=0):
+        """Topologies of the sections that follow from the table's model, and all that was said."""
+        words = ["tune", "broadcast", "--model-only", "-b", 8, "-e", "2K", "-f", 16, "--buffers", "ordinary", *words]
+        done = tutti.run(*words, "--table", self.table, **self.home)
+        self.assertEqual(done.returncode, code, done.stderr)
+        topologies = {section["setting"]["ranks"]: section["setting"]["topology"] for section in self.sections()}
+        return topologies, done.stdout + done.stderr
+
+    def test_of_hosts_that_are_alike_follow_from_a_model_of_several_for_any_number(self):
+        table = json.loads(self.table.read_text())
+        model = json.loads(table["model"])
+        tariff = next(iter(model["within"].values()))
+        model["within"] = model["across"] = {"mpi/ordinary": tariff}
+        model |= {"fingerprint": "of two hosts", "host": "one host", "cores": 4}
+        table |= {"model": json.dumps(model, indent=1), "sections": []}
+        self.table.write_text(json.dumps(table))
+        found, _ = self.predict("--for-ranks", "2,4,6", "--ranks-per-host", 2, "--transport", "mpi")
+        self.assertEqual(found, {2: "one host", 4: sha256("one host\none host"), 6: sha256("one host\none host\none host")})
+
+        del model["host"]  # they were not alike
+        table["model"] = json.dumps(model, indent=1)
+        self.table.write_text(json.dumps(table))
+        _, said = self.predict("--for-ranks", 4, "--ranks-per-host", 2, code=64)
+        self.assertIn("calibrate on hosts that are alike", said)
+
+    def test_say_why_the_model_knows_nothing(self):
+        table = json.loads(self.table.read_text())
+        model = json.loads(table["model"])
+        model["cores"] = 4  # within a host, a core for each rank
+        table |= {"model": json.dumps(model, indent=1), "sections": []}
+        for words, reason in [(["--for-ranks", 4, "--ranks-per-host", 2], "calibrated within a host"),
+                              (["--for-ranks", 8], "calibrated with a core for each rank"),
+                              (["--for-ranks", 2, "--transport", "ucx"], "calibrated over other transports")]:
+            with self.subTest(reason):
+                self.table.write_text(json.dumps(table))
+                self.assertIn(reason, self.predict(*words, code=64)[1])
 
     def bench(self, *words, calls=1):
         file = self.folder / "r.jsonl"
@@ -196,6 +263,12 @@ class Refused(Tune):
                             (["tune", "--budget", "0"], ["--budget 60s"]), (["tune", "--search", "deep"], ["bisect"]),
                             (["tune", "--model-only"], ["--for-ranks"]), (["tune", "--for-ranks", "x", "--model-only"], ["8,16,64"]),
                             (["tune", "--explain", "a", "--merge", "b"], ["type one"]),
+                            (["tune", "--svg", "map.svg"], ["--svg", "--explain TABLE"]),
+                            (["tune", "--for-ranks", "8"], ["--for-ranks", "--model-only"]),
+                            (["tune", "--ranks-per-host", "8"], ["--ranks-per-host", "--model-only"]),
+                            (["tune", "--repetitions", "5"], ["--repetitions", "--search exhaustive"]),
+                            (["tune", "--hold-out", "yes", "--baseline", "none"], ["--hold-out", "--baseline mpi"]),
+                            (["tune", "--hold-out", "only", "--baseline", "none"], ["--hold-out", "--baseline mpi"]),
                             (["tune", "--explain", self.folder / "none.json"], ["none.json"]),
                             (["bench", "all_reduce", "--algo", "auto", "--ranks", 2], ["t.json"])]:
             with self.subTest(words):
@@ -218,6 +291,12 @@ class UnderMpirun(Tune):
         self.assertTrue(first and self.launches() and not self.launches() & first)
         done = self.run_ranks("bench", "all_reduce", "--algo", "auto", "-e", "2K", *QUICK)
         self.assertIn("# Out of bounds values : 0 OK", done)
+
+    def test_goes_on_without_a_model_where_only_the_library_takes_part(self):
+        out = self.run_ranks("tune", "all_reduce", "-b", 8, "-e", "2K", "-f", 16, "--transport", "none", "--buffers", "ordinary")
+        self.assertNotIn("calibrated", out)
+        only, = self.sections()
+        self.assertEqual({choice["choice"]["impl"] for choice in only["ranges"]}, {"mpi"})
 
     def launches(self):
         """Sessions of the hold-outs."""

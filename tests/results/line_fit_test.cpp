@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "base/median.hpp"
+
 namespace tutti {
 
 TEST(Median, IsTheMiddleOrTheMeanOfTwo) {

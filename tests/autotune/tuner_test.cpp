@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "autotune/tuner/tuner.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "autotune/rank_setting.hpp"
+#include "collectives/transport/world.hpp"
+
+namespace tutti {
+namespace {
+
+// What rank 0 was told.
+struct Told {
+    std::vector<double> done;
+    std::vector<std::string> now;
+    std::vector<Section> drafts, sections;
+};
+
+Told tuned(const TuneRequest& asked) {
+    Told told;
+    run_as_threads(2, 20, [&](World& world) {
+        Planner planner(world);
+        TuneRequest request = asked;
+        request.ground = {.ranks = world.size(), .hosts = world.hosts()};
+        TuneEvents events;
+        const bool listens = world.is_first();
+        events.progress = [&](const Subject&, double done, const std::string& now) {
+            if (!listens) return;
+            told.done.push_back(done);
+            told.now.push_back(now);
+        };
+        events.raced = [](const RaceLog::Entry&) {};
+        events.under_way = [&](const Section& section) {
+            if (listens) told.drafts.push_back(section);
+        };
+        events.section = [&](const Section& section) {
+            if (listens) told.sections.push_back(section);
+        };
+        events.cost = [](const Subject&, const TuneCost&) {};
+        events.wrong = [](const Subject&, const Configuration&) { FAIL() << "a wrong result"; };
+        tune(planner, request, setting_of(world), "session", {}, {}, events);
+    });
+    return told;
+}
+
+TuneRequest small_request() {
+    TuneRequest request;
+    request.collectives = {Collective::all_gather};
+    request.buffers = {BufferKind::ordinary};
+    request.sizes = {Bytes{8}, Bytes{128}, Bytes{2048}};
+    request.contest.algorithms = {"ring", "linear"};
+    request.contest.transports = {"loopback"};
+    request.contest.baselines = {"none"};
+    request.protocol.sync = Protocol::Sync::barrier;
+    request.holds_out = false;
+    return request;
+}
+
+TEST(Tuner, TellsHowFarItIsInEachPartOfTheWork) {
+    TuneRequest request = small_request();
+    for (int TuneRequest::*repetitions :
+         {&TuneRequest::repetitions_of_all, &TuneRequest::repetitions_to_judge}) {
+        request.repetitions_of_all = request.repetitions_to_judge = 0;
+        request.*repetitions = 2;
+        const Told told = tuned(request);
+        EXPECT_TRUE(std::ranges::is_sorted(told.done));
+        EXPECT_GT(told.done.size(), request.sizes.size());
+        EXPECT_NEAR(told.done.back(), 1, 1e-9);
+        const bool is_judged = repetitions == &TuneRequest::repetitions_to_judge;
+        EXPECT_EQ(std::ranges::count(told.now, "judged by every variant"), is_judged ? 6 : 0);
+    }
+}
+
+TEST(Tuner, TellsWhatASubjectHasShownBeforeItsSearchEnds) {
+    const Told told = tuned(small_request());
+    ASSERT_FALSE(told.drafts.empty());
+    const Section& draft = told.drafts.front();
+    EXPECT_FALSE(draft.is_complete);
+    ASSERT_FALSE(draft.ranges.empty());
+    EXPECT_EQ(draft.ranges.front().from, Bytes{0});
+    ASSERT_FALSE(draft.ranges.front().evidence.empty());
+    EXPECT_GT(draft.ranges.front().evidence.front().time.n, 0);
+    ASSERT_EQ(told.sections.size(), 1u);
+    EXPECT_TRUE(told.sections.front().is_complete);
+    EXPECT_EQ(told.sections.front().subject, draft.subject);
+}
+
+}  // namespace
+}  // namespace tutti
