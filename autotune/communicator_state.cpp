@@ -192,7 +192,7 @@ Pending Communicator::State::start(const Arguments& given) {
 }
 
 // A library's call does not move what is under way here, and its end may wait for a rank that waits
-// for that.
+// for that. The program's own calls of the library are not to notice it.
 void Communicator::State::run_slot(Pending::Slot& slot, const CallBuffers& buffers,
                                    const void* bound_by) {
     if (slot.plan == nullptr && !planner.progress().is_idle()) planner.progress().finish_all();
@@ -201,6 +201,8 @@ void Communicator::State::run_slot(Pending::Slot& slot, const CallBuffers& buffe
         slot.bound_by = bound_by;
     }
     slot.operation->run();
+    if (slot.plan == nullptr)
+        for (const Baseline& library : baselines()) library.leave_as_found();
 }
 
 KeptCall& Communicator::State::kept(const CallKey& key, const Arguments& settled,
