@@ -39,8 +39,9 @@ struct CommunicatorOptions {
     double deadline = 30;
 };
 
-/// A call under way. Its buffers belong to it until wait() has returned or test() was true; it must
-/// end before its communicator does. One that is let go of first waits.
+/// A call under way. Its buffers belong to it until wait() has returned or test() was true, so
+/// start_...() takes nothing that would end before that with the statement: a temporary vector,
+/// say. It must end before its communicator does. One that is let go of first waits.
 class [[nodiscard]] Pending {
 public:
     Pending() = default;
@@ -95,11 +96,11 @@ public:
     void all_reduce(Data&& data, Op op = Op::sum) {
         run(arguments::all_reduce(data, op));
     }
-    template <Elements In, MutableElements Out>
-    Pending start_all_reduce(const In& input, Out&& output, Op op = Op::sum) {
+    template <LastingElements In, LastingMutableElements Out>
+    Pending start_all_reduce(In&& input, Out&& output, Op op = Op::sum) {
         return start(arguments::all_reduce(input, output, op));
     }
-    template <MutableElements Data>
+    template <LastingMutableElements Data>
     Pending start_all_reduce(Data&& data, Op op = Op::sum) {
         return start(arguments::all_reduce(data, op));
     }
@@ -114,11 +115,11 @@ public:
     void reduce_scatter(Data&& data, Op op = Op::sum) {
         run(arguments::reduce_scatter(data, op, size()));
     }
-    template <Elements In, MutableElements Out>
-    Pending start_reduce_scatter(const In& input, Out&& output, Op op = Op::sum) {
+    template <LastingElements In, LastingMutableElements Out>
+    Pending start_reduce_scatter(In&& input, Out&& output, Op op = Op::sum) {
         return start(arguments::reduce_scatter(input, output, op));
     }
-    template <MutableElements Data>
+    template <LastingMutableElements Data>
     Pending start_reduce_scatter(Data&& data, Op op = Op::sum) {
         return start(arguments::reduce_scatter(data, op, size()));
     }
@@ -133,11 +134,11 @@ public:
     void all_gather(Data&& data) {
         run(arguments::all_gather(data, size()));
     }
-    template <Elements In, MutableElements Out>
-    Pending start_all_gather(const In& input, Out&& output) {
+    template <LastingElements In, LastingMutableElements Out>
+    Pending start_all_gather(In&& input, Out&& output) {
         return start(arguments::all_gather(input, output));
     }
-    template <MutableElements Data>
+    template <LastingMutableElements Data>
     Pending start_all_gather(Data&& data) {
         return start(arguments::all_gather(data, size()));
     }
@@ -147,7 +148,7 @@ public:
     void broadcast(Data&& data, Rank root = {0}) {
         run(arguments::broadcast(data, root));
     }
-    template <MutableElements Data>
+    template <LastingMutableElements Data>
     Pending start_broadcast(Data&& data, Rank root = {0}) {
         return start(arguments::broadcast(data, root));
     }
@@ -161,11 +162,11 @@ public:
     void reduce(Data&& data, Op op = Op::sum, Rank root = {0}) {
         run(arguments::reduce(data, op, root));
     }
-    template <Elements In, MutableElements Out>
-    Pending start_reduce(const In& input, Out&& output, Op op = Op::sum, Rank root = {0}) {
+    template <LastingElements In, LastingMutableElements Out>
+    Pending start_reduce(In&& input, Out&& output, Op op = Op::sum, Rank root = {0}) {
         return start(arguments::reduce(input, output, op, root));
     }
-    template <MutableElements Data>
+    template <LastingMutableElements Data>
     Pending start_reduce(Data&& data, Op op = Op::sum, Rank root = {0}) {
         return start(arguments::reduce(data, op, root));
     }
@@ -175,8 +176,8 @@ public:
     void scatter(const In& input, Out&& output, Rank root = {0}) {
         run(arguments::scatter(input, output, root));
     }
-    template <Elements In, MutableElements Out>
-    Pending start_scatter(const In& input, Out&& output, Rank root = {0}) {
+    template <LastingElements In, LastingMutableElements Out>
+    Pending start_scatter(In&& input, Out&& output, Rank root = {0}) {
         return start(arguments::scatter(input, output, root));
     }
 
@@ -185,8 +186,8 @@ public:
     void gather(const In& input, Out&& output, Rank root = {0}) {
         run(arguments::gather(input, output, root));
     }
-    template <Elements In, MutableElements Out>
-    Pending start_gather(const In& input, Out&& output, Rank root = {0}) {
+    template <LastingElements In, LastingMutableElements Out>
+    Pending start_gather(In&& input, Out&& output, Rank root = {0}) {
         return start(arguments::gather(input, output, root));
     }
 
@@ -199,11 +200,11 @@ public:
     void all_to_all(Data&& data) {
         run(arguments::all_to_all(data, size()));
     }
-    template <Elements In, MutableElements Out>
-    Pending start_all_to_all(const In& input, Out&& output) {
+    template <LastingElements In, LastingMutableElements Out>
+    Pending start_all_to_all(In&& input, Out&& output) {
         return start(arguments::all_to_all(input, output, size()));
     }
-    template <MutableElements Data>
+    template <LastingMutableElements Data>
     Pending start_all_to_all(Data&& data) {
         return start(arguments::all_to_all(data, size()));
     }

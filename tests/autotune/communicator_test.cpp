@@ -87,6 +87,23 @@ TEST(Communicator, TakesVectorsArraysAndSpans) {
     });
 }
 
+template <class Data>
+concept CanStartInPlace = requires(Communicator& all, Data&& data) {
+    all.start_all_reduce(static_cast<Data&&>(data));
+    all.start_broadcast(static_cast<Data&&>(data));
+};
+template <class In, class Out>
+concept CanStart = requires(Communicator& all, In&& input, Out&& output) {
+    all.start_all_reduce(static_cast<In&&>(input), static_cast<Out&&>(output));
+    all.start_gather(static_cast<In&&>(input), static_cast<Out&&>(output));
+};
+using Ints = std::vector<int>;
+static_assert(CanStartInPlace<Ints&> && CanStartInPlace<std::span<int>>);
+static_assert(!CanStartInPlace<Ints>, "a temporary would end before the call does");
+static_assert(!CanStartInPlace<std::array<int, 2>> && CanStartInPlace<std::array<int, 2>&>);
+static_assert(CanStart<const Ints&, Ints&> && CanStart<std::span<const int>, std::span<int>>);
+static_assert(!CanStart<Ints, Ints&> && !CanStart<const Ints, Ints&> && !CanStart<Ints&, Ints>);
+
 TEST(Communicator, IsOneRankByItself) {
     Communicator alone = Communicator::alone();
     std::vector<int> data{1, 2, 3}, copy(3);
