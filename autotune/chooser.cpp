@@ -11,7 +11,7 @@ namespace {
 
 class CommunicatorCall final : public ChosenOperation {
 public:
-    CommunicatorCall(std::shared_ptr<Communicator> communicator, const Arguments& arguments)
+    CommunicatorCall(std::shared_ptr<Communicator> communicator, const CallArguments& arguments)
         : communicator_(std::move(communicator)), arguments_(arguments) {}
 
     void run() override { communicator_->run(arguments_); }
@@ -19,7 +19,7 @@ public:
 
 private:
     std::shared_ptr<Communicator> communicator_;
-    Arguments arguments_;
+    CallArguments arguments_;
 };
 
 // In place, a communicator is given all of the memory, as programs give it.
@@ -42,8 +42,8 @@ CommunicatorCandidate candidate_of(World& world, const char* name, CommunicatorO
     const auto communicator = std::make_shared<Communicator>(world, std::move(options));
     const Chooser chooser = [communicator](const Call& call, const StageBuffers& buffers) {
         if (buffers.registered != nullptr) communicator->adopt(*buffers.registered);
-        return std::make_unique<CommunicatorCall>(communicator,
-                                                  Arguments{call, as_programs_give(buffers.call)});
+        return std::make_unique<CommunicatorCall>(
+            communicator, CallArguments{call, as_programs_give(buffers.call)});
     };
     return {.candidate = {.impl = "tutti", .algorithm = name, .chooser = chooser},
             .learnt = [communicator] { return communicator->learnt(); }};

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "autotune/arguments.hpp"
+#include "autotune/call_arguments.hpp"
 #include "autotune/table/table.hpp"
 
 namespace tutti {
@@ -210,8 +210,8 @@ public:
     }
 
     /// The same without types.
-    void run(const Arguments& arguments);
-    Pending start(const Arguments& arguments);
+    void run(const CallArguments& arguments);
+    Pending start(const CallArguments& arguments);
 
     /// Zeroed memory for messages that peers can reach, so that they read and write it without
     /// copies between: the fastest buffers within a host. Collective, with the same count on all
@@ -235,7 +235,7 @@ public:
     void adopt(const SharedMemory& memory);
 
     /// What a call is done by at present; made now if it was not before, so collective.
-    Configuration choice_for(const Arguments& arguments);
+    Configuration choice_for(const CallArguments& arguments);
 
     /// What was found while the program ran, the same on all ranks; without sections unless it
     /// learns. To be kept by keep_table() (autotune/table/table_json.hpp) on one rank.

@@ -11,12 +11,13 @@ double since(std::int64_t began_ns) { return static_cast<double>(now_ns() - bega
 }  // namespace
 
 // Learning begins with what does the call without it.
-Learner::Spot& Communicator::State::spot_of(const CallKey& key, const Arguments& call) {
+Learner::Spot& Communicator::State::spot_of(const CallKey& key, const CallArguments& call) {
     if (Learner::Spot* known = learner->find(key)) return *known;
     return learner->begin(key, kept(key, call).configuration);
 }
 
-Communicator::State::Recent Communicator::State::run_and_learn(CallKey key, const Arguments& call) {
+Communicator::State::Recent Communicator::State::run_and_learn(CallKey key,
+                                                               const CallArguments& call) {
     const CallKey asked = key;
     Learner::Spot& spot = spot_of(key, call);
     std::int64_t began = now_ns();
@@ -43,7 +44,7 @@ Communicator::State::Recent Communicator::State::run_and_learn(CallKey key, cons
 }
 
 // What is found for blocking calls is taken for others, too, unless it is a library's.
-KeptCall& Communicator::State::kept_for_start(CallKey key, const Arguments& call) {
+KeptCall& Communicator::State::kept_for_start(CallKey key, const CallArguments& call) {
     Learner::Spot* const spot = learner ? learner->find(key) : nullptr;
     if (spot == nullptr) return kept(key, call);
     const int arm = spot->lesson.incumbent();

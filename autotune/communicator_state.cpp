@@ -66,7 +66,7 @@ void Communicator::State::refuse() {
                 Exit::rank_lost);
 }
 
-Arguments Communicator::State::settled(const Arguments& given) const {
+CallArguments Communicator::State::settled(const CallArguments& given) const {
     const Call& call = given.call;
     const int ranks = world.size();
     if (call.root.index < 0 || call.root.index >= ranks)
@@ -74,7 +74,7 @@ Arguments Communicator::State::settled(const Arguments& given) const {
     const std::size_t input = input_bytes(call, ranks, world.rank()),
                       output = output_bytes(call, ranks, world.rank());
     const CallBuffers& all = given.buffers;
-    Arguments settled = given;
+    CallArguments settled = given;
     if (!all.in_place) {
         if (input > 0) check_length(all.input.size(), input, "input", call);
         if (output > 0) check_length(all.output.size(), output, "output", call);
@@ -93,7 +93,7 @@ Arguments Communicator::State::settled(const Arguments& given) const {
     return settled;
 }
 
-CallKey Communicator::State::key_of(const Arguments& given, Form form) const {
+CallKey Communicator::State::key_of(const CallArguments& given, Form form) const {
     CallKey key{.call = given.call, .in_place = given.buffers.in_place, .form = form};
     if (!reduces(key.call.collective)) key.call.op = Op::sum;
     if (!has_root(key.call.collective)) key.call.root = Rank{0};
@@ -110,7 +110,7 @@ CallKey Communicator::State::key_of(const Arguments& given, Form form) const {
     return key;
 }
 
-bool Communicator::State::Recent::is(const Arguments& other) const {
+bool Communicator::State::Recent::is(const CallArguments& other) const {
     const auto is_same = [](const auto& one, const auto& another) {
         return one.data() == another.data() && one.size() == another.size();
     };
@@ -120,21 +120,21 @@ bool Communicator::State::Recent::is(const Arguments& other) const {
            given.buffers.in_place == other.buffers.in_place;
 }
 
-Communicator::State::Recent& Communicator::State::recent_like(const Arguments& given) {
+Communicator::State::Recent& Communicator::State::recent_like(const CallArguments& given) {
     const auto address = reinterpret_cast<std::uintptr_t>(given.buffers.output.data());
     const std::uint64_t mixed =
         (address >> 6) ^ static_cast<std::uint64_t>(given.call.count) * 0x9E3779B97F4A7C15U;
     return recent_[(mixed ^ mixed >> 32) % recents];
 }
 
-void Communicator::State::run(const Arguments& given) {
+void Communicator::State::run(const CallArguments& given) {
     Recent& recent = recent_like(given);
     if (recent.is(given) &&
         (recent.spot == nullptr || learner->passes(*recent.spot, recent.arm, recent.key))) {
         recent.kept->last_use = ++uses_;
         return guarded([&] { run_slot(*recent.kept->slots.front(), recent.settled, &recent); });
     }
-    const Arguments call = settled(given);
+    const CallArguments call = settled(given);
     const CallKey key = key_of(given, Form::blocking);
     guarded([&] {
         if (learner) {
@@ -166,7 +166,7 @@ void Communicator::State::adopt(const SharedMemory& memory) {
     registered.adopt(memory);
 }
 
-Configuration Communicator::State::choice_for(const Arguments& given) {
+Configuration Communicator::State::choice_for(const CallArguments& given) {
     const CallKey key = key_of(given, Form::blocking);
     if (const Learner::Spot* spot = learner ? learner->find(key) : nullptr)
         return spot->arms[static_cast<std::size_t>(spot->lesson.incumbent())];
@@ -175,8 +175,8 @@ Configuration Communicator::State::choice_for(const Arguments& given) {
     return choice;
 }
 
-Pending Communicator::State::start(const Arguments& given) {
-    const Arguments call = settled(given);
+Pending Communicator::State::start(const CallArguments& given) {
+    const CallArguments call = settled(given);
     const CallKey key = key_of(given, Form::pending);
     Pending pending;
     guarded([&] {
@@ -205,7 +205,7 @@ void Communicator::State::run_slot(Pending::Slot& slot, const CallBuffers& buffe
         for (const Baseline& library : baselines()) library.leave_as_found();
 }
 
-KeptCall& Communicator::State::kept(const CallKey& key, const Arguments& settled,
+KeptCall& Communicator::State::kept(const CallKey& key, const CallArguments& settled,
                                     const Configuration* wish) {
     const auto known = calls.find(key);
     KeptCall& call = known != calls.end() ? known->second : make(key, settled, wish);
@@ -213,12 +213,12 @@ KeptCall& Communicator::State::kept(const CallKey& key, const Arguments& settled
     return call;
 }
 
-Wish Communicator::State::wish_for(const CallKey& key, const Arguments& settled) const {
+Wish Communicator::State::wish_for(const CallKey& key, const CallArguments& settled) const {
     const std::int32_t arena = std::max(key.input.arena, key.output.arena);
     return {key.call, settled.buffers, registered.arena(arena)};
 }
 
-KeptCall& Communicator::State::make(const CallKey& key, const Arguments& settled,
+KeptCall& Communicator::State::make(const CallKey& key, const CallArguments& settled,
                                     const Configuration* first) {
     check_all_ask_for(key);
     while (calls.size() >= std::max<std::size_t>(options.most_plans, 1)) forget_the_oldest();
@@ -320,7 +320,7 @@ Pending::Slot& Communicator::State::new_slot(std::unique_ptr<Operation> operatio
 // more is for all: they ask each other, at each of the first starts, and then ever less often. In
 // between, a start waits for the plan in turn.
 Pending::Slot& Communicator::State::slot_to_start(KeptCall& kept, const CallKey& key,
-                                                  const Arguments& settled) {
+                                                  const CallArguments& settled) {
     const std::uint64_t start = kept.starts++;
     Pending::Slot* slot = kept.slots[kept.next];
     const bool may_grow = start > 0 && kept.slots.size() < most_slots && slot->plan != nullptr &&

@@ -19,7 +19,9 @@ Table table_of(World& world, std::vector<Range> ranges) {
     return {.sections = {{setting_of(world), subject, std::move(ranges)}}};
 }
 
-Arguments all_reduce_of(std::vector<float>& data) { return arguments::all_reduce(data, Op::sum); }
+CallArguments all_reduce_of(std::vector<float>& data) {
+    return arguments::all_reduce(data, Op::sum);
+}
 
 TEST(CommunicatorChoices, TakesWhatTheTableSays) {
     run_as_threads(2, 20, [&](World& world) {
