@@ -8,6 +8,7 @@
 #include <exception>
 
 #include "autotune/rank_setting.hpp"
+#include "autotune/same_options.hpp"
 #include "autotune/table_for_ranks.hpp"
 #include "autotune/usual_choice.hpp"
 #include "topology/detect.hpp"
@@ -39,6 +40,7 @@ Communicator::State::State(std::unique_ptr<World> own_world, World& its_world,
       registered(world),
       goes_on_(planner.progress()) {
     if (own) own->hang_timeout = options.deadline;
+    check_same_options(world, options);
     planner.tune(tuning_of(world));
     if (!options.table && !options.table_file.empty())
         options.table =

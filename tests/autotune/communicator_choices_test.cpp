@@ -61,6 +61,41 @@ TEST(CommunicatorChoices, RefusesATableOfOtherRanks) {
     });
 }
 
+// Whatever ranks differ in, each is told, and none waits.
+std::string refusal_of(World& world, CommunicatorOptions options) {
+    try {
+        const Communicator communicator(world, std::move(options));
+    } catch (const Error& error) {
+        return error.what();
+    }
+    return "none";
+}
+
+TEST(CommunicatorChoices, AreRefusedWhereRanksHaveDifferentTables) {
+    run_as_threads(3, 20, [&](World& world) {
+        const bool is_last = world.rank().index == 2;
+        Table one = table_of(world, {{Bytes{0}, {.algorithm = "tree", .transport = "shm"}}});
+        Table other = table_of(world, {{Bytes{0}, {.algorithm = "ring", .transport = "shm"}}});
+        const std::string both = refusal_of(world, {.table = is_last ? other : one});
+        EXPECT_TRUE(both.starts_with("ranks have different tables: rank 0 table ")) << both;
+        EXPECT_NE(both.find("rank 2 table "), both.npos) << both;
+        const std::string some =
+            refusal_of(world, {.table = is_last ? std::nullopt : std::optional(one)});
+        EXPECT_NE(some.find("rank 2 no table; give all ranks the same one"), some.npos) << some;
+        const std::string file = refusal_of(world, {.table_file = is_last ? "some" : ""});
+        EXPECT_NE(file.find("rank 2 a table file"), file.npos) << file;
+        EXPECT_EQ(refusal_of(world, {.table = one}), "none");
+
+        CommunicatorOptions learns;
+        if (is_last) learns.learn.emplace();
+        EXPECT_EQ(refusal_of(world, learns),
+                  "rank 0 does not learn, rank 2 learns for 0.05 of the time; give all ranks the "
+                  "same .learn");
+        const std::string plans = refusal_of(world, {.most_plans = is_last ? 5u : 6u});
+        EXPECT_TRUE(plans.starts_with("ranks keep different numbers of plans")) << plans;
+    });
+}
+
 // Ranks come at different times, with other buffers, and some calls are only started. What is found
 // depends on the machine; that all go on together does not.
 TEST(CommunicatorChoices, LearnsWhileTheProgramRuns) {
