@@ -8,6 +8,7 @@
 #include <exception>
 
 #include "autotune/rank_setting.hpp"
+#include "autotune/same_call.hpp"
 #include "autotune/same_options.hpp"
 #include "autotune/table_for_ranks.hpp"
 #include "autotune/usual_choice.hpp"
@@ -222,7 +223,7 @@ Wish Communicator::State::wish_for(const CallKey& key, const CallArguments& sett
 
 KeptCall& Communicator::State::make(const CallKey& key, const CallArguments& settled,
                                     const Configuration* first) {
-    check_all_ask_for(key);
+    check_same_call(world, key);
     while (calls.size() >= std::max<std::size_t>(options.most_plans, 1)) forget_the_oldest();
     const Wish wish = wish_for(key, settled);
     KeptCall made;
@@ -237,33 +238,6 @@ KeptCall& Communicator::State::make(const CallKey& key, const CallArguments& set
     }
     throw Error(fmt::format("no algorithm of this build can do {} among these {} ranks",
                             name_of(key.call.collective), world.size()));
-}
-
-// Plans are made together: ranks that ask for different ones would wait for each other in vain.
-void Communicator::State::check_all_ask_for(const CallKey& key) {
-    struct Asked {
-        Call call;
-        bool in_place, is_registered;
-        Form form;
-        std::int16_t arm;
-        bool operator==(const Asked&) const = default;
-    };
-    const Asked mine{key.call, key.in_place, key.is_registered(), key.form, key.arm};
-    const auto all = gathered(world, mine);
-    for (std::size_t rank = 0; rank < all.size(); ++rank) {
-        const Asked& other = all[rank];
-        if (other == all[0]) continue;
-        const auto in_words = [](const Asked& asked) {
-            return fmt::format("{} of {} {} {} to root {}{}{}{}", name_of(asked.call.collective),
-                               asked.call.count, name_of(asked.call.type), name_of(asked.call.op),
-                               asked.call.root.index, asked.in_place ? ", in place" : "",
-                               asked.is_registered ? ", registered" : "",
-                               asked.form == Form::pending ? ", started" : "");
-        };
-        throw Error(fmt::format("ranks make different calls: rank 0 {}; rank {} {}",
-                                in_words(all[0]), rank, in_words(other)),
-                    Exit::rank_lost);
-    }
 }
 
 // A plan that is under way on this rank ends first. Behind the barrier it has ended on all.

@@ -112,7 +112,6 @@ private:
     Recent run_and_learn(CallKey key, const CallArguments& call);
     Learner::Spot& spot_of(const CallKey& key, const CallArguments& call);
     KeptCall& kept_for_start(CallKey key, const CallArguments& call);
-    void check_all_ask_for(const CallKey& key);
     std::vector<Configuration> wishes(const CallKey& key, const Configuration* wish) const;
     Wish wish_for(const CallKey& key, const CallArguments& settled) const;
     Pending::Slot& new_slot(std::unique_ptr<Operation> operation);

@@ -273,6 +273,29 @@ TEST(Communicator, SaysWhenRanksMakeDifferentCalls) {
     });
 }
 
+TEST(Communicator, SaysWhenRanksGiveDifferentPlacesOfRegisteredMemory) {
+    run_as_threads(3, 20, [&](World& world) {
+        Communicator communicator(world);
+        const std::span<float> memory = communicator.allocate<float>(3000);
+        const std::size_t to = world.rank().index == 2 ? 2000 : 1000;
+        const auto input = memory.first(500);
+        // Who is not the root may leave its output out.
+        communicator.reduce(input, world.is_first() ? memory.subspan(1000, 500) : memory.first(0));
+        try {
+            communicator.all_reduce(input, memory.subspan(to, 500));
+            ADD_FAILURE() << "no error";
+        } catch (const Error& error) {
+            const std::string why = error.what();
+            EXPECT_NE(why.find("rank 0 all_reduce of 500"), why.npos) << why;
+            EXPECT_NE(why.find("rank 2 all_reduce of 500 float sum to root 0, registered, "
+                               "from byte 0 to byte 8000"),
+                      why.npos)
+                << why;
+        }
+        EXPECT_THROW(communicator.all_reduce(memory), Error);
+    });
+}
+
 // Once plans are there, calls allocate nothing.
 TEST(Communicator, AllocatesNothingInTheSteadyState) {
     run_as_threads(2, 20, [&](World& world) {
