@@ -133,7 +133,7 @@ Communicator::State::Recent& Communicator::State::recent_like(const CallArgument
 void Communicator::State::run(const CallArguments& given) {
     Recent& recent = recent_like(given);
     if (recent.is(given) &&
-        (recent.spot == nullptr || learner->passes(*recent.spot, recent.arm, recent.key))) {
+        (recent.spot == nullptr || learner->passes(*recent.spot, recent.arm, recent.sort))) {
         recent.kept->last_use = ++uses_;
         return guarded([&] { run_slot(*recent.kept->slots.front(), recent.settled, &recent); });
     }

@@ -99,7 +99,7 @@ private:
         CallBuffers settled;
         KeptCall* kept = nullptr;       // null: none
         Learner::Spot* spot = nullptr;  // of one that learns
-        CallKey key = {};               // then
+        Learner::Sort sort = {};        // then
         int arm = 0;                    // and what does it
         bool is(const CallArguments& other) const;
     };

@@ -2,7 +2,7 @@
 // What a communicator does its calls by: as a table says, by rules, or as it learns.
 #include <gtest/gtest.h>
 
-#include "autotune/communicator.hpp"
+#include "autotune/communicator_state.hpp"
 #include "autotune/rank_setting.hpp"
 #include "autotune/table/selector.hpp"
 #include "autotune/table/table_json.hpp"
@@ -131,6 +131,20 @@ TEST(CommunicatorChoices, LearnsWhileTheProgramRuns) {
                 EXPECT_NE(range.choice.transport, "mpi");
                 EXPECT_GE(range.evidence.front().time.n, 6);
             }
+    });
+}
+
+// What does a call without learning does it as the incumbent: by the same plan.
+TEST(CommunicatorChoices, MakesThePlanOfALearnersIncumbentOnce) {
+    run_as_threads(2, 20, [&](World& world) {
+        const auto no_others = [](Collective) { return std::vector<Configuration>{}; };
+        Communicator::State state(nullptr, world, {.learn = Learning{.arms = no_others}});
+        std::vector<float> data(300), longer(310);
+        state.choice_for(all_reduce_of(data));
+        for (int i = 0; i < 100; ++i) state.run(all_reduce_of(data));
+        EXPECT_EQ(state.calls.size(), 1u);
+        state.run(all_reduce_of(longer));
+        EXPECT_EQ(state.calls.size(), 2u);
     });
 }
 
