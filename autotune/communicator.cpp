@@ -81,6 +81,8 @@ void Communicator::release_bytes(std::span<std::byte> memory) { state_->release(
 
 void Communicator::adopt(const SharedMemory& memory) { state_->adopt(memory); }
 
+void Communicator::disown(const SharedMemory& memory) { state_->disown(memory); }
+
 Configuration Communicator::choice_for(const CallArguments& arguments) {
     return state_->choice_for(arguments);
 }

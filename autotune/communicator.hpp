@@ -230,9 +230,11 @@ public:
     std::span<std::byte> allocate_bytes(std::size_t bytes);
     void release_bytes(std::span<std::byte> memory);
 
-    /// Takes memory that the ranks share already for registered memory; it outlives the
-    /// communicator. All ranks adopt alike.
+    /// Takes memory that the ranks share already for registered memory. It lives until disown(), or
+    /// longer than the communicator. All ranks adopt alike.
     void adopt(const SharedMemory& memory);
+    /// Lets go of it, and of the plans in it; what is under way there ends first. Collective.
+    void disown(const SharedMemory& memory);
 
     /// What a call is done by at present; made now if it was not before, so collective.
     Configuration choice_for(const CallArguments& arguments);

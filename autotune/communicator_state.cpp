@@ -241,19 +241,41 @@ KeptCall& Communicator::State::make(const CallKey& key, const CallArguments& set
 }
 
 // A plan that is under way on this rank ends first. Behind the barrier it has ended on all.
+template <class Is>
+void Communicator::State::forget_if(Is&& is) {
+    for (const auto& [key, call] : calls)
+        if (is(key, call))
+            for (const Pending::Slot* slot : call.slots)
+                if (!slot->is_done()) slot->plan->wait();
+    world.barrier();
+    std::erase_if(calls, [&](const auto& known) {
+        if (!is(known.first, known.second)) return false;
+        for (Pending::Slot* slot : known.second.slots) {
+            slot->operation.reset();
+            slot->plan = nullptr;
+            free_slots_.push_back(slot);
+        }
+        return true;
+    });
+    forget_recent();
+}
+
 void Communicator::State::forget_the_oldest() {
     const auto oldest = std::ranges::min_element(
         calls, {}, [](const auto& known) { return known.second.last_use; });
-    for (const Pending::Slot* slot : oldest->second.slots)
-        if (!slot->is_done()) slot->plan->wait();
-    world.barrier();
-    for (Pending::Slot* slot : oldest->second.slots) {
-        slot->operation.reset();
-        slot->plan = nullptr;
-        free_slots_.push_back(slot);
-    }
-    calls.erase(oldest);
-    forget_recent();
+    forget_if([use = oldest->second.last_use](const CallKey&, const KeptCall& call) {
+        return call.last_use == use;
+    });
+}
+
+void Communicator::State::disown(const SharedMemory& memory) {
+    guarded([&] {
+        const std::int32_t arena = registered.disown(memory);
+        if (arena < 0) return;
+        forget_if([&](const CallKey& key, const KeptCall&) {
+            return key.input.arena == arena || key.output.arena == arena;
+        });
+    });
 }
 
 std::vector<Configuration> Communicator::State::wishes(const CallKey& key,

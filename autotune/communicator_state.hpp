@@ -52,6 +52,7 @@ struct Communicator::State {
     std::span<std::byte> allocate(std::size_t bytes);
     void release(std::span<std::byte> memory);
     void adopt(const SharedMemory& memory);
+    void disown(const SharedMemory& memory);
     Pending start(const CallArguments& given);
     Configuration choice_for(const CallArguments& given);
     /// By the configuration if it can be, else by the best that is known. Collective when new.
@@ -116,6 +117,8 @@ private:
     Wish wish_for(const CallKey& key, const CallArguments& settled) const;
     Pending::Slot& new_slot(std::unique_ptr<Operation> operation);
     Pending::Slot& slot_to_start(KeptCall& kept, const CallKey& key, const CallArguments& settled);
+    template <class Is>
+    void forget_if(Is&& is);
     void forget_the_oldest();
     void run_slot(Pending::Slot& slot, const CallBuffers& buffers, const void* bound_by = nullptr);
 

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "autotune/communicator.hpp"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <array>
 #include <random>
 
+#include "autotune/communicator_state.hpp"
 #include "caller.hpp"
 #include "collectives/transport/world.hpp"
 #include "tests/collectives/allocations.hpp"
@@ -240,6 +239,35 @@ TEST(Communicator, TakesInputAndOutputFromDifferentArenas) {
         std::ranges::fill(small, 4);
         communicator.all_reduce(small, large.first(100));
         EXPECT_EQ(std::ranges::count(large.first(100), 8), 100);
+    });
+}
+
+// Memory that ends before the communicator, and another one in its place.
+TEST(Communicator, LetsGoOfAdoptedMemory) {
+    run_as_threads(2, 20, [&](World& world) {
+        Communicator::State state(nullptr, world, {});
+        std::optional<SharedMemory> memory;
+        for (const std::size_t bytes : {std::size_t{4096}, std::size_t{1} << 20}) {
+            const std::size_t ordinary = state.calls.size();
+            memory.emplace(world, bytes);
+            state.adopt(*memory);
+            const auto mine = memory->mine();
+            auto* const data = reinterpret_cast<float*>(mine.data());
+            const std::span all(data, mine.size() / sizeof(float));
+            std::ranges::fill(all, 1.0f);
+            const CallArguments call = arguments::all_reduce(all, Op::sum);
+            EXPECT_TRUE(state.key_of(call, Form::blocking).is_registered());
+            for (int i = 0; i < 3; ++i) state.run(call);
+            EXPECT_EQ(std::ranges::count(all, 8.0f), std::ssize(all));
+            const Pending under_way = state.start(call);
+            EXPECT_EQ(state.calls.size(), ordinary + 2);
+            state.disown(*memory);
+            EXPECT_EQ(state.calls.size(), ordinary) << "plans in memory that ends";
+            EXPECT_EQ(std::ranges::count(all, 16.0f), std::ssize(all));
+            EXPECT_FALSE(state.key_of(call, Form::blocking).is_registered());
+            state.run(call);  // as in ordinary memory
+            EXPECT_EQ(std::ranges::count(all, 32.0f), std::ssize(all));
+        }
     });
 }
 
