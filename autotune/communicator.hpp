@@ -75,7 +75,8 @@ public:
     /// The ranks of a world that outlives it. Collective.
     explicit Communicator(World& world, CommunicatorOptions options = {});
     /// The ranks of an MPI communicator of the program's own: over_mpi(MPI_Comm_c2f(comm)). Works
-    /// on a duplicate. MPI runs, and runs on until this has ended. Collective.
+    /// on a duplicate. MPI runs, and runs on until this has ended; after MPI_Finalize it can only
+    /// be let go of. Collective.
     static Communicator over_mpi(int fortran_handle, CommunicatorOptions options = {});
     /// A program that is one rank by itself.
     static Communicator alone(CommunicatorOptions options = {});

@@ -55,7 +55,7 @@ Communicator::State::State(std::unique_ptr<World> own_world, World& its_world,
 // All leave together, as a peer may still read what this rank holds.
 Communicator::State::~State() {
     try {
-        if (!is_broken && std::uncaught_exceptions() == 0) {
+        if (!is_broken && !world.has_ended() && std::uncaught_exceptions() == 0) {
             planner.progress().finish_all();
             world.barrier();
         }

@@ -81,6 +81,24 @@ bool keeps_to_itself(MPI_Comm comm) {
     return is_alike && to_string(choice) == "mpi/ring";
 }
 
+// What a program should not do, but global variables do.
+std::unique_ptr<Communicator> left_until_the_end(std::vector<float>& data) {
+    const int handle = MPI_Comm_c2f(MPI_COMM_WORLD);
+    auto left = std::make_unique<Communicator>(
+        Communicator::over_mpi(handle, {.table = mixed(handle), .learn = Learning{}}));
+    for (const std::size_t count : {50, 500, 5000, 20'000})
+        left->all_reduce(std::span(data).first(count));
+    return left;
+}
+
+void expect_refusal(Communicator& communicator, std::span<float> data) {
+    try {
+        communicator.all_reduce(data);
+        std::fprintf(stderr, "a communicator was used after MPI_Finalize\n");
+    } catch (const Error&) {
+    }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -90,6 +108,8 @@ int main(int argc, char** argv) {
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm half = MPI_COMM_NULL;
     MPI_Comm_split(MPI_COMM_WORLD, rank % 2, -rank, &half);  // in the opposite order
+    std::unique_ptr<Communicator> left;
+    std::vector<float> data(30'000);
     try {
         long long wrong = 0;
         for (const MPI_Comm comm : {MPI_COMM_WORLD, half, MPI_COMM_SELF})
@@ -97,6 +117,7 @@ int main(int argc, char** argv) {
         if (!keeps_to_itself(MPI_COMM_WORLD))
             throw Error("the MPI library was told more than an all-gather of tutti's");
         MPI_Allreduce(MPI_IN_PLACE, &wrong, 1, MPI_LONG_LONG, MPI_SUM, MPI_COMM_WORLD);
+        left = left_until_the_end(data);
         if (rank == 0) std::printf("%lld elements are wrong\n", wrong);
     } catch (const Error& error) {
         std::fprintf(stderr, "rank %d: %s\n", rank, error.what());
@@ -104,4 +125,5 @@ int main(int argc, char** argv) {
     }
     MPI_Comm_free(&half);
     MPI_Finalize();
+    expect_refusal(*left, data);
 }
