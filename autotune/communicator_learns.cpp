@@ -22,8 +22,7 @@ Learner::Spot& Communicator::State::spot_of(const CallKey& key, const CallArgume
     return spot;
 }
 
-Communicator::State::Recent Communicator::State::run_and_learn(CallKey key,
-                                                               const CallArguments& call) {
+RecentCall Communicator::State::run_and_learn(CallKey key, const CallArguments& call) {
     Learner::Spot& spot = spot_of(key, call);
     const Learner::Sort sort = learner->sort_of(key);
     std::int64_t began = now_ns();

@@ -113,25 +113,8 @@ CallKey Communicator::State::key_of(const CallArguments& given, Form form) const
     return key;
 }
 
-bool Communicator::State::Recent::is(const CallArguments& other) const {
-    const auto is_same = [](const auto& one, const auto& another) {
-        return one.data() == another.data() && one.size() == another.size();
-    };
-    return kept != nullptr && given.call == other.call &&
-           is_same(given.buffers.input, other.buffers.input) &&
-           is_same(given.buffers.output, other.buffers.output) &&
-           given.buffers.in_place == other.buffers.in_place;
-}
-
-Communicator::State::Recent& Communicator::State::recent_like(const CallArguments& given) {
-    const auto address = reinterpret_cast<std::uintptr_t>(given.buffers.output.data());
-    const std::uint64_t mixed =
-        (address >> 6) ^ static_cast<std::uint64_t>(given.call.count) * 0x9E3779B97F4A7C15U;
-    return recent_[(mixed ^ mixed >> 32) % recents];
-}
-
 void Communicator::State::run(const CallArguments& given) {
-    Recent& recent = recent_like(given);
+    RecentCall& recent = recent_.place_of(given);
     if (recent.is(given) &&
         (recent.spot == nullptr || learner->passes(*recent.spot, recent.arm, recent.sort))) {
         recent.kept->last_use = ++uses_;
@@ -141,32 +124,16 @@ void Communicator::State::run(const CallArguments& given) {
     const CallKey key = key_of(given, Form::blocking);
     guarded([&] {
         if (learner) {
-            Recent learnt = run_and_learn(key, call);
+            RecentCall learnt = run_and_learn(key, call);
             learnt.given = given;
             learnt.settled = call.buffers;
-            recent_like(given) = learnt;  // what was there may have been forgotten meanwhile
+            recent_.place_of(given) = learnt;  // what was there may have been forgotten meanwhile
             return;
         }
         KeptCall& found = kept(key, call);
         recent = {given, call.buffers, &found};
         run_slot(*found.slots.front(), call.buffers);
     });
-}
-
-// What is registered decides how a call is done.
-std::span<std::byte> Communicator::State::allocate(std::size_t bytes) {
-    forget_recent();
-    return registered.allocate(bytes);
-}
-
-void Communicator::State::release(std::span<std::byte> memory) {
-    forget_recent();
-    registered.release(memory);
-}
-
-void Communicator::State::adopt(const SharedMemory& memory) {
-    forget_recent();
-    registered.adopt(memory);
 }
 
 Configuration Communicator::State::choice_for(const CallArguments& given) {
@@ -238,44 +205,6 @@ KeptCall& Communicator::State::make(const CallKey& key, const CallArguments& set
     }
     throw Error(fmt::format("no algorithm of this build can do {} among these {} ranks",
                             name_of(key.call.collective), world.size()));
-}
-
-// A plan that is under way on this rank ends first. Behind the barrier it has ended on all.
-template <class Is>
-void Communicator::State::forget_if(Is&& is) {
-    for (const auto& [key, call] : calls)
-        if (is(key, call))
-            for (const Pending::Slot* slot : call.slots)
-                if (!slot->is_done()) slot->plan->wait();
-    world.barrier();
-    std::erase_if(calls, [&](const auto& known) {
-        if (!is(known.first, known.second)) return false;
-        for (Pending::Slot* slot : known.second.slots) {
-            slot->operation.reset();
-            slot->plan = nullptr;
-            free_slots_.push_back(slot);
-        }
-        return true;
-    });
-    forget_recent();
-}
-
-void Communicator::State::forget_the_oldest() {
-    const auto oldest = std::ranges::min_element(
-        calls, {}, [](const auto& known) { return known.second.last_use; });
-    forget_if([use = oldest->second.last_use](const CallKey&, const KeptCall& call) {
-        return call.last_use == use;
-    });
-}
-
-void Communicator::State::disown(const SharedMemory& memory) {
-    guarded([&] {
-        const std::int32_t arena = registered.disown(memory);
-        if (arena < 0) return;
-        forget_if([&](const CallKey& key, const KeptCall&) {
-            return key.input.arena == arena || key.output.arena == arena;
-        });
-    });
 }
 
 std::vector<Configuration> Communicator::State::wishes(const CallKey& key,

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include <array>
 #include <deque>
 #include <unordered_map>
 
@@ -8,6 +7,7 @@
 #include "autotune/communicator.hpp"
 #include "autotune/learner.hpp"
 #include "autotune/operation_maker.hpp"
+#include "autotune/recent_calls.hpp"
 #include "autotune/registered_memory.hpp"
 #include "autotune/table/selector.hpp"
 
@@ -93,24 +93,9 @@ private:
         Progress& progress;
     };
 
-    // A call that was made lately, to know it again without counting lengths and looking up its
-    // key: programs make the same few calls over and over.
-    struct Recent {
-        CallArguments given;
-        CallBuffers settled;
-        KeptCall* kept = nullptr;       // null: none
-        Learner::Spot* spot = nullptr;  // of one that learns
-        Learner::Sort sort = {};        // then
-        int arm = 0;                    // and what does it
-        bool is(const CallArguments& other) const;
-    };
-    static constexpr std::size_t recents = 64;  // a power of two
-    Recent& recent_like(const CallArguments& given);
-    void forget_recent() { recent_.fill({}); }
-
     [[noreturn]] static void refuse();
     KeptCall& make(const CallKey& key, const CallArguments& settled, const Configuration* wish);
-    Recent run_and_learn(CallKey key, const CallArguments& call);
+    RecentCall run_and_learn(CallKey key, const CallArguments& call);
     Learner::Spot& spot_of(const CallKey& key, const CallArguments& call);
     KeptCall& kept_for_start(CallKey key, const CallArguments& call);
     std::vector<Configuration> wishes(const CallKey& key, const Configuration* wish) const;
@@ -126,7 +111,7 @@ private:
     std::deque<Pending::Slot> slots_;
     std::vector<Pending::Slot*> free_slots_;
     std::uint64_t uses_ = 0;  // the same on all ranks, as it decides who is forgotten
-    std::array<Recent, recents> recent_;
+    RecentCalls recent_;
 };
 
 }  // namespace tutti

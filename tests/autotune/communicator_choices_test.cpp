@@ -36,6 +36,41 @@ TEST(CommunicatorChoices, TakesWhatTheTableSays) {
     });
 }
 
+TEST(CommunicatorChoices, TakesRadixAndChannelsOfATable) {
+    run_as_threads(4, 20, [&](World& world) {
+        const Configuration wide{.algorithm = "tree", .transport = "shm", .radix = 4},
+            shared{.algorithm = "ring", .transport = "loopback", .channels = 2};
+        Communicator communicator(
+            world, {.table = table_of(world, {{Bytes{0}, wide}, {Bytes{1024}, shared}})});
+        std::vector<float> small(255, 1), large(5000, 1);
+        EXPECT_EQ(communicator.choice_for(all_reduce_of(small)), wide);
+        EXPECT_EQ(communicator.choice_for(all_reduce_of(large)), shared);
+        communicator.all_reduce(small);
+        communicator.all_reduce(large);
+        EXPECT_EQ(std::ranges::count(small, 4.0f), 255);
+        EXPECT_EQ(std::ranges::count(large, 4.0f), 5000);
+    });
+}
+
+TEST(CommunicatorChoices, LearnsInRegisteredMemory) {
+    run_as_threads(2, 20, [&](World& world) {
+        const auto arms = [](Collective) {
+            return std::vector<Configuration>{{.algorithm = "ring", .transport = "shm"}};
+        };
+        Communicator communicator(world, {.learn = Learning{.arms = arms}});
+        const std::span<float> memory = communicator.allocate<float>(std::size_t{100} * 300);
+        for (std::size_t i = 0; i < 20'000; ++i) {
+            const auto part = memory.subspan(i % 100 * 300, 300);
+            std::ranges::fill(part, 1.0f);
+            communicator.all_reduce(part);
+            ASSERT_EQ(std::ranges::count(part, 2.0f), 300);
+        }
+        const Table table = communicator.learnt();
+        ASSERT_EQ(table.sections.size(), 1u);
+        EXPECT_EQ(table.sections[0].subject.buffers, BufferKind::registered);
+    });
+}
+
 TEST(CommunicatorChoices, TakesTheRunnerUpOrARuleWhereTheChoiceCannotBeUsed) {
     run_as_threads(2, 20, [&](World& world) {
         const Configuration of_mpi{.algorithm = "ring", .transport = "mpi"},

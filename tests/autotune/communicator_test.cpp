@@ -173,6 +173,21 @@ TEST(Communicator, ForgetsTheOldestPlansAndMakesThemAgain) {
     });
 }
 
+// A call that is known again is none whose plan was forgotten meanwhile.
+TEST(Communicator, DoesNotTakeForgottenPlansForTheSameCall) {
+    run_as_threads(2, 20, [&](World& world) {
+        Communicator communicator(world, {.most_plans = 1});
+        std::vector<float> one(300, 1), other(400, 1);
+        for (int i = 0; i < 5; ++i) {
+            communicator.all_reduce(one);
+            communicator.all_reduce(one);
+            communicator.all_reduce(other);
+        }
+        EXPECT_EQ(std::ranges::count(one, 1024.0f), 300);
+        EXPECT_EQ(std::ranges::count(other, 32.0f), 400);
+    });
+}
+
 TEST(Communicator, WaitsForWhatIsLetGoOf) {
     run_as_threads(2, 20, [&](World& world) {
         Communicator communicator(world);
