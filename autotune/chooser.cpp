@@ -2,6 +2,7 @@
 #include "autotune/chooser.hpp"
 
 #include <algorithm>
+#include <exception>
 #include <memory>
 
 #include "autotune/communicator.hpp"
@@ -9,17 +10,43 @@
 namespace tutti {
 namespace {
 
+// Memory of a stage, for as long as there are calls in it: the stage may end before the
+// communicator does.
+class Loan {
+public:
+    Loan(std::shared_ptr<Communicator> communicator, const SharedMemory& memory)
+        : communicator_(std::move(communicator)), memory_(memory) {
+        communicator_->adopt(memory_);
+    }
+    Loan(const Loan&) = delete;
+    Loan& operator=(const Loan&) = delete;
+    // Not while an error goes up, which other ranks may not share.
+    ~Loan() {
+        try {
+            if (std::uncaught_exceptions() == 0) communicator_->disown(memory_);
+        } catch (const Error&) {  // the communicator remembers, and refuses the next call
+        }
+    }
+    bool is_of(const SharedMemory& memory) const { return &memory_ == &memory; }
+
+private:
+    std::shared_ptr<Communicator> communicator_;
+    const SharedMemory& memory_;
+};
+
 class CommunicatorCall final : public ChosenOperation {
 public:
-    CommunicatorCall(std::shared_ptr<Communicator> communicator, const Arguments& arguments)
-        : communicator_(std::move(communicator)), arguments_(arguments) {}
+    CommunicatorCall(std::shared_ptr<Communicator> communicator, std::shared_ptr<Loan> loan,
+                     const CallArguments& arguments)
+        : communicator_(std::move(communicator)), loan_(std::move(loan)), arguments_(arguments) {}
 
     void run() override { communicator_->run(arguments_); }
     std::string choice() override { return to_string(communicator_->choice_for(arguments_)); }
 
 private:
     std::shared_ptr<Communicator> communicator_;
-    Arguments arguments_;
+    std::shared_ptr<Loan> loan_;  // none in ordinary memory
+    CallArguments arguments_;
 };
 
 // In place, a communicator is given all of the memory, as programs give it.
@@ -40,10 +67,17 @@ CallBuffers as_programs_give(const CallBuffers& buffers) {
 
 CommunicatorCandidate candidate_of(World& world, const char* name, CommunicatorOptions options) {
     const auto communicator = std::make_shared<Communicator>(world, std::move(options));
-    const Chooser chooser = [communicator](const Call& call, const StageBuffers& buffers) {
-        if (buffers.registered != nullptr) communicator->adopt(*buffers.registered);
-        return std::make_unique<CommunicatorCall>(communicator,
-                                                  Arguments{call, as_programs_give(buffers.call)});
+    const auto lent = std::make_shared<std::weak_ptr<Loan>>();
+    const Chooser chooser = [communicator, lent](const Call& call, const StageBuffers& buffers) {
+        std::shared_ptr<Loan> loan;
+        if (buffers.registered != nullptr) {
+            loan = lent->lock();
+            if (!loan || !loan->is_of(*buffers.registered))
+                loan = std::make_shared<Loan>(communicator, *buffers.registered);
+            *lent = loan;
+        }
+        return std::make_unique<CommunicatorCall>(
+            communicator, loan, CallArguments{call, as_programs_give(buffers.call)});
     };
     return {.candidate = {.impl = "tutti", .algorithm = name, .chooser = chooser},
             .learnt = [communicator] { return communicator->learnt(); }};

@@ -69,9 +69,9 @@ Communicator::~Communicator() = default;
 Rank Communicator::rank() const { return state_->world.rank(); }
 int Communicator::size() const { return state_->world.size(); }
 
-void Communicator::run(const Arguments& arguments) { state_->run(arguments); }
+void Communicator::run(const CallArguments& arguments) { state_->run(arguments); }
 
-Pending Communicator::start(const Arguments& arguments) { return state_->start(arguments); }
+Pending Communicator::start(const CallArguments& arguments) { return state_->start(arguments); }
 
 std::span<std::byte> Communicator::allocate_bytes(std::size_t bytes) {
     return state_->allocate(bytes);
@@ -81,7 +81,9 @@ void Communicator::release_bytes(std::span<std::byte> memory) { state_->release(
 
 void Communicator::adopt(const SharedMemory& memory) { state_->adopt(memory); }
 
-Configuration Communicator::choice_for(const Arguments& arguments) {
+void Communicator::disown(const SharedMemory& memory) { state_->disown(memory); }
+
+Configuration Communicator::choice_for(const CallArguments& arguments) {
     return state_->choice_for(arguments);
 }
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "autotune/arguments.hpp"
+#include "autotune/call_arguments.hpp"
 #include "autotune/table/table.hpp"
 
 namespace tutti {
@@ -39,8 +39,9 @@ struct CommunicatorOptions {
     double deadline = 30;
 };
 
-/// A call under way. Its buffers belong to it until wait() has returned or test() was true; it must
-/// end before its communicator does. One that is let go of first waits.
+/// A call under way. Its buffers belong to it until wait() has returned or test() was true, so
+/// start_...() takes nothing that would end before that with the statement: a temporary vector,
+/// say. It must end before its communicator does. One that is let go of first waits.
 class [[nodiscard]] Pending {
 public:
     Pending() = default;
@@ -74,7 +75,8 @@ public:
     /// The ranks of a world that outlives it. Collective.
     explicit Communicator(World& world, CommunicatorOptions options = {});
     /// The ranks of an MPI communicator of the program's own: over_mpi(MPI_Comm_c2f(comm)). Works
-    /// on a duplicate. MPI runs, and runs on until this has ended. Collective.
+    /// on a duplicate. MPI runs, and runs on until this has ended; after MPI_Finalize it can only
+    /// be let go of. Collective.
     static Communicator over_mpi(int fortran_handle, CommunicatorOptions options = {});
     /// A program that is one rank by itself.
     static Communicator alone(CommunicatorOptions options = {});
@@ -95,11 +97,11 @@ public:
     void all_reduce(Data&& data, Op op = Op::sum) {
         run(arguments::all_reduce(data, op));
     }
-    template <Elements In, MutableElements Out>
-    Pending start_all_reduce(const In& input, Out&& output, Op op = Op::sum) {
+    template <LastingElements In, LastingMutableElements Out>
+    Pending start_all_reduce(In&& input, Out&& output, Op op = Op::sum) {
         return start(arguments::all_reduce(input, output, op));
     }
-    template <MutableElements Data>
+    template <LastingMutableElements Data>
     Pending start_all_reduce(Data&& data, Op op = Op::sum) {
         return start(arguments::all_reduce(data, op));
     }
@@ -114,11 +116,11 @@ public:
     void reduce_scatter(Data&& data, Op op = Op::sum) {
         run(arguments::reduce_scatter(data, op, size()));
     }
-    template <Elements In, MutableElements Out>
-    Pending start_reduce_scatter(const In& input, Out&& output, Op op = Op::sum) {
+    template <LastingElements In, LastingMutableElements Out>
+    Pending start_reduce_scatter(In&& input, Out&& output, Op op = Op::sum) {
         return start(arguments::reduce_scatter(input, output, op));
     }
-    template <MutableElements Data>
+    template <LastingMutableElements Data>
     Pending start_reduce_scatter(Data&& data, Op op = Op::sum) {
         return start(arguments::reduce_scatter(data, op, size()));
     }
@@ -133,11 +135,11 @@ public:
     void all_gather(Data&& data) {
         run(arguments::all_gather(data, size()));
     }
-    template <Elements In, MutableElements Out>
-    Pending start_all_gather(const In& input, Out&& output) {
+    template <LastingElements In, LastingMutableElements Out>
+    Pending start_all_gather(In&& input, Out&& output) {
         return start(arguments::all_gather(input, output));
     }
-    template <MutableElements Data>
+    template <LastingMutableElements Data>
     Pending start_all_gather(Data&& data) {
         return start(arguments::all_gather(data, size()));
     }
@@ -147,7 +149,7 @@ public:
     void broadcast(Data&& data, Rank root = {0}) {
         run(arguments::broadcast(data, root));
     }
-    template <MutableElements Data>
+    template <LastingMutableElements Data>
     Pending start_broadcast(Data&& data, Rank root = {0}) {
         return start(arguments::broadcast(data, root));
     }
@@ -161,11 +163,11 @@ public:
     void reduce(Data&& data, Op op = Op::sum, Rank root = {0}) {
         run(arguments::reduce(data, op, root));
     }
-    template <Elements In, MutableElements Out>
-    Pending start_reduce(const In& input, Out&& output, Op op = Op::sum, Rank root = {0}) {
+    template <LastingElements In, LastingMutableElements Out>
+    Pending start_reduce(In&& input, Out&& output, Op op = Op::sum, Rank root = {0}) {
         return start(arguments::reduce(input, output, op, root));
     }
-    template <MutableElements Data>
+    template <LastingMutableElements Data>
     Pending start_reduce(Data&& data, Op op = Op::sum, Rank root = {0}) {
         return start(arguments::reduce(data, op, root));
     }
@@ -175,8 +177,8 @@ public:
     void scatter(const In& input, Out&& output, Rank root = {0}) {
         run(arguments::scatter(input, output, root));
     }
-    template <Elements In, MutableElements Out>
-    Pending start_scatter(const In& input, Out&& output, Rank root = {0}) {
+    template <LastingElements In, LastingMutableElements Out>
+    Pending start_scatter(In&& input, Out&& output, Rank root = {0}) {
         return start(arguments::scatter(input, output, root));
     }
 
@@ -185,8 +187,8 @@ public:
     void gather(const In& input, Out&& output, Rank root = {0}) {
         run(arguments::gather(input, output, root));
     }
-    template <Elements In, MutableElements Out>
-    Pending start_gather(const In& input, Out&& output, Rank root = {0}) {
+    template <LastingElements In, LastingMutableElements Out>
+    Pending start_gather(In&& input, Out&& output, Rank root = {0}) {
         return start(arguments::gather(input, output, root));
     }
 
@@ -199,18 +201,18 @@ public:
     void all_to_all(Data&& data) {
         run(arguments::all_to_all(data, size()));
     }
-    template <Elements In, MutableElements Out>
-    Pending start_all_to_all(const In& input, Out&& output) {
+    template <LastingElements In, LastingMutableElements Out>
+    Pending start_all_to_all(In&& input, Out&& output) {
         return start(arguments::all_to_all(input, output, size()));
     }
-    template <MutableElements Data>
+    template <LastingMutableElements Data>
     Pending start_all_to_all(Data&& data) {
         return start(arguments::all_to_all(data, size()));
     }
 
     /// The same without types.
-    void run(const Arguments& arguments);
-    Pending start(const Arguments& arguments);
+    void run(const CallArguments& arguments);
+    Pending start(const CallArguments& arguments);
 
     /// Zeroed memory for messages that peers can reach, so that they read and write it without
     /// copies between: the fastest buffers within a host. Collective, with the same count on all
@@ -229,12 +231,14 @@ public:
     std::span<std::byte> allocate_bytes(std::size_t bytes);
     void release_bytes(std::span<std::byte> memory);
 
-    /// Takes memory that the ranks share already for registered memory; it outlives the
-    /// communicator. All ranks adopt alike.
+    /// Takes memory that the ranks share already for registered memory. It lives until disown(), or
+    /// longer than the communicator. All ranks adopt alike.
     void adopt(const SharedMemory& memory);
+    /// Lets go of it, and of the plans in it; what is under way there ends first. Collective.
+    void disown(const SharedMemory& memory);
 
     /// What a call is done by at present; made now if it was not before, so collective.
-    Configuration choice_for(const Arguments& arguments);
+    Configuration choice_for(const CallArguments& arguments);
 
     /// What was found while the program ran, the same on all ranks; without sections unless it
     /// learns. To be kept by keep_table() (autotune/table/table_json.hpp) on one rank.

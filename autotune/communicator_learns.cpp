@@ -10,17 +10,23 @@ double since(std::int64_t began_ns) { return static_cast<double>(now_ns() - bega
 
 }  // namespace
 
-// Learning begins with what does the call without it.
-Learner::Spot& Communicator::State::spot_of(const CallKey& key, const Arguments& call) {
+// Learning begins with what does the call without it, and its plan.
+Learner::Spot& Communicator::State::spot_of(const CallKey& key, const CallArguments& call) {
     if (Learner::Spot* known = learner->find(key)) return *known;
-    return learner->begin(key, kept(key, call).configuration);
+    kept(key, call);
+    auto plan = calls.extract(key);
+    plan.key().arm = 0;
+    plan.mapped().is_as_wished = true;
+    Learner::Spot& spot = learner->begin(key, plan.mapped().configuration);
+    calls.insert(std::move(plan));
+    return spot;
 }
 
-Communicator::State::Recent Communicator::State::run_and_learn(CallKey key, const Arguments& call) {
-    const CallKey asked = key;
+RecentCall Communicator::State::run_and_learn(CallKey key, const CallArguments& call) {
     Learner::Spot& spot = spot_of(key, call);
+    const Learner::Sort sort = learner->sort_of(key);
     std::int64_t began = now_ns();
-    int arm = learner->arm_for(spot, asked);
+    int arm = learner->arm_for(spot, key);
     const auto by_arm = [&] {
         key.arm = static_cast<std::int16_t>(arm);
         return &kept(key, call, &spot.arms[static_cast<std::size_t>(arm)]);
@@ -38,12 +44,12 @@ Communicator::State::Recent Communicator::State::run_and_learn(CallKey key, cons
     const double making = is_new ? since(began) : 0;
     const std::int64_t made = now_ns();
     run_slot(*chosen->slots.front(), call.buffers);
-    learner->took(spot, asked, since(made), making);
-    return {.kept = chosen, .spot = &spot, .key = asked, .arm = arm};
+    learner->took(spot, sort, since(made), making);
+    return {.kept = chosen, .spot = &spot, .sort = sort, .arm = arm};
 }
 
 // What is found for blocking calls is taken for others, too, unless it is a library's.
-KeptCall& Communicator::State::kept_for_start(CallKey key, const Arguments& call) {
+KeptCall& Communicator::State::kept_for_start(CallKey key, const CallArguments& call) {
     Learner::Spot* const spot = learner ? learner->find(key) : nullptr;
     if (spot == nullptr) return kept(key, call);
     const int arm = spot->lesson.incumbent();

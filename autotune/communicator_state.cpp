@@ -8,6 +8,8 @@
 #include <exception>
 
 #include "autotune/rank_setting.hpp"
+#include "autotune/same_call.hpp"
+#include "autotune/same_options.hpp"
 #include "autotune/table_for_ranks.hpp"
 #include "autotune/usual_choice.hpp"
 #include "topology/detect.hpp"
@@ -39,6 +41,7 @@ Communicator::State::State(std::unique_ptr<World> own_world, World& its_world,
       registered(world),
       goes_on_(planner.progress()) {
     if (own) own->hang_timeout = options.deadline;
+    check_same_options(world, options);
     planner.tune(tuning_of(world));
     if (!options.table && !options.table_file.empty())
         options.table =
@@ -52,7 +55,7 @@ Communicator::State::State(std::unique_ptr<World> own_world, World& its_world,
 // All leave together, as a peer may still read what this rank holds.
 Communicator::State::~State() {
     try {
-        if (!is_broken && std::uncaught_exceptions() == 0) {
+        if (!is_broken && !world.has_ended() && std::uncaught_exceptions() == 0) {
             planner.progress().finish_all();
             world.barrier();
         }
@@ -66,7 +69,7 @@ void Communicator::State::refuse() {
                 Exit::rank_lost);
 }
 
-Arguments Communicator::State::settled(const Arguments& given) const {
+CallArguments Communicator::State::settled(const CallArguments& given) const {
     const Call& call = given.call;
     const int ranks = world.size();
     if (call.root.index < 0 || call.root.index >= ranks)
@@ -74,7 +77,7 @@ Arguments Communicator::State::settled(const Arguments& given) const {
     const std::size_t input = input_bytes(call, ranks, world.rank()),
                       output = output_bytes(call, ranks, world.rank());
     const CallBuffers& all = given.buffers;
-    Arguments settled = given;
+    CallArguments settled = given;
     if (!all.in_place) {
         if (input > 0) check_length(all.input.size(), input, "input", call);
         if (output > 0) check_length(all.output.size(), output, "output", call);
@@ -93,7 +96,7 @@ Arguments Communicator::State::settled(const Arguments& given) const {
     return settled;
 }
 
-CallKey Communicator::State::key_of(const Arguments& given, Form form) const {
+CallKey Communicator::State::key_of(const CallArguments& given, Form form) const {
     CallKey key{.call = given.call, .in_place = given.buffers.in_place, .form = form};
     if (!reduces(key.call.collective)) key.call.op = Op::sum;
     if (!has_root(key.call.collective)) key.call.root = Rank{0};
@@ -110,38 +113,21 @@ CallKey Communicator::State::key_of(const Arguments& given, Form form) const {
     return key;
 }
 
-bool Communicator::State::Recent::is(const Arguments& other) const {
-    const auto is_same = [](const auto& one, const auto& another) {
-        return one.data() == another.data() && one.size() == another.size();
-    };
-    return kept != nullptr && given.call == other.call &&
-           is_same(given.buffers.input, other.buffers.input) &&
-           is_same(given.buffers.output, other.buffers.output) &&
-           given.buffers.in_place == other.buffers.in_place;
-}
-
-Communicator::State::Recent& Communicator::State::recent_like(const Arguments& given) {
-    const auto address = reinterpret_cast<std::uintptr_t>(given.buffers.output.data());
-    const std::uint64_t mixed =
-        (address >> 6) ^ static_cast<std::uint64_t>(given.call.count) * 0x9E3779B97F4A7C15U;
-    return recent_[(mixed ^ mixed >> 32) % recents];
-}
-
-void Communicator::State::run(const Arguments& given) {
-    Recent& recent = recent_like(given);
+void Communicator::State::run(const CallArguments& given) {
+    RecentCall& recent = recent_.place_of(given);
     if (recent.is(given) &&
-        (recent.spot == nullptr || learner->passes(*recent.spot, recent.arm, recent.key))) {
+        (recent.spot == nullptr || learner->passes(*recent.spot, recent.arm, recent.sort))) {
         recent.kept->last_use = ++uses_;
         return guarded([&] { run_slot(*recent.kept->slots.front(), recent.settled, &recent); });
     }
-    const Arguments call = settled(given);
+    const CallArguments call = settled(given);
     const CallKey key = key_of(given, Form::blocking);
     guarded([&] {
         if (learner) {
-            Recent learnt = run_and_learn(key, call);
+            RecentCall learnt = run_and_learn(key, call);
             learnt.given = given;
             learnt.settled = call.buffers;
-            recent_like(given) = learnt;  // what was there may have been forgotten meanwhile
+            recent_.place_of(given) = learnt;  // what was there may have been forgotten meanwhile
             return;
         }
         KeptCall& found = kept(key, call);
@@ -150,23 +136,7 @@ void Communicator::State::run(const Arguments& given) {
     });
 }
 
-// What is registered decides how a call is done.
-std::span<std::byte> Communicator::State::allocate(std::size_t bytes) {
-    forget_recent();
-    return registered.allocate(bytes);
-}
-
-void Communicator::State::release(std::span<std::byte> memory) {
-    forget_recent();
-    registered.release(memory);
-}
-
-void Communicator::State::adopt(const SharedMemory& memory) {
-    forget_recent();
-    registered.adopt(memory);
-}
-
-Configuration Communicator::State::choice_for(const Arguments& given) {
+Configuration Communicator::State::choice_for(const CallArguments& given) {
     const CallKey key = key_of(given, Form::blocking);
     if (const Learner::Spot* spot = learner ? learner->find(key) : nullptr)
         return spot->arms[static_cast<std::size_t>(spot->lesson.incumbent())];
@@ -175,8 +145,8 @@ Configuration Communicator::State::choice_for(const Arguments& given) {
     return choice;
 }
 
-Pending Communicator::State::start(const Arguments& given) {
-    const Arguments call = settled(given);
+Pending Communicator::State::start(const CallArguments& given) {
+    const CallArguments call = settled(given);
     const CallKey key = key_of(given, Form::pending);
     Pending pending;
     guarded([&] {
@@ -192,7 +162,7 @@ Pending Communicator::State::start(const Arguments& given) {
 }
 
 // A library's call does not move what is under way here, and its end may wait for a rank that waits
-// for that.
+// for that. The program's own calls of the library are not to notice it.
 void Communicator::State::run_slot(Pending::Slot& slot, const CallBuffers& buffers,
                                    const void* bound_by) {
     if (slot.plan == nullptr && !planner.progress().is_idle()) planner.progress().finish_all();
@@ -201,9 +171,11 @@ void Communicator::State::run_slot(Pending::Slot& slot, const CallBuffers& buffe
         slot.bound_by = bound_by;
     }
     slot.operation->run();
+    if (slot.plan == nullptr)
+        for (const Baseline& library : baselines()) library.leave_as_found();
 }
 
-KeptCall& Communicator::State::kept(const CallKey& key, const Arguments& settled,
+KeptCall& Communicator::State::kept(const CallKey& key, const CallArguments& settled,
                                     const Configuration* wish) {
     const auto known = calls.find(key);
     KeptCall& call = known != calls.end() ? known->second : make(key, settled, wish);
@@ -211,14 +183,14 @@ KeptCall& Communicator::State::kept(const CallKey& key, const Arguments& settled
     return call;
 }
 
-Wish Communicator::State::wish_for(const CallKey& key, const Arguments& settled) const {
+Wish Communicator::State::wish_for(const CallKey& key, const CallArguments& settled) const {
     const std::int32_t arena = std::max(key.input.arena, key.output.arena);
     return {key.call, settled.buffers, registered.arena(arena)};
 }
 
-KeptCall& Communicator::State::make(const CallKey& key, const Arguments& settled,
+KeptCall& Communicator::State::make(const CallKey& key, const CallArguments& settled,
                                     const Configuration* first) {
-    check_all_ask_for(key);
+    check_same_call(world, key);
     while (calls.size() >= std::max<std::size_t>(options.most_plans, 1)) forget_the_oldest();
     const Wish wish = wish_for(key, settled);
     KeptCall made;
@@ -233,49 +205,6 @@ KeptCall& Communicator::State::make(const CallKey& key, const Arguments& settled
     }
     throw Error(fmt::format("no algorithm of this build can do {} among these {} ranks",
                             name_of(key.call.collective), world.size()));
-}
-
-// Plans are made together: ranks that ask for different ones would wait for each other in vain.
-void Communicator::State::check_all_ask_for(const CallKey& key) {
-    struct Asked {
-        Call call;
-        bool in_place, is_registered;
-        Form form;
-        std::int16_t arm;
-        bool operator==(const Asked&) const = default;
-    };
-    const Asked mine{key.call, key.in_place, key.is_registered(), key.form, key.arm};
-    const auto all = gathered(world, mine);
-    for (std::size_t rank = 0; rank < all.size(); ++rank) {
-        const Asked& other = all[rank];
-        if (other == all[0]) continue;
-        const auto in_words = [](const Asked& asked) {
-            return fmt::format("{} of {} {} {} to root {}{}{}{}", name_of(asked.call.collective),
-                               asked.call.count, name_of(asked.call.type), name_of(asked.call.op),
-                               asked.call.root.index, asked.in_place ? ", in place" : "",
-                               asked.is_registered ? ", registered" : "",
-                               asked.form == Form::pending ? ", started" : "");
-        };
-        throw Error(fmt::format("ranks make different calls: rank 0 {}; rank {} {}",
-                                in_words(all[0]), rank, in_words(other)),
-                    Exit::rank_lost);
-    }
-}
-
-// A plan that is under way on this rank ends first. Behind the barrier it has ended on all.
-void Communicator::State::forget_the_oldest() {
-    const auto oldest = std::ranges::min_element(
-        calls, {}, [](const auto& known) { return known.second.last_use; });
-    for (const Pending::Slot* slot : oldest->second.slots)
-        if (!slot->is_done()) slot->plan->wait();
-    world.barrier();
-    for (Pending::Slot* slot : oldest->second.slots) {
-        slot->operation.reset();
-        slot->plan = nullptr;
-        free_slots_.push_back(slot);
-    }
-    calls.erase(oldest);
-    forget_recent();
 }
 
 std::vector<Configuration> Communicator::State::wishes(const CallKey& key,
@@ -318,7 +247,7 @@ Pending::Slot& Communicator::State::new_slot(std::unique_ptr<Operation> operatio
 // more is for all: they ask each other, at each of the first starts, and then ever less often. In
 // between, a start waits for the plan in turn.
 Pending::Slot& Communicator::State::slot_to_start(KeptCall& kept, const CallKey& key,
-                                                  const Arguments& settled) {
+                                                  const CallArguments& settled) {
     const std::uint64_t start = kept.starts++;
     Pending::Slot* slot = kept.slots[kept.next];
     const bool may_grow = start > 0 && kept.slots.size() < most_slots && slot->plan != nullptr &&

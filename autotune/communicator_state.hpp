@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include <array>
 #include <deque>
 #include <unordered_map>
 
@@ -8,6 +7,7 @@
 #include "autotune/communicator.hpp"
 #include "autotune/learner.hpp"
 #include "autotune/operation_maker.hpp"
+#include "autotune/recent_calls.hpp"
 #include "autotune/registered_memory.hpp"
 #include "autotune/table/selector.hpp"
 
@@ -45,17 +45,18 @@ struct Communicator::State {
     ~State();
 
     /// The parts of the arguments that play a part on this rank. Throws Error for wrong lengths.
-    Arguments settled(const Arguments& given) const;
-    CallKey key_of(const Arguments& given, Form form) const;
+    CallArguments settled(const CallArguments& given) const;
+    CallKey key_of(const CallArguments& given, Form form) const;
 
-    void run(const Arguments& given);
+    void run(const CallArguments& given);
     std::span<std::byte> allocate(std::size_t bytes);
     void release(std::span<std::byte> memory);
     void adopt(const SharedMemory& memory);
-    Pending start(const Arguments& given);
-    Configuration choice_for(const Arguments& given);
+    void disown(const SharedMemory& memory);
+    Pending start(const CallArguments& given);
+    Configuration choice_for(const CallArguments& given);
     /// By the configuration if it can be, else by the best that is known. Collective when new.
-    KeptCall& kept(const CallKey& key, const Arguments& settled,
+    KeptCall& kept(const CallKey& key, const CallArguments& settled,
                    const Configuration* wish = nullptr);
 
     /// After an error that others may not share, nothing can be relied on.
@@ -92,31 +93,17 @@ private:
         Progress& progress;
     };
 
-    // A call that was made lately, to know it again without counting lengths and looking up its
-    // key: programs make the same few calls over and over.
-    struct Recent {
-        Arguments given;
-        CallBuffers settled;
-        KeptCall* kept = nullptr;       // null: none
-        Learner::Spot* spot = nullptr;  // of one that learns
-        CallKey key = {};               // then
-        int arm = 0;                    // and what does it
-        bool is(const Arguments& other) const;
-    };
-    static constexpr std::size_t recents = 64;  // a power of two
-    Recent& recent_like(const Arguments& given);
-    void forget_recent() { recent_.fill({}); }
-
     [[noreturn]] static void refuse();
-    KeptCall& make(const CallKey& key, const Arguments& settled, const Configuration* wish);
-    Recent run_and_learn(CallKey key, const Arguments& call);
-    Learner::Spot& spot_of(const CallKey& key, const Arguments& call);
-    KeptCall& kept_for_start(CallKey key, const Arguments& call);
-    void check_all_ask_for(const CallKey& key);
+    KeptCall& make(const CallKey& key, const CallArguments& settled, const Configuration* wish);
+    RecentCall run_and_learn(CallKey key, const CallArguments& call);
+    Learner::Spot& spot_of(const CallKey& key, const CallArguments& call);
+    KeptCall& kept_for_start(CallKey key, const CallArguments& call);
     std::vector<Configuration> wishes(const CallKey& key, const Configuration* wish) const;
-    Wish wish_for(const CallKey& key, const Arguments& settled) const;
+    Wish wish_for(const CallKey& key, const CallArguments& settled) const;
     Pending::Slot& new_slot(std::unique_ptr<Operation> operation);
-    Pending::Slot& slot_to_start(KeptCall& kept, const CallKey& key, const Arguments& settled);
+    Pending::Slot& slot_to_start(KeptCall& kept, const CallKey& key, const CallArguments& settled);
+    template <class Is>
+    void forget_if(Is&& is);
     void forget_the_oldest();
     void run_slot(Pending::Slot& slot, const CallBuffers& buffers, const void* bound_by = nullptr);
 
@@ -124,7 +111,7 @@ private:
     std::deque<Pending::Slot> slots_;
     std::vector<Pending::Slot*> free_slots_;
     std::uint64_t uses_ = 0;  // the same on all ranks, as it decides who is forgotten
-    std::array<Recent, recents> recent_;
+    RecentCalls recent_;
 };
 
 }  // namespace tutti

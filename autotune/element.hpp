@@ -45,4 +45,11 @@ template <class R>
 concept MutableElements =
     Elements<R> && !std::is_const_v<std::remove_reference_t<std::ranges::range_reference_t<R>>>;
 
+/// What outlives the statement that it stands in: something with a name, or a view of it
+/// (std::span), but no temporary that owns its elements.
+template <class R>
+concept LastingElements = Elements<R> && std::ranges::borrowed_range<R>;
+template <class R>
+concept LastingMutableElements = MutableElements<R> && std::ranges::borrowed_range<R>;
+
 }  // namespace tutti

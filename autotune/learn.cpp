@@ -102,8 +102,9 @@ std::int64_t Lesson::calls_of_turn(const Arm& challenger) const {
 double Lesson::at_risk_ns(const Arm& challenger) const {
     const double slowest =
         challenger.calls == 0 ? slowest_feared * mean_ns_ : std::max(challenger.slowest, mean_ns_);
-    const double making = challenger.has_plan ? 0 : making_feared * making_ns_;
-    return static_cast<double>(calls_of_turn(challenger)) * (slowest - mean_ns_) + making +
+    // Each call may be the first one in its buffers.
+    const double making = challenger.has_plans ? 0 : making_feared * making_ns_;
+    return static_cast<double>(calls_of_turn(challenger)) * (slowest - mean_ns_ + making) +
            2 * meeting_ns_;  // of this turn, and of the incumbent's that follows
 }
 
@@ -138,8 +139,8 @@ void Lesson::took(const Turn& turn, const TurnTimes& times, Account& account) {
     account.lose(times.meeting + (is_try ? times.making : 0));
     if (is_try) account.lose(std::max(0.0, times.calls - calls * mean_ns_));
     meeting_ns_ = meeting_ns_ == 0 ? times.meeting : (meeting_ns_ + times.meeting) / 2;
-    making_ns_ = std::max(making_ns_, times.making);
-    one.has_plan = true;
+    making_ns_ = std::max(making_ns_, times.longest_making);
+    one.has_plans = times.making == 0;
     one.calls += turn.calls;
     incumbent_is_due_ = is_try;
     if (is_try) {
@@ -199,7 +200,7 @@ void Lesson::cannot(int number) {
 
 void Lesson::plans_are_gone() {
     for (Arm& one : arms_) {
-        one.has_plan = false;
+        one.has_plans = false;
         one.forget();
     }
     incumbent_is_due_ = true;

@@ -44,6 +44,7 @@ struct TurnTimes {
     std::span<const double> samples;  ///< of single calls, evenly from among them
     double calls = 0;                 ///< all of the turn together
     double making = 0;                ///< of plans that it needed
+    double longest_making = 0;        ///< of one of them
     double meeting = 0;               ///< to tell each other the last turn's times
 };
 
@@ -83,7 +84,7 @@ private:
     static constexpr std::size_t kept_samples = 128;
 
     struct Arm {
-        bool can = true, is_in = true, has_plan = false;
+        bool can = true, is_in = true, has_plans = false;
         std::int64_t calls = 0;
         std::array<double, kept_samples> samples{};
         std::size_t seen = 0;  // the last of them are kept

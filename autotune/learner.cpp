@@ -11,7 +11,7 @@
 namespace tutti {
 namespace {
 
-// Calls of other lengths in a row after which the timed one is no longer waited for.
+// Calls of other sorts in a row after which the timed one is no longer waited for.
 constexpr int patience = 64;
 
 // No machine is much faster than that: a call and its bytes, for the length of the first turn.
@@ -20,7 +20,7 @@ constexpr double least_call_ns = 500, least_ns_per_byte = 0.02;
 // What a rank tells the others at the end of a turn. The slowest rank's times count; but a meeting
 // takes as long as for the rank that comes last, as the others have waited for that one.
 struct Report {
-    double spent = 0, calls = 0, making = 0, meeting = 0, lost = 0;
+    double spent = 0, calls = 0, making = 0, longest_making = 0, meeting = 0, lost = 0;
     std::array<double, Learner::samples_of_turn> samples{};
 };
 
@@ -28,6 +28,7 @@ void take_slowest(Report& all, const Report& one) {
     all.spent = std::max(all.spent, one.spent);
     all.calls = std::max(all.calls, one.calls);
     all.making = std::max(all.making, one.making);
+    all.longest_making = std::max(all.longest_making, one.longest_making);
     all.meeting = std::min(all.meeting, one.meeting);
     all.lost = std::max(all.lost, one.lost);
     for (std::size_t i = 0; i < all.samples.size(); ++i)
@@ -43,8 +44,9 @@ Report exchanged(World& world, const Report& mine, double& meeting_ns) {
     return slowest;
 }
 
+// Odd, as programs alternate between buffers and lengths, and all should have a turn.
 std::int64_t between_timed(const Turn& turn) {
-    return std::max<std::int64_t>(turn.calls / Learner::samples_of_turn, 1);
+    return std::max<std::int64_t>(turn.calls / Learner::samples_of_turn, 1) | 1;
 }
 
 BufferKind kind_of_buffers(const CallKey& key) {
@@ -76,6 +78,13 @@ Learner::Kind Learner::kind_of(const CallKey& key) const {
             static_cast<int>(std::bit_width(bytes))};
 }
 
+Learner::Sort Learner::sort_of(const CallKey& key) const {
+    const auto bytes = static_cast<std::uint64_t>(total_bytes(key.call, world_.size()));
+    // The two bits below the highest one.
+    const int below = std::max(static_cast<int>(std::bit_width(bytes)) - 3, 0);
+    return {.quarter = static_cast<int>(bytes >> below & 3), .in_place = key.in_place};
+}
+
 Learner::Spot* Learner::find(const CallKey& key) {
     const auto known = spots_.find(kind_of(key));
     return known == spots_.end() ? nullptr : &known->second;
@@ -99,7 +108,8 @@ Learner::Spot& Learner::begin(const CallKey& key, const Configuration& incumbent
                                          .octave = kind.second,
                                          .arms = std::move(arms),
                                          .lesson = lesson,
-                                         .example = key})
+                                         .example = key,
+                                         .sort = sort_of(key)})
                      .first->second;
     take_turn(spot);
     return spot;
@@ -115,13 +125,15 @@ void Learner::take_turn(Spot& spot) {
 }
 
 int Learner::arm_for(Spot& spot, const CallKey& key) {
-    if (key == spot.example) {
+    const Sort sort = sort_of(key);
+    if (sort == spot.sort) {
         spot.others_in_a_row = 0;
         return spot.turn.arm;
     }
     if (++spot.others_in_a_row < patience || key.form == Form::pending)
         return spot.lesson.incumbent();
     spot.example = key;
+    spot.sort = sort;
     spot.others_in_a_row = 0;
     spot.lesson.plans_are_gone();
     take_turn(spot);
@@ -134,14 +146,15 @@ void Learner::cannot(Spot& spot, int arm, double lost_ns) {
     take_turn(spot);
 }
 
-void Learner::took(Spot& spot, const CallKey& key, double call_ns, double making_ns) {
+void Learner::took(Spot& spot, Sort sort, double call_ns, double making_ns) {
     spent_ns_ += making_ns;
-    if (key != spot.example) {
+    if (sort != spot.sort) {
         spent_ns_ += call_ns;
         return;
     }
     spot.times.calls += call_ns;
     spot.times.making += making_ns;
+    spot.times.longest_making = std::max(spot.times.longest_making, making_ns);
     if (is_timed(spot)) {
         spot.samples[spot.sampled++] = call_ns;
         spot.next_timed += between_timed(spot.turn);
@@ -161,6 +174,7 @@ void Learner::meet(Spot& spot) {
     const Report mine{.spent = spent_ns_,
                       .calls = spot.times.calls,
                       .making = spot.times.making,
+                      .longest_making = spot.times.longest_making,
                       .meeting = my_meeting_ns_,
                       .lost = lost_ns_,
                       .samples = spot.samples};
@@ -173,6 +187,7 @@ void Learner::meet(Spot& spot) {
     const TurnTimes times{.samples = std::span(slowest.samples).first(spot.sampled),
                           .calls = slowest.calls,
                           .making = slowest.making,
+                          .longest_making = slowest.longest_making,
                           .meeting = slowest.meeting};
     spot.lesson.took(spot.turn, times, account_);
     take_turn(spot);

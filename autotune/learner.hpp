@@ -12,7 +12,8 @@
 namespace tutti {
 
 /// The lessons of a communicator: one for each subject and octave of sizes. It times the blocking
-/// calls of one length in each (the others take what that one has found), and lets the ranks meet
+/// calls of one quarter of each octave, in whatever buffers and of whatever length in it, as their
+/// times are close to each other (the others take what they have found). It lets the ranks meet
 /// within the last call of a turn, so that all go on with the same arm. All members but learnt()
 /// are called alike on all ranks.
 class Learner {
@@ -22,17 +23,26 @@ public:
 
     static constexpr std::int64_t samples_of_turn = 16;
 
+    /// Calls of a spot that take about the same time.
+    struct Sort {
+        int quarter = 0;  ///< of the octave
+        bool in_place = false;
+        bool operator==(const Sort&) const = default;
+    };
+    Sort sort_of(const CallKey& key) const;
+
     /// What is learnt for some calls.
     struct Spot {
         Subject subject;
         int octave = 0;
         std::vector<Configuration> arms;
         Lesson lesson;
-        CallKey example;  ///< calls that are timed and tried
+        CallKey example;  ///< calls like that are timed and tried
+        Sort sort = {};   ///< that is, of its sort
         int others_in_a_row = 0;
         Turn turn = {};
         std::int64_t calls_done = 0, next_timed = 0;
-        TurnTimes times = {};
+        TurnTimes times = {};  ///< on this rank
         std::array<double, samples_of_turn> samples = {};
         std::size_t sampled = 0;
     };
@@ -48,9 +58,9 @@ public:
     /// Whether a call is one among the incumbent's turn whose time is not wanted, neither its last:
     /// then it is counted, and need only be done as such calls were before. Most calls are, and
     /// small ones take less than looking at the clock.
-    bool passes(Spot& spot, int arm, const CallKey& key) {
+    bool passes(Spot& spot, int arm, Sort sort) {
         const bool is_one = arm == spot.turn.arm && arm == spot.lesson.incumbent() &&
-                            key == spot.example && !is_timed(spot) &&
+                            sort == spot.sort && !is_timed(spot) &&
                             spot.calls_done + 1 < spot.turn.calls;
         if (!is_one) return false;
         spot.others_in_a_row = 0;
@@ -59,7 +69,7 @@ public:
     }
 
     /// How long a call took this rank, and the plans for it. Ranks meet where a turn ends.
-    void took(Spot& spot, const CallKey& key, double call_ns, double making_ns);
+    void took(Spot& spot, Sort sort, double call_ns, double making_ns);
 
     std::vector<Section> learnt(const Setting& setting) const;
 

@@ -85,9 +85,19 @@ void RegisteredMemory::release(std::span<std::byte> memory) {
 void RegisteredMemory::adopt(const SharedMemory& memory) {
     const auto is_it = [&](const Arena& arena) { return arena.shared == &memory; };
     if (std::ranges::any_of(arenas_, is_it)) return;
-    Arena& arena = arenas_.emplace_back();
+    const auto is_left = [](const Arena& arena) { return arena.memory.data() == nullptr; };
+    const auto left = std::ranges::find_if(arenas_, is_left);
+    Arena& arena = left != arenas_.end() ? *left : arenas_.emplace_back();
     arena.shared = &memory;
     arena.memory = memory.mine();
+}
+
+std::int32_t RegisteredMemory::disown(const SharedMemory& memory) {
+    const auto is_it = [&](const Arena& arena) { return arena.shared == &memory && !arena.own; };
+    const auto it = std::ranges::find_if(arenas_, is_it);
+    if (it == arenas_.end()) return -1;
+    *it = {};
+    return static_cast<std::int32_t>(it - arenas_.begin());
 }
 
 RegisteredPlace RegisteredMemory::place_of(std::span<const std::byte> buffer) const {

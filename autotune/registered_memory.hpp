@@ -23,9 +23,11 @@ public:
     /// Throws Error if it was not allocated here.
     void release(std::span<std::byte> memory);
 
-    /// Memory that the ranks share already; it outlives this, and nothing is allocated in it. All
-    /// ranks adopt alike.
+    /// Memory that the ranks share already; nothing is allocated in it. It lives until disown(), or
+    /// longer than this. All ranks adopt and disown alike.
     void adopt(const SharedMemory& memory);
+    /// The number that its arena had, which the next one adopted may get; -1 if it was none.
+    std::int32_t disown(const SharedMemory& memory);
 
     /// Where the buffer lies; of no arena if it is (partly) ordinary memory.
     RegisteredPlace place_of(std::span<const std::byte> buffer) const;

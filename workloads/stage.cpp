@@ -49,6 +49,12 @@ constexpr Named<BufferKind> kind_names[] = {
     {BufferKind::ordinary, "ordinary"},
 };
 
+// Ranks give equal places, also where one has no input: only that is symmetric memory.
+std::size_t most_input(const Call& call, int ranks) {
+    const Rank other{call.root.index == 0 ? ranks - 1 : 0};
+    return std::max(input_bytes(call, ranks, call.root), input_bytes(call, ranks, other));
+}
+
 }  // namespace
 
 std::string_view name_of(BufferKind kind) { return name_in(kind_names, kind); }
@@ -84,7 +90,7 @@ std::size_t Stage::bytes_for(const Call& call, int ranks, bool in_place) {
                           output = output_bytes(call, ranks, r);
         const auto [input_at, output_at] = in_place_offsets(call, ranks, r);
         most = std::max(most, in_place ? std::max(input_at + input, output_at + output)
-                                       : whole_pages(input) + output);
+                                       : whole_pages(most_input(call, ranks)) + output);
     }
     return whole_pages(most);
 }
@@ -94,7 +100,7 @@ StageBuffers Stage::set(const Call& call, bool in_place, BufferKind kind) const 
     const int ranks = world_.size();
     const std::size_t input = input_bytes(call, ranks, me), output = output_bytes(call, ranks, me);
     InPlace at = in_place_offsets(call, ranks, me);
-    if (!in_place) at = {.input = 0, .output = whole_pages(input)};
+    if (!in_place) at = {.input = 0, .output = whole_pages(most_input(call, ranks))};
     const SharedMemory* registered = kind == BufferKind::registered ? shared_.get() : nullptr;
     const std::span<std::byte> memory =
         registered != nullptr ? registered->mine() : std::span(ordinary_.get(), bytes_);

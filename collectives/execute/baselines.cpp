@@ -12,7 +12,8 @@ const Baseline rows[] = {
     {"mpi",
      "the MPI library's own collective (MPI_Allreduce, ...); mpi/ring forces one of its "
      "algorithms, mpi/all tries every one",
-     mpi_missing, allow_forced_mpi_algorithms, mpi_algorithms, mpi_baseline_refuses, mpi_baseline},
+     mpi_missing, allow_forced_mpi_algorithms, mpi_algorithms, mpi_baseline_refuses, mpi_baseline,
+     leave_mpi_as_found},
 };
 
 }  // namespace

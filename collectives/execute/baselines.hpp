@@ -32,6 +32,9 @@ struct Baseline {
     /// Why these ranks or this call cannot use it; nothing if they can.
     std::optional<std::string> (*refuses)(const World&, const LibraryCall&);
     std::unique_ptr<Operation> (*make)(World&, const LibraryCall&, const CallBuffers&);
+    /// Takes back what the last call has said to the library that the program's own calls would
+    /// heed, too. For programs, after each run; a benchmark need not.
+    void (*leave_as_found)();
 };
 
 /// The one place where baselines are listed.

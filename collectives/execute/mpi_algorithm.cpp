@@ -206,8 +206,9 @@ bool concerns(const Swap& swap, const LibraryCall& call, const std::string& libr
 
 MpiAlgorithm* MpiAlgorithm::told = nullptr;
 
-MpiAlgorithm::MpiAlgorithm(Collective collective, const std::string& name) {
-    take_back();  // so that it is as found
+MpiAlgorithm::MpiAlgorithm(Collective collective, const std::string& name)
+    : listens_at_calls_(mpi_library().starts_with(mpich)) {
+    leave_as_found();
     if (name.empty()) return;
     const auto menu = menu_of(collective);
     const auto number = menu ? number_of(name, *menu) : std::nullopt;
@@ -219,16 +220,16 @@ MpiAlgorithm::MpiAlgorithm(Collective collective, const std::string& name) {
 }
 
 MpiAlgorithm::~MpiAlgorithm() {
-    if (told == this) take_back();
+    if (told == this) leave_as_found();
 }
 
 void MpiAlgorithm::tell_anew() {
-    take_back();
+    leave_as_found();
     for (const Line& line : lines_) line.setting.set(line.forced);
     told = this;
 }
 
-void MpiAlgorithm::take_back() {
+void MpiAlgorithm::leave_as_found() {
     if (told == nullptr) return;
     for (const Line& line : told->lines_) line.setting.set(line.as_found);
     told = nullptr;
@@ -258,6 +259,8 @@ std::optional<std::string> mpi_algorithm_refuses(const LibraryCall& call, const 
             return std::string(swap.why);
     return std::nullopt;
 }
+
+void leave_mpi_as_found() { MpiAlgorithm::leave_as_found(); }
 
 void allow_forced_mpi_algorithms() { setenv(switch_of_open_mpi, "1", /*overwrite=*/0); }
 

@@ -10,7 +10,8 @@
 namespace tutti {
 
 /// The running MPI library's algorithm for a collective, as it is told to it. Open MPI 4 listens
-/// when a communicator is made, MPICH 4 at every call.
+/// when a communicator is made, MPICH 4 at every call. What it is told holds for the whole program,
+/// so it is taken back where others may call: see leave_as_found().
 class MpiAlgorithm {
 public:
     /// `name` empty: the library's own choice.
@@ -21,10 +22,23 @@ public:
 
     bool is_forced() const { return !lines_.empty(); }
 
-    /// From here on it is the one, until another is told. In a timed loop: a comparison.
-    void tell() {
-        if (told != this) tell_anew();
+    /// Makes the copy of the ranks that calls are to go through: told to a library that listens
+    /// then, and to no other communicator.
+    template <class Make>
+    void tell_while(Make&& make) {
+        tell_anew();
+        make();
+        leave_as_found();
     }
+
+    /// Before a call: to a library that listens at every call it is the one from here on, until
+    /// another is told or all is left as found. In a timed loop: a comparison.
+    void tell() {
+        if (listens_at_calls_ && told != this) tell_anew();
+    }
+
+    /// The library does again what the program's user has said.
+    static void leave_as_found();
 
 private:
     struct Line {
@@ -32,10 +46,10 @@ private:
         int as_found, forced;
     };
     void tell_anew();
-    static void take_back();
 
     static MpiAlgorithm* told;  // null: all is as found
     std::vector<Line> lines_;
+    bool listens_at_calls_;
 };
 
 /// Why a named algorithm cannot be forced, or why the library would run another one in its place.

@@ -56,15 +56,14 @@ MPI_Op mpi_op(Op op) {
     }
 }
 
-// The world's ranks; with a forced algorithm, on a copy that was made while it was told.
+// The world's ranks; with a forced algorithm, a copy that was made while it was told.
 class MpiRanks {
 public:
     MpiRanks(const World& world, MpiAlgorithm& algorithm)
         : comm_(MPI_Comm_f2c(mpi_handle(world))), is_copy_(algorithm.is_forced()) {
         if (!is_copy_) return;
-        algorithm.tell();
         const MPI_Comm all = comm_;
-        check(MPI_Comm_dup(all, &comm_));
+        algorithm.tell_while([&] { check(MPI_Comm_dup(all, &comm_)); });
     }
     MpiRanks(const MpiRanks&) = delete;
     MpiRanks& operator=(const MpiRanks&) = delete;

@@ -8,6 +8,9 @@ namespace tutti {
 /// Nothing changes for calls on which none is forced.
 void allow_forced_mpi_algorithms();
 
+/// See Baseline::leave_as_found.
+void leave_mpi_as_found();
+
 /// The algorithms that the running MPI library names for the collective. None before MPI runs.
 std::vector<std::string> mpi_algorithms(Collective collective);
 
@@ -15,8 +18,9 @@ std::vector<std::string> mpi_algorithms(Collective collective);
 /// beyond its int, an algorithm that cannot be forced or would not be the one that runs.
 std::optional<std::string> mpi_baseline_refuses(const World& world, const LibraryCall& call);
 
-/// MPI_Allreduce, MPI_Bcast, ... on the world's own communicator with the library's own choice of algorithm, or
-/// on a copy of it with a forced one. `avg`, which MPI lacks, is its sum and our division.
+/// MPI_Allreduce, MPI_Bcast, ... on the world's own communicator with the library's own choice of
+/// algorithm, or on a copy of it with a forced one. `avg`, which MPI lacks, is its sum and our
+/// division.
 std::unique_ptr<Operation> mpi_baseline(World& world, const LibraryCall& call,
                                         const CallBuffers& buffers);
 

@@ -16,11 +16,15 @@
 namespace tutti {
 namespace {
 
-// A program may end MPI before it lets go of what uses it; then there is nothing left to free.
-void free_unless_over(MPI_Comm& comm) {
+bool mpi_is_over() {
     int is_over = 0;
     MPI_Finalized(&is_over);
-    if (is_over == 0) MPI_Comm_free(&comm);
+    return is_over != 0;
+}
+
+// A program may end MPI before it lets go of what uses it; then there is nothing left to free.
+void free_unless_over(MPI_Comm& comm) {
+    if (!mpi_is_over()) MPI_Comm_free(&comm);
 }
 
 MPI_Comm duplicate(MPI_Comm comm) {
@@ -69,13 +73,17 @@ public:
     bool one_process() const override { return size_ == 1; }
     const Placement& hosts() const override { return hosts_; }
 
+    bool has_ended() const override { return mpi_is_over(); }
+
     void barrier() override {
+        refuse_if_over();
         MPI_Request request;
         check(MPI_Ibarrier(comm_, &request));
         finish(request, "a barrier");
     }
 
     void all_gather(std::span<const std::byte> mine, std::span<std::byte> all) override {
+        refuse_if_over();
         MPI_Request request;
         const int bytes = static_cast<int>(mine.size());
         check(MPI_Iallgather(mine.data(), bytes, MPI_BYTE, all.data(), bytes, MPI_BYTE, comm_,
@@ -84,6 +92,7 @@ public:
     }
 
     void broadcast(std::span<std::byte> data) override {
+        refuse_if_over();
         MPI_Request request;
         check(MPI_Ibcast(data.data(), static_cast<int>(data.size()), MPI_BYTE, 0, comm_, &request));
         finish(request, "a word from rank 0");
@@ -125,6 +134,12 @@ public:
     }
 
 private:
+    static void refuse_if_over() {
+        if (mpi_is_over())
+            throw Error("MPI has ended; end what uses its ranks before MPI_Finalize",
+                        Exit::rank_lost);
+    }
+
     // The launcher may have bound each rank to a core of its own, so what counts is the union of
     // the cores of all ranks of this machine; of containers that share one, all together.
     bool is_crowded() {
@@ -262,10 +277,9 @@ MpiSession::~MpiSession() {
 }
 
 std::unique_ptr<World> mpi_world(int fortran_handle) {
-    int has_begun = 0, is_over = 0;
+    int has_begun = 0;
     MPI_Initialized(&has_begun);
-    MPI_Finalized(&is_over);
-    if (has_begun == 0 || is_over != 0)
+    if (has_begun == 0 || mpi_is_over())
         throw Error("MPI does not run; use its communicators between MPI_Init and MPI_Finalize");
     const MPI_Comm comm = MPI_Comm_f2c(fortran_handle);
     if (comm == MPI_COMM_NULL) throw Error("there are no ranks in MPI_COMM_NULL");

@@ -26,8 +26,9 @@ private:
 };
 
 /// The ranks of a communicator of the program's own, by its Fortran handle (MPI_Comm_c2f), so that
-/// no header of ours needs mpi.h. Works on a duplicate; ends before MPI does. Collective over the
-/// communicator. Throws Error if MPI does not run.
+/// no header of ours needs mpi.h. Works on a duplicate. Collective over the communicator. Throws
+/// Error if MPI does not run. Ends before MPI does; where a program lets it live longer, it cannot
+/// be used any more, and leaves what it holds to MPI_Finalize.
 std::unique_ptr<World> mpi_world(int fortran_handle);
 
 /// The Fortran handle of the communicator of exactly this world's ranks. Throws Error unless its

@@ -47,6 +47,10 @@ public:
     /// Whether all ranks are threads of this process.
     virtual bool one_process() const = 0;
 
+    /// What the ranks meet by is over (MPI_Finalize): nothing is left to be done with them, and
+    /// meetings throw Error.
+    virtual bool has_ended() const { return false; }
+
     virtual void barrier() = 0;
     /// Everyone's `mine` (the same size on all), in rank order.
     virtual void all_gather(std::span<const std::byte> mine, std::span<std::byte> all) = 0;

@@ -48,7 +48,7 @@ private:
     struct Job {
         CheckCase check;
         std::vector<std::byte>* memory = nullptr;
-        Arguments arguments;
+        CallArguments arguments;
         std::span<std::byte> output;
         Pending pending = {};
     };

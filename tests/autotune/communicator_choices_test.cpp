@@ -2,7 +2,7 @@
 // What a communicator does its calls by: as a table says, by rules, or as it learns.
 #include <gtest/gtest.h>
 
-#include "autotune/communicator.hpp"
+#include "autotune/communicator_state.hpp"
 #include "autotune/rank_setting.hpp"
 #include "autotune/table/selector.hpp"
 #include "autotune/table/table_json.hpp"
@@ -19,7 +19,9 @@ Table table_of(World& world, std::vector<Range> ranges) {
     return {.sections = {{setting_of(world), subject, std::move(ranges)}}};
 }
 
-Arguments all_reduce_of(std::vector<float>& data) { return arguments::all_reduce(data, Op::sum); }
+CallArguments all_reduce_of(std::vector<float>& data) {
+    return arguments::all_reduce(data, Op::sum);
+}
 
 TEST(CommunicatorChoices, TakesWhatTheTableSays) {
     run_as_threads(2, 20, [&](World& world) {
@@ -31,6 +33,41 @@ TEST(CommunicatorChoices, TakesWhatTheTableSays) {
         EXPECT_EQ(communicator.choice_for(all_reduce_of(small)), tree);
         EXPECT_EQ(communicator.choice_for(all_reduce_of(large)), chain);
         communicator.all_reduce(large);
+    });
+}
+
+TEST(CommunicatorChoices, TakesRadixAndChannelsOfATable) {
+    run_as_threads(4, 20, [&](World& world) {
+        const Configuration wide{.algorithm = "tree", .transport = "shm", .radix = 4},
+            shared{.algorithm = "ring", .transport = "loopback", .channels = 2};
+        Communicator communicator(
+            world, {.table = table_of(world, {{Bytes{0}, wide}, {Bytes{1024}, shared}})});
+        std::vector<float> small(255, 1), large(5000, 1);
+        EXPECT_EQ(communicator.choice_for(all_reduce_of(small)), wide);
+        EXPECT_EQ(communicator.choice_for(all_reduce_of(large)), shared);
+        communicator.all_reduce(small);
+        communicator.all_reduce(large);
+        EXPECT_EQ(std::ranges::count(small, 4.0f), 255);
+        EXPECT_EQ(std::ranges::count(large, 4.0f), 5000);
+    });
+}
+
+TEST(CommunicatorChoices, LearnsInRegisteredMemory) {
+    run_as_threads(2, 20, [&](World& world) {
+        const auto arms = [](Collective) {
+            return std::vector<Configuration>{{.algorithm = "ring", .transport = "shm"}};
+        };
+        Communicator communicator(world, {.learn = Learning{.arms = arms}});
+        const std::span<float> memory = communicator.allocate<float>(std::size_t{100} * 300);
+        for (std::size_t i = 0; i < 20'000; ++i) {
+            const auto part = memory.subspan(i % 100 * 300, 300);
+            std::ranges::fill(part, 1.0f);
+            communicator.all_reduce(part);
+            ASSERT_EQ(std::ranges::count(part, 2.0f), 300);
+        }
+        const Table table = communicator.learnt();
+        ASSERT_EQ(table.sections.size(), 1u);
+        EXPECT_EQ(table.sections[0].subject.buffers, BufferKind::registered);
     });
 }
 
@@ -56,6 +93,41 @@ TEST(CommunicatorChoices, RefusesATableOfOtherRanks) {
         Table table = table_of(world, {{Bytes{0}, {.algorithm = "tree", .transport = "shm"}}});
         table.sections[0].setting.ranks = 2;
         EXPECT_THROW(Communicator(world, {.table = table}), Error);
+    });
+}
+
+// Whatever ranks differ in, each is told, and none waits.
+std::string refusal_of(World& world, CommunicatorOptions options) {
+    try {
+        const Communicator communicator(world, std::move(options));
+    } catch (const Error& error) {
+        return error.what();
+    }
+    return "none";
+}
+
+TEST(CommunicatorChoices, AreRefusedWhereRanksHaveDifferentTables) {
+    run_as_threads(3, 20, [&](World& world) {
+        const bool is_last = world.rank().index == 2;
+        Table one = table_of(world, {{Bytes{0}, {.algorithm = "tree", .transport = "shm"}}});
+        Table other = table_of(world, {{Bytes{0}, {.algorithm = "ring", .transport = "shm"}}});
+        const std::string both = refusal_of(world, {.table = is_last ? other : one});
+        EXPECT_TRUE(both.starts_with("ranks have different tables: rank 0 table ")) << both;
+        EXPECT_NE(both.find("rank 2 table "), both.npos) << both;
+        const std::string some =
+            refusal_of(world, {.table = is_last ? std::nullopt : std::optional(one)});
+        EXPECT_NE(some.find("rank 2 no table; give all ranks the same one"), some.npos) << some;
+        const std::string file = refusal_of(world, {.table_file = is_last ? "some" : ""});
+        EXPECT_NE(file.find("rank 2 a table file"), file.npos) << file;
+        EXPECT_EQ(refusal_of(world, {.table = one}), "none");
+
+        CommunicatorOptions learns;
+        if (is_last) learns.learn.emplace();
+        EXPECT_EQ(refusal_of(world, learns),
+                  "rank 0 does not learn, rank 2 learns for 0.05 of the time; give all ranks the "
+                  "same .learn");
+        const std::string plans = refusal_of(world, {.most_plans = is_last ? 5u : 6u});
+        EXPECT_TRUE(plans.starts_with("ranks keep different numbers of plans")) << plans;
     });
 }
 
@@ -94,6 +166,20 @@ TEST(CommunicatorChoices, LearnsWhileTheProgramRuns) {
                 EXPECT_NE(range.choice.transport, "mpi");
                 EXPECT_GE(range.evidence.front().time.n, 6);
             }
+    });
+}
+
+// What does a call without learning does it as the incumbent: by the same plan.
+TEST(CommunicatorChoices, MakesThePlanOfALearnersIncumbentOnce) {
+    run_as_threads(2, 20, [&](World& world) {
+        const auto no_others = [](Collective) { return std::vector<Configuration>{}; };
+        Communicator::State state(nullptr, world, {.learn = Learning{.arms = no_others}});
+        std::vector<float> data(300), longer(310);
+        state.choice_for(all_reduce_of(data));
+        for (int i = 0; i < 100; ++i) state.run(all_reduce_of(data));
+        EXPECT_EQ(state.calls.size(), 1u);
+        state.run(all_reduce_of(longer));
+        EXPECT_EQ(state.calls.size(), 2u);
     });
 }
 

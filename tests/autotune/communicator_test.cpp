@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "autotune/communicator.hpp"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <array>
 #include <random>
 
+#include "autotune/communicator_state.hpp"
 #include "caller.hpp"
 #include "collectives/transport/world.hpp"
 #include "tests/collectives/allocations.hpp"
@@ -87,6 +86,23 @@ TEST(Communicator, TakesVectorsArraysAndSpans) {
     });
 }
 
+template <class Data>
+concept CanStartInPlace = requires(Communicator& all, Data&& data) {
+    all.start_all_reduce(static_cast<Data&&>(data));
+    all.start_broadcast(static_cast<Data&&>(data));
+};
+template <class In, class Out>
+concept CanStart = requires(Communicator& all, In&& input, Out&& output) {
+    all.start_all_reduce(static_cast<In&&>(input), static_cast<Out&&>(output));
+    all.start_gather(static_cast<In&&>(input), static_cast<Out&&>(output));
+};
+using Ints = std::vector<int>;
+static_assert(CanStartInPlace<Ints&> && CanStartInPlace<std::span<int>>);
+static_assert(!CanStartInPlace<Ints>, "a temporary would end before the call does");
+static_assert(!CanStartInPlace<std::array<int, 2>> && CanStartInPlace<std::array<int, 2>&>);
+static_assert(CanStart<const Ints&, Ints&> && CanStart<std::span<const int>, std::span<int>>);
+static_assert(!CanStart<Ints, Ints&> && !CanStart<const Ints, Ints&> && !CanStart<Ints&, Ints>);
+
 TEST(Communicator, IsOneRankByItself) {
     Communicator alone = Communicator::alone();
     std::vector<int> data{1, 2, 3}, copy(3);
@@ -154,6 +170,21 @@ TEST(Communicator, ForgetsTheOldestPlansAndMakesThemAgain) {
         }
         while (caller.under_way() > 0) caller.wait_for(0);
         EXPECT_EQ(caller.wrong(), 0);
+    });
+}
+
+// A call that is known again is none whose plan was forgotten meanwhile.
+TEST(Communicator, DoesNotTakeForgottenPlansForTheSameCall) {
+    run_as_threads(2, 20, [&](World& world) {
+        Communicator communicator(world, {.most_plans = 1});
+        std::vector<float> one(300, 1), other(400, 1);
+        for (int i = 0; i < 5; ++i) {
+            communicator.all_reduce(one);
+            communicator.all_reduce(one);
+            communicator.all_reduce(other);
+        }
+        EXPECT_EQ(std::ranges::count(one, 1024.0f), 300);
+        EXPECT_EQ(std::ranges::count(other, 32.0f), 400);
     });
 }
 
@@ -226,6 +257,35 @@ TEST(Communicator, TakesInputAndOutputFromDifferentArenas) {
     });
 }
 
+// Memory that ends before the communicator, and another one in its place.
+TEST(Communicator, LetsGoOfAdoptedMemory) {
+    run_as_threads(2, 20, [&](World& world) {
+        Communicator::State state(nullptr, world, {});
+        std::optional<SharedMemory> memory;
+        for (const std::size_t bytes : {std::size_t{4096}, std::size_t{1} << 20}) {
+            const std::size_t ordinary = state.calls.size();
+            memory.emplace(world, bytes);
+            state.adopt(*memory);
+            const auto mine = memory->mine();
+            auto* const data = reinterpret_cast<float*>(mine.data());
+            const std::span all(data, mine.size() / sizeof(float));
+            std::ranges::fill(all, 1.0f);
+            const CallArguments call = arguments::all_reduce(all, Op::sum);
+            EXPECT_TRUE(state.key_of(call, Form::blocking).is_registered());
+            for (int i = 0; i < 3; ++i) state.run(call);
+            EXPECT_EQ(std::ranges::count(all, 8.0f), std::ssize(all));
+            const Pending under_way = state.start(call);
+            EXPECT_EQ(state.calls.size(), ordinary + 2);
+            state.disown(*memory);
+            EXPECT_EQ(state.calls.size(), ordinary) << "plans in memory that ends";
+            EXPECT_EQ(std::ranges::count(all, 16.0f), std::ssize(all));
+            EXPECT_FALSE(state.key_of(call, Form::blocking).is_registered());
+            state.run(call);  // as in ordinary memory
+            EXPECT_EQ(std::ranges::count(all, 32.0f), std::ssize(all));
+        }
+    });
+}
+
 TEST(Communicator, SaysWhatIsWrongWithACall) {
     run_as_threads(2, 20, [&](World& world) {
         Communicator communicator(world);
@@ -253,6 +313,29 @@ TEST(Communicator, SaysWhenRanksMakeDifferentCalls) {
                 << error.what();
         }
         EXPECT_THROW(communicator.all_reduce(data), Error);
+    });
+}
+
+TEST(Communicator, SaysWhenRanksGiveDifferentPlacesOfRegisteredMemory) {
+    run_as_threads(3, 20, [&](World& world) {
+        Communicator communicator(world);
+        const std::span<float> memory = communicator.allocate<float>(3000);
+        const std::size_t to = world.rank().index == 2 ? 2000 : 1000;
+        const auto input = memory.first(500);
+        // Who is not the root may leave its output out.
+        communicator.reduce(input, world.is_first() ? memory.subspan(1000, 500) : memory.first(0));
+        try {
+            communicator.all_reduce(input, memory.subspan(to, 500));
+            ADD_FAILURE() << "no error";
+        } catch (const Error& error) {
+            const std::string why = error.what();
+            EXPECT_NE(why.find("rank 0 all_reduce of 500"), why.npos) << why;
+            EXPECT_NE(why.find("rank 2 all_reduce of 500 float sum to root 0, registered, "
+                               "from byte 0 to byte 8000"),
+                      why.npos)
+                << why;
+        }
+        EXPECT_THROW(communicator.all_reduce(memory), Error);
     });
 }
 

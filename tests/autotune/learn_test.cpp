@@ -66,7 +66,7 @@ private:
         std::vector<double> samples;
         TurnTimes times{.meeting = meeting_ns};
         const auto arm = static_cast<std::size_t>(turn.arm);
-        if (!has_plan_[arm]) times.making = making_ns;
+        if (!has_plan_[arm]) times.making = times.longest_making = making_ns;
         has_plan_[arm] = true;
         if (turn.arm != first_) spend(times.making);  // the first one's plan is needed anyway
         for (std::int64_t call = 0; call < turn.calls; ++call) {

@@ -8,11 +8,18 @@
 
 #include "autotune/rank_setting.hpp"
 #include "caller.hpp"
+#include "collectives/execute/baselines.hpp"
+#include "collectives/execute/mpi_setting.hpp"
 #include "collectives/transport/mpi.hpp"
 
 namespace {
 
 using namespace tutti;
+
+// By names that Open MPI has; MPICH has the ring, too, and takes usual choices for the others.
+const char* forced(Collective collective) {
+    return collective == Collective::all_gather ? "ring" : "linear";
+}
 
 // For calls in ordinary memory: by size the library, a forced algorithm of it, messages of MPI.
 Table mixed(int handle) {
@@ -25,7 +32,7 @@ Table mixed(int handle) {
              {collective, reduces(collective) ? TypeClass::native : TypeClass::bytes,
               reduces(collective) ? OpClass::plain : OpClass::none, BufferKind::ordinary},
              {{Bytes{0}, {.impl = "mpi"}},
-              {Bytes{1000}, {.impl = "mpi", .algorithm = "linear"}},
+              {Bytes{1000}, {.impl = "mpi", .algorithm = forced(collective)}},
               {Bytes{3000}, {.algorithm = "linear", .transport = "mpi"}},
               {Bytes{50'000}, {.algorithm = "ring", .transport = "shm"}}}});
     return table;
@@ -54,19 +61,63 @@ std::int64_t wrong_elements(MPI_Comm comm, bool learns) {
     return caller.wrong();
 }
 
+// What the library is told of an all-gather is told to this communicator alone.
+bool keeps_to_itself(MPI_Comm comm) {
+    const auto setting = [] {
+        const auto open_mpi = MpiSetting::find("coll_tuned_allgather_algorithm");
+        return open_mpi ? open_mpi : MpiSetting::find("MPIR_CVAR_ALLGATHER_INTRA_ALGORITHM");
+    }();
+    const int handle = MPI_Comm_c2f(comm);
+    auto communicator = Communicator::over_mpi(handle, {.table = mixed(handle)});
+    if (!setting || communicator.size() == 1) return true;
+    const int as_found = setting->value();
+    std::vector<float> all(400), mine(all.size() / static_cast<std::size_t>(communicator.size()));
+    const Configuration choice = communicator.choice_for(arguments::all_gather(mine, all));
+    bool is_alike = setting->value() == as_found;
+    for (int i = 0; i < 3; ++i) {
+        communicator.all_gather(mine, all);
+        is_alike = is_alike && setting->value() == as_found;
+    }
+    return is_alike && to_string(choice) == "mpi/ring";
+}
+
+// What a program should not do, but global variables do.
+std::unique_ptr<Communicator> left_until_the_end(std::vector<float>& data) {
+    const int handle = MPI_Comm_c2f(MPI_COMM_WORLD);
+    auto left = std::make_unique<Communicator>(
+        Communicator::over_mpi(handle, {.table = mixed(handle), .learn = Learning{}}));
+    for (const std::size_t count : {50, 500, 5000, 20'000})
+        left->all_reduce(std::span(data).first(count));
+    return left;
+}
+
+void expect_refusal(Communicator& communicator, std::span<float> data) {
+    try {
+        communicator.all_reduce(data);
+        std::fprintf(stderr, "a communicator was used after MPI_Finalize\n");
+    } catch (const Error&) {
+    }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
+    for (const Baseline& library : baselines()) library.before_start();
     MPI_Init(&argc, &argv);
     int rank = 0;
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm half = MPI_COMM_NULL;
     MPI_Comm_split(MPI_COMM_WORLD, rank % 2, -rank, &half);  // in the opposite order
+    std::unique_ptr<Communicator> left;
+    std::vector<float> data(30'000);
     try {
         long long wrong = 0;
         for (const MPI_Comm comm : {MPI_COMM_WORLD, half, MPI_COMM_SELF})
             for (const bool learns : {false, true}) wrong += wrong_elements(comm, learns);
+        if (!keeps_to_itself(MPI_COMM_WORLD))
+            throw Error("the MPI library was told more than an all-gather of tutti's");
         MPI_Allreduce(MPI_IN_PLACE, &wrong, 1, MPI_LONG_LONG, MPI_SUM, MPI_COMM_WORLD);
+        left = left_until_the_end(data);
         if (rank == 0) std::printf("%lld elements are wrong\n", wrong);
     } catch (const Error& error) {
         std::fprintf(stderr, "rank %d: %s\n", rank, error.what());
@@ -74,4 +125,5 @@ int main(int argc, char** argv) {
     }
     MPI_Comm_free(&half);
     MPI_Finalize();
+    expect_refusal(*left, data);
 }

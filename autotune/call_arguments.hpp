@@ -13,7 +13,7 @@ namespace tutti {
 /// Lengths are checked by the communicator: it knows how many ranks there are, and which is the
 /// root. A buffer that plays no part on this rank (`output` of a reduce that goes to another) may
 /// be empty.
-struct Arguments {
+struct CallArguments {
     Call call;
     CallBuffers buffers;
 };
@@ -44,16 +44,17 @@ struct Details {
 };
 
 template <Elements In, MutableElements Out>
-requires std::same_as<element_of<In>, element_of<Out>> Arguments apart(Collective collective,
-                                                                       const In& input, Out& output,
-                                                                       const Details& details) {
+requires std::same_as<element_of<In>, element_of<Out>> CallArguments apart(Collective collective,
+                                                                           const In& input,
+                                                                           Out& output,
+                                                                           const Details& details) {
     return {{collective, data_type_of<element_of<In>>(), details.op, details.root, details.count},
             {read(input), written(output), false}};
 }
 
 /// `data` is input and output: the communicator knows which part is which.
 template <MutableElements Data>
-Arguments in_place(Collective collective, Data& data, const Details& details) {
+CallArguments in_place(Collective collective, Data& data, const Details& details) {
     return {{collective, data_type_of<element_of<Data>>(), details.op, details.root, details.count},
             {read(data), written(data), true}};
 }
@@ -61,56 +62,56 @@ Arguments in_place(Collective collective, Data& data, const Details& details) {
 // One of these for each form of a call in Communicator, which says what they mean.
 
 template <class In, class Out>
-Arguments all_reduce(const In& input, Out& output, Op op) {
+CallArguments all_reduce(const In& input, Out& output, Op op) {
     return apart(Collective::all_reduce, input, output, {.count = length(input), .op = op});
 }
 template <class Data>
-Arguments all_reduce(Data& data, Op op) {
+CallArguments all_reduce(Data& data, Op op) {
     return in_place(Collective::all_reduce, data, {.count = length(data), .op = op});
 }
 template <class In, class Out>
-Arguments reduce_scatter(const In& input, Out& output, Op op) {
+CallArguments reduce_scatter(const In& input, Out& output, Op op) {
     return apart(Collective::reduce_scatter, input, output, {.count = length(output), .op = op});
 }
 template <class Data>
-Arguments reduce_scatter(Data& data, Op op, int ranks) {
+CallArguments reduce_scatter(Data& data, Op op, int ranks) {
     return in_place(Collective::reduce_scatter, data, {.count = length(data) / ranks, .op = op});
 }
 template <class In, class Out>
-Arguments all_gather(const In& input, Out& output) {
+CallArguments all_gather(const In& input, Out& output) {
     return apart(Collective::all_gather, input, output, {.count = length(input)});
 }
 template <class Data>
-Arguments all_gather(Data& data, int ranks) {
+CallArguments all_gather(Data& data, int ranks) {
     return in_place(Collective::all_gather, data, {.count = length(data) / ranks});
 }
 template <class Data>
-Arguments broadcast(Data& data, Rank root) {
+CallArguments broadcast(Data& data, Rank root) {
     return in_place(Collective::broadcast, data, {.count = length(data), .root = root});
 }
 template <class In, class Out>
-Arguments reduce(const In& input, Out& output, Op op, Rank root) {
+CallArguments reduce(const In& input, Out& output, Op op, Rank root) {
     return apart(Collective::reduce, input, output,
                  {.count = length(input), .op = op, .root = root});
 }
 template <class Data>
-Arguments reduce(Data& data, Op op, Rank root) {
+CallArguments reduce(Data& data, Op op, Rank root) {
     return in_place(Collective::reduce, data, {.count = length(data), .op = op, .root = root});
 }
 template <class In, class Out>
-Arguments scatter(const In& input, Out& output, Rank root) {
+CallArguments scatter(const In& input, Out& output, Rank root) {
     return apart(Collective::scatter, input, output, {.count = length(output), .root = root});
 }
 template <class In, class Out>
-Arguments gather(const In& input, Out& output, Rank root) {
+CallArguments gather(const In& input, Out& output, Rank root) {
     return apart(Collective::gather, input, output, {.count = length(input), .root = root});
 }
 template <class In, class Out>
-Arguments all_to_all(const In& input, Out& output, int ranks) {
+CallArguments all_to_all(const In& input, Out& output, int ranks) {
     return apart(Collective::all_to_all, input, output, {.count = length(input) / ranks});
 }
 template <class Data>
-Arguments all_to_all(Data& data, int ranks) {
+CallArguments all_to_all(Data& data, int ranks) {
     return in_place(Collective::all_to_all, data, {.count = length(data) / ranks});
 }
 

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+// A communicator's lessons in a program whose calls are seldom alike: times are made up.
+#include "autotune/learner.hpp"
+
+#include <gtest/gtest.h>
+
+#include <random>
+#include <set>
+
+namespace tutti {
+namespace {
+
+constexpr double bound = 0.05;
+constexpr double making_ns = 100'000;
+
+Configuration named(const char* algorithm) { return {.algorithm = algorithm, .transport = "shm"}; }
+
+// The arms take so many ns for a call of the octave's lower end, and more for longer ones.
+class Program {
+public:
+    explicit Program(double ns_per_byte) : ns_per_byte_(ns_per_byte) {}
+
+    void call(const CallKey& key) {
+        Learner::Spot* known = learner_.find(key);
+        Learner::Spot& spot = known != nullptr ? *known : learner_.begin(key, named("usual"));
+        const int arm = learner_.arm_for(spot, key);
+        CallKey by_arm = key;
+        by_arm.arm = static_cast<std::int16_t>(arm);
+        const double making = plans_.insert(text_of(by_arm)).second ? making_ns : 0;
+        const double usual = time_of(0, key), time = time_of(arm, key);
+        spent_ += time + making;
+        lost_ += time - usual + (arm != spot.lesson.incumbent() ? making : 0);
+        learner_.took(spot, learner_.sort_of(key), time, making);
+    }
+
+    std::string choice_for(const CallKey& key) {
+        const Learner::Spot* spot = learner_.find(key);
+        return spot->arms[static_cast<std::size_t>(spot->lesson.incumbent())].algorithm;
+    }
+    double regret() const { return lost_ / spent_; }
+
+private:
+    static std::string text_of(const CallKey& key) {
+        return std::to_string(key.call.count) + " " + std::to_string(key.input.offset) + " " +
+               std::to_string(key.arm) + (key.in_place ? " in place" : "");
+    }
+
+    double time_of(int arm, const CallKey& key) {
+        const double bytes = static_cast<double>(key.call.count) * 4;
+        const double noise = std::exp(std::normal_distribution<double>(0, 0.05)(dice_));
+        return times_[static_cast<std::size_t>(arm)] * (1 + bytes * ns_per_byte_ / 1000) * noise;
+    }
+
+    std::unique_ptr<World> world_ = world_of_one();
+    Learner learner_{*world_,
+                     {.arms =
+                          [](Collective) {
+                              return std::vector{named("usual"), named("fast"), named("slow")};
+                          },
+                      .bound = bound}};
+    std::vector<double> times_{20'000, 12'000, 60'000};
+    double ns_per_byte_, spent_ = 0, lost_ = 0;
+    std::set<std::string> plans_;
+    std::mt19937 dice_{4};
+};
+
+CallKey call_of(std::int64_t count, std::size_t place) {
+    CallKey key{.call = {.collective = Collective::all_reduce, .count = count}};
+    key.input = {.arena = 0, .offset = 64 * place};
+    return key;
+}
+
+TEST(Learner, LearnsWhereManyBuffersAndLengthsOfAnOctaveTakeTurns) {
+    for (const double ns_per_byte : {0.0, 1.0}) {
+        Program program(ns_per_byte);
+        for (int i = 0; i < 300'000; ++i) program.call(call_of(256 + 12 * (i % 21), i % 100));
+        EXPECT_EQ(program.choice_for(call_of(256, 0)), "fast");
+        EXPECT_LE(program.regret(), bound);
+    }
+}
+
+TEST(Learner, LearnsWhereNoBufferComesTwice) {
+    Program program(1);
+    std::mt19937 dice(1);
+    for (std::size_t i = 0; i < 100'000; ++i)
+        program.call(call_of(256 + static_cast<std::int64_t>(dice() % 256), i));
+    EXPECT_EQ(program.choice_for(call_of(256, 0)), "fast");
+    EXPECT_LE(program.regret(), bound);
+}
+
+// Two lengths far from each other in one octave, and each in place and not: no change of machine.
+TEST(Learner, DoesNotMixCallsThatTakeDifferentTimes) {
+    Program program(1);
+    for (int i = 0; i < 300'000; ++i) {
+        CallKey key = call_of(i % 2 == 0 ? 256 : 500, 0);
+        key.in_place = i % 4 < 2;
+        program.call(key);
+    }
+    EXPECT_EQ(program.choice_for(call_of(256, 0)), "fast");
+    EXPECT_LE(program.regret(), bound);
+}
+
+}  // namespace
+}  // namespace tutti
