@@ -197,6 +197,8 @@ std::vector<std::string> reading_notes(const BenchOptions& options, const World&
         notes.push_back(!world.crowded
                             ? "calls start at a common deadline; rows that would miss most of "
                               "them, at a barrier"
+                        : world.one_host() && options.sweep.input == InputState::untouched
+                            ? "more ranks than cores: samples are means of rows of calls"
                             : "calls start at a barrier");
     if (!world.one_host())
         notes.push_back(

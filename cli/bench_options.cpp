@@ -116,7 +116,8 @@ void declare(CLI::App& app, Typed& typed) {
     text("--target-ci", typed.target_ci, "stop when the median is known so well", times);
     text("--max-time", typed.max_time, "stop after so much time in one row's calls", times);
     text("--budget", typed.budget, "about so long for the whole sweep: shortens --max-time", times);
-    text("--sync", typed.sync, "start of a call: auto, deadline or barrier", times);
+    text("--sync", typed.sync,
+         "start of a call: auto, deadline, barrier, or a row of calls at a barrier", times);
     text("--pin", typed.pin, "ranks to cores, evenly: auto (unless the launcher has), no", times);
     text("--order", typed.order, "of candidates: random or given", times);
     app.add_option("--seed", typed.seed, "of that order and of the check data")

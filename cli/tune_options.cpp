@@ -74,7 +74,8 @@ void declare(CLI::App& app, Typed& typed) {
          search);
     text("--model", typed.model, "measure, none, or stored: what an earlier run has measured",
          search);
-    text("--sync", typed.sync, "start of a call: auto, deadline or barrier", search);
+    text("--sync", typed.sync,
+         "start of a call: auto, deadline, barrier, or a row of calls at a barrier", search);
     text("--pin", typed.pin, "ranks to cores, evenly: auto (unless the launcher has), no", search);
     app.add_option("--seed", typed.seed, "of the order of candidates and of the check data")
         ->group(search)

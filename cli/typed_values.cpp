@@ -115,9 +115,11 @@ std::vector<BufferKind> buffer_kinds_of(const std::string& text) {
 
 Protocol::Sync sync_of(const std::string& text) {
     using Sync = Protocol::Sync;
-    return word<Sync>(
-        "--sync", text,
-        {{"auto", Sync::automatic}, {"deadline", Sync::deadline}, {"barrier", Sync::barrier}});
+    return word<Sync>("--sync", text,
+                      {{"auto", Sync::automatic},
+                       {"deadline", Sync::deadline},
+                       {"barrier", Sync::barrier},
+                       {"row", Sync::row}});
 }
 
 }  // namespace tutti

@@ -56,6 +56,7 @@ constexpr Column measured_columns[] = {
     {"n", [](const Point& p) { return std::to_string(p.time.n); }},
     {"n_invalid", [](const Point& p) { return std::to_string(p.n_invalid); }},
     {"n_warm", [](const Point& p) { return std::to_string(p.n_warm); }},
+    {"calls_of_sample", [](const Point& p) { return std::to_string(p.calls_of_sample); }},
     {"stop_reason", [](const Point& p) { return p.stop_reason; }},
     {"min_ns", [](const Point& p) { return std::to_string(p.time.min); }},
     {"p05_ns", [](const Point& p) { return std::to_string(p.time.p05); }},

@@ -66,10 +66,11 @@ struct Point {
 
     Start mode = Start::barrier;
     TimeFrom def = TimeFrom::max_local;
-    std::int64_t n_invalid = 0;  // calls thrown away because a rank came late
-    std::int64_t n_warm = 0;     // calls before the first sample that counts
-    std::string stop_reason;     // "target_ci", "max_time", "max_n", "fixed_n"
-    Summary time;                // ns, over the calls that count
+    std::int64_t n_invalid = 0;        // calls thrown away because a rank came late
+    std::int64_t n_warm = 0;           // calls before the first sample that counts
+    std::int64_t calls_of_sample = 1;  // back to back, of which a sample is the mean
+    std::string stop_reason;           // "target_ci", "max_time", "max_n", "fixed_n"
+    Summary time;                      // ns, over the calls that count
     std::int64_t skew_p50_ns = 0;
     std::map<Rank, std::int64_t> straggler;  // how often a rank was the last
     Bandwidth bandwidth;                     // from the median

@@ -188,6 +188,7 @@ void walk(auto& f, Is<Point> auto& point) {
     f.must("n", point.time.n);
     f.must("n_invalid", point.n_invalid);
     f.must("n_warm", point.n_warm);
+    f.may("calls_of_sample", point.calls_of_sample, std::int64_t{1});
     f.must("stop_reason", point.stop_reason);
     f.must("t_ns", point.time);
     f.interval("ci95_p50_ns", point.time.ci95_lo, point.time.ci95_hi);

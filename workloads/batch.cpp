@@ -37,7 +37,7 @@ std::int64_t time_of(const std::function<void()>& work) {
 std::int64_t Starter::common_time() const { return clock_ != nullptr ? clock_->now() : now_ns(); }
 
 void Starter::run(Operation& operation, const std::function<void()>& before_call,
-                  std::int64_t distance_ns, std::vector<Stamp>& stamps) {
+                  std::int64_t distance_ns, std::vector<Stamp>& stamps, std::int64_t row) {
     if (start_ == Start::deadline) {
         // Before the deadline is set: it may take longer than the head start.
         std::int64_t before_ns = time_of(before_call);
@@ -60,7 +60,7 @@ void Starter::run(Operation& operation, const std::function<void()>& before_call
             stamp.before_ns = time_of(before_call);
             world_->barrier();
             stamp.begin_ns = now_ns();
-            operation.run();
+            for (std::int64_t call = 0; call < row; ++call) operation.run();
             stamp.end_ns = now_ns();
             stamp.late = false;
         }
@@ -77,7 +77,8 @@ std::int64_t nearly_most(std::vector<std::int64_t> times) {
     return times[times.size() * 9 / 10];
 }
 
-Batch gather_batch(World& world, Start start, const std::vector<Starter::Stamp>& stamps) {
+Batch gather_batch(World& world, Start start, const std::vector<Starter::Stamp>& stamps,
+                   std::int64_t row) {
     const std::size_t calls = stamps.size();
     const auto ranks = static_cast<std::size_t>(world.size());
     std::vector<Starter::Stamp> all(calls * ranks);
@@ -108,8 +109,10 @@ Batch gather_batch(World& world, Start start, const std::vector<Starter::Stamp>&
             continue;
         }
         const bool common_clock = start == Start::deadline;
-        batch.samples_ns.push_back(common_clock ? std::max<std::int64_t>(last_end - last_begin, 0)
-                                                : longest);
+        std::int64_t took = longest;
+        if (common_clock) took = std::max<std::int64_t>(last_end - last_begin, 0);
+        if (start == Start::back_to_back) took = (last_end - first_begin) / row;
+        batch.samples_ns.push_back(took);
         if (common_clock) batch.skews_ns.push_back(last_begin - first_begin);
         ++batch.stragglers[Rank{static_cast<int>(last)}];
     }

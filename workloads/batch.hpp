@@ -17,7 +17,10 @@ namespace tutti {
 /// one's, see GlobalClock) and a distance; call i starts at time + i * distance. No messages
 /// between calls, so nothing of the start is in the time. `barrier`: all meet before each call; for
 /// crowded machines, where ranks that spin until a deadline would keep others from their cores, and
-/// where clocks do not agree well enough.
+/// where clocks do not agree well enough. `back_to_back`: all meet, then a row of calls follows one
+/// another, and the sample is the mean; for one crowded host, where ranks leave a barrier when the
+/// system lets them: who comes last then finds all done, or waits for a turn of the scheduler, and
+/// single calls tell of that alone.
 class Starter {
 public:
     /// `clock` is needed for deadlines of several hosts, and outlives this.
@@ -34,9 +37,10 @@ public:
     };
 
     /// Calls `operation` stamps.size() times, each time after `before_call`, which is not timed and
-    /// may be empty. `distance_ns` is between starts (deadline only).
+    /// may be empty. `distance_ns` is between starts (deadline only). Of back_to_back each stamp is
+    /// of a `row` of calls.
     void run(Operation& operation, const std::function<void()>& before_call,
-             std::int64_t distance_ns, std::vector<Stamp>& stamps);
+             std::int64_t distance_ns, std::vector<Stamp>& stamps, std::int64_t row = 1);
 
     /// How the last batch's first call went: where ranks came too late for it, the next deadline is
     /// set further ahead. The same on all ranks.
@@ -66,8 +70,9 @@ struct Batch {
 std::int64_t nearly_most(std::vector<std::int64_t> times);
 
 /// Collective: brings the stamps together and takes the slowest rank's time of each call. From a
-/// deadline it runs from the last arrival (the clock is common), else from each rank's own
-/// begin.
-Batch gather_batch(World& world, Start start, const std::vector<Starter::Stamp>& stamps);
+/// deadline it runs from the last arrival (the clock is common), of a row from the first one, and
+/// is then shared by its calls; from a barrier, from each rank's own begin.
+Batch gather_batch(World& world, Start start, const std::vector<Starter::Stamp>& stamps,
+                   std::int64_t row = 1);
 
 }  // namespace tutti

@@ -8,46 +8,38 @@
 #include "base/clock.hpp"
 #include "results/statistics.hpp"
 #include "workloads/batch.hpp"
+#include "workloads/distance.hpp"
 #include "workloads/wire_count.hpp"
 
 namespace tutti {
 namespace {
 
-constexpr std::int64_t batch_ns = 1'000'000;         // a batch lasts about so long
+constexpr std::int64_t batch_ns = 1'000'000;  // a batch lasts about so long
+constexpr std::int64_t row_ns = 500'000;      // so does a row of calls, see Start::back_to_back
 constexpr std::int64_t most_calls_of_warm_up = 200;  // but for as many as were asked for
 constexpr std::int64_t second_ns = 1'000'000'000;
 constexpr std::int64_t calls_to_get_going = 2;  // not timed, after another entrant's batch
 
-Start chosen_start(const World& world, const Protocol& protocol) {
+Start chosen_start(const World& world, const Entrant& entrant, const Protocol& protocol) {
     using Sync = Protocol::Sync;
     if (protocol.sync == Sync::deadline) return Start::deadline;
-    if (protocol.sync == Sync::barrier) return Start::barrier;
-    const bool has_clock = world.one_host() || protocol.clock != nullptr;
-    return has_clock && !world.crowded ? Start::deadline : Start::barrier;
+    const bool may_row = world.one_host() && !entrant.before_call;
+    if (protocol.sync == Sync::row && may_row) return Start::back_to_back;
+    if (protocol.sync != Sync::automatic) return Start::barrier;
+    if (world.crowded) return may_row ? Start::back_to_back : Start::barrier;
+    return world.one_host() || protocol.clock != nullptr ? Start::deadline : Start::barrier;
 }
 
-// Everyone's n-th smallest call is not known before the batch is over, so distances are guessed
-// from the batches before: a little more than nearly all calls took.
-class Distance {
-public:
-    void learn(const Batch& batch) {
-        if (!batch.samples_ns.empty()) {
-            const std::int64_t usual = nearly_most(batch.samples_ns) + batch.before_ns;
-            ns_ = std::max(usual + usual / 4 + margin_ns_, ns_ * 19 / 20);
-        } else {
-            ns_ += ns_ / 2 + margin_ns_;  // nobody was on time
-        }
-        const auto calls = static_cast<std::int64_t>(batch.samples_ns.size()) + batch.n_invalid;
-        if (batch.n_invalid * 5 > calls)
-            margin_ns_ = std::min<std::int64_t>(margin_ns_ * 3 / 2, 1'000'000);
+TimeFrom time_from(Start start) {
+    switch (start) {
+        case Start::deadline:
+            return TimeFrom::last_arrival;
+        case Start::back_to_back:
+            return TimeFrom::first_arrival;
+        default:
+            return TimeFrom::max_local;
     }
-    void guess(std::int64_t call_ns) { ns_ = call_ns * 2 + margin_ns_; }
-    std::int64_t ns() const { return ns_; }
-
-private:
-    std::int64_t margin_ns_ = 1'000;
-    std::int64_t ns_ = 0;
-};
+}
 
 // Of at least one.
 std::int64_t middle(std::vector<std::int64_t> times) {
@@ -64,7 +56,7 @@ public:
           entrant_(entrant),
           protocol_(protocol),
           clock_(world.one_host() ? nullptr : protocol.clock),
-          starter_(world, chosen_start(world, protocol), clock_),
+          starter_(world, chosen_start(world, entrant, protocol), clock_),
           wire_(world) {
         begin_with(starter_.start());
     }
@@ -102,16 +94,20 @@ public:
         ++measured_.n_warm;
         usual_ns_ = call_ns_;
         distance_.guess(call_ns_);
+        if (starter_.start() == Start::back_to_back)
+            measured_.calls_of_sample = std::clamp<std::int64_t>(row_ns / call_ns_, 1, 100);
         decide();
     }
 
     // A batch, and the decision whether it was the last but one.
     void next_batch() {
         const bool last = decided_to_stop_;
-        std::int64_t calls =
-            std::clamp<std::int64_t>(batch_ns / call_ns_, 1, protocol_.most_calls_of_batch);
-        calls = std::min(calls, left());
-        if (last && !entrant_.keeps_input) calls = 1;  // in place the second call has other input
+        std::int64_t row = measured_.calls_of_sample;
+        std::int64_t samples =
+            std::clamp<std::int64_t>(batch_ns / call_ns_ / row, 1, protocol_.most_calls_of_batch);
+        samples = std::min(samples, left());
+        if (last && !entrant_.keeps_input) samples = row = 1;  // the second call has other input
+        const std::int64_t calls = samples * row;
         const std::uint64_t seed = 2 * protocol_.seed + 1;
         if (last) prepare(seed);
         const bool may_get_going = entrant_.keeps_input || !last;
@@ -120,13 +116,13 @@ public:
             if (i == 0) world_.barrier();
             entrant_.operation->run();
         }
-        std::vector<Starter::Stamp> stamps(static_cast<std::size_t>(calls));
+        std::vector<Starter::Stamp> stamps(static_cast<std::size_t>(samples));
         wire_.begin();
         const std::int64_t began = now_ns();
-        starter_.run(*entrant_.operation, entrant_.before_call, distance_.ns(), stamps);
+        starter_.run(*entrant_.operation, entrant_.before_call, distance_.ns(), stamps, row);
         const std::int64_t mine = now_ns() - began;
         wire_.end(calls);
-        collect(gather_batch(world_, starter_.start(), stamps));
+        collect(gather_batch(world_, starter_.start(), stamps, row));
         // With the way to the start, which on a crowded machine takes longer than the call.
         const std::int64_t took = slowest(mine);
         spent_ns_ += took;
@@ -156,7 +152,8 @@ public:
         decided_to_stop_ = false;
         measured_.stop_reason.clear();
         measured_.start = start;
-        measured_.from = start == Start::deadline ? TimeFrom::last_arrival : TimeFrom::max_local;
+        measured_.from = time_from(start);
+        measured_.calls_of_sample = 1;
         measured_.n_warm += attempts_;
         measured_.clock_residual_ns = 0;
         measured_.n_invalid = attempts_ = next_look_ = spent_ns_ = 0;

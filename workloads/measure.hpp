@@ -16,7 +16,9 @@ namespace tutti {
 struct Protocol {
     /// automatic: deadline with a core for each rank, and of several hosts with `clock`, unless
     /// most calls come late or the clocks differ by more than a tenth of a call.
-    enum class Sync { automatic, deadline, barrier } sync = Sync::automatic;
+    /// On one crowded host rows: see Start::back_to_back. `row` is a barrier on several hosts, and
+    /// where something is to be done before each call.
+    enum class Sync { automatic, deadline, barrier, row } sync = Sync::automatic;
     double target_ci = 0.025;  ///< stop at this half-width of the median's 95 % interval
     double max_seconds = 0.2;  ///< for the batches of one entrant at one point
     std::int64_t min_samples = 20;
@@ -51,6 +53,7 @@ struct Measured {
     TimeFrom from = TimeFrom::max_local;
     std::int64_t n_invalid = 0;
     std::int64_t n_warm = 0;
+    std::int64_t calls_of_sample = 1;  ///< of which it is the mean
     std::string stop_reason;
     std::int64_t skew_p50_ns = 0;
     std::int64_t clock_residual_ns = 0;  ///< deadlines of several hosts: the largest seen

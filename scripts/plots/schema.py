@@ -22,7 +22,7 @@ KINDS = {
     "end": {"session?": str, "launch": int, "ok": bool, "wall_ns": int},
 }
 MEASURED = {"n": int, "t_ns": TIMES, "ci95_p50_ns": [NUMBER], "busbw_GBps": NUMBER, "check": {"state": str},
-            "stop_reason?": str, "limit_ns?": NUMBER, "pct_of_limit?": NUMBER, "predicted_ns?": NUMBER,
+            "stop_reason?": str, "calls_of_sample?": int, "limit_ns?": NUMBER, "pct_of_limit?": NUMBER, "predicted_ns?": NUMBER,
             "choice?": str}
 
 

@@ -78,6 +78,36 @@ TEST(Measure, TakesTheTimeOfTheSlowestRank) {
         });
 }
 
+TEST(Measure, ARowSharesItsTimeAmongItsCalls) {
+    on_ranks([](World& world) {
+        Fake slow_on_one = sleep_of(milliseconds(world.rank().index == 1 ? 2 : 0));
+        Protocol protocol = fixed(4);
+        protocol.sync = Protocol::Sync::row;
+        Measured measured = measure_one(world, slow_on_one, protocol);
+        EXPECT_EQ(measured.start, Start::back_to_back);
+        EXPECT_EQ(measured.from, TimeFrom::first_arrival);
+        EXPECT_EQ(measured.calls_of_sample, 1);  // each is longer than a row
+        for (const auto sample : measured.samples) EXPECT_GE(sample, to_ns(milliseconds(2)));
+
+        Fake quick = Fake([] { std::this_thread::sleep_for(std::chrono::microseconds(5)); });
+        measured = measure_one(world, quick, protocol);
+        EXPECT_GT(measured.calls_of_sample, 1);
+        EXPECT_GE(quick.calls(), 4 * measured.calls_of_sample);
+        for (const auto sample : measured.samples) EXPECT_GE(sample, 5'000);
+    });
+}
+
+TEST(Measure, ARowIsOfOneCallWhereSomethingIsDoneBeforeEach) {
+    on_ranks([](World& world) {
+        Fake quick = nothing();
+        std::vector<Entrant> entrants{{.operation = &quick, .prepare = {}, .count_wrong = {}}};
+        entrants[0].before_call = [] {};
+        Protocol protocol = fixed(4);
+        protocol.sync = Protocol::Sync::row;
+        EXPECT_EQ(measure(world, entrants, protocol).at(0).start, Start::barrier);
+    });
+}
+
 TEST(Measure, TellsWhichRankWasLast) {
     on_ranks([](World& world) {
         Fake slow_on_one = sleep_of(milliseconds(world.rank().index == 1 ? 100 : 0));
@@ -186,6 +216,16 @@ TEST(Measure, LeavesTheWorkBeforeACallOutOfItsTime) {
             EXPECT_LT(*std::min_element(measured.samples.begin(), measured.samples.end()),
                       to_ns(work));
         });
+}
+
+TEST(Batch, ARowsTimeRunsFromItsFirstArrivalAndIsShared) {
+    on_ranks([](World& world) {
+        const std::int64_t me = world.rank().index;  // 0, 1, 2
+        const std::vector<Starter::Stamp> stamps{
+            {.begin_ns = 1000 + 10 * me, .end_ns = 3000 - 100 * me, .late = false, .before_ns = 0}};
+        const Batch batch = gather_batch(world, Start::back_to_back, stamps, /*row=*/20);
+        EXPECT_EQ(batch.samples_ns, (std::vector<std::int64_t>{(3000 - 1000) / 20}));
+    });
 }
 
 TEST(Batch, TellsHowLongNearlyAllWorkBeforeCallsTookOnTheSlowestRank) {
