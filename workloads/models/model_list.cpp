@@ -25,7 +25,7 @@ const std::array<ModelEntry, 12> entries{{
     {"llama3-8b", "decoder of 32 layers, keys and values shared by four queries", 8'030'261'248, "Hugging Face, meta-llama/Meta-Llama-3-8B", {1, 8192}, llama3_8b},
     {"llama3-70b", "decoder of 80 layers, keys and values shared by eight queries", 70'553'706'496, "Hugging Face, meta-llama/Meta-Llama-3-70B", {1, 8192}, llama3_70b},
     {"mixtral-8x7b", "decoder of 32 layers of eight experts, two for a token", 46'702'792'704, "Hugging Face, mistralai/Mixtral-8x7B-v0.1", {1, 4096}, mixtral_8x7b},
-    {"dlrm", "recommender: the MLPs around its embedding tables", 2'368'897, "MLPerf training, dense part: sum over the layers (in+1) out", {2048, 0}, dlrm},
+    {"dlrm", "recommender: the MLPs around its embedding tables", 2'368'897, "sum of (in+1) out over the layers, sizes as in MLPerf training", {2048, 0}, dlrm},
 }};
 // clang-format on
 

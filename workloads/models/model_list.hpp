@@ -17,7 +17,7 @@ struct Samples {
 struct ModelEntry {
     std::string_view name;
     std::string_view sentence;
-    std::int64_t total = 0;  // parameters, as published
+    std::int64_t total = 0;  // parameters, as published: what the model is checked against
     std::string_view source;
     Samples samples;
     Model (*build)() = nullptr;
