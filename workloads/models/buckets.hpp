@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "workloads/models/model.hpp"
+
+namespace tutti {
+
+/// Gradients that are sent as one message.
+struct Bucket {
+    std::vector<int> parameters;  // in the order in which they lie in the bucket
+    std::int64_t count = 0;       // elements
+};
+
+/// At which size a bucket is closed. The first is small, so that sending begins early.
+struct BucketCaps {
+    Bytes first{1 << 20};
+    Bytes others{25 << 20};
+};
+
+/// The rule of PyTorch's DistributedDataParallel: tensors of these counts, taken in this order (of
+/// indices into them), are appended to a bucket, which is closed once it has reached its cap. So a
+/// bucket may exceed its cap by a tensor, and no tensor is cut. Throws Error unless element and
+/// caps are positive.
+std::vector<Bucket> buckets_of(std::span<const std::int64_t> counts, std::span<const int> order,
+                               Bytes element, BucketCaps caps = {});
+
+/// What is sent in each step but the first: buckets of gradients in the order in which they become
+/// ready. They are sent in this order on every rank.
+std::vector<Bucket> buckets_of(const Model& model, Bytes element, BucketCaps caps = {});
+
+/// What is sent in the first step, before it is known in which order gradients become ready: one
+/// bucket of all, in the order of registration.
+std::vector<Bucket> first_step_bucket(const Model& model);
+
+/// What is sent in every step where parameters may stay unused (`find_unused_parameters`): buckets
+/// by the order of registration, the last of them first.
+std::vector<Bucket> buckets_by_registration(const Model& model, Bytes element,
+                                            BucketCaps caps = {});
+
+}  // namespace tutti
