@@ -1,0 +1,499 @@
+// SPDX-License-Identifier: Apache-2.0
+// Networks, optimizers and learning rates: gradients against differences, results against formulas.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "base/error.hpp"
+#include "workloads/training/lbfgs.hpp"
+#include "workloads/training/learning_rate.hpp"
+#include "workloads/training/matrix_product.hpp"
+#include "workloads/training/network.hpp"
+#include "workloads/training/optimizer.hpp"
+#include "workloads/training/random.hpp"
+#include "workloads/training/softmax_cross_entropy.hpp"
+
+namespace tutti {
+namespace {
+
+using Values = std::vector<float>;
+
+Values random_values(std::size_t count, unsigned long long seed) {
+    Values values(count);
+    for (float& value : values) value = next_uniform(seed);
+    return values;
+}
+
+const Split& digit_parts() {
+    static const Split parts = split(digits());
+    return parts;
+}
+
+Batch first_digits(int rows) {
+    std::vector<int> all(static_cast<std::size_t>(rows));
+    std::iota(all.begin(), all.end(), 0);
+    Batch batch;
+    batch.take(digit_parts().train, all);
+    return batch;
+}
+
+Batch rows_of(const Batch& batch, int begin, int end) {
+    const auto width = static_cast<std::ptrdiff_t>(batch.features.size()) / batch.rows();
+    Batch part;
+    part.features.assign(batch.features.begin() + begin * width,
+                         batch.features.begin() + end * width);
+    part.labels.assign(batch.labels.begin() + begin, batch.labels.begin() + end);
+    return part;
+}
+
+double greatest_difference(std::span<const float> a, std::span<const float> b) {
+    double most = 0;
+    for (std::size_t i = 0; i < a.size(); ++i)
+        most = std::max(most, std::abs(static_cast<double>(a[i]) - b[i]));
+    return most;
+}
+
+// A layer under the loss sum(by * out), whose gradient by out is `by`: everything that backward
+// says is compared with what changes when one value does.
+class UnderASum {
+public:
+    UnderASum(std::unique_ptr<Layer> layer, Values in, int rows)
+        : layer_(std::move(layer)),
+          rows_(rows),
+          in_(std::move(in)),
+          by_(random_values(static_cast<std::size_t>(rows * layer_->output().size()), 2)) {
+        std::size_t count = 0;
+        for (const Parameter& one : layer_->parameters())
+            count += static_cast<std::size_t>(one.count);
+        weights_ = random_values(count, 3);
+    }
+
+    // Of layers that are linear in each single value a long step is exact but for rounding.
+    void expect_gradients_to_be_differences(float step) {
+        Values d_weights(weights_.size()), d_in(in_.size());
+        std::vector<int> ready;
+        layer_->backward({.weights = weights_,
+                          .in = in_,
+                          .d_out = by_,
+                          .gradients = d_weights,
+                          .d_in = d_in,
+                          .rows = rows_},
+                         [&](int parameter) { ready.push_back(parameter); });
+        expect_differences(weights_, d_weights, step);
+        expect_differences(in_, d_in, step);
+        EXPECT_EQ(ready.size(), layer_->parameters().size());
+    }
+
+private:
+    double loss() {
+        Values out(by_.size());
+        layer_->forward(weights_, in_, out, rows_);
+        return local_dot(by_, out);
+    }
+
+    void expect_differences(Values& values, const Values& gradient, float step) {
+        for (std::size_t i = 0; i < values.size(); ++i) {
+            const float kept = values[i];
+            values[i] = kept + step;
+            const double above = loss();
+            values[i] = kept - step;
+            const double below = loss();
+            values[i] = kept;
+            EXPECT_NEAR(gradient[i], (above - below) / (2 * step), 2e-4) << i;
+        }
+    }
+
+    std::unique_ptr<Layer> layer_;
+    int rows_;
+    Values in_;
+    Values by_;
+    Values weights_;
+};
+
+// Values a tenth apart and none near zero, in random order: no step of less passes a bend.
+Values apart(std::size_t count, unsigned long long seed) {
+    Values values(count);
+    for (std::size_t i = 0; i < count; ++i)
+        values[i] = 0.1f * (static_cast<float>(i) - static_cast<float>(count / 2) + 0.5f);
+    for (std::size_t left = count; left > 1; --left)
+        std::swap(values[left - 1], values[next_random(seed) % left]);
+    return values;
+}
+
+struct Training {
+    double accuracy = 0;
+    double first_loss = 0;
+    double last_loss = 0;
+};
+
+Training train(const char* name, const char* optimizer_name, int epochs) {
+    const Split& data = digit_parts();
+    Network network = make_network(name, data.train.columns, data.train.classes(), 1);
+    const OptimizerKind& kind = find_optimizer(optimizer_name);
+    const auto optimizer = kind.make(network.weights().size());
+    BatchOrder order(data.train.rows(), 32, 1);
+    Batch batch;
+    Training done;
+    for (int step = 0; step < epochs * order.batches_per_epoch(); ++step) {
+        batch.take(data.train, order.next());
+        done.last_loss = network.forward(batch, batch.rows());
+        if (step == 0) done.first_loss = done.last_loss;
+        network.backward(batch);
+        optimizer->step(network.weights(), network.gradients(), kind.learning_rate);
+    }
+    done.accuracy = network.accuracy(data.test);
+    return done;
+}
+
+}  // namespace
+
+TEST(MatrixProduct, IsTheSumInOrderBitForBitForEveryShapeAndStep) {
+    for (const int rows : {1, 3, 4, 9})
+        for (const int inner : {0, 1, 7, 300})
+            for (const int columns : {1, 7, 8, 10, 16, 17, 40})
+                for (const bool a_transposed : {false, true})
+                    for (const bool b_transposed : {false, true}) {
+                        const auto size = [](int n, int m) {
+                            return static_cast<std::size_t>(n * m);
+                        };
+                        const Values a = random_values(size(rows, inner), 1);
+                        const Values b = random_values(size(inner, columns), 2);
+                        const MatrixView left = a_transposed ? matrix(a, inner, rows).transposed()
+                                                             : matrix(a, rows, inner);
+                        const MatrixView right = b_transposed
+                                                     ? matrix(b, columns, inner).transposed()
+                                                     : matrix(b, inner, columns);
+                        Values c = random_values(size(rows, columns), 3);
+                        Values portable = c, expected = c;
+                        for (int i = 0; i < rows; ++i)
+                            for (int j = 0; j < columns; ++j)
+                                for (int k = 0; k < inner; ++k) {
+                                    const volatile float product =
+                                        left.data[i * left.row_step + k * left.column_step] *
+                                        right.data[k * right.row_step + j * right.column_step];
+                                    expected[size(i, columns) + static_cast<std::size_t>(j)] +=
+                                        product;
+                                }
+                        add_product(left, right, c);
+                        add_product_portable(left, right, portable.data());
+                        ASSERT_EQ(c, expected) << rows << " " << inner << " " << columns;
+                        ASSERT_EQ(portable, expected) << rows << " " << inner << " " << columns;
+                    }
+}
+
+TEST(Linear, HasTheGradientsThatDifferencesShow) {
+    UnderASum(linear({.channels = 7}, 5), random_values(21, 1), 3)
+        .expect_gradients_to_be_differences(0.5f);
+}
+
+TEST(Convolution, HasTheGradientsThatDifferencesShow) {
+    UnderASum(convolution({2, 5, 4}, 3), random_values(2 * 2 * 5 * 4, 1), 2)
+        .expect_gradients_to_be_differences(0.5f);
+}
+
+TEST(Relu, HasTheGradientsThatDifferencesShow) {
+    UnderASum(relu({.channels = 10}), apart(30, 1), 3).expect_gradients_to_be_differences(0.03f);
+}
+
+TEST(MaxPool, HasTheGradientsThatDifferencesShow) {
+    UnderASum(max_pool({2, 4, 5}), apart(2 * 2 * 4 * 5, 1), 2)
+        .expect_gradients_to_be_differences(0.03f);
+}
+
+// A filter that is 1 in its upper left corner alone moves the image down and right.
+TEST(Convolution, MovesAnImageWhereItsFilterSays) {
+    const auto layer = convolution({1, 3, 3}, 1);
+    Values weights(10);
+    weights[0] = 1;
+    weights[9] = 0.5;
+    Values out(9);
+    layer->forward(weights, Values{1, 2, 3, 4, 5, 6, 7, 8, 9}, out, 1);
+    EXPECT_EQ(out, (Values{0.5, 0.5, 0.5, 0.5, 1.5, 2.5, 0.5, 4.5, 5.5}));
+}
+
+TEST(SoftmaxCrossEntropy, HasTheValueAndGradientOfItsFormula) {
+    const Values logits{1, 2, 0.5, 300, -300, 0};
+    const std::vector<int> labels{2, 0};
+    Values gradient(6);
+    const double loss = softmax_cross_entropy(logits, labels, 8, gradient);
+    const double sum = std::exp(1) + std::exp(2) + std::exp(0.5);
+    EXPECT_NEAR(loss, (std::log(sum) - 0.5) / 8, 1e-7);  // the second row is sure, and right
+    EXPECT_NEAR(gradient[0], std::exp(1) / sum / 8, 1e-7);
+    EXPECT_NEAR(gradient[1], std::exp(2) / sum / 8, 1e-7);
+    EXPECT_NEAR(gradient[2], (std::exp(0.5) / sum - 1) / 8, 1e-7);
+    for (const int sure : {3, 4, 5}) EXPECT_NEAR(gradient[static_cast<std::size_t>(sure)], 0, 1e-7);
+    EXPECT_EQ(count_right(logits, labels), 1);
+}
+
+// Along its own gradient each tensor changes the loss by the gradient's length, and along any
+// other direction by its part in it; a short step passes few bends of a large batch.
+TEST(EveryNetwork, HasTheGradientsThatDifferencesShow) {
+    const Batch batch = first_digits(200);
+    for (const NetworkKind& kind : all_networks()) {
+        Network network = make_network(kind.name, 64, 10, 5);
+        network.forward(batch, batch.rows());
+        network.backward(batch);
+        for (int tensor = 0; tensor < static_cast<int>(network.tensors().size()); ++tensor) {
+            const auto found = network.gradient_of(tensor);
+            const Values gradient(found.begin(), found.end());
+            Values mixed = gradient;  // every second value alone
+            for (std::size_t i = 0; i < mixed.size(); i += 2) mixed[i] = 0;
+            for (const Values& direction : {gradient, mixed}) {
+                const double length = std::sqrt(local_dot(direction, direction));
+                ASSERT_GT(length, 0);
+                const auto weights = network.weights_of(tensor);
+                const Values kept(weights.begin(), weights.end());
+                const auto loss_at = [&](double step) {
+                    for (std::size_t i = 0; i < kept.size(); ++i)
+                        weights[i] = kept[i] + static_cast<float>(step / length) * direction[i];
+                    return network.forward(batch, batch.rows());
+                };
+                const double step = 4e-3;
+                const double difference = (loss_at(step) - loss_at(-step)) / (2 * step);
+                std::copy(kept.begin(), kept.end(), weights.begin());
+                EXPECT_NEAR(difference / (local_dot(gradient, direction) / length), 1, 0.01)
+                    << kind.name << " " << network.tensors()[static_cast<std::size_t>(tensor)].name;
+            }
+        }
+    }
+}
+
+TEST(EveryNetwork, HasTheParametersOfItsFormula) {
+    const auto count = [](const char* name) {
+        return make_network(name, 64, 10, 1).weights().size();
+    };
+    EXPECT_EQ(count("logistic"), 64u * 10 + 10);
+    EXPECT_EQ(count("mlp"), 64u * 256 + 256 + 256 * 256 + 256 + 256 * 10 + 10);
+    EXPECT_EQ(count("cnn"), 9u * 16 + 16 + 9 * 16 * 32 + 32 + 2 * 2 * 32 * 10 + 10);
+    EXPECT_THROW(make_network("resnet", 64, 10, 1), Error);
+    EXPECT_THROW(make_network("cnn", 63, 10, 1), Error);
+}
+
+TEST(EveryNetwork, LiesInOneVectorTensorAfterTensor) {
+    for (const NetworkKind& kind : all_networks()) {
+        Network network = make_network(kind.name, 64, 10, 1);
+        std::size_t end = 0;
+        for (std::size_t tensor = 0; tensor < network.tensors().size(); ++tensor) {
+            EXPECT_EQ(network.tensors()[tensor].begin, end);
+            EXPECT_EQ(network.gradient_of(static_cast<int>(tensor)).data(),
+                      network.gradients().data() + end);
+            end += network.tensors()[tensor].count;
+        }
+        EXPECT_EQ(end, network.weights().size());
+        EXPECT_EQ(end, network.gradients().size());
+    }
+}
+
+// PyTorch's order: layers backwards, of a linear layer the bias first, of a convolution the weight.
+TEST(EveryNetwork, SaysWhichGradientIsReadyInPyTorchsOrder) {
+    const std::pair<const char*, std::vector<int>> orders[] = {
+        {"logistic", {1, 0}}, {"mlp", {5, 4, 3, 2, 1, 0}}, {"cnn", {5, 4, 2, 3, 0, 1}}};
+    const Batch batch = first_digits(4);
+    for (const auto& [name, order] : orders) {
+        Network network = make_network(name, 64, 10, 1);
+        network.forward(batch, 4);
+        std::vector<int> said;
+        network.backward(batch, [&](int tensor) { said.push_back(tensor); });
+        EXPECT_EQ(said, order) << name;
+    }
+}
+
+TEST(EveryNetwork, WritesNothingMoreToAGradientThatIsReady) {
+    const Batch batch = first_digits(8);
+    for (const NetworkKind& kind : all_networks()) {
+        Network network = make_network(kind.name, 64, 10, 1);
+        network.forward(batch, 8);
+        Values when_ready(network.gradients().size());
+        network.backward(batch, [&](int tensor) {
+            const auto gradient = network.gradient_of(tensor);
+            const auto begin = network.tensors()[static_cast<std::size_t>(tensor)].begin;
+            std::copy(gradient.begin(), gradient.end(),
+                      when_ready.begin() + static_cast<std::ptrdiff_t>(begin));
+        });
+        EXPECT_TRUE(std::equal(when_ready.begin(), when_ready.end(), network.gradients().begin()))
+            << kind.name;
+    }
+}
+
+TEST(EveryNetwork, HasGradientsOfSharesThatAddUpToThoseOfTheBatch) {
+    const Batch batch = first_digits(30);
+    for (const NetworkKind& kind : all_networks())
+        for (const int ranks : {1, 2, 4, 7, 32}) {
+            Network network = make_network(kind.name, 64, 10, 1);
+            const double whole_loss = network.forward(batch, 30);
+            network.backward(batch);
+            const Values whole(network.gradients().begin(), network.gradients().end());
+            Values sum(whole.size());
+            double loss = 0;
+            for (int rank = 0; rank < ranks; ++rank) {
+                const Batch share = rows_of(batch, 30 * rank / ranks, 30 * (rank + 1) / ranks);
+                loss += network.forward(share, 30);
+                network.backward(share);
+                for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += network.gradients()[i];
+            }
+            EXPECT_NEAR(loss, whole_loss, 1e-12);
+            // Some 30 roundings of values below 1.
+            EXPECT_LT(greatest_difference(sum, whole), ranks == 1 ? 1e-30 : 2e-6)
+                << kind.name << " " << ranks;
+        }
+}
+
+// A batch of one row is what a row of a large batch is, bit for bit: so are their losses.
+TEST(EveryNetwork, DoesNotSeeWhatElseIsInTheBatch) {
+    const Batch batch = first_digits(9);
+    for (const NetworkKind& kind : all_networks()) {
+        Network network = make_network(kind.name, 64, 10, 1);
+        double sum = 0;
+        for (int row = 0; row < 9; ++row) sum += network.forward(rows_of(batch, row, row + 1), 1);
+        EXPECT_NEAR(sum, network.forward(batch, 1), 1e-13) << kind.name;
+    }
+}
+
+TEST(EveryNetwork, IsTheSameForTheSameSeed) {
+    for (const NetworkKind& kind : all_networks()) {
+        Network one = make_network(kind.name, 64, 10, 1);
+        Network same = make_network(kind.name, 64, 10, 1);
+        Network other = make_network(kind.name, 64, 10, 2);
+        EXPECT_EQ(greatest_difference(one.weights(), same.weights()), 0);
+        EXPECT_GT(greatest_difference(one.weights(), other.weights()), 0);
+    }
+}
+
+TEST(Training, ReachesNinetyFivePercentOfTheDigitsWithEveryNetworkAndOptimizer) {
+    for (const NetworkKind& kind : all_networks())
+        for (const OptimizerKind& optimizer : all_optimizers()) {
+            const Training done = train(kind.name, optimizer.name, 15);
+            RecordProperty(std::string(kind.name) + "_" + optimizer.name,
+                           std::to_string(done.accuracy));
+            EXPECT_NEAR(done.first_loss, std::log(10), 0.25);  // all digits alike at first
+            EXPECT_LT(done.last_loss, 0.5);
+            EXPECT_GE(done.accuracy, 0.95) << kind.name << " " << optimizer.name;
+        }
+}
+
+TEST(Training, ReachesNinetyFivePercentOfTheDigitsByLbfgs) {
+    const Split& data = digit_parts();
+    const Batch all = first_digits(data.train.rows());
+    for (const NetworkKind& kind : all_networks()) {
+        Network network = make_network(kind.name, 64, 10, 1);
+        const auto evaluate = [&](std::span<const float> weights, std::span<float> gradient) {
+            std::copy(weights.begin(), weights.end(), network.weights().begin());
+            const double loss = network.forward(all, all.rows());
+            if (gradient.empty()) return loss;
+            network.backward(all);
+            std::copy(network.gradients().begin(), network.gradients().end(), gradient.begin());
+            return loss;
+        };
+        Values weights(network.weights().begin(), network.weights().end());
+        Lbfgs lbfgs({evaluate, local_dot}, weights.size());
+        double before = 1e9;
+        for (int step = 0; step < 40; ++step) {
+            const auto done = lbfgs.step(weights);
+            EXPECT_LT(done.loss, before);
+            EXPECT_GE(done.losses, 1);
+            before = done.loss;
+        }
+        std::copy(weights.begin(), weights.end(), network.weights().begin());
+        const double accuracy = network.accuracy(data.test);
+        RecordProperty(std::string(kind.name) + "_lbfgs", std::to_string(accuracy));
+        EXPECT_GE(accuracy, 0.95) << kind.name << ", loss " << before;
+    }
+}
+
+// On a constant gradient g momentum m sums to g (1 - m^n) / (1 - m).
+TEST(Sgd, MovesAsItsClosedFormSays) {
+    const auto optimizer = sgd(1, {.momentum = 0.5});
+    Values weights{1};
+    double expected = 1;
+    for (int step = 1; step <= 10; ++step) {
+        optimizer->step(weights, Values{2}, 0.01);
+        expected -= 0.01 * 2 * (1 - std::pow(0.5, step)) / (1 - 0.5);
+        EXPECT_NEAR(weights[0], expected, 1e-6);
+    }
+}
+
+// On w^2 / 2 without momentum every step multiplies w by 1 - rate.
+TEST(Sgd, ShrinksAQuadraticByOneMinusTheRate) {
+    const auto optimizer = sgd(2, {.momentum = 0});
+    Values weights{1, -4};
+    for (int step = 0; step < 20; ++step) optimizer->step(weights, Values(weights), 0.1);
+    EXPECT_NEAR(weights[0], std::pow(0.9, 20), 1e-6);
+    EXPECT_NEAR(weights[1], -4 * std::pow(0.9, 20), 1e-6);
+}
+
+// On a constant gradient mean and root of mean square are it and its magnitude: steps of the rate.
+TEST(Adam, MovesByTheRateWhateverTheScaleOfTheGradient) {
+    const auto optimizer = adam(3);
+    Values weights{0, 0, 0};
+    for (int step = 1; step <= 50; ++step) {
+        optimizer->step(weights, Values{1e-3f, -5, 0}, 0.01);
+        EXPECT_NEAR(weights[0], -0.01 * step, 1e-5 * step);
+        EXPECT_NEAR(weights[1], 0.01 * step, 1e-5 * step);
+        EXPECT_EQ(weights[2], 0);
+    }
+}
+
+TEST(Optimizers, AreFoundByName) {
+    for (const OptimizerKind& kind : all_optimizers())
+        EXPECT_EQ(find_optimizer(kind.name).name, kind.name);
+    EXPECT_THROW(find_optimizer("newton"), Error);
+}
+
+TEST(LearningRate, GrowsToTheRankCountTimesThatOfOneRank) {
+    const LearningRate rate{.of_one_rank = 0.1, .ranks = 4, .warm_up_steps = 6};
+    EXPECT_DOUBLE_EQ(rate.at(0), 0.1);
+    EXPECT_DOUBLE_EQ(rate.at(3), 0.25);
+    EXPECT_DOUBLE_EQ(rate.at(6), 0.4);
+    EXPECT_DOUBLE_EQ(rate.at(1000), 0.4);
+    EXPECT_DOUBLE_EQ((LearningRate{.of_one_rank = 0.1, .ranks = 4}.at(0)), 0.4);
+    EXPECT_DOUBLE_EQ((LearningRate{.of_one_rank = 0.1, .warm_up_steps = 6}.at(0)), 0.1);
+}
+
+// sum of c_i (w_i - i)^2 / 2 with c from 1 to 50: steepest descent would take hundreds of steps.
+TEST(Lbfgs, FindsTheMinimumOfAStretchedQuadratic) {
+    constexpr int count = 20;
+    int losses = 0, gradients = 0, dots = 0;
+    const auto evaluate = [&](std::span<const float> weights, std::span<float> gradient) {
+        ++(gradient.empty() ? losses : gradients);
+        double loss = 0;
+        for (int i = 0; i < count; ++i) {
+            const auto at = static_cast<std::size_t>(i);
+            const double scale = 1 + 49.0 * i / (count - 1), off = weights[at] - i;
+            loss += scale * off * off / 2;
+            if (!gradient.empty()) gradient[at] = static_cast<float>(scale * off);
+        }
+        return loss;
+    };
+    const auto dot = [&](std::span<const float> a, std::span<const float> b) {
+        ++dots;
+        return local_dot(a, b);
+    };
+    Values weights(count);
+    Lbfgs lbfgs({evaluate, dot}, count);
+    Lbfgs::Step counted;
+    for (int step = 0; step < 40 && !counted.ended; ++step) {
+        const auto before = std::tuple(losses, gradients, dots);
+        counted = lbfgs.step(weights);
+        EXPECT_EQ(counted.losses, losses - std::get<0>(before));
+        EXPECT_EQ(counted.gradients, gradients - std::get<1>(before));
+        EXPECT_EQ(counted.dots, dots - std::get<2>(before));
+        EXPECT_LE(counted.dots, 2 * 10 + 5);
+    }
+    for (int i = 0; i < count; ++i) EXPECT_NEAR(weights[static_cast<std::size_t>(i)], i, 1e-3);
+}
+
+TEST(Lbfgs, EndsAtAMinimumAndLeavesTheWeights) {
+    const auto evaluate = [](std::span<const float> weights, std::span<float> gradient) {
+        if (!gradient.empty()) gradient[0] = weights[0];
+        return weights[0] * weights[0] / 2.0;
+    };
+    Values weights{0};
+    const auto step = Lbfgs({evaluate, local_dot}, 1).step(weights);
+    EXPECT_TRUE(step.ended);
+    EXPECT_EQ(step.loss, 0);
+    EXPECT_EQ(weights[0], 0);
+}
+
+}  // namespace tutti
