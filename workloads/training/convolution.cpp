@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <numeric>
 
 #include "workloads/training/layer.hpp"
 #include "workloads/training/matrix_product.hpp"
@@ -44,9 +45,12 @@ public:
             const MatrixView d_out = matrix(d_sample, filters(), pixels_);
             write_out(row_of(pass.in, row, input()));
             add_product(d_out, neighbourhoods().transposed(), pass.gradients);
-            for (int i = 0; i < filters() * pixels_; ++i)
-                bias[static_cast<std::size_t>(i / pixels_)] +=
-                    d_sample[static_cast<std::size_t>(i)];
+            for (int f = 0; f < filters(); ++f) {
+                const auto d_image = d_sample.subspan(static_cast<std::size_t>(f * pixels_),
+                                                      static_cast<std::size_t>(pixels_));
+                float& sum = bias[static_cast<std::size_t>(f)];
+                sum = std::accumulate(d_image.begin(), d_image.end(), sum);
+            }
         }
         ready(0);
         ready(1);

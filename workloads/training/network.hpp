@@ -71,6 +71,7 @@ private:
 struct NetworkKind {
     const char* name;
     const char* what;
+    int epochs;  // in which it learns the digits, by batches of 32
     std::vector<std::unique_ptr<Layer>> (*layers)(int columns, int classes);
 };
 

@@ -47,9 +47,10 @@ Layers cnn(int columns, int classes) {
 }
 
 constexpr NetworkKind rows[] = {
-    {"logistic", "softmax regression: one linear layer", logistic},
-    {"mlp", "linear layers with 256 and 256 units between, relu", mlp},
-    {"cnn", "3 x 3 convolutions to 16 and 32 channels, each with relu and pooling; linear", cnn},
+    {"logistic", "softmax regression: one linear layer", 60, logistic},
+    {"mlp", "linear layers with 256 and 256 units between, relu", 10, mlp},
+    {"cnn", "3 x 3 convolutions to 16 and 32 channels, each with relu and pooling; linear", 10,
+     cnn},
 };
 
 }  // namespace

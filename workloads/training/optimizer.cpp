@@ -66,7 +66,7 @@ private:
 
 constexpr OptimizerKind rows[] = {
     {"sgd", 0.1, [](std::size_t weights) { return sgd(weights); }},
-    {"adam", 0.002, [](std::size_t weights) { return adam(weights); }},
+    {"adam", 0.01, [](std::size_t weights) { return adam(weights); }},
 };
 
 }  // namespace
