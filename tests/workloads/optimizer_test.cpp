@@ -3,8 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
+#include <numeric>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "base/error.hpp"
@@ -108,6 +111,62 @@ TEST(Lbfgs, FindsTheMinimumOfAStretchedQuadratic) {
         EXPECT_LE(counted.dots, 2 * 10 + 5);
     }
     for (int i = 0; i < count; ++i) EXPECT_NEAR(weights[static_cast<std::size_t>(i)], i, 1e-3);
+}
+
+// H from H0 = s.y / y.y of the newest change, by H <- (1 - r s y') H (1 - r y s') + r s s' with
+// r = 1 / s.y for every change kept, written out as a matrix: the two loops must say -H g.
+TEST(Lbfgs, TakesTheDirectionOfTheBfgsFormula) {
+    constexpr std::size_t n = 4, history = 3;
+    const double scales[n] = {1, 3, 10, 40};
+    Values first_trial;
+    const auto evaluate = [&](std::span<const float> weights, std::span<float> gradient) {
+        if (gradient.empty() && first_trial.empty())
+            first_trial.assign(weights.begin(), weights.end());
+        double loss = 0;
+        for (std::size_t i = 0; i < n; ++i) {
+            loss += scales[i] * weights[i] * weights[i] / 2;
+            if (!gradient.empty()) gradient[i] = static_cast<float>(scales[i] * weights[i]);
+        }
+        return loss;
+    };
+    using Vector = std::array<double, n>;
+    std::vector<std::pair<Vector, Vector>> changes;
+    Values weights{1, 1, 1, 1};
+    Lbfgs lbfgs({evaluate, local_dot}, n, {.history = history});
+    for (int step = 0; step < 7; ++step) {
+        const Values before = weights;
+        first_trial.clear();
+        lbfgs.step(weights);
+        if (!changes.empty()) {
+            const auto dot = [](const Vector& a, const Vector& b) {
+                return std::inner_product(a.begin(), a.end(), b.begin(), 0.0);
+            };
+            const auto& [newest_s, newest_y] = changes.back();
+            std::array<Vector, n> inverse{};  // its rows; it is symmetric
+            for (std::size_t i = 0; i < n; ++i)
+                inverse[i][i] = dot(newest_s, newest_y) / dot(newest_y, newest_y);
+            for (const auto& [s, y] : changes) {
+                const double r = 1 / dot(s, y);
+                Vector by{};
+                for (std::size_t i = 0; i < n; ++i) by[i] = dot(inverse[i], y);
+                const double square = dot(by, y);
+                for (std::size_t i = 0; i < n; ++i)
+                    for (std::size_t j = 0; j < n; ++j)
+                        inverse[i][j] +=
+                            (r * r * square + r) * s[i] * s[j] - r * (s[i] * by[j] + by[i] * s[j]);
+            }
+            Vector gradient{};
+            for (std::size_t i = 0; i < n; ++i) gradient[i] = scales[i] * before[i];
+            const double length = std::sqrt(dot(gradient, gradient));
+            for (std::size_t i = 0; i < n; ++i)
+                EXPECT_NEAR(first_trial[i] - before[i], -dot(inverse[i], gradient), 1e-4 * length)
+                    << step;
+        }
+        Vector s{}, y{};
+        for (std::size_t i = 0; i < n; ++i) y[i] = scales[i] * (s[i] = weights[i] - before[i]);
+        changes.emplace_back(s, y);
+        if (changes.size() > history) changes.erase(changes.begin());
+    }
 }
 
 TEST(Lbfgs, EndsAtAMinimumAndLeavesTheWeights) {
