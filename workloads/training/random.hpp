@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstdint>
+
+namespace tutti {
+
+/// splitmix64 (Steele, Lea & Flood 2014): the next of a sequence that is the same on every rank and
+/// with every standard library, which distributions of <random> are not.
+inline std::uint64_t next_random(unsigned long long& state) {
+    std::uint64_t mixed = state += 0x9e3779b97f4a7c15ULL;
+    mixed = (mixed ^ (mixed >> 30)) * 0xbf58476d1ce4e5b9ULL;
+    mixed = (mixed ^ (mixed >> 27)) * 0x94d049bb133111ebULL;
+    return mixed ^ (mixed >> 31);
+}
+
+/// Uniform in [-1, 1), of 24 bits, so exact in a float.
+inline float next_uniform(unsigned long long& state) {
+    return static_cast<float>(next_random(state) >> 40) / 8388608.0f - 1.0f;
+}
+
+}  // namespace tutti
