@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <map>
 #include <memory>
 
 #include "autotune/communicator.hpp"
@@ -27,7 +28,6 @@ public:
         } catch (const Error&) {  // the communicator remembers, and refuses the next call
         }
     }
-    bool is_of(const SharedMemory& memory) const { return &memory_ == &memory; }
 
 private:
     std::shared_ptr<Communicator> communicator_;
@@ -41,12 +41,16 @@ public:
         : communicator_(std::move(communicator)), loan_(std::move(loan)), arguments_(arguments) {}
 
     void run() override { communicator_->run(arguments_); }
+    void start() override { pending_ = communicator_->start(arguments_); }
+    bool test() override { return pending_.test(); }
+    void wait() override { pending_.wait(); }
     std::string choice() override { return to_string(communicator_->choice_for(arguments_)); }
 
 private:
     std::shared_ptr<Communicator> communicator_;
     std::shared_ptr<Loan> loan_;  // none in ordinary memory
     CallArguments arguments_;
+    Pending pending_;
 };
 
 // In place, a communicator is given all of the memory, as programs give it.
@@ -67,14 +71,14 @@ CallBuffers as_programs_give(const CallBuffers& buffers) {
 
 CommunicatorCandidate candidate_of(World& world, const char* name, CommunicatorOptions options) {
     const auto communicator = std::make_shared<Communicator>(world, std::move(options));
-    const auto lent = std::make_shared<std::weak_ptr<Loan>>();
+    const auto lent = std::make_shared<std::map<const SharedMemory*, std::weak_ptr<Loan>>>();
     const Chooser chooser = [communicator, lent](const Call& call, const StageBuffers& buffers) {
         std::shared_ptr<Loan> loan;
         if (buffers.registered != nullptr) {
-            loan = lent->lock();
-            if (!loan || !loan->is_of(*buffers.registered))
-                loan = std::make_shared<Loan>(communicator, *buffers.registered);
-            *lent = loan;
+            auto& known = (*lent)[buffers.registered];
+            loan = known.lock();
+            if (!loan) loan = std::make_shared<Loan>(communicator, *buffers.registered);
+            known = loan;
         }
         return std::make_unique<CommunicatorCall>(
             communicator, loan, CallArguments{call, as_programs_give(buffers.call)});
@@ -85,7 +89,7 @@ CommunicatorCandidate candidate_of(World& world, const char* name, CommunicatorO
 
 }  // namespace
 
-CommunicatorCandidate candidate_by_table(World& world, const Table& table) {
+CommunicatorCandidate candidate_by_table(World& world, const std::optional<Table>& table) {
     return candidate_of(world, "auto", {.table = table, .deadline = world.hang_timeout});
 }
 

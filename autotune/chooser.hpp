@@ -15,8 +15,8 @@ struct CommunicatorCandidate {
     std::function<Table()> learnt;  ///< collective
 };
 
-/// "auto": by a table that has been fitted to these ranks. Collective.
-CommunicatorCandidate candidate_by_table(World& world, const Table& table);
+/// "auto": by a table that has been fitted to these ranks, or by the built-in rules. Collective.
+CommunicatorCandidate candidate_by_table(World& world, const std::optional<Table>& table);
 
 /// "learn": tries while the sweep runs, within `bound` (a share of the time); begins with a table
 /// or with the built-in rules. Collective.

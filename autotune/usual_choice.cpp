@@ -96,7 +96,7 @@ std::vector<Configuration> all_choices(Collective collective, const World& world
             if (!row->hierarchical || !world.one_host())
                 choices.push_back(of_row(*row, transport, world));
     for (const Baseline& library : baselines())
-        choices.push_back({.impl = std::string(library.name)});
+        if (library.is_usual) choices.push_back({.impl = std::string(library.name)});
     return choices;
 }
 

@@ -29,5 +29,6 @@ Exit run_show(const Arguments& arguments);
 Exit run_topo(const Arguments& arguments);
 Exit run_tune(const Arguments& arguments);
 Exit run_verify(const Arguments& arguments);
+Exit run_workload(const Arguments& arguments);
 
 }  // namespace tutti

@@ -23,6 +23,7 @@ constexpr Command rows[] = {
     {"tune", "under mpirun: find the best way for each collective and size, write a table",
      run_tune},
     {"verify", "prove the schedules", run_verify},
+    {"workload", "under mpirun: training steps, computing and communicating", run_workload},
 };
 
 void print_help() {

@@ -53,6 +53,7 @@ void leave_out_unusable(Contest& contest, Planner& planner, std::vector<std::str
     if (contest.baselines == std::vector<std::string>{"all"}) {
         contest.baselines = {"none"};
         for (const Baseline& row : baselines()) {
+            if (!row.is_usual) continue;
             auto refusal = row.missing();
             if (!refusal) refusal = row.refuses(planner.world(), {.call = {.count = 1}});
             if (!refusal)

@@ -157,8 +157,9 @@ struct KindReader {
 };
 
 constexpr KindReader kind_readers[] = {
-    {"session", read_as<Session>}, {"launch", read_as<Launch>}, {"point", read_as<Point>},
-    {"fail", read_as<Fail>},       {"end", read_as<End>},       {"limits", read_as<Limits>},
+    {"session", read_as<Session>},   {"launch", read_as<Launch>}, {"point", read_as<Point>},
+    {"fail", read_as<Fail>},         {"end", read_as<End>},       {"limits", read_as<Limits>},
+    {"step", read_as<TrainingStep>},
 };
 
 }  // namespace

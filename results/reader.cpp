@@ -22,6 +22,7 @@ struct Shelve {
     void operator()(Session& session) const { put(results.sessions, session); }
     void operator()(Launch& launch) const { put(results.launches, launch); }
     void operator()(Point& point) const { put(results.points, point); }
+    void operator()(TrainingStep& step) const { put(results.steps, step); }
     void operator()(Fail& fail) const { put(results.fails, fail); }
     void operator()(End& end) const { put(results.ends, end); }
     void operator()(Limits& limits) const { put(results.limits, limits); }

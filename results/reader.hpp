@@ -15,6 +15,7 @@ struct Results {
     std::vector<Session> sessions;
     std::vector<Launch> launches;
     std::vector<Point> points;
+    std::vector<TrainingStep> steps;
     std::vector<Fail> fails;
     std::vector<End> ends;
     std::vector<Limits> limits;

@@ -11,6 +11,7 @@
 #include "results/launch.hpp"
 #include "results/limits.hpp"
 #include "results/point.hpp"
+#include "results/step.hpp"
 
 namespace tutti {
 
@@ -76,12 +77,14 @@ struct End {
 std::string to_json_line(const Session& session);
 std::string to_json_line(const Launch& launch);
 std::string to_json_line(const Point& point);
+std::string to_json_line(const TrainingStep& step);
 std::string to_json_line(const Fail& fail);
 std::string to_json_line(const End& end);
 std::string to_json_line(const Limits& limits);
 
 /// monostate: a kind that a newer tutti writes.
-using Record = std::variant<std::monostate, Session, Launch, Point, Fail, End, Limits>;
+using Record =
+    std::variant<std::monostate, Session, Launch, Point, TrainingStep, Fail, End, Limits>;
 
 /// A line that is no JSON at all, as one that was torn while it was written.
 class NotJson : public Error {

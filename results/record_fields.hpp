@@ -208,6 +208,46 @@ void walk(auto& f, Is<Point> auto& point) {
     f.may("samples_ns", point.samples);
 }
 
+void walk(auto& f, Is<StepKey> auto& key) {
+    f.must("workload", key.workload);
+    f.must("model", key.model);
+    f.may("compute", key.compute);
+    f.may("settings", key.settings);
+    f.must("way", key.way);
+    f.must("nranks", key.nranks);
+    f.must("ppn", key.ppn);
+    f.must("bytes", key.bytes);
+    f.must("calls", key.calls);
+}
+
+void walk(auto& f, Is<Metric> auto& metric) {
+    f.must("name", metric.name);
+    f.must("value", metric.value);
+}
+
+void walk(auto& f, Is<TrainingStep> auto& step) {
+    f.may("session", step.session);
+    f.must("launch", step.launch);
+    f.must("key", step.key);
+    f.may("skipped", step.skipped);
+    if (step.skipped) return;
+    f.must("n", step.step.n);
+    f.must("step_ns", step.step);
+    f.interval("ci95_step_ns", step.step.ci95_lo, step.step.ci95_hi);
+    f.must("compute_ns", step.compute);
+    f.must("communication_ns", step.communication);
+    f.must("exposed_ns", step.exposed);
+    f.interval("ci95_exposed_ns", step.exposed.ci95_lo, step.exposed.ci95_hi);
+    f.must("computing_ns", step.computing);
+    f.must("wait_ns", step.wait);
+    f.must("work_ns", step.work);
+    f.must("overlap", step.overlap);
+    f.must("slowdown", step.slowdown);
+    f.must("bound_ns", step.bound_ns);
+    f.must("check", step.check);
+    f.may("metrics", step.metrics);
+}
+
 void walk(auto& f, Is<Fail> auto& fail) {
     f.may("session", fail.session);
     f.must("launch", fail.launch);

@@ -28,6 +28,7 @@ public:
     void append(const Session& session) { append(to_json_line(session)); }
     void append(const Launch& launch) { append(to_json_line(launch)); }
     void append(const Point& point) { append(to_json_line(point)); }
+    void append(const TrainingStep& step) { append(to_json_line(step)); }
     void append(const Fail& fail) { append(to_json_line(fail)); }
     void append(const End& end) { append(to_json_line(end)); }
     void append(const Limits& limits) { append(to_json_line(limits)); }

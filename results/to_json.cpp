@@ -99,6 +99,7 @@ std::string point_id(const Key& key) { return sha256(one_line(encode(key))).subs
 
 std::string to_json_line(const Session& session) { return line_of("session", session); }
 std::string to_json_line(const Launch& launch) { return line_of("launch", launch); }
+std::string to_json_line(const TrainingStep& step) { return line_of("step", step); }
 std::string to_json_line(const Fail& fail) { return line_of("fail", fail); }
 std::string to_json_line(const End& end) { return line_of("end", end); }
 std::string to_json_line(const Limits& limits) { return line_of("limits", limits); }

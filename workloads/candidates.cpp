@@ -133,7 +133,7 @@ std::vector<Candidate> candidates(Collective collective, const Contest& contest)
     const auto libraries = chosen(
         contest.baselines, pointers(baselines()),
         [](const auto& name) { return &find_baseline(parted(name).library); },
-        [](const Baseline&) { return true; });
+        [](const Baseline& row) { return row.is_usual; });
     std::vector<Candidate> all;
     for (const Algorithm* row : ours)
         for (const TransportRow* way : ways)

@@ -14,6 +14,10 @@ const Baseline rows[] = {
      "algorithms, mpi/all tries every one",
      mpi_missing, allow_forced_mpi_algorithms, mpi_algorithms, mpi_baseline_refuses, mpi_baseline,
      leave_mpi_as_found},
+    {"mpi-nonblocking",
+     "the MPI library's non-blocking collective (MPI_Iallreduce, ...), tested until it is done",
+     mpi_missing, [] {}, [](Collective) { return std::vector<std::string>(); },
+     mpi_baseline_refuses, mpi_nonblocking, [] {}, /*is_usual=*/false},
 };
 
 }  // namespace

@@ -35,6 +35,7 @@ struct Baseline {
     /// Takes back what the last call has said to the library that the program's own calls would
     /// heed, too. For programs, after each run; a benchmark need not.
     void (*leave_as_found)();
+    bool is_usual = true;  ///< "all" names it, too
 };
 
 /// The one place where baselines are listed.

@@ -8,53 +8,13 @@
 #include <limits>
 
 #include "collectives/execute/mpi_algorithm.hpp"
+#include "collectives/execute/mpi_types.hpp"
 #include "collectives/transport/mpi.hpp"
 #include "collectives/transport/mpi_check.hpp"
 #include "kernels/divide.hpp"
 
 namespace tutti {
 namespace {
-
-// MPI_DATATYPE_NULL for the types that MPI lacks.
-MPI_Datatype mpi_type(DataType type) {
-    switch (type) {
-        case DataType::int8:
-            return MPI_INT8_T;
-        case DataType::int16:
-            return MPI_INT16_T;
-        case DataType::int32:
-            return MPI_INT32_T;
-        case DataType::int64:
-            return MPI_INT64_T;
-        case DataType::uint8:
-            return MPI_UINT8_T;
-        case DataType::uint16:
-            return MPI_UINT16_T;
-        case DataType::uint32:
-            return MPI_UINT32_T;
-        case DataType::uint64:
-            return MPI_UINT64_T;
-        case DataType::float32:
-            return MPI_FLOAT;
-        case DataType::float64:
-            return MPI_DOUBLE;
-        default:
-            return MPI_DATATYPE_NULL;
-    }
-}
-
-MPI_Op mpi_op(Op op) {
-    switch (op) {
-        case Op::prod:
-            return MPI_PROD;
-        case Op::min:
-            return MPI_MIN;
-        case Op::max:
-            return MPI_MAX;
-        default:
-            return MPI_SUM;
-    }
-}
 
 // The world's ranks; with a forced algorithm, a copy that was made while it was told.
 class MpiRanks {
@@ -92,8 +52,8 @@ public:
           output_(buffers.output),
           in_place_(buffers.in_place),
           count_(static_cast<int>(call_.count)),
-          type_(mpi_type(call_.type)),
-          op_(mpi_op(call_.op)) {
+          type_(MPI_Type_f2c(mpi_type(call_.type))),
+          op_(MPI_Op_f2c(mpi_op(call_.op))) {
         if (!reduces(call_.collective) && type_ == MPI_DATATYPE_NULL) type_ = MPI_UINT16_T;
         if (call_.op == Op::avg && reduces(call_.collective)) divide_ = find_divide(call_.type);
     }
@@ -203,7 +163,7 @@ std::optional<std::string> mpi_baseline_refuses(const World& world, const Librar
     if (world.kind() != "mpi") return "ranks are threads; start with mpirun";
     if (call.count > std::numeric_limits<int>::max())
         return "MPI counts are int: over 2^31-1 elements";
-    if (reduces(call.collective) && mpi_type(call.type) == MPI_DATATYPE_NULL)
+    if (reduces(call.collective) && MPI_Type_f2c(mpi_type(call.type)) == MPI_DATATYPE_NULL)
         return "MPI has no type " + std::string(name_of(call.type));
     if (reduces(call.collective) && saturates(call))
         return "Open MPI saturates sums of 8- and 16-bit integers; set OMPI_MCA_op=^avx to compare";

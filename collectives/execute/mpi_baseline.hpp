@@ -24,4 +24,9 @@ std::optional<std::string> mpi_baseline_refuses(const World& world, const Librar
 std::unique_ptr<Operation> mpi_baseline(World& world, const LibraryCall& call,
                                         const CallBuffers& buffers);
 
+/// MPI_Iallreduce, MPI_Ibcast, ... and MPI_Test until they are done. The library has other
+/// algorithms for these, and no names for them.
+std::unique_ptr<Operation> mpi_nonblocking(World& world, const LibraryCall& call,
+                                           const CallBuffers& buffers);
+
 }  // namespace tutti

@@ -19,4 +19,8 @@ std::unique_ptr<Operation> mpi_baseline(World&, const LibraryCall&, const CallBu
     throw Error(*mpi_missing());
 }
 
+std::unique_ptr<Operation> mpi_nonblocking(World&, const LibraryCall&, const CallBuffers&) {
+    throw Error(*mpi_missing());
+}
+
 }  // namespace tutti

@@ -16,6 +16,14 @@ public:
     virtual ~Operation() = default;
     /// Once, to the end. Throws Error only if the run is over: a time-out, a lost rank.
     virtual void run() = 0;
+    /// Begins a run; it goes on while somebody calls test(), and ends with wait(). What knows no
+    /// other way does it all here, while the caller waits.
+    virtual void start() { run(); }
+    /// Moves it a little; true once it is done.
+    virtual bool test() { return true; }
+    virtual void wait() {}
+    /// Where it stands, for who has waited too long for it.
+    virtual std::string report_of_hang() const { return "a collective of the library does not end"; }
     /// Whether rebind() can be used. Where peers have been told of the buffers it cannot.
     virtual bool rebinds() const { return false; }
     /// From the next run on for other buffers: of the same sizes, and in place if the first were.
@@ -57,16 +65,19 @@ public:
     Plan(const Plan&) = delete;
     Plan& operator=(const Plan&) = delete;
 
-    void start();
+    void start() override;
     /// Moves everything under way a little; true once this plan is done.
-    bool test();
+    bool test() override;
     /// Throws Error (time_out) naming rank, collective, algorithm, step and peer when no step of
     /// any plan under way has ended for too long.
-    void wait();
+    void wait() override;
     void run() override {
         start();
         wait();
     }
+
+    /// "rank 3 waited 30 s in all_reduce ring (shm), step 2 of 6, for rank 2".
+    std::string report_of_hang() const override;
 
     const std::string& what() const { return what_; }
     /// As far as it has been moved; moves nothing.
@@ -95,8 +106,6 @@ private:
     virtual Stand stand() const = 0;
     /// Until there may be something to do, but not for long, as other plans may be under way.
     virtual void sleep();
-
-    std::string report_of_hang() const;
 
     Progress& progress_;
     std::string what_;

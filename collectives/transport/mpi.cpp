@@ -117,20 +117,17 @@ public:
         }
     }
 
-    std::unique_ptr<World> of_host() override {
-        if (one_host()) return nullptr;
-        const auto& nodes = hosts_.nodes();
-        const auto is_here = [&](const std::vector<Rank>& node) {
-            return std::ranges::find(node, rank()) != node.end();
-        };
-        const auto here = std::ranges::find_if(nodes, is_here);
+    std::unique_ptr<World> split(std::optional<int> group) override {
+        const auto members = ranks_of_group(*this, group);
         MPI_Comm comm = MPI_COMM_NULL;
-        check(MPI_Comm_split(comm_, static_cast<int>(here - nodes.begin()), rank_, &comm));
-        auto host =
-            std::make_unique<MpiWorld>(comm, Placement::one_node(static_cast<int>(here->size())));
-        host->hang_timeout = hang_timeout;
-        host->within = this;
-        return host;
+        check(MPI_Comm_split(comm_, members.empty() ? MPI_UNDEFINED : members.front().index, rank_,
+                             &comm));
+        if (members.empty()) return nullptr;
+        auto part = std::make_unique<MpiWorld>(comm, hosts_.renamed(members));
+        part->hang_timeout = hang_timeout;
+        part->crowded = crowded;
+        part->within = this;
+        return part;
     }
 
 private:

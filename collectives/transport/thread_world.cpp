@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <atomic>
 #include <cstring>
 #include <exception>
@@ -14,10 +15,19 @@ namespace {
 
 // What the threads of one run share.
 struct Team {
-    explicit Team(int ranks)
-        : size(ranks), hosts(Placement::one_node(ranks)), sent(static_cast<std::size_t>(ranks)) {}
+    explicit Team(int ranks, const Team* part_of = nullptr)
+        : size(ranks),
+          whole(part_of),
+          hosts(Placement::one_node(ranks)),
+          sent(static_cast<std::size_t>(ranks)) {}
+
+    // Also if a rank of the whole has that is not in this part of it.
+    bool has_failed() const {
+        return failed.load(std::memory_order_relaxed) || (whole != nullptr && whole->has_failed());
+    }
 
     int size;
+    const Team* whole;
     Placement hosts;
     std::atomic<long> arrivals{0};
     std::atomic<bool> failed{false};
@@ -29,7 +39,8 @@ struct Team {
 
 class ThreadWorld : public World {
 public:
-    ThreadWorld(Team& team, Rank rank) : team_(team), rank_(rank) {}
+    ThreadWorld(std::shared_ptr<Team> team, Rank rank)
+        : shared_(std::move(team)), team_(*shared_), rank_(rank) {}
 
     Rank rank() const override { return rank_; }
     int size() const override { return team_.size; }
@@ -43,7 +54,7 @@ public:
         team_.arrivals.fetch_add(1, std::memory_order_acq_rel);
         Patience patience(*this, times_at_meetings);
         while (team_.arrivals.load(std::memory_order_acquire) < goal) {
-            if (team_.failed.load(std::memory_order_relaxed)) throw OthersFailed();
+            if (team_.has_failed()) throw OthersFailed();
             move_along();
             if (!patience.pause())
                 throw Error("rank " + std::to_string(rank_.index) + " waited " +
@@ -68,6 +79,26 @@ public:
         });
     }
 
+    std::unique_ptr<World> split(std::optional<int> group) override {
+        const auto members = ranks_of_group(*this, group);
+        std::shared_ptr<Team> part;
+        if (!members.empty() && members.front() == rank_)
+            part = std::make_shared<Team>(static_cast<int>(members.size()), &team_);
+        const auto parts = gathered<const std::shared_ptr<Team>*>(*this, &part);
+        if (!members.empty() && !part) {
+            // Nobody moves on before all have their own.
+            part = *parts[static_cast<std::size_t>(members.front().index)];
+        }
+        barrier();
+        if (!part) return nullptr;
+        const auto me = std::ranges::find(members, rank_) - members.begin();
+        auto world = std::make_unique<ThreadWorld>(part, Rank{static_cast<int>(me)});
+        world->hang_timeout = hang_timeout;
+        world->crowded = crowded;
+        world->within = this;
+        return world;
+    }
+
 private:
     // Everyone shows its data between two barriers.
     template <class Read>
@@ -78,26 +109,21 @@ private:
         barrier();
     }
 
+    std::shared_ptr<Team> shared_;
     Team& team_;
     Rank rank_;
     long barriers_ = 0;
 };
 
-struct TeamOfOne {
-    Team team{1};
-};
-
-class WorldOfOne final : private TeamOfOne, public ThreadWorld {
-public:
-    WorldOfOne() : ThreadWorld(team, Rank{0}) {}
-};
-
 }  // namespace
 
-std::unique_ptr<World> world_of_one() { return std::make_unique<WorldOfOne>(); }
+std::unique_ptr<World> world_of_one() {
+    return std::make_unique<ThreadWorld>(std::make_shared<Team>(1), Rank{0});
+}
 
 void run_as_threads(int ranks, double hang_timeout, const std::function<void(World&)>& body) {
-    Team team(ranks);
+    const auto shared = std::make_shared<Team>(ranks);
+    Team& team = *shared;
     const bool crowded = ranks > static_cast<int>(std::thread::hardware_concurrency());
     const auto fail = [&] {
         const std::lock_guard lock(team.mutex);
@@ -106,7 +132,7 @@ void run_as_threads(int ranks, double hang_timeout, const std::function<void(Wor
     };
     std::vector<std::thread> threads;
     const auto run_rank = [&](int rank) {
-        ThreadWorld world(team, Rank{rank});
+        ThreadWorld world(shared, Rank{rank});
         world.hang_timeout = hang_timeout;
         world.crowded = crowded;
         try {

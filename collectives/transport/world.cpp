@@ -5,6 +5,28 @@
 
 namespace tutti {
 
+std::unique_ptr<World> World::split(std::optional<int>) {
+    throw Error("ranks of kind '" + std::string(kind()) + "' cannot be split into groups");
+}
+
+std::unique_ptr<World> World::of_host() {
+    if (one_host()) return nullptr;
+    const auto& nodes = hosts().nodes();
+    const auto here = std::ranges::find_if(nodes, [&](const std::vector<Rank>& node) {
+        return std::ranges::find(node, rank()) != node.end();
+    });
+    return split(static_cast<int>(here - nodes.begin()));
+}
+
+std::vector<Rank> ranks_of_group(World& world, std::optional<int> group) {
+    constexpr std::int64_t none = INT64_MIN;
+    const auto named = gathered<std::int64_t>(world, group ? *group : none);
+    std::vector<Rank> ranks;
+    for (std::size_t rank = 0; group && rank < named.size(); ++rank)
+        if (named[rank] == *group) ranks.push_back({static_cast<int>(rank)});
+    return ranks;
+}
+
 std::vector<std::string> gathered_texts(World& world, const std::string& mine) {
     const auto sizes = gathered(world, mine.size());
     const std::size_t longest = *std::max_element(sizes.begin(), sizes.end());

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -64,9 +65,14 @@ public:
         barrier();
     }
 
-    /// The ranks of this rank's host as a world of their own, valid as long as this one; none where
-    /// all are on one host. Collective.
-    virtual std::unique_ptr<World> of_host() { return nullptr; }
+    /// The ranks that name the same group, as a world of their own in their order here, valid as
+    /// long as this one; none for those who name none. Groups may meet and run plans at the same
+    /// time. Collective over all ranks of this world.
+    virtual std::unique_ptr<World> split(std::optional<int> group);
+
+    /// The ranks of this rank's host as a world of their own; none where all are on one host.
+    /// Collective.
+    std::unique_ptr<World> of_host();
 
     /// Which ranks share a host.
     virtual const Placement& hosts() const = 0;
@@ -123,6 +129,9 @@ T of_first(World& world, T value) {
 
 /// The text of every rank, in rank order.
 std::vector<std::string> gathered_texts(World& world, const std::string& mine);
+
+/// The ranks that name the same group as this one, in order; none if it names none. Collective.
+std::vector<Rank> ranks_of_group(World& world, std::optional<int> group);
 
 /// A rank that is alone, of kind "threads".
 std::unique_ptr<World> world_of_one();

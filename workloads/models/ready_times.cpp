@@ -19,10 +19,10 @@ void require_as_many(std::size_t times, std::size_t parameters) {
 
 }  // namespace
 
-StepTimes step_times_by_formula(const Model& model, std::int64_t compute_ns) {
+ComputeTimes step_times_by_formula(const Model& model, std::int64_t compute_ns) {
     if (compute_ns < 0)
         throw Error(fmt::format("a step computes for 0 ns or longer; {} given", compute_ns));
-    StepTimes times;
+    ComputeTimes times;
     times.forward_ns = compute_ns / 3;
     times.backward_ns = compute_ns - times.forward_ns;
     const double all = model.forward_flops();
@@ -41,14 +41,14 @@ std::int64_t compute_ns_of(const Model& model, double samples, double flops_per_
     return std::llround(3 * model.forward_flops() * samples / flops_per_second * 1e9);
 }
 
-StepTimes step_times_of_trace(std::size_t parameters, std::span<const std::int64_t> ready_ns,
-                              std::int64_t forward_ns, std::int64_t backward_ns) {
+ComputeTimes step_times_of_trace(std::size_t parameters, std::span<const std::int64_t> ready_ns,
+                                 std::int64_t forward_ns, std::int64_t backward_ns) {
     require_as_many(ready_ns.size(), parameters);
     const bool negative =
         std::any_of(ready_ns.begin(), ready_ns.end(), [](std::int64_t ready) { return ready < 0; });
     if (negative || forward_ns < 0 || backward_ns < 0)
         throw Error("a trace's times are negative: they count from the start of the pass");
-    StepTimes times{forward_ns, backward_ns, {}};
+    ComputeTimes times{forward_ns, backward_ns, {}};
     std::int64_t latest = 0;
     for (const auto ready : ready_ns) {
         latest = std::max(latest, ready);

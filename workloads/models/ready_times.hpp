@@ -9,7 +9,7 @@
 namespace tutti {
 
 /// How one step's computing goes on.
-struct StepTimes {
+struct ComputeTimes {
     std::int64_t forward_ns = 0;
     std::int64_t backward_ns = 0;
     /// Since the backward pass began; of the gradients in the model's ready order, never falling,
@@ -21,7 +21,7 @@ struct StepTimes {
 /// as the forward pass, because it computes gradients of both inputs and parameters; within it a
 /// gradient is ready when its and all earlier ones' share of the flops is done.
 /// Throws Error for a negative time.
-StepTimes step_times_by_formula(const Model& model, std::int64_t compute_ns);
+ComputeTimes step_times_by_formula(const Model& model, std::int64_t compute_ns);
 
 /// What the formula takes for `samples` samples at this speed, which a processor sustains.
 /// Throws Error unless both are positive.
@@ -31,8 +31,8 @@ std::int64_t compute_ns_of(const Model& model, double samples, double flops_per_
 /// `parameters`. Medians of several steps may cross: a gradient then counts as ready with the one
 /// ahead of it. The backward pass ends no earlier than its last gradient. Throws Error for negative
 /// times, and where their number is not that of the parameters.
-StepTimes step_times_of_trace(std::size_t parameters, std::span<const std::int64_t> ready_ns,
-                              std::int64_t forward_ns, std::int64_t backward_ns);
+ComputeTimes step_times_of_trace(std::size_t parameters, std::span<const std::int64_t> ready_ns,
+                                 std::int64_t forward_ns, std::int64_t backward_ns);
 
 /// The same for times that come in the order of registration.
 std::vector<std::int64_t> in_ready_order(const Model& model,

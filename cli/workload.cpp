@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <memory>
+
+#include "autotune/way_by_table.hpp"
+#include "base/clock.hpp"
+#include "cli/guardian.hpp"
+#include "cli/limits_choice.hpp"
+#include "cli/prepare.hpp"
+#include "cli/provenance.hpp"
+#include "cli/watchdog.hpp"
+#include "cli/workload_options.hpp"
+#include "results/step_table.hpp"
+#include "results/store.hpp"
+#include "workloads/pinning.hpp"
+
+namespace tutti {
+namespace {
+
+// Rank 0's voice: table and records. On other ranks everything is silent.
+class Output {
+public:
+    Output(const WorkloadOptions& options, const Arguments& arguments, bool speaks)
+        : options_(options),
+          speaks_(speaks),
+          session_(describe_session("workload", arguments, options.as_understood,
+                                    options.protocol.seed)),
+          began_ns_(now_ns()) {
+        if (speaks_ && !options.json_file.empty())
+            store_ = std::make_unique<Store>(options.json_file);
+    }
+
+    const std::string& session() const { return session_.id; }
+
+    void begin(const Launch& launch, std::vector<std::string> notes) {
+        if (!speaks_) return;
+        if (store_) {
+            store_->append(session_);
+            announce_session(session_.id);
+            store_->append(launch);
+        }
+        notes.insert(notes.begin() + 1,
+                     fmt::format("{} {}", session_.argv[0],
+                                 fmt::join(session_.argv.begin() + 1, session_.argv.end(), " ")));
+        fmt::print("{}", step_table_header(notes));
+        std::fflush(stdout);
+    }
+
+    Exit end(std::vector<TrainingStep> steps) {
+        bool any_wrong = false, any_done = false;
+        for (TrainingStep& step : steps) {
+            step.session = session_.id;
+            step.key.workload = options_.workload->name;
+            step.key.settings = options_.settings.in_words();
+            any_wrong = any_wrong || step.check.state == CheckState::fail;
+            any_done = any_done || !step.skipped;
+            if (store_) store_->append(step);
+            if (speaks_) fmt::print("{}", step_table_row(step));
+        }
+        if (speaks_) fmt::print("{}", step_table_footer(steps));
+        std::fflush(stdout);
+        if (store_) store_->append(End{session_.id, 1, !any_wrong, now_ns() - began_ns_});
+        if (any_wrong) return Exit::wrong_result;
+        if (any_done) return Exit::ok;
+        if (speaks_)
+            fmt::print(stderr, "tutti: nothing was measured: the lines '# skipped' say why\n");
+        return Exit::usage;
+    }
+
+    // The reason of a rank that gave up, if this one knows it.
+    void fail(const Error& error, std::optional<Rank> rank) {
+        if (!store_ || error.code() == Exit::usage) return;
+        Fail fail;
+        fail.session = session_.id;
+        fail.phase = error.what();
+        fail.what = error.code() == Exit::time_out ? "timeout" : "exit";
+        fail.rank = rank;
+        try {
+            store_->append(fail);
+        } catch (const Error& second) {  // the first is the one to end with
+            fmt::print(stderr, "tutti: {}\n", second.what());
+        }
+    }
+
+private:
+    const WorkloadOptions& options_;
+    bool speaks_;
+    Session session_;
+    std::int64_t began_ns_;
+    std::unique_ptr<Store> store_;
+};
+
+// What the user names, libraries last.
+std::vector<Way> ways_of(Planner& planner, const WorkloadOptions& options,
+                         std::vector<std::string>& notes) {
+    Contest contest = options.contest;
+    leave_out_unusable(contest, planner, notes);
+    std::vector<Way> ways = ways_named(contest);
+    if (options.chooses)
+        ways.insert(ways.begin(), way_by_table(options.table_file, options.table_anyway));
+    return ways;
+}
+
+Exit workload_on_rank(World& world, const WorkloadOptions& options, const Arguments& arguments) {
+    Output output(options, arguments, world.is_first());
+    try {
+        std::vector<std::string> limit_notes;
+        const auto limits = choose_limits(world, "stored", limit_notes);
+        const int ranks_on_core = options.pin ? pin_ranks(world) : 0;
+        Planner planner(world);
+        planner.tune(host_tuning(world, limits, std::nullopt));
+        const Launch launch = describe_launch(world, output.session());
+        GlobalClock clock(world);
+        std::vector<std::string> notes = in_notes(launch, world);
+        if (ranks_on_core > 0) notes.push_back(in_words_of_pinning(ranks_on_core));
+        const auto named = ways_of(planner, options, notes);
+        StepProtocol protocol = options.protocol;
+        protocol.clock = &clock;
+        say_activity(fmt::format("setting up {}", options.workload->name));
+        const auto scenario =
+            options.workload->make(options.settings, {.planner = planner,
+                                                      .compute = options.compute,
+                                                      .buffers = options.buffers,
+                                                      .clock = &clock,
+                                                      .seed = options.protocol.seed});
+        for (const std::string& note : scenario->notes()) notes.push_back(note);
+        notes.push_back(fmt::format(
+            "{} of {}: {} calls of {} bytes in all a step and rank{}", options.workload->name,
+            scenario->model(), scenario->calls_of_step(), scenario->bytes_of_step(),
+            scenario->has_compute_mode() ? fmt::format("; compute: {}", name_of(options.compute))
+                                         : ""));
+        output.begin(launch, notes);
+        say_activity(std::string(options.workload->name));
+        auto steps = run_scenario(world, *scenario, scenario->ways(named), protocol);
+        for (TrainingStep& step : steps)
+            if (scenario->has_compute_mode()) step.key.compute = name_of(options.compute);
+        return output.end(std::move(steps));
+    } catch (const OthersFailed& error) {
+        output.fail(error, std::nullopt);
+        throw;
+    } catch (const Error& error) {
+        output.fail(error, world.rank());
+        throw;
+    }
+}
+
+}  // namespace
+
+Exit run_workload(const Arguments& arguments) {
+    const auto options = parse_workload(arguments);
+    if (!options) return Exit::ok;
+    before_start(options->contest);
+    return run_ranks(options->ranks,
+                     [&](World& world) { return workload_on_rank(world, *options, arguments); });
+}
+
+}  // namespace tutti

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/workload_options.hpp"
+
+#include <fmt/format.h>
+
+#include "cli/options.hpp"
+#include "cli/typed_values.hpp"
+#include "workloads/models/model_list.hpp"
+
+namespace tutti {
+namespace {
+
+// As typed; one member per option, with its default.
+struct Typed {
+    std::string algorithms = "auto,ring,two-shot", transports = "all",
+                baselines = "mpi,mpi-nonblocking", table_file = "tutti-table.json";
+    std::string compute = "sleep", buffers, target_ci = "2%", max_time = "20s", pin = "auto",
+                hang_timeout = "30s", json_file;
+    std::int64_t least_steps = 10, most_steps = 200, warm_up = 2;
+    int ranks = 0;
+    std::uint64_t seed = 1;
+    bool table_anyway = false;
+};
+
+void declare(CLI::App& app, const Workload& workload, Typed& typed,
+             std::map<std::string, std::string>& settings) {
+    const std::string own = "Of this workload", race = "Who takes part", times = "How it is timed",
+                      output = "Output", ranks = "Ranks";
+    const auto text = [&](const std::string& names, std::string& value, const std::string& what,
+                          const std::string& group) {
+        auto* option = app.add_option(names, value, what)->group(group);
+        if (!value.empty()) option->capture_default_str();
+    };
+    for (const SettingRow& row : workload.settings) {
+        std::string& value = settings[std::string(row.name)];
+        value = row.usual;
+        text("--" + std::string(row.name), value, std::string(row.what), own);
+    }
+    text("--algo", typed.algorithms,
+         "algorithms, a list, all or none (see 'tutti list'); auto chooses by --table", race);
+    text("--table", typed.table_file, "of 'tutti tune', for auto; without one, built-in rules",
+         race);
+    app.add_flag("--table-anyway", typed.table_anyway, "take a table of another topology")
+        ->group(race);
+    text("--transport", typed.transports, "transports, a list or all", race);
+    text("--baseline", typed.baselines, "libraries' own collectives, a list, all or none", race);
+    text("--buffers", typed.buffers,
+         "registered (shared by the ranks of a host) or ordinary; else registered where that is "
+         "possible",
+         race);
+    text("--compute", typed.compute,
+         "what stands for computing: sleep (an accelerator computes, the core is free), burn (the "
+         "core is busy), real (it multiplies matrices)",
+         times);
+    app.add_option("--min-steps", typed.least_steps, "of each way, at least")
+        ->group(times)
+        ->check(CLI::Range(1, 1000000))
+        ->capture_default_str();
+    app.add_option("-n,--steps", typed.most_steps, "of each way, at most")
+        ->group(times)
+        ->check(CLI::Range(1, 1000000))
+        ->capture_default_str();
+    app.add_option("-w,--warm-up", typed.warm_up, "steps of each way that do not count")
+        ->group(times)
+        ->check(CLI::Range(0, 1000000))
+        ->capture_default_str();
+    text("--target-ci", typed.target_ci, "stop when the medians are known so well", times);
+    text("--max-time", typed.max_time, "stop after so much time of all ways", times);
+    text("--pin", typed.pin, "ranks to cores, evenly: auto (unless the launcher has), no", times);
+    app.add_option("--seed", typed.seed, "of the order of ways, of data and of skew")
+        ->group(times)
+        ->capture_default_str();
+    text("-T,--timeout,--hang-timeout", typed.hang_timeout, "give up on a rank after", times);
+    text("--json", typed.json_file, "append records to this file (JSON Lines)", output);
+    app.add_option("--ranks", typed.ranks, "without mpirun: so many threads")
+        ->group(ranks)
+        ->check(CLI::Range(1, 1024));
+}
+
+std::string list_of_workloads() {
+    std::string text;
+    for (const Workload& row : workloads()) text += fmt::format("  {:<18}{}\n", row.name, row.what);
+    return text;
+}
+
+void print_models() {
+    for (const ModelEntry& entry : model_list())
+        fmt::print("{:<14}{:>16}  {}\n", entry.name, entry.total, entry.sentence);
+}
+
+StepProtocol protocol_of(const Typed& typed) {
+    if (typed.least_steps > typed.most_steps)
+        throw Error(fmt::format("-n {} is less than --min-steps {}; type a larger -n",
+                                typed.most_steps, typed.least_steps));
+    return {.min_rounds = typed.least_steps,
+            .max_rounds = typed.most_steps,
+            .warm_up = typed.warm_up,
+            .max_seconds = parse_seconds(typed.max_time),
+            .target_ci = parse_fraction(typed.target_ci),
+            .seed = typed.seed};
+}
+
+}  // namespace
+
+std::optional<WorkloadOptions> parse_workload(const Arguments& arguments) {
+    if (!arguments.empty() && arguments.front() == "--list-models") {
+        if (launcher().rank == 0) print_models();
+        return std::nullopt;
+    }
+    if (arguments.empty() || arguments.front().starts_with("-")) {
+        const bool asks =
+            !arguments.empty() && (arguments.front() == "--help" || arguments.front() == "-h");
+        if (!asks)
+            throw Error(
+                "which workload? type for example: tutti workload ddp; see 'tutti workload "
+                "--help'");
+        if (launcher().rank == 0)
+            fmt::print(
+                "Training steps with all ways of communicating alternating in one launch.\n"
+                "usage: tutti workload NAME ...        (tutti workload NAME --help tells its "
+                "options)\n       tutti workload --list-models\n\n{}",
+                list_of_workloads());
+        return std::nullopt;
+    }
+    WorkloadOptions options;
+    options.workload = &find_workload(arguments.front());
+    Typed typed;
+    std::map<std::string, std::string> settings;
+    CLI::App app{std::string(options.workload->what),
+                 "tutti workload " + std::string(options.workload->name)};
+    declare(app, *options.workload, typed, settings);
+    if (parse_or_help(app, {arguments.begin() + 1, arguments.end()})) return std::nullopt;
+    options.settings = Settings(options.workload->settings, settings);
+    if (options.workload->check != nullptr) options.workload->check(options.settings);
+
+    auto algorithms = split_list(typed.algorithms);
+    options.chooses = std::erase(algorithms, "auto") > 0;
+    if (algorithms.empty()) algorithms = {"none"};
+    options.contest.algorithms = algorithms;
+    options.contest.transports = split_list(typed.transports);
+    options.contest.baselines = split_list(typed.baselines);
+    if (ways_named(options.contest).empty() && !options.chooses)
+        throw Error("nobody takes part; type --algo auto or --baseline mpi");
+    options.table_file = typed.table_file;
+    options.table_anyway = typed.table_anyway;
+    options.compute = parse_compute_mode(typed.compute);
+    if (const auto kinds = buffer_kinds_of(typed.buffers); !kinds.empty()) {
+        if (kinds.size() > 1)
+            throw Error("--buffers takes one kind here; type registered or ordinary");
+        options.buffers = kinds.front();
+    }
+    options.protocol = protocol_of(typed);
+    options.ranks.hang_timeout = parse_seconds(typed.hang_timeout);
+    if (options.ranks.hang_timeout <= 0)
+        throw Error("-T 0 gives up at once; type for example -T 30s");
+    if (typed.ranks > 0) options.ranks.threads = typed.ranks;
+    options.ranks.results_file = typed.json_file;
+    options.pin = word<bool>("--pin", typed.pin, {{"auto", true}, {"no", false}});
+    options.json_file = typed.json_file;
+    options.as_understood = understood(app);
+    return options;
+}
+
+}  // namespace tutti

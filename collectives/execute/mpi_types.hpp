@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include "base/types.hpp"
+
+namespace tutti {
+
+/// The Fortran handle of MPI's type; that of MPI_DATATYPE_NULL for the types that MPI lacks.
+int mpi_type(DataType type);
+
+/// The Fortran handle of MPI's operation. The sum stands for the mean, which MPI lacks.
+int mpi_op(Op op);
+
+}  // namespace tutti

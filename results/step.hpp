@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "results/point.hpp"
+
+namespace tutti {
+
+/// What was measured: a step of training, with its collectives done in one way. Two steps compare
+/// if their keys are equal but for the way.
+struct StepKey {
+    std::string workload;  // ddp, train, replay, ...
+    std::string model;     // or the trace's or the network's name
+    std::string compute;   // sleep, burn, real; empty: the workload's own computing
+    std::string settings;  // what else was asked for: "bucket-cap=5M scale=0.1"
+    std::string way;       // "ring/shm", "auto", "mpi", "mpi-nonblocking", "sharded servers"
+    int nranks = 1;
+    int ppn = 1;             // ranks on each host
+    std::int64_t bytes = 0;  // that the busiest rank hands to collectives in a step
+    std::int64_t calls = 0;  // collectives of that rank in a step
+
+    bool operator==(const StepKey&) const = default;
+};
+
+/// Something that only one workload tells: "accuracy", "mean_staleness", "bubble_share".
+struct Metric {
+    std::string name;
+    double value = 0;
+
+    bool operator==(const Metric&) const = default;
+};
+
+/// One way of doing a step in one launch. Times in ns, of the slowest rank.
+struct TrainingStep {
+    std::string session;
+    int launch = 1;
+    StepKey key;
+    std::optional<std::string> skipped;  // the reason; then nothing below has a meaning
+
+    Summary step;           // computing and communicating
+    Summary compute;        // the same step without its collectives
+    Summary communication;  // its collectives without the computing
+    Summary exposed;        // step less compute, each round's own: what is not hidden
+    Summary computing;      // within the step: longer than compute where communication takes cores
+    Summary wait;           // in collectives for the last rank to arrive, mean of the ranks
+    Summary work;           // in collectives from then on
+    double overlap = 0;     // 1 - exposed / communication: 1 is all hidden; may be negative
+    double slowdown = 1;    // computing / compute
+    double bound_ns = 0;    // max(compute, communication): no overlap does better
+    Check check;
+    std::vector<Metric> metrics;
+
+    bool operator==(const TrainingStep&) const = default;
+};
+
+/// Fills in what follows from the summaries.
+void derive(TrainingStep& step);
+
+}  // namespace tutti

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "results/step_table.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace tutti {
+namespace {
+
+double ms(const Summary& times) { return static_cast<double>(times.p50) * 1e-6; }
+
+}  // namespace
+
+std::string step_table_header(std::span<const std::string> notes) {
+    std::string text;
+    for (const std::string& note : notes) text += fmt::format("# {}\n", note);
+    text += fmt::format(
+        "#\n#{:>33} {:>10} {:>6} {:>10} {:>10} {:>10} {:>8} {:>8} {:>10} {:>10} {:>7}\n", "way",
+        "step", "+-%", "compute", "comm", "exposed", "overlap", "slowdown", "wait", "work",
+        "#wrong");
+    text +=
+        fmt::format("#{:>33} {:>10} {:>6} {:>10} {:>10} {:>10} {:>8} {:>8} {:>10} {:>10} {:>7}\n",
+                    "", "(ms)", "", "(ms)", "(ms)", "(ms)", "", "", "(ms)", "(ms)", "");
+    return text;
+}
+
+std::string step_table_row(const TrainingStep& step) {
+    if (step.skipped) return fmt::format("# skipped {}: {}\n", step.key.way, *step.skipped);
+    const double half = half_width(step.step) * 100;
+    const std::string wrong = step.check.state == CheckState::skipped
+                                  ? std::string("N/A")
+                                  : std::to_string(step.check.n_wrong);
+    std::string text = fmt::format(
+        "{:>34} {:>10.3f} {:>6} {:>10.3f} {:>10.3f} {:>10.3f} {:>8.2f} {:>8.2f} {:>10.3f} "
+        "{:>10.3f} "
+        "{:>7}",
+        step.key.way, ms(step.step), half < 1000 ? fmt::format("{:.1f}", half) : "N/A",
+        ms(step.compute), ms(step.communication), ms(step.exposed), step.overlap, step.slowdown,
+        ms(step.wait), ms(step.work), wrong);
+    for (const Metric& metric : step.metrics)
+        text += fmt::format("  {}={:.4g}", metric.name, metric.value);
+    return text + "\n";
+}
+
+std::string step_table_footer(std::span<const TrainingStep> steps) {
+    std::int64_t wrong = 0;
+    std::vector<const TrainingStep*> done;
+    for (const TrainingStep& step : steps) {
+        if (step.skipped) continue;
+        wrong += step.check.n_wrong;
+        done.push_back(&step);
+    }
+    std::string text =
+        fmt::format("# Out of bounds values : {} {}\n", wrong, wrong == 0 ? "OK" : "FAILED");
+    if (done.empty()) return text;
+    const TrainingStep& best = **std::ranges::min_element(
+        done, {}, [](const TrainingStep* step) { return step->exposed.p50; });
+    text += fmt::format(
+        "# Least exposed        : {}, {:.3f} ms of a step of {:.3f} ms; the bound is {:.3f} "
+        "ms\n#\n",
+        best.key.way, ms(best.exposed), ms(best.step), best.bound_ns * 1e-6);
+    return text;
+}
+
+}  // namespace tutti

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a program must be, what it hands over, and that it runs so in several groups at once.
+#include "workloads/program/program.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <functional>
+
+#include "workloads/models/model_list.hpp"
+#include "workloads/scenarios/ddp.hpp"
+#include "workloads/scenarios/program_scenario.hpp"
+
+namespace tutti {
+namespace {
+
+using Phase = Task::Phase;
+
+GroupCall call_of(const char* label, int group, std::int64_t count) {
+    return {.label = label, .group = group, .call = {.count = count}};
+}
+
+// Two ranks sum a vector while they compute.
+Program sound() {
+    Program program{.name = "sum", .groups = {every_rank_of(2)}, .calls = {}, .tasks = {{}, {}}};
+    const int call = program.add_call(call_of("sum", 0, 10));
+    for (const Rank rank : every_rank_of(2)) {
+        program.start(rank, call, Phase::backward);
+        program.compute(rank, 1000, Phase::backward);
+        program.wait(rank, call, Phase::backward);
+    }
+    return program;
+}
+
+std::string refusal_of(const std::function<void(Program&)>& damage) {
+    Program program = sound();
+    damage(program);
+    try {
+        check(program);
+    } catch (const Error& error) {
+        return error.what();
+    }
+    return "";
+}
+
+}  // namespace
+
+TEST(Program, IsRefusedWithWhatIsWrong) {
+    EXPECT_EQ(refusal_of([](Program&) {}), "");
+    const auto expect = [](const std::string& words, const std::function<void(Program&)>& damage) {
+        const std::string reason = refusal_of(damage);
+        EXPECT_NE(reason.find(words), reason.npos) << reason;
+    };
+    expect("rank 1 never waits for 'sum'", [](Program& p) { p.tasks[1].pop_back(); });
+    expect("rank 0 waits for 'sum', which it has not under way",
+           [](Program& p) { p.wait(Rank{0}, 0, Phase::backward); });
+    expect("rank 1 starts 'sum' twice", [](Program& p) { p.start(Rank{1}, 0, Phase::backward); });
+    expect("rank 1 does not start the calls of group 0 as rank 0 does",
+           [](Program& p) { p.tasks[1].clear(); });
+    expect("not every call of group 0 is started",
+           [](Program& p) { p.add_call(call_of("more", 0, 1)); });
+    expect("a group has rank 2, of 2", [](Program& p) { p.groups[0].push_back(Rank{2}); });
+    expect("is of group 1, of 1", [](Program& p) { p.calls[0].group = 1; });
+    expect("has root 2 in a group of 2", [](Program& p) { p.calls[0].call.root = Rank{2}; });
+    expect("computes for no time or less", [](Program& p) { p.tasks[0][1].compute_ns = {-1}; });
+    expect("group that it is not in", [](Program& p) {
+        p.groups.push_back({Rank{0}});
+        p.calls[0].group = 1;
+    });
+    expect("under way in the same memory", [](Program& p) {
+        p.calls[0].memory = 3;
+        const int other = p.add_call(p.calls[0]);
+        for (const Rank rank : every_rank_of(2)) {
+            auto& tasks = p.tasks[static_cast<std::size_t>(rank.index)];
+            tasks.insert(tasks.begin(), {.kind = Task::Kind::start, .call = other});
+            p.wait(rank, other, Phase::backward);
+        }
+    });
+}
+
+TEST(Program, OfDdpHandsOverEveryGradientOnceAndTheBuffers) {
+    for (const ModelEntry& entry : model_list()) {
+        const Model model = entry.build();
+        const auto buckets = buckets_of(model, Bytes{4});
+        const ComputeTimes times = step_times_by_formula(model, 1'000'000);
+        const Program program = ddp_program(model, DataType::float32, buckets, {&times, 1}, 3);
+        check(program);
+        std::int64_t bytes = 4 * entry.total;
+        for (const Buffer& buffer : model.buffers) bytes += buffer.element.count * buffer.count;
+        for (const Rank rank : every_rank_of(3))
+            EXPECT_EQ(bytes_of_step(program, rank), bytes) << entry.name;
+        EXPECT_EQ(compute_ns_of_step(program, Rank{1}, 7), 1'000'000) << entry.name;
+    }
+}
+
+// Rank 0 of each row meets its row, then its column; no group waits for the other's turn.
+TEST(Program, RunsGroupsAtTheSameTimeWithRightResults) {
+    Program program{
+        .name = "grid",
+        .groups = {{Rank{0}, Rank{1}}, {Rank{2}, Rank{3}}, {Rank{0}, Rank{2}}, {Rank{1}, Rank{3}}},
+        .calls = {},
+        .tasks = std::vector<std::vector<Task>>(4)};
+    for (int group = 0; group < 4; ++group) {
+        const int call = program.add_call(call_of("sum", group, 1000));
+        for (const Rank rank : program.groups[static_cast<std::size_t>(group)])
+            program.start(rank, call, Phase::backward);
+    }
+    // Waited for in opposite orders, so that only who moves all along gets to the end.
+    for (const Rank rank : every_rank_of(4)) {
+        std::vector<int> mine;
+        for (int group = 0; group < 4; ++group)
+            if (place_in(program.groups[static_cast<std::size_t>(group)], rank) >= 0)
+                mine.push_back(group);
+        if (rank.index % 2 == 1) std::ranges::reverse(mine);
+        for (const int call : mine) program.wait(rank, call, Phase::backward);
+    }
+    run_as_threads(4, 60, [&](World& world) {
+        Planner planner(world);
+        const auto scenario = scenario_of(program, {}, {}, {.planner = planner});
+        const auto ways = ways_named({.algorithms = {"ring", "tree"},
+                                      .transports = {"loopback", "shm"},
+                                      .baselines = {"none"}});
+        StepProtocol protocol{.min_rounds = 3, .max_rounds = 3};
+        const auto steps = run_scenario(world, *scenario, ways, protocol);
+        ASSERT_EQ(steps.size(), 4U);
+        for (const TrainingStep& step : steps) {
+            EXPECT_FALSE(step.skipped) << *step.skipped;
+            EXPECT_EQ(step.check.state, CheckState::ok) << step.key.way;
+            EXPECT_EQ(step.step.n, 3U);
+            EXPECT_EQ(step.key.calls, 2);
+            EXPECT_EQ(step.key.bytes, 2 * 4000);
+        }
+    });
+}
+
+TEST(StepTimes, PartsWaitingFromWork) {
+    // Rank 1 comes 30 late to the first call; the second one is rank 0's alone.
+    const std::vector<StepStamps> all{
+        {.begin_ns = 100, .end_ns = 300, .compute_ns = 50, .calls = {{110, 170}, {180, 220}}},
+        {.begin_ns = 104, .end_ns = 290, .compute_ns = 80, .calls = {{140, 175}, {0, 0}}}};
+    const StepTimes times = times_of(all);
+    EXPECT_EQ(times.step, 300 - 104);
+    EXPECT_EQ(times.compute, 80);
+    EXPECT_EQ(times.wait, (30 + 0) / 2);
+    EXPECT_EQ(times.work, 30 + 40);
+    EXPECT_EQ(times.last, Rank{0});
+}
+
+}  // namespace tutti

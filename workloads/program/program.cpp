@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/program/program.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "base/error.hpp"
+
+namespace tutti {
+
+int Program::add_call(GroupCall call) {
+    calls.push_back(std::move(call));
+    return static_cast<int>(calls.size()) - 1;
+}
+
+void Program::compute(Rank rank, std::int64_t ns, Task::Phase phase) {
+    if (ns == 0) return;
+    auto& mine = tasks.at(static_cast<std::size_t>(rank.index));
+    mine.push_back({.kind = Task::Kind::compute, .phase = phase, .compute_ns = {ns}});
+}
+
+void Program::start(Rank rank, int call, Task::Phase phase) {
+    auto& mine = tasks.at(static_cast<std::size_t>(rank.index));
+    mine.push_back({.kind = Task::Kind::start, .phase = phase, .call = call});
+}
+
+void Program::wait(Rank rank, int call, Task::Phase phase) {
+    auto& mine = tasks.at(static_cast<std::size_t>(rank.index));
+    mine.push_back({.kind = Task::Kind::wait, .phase = phase, .call = call});
+}
+
+std::vector<Rank> every_rank_of(int ranks) {
+    std::vector<Rank> all;
+    for (int rank = 0; rank < ranks; ++rank) all.push_back({rank});
+    return all;
+}
+
+int place_in(const std::vector<Rank>& group, Rank rank) {
+    const auto at = std::ranges::find(group, rank);
+    return at == group.end() ? -1 : static_cast<int>(at - group.begin());
+}
+
+namespace {
+
+class Checker {
+public:
+    explicit Checker(const Program& program) : program_(program) {}
+
+    void check() const {
+        for (const auto& group : program_.groups) check_group(group);
+        std::map<int, const GroupCall*> first_in;
+        for (const GroupCall& one : program_.calls) {
+            check_call(one);
+            if (one.memory < 0) continue;
+            const GroupCall& first = *first_in.try_emplace(one.memory, &one).first->second;
+            if (one.group != first.group || one.call != first.call ||
+                one.in_place != first.in_place)
+                refuse("'{}' and '{}' share memory and are not alike", first.label, one.label);
+        }
+        std::vector<std::vector<int>> order_of_group(program_.groups.size());
+        std::vector<char> is_known(program_.groups.size());
+        for (int rank = 0; rank < program_.ranks(); ++rank) {
+            const auto orders = orders_on(Rank{rank});
+            for (std::size_t group = 0; group < program_.groups.size(); ++group) {
+                if (place_in(program_.groups[group], Rank{rank}) < 0) continue;
+                if (!is_known[group]) {
+                    order_of_group[group] = orders[group];
+                    is_known[group] = 1;
+                } else if (order_of_group[group] != orders[group]) {
+                    refuse("rank {} does not start the calls of group {} as rank {} does", rank,
+                           group, program_.groups[group].front().index);
+                }
+            }
+        }
+        for (std::size_t group = 0; group < program_.groups.size(); ++group)
+            if (static_cast<std::ptrdiff_t>(order_of_group[group].size()) !=
+                std::ranges::count(program_.calls, static_cast<int>(group), &GroupCall::group))
+                refuse("not every call of group {} is started", group);
+    }
+
+private:
+    template <class... Words>
+    [[noreturn]] void refuse(fmt::format_string<Words...> format, Words&&... words) const {
+        throw Error(fmt::format("program '{}': {}", program_.name,
+                                fmt::format(format, std::forward<Words>(words)...)));
+    }
+
+    void check_group(const std::vector<Rank>& group) const {
+        if (group.empty()) refuse("a group has no ranks");
+        for (const Rank rank : group) {
+            if (rank.index < 0 || rank.index >= program_.ranks())
+                refuse("a group has rank {}, of {}", rank.index, program_.ranks());
+            if (std::ranges::count(group, rank) > 1)
+                refuse("rank {} is twice in a group", rank.index);
+        }
+    }
+
+    void check_call(const GroupCall& one) const {
+        if (one.group < 0 || one.group >= static_cast<int>(program_.groups.size()))
+            refuse("'{}' is of group {}, of {}", one.label, one.group, program_.groups.size());
+        const auto members = program_.groups[static_cast<std::size_t>(one.group)].size();
+        if (one.call.root.index < 0 || one.call.root.index >= static_cast<int>(members))
+            refuse("'{}' has root {} in a group of {}", one.label, one.call.root.index, members);
+        if (one.call.count < 0) refuse("'{}' has {} elements", one.label, one.call.count);
+    }
+
+    // The calls that a rank starts, by group.
+    std::vector<std::vector<int>> orders_on(Rank rank) const {
+        enum class State : char { ahead, under_way, over };
+        std::vector<State> states(program_.calls.size(), State::ahead);
+        std::vector<std::vector<int>> orders(program_.groups.size());
+        const auto& tasks = program_.tasks[static_cast<std::size_t>(rank.index)];
+        for (std::size_t i = 0; i < tasks.size(); ++i) {
+            const Task& task = tasks[i];
+            if (task.kind == Task::Kind::compute) {
+                if (task.compute_ns.empty() || std::ranges::min(task.compute_ns) < 0)
+                    refuse("task {} of rank {} computes for no time or less", i, rank.index);
+                continue;
+            }
+            if (task.call < 0 || task.call >= static_cast<int>(program_.calls.size()))
+                refuse("task {} of rank {} is about call {}, of {}", i, rank.index, task.call,
+                       program_.calls.size());
+            const GroupCall& one = program_.calls[static_cast<std::size_t>(task.call)];
+            State& state = states[static_cast<std::size_t>(task.call)];
+            if (task.kind == Task::Kind::start) {
+                if (state != State::ahead)
+                    refuse("rank {} starts '{}' twice", rank.index, one.label);
+                if (place_in(program_.groups[static_cast<std::size_t>(one.group)], rank) < 0)
+                    refuse("rank {} starts '{}' of a group that it is not in", rank.index,
+                           one.label);
+                for (std::size_t other = 0; one.memory >= 0 && other < states.size(); ++other)
+                    if (states[other] == State::under_way &&
+                        program_.calls[other].memory == one.memory)
+                        refuse("rank {} starts '{}' while '{}' is under way in the same memory",
+                               rank.index, one.label, program_.calls[other].label);
+                state = State::under_way;
+                orders[static_cast<std::size_t>(one.group)].push_back(task.call);
+            } else {
+                if (state != State::under_way)
+                    refuse("rank {} waits for '{}', which it has not under way", rank.index,
+                           one.label);
+                state = State::over;
+            }
+        }
+        const auto open = std::ranges::find(states, State::under_way);
+        if (open != states.end())
+            refuse("rank {} never waits for '{}'", rank.index,
+                   program_.calls[static_cast<std::size_t>(open - states.begin())].label);
+        return orders;
+    }
+
+    const Program& program_;
+};
+
+}  // namespace
+
+void check(const Program& program) { Checker(program).check(); }
+
+std::int64_t bytes_of_step(const Program& program, Rank rank) {
+    std::int64_t bytes = 0;
+    for (const Task& task : program.tasks.at(static_cast<std::size_t>(rank.index))) {
+        if (task.kind != Task::Kind::start) continue;
+        const GroupCall& one = program.calls[static_cast<std::size_t>(task.call)];
+        const auto& group = program.groups[static_cast<std::size_t>(one.group)];
+        const Rank me{place_in(group, rank)};
+        const int ranks = static_cast<int>(group.size());
+        const std::size_t input = input_bytes(one.call, ranks, me);
+        bytes += static_cast<std::int64_t>(input > 0 ? input : output_bytes(one.call, ranks, me));
+    }
+    return bytes;
+}
+
+std::int64_t compute_ns_of_step(const Program& program, Rank rank, std::int64_t step) {
+    std::int64_t ns = 0;
+    for (const Task& task : program.tasks.at(static_cast<std::size_t>(rank.index)))
+        if (task.kind == Task::Kind::compute)
+            ns += task.compute_ns[static_cast<std::size_t>(step) % task.compute_ns.size()];
+    return ns;
+}
+
+}  // namespace tutti

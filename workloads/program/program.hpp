@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/ids.hpp"
+#include "collectives/execute/layout.hpp"
+
+namespace tutti {
+
+/// A collective of a program: all ranks of a group do it together.
+struct GroupCall {
+    std::string label;  ///< "bucket 3", "gather block 7"
+    int group = 0;      ///< index among Program::groups
+    Call call;          ///< counted for the group's ranks; its root is a place in the group
+    bool in_place = false;
+    /// Calls that name the same memory have the same group, call and placement, use the same
+    /// buffers, and so are never under way at once; -1: buffers of its own.
+    int memory = -1;
+    bool operator==(const GroupCall&) const = default;
+};
+
+/// What a rank does next.
+struct Task {
+    enum class Kind : std::uint8_t {
+        compute,  ///< for so long
+        start,    ///< a collective, which from here on goes on beside the others
+        wait      ///< for the end of a collective that was started
+    };
+    enum class Phase : std::uint8_t { forward, backward, optimizer };
+
+    Kind kind = Kind::compute;
+    Phase phase = Phase::backward;
+    int call = -1;  ///< start, wait: index among Program::calls
+    /// compute: of each recorded step; step k takes entry k modulo their number.
+    std::vector<std::int64_t> compute_ns = {};
+    bool operator==(const Task&) const = default;
+};
+
+/// One step of training as sizes and times: for each rank a list of tasks, done in order, as a
+/// framework's thread would. What overlaps follows from where collectives are started and waited
+/// for. Every pattern (data, sharded, tensor, pipeline, expert parallel) and every recorded trace
+/// is one of these, so all are run, checked and counted by the same code.
+struct Program {
+    std::string name;
+    std::vector<std::vector<Rank>> groups;  ///< each in the order that makes its members' places
+    std::vector<GroupCall> calls;
+    std::vector<std::vector<Task>> tasks;  ///< by rank
+
+    int ranks() const { return static_cast<int>(tasks.size()); }
+    int add_call(GroupCall call);
+    /// Appends to the tasks of `rank`. Computing nothing is left out.
+    void compute(Rank rank, std::int64_t ns, Task::Phase phase);
+    void start(Rank rank, int call, Task::Phase phase);
+    void wait(Rank rank, int call, Task::Phase phase);
+};
+
+/// The one group of all.
+std::vector<Rank> every_rank_of(int ranks);
+
+/// Throws Error that names rank and task unless every rank starts each call of its groups just
+/// once, waits for it afterwards, and starts those of one group in the same order as its other
+/// members; unless roots are places in their groups; for memory that is shared as it may not be;
+/// and for computing of less than no time.
+void check(const Program& program);
+
+/// Bytes that a rank hands to collectives in a step: its input, or where it has none (as who
+/// receives a broadcast) its output.
+std::int64_t bytes_of_step(const Program& program, Rank rank);
+
+/// What a rank computes in step `step`.
+std::int64_t compute_ns_of_step(const Program& program, Rank rank, std::int64_t step);
+
+/// The place of a rank in a group, or -1.
+int place_in(const std::vector<Rank>& group, Rank rank);
+
+}  // namespace tutti

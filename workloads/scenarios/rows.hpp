@@ -1,0 +1,9 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include "workloads/workload.hpp"
+
+namespace tutti {
+
+Workload ddp_workload();
+
+}  // namespace tutti

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstdint>
+#include <initializer_list>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/error.hpp"
+#include "base/units.hpp"
+
+namespace tutti {
+
+/// An option of a workload: the command line offers it as --name.
+struct SettingRow {
+    std::string_view name;
+    std::string_view what;
+    std::string_view usual;  ///< what it is if nobody says anything
+};
+
+/// What was asked of a workload. Getters throw Error, one line that says what to type instead, for
+/// a text that is no such value; asking for a setting that is not in its rows is a fault of the
+/// program.
+class Settings {
+public:
+    /// Throws Error for a name in `typed` that the rows lack.
+    Settings(std::span<const SettingRow> rows, std::map<std::string, std::string> typed);
+
+    const std::string& text(std::string_view name) const;
+    std::int64_t number(std::string_view name, std::int64_t least, std::int64_t most) const;
+    double real(std::string_view name, double least, double most) const;
+    Bytes bytes(std::string_view name) const;
+    double seconds(std::string_view name) const;
+    double fraction(std::string_view name) const;  ///< "10%" or "0.1"
+    bool yes(std::string_view name) const;         ///< yes or no
+
+    template <class Value>
+    Value word(std::string_view name,
+               std::initializer_list<std::pair<std::string_view, Value>> known) const {
+        std::string names;
+        for (const auto& [word, value] : known) {
+            if (text(name) == word) return value;
+            names += (names.empty() ? "" : ", ") + std::string(word);
+        }
+        refuse(name, "one of " + names);
+    }
+
+    /// What is not as usual, for titles and records: "bucket-cap=5M scale=0.1".
+    std::string in_words() const;
+
+private:
+    [[noreturn]] void refuse(std::string_view name, const std::string& expected) const;
+
+    std::vector<SettingRow> rows_;
+    std::map<std::string, std::string, std::less<>> texts_;
+};
+
+}  // namespace tutti

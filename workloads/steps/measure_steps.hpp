@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "results/step.hpp"
+#include "workloads/steps/step_runner.hpp"
+
+namespace tutti {
+
+/// When to stop repeating steps.
+struct StepProtocol {
+    std::int64_t min_rounds = 10;
+    std::int64_t max_rounds = 200;
+    std::int64_t warm_up = 2;  ///< steps of each way that do not count
+    double max_seconds = 20;   ///< for all ways together, warm-up left out; min_rounds come first
+    double target_ci = 0.02;   ///< stop at this half-width of each way's step
+    std::uint64_t seed = 1;
+    GlobalClock* clock = nullptr;  ///< of several hosts; else unused
+};
+
+/// A way of doing steps. Collective; ranks have met just before.
+using StepDoer = std::function<StepStamps(StepPart part, std::int64_t number)>;
+
+/// Times all ways against each other: in each round a step that only computes, and of each way a
+/// whole one and one that only communicates, in an order that is drawn anew; what is exposed is
+/// the difference within a round, so that drift of the machine falls out. Collective; the same
+/// result on all ranks. Keys, checks and metrics are left to the caller.
+std::vector<TrainingStep> measure_steps(World& world, const std::vector<StepDoer>& ways,
+                                        const StepProtocol& protocol);
+
+}  // namespace tutti

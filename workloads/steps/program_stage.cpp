@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <map>
+
+#include "workloads/steps/step_runner.hpp"
+
+namespace tutti {
+
+ProgramStage::ProgramStage(Planner& all, const Program& program, std::optional<BufferKind> buffers)
+    : all_(all), program_(program), groups_(program.groups.size()) {
+    const Rank me = world().rank();
+    for (std::size_t i = 0; i < groups_.size(); ++i) {
+        const auto& members = program_.groups[i];
+        const int place = place_in(members, me);
+        Group group;
+        if (is_all(members)) {
+            group.plans = &all_;
+        } else {
+            // Groups keep their members' order.
+            const auto ordered = std::ranges::is_sorted(members, {}, &Rank::index);
+            if (!ordered) throw Error("program '" + program_.name + "': a group is not in order");
+            group.world = world().split(place >= 0 ? std::optional(0) : std::nullopt);
+            if (place < 0) continue;
+            group.planner = std::make_unique<Planner>(*group.world);
+            group.plans = group.planner.get();
+        }
+        World& ranks = group.plans->world();
+        group.ground = {
+            .ranks = ranks.size(), .hosts = ranks.hosts(), .usual_segment = usual_segment(ranks)};
+        groups_[i] = std::move(group);
+    }
+    std::vector<BufferKind> kinds;
+    if (buffers) kinds.push_back(*buffers);
+    std::map<int, std::shared_ptr<Stage>> shared;
+    for (const GroupCall& one : program_.calls) {
+        auto& memory = memory_.emplace_back();
+        const auto& group = groups_[static_cast<std::size_t>(one.group)];
+        if (!group) continue;
+        if (one.memory >= 0) memory = shared[one.memory];
+        if (!memory) {
+            World& ranks = group->plans->world();
+            memory = std::make_shared<Stage>(
+                ranks, Stage::bytes_for(one.call, ranks.size(), one.in_place), kinds);
+        }
+        if (one.memory >= 0) shared[one.memory] = memory;
+    }
+}
+
+bool ProgramStage::is_all(const std::vector<Rank>& group) const {
+    return static_cast<int>(group.size()) == world().size() &&
+           std::ranges::is_sorted(group, {}, &Rank::index);
+}
+
+const ProgramStage::Group* ProgramStage::group_of(int call) const {
+    const auto& group =
+        groups_[static_cast<std::size_t>(program_.calls[static_cast<std::size_t>(call)].group)];
+    return group ? &*group : nullptr;
+}
+
+StageBuffers ProgramStage::buffers_of(int call) const {
+    const GroupCall& one = program_.calls[static_cast<std::size_t>(call)];
+    const Stage& memory = *memory_[static_cast<std::size_t>(call)];
+    return memory.set(one.call, one.in_place, memory.kinds().front());
+}
+
+}  // namespace tutti

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "workloads/program/program.hpp"
+#include "workloads/steps/computing.hpp"
+#include "workloads/steps/step_times.hpp"
+#include "workloads/steps/way.hpp"
+
+namespace tutti {
+
+/// What of a step is done.
+enum class StepPart : std::uint8_t { whole, compute, communication };
+
+/// The groups of a program, of which this rank is in some: their ranks, what makes their plans, and
+/// the memory of the calls, which all ways use in turn.
+class ProgramStage {
+public:
+    /// Collective; `program` outlives it and has been checked for these ranks. Throws Error where
+    /// memory does not suffice.
+    ProgramStage(Planner& all, const Program& program, std::optional<BufferKind> buffers);
+
+    /// Of a group that this rank is in.
+    struct Group {
+        std::unique_ptr<World> world;      // none: all ranks, in their order
+        std::unique_ptr<Planner> planner;  // as above
+        Planner* plans = nullptr;          // never null
+        Ground ground;
+    };
+
+    World& world() const { return all_.world(); }
+    const Program& program() const { return program_; }
+    /// Null if this rank is not in it.
+    const Group* group_of(int call) const;
+    /// Of a call that this rank takes part in.
+    StageBuffers buffers_of(int call) const;
+
+private:
+    bool is_all(const std::vector<Rank>& group) const;
+
+    Planner& all_;
+    const Program& program_;
+    BufferKind kind_;
+    std::vector<std::optional<Group>> groups_;
+    std::vector<std::shared_ptr<Stage>> memory_;  // by call
+};
+
+/// One rank's part of a program, done in one way.
+class StepRunner {
+public:
+    /// Collective. Nothing if the way cannot do this program here; `reason` then says why.
+    static std::unique_ptr<StepRunner> make(ProgramStage& stage, const Way& way,
+                                            std::string& reason);
+
+    /// Collective, but nobody meets: ranks that have met before start together. Step `number` takes
+    /// its times from the program. Throws Error (time_out) naming what it waited for.
+    StepStamps run(StepPart part, std::int64_t number, Computer& computer);
+
+    /// Does every call once with data whose result is known, and counts the elements of this rank
+    /// that are wrong. Collective.
+    std::int64_t count_wrong(std::uint64_t seed);
+
+private:
+    explicit StepRunner(ProgramStage& stage);
+    std::optional<std::string> choose(const Way& way);
+    void start(int call);
+    void wait(int call);
+    bool move_along();
+
+    ProgramStage& stage_;
+    const std::vector<Task>& tasks_;
+    std::map<const Planner*, std::unique_ptr<GroupWay>> of_group_;
+    std::vector<std::unique_ptr<Operation>> operations_;  // by call; none: takes no part
+    std::vector<int> under_way_;                          // calls
+    StepStamps stamps_;
+};
+
+}  // namespace tutti

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "collectives/transport/world.hpp"
+#include "workloads/global_clock.hpp"
+
+namespace tutti {
+
+/// What one rank notes of a step, by the common clock.
+struct StepStamps {
+    std::int64_t begin_ns = 0;
+    std::int64_t end_ns = 0;
+    std::int64_t compute_ns = 0;  ///< what its computing took
+
+    /// A call that it took part in: when it came to it, and when it saw that it had ended.
+    struct Passage {
+        std::int64_t start_ns = 0;
+        std::int64_t end_ns = 0;
+    };
+    std::vector<Passage> calls;  ///< by call; all 0 where it took no part
+};
+
+/// A step of all ranks. ns.
+struct StepTimes {
+    std::int64_t step = 0;     ///< from the last rank's begin to the last one's end
+    std::int64_t compute = 0;  ///< of the rank whose computing took longest
+    /// Collectives: how long ranks waited in them for the last one to arrive, in the mean of the
+    /// ranks; and what they took from then on, on the rank where that was most. Of calls under way
+    /// at the same time each counts.
+    std::int64_t wait = 0;
+    std::int64_t work = 0;
+    Rank last = {0};  ///< ended last
+};
+
+/// Collective; the same on all ranks. Everyone's stamps have as many calls.
+StepTimes times_of(World& world, const GlobalClock* clock, const StepStamps& mine);
+
+/// The same of stamps that have been brought together, by rank.
+StepTimes times_of(std::span<const StepStamps> all);
+
+}  // namespace tutti

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/steps/way.hpp"
+
+#include <algorithm>
+#include <map>
+
+#include "base/name_table.hpp"
+
+namespace tutti {
+namespace {
+
+constexpr const char* stand_in = "ring";  // every collective has one
+
+class ByName final : public GroupWay {
+public:
+    ByName(Contest contest, Planner& group, const Ground& ground)
+        : contest_(std::move(contest)), group_(group), ground_(ground) {}
+
+    bool is_for(Collective collective) const override {
+        const auto& name = contest_.algorithms.front();
+        return name == "none" || algorithm_called(collective, name) != nullptr;
+    }
+    std::optional<std::string> refuses(const Call& call, bool in_place) override {
+        return refusal(group_, of(call.collective), call, in_place, ground_.hosts);
+    }
+    std::unique_ptr<Operation> operation(const Call& call, const StageBuffers& buffers) override {
+        return operation_of(group_, of(call.collective), call, buffers, ground_);
+    }
+
+private:
+    const Candidate& of(Collective collective) {
+        const auto known = candidates_.find(collective);
+        if (known != candidates_.end()) return known->second;
+        Contest contest = contest_;
+        if (!is_for(collective)) contest.algorithms = {stand_in};
+        return candidates_.emplace(collective, candidates(collective, contest).front())
+            .first->second;
+    }
+
+    Contest contest_;  // of one algorithm or one library
+    Planner& group_;
+    const Ground& ground_;
+    std::map<Collective, Candidate> candidates_;
+};
+
+Way way_by(std::string name, const Contest& contest) {
+    return {.name = std::move(name), .of_group = [contest](Planner& group, const Ground& ground) {
+                return std::make_unique<ByName>(contest, group, ground);
+            }};
+}
+
+// Those of all collectives, each once.
+std::vector<std::string> all_algorithms() {
+    std::vector<std::string> names;
+    for (const Collective collective : all_collectives())
+        for (const Algorithm* row : algorithms_of(collective))
+            if (std::ranges::find(names, row->name) == names.end()) names.emplace_back(row->name);
+    return names;
+}
+
+std::vector<std::string> algorithms_in(const Contest& contest) {
+    const auto known = all_algorithms();
+    std::vector<std::string> names;
+    for (const auto& name : contest.algorithms) {
+        if (name == "all") return known;
+        if (name == "none") continue;
+        if (std::ranges::find(known, name) == known.end())
+            throw Error(unknown_name("algorithm", name, known));
+        names.push_back(name);
+    }
+    return names;
+}
+
+}  // namespace
+
+std::vector<Way> ways_named(const Contest& contest) {
+    std::vector<Way> ways;
+    std::vector<std::string> over;
+    for (const TransportRow& row : transports()) {
+        const auto is = [&](const auto& name) {
+            return name == row.name || (name == "all" && !row.is_part);
+        };
+        if (std::ranges::any_of(contest.transports, is)) over.emplace_back(row.name);
+    }
+    for (const auto& name : contest.transports)
+        if (name != "all" && name != "none") find_transport(name);  // throws for unknown ones
+    for (const auto& algorithm : algorithms_in(contest))
+        for (const auto& transport : over)
+            ways.push_back(way_by(
+                algorithm + "/" + transport,
+                {.algorithms = {algorithm}, .transports = {transport}, .baselines = {"none"}}));
+    for (const Baseline& row : baselines()) {
+        const auto is = [&](const auto& name) {
+            return name == row.name || (name == "all" && row.is_usual);
+        };
+        if (std::ranges::any_of(contest.baselines, is))
+            ways.push_back(way_by(std::string(row.name), {.algorithms = {"none"},
+                                                          .transports = {"none"},
+                                                          .baselines = {std::string(row.name)}}));
+    }
+    for (const auto& name : contest.baselines)
+        if (name != "all" && name != "none") find_baseline(name);  // throws for unknown ones
+    return ways;
+}
+
+}  // namespace tutti

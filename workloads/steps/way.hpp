@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "workloads/entrants.hpp"
+
+namespace tutti {
+
+/// How the ranks of one group do their collectives.
+class GroupWay {
+public:
+    virtual ~GroupWay() = default;
+    /// Whether it has something of its own for this collective; else it does it as others do.
+    virtual bool is_for(Collective collective) const {
+        (void)collective;
+        return true;
+    }
+    /// Why they cannot do this call so; nothing if they can. Collective.
+    virtual std::optional<std::string> refuses(const Call& call, bool in_place) = 0;
+    /// Collective; the call is not refused.
+    virtual std::unique_ptr<Operation> operation(const Call& call, const StageBuffers& buffers) = 0;
+};
+
+/// A way to do the collectives of a step, in each of its groups by what fits that group. What it
+/// gives lives no longer than planner and ground. Collective over the group.
+struct Way {
+    std::string name;
+    std::function<std::unique_ptr<GroupWay>(Planner& group, const Ground& ground)> of_group;
+};
+
+/// For each algorithm and transport of a contest, and for each of its libraries, the way that does
+/// all collectives by it; those that have no algorithm of this name, by a ring. "all" algorithms
+/// are those of all collectives. Throws Error for unknown names.
+std::vector<Way> ways_named(const Contest& contest);
+
+}  // namespace tutti
