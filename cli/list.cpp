@@ -9,6 +9,7 @@
 #include "collectives/algorithms/catalog.hpp"
 #include "collectives/execute/baselines.hpp"
 #include "collectives/transport/transports.hpp"
+#include "workloads/workload.hpp"
 
 namespace tutti {
 namespace {
@@ -44,6 +45,13 @@ std::vector<Entry> entries_of_baselines() {
     return entries;
 }
 
+std::vector<Entry> entries_of_workloads() {
+    std::vector<Entry> entries;
+    for (const Workload& row : workloads())
+        entries.push_back({std::string(row.name), std::string(row.what), std::nullopt});
+    return entries;
+}
+
 std::vector<Entry> entries_of_algorithms(Collective collective) {
     std::vector<Entry> entries;
     for (const Algorithm* row : algorithms_of(collective))
@@ -68,6 +76,8 @@ void print_text() {
     print_entries(entries_of_transports());
     fmt::print("baselines\n");
     print_entries(entries_of_baselines());
+    fmt::print("workloads\n");
+    print_entries(entries_of_workloads());
 }
 
 void print_markdown() {
@@ -87,6 +97,8 @@ void print_markdown() {
     table("transport", entries_of_transports());
     fmt::print("## Baselines\n\n");
     table("baseline", entries_of_baselines());
+    fmt::print("## Workloads\n\n");
+    table("workload", entries_of_workloads());
 }
 
 json to_json(const std::vector<Entry>& entries) {
@@ -107,6 +119,7 @@ void print_json() {
             to_json(entries_of_algorithms(collective));
     all["transports"] = to_json(entries_of_transports());
     all["baselines"] = to_json(entries_of_baselines());
+    all["workloads"] = to_json(entries_of_workloads());
     fmt::print("{}\n", all.dump(2));
 }
 

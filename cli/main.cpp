@@ -16,7 +16,7 @@ namespace {
 constexpr Command rows[] = {
     {"bench", "under mpirun: sweep sizes over algorithms, transports and libraries", run_bench},
     {"limits", "under mpirun: what this machine can do at its best", run_limits},
-    {"list", "collectives, algorithms, transports, baselines of this build", run_list},
+    {"list", "collectives, algorithms, transports, baselines, workloads of this build", run_list},
     {"report", "plots and tables of results files in one page", run_report},
     {"show", "a schedule in words or as a picture, counted against the bounds", run_show},
     {"topo", "this machine as a tree", run_topo},

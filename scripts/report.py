@@ -21,7 +21,7 @@ class Parser(argparse.ArgumentParser):
 
 def main(arguments):
     parser = Parser(prog="report", description=__doc__)
-    parser.add_argument("files", nargs="+", metavar="FILE", help="results (JSON Lines) of tutti bench --json")
+    parser.add_argument("files", nargs="+", metavar="FILE", help="results (JSON Lines) of tutti bench or workload --json")
     parser.add_argument("-o", "--output", required=True, metavar="HTML", help="the page to write")
     parser.add_argument("-T", "--title", default="tutti report")
     parser.add_argument("--svg-dir", type=Path, metavar="DIR", help="also write each figure as DIR/NAME.svg")
@@ -39,20 +39,22 @@ def write(options):
     results = records.read(options.files)
     # Only now: matplotlib takes a second to load, and most errors are found before it is needed.
     try:
-        from plots import figures, page, sections
+        from plots import figures, page, sections, steps
     except ModuleNotFoundError as missing:
         raise records.ReportError(f"no Python module {missing.name} in {sys.executable}; "
                                   "type: apt-get install python3-matplotlib, and run with /usr/bin/python3") from None
     all_sections = sections.sections_of(results)
     drawn = figures.draw(all_sections)
-    html = page.page(results, all_sections, drawn, options.title)
+    drawn_steps = [(one, steps.draw(one)) for one in steps.steps_of(results)]
+    html = page.page(results, all_sections, drawn, drawn_steps, options.title)
     Path(options.output).write_text(html, encoding="utf-8")
     if options.svg_dir:
         options.svg_dir.mkdir(parents=True, exist_ok=True)
-        for section, svgs in drawn.items():
-            for name, svg in svgs.items():
-                path = options.svg_dir / f"{section.shape.slug}-{name}.svg"
-                path.write_text('<?xml version="1.0" encoding="utf-8"?>\n' + svg, encoding="utf-8")
+        named = [(f"{section.shape.slug}-{name}", svg) for section, svgs in drawn.items() for name, svg in svgs.items()]
+        named += [(one.shape.slug, svg) for one, svg in drawn_steps if svg]
+        for name, svg in named:
+            path = options.svg_dir / f"{name}.svg"
+            path.write_text('<?xml version="1.0" encoding="utf-8"?>\n' + svg, encoding="utf-8")
 
 
 def _refuse(reason):

@@ -61,8 +61,10 @@ Order channels_of(const Order& order, int count, int ranks) {
     Order all;
     for (int number = 0; number < count; ++number)
         for (std::vector<Rank> channel : given) {
-            std::ranges::rotate(channel,
-                                channel.begin() + spread_place(number / 2, std::ssize(channel)));
+            // Not the one of ranges: Clang 14 cannot compile libstdc++'s.
+            std::rotate(channel.begin(),
+                        channel.begin() + spread_place(number / 2, std::ssize(channel)),
+                        channel.end());
             if (number % 2 == 1) std::ranges::reverse(channel);
             all.channels.push_back(std::move(channel));
         }

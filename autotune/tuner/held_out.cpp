@@ -91,11 +91,11 @@ void hold_out(Planner& planner, const TuneRequest& request, const Setting& setti
             .library = library_in(all),
             .is_over = [=] { return seconds_since(began_here) > seconds; },
             .wrong =
-                [&](const Configuration& configuration) {
-                    events.wrong(task.subject, configuration);
+                [&, &subject = task.subject](const Configuration& configuration) {
+                    events.wrong(subject, configuration);
                 },
-            .progress =
-                [&](double share) { events.progress(task.subject, share, against_library); }};
+            .progress = [&, &subject = task.subject](
+                            double share) { events.progress(subject, share, against_library); }};
         TuneCost cost;
         cost.hold_out_samples = held.improve(section, all);
         cost.hold_out_seconds = seconds_since(began_here);

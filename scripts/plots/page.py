@@ -4,7 +4,7 @@
 from html import escape
 from pathlib import Path
 
-from . import findings, provenance, tables
+from . import findings, provenance, steps, tables
 from .units import counted
 
 STYLE = Path(__file__).with_name("page.css")
@@ -14,13 +14,16 @@ the 95 % interval of the median: from order statistics widened for lag-1 autocor
 launch medians where there are several (least to greatest below six launches). "Not separable" means that two
 intervals overlap. A candidate in [brackets] is a library's own collective. Bus bandwidth is nccl-tests' (10⁹ bytes
 per second), so it can be compared with the speed of a link for any number of ranks. The limit is the least time that the machine
-was seen to allow, whatever the algorithm (tutti limits); % of limit is limit over median."""
+was seen to allow, whatever the algorithm (tutti limits); % of limit is limit over median. Of a training step, exposed is
+its time less that of the same step without communication; hidden is what the communication takes alone less what is
+exposed."""
 
 
-def page(results, sections, figures, title):
-    """`figures` maps a section to its SVG texts by name."""
+def page(results, sections, figures, all_steps, title):
+    """`figures` maps a section to its SVG texts by name; `all_steps` has steps and their figure's SVG text."""
     parts = [_head(title), f"<h1>{escape(title)}</h1>", _cautions(results), _provenance(results),
-             _contents(sections)]
+             _contents(sections, all_steps)]
+    parts += [steps.section(one, svg) for one, svg in all_steps]
     parts += [_section(section, figures[section]) for section in sections]
     if results.fails:
         parts.append(f'<section id="failures"><h2>Failures</h2>{tables.fails_table(results)}</section>')
@@ -49,9 +52,10 @@ def _provenance(results):
     return '<dl class="provenance">\n' + "\n".join(entries) + "\n</dl>"
 
 
-def _contents(sections):
-    items = "\n".join(f'<li><a href="#{section.shape.slug}">{_heading(section)}</a> '
-                      f"{escape(findings.finding(section))}</li>" for section in sections)
+def _contents(sections, all_steps):
+    found = [(one.shape.slug, steps.heading(one), steps.finding(one)) for one, _ in all_steps]
+    found += [(section.shape.slug, _heading(section), findings.finding(section)) for section in sections]
+    items = "\n".join(f'<li><a href="#{slug}">{heading}</a> {escape(said)}</li>' for slug, heading, said in found)
     return f"<nav>\n<h2>Findings</h2>\n<ul>\n{items}\n</ul>\n</nav>"
 
 

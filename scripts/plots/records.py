@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from . import schema
 
 SCHEMA_VERSION = 1
-SHELVES = {"session": "sessions", "launch": "launches", "point": "points", "fail": "fails", "end": "ends"}
+SHELVES = {"session": "sessions", "launch": "launches", "point": "points", "step": "steps", "fail": "fails", "end": "ends"}
 
 
 class ReportError(Exception):
@@ -21,13 +21,14 @@ class Results:
     sessions: list = field(default_factory=list)
     launches: list = field(default_factory=list)
     points: list = field(default_factory=list)
+    steps: list = field(default_factory=list)
     fails: list = field(default_factory=list)
     ends: list = field(default_factory=list)
     warnings: list = field(default_factory=list)
 
     def launch_count(self):
-        """How many launches the measured points come from: the unit of repetition."""
-        return len({launch_of(point) for point in self.points if not point.get("skipped")})
+        """How many launches the measured points and steps come from: the unit of repetition."""
+        return len({launch_of(one) for one in self.points + self.steps if not one.get("skipped")})
 
 
 def launch_of(record):
@@ -38,7 +39,7 @@ def read(paths):
     results = Results()
     for path in paths:
         _read_file(path, results)
-    if not results.points:
+    if not results.points and not results.steps:
         raise ReportError(f"{' '.join(map(str, paths))}: no point in it, so there is nothing to report")
     return results
 

@@ -13,17 +13,28 @@ KEY = {"coll": str, "impl": str, "algo": str, "transport": str, "dtype": str, "o
        "order?": str, "radix?": int, "channels?": int}
 TIMES = {"p05": NUMBER, "p50": NUMBER, "p95": NUMBER, "max": NUMBER}
 
+MIDDLE = {"p50": NUMBER}
+STEP_KEY = {"workload": str, "model": str, "compute?": str, "settings?": str, "way": str, "nranks": int}
+
 KINDS = {
     "session": {"id": str, "t": str, "tool": TOOL, "argv": [str], "seed": int},
     "launch": {"session?": str, "launch": int, "t": str, "nranks": int, "hosts?": [HOST], "mpi?": LIBRARY,
                "ucx?": LIBRARY, "nccl?": LIBRARY, "gpus?": [{"model?": str}], "env?": dict},
     "point": {"session?": str, "launch": int, "key": KEY, "skipped?": str},
+    "step": {"session?": str, "launch": int, "key": STEP_KEY, "skipped?": str},
     "fail": {"session?": str, "launch": int, "phase": str, "what": str},
     "end": {"session?": str, "launch": int, "ok": bool, "wall_ns": int},
 }
-MEASURED = {"n": int, "t_ns": TIMES, "ci95_p50_ns": [NUMBER], "busbw_GBps": NUMBER, "check": {"state": str},
-            "stop_reason?": str, "calls_of_sample?": int, "limit_ns?": NUMBER, "pct_of_limit?": NUMBER, "predicted_ns?": NUMBER,
-            "choice?": str}
+# Of points and steps that were not skipped.
+MEASURED = {
+    "point": {"n": int, "t_ns": TIMES, "ci95_p50_ns": [NUMBER], "busbw_GBps": NUMBER, "check": {"state": str},
+              "stop_reason?": str, "calls_of_sample?": int, "limit_ns?": NUMBER, "pct_of_limit?": NUMBER,
+              "predicted_ns?": NUMBER, "choice?": str},
+    "step": {"n": int, "step_ns": MIDDLE, "ci95_step_ns": [NUMBER], "compute_ns": MIDDLE, "communication_ns": MIDDLE,
+             "exposed_ns": MIDDLE, "wait_ns": MIDDLE, "work_ns": MIDDLE, "overlap": NUMBER, "slowdown": NUMBER,
+             "check": {"state": str}, "metrics?": [{"name": str, "value": NUMBER}]},
+}
+INTERVALS = {"point": "ci95_p50_ns", "step": "ci95_step_ns"}
 
 
 def fault(record):
@@ -32,11 +43,11 @@ def fault(record):
     if not isinstance(kind, str):
         return 'no field "kind"'
     found = _fault(record, KINDS.get(kind, {}), "")
-    if found or kind != "point" or record.get("skipped"):
+    if found or kind not in MEASURED or record.get("skipped"):
         return found
-    found = _fault(record, MEASURED, "")
-    if not found and len(record["ci95_p50_ns"]) != 2:
-        return 'field "ci95_p50_ns" is no [lo,hi]'
+    found = _fault(record, MEASURED[kind], "")
+    if not found and len(record[INTERVALS[kind]]) != 2:
+        return f'field "{INTERVALS[kind]}" is no [lo,hi]'
     return found
 
 

@@ -35,7 +35,7 @@ def table(columns, rows, numbers=()):
 def _table_row(row, cells):
     if isinstance(row, Skipped):
         return (f"<tr class=skipped>{cells('td', row.known)}"
-                f"<td colspan={len(COLUMNS) - len(row.known)}>skipped: {escape(row.reason)}</td></tr>")
+                f"<td colspan={row.columns - len(row.known)}>skipped: {escape(row.reason)}</td></tr>")
     wrong = " class=wrong" if str(row[-1]).startswith("FAILED") else ""
     return f"<tr{wrong}>{cells('td', row)}</tr>"
 
@@ -43,9 +43,10 @@ def _table_row(row, cells):
 class Skipped:
     """A row that has a reason instead of numbers."""
 
-    def __init__(self, known, reason):
+    def __init__(self, known, reason, columns=len(COLUMNS)):
         self.known = known
         self.reason = reason
+        self.columns = columns
 
 
 def _row(point):

@@ -58,6 +58,60 @@ def timed(algo, size, p50, half=0, launch=1, impl="tutti", **changes):
     return point | changes
 
 
+def step(way, exposed, compute=20.0, communication=5.0, **changes):
+    """A training step; times in ms."""
+    def times(ms):
+        return {"p50": round(ms * 1e6)}
+    return {"v": 1, "kind": "step", "launch": 1, "n": 10, "overlap": 1 - exposed / communication, "slowdown": 1.0,
+            "key": {"workload": "ddp", "model": "resnet50", "compute": "sleep", "settings": "scale=small", "way": way,
+                    "nranks": 2},
+            "step_ns": times(compute + exposed), "ci95_step_ns": [round((compute + exposed) * 1e6)] * 2,
+            "compute_ns": times(compute), "communication_ns": times(communication), "exposed_ns": times(exposed),
+            "wait_ns": times(0.1), "work_ns": times(communication), "check": {"state": "ok", "n_wrong": 0}} | changes
+
+
+class Steps(Folder):
+    def steps(self, *ways):
+        results = records.read([self.lines(*ways)])
+        from plots import steps
+        return steps.steps_of(results)
+
+    @unittest.skipUnless(matplotlib, "needs python3-matplotlib")
+    def test_one_shape_is_one_section_and_its_finding_compares_with_the_library(self):
+        from plots import steps
+        one, = self.steps(step("ring/shm", 1.0), step("mpi", 4.0), step("mpi-nonblocking", 5.0),
+                          step("bruck/shm", 0, skipped="no such algorithm"))
+        self.assertEqual([way.name for way in one.ways()], ["ring/shm", "mpi", "mpi-nonblocking"])
+        self.assertEqual(steps.finding(one), "ring/shm leaves 1 ms of a step of 21 ms exposed; the library at best (mpi) "
+                                             "4 ms: 0.25 of it")
+        self.assertAlmostEqual(one.ways()[0].hidden, 4e6)
+
+    @unittest.skipUnless(matplotlib, "needs python3-matplotlib")
+    def test_hidden_communication_is_never_more_than_computing_nor_less_than_nothing(self):
+        quick, = self.steps(step("ring/shm", -1.0, compute=2.0))
+        self.assertEqual(quick.ways()[0].hidden, 2e6)
+        slow, = self.steps(step("ring/shm", 9.0))
+        self.assertEqual(slow.ways()[0].hidden, 0)
+
+    @unittest.skipUnless(matplotlib, "needs python3-matplotlib")
+    def test_a_file_of_steps_alone_is_a_page(self):
+        source = self.lines(step("ring/shm", 1.0), step("mpi", 4.0), step("bruck/shm", 0, skipped="no such algorithm"))
+        out = self.folder / "report.html"
+        done = run(source, "-o", out, "--svg-dir", self.folder / "svg")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        html = out.read_text(encoding="utf-8")
+        for text in ("ddp: resnet50", "communication exposed", "[mpi]", "skipped: no such algorithm", "scale=small"):
+            self.assertIn(text, html)
+        self.assertEqual(len(list((self.folder / "svg").glob("step-*.svg"))), 1)
+
+    def test_a_step_without_its_fields_is_refused_with_its_line(self):
+        broken = step("ring/shm", 1.0)
+        del broken["exposed_ns"]
+        done = run(self.lines(step("mpi", 1.0), broken), "-o", self.folder / "r.html")
+        self.assertEqual(done.returncode, 64)
+        self.assertIn(':2: no field "exposed_ns"', done.stderr)
+
+
 @unittest.skipUnless(matplotlib, "needs python3-matplotlib")
 class Page(Folder):
     def report(self, source, *options):

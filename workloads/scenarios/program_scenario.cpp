@@ -32,7 +32,7 @@ public:
         : program_((check(program), std::move(program))),
           notes_(std::move(notes)),
           metrics_(std::move(metrics)),
-          computer_(computer(ground.compute)),
+          computer_(computer(ground.compute, ground.planner.world().crowded)),
           stage_(ground.planner, program_, ground.buffers),
           seed_(ground.seed) {}
 

@@ -21,11 +21,13 @@ constexpr Named<ComputeMode> modes[] = {
 // The timer of an accelerator's stream.
 class Sleeper final : public Computer {
 public:
+    explicit Sleeper(bool shares_core) : shares_core_(shares_core) {}
+
     void compute(std::int64_t ns, const std::function<bool()>& meanwhile) override {
         const std::int64_t end = now_ns() + ns;
         while (meanwhile()) {
             if (now_ns() >= end) return;
-            sched_yield();
+            if (shares_core_) sched_yield();
         }
         // The system wakes a sleeper late, so the last bit is spun.
         constexpr std::int64_t late_ns = 100'000;
@@ -35,6 +37,9 @@ public:
         }
         while (now_ns() < end) relax();
     }
+
+private:
+    bool shares_core_;
 };
 
 // Work in equal portions, of which it is known how long one takes.
@@ -117,14 +122,14 @@ ComputeMode parse_compute_mode(std::string_view text) {
     return parse_from(modes, "compute mode", text);
 }
 
-std::unique_ptr<Computer> computer(ComputeMode mode) {
+std::unique_ptr<Computer> computer(ComputeMode mode, bool shares_core) {
     switch (mode) {
         case ComputeMode::burn:
             return std::make_unique<Burner>();
         case ComputeMode::real:
             return std::make_unique<Multiplier>();
         default:
-            return std::make_unique<Sleeper>();
+            return std::make_unique<Sleeper>(shares_core);
     }
 }
 

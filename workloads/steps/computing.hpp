@@ -30,7 +30,8 @@ public:
     virtual void compute(std::int64_t ns, const std::function<bool()>& meanwhile) = 0;
 };
 
-/// Learns how fast this core is: some 20 ms, but for `sleep`.
-std::unique_ptr<Computer> computer(ComputeMode mode);
+/// Learns how fast this core is: some 20 ms, but for `sleep`. `shares_core` with other ranks: then
+/// who has nothing to move along lets them run.
+std::unique_ptr<Computer> computer(ComputeMode mode, bool shares_core);
 
 }  // namespace tutti
