@@ -115,17 +115,22 @@ def calls_of(text):
 
 def faults_of_calls(text, help_of):
     """`help_of(command)` is its help text; of the empty command that of tutti itself."""
-    commands = re.findall(r"^  (\w+) {2,}", help_of(""), re.MULTILINE)
+    def named_in(text):
+        return re.findall(r"^  ([a-z][\w-]*) {2,}", text, re.MULTILINE)
+    commands = named_in(help_of(""))
     for words in calls_of(text):
         if not words or words[0] in ("COMMAND", "...") or words[0].startswith("-"):
             continue
         if words[0] not in commands:
             yield f"calls 'tutti {words[0]}', which is no command"
             continue
-        known = set(OPTION.findall(help_of(words[0])))
+        command = words[0]
+        if len(words) > 1 and not words[1].startswith("-") and words[1] in named_in(help_of(command)):
+            command += " " + words[1]  # as 'tutti workload ddp': each has options of its own
+        known = set(OPTION.findall(help_of(command)))
         for option in words[1:]:
             if re.fullmatch(r"--?[A-Za-z].*", option) and option.split("=")[0] not in known:
-                yield f"calls 'tutti {words[0]}' with {option}, which it does not know"
+                yield f"calls 'tutti {command}' with {option}, which it does not know"
 
 
 def output_of(tutti, *arguments):
@@ -147,7 +152,7 @@ def main(arguments):
 
     def help_of(command):
         if command not in helps:
-            helps[command] = output_of(tutti, *([command] if command else []), "--help")
+            helps[command] = output_of(tutti, *command.split(), "--help")
         return helps[command]
 
     faults = 0

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import check_docs
 
-HELP = {"": "usage\n\n  bench     sweep\n  show      tell\n",
+HELP = {"": "usage\n\n  bench     sweep\n  show      tell\n  workload  train\n",
+        "workload": "usage\n  --list-models\n\n  ddp     buckets\n", "workload ddp": "  --model TEXT\n",
         "bench": "  -b,--minbytes TEXT   smallest\n  --algo TEXT\n", "show": "  --ranks INT\n"}
 
 
@@ -27,6 +28,12 @@ class Documentation(unittest.TestCase):
 
     def calls(self, text):
         return list(check_docs.faults_of_calls(text, HELP.__getitem__))
+
+    def test_a_command_with_names_has_options_for_each(self):
+        self.assertEqual(self.calls("`tutti workload ddp --model x` `tutti workload --list-models`"), [])
+        self.assertEqual(self.calls("`tutti workload --model x`"),
+                         ["calls 'tutti workload' with --model, which it does not know"])
+        self.assertEqual(len(self.calls("`tutti workload ddp --list-models`")), 1)
 
     def test_a_link_must_lead_somewhere(self):
         self.assertEqual(self.links("[a](docs/page.md) [b](https://example.org/x)"), [])
