@@ -107,7 +107,7 @@ Exit workload_on_rank(World& world, const WorkloadOptions& options, const Argume
     Output output(options, arguments, world.is_first());
     try {
         std::vector<std::string> limit_notes;
-        const auto limits = choose_limits(world, "stored", limit_notes);
+        const auto limits = choose_limits(world, options.limits, limit_notes);
         const int ranks_on_core = options.pin ? pin_ranks(world) : 0;
         Planner planner(world);
         planner.tune(host_tuning(world, limits, std::nullopt));

@@ -15,7 +15,7 @@ struct Typed {
     std::string algorithms = "auto,ring,two-shot", transports = "all",
                 baselines = "mpi,mpi-nonblocking", table_file = "tutti-table.json";
     std::string compute = "sleep", buffers, target_ci = "2%", max_time = "20s", pin = "auto",
-                hang_timeout = "30s", json_file;
+                hang_timeout = "30s", limits = "stored", json_file;
     std::int64_t least_steps = 10, most_steps = 200, warm_up = 2;
     int ranks = 0;
     std::uint64_t seed = 1;
@@ -67,6 +67,11 @@ void declare(CLI::App& app, const Workload& workload, Typed& typed,
     text("--target-ci", typed.target_ci, "stop when the medians are known so well", times);
     text("--max-time", typed.max_time, "stop after so much time of all ways", times);
     text("--pin", typed.pin, "ranks to cores, evenly: auto (unless the launcher has), no", times);
+    app.add_option("--limits", typed.limits,
+                   "what plans are fitted to the machine by: stored, measure, none or FILE")
+        ->group(times)
+        ->envname("TUTTI_LIMITS")
+        ->capture_default_str();
     app.add_option("--seed", typed.seed, "of the order of ways, of data and of skew")
         ->group(times)
         ->capture_default_str();
@@ -156,6 +161,7 @@ std::optional<WorkloadOptions> parse_workload(const Arguments& arguments) {
     if (typed.ranks > 0) options.ranks.threads = typed.ranks;
     options.ranks.results_file = typed.json_file;
     options.pin = word<bool>("--pin", typed.pin, {{"auto", true}, {"no", false}});
+    options.limits = typed.limits;
     options.json_file = typed.json_file;
     options.as_understood = understood(app);
     return options;

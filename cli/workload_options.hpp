@@ -23,6 +23,7 @@ struct WorkloadOptions {
     StepProtocol protocol;
     RankOptions ranks;
     bool pin = true;
+    std::string limits = "stored";  ///< see choose_limits
     std::string json_file;
     TextByName as_understood;  ///< every option with its value, for the record
 };

@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Training steps: what is refused, what the records hold, and that libraries take part. No time is judged."""
+import unittest
+
+import tutti
+
+QUICK = ("--scale", "1e-4", "--step-time", "1ms", "--min-steps", 3, "-n", 3, "--table", "none.json")
+
+
+class Refused(tutti.Folder):
+    def refused(self, *words, says):
+        done = tutti.run("workload", *words)
+        lines = tutti.said(done.stderr)
+        self.assertEqual((done.returncode, len(lines)), (64, 1), done.stderr)
+        self.assertIn(says, lines[0])
+
+    def test_what_cannot_be_is_one_line(self):
+        self.refused(says="which workload? type for example: tutti workload ddp")
+        self.refused("dpd", says="did you mean 'ddp'")
+        self.refused("ddp", "--model", "resnet5", says="did you mean 'resnet50'")
+        self.refused("ddp", "--scale", "2", says="--scale 2 is not")
+        self.refused("ddp", "--scale", "tiny", says="--scale tiny is not")
+        self.refused("ddp", "--bucket-cap", "lots", says="--bucket-cap lots is not an amount such as 25M")
+        self.refused("ddp", "--step-time", "soon", says="--step-time soon is not a time such as 50ms")
+        self.refused("ddp", "--broadcast-buffers", "maybe", says="one of yes, no")
+        self.refused("ddp", "--compute", "nap", says="known: sleep burn real")
+        self.refused("ddp", "--algo", "rong", says="did you mean 'ring'")
+        self.refused("ddp", "--algo", "none", "--baseline", "none", says="nobody takes part")
+        self.refused("ddp", "--min-steps", 9, "-n", 3, says="type a larger -n")
+
+
+class Ddp(tutti.Folder):
+    def steps(self, *words, run=tutti.run):
+        path = self.folder / "s.jsonl"
+        done = run("workload", "ddp", *words, *QUICK, "--json", path)
+        self.assertEqual((done.returncode, tutti.said(done.stderr)), (0, []), done.stdout + done.stderr)
+        records = tutti.records(path)
+        self.assertEqual([record["kind"] for record in records][:2], ["session", "launch"])
+        self.assertEqual(records[-1]["kind"], "end")
+        return [record for record in records if record["kind"] == "step"], done.stdout
+
+    def test_every_way_is_in_the_table_and_in_the_records(self):
+        steps, table = self.steps("--ranks", 2, "--algo", "auto,ring,two-shot", "--transport", "shm,loopback",
+                                  "--baseline", "none", "--compute", "burn")
+        self.assertEqual([step["key"]["way"] for step in steps],
+                         ["auto", "ring/loopback", "ring/shm", "two-shot/loopback", "two-shot/shm"])
+        for step in steps:
+            key = step["key"]
+            self.assertEqual((key["workload"], key["model"], key["compute"], key["nranks"]),
+                             ("ddp", "resnet50", "burn", 2))
+            self.assertIn("scale=1e-4", key["settings"])
+            self.assertEqual((step["n"], step["check"]), (3, {"state": "ok", "n_wrong": 0}))
+            self.assertGreater(step["step_ns"]["p50"], 0)
+            self.assertAlmostEqual(step["overlap"], 1 - step["exposed_ns"]["p50"] / step["communication_ns"]["p50"])
+            self.assertIn(key["way"], table)
+        self.assertIn("# Out of bounds values : 0 OK", table)
+
+    def test_what_a_way_lacks_is_skipped_with_its_reason(self):
+        steps, table = self.steps("--ranks", 2, "--algo", "ring,bruck", "--transport", "loopback", "--baseline", "none")
+        self.assertIn("skipped", steps[1])
+        self.assertIn("# skipped bruck/loopback: none of the step's collectives", table)
+
+    @tutti.needs_mpi
+    def test_the_librarys_collectives_take_part_blocking_and_not(self):
+        steps, _ = self.steps("--algo", "ring", "--transport", "mpi", run=lambda *words: tutti.run_ranks(2, *words))
+        self.assertEqual([step["key"]["way"] for step in steps], ["ring/mpi", "mpi", "mpi-nonblocking"])
+        self.assertEqual([step["check"]["state"] for step in steps], ["ok"] * 3)
+
+
+if __name__ == "__main__":
+    unittest.main()
