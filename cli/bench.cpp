@@ -10,6 +10,7 @@
 #include "base/clock.hpp"
 #include "cli/bench_options.hpp"
 #include "cli/choosers.hpp"
+#include "cli/failures.hpp"
 #include "cli/guardian.hpp"
 #include "cli/limits_choice.hpp"
 #include "cli/model_choice.hpp"
@@ -41,6 +42,7 @@ public:
     }
 
     const std::string& session() const { return session_.id; }
+    const std::unique_ptr<Store>& store() const { return store_; }
 
     void begin(const Launch& launch, std::vector<std::string> notes, std::size_t goal,
                bool predicts) {
@@ -85,21 +87,6 @@ public:
             bar_->step();
         }
         all_.insert(all_.end(), points.begin(), points.end());
-    }
-
-    // The reason of a rank that gave up, if this one knows it.
-    void fail(const Error& error, std::optional<Rank> rank) {
-        if (!store_ || error.code() == Exit::usage) return;
-        Fail fail;
-        fail.session = session_.id;
-        fail.phase = error.what();
-        fail.what = error.code() == Exit::time_out ? "timeout" : "exit";
-        fail.rank = rank;
-        try {
-            store_->append(fail);
-        } catch (const Error& second) {  // the first is the one to end with
-            fmt::print(stderr, "tutti: {}\n", second.what());
-        }
     }
 
     Exit end() {
@@ -228,7 +215,7 @@ void fit_to_ranks(Sweep& sweep, const BenchOptions& options, int ranks) {
 
 Exit bench_on_rank(World& world, const BenchOptions& options, const Arguments& arguments) {
     Output output(options, arguments, world.is_first());
-    try {
+    return recording_failures(world, output.store(), output.session(), [&] {
         std::vector<std::string> limit_notes;
         const auto limits = choose_limits(world, options.limits, limit_notes);
         // From here on: limits are measured with all cores at hand.
@@ -268,13 +255,7 @@ Exit bench_on_rank(World& world, const BenchOptions& options, const Arguments& a
         run_sweep(planner, sweep, events);
         choosers.end();
         return output.end();
-    } catch (const OthersFailed& error) {
-        output.fail(error, std::nullopt);
-        throw;
-    } catch (const Error& error) {
-        output.fail(error, world.rank());
-        throw;
-    }
+    });
 }
 
 }  // namespace

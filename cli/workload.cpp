@@ -6,6 +6,7 @@
 
 #include "autotune/way_by_table.hpp"
 #include "base/clock.hpp"
+#include "cli/failures.hpp"
 #include "cli/guardian.hpp"
 #include "cli/limits_choice.hpp"
 #include "cli/prepare.hpp"
@@ -33,6 +34,7 @@ public:
     }
 
     const std::string& session() const { return session_.id; }
+    const std::unique_ptr<Store>& store() const { return store_; }
 
     void begin(const Launch& launch, std::vector<std::string> notes) {
         if (!speaks_) return;
@@ -69,21 +71,6 @@ public:
         return Exit::usage;
     }
 
-    // The reason of a rank that gave up, if this one knows it.
-    void fail(const Error& error, std::optional<Rank> rank) {
-        if (!store_ || error.code() == Exit::usage) return;
-        Fail fail;
-        fail.session = session_.id;
-        fail.phase = error.what();
-        fail.what = error.code() == Exit::time_out ? "timeout" : "exit";
-        fail.rank = rank;
-        try {
-            store_->append(fail);
-        } catch (const Error& second) {  // the first is the one to end with
-            fmt::print(stderr, "tutti: {}\n", second.what());
-        }
-    }
-
 private:
     const WorkloadOptions& options_;
     bool speaks_;
@@ -105,7 +92,7 @@ std::vector<Way> ways_of(Planner& planner, const WorkloadOptions& options,
 
 Exit workload_on_rank(World& world, const WorkloadOptions& options, const Arguments& arguments) {
     Output output(options, arguments, world.is_first());
-    try {
+    return recording_failures(world, output.store(), output.session(), [&] {
         std::vector<std::string> limit_notes;
         const auto limits = choose_limits(world, options.limits, limit_notes);
         const int ranks_on_core = options.pin ? pin_ranks(world) : 0;
@@ -137,13 +124,7 @@ Exit workload_on_rank(World& world, const WorkloadOptions& options, const Argume
         for (TrainingStep& step : steps)
             if (scenario->has_compute_mode()) step.key.compute = name_of(options.compute);
         return output.end(std::move(steps));
-    } catch (const OthersFailed& error) {
-        output.fail(error, std::nullopt);
-        throw;
-    } catch (const Error& error) {
-        output.fail(error, world.rank());
-        throw;
-    }
+    });
 }
 
 }  // namespace
