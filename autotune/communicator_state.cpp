@@ -49,7 +49,7 @@ Communicator::State::State(std::unique_ptr<World> own_world, World& its_world,
     if (options.table || options.learn) setting = setting_of(world);
     if (options.table) selector.emplace(*options.table, *setting);
     if (options.learn) learner.emplace(world, *options.learn);
-    world.moved_along.push_back(&goes_on_);
+    world.keep_moving(goes_on_);
 }
 
 // All leave together, as a peer may still read what this rank holds.
@@ -61,7 +61,7 @@ Communicator::State::~State() {
         }
     } catch (const Error&) {  // another rank is gone; nothing is left to be done for it
     }
-    std::erase(world.moved_along, &goes_on_);
+    world.let_rest(goes_on_);
 }
 
 void Communicator::State::refuse() {

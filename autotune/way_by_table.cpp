@@ -22,15 +22,23 @@ private:
     CommunicatorCandidate communicator_;
 };
 
+std::optional<Table> table_for_group(World& group, const std::string& file, bool anyway) {
+    if (!of_first(group, std::filesystem::exists(file))) return std::nullopt;
+    try {
+        return table_for_ranks(group, file, {.anyway = anyway});
+    } catch (const Error& error) {
+        if (group.within == nullptr || error.code() != Exit::usage) throw;
+        return std::nullopt;
+    }
+}
+
 }  // namespace
 
 Way way_by_table(const std::string& file, bool anyway) {
     return {.name = "auto", .of_group = [file, anyway](Planner& group, const Ground&) {
                 World& world = group.world();
-                std::optional<Table> table;
-                if (of_first(world, std::filesystem::exists(file)))
-                    table = table_for_ranks(world, file, {.anyway = anyway});
-                return std::make_unique<ByTable>(candidate_by_table(world, table));
+                return std::make_unique<ByTable>(
+                    candidate_by_table(world, table_for_group(world, file, anyway)));
             }};
 }
 

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <filesystem>
 #include <memory>
 
 #include "autotune/way_by_table.hpp"
@@ -55,6 +56,7 @@ public:
         for (TrainingStep& step : steps) {
             step.session = session_.id;
             step.key.workload = options_.workload->name;
+            step.key.buffers = options_.buffers ? name_of(*options_.buffers) : "";
             step.key.settings = options_.settings.in_words();
             any_wrong = any_wrong || step.check.state == CheckState::fail;
             any_done = any_done || !step.skipped;
@@ -85,8 +87,15 @@ std::vector<Way> ways_of(Planner& planner, const WorkloadOptions& options,
     Contest contest = options.contest;
     leave_out_unusable(contest, planner, notes);
     std::vector<Way> ways = ways_named(contest);
-    if (options.chooses)
-        ways.insert(ways.begin(), way_by_table(options.table_file, options.table_anyway));
+    if (!options.chooses) return ways;
+    const bool is_there = of_first(planner.world(), std::filesystem::exists(options.table_file));
+    if (!is_there && options.table_must_be)
+        throw Error(
+            fmt::format("there is no table '{}'; type --table FILE of 'tutti tune', or leave "
+                        "it out for built-in rules",
+                        options.table_file));
+    notes.push_back(is_there ? "auto: by " + options.table_file : "auto: by built-in rules");
+    ways.insert(ways.begin(), way_by_table(options.table_file, options.table_anyway));
     return ways;
 }
 

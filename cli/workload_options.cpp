@@ -148,6 +148,7 @@ std::optional<WorkloadOptions> parse_workload(const Arguments& arguments) {
         throw Error("nobody takes part; type --algo auto or --baseline mpi");
     options.table_file = typed.table_file;
     options.table_anyway = typed.table_anyway;
+    options.table_must_be = app.count("--table") > 0;
     options.compute = parse_compute_mode(typed.compute);
     if (const auto kinds = buffer_kinds_of(typed.buffers); !kinds.empty()) {
         if (kinds.size() > 1)

@@ -17,6 +17,7 @@ struct WorkloadOptions {
     Contest contest;
     bool chooses = false;  ///< auto: by a table
     std::string table_file;
+    bool table_must_be = false;  ///< it was named; else built-in rules do without it
     bool table_anyway = false;
     ComputeMode compute = ComputeMode::sleep;
     std::optional<BufferKind> buffers;

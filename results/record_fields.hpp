@@ -212,6 +212,7 @@ void walk(auto& f, Is<StepKey> auto& key) {
     f.must("workload", key.workload);
     f.must("model", key.model);
     f.may("compute", key.compute);
+    f.may("buffers", key.buffers);
     f.may("settings", key.settings);
     f.must("way", key.way);
     f.must("nranks", key.nranks);

@@ -49,7 +49,7 @@ std::string step_table_footer(std::span<const TrainingStep> steps) {
     for (const TrainingStep& step : steps) {
         if (step.skipped) continue;
         wrong += step.check.n_wrong;
-        done.push_back(&step);
+        if (step.check.state != CheckState::fail) done.push_back(&step);
     }
     std::string text =
         fmt::format("# Out of bounds values : {} {}\n", wrong, wrong == 0 ? "OK" : "FAILED");

@@ -17,6 +17,7 @@ namespace {
 constexpr std::int64_t batch_ns = 1'000'000;  // a batch lasts about so long
 constexpr std::int64_t row_ns = 500'000;      // so does a row of calls, see Start::back_to_back
 constexpr std::int64_t most_calls_of_warm_up = 200;  // but for as many as were asked for
+constexpr std::int64_t most_of_row = 100;            // calls
 constexpr std::int64_t second_ns = 1'000'000'000;
 constexpr std::int64_t calls_to_get_going = 2;  // not timed, after another entrant's batch
 
@@ -94,8 +95,7 @@ public:
         ++measured_.n_warm;
         usual_ns_ = call_ns_;
         distance_.guess(call_ns_);
-        if (starter_.start() == Start::back_to_back)
-            measured_.calls_of_sample = std::clamp<std::int64_t>(row_ns / call_ns_, 1, 100);
+        if (starter_.start() == Start::back_to_back) measured_.calls_of_sample = row_length();
         decide();
     }
 
@@ -122,7 +122,8 @@ public:
         starter_.run(*entrant_.operation, entrant_.before_call, distance_.ns(), stamps, row);
         const std::int64_t mine = now_ns() - began;
         wire_.end(calls);
-        collect(gather_batch(world_, starter_.start(), stamps, row));
+        if (!last || last_one_counts())
+            collect(gather_batch(world_, starter_.start(), stamps, row));
         // With the way to the start, which on a crowded machine takes longer than the call.
         const std::int64_t took = slowest(mine);
         spent_ns_ += took;
@@ -169,11 +170,25 @@ private:
     std::int64_t left() const {
         const std::int64_t goal =
             protocol_.fixed_samples > 0 ? protocol_.fixed_samples : protocol_.max_samples;
-        return std::max<std::int64_t>(goal - taken() - (decided_to_stop_ ? 0 : 1), 1);
+        const bool leaves_one = !decided_to_stop_ && last_one_counts();
+        return std::max<std::int64_t>(goal - taken() - (leaves_one ? 1 : 0), 1);
     }
     // Calls that came late do not count and are repeated, but not for ever.
     bool is_patience_over() const { return attempts_ > 4 * protocol_.fixed_samples + 100; }
     bool has_enough() const { return taken() >= protocol_.fixed_samples || is_patience_over(); }
+
+    // By a row, as single calls take longer with the way to their start.
+    std::int64_t row_length() {
+        const std::int64_t calls = std::clamp<std::int64_t>(row_ns / call_ns_, 4, most_of_row);
+        std::vector<Starter::Stamp> row(1);
+        starter_.run(*entrant_.operation, {}, 0, row, calls);
+        measured_.n_warm += calls;
+        call_ns_ = slowest((row[0].end_ns - row[0].begin_ns) / calls);
+        return std::clamp<std::int64_t>(row_ns / call_ns_, 1, most_of_row);
+    }
+
+    // In place the checked call at the end has no row before it, so it is no sample of one.
+    bool last_one_counts() const { return entrant_.keeps_input || measured_.calls_of_sample == 1; }
 
     std::int64_t slowest(std::int64_t mine_ns) {
         const auto all = gathered(world_, mine_ns);
@@ -210,7 +225,8 @@ private:
     // All ranks have the same samples and so come to the same decision.
     void decide() {
         if (protocol_.fixed_samples > 0) {
-            if (taken() + 1 >= protocol_.fixed_samples || is_patience_over())
+            if (taken() + (last_one_counts() ? 1 : 0) >= protocol_.fixed_samples ||
+                is_patience_over())
                 stop_because("fixed_n");
             return;
         }

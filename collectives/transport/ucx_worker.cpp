@@ -69,7 +69,7 @@ UcxWorker::UcxWorker(World& world)
     }
     if (!world_.one_host()) looks_before_yield_ = looks_for_a_hop;
     if (world_.crowded) looks_before_yield_ = 0;
-    world_.moved_along.push_back(this);
+    world_.keep_moving(*this);
 }
 
 UcxWorker::~UcxWorker() {
@@ -81,7 +81,7 @@ UcxWorker::~UcxWorker() {
         } catch (const Error&) {  // whoever is late, this rank is done
             is_in_trouble_ = true;
         }
-    std::erase(world_.moved_along, this);
+    world_.let_rest(*this);
     release();
 }
 

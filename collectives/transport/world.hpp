@@ -85,13 +85,17 @@ public:
         if (within != nullptr) within->met();
     }
 
-    /// The world that this one is a part of, if any: who meets here is alive there, too, and what
-    /// moves along there goes on.
+    /// The world that this one is a part of, if any: who meets here is alive there, too.
     World* within = nullptr;
 
-    /// Moved while this rank waits for the others to meet it: one of them may wait for the rest of
-    /// a message that this rank has sent and forgotten.
-    std::vector<MovedAlong*> moved_along;
+    /// Moved from here on, until it is let rest, while this rank waits in any part of the whole
+    /// world for others to meet it: one of them may first wait for the rest of a message that this
+    /// rank has sent and forgotten, or for a collective of another group.
+    void keep_moving(MovedAlong& one) { whole().moved_along_.push_back(&one); }
+    void let_rest(MovedAlong& one) { std::erase(whole().moved_along_, &one); }
+    void move_along() {
+        for (MovedAlong* one : whole().moved_along_) one->move_along();
+    }
 
     /// Seconds after which a wait gives up.
     double hang_timeout = 30;
@@ -99,11 +103,10 @@ public:
     /// Hosts that are containers of one machine share its cores.
     bool crowded = false;
 
-protected:
-    void move_along() const {
-        for (MovedAlong* one : moved_along) one->move_along();
-        if (within != nullptr) within->move_along();
-    }
+private:
+    World& whole() { return within == nullptr ? *this : within->whole(); }
+
+    std::vector<MovedAlong*> moved_along_;  // of the whole world only
 };
 
 /// The value of every rank, in rank order. T is trivially copyable.

@@ -14,7 +14,8 @@ KEY = {"coll": str, "impl": str, "algo": str, "transport": str, "dtype": str, "o
 TIMES = {"p05": NUMBER, "p50": NUMBER, "p95": NUMBER, "max": NUMBER}
 
 MIDDLE = {"p50": NUMBER}
-STEP_KEY = {"workload": str, "model": str, "compute?": str, "settings?": str, "way": str, "nranks": int}
+STEP_KEY = {"workload": str, "model": str, "compute?": str, "settings?": str, "buffers?": str,
+            "way": str, "nranks": int, "ppn?": int}
 
 KINDS = {
     "session": {"id": str, "t": str, "tool": TOOL, "argv": [str], "seed": int},

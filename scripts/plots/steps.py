@@ -23,7 +23,9 @@ class Shape:
     model: str
     compute: str
     settings: str
+    buffers: str
     nranks: int
+    ppn: int
 
     @property
     def title(self):
@@ -32,13 +34,18 @@ class Shape:
     @property
     def details(self):
         words = [counted(self.nranks, "rank")]
+        if self.ppn and self.ppn != self.nranks:
+            words.append(f"{self.ppn} on a host")
+        if self.buffers:
+            words.append(f"{self.buffers} buffers")
         if self.compute:
             words.append(f"compute: {self.compute}")
         return ", ".join(words + ([self.settings] if self.settings else []))
 
     @property
     def slug(self):
-        text = "-".join(map(str, (self.workload, self.model, self.compute, self.nranks, self.settings)))
+        parts = (self.workload, self.model, self.compute, self.nranks, self.ppn, self.buffers, self.settings)
+        text = "-".join(str(part) for part in parts if part)
         return "step-" + "".join(letter if letter.isalnum() else "-" for letter in text).strip("-")
 
 
@@ -64,10 +71,10 @@ class Steps:
     records: list = field(default_factory=list)
 
     def ways(self):
-        """Measured ones, the least exposed first."""
+        """Measured ones with right results, the least exposed first."""
         by_name = {}
         for record in self.records:
-            if not record.get("skipped"):
+            if not record.get("skipped") and record["check"]["state"] != "fail":
                 by_name.setdefault(record["key"]["way"], []).append(record)
 
         def middle(records, name):
@@ -86,7 +93,8 @@ def steps_of(results):
     found = {}
     for record in results.steps:
         key = record["key"]
-        shape = Shape(key["workload"], key["model"], key.get("compute", ""), key.get("settings", ""), key["nranks"])
+        shape = Shape(key["workload"], key["model"], key.get("compute", ""), key.get("settings", ""),
+                      key.get("buffers", ""), key["nranks"], key.get("ppn", 0))
         found.setdefault(shape, Steps(shape)).records.append(record)
     return list(found.values())
 

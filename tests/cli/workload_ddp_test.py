@@ -4,7 +4,7 @@ import unittest
 
 import tutti
 
-QUICK = ("--scale", "1e-4", "--step-time", "1ms", "--min-steps", 3, "-n", 3, "--table", "none.json")
+QUICK = ("--scale", "1e-4", "--step-time", "1ms", "--min-steps", 3, "-n", 3)
 
 
 class Refused(tutti.Folder):
@@ -26,6 +26,7 @@ class Refused(tutti.Folder):
         self.refused("ddp", "--compute", "nap", says="known: sleep burn real")
         self.refused("ddp", "--algo", "rong", says="did you mean 'ring'")
         self.refused("ddp", "--algo", "none", "--baseline", "none", says="nobody takes part")
+        self.refused("ddp", "--ranks", 2, "--table", self.folder / "none.json", says="there is no table")
         self.refused("ddp", "--min-steps", 9, "-n", 3, says="type a larger -n")
 
 

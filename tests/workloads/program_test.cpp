@@ -146,4 +146,12 @@ TEST(StepTimes, PartsWaitingFromWork) {
     EXPECT_EQ(times.last, Rank{0});
 }
 
+TEST(StepTimes, WhoLeftBeforeTheLastArrivedDidNotWaitForIt) {
+    const std::vector<StepStamps> all{
+        {.begin_ns = 0, .end_ns = 900, .compute_ns = 0, .calls = {{100, 120}}},
+        {.begin_ns = 0, .end_ns = 900, .compute_ns = 0, .calls = {{500, 530}}}};
+    EXPECT_EQ(times_of(all).wait, 20 / 2);
+    EXPECT_EQ(times_of(all).work, 30);
+}
+
 }  // namespace tutti

@@ -23,11 +23,14 @@ class Sleeper final : public Computer {
 public:
     explicit Sleeper(bool shares_core) : shares_core_(shares_core) {}
 
-    void compute(std::int64_t ns, const std::function<bool()>& meanwhile) override {
-        const std::int64_t end = now_ns() + ns;
+    void release() override { free_from_ns_ = std::max(free_from_ns_, now_ns()); }
+
+    std::int64_t compute(std::int64_t ns, const std::function<bool()>& meanwhile) override {
+        free_from_ns_ += ns;
+        const std::int64_t end = free_from_ns_;
         while (meanwhile()) {
-            if (now_ns() >= end) return;
-            if (shares_core_) sched_yield();
+            if (now_ns() >= end) return ns;
+            let_others_run();
         }
         // The system wakes a sleeper late, so the last bit is spun.
         constexpr std::int64_t late_ns = 100'000;
@@ -35,21 +38,33 @@ public:
             const timespec a_while{.tv_sec = left / 1'000'000'000, .tv_nsec = left % 1'000'000'000};
             nanosleep(&a_while, nullptr);
         }
-        while (now_ns() < end) relax();
+        while (now_ns() < end) let_others_run();
+        return ns;
     }
 
 private:
+    void let_others_run() const {
+        if (shares_core_)
+            sched_yield();
+        else
+            relax();
+    }
+
     bool shares_core_;
+    std::int64_t free_from_ns_ = 0;  // when the stream has done all that it was given
 };
 
 // Work in equal portions, of which it is known how long one takes.
 class Worker : public Computer {
 public:
-    void compute(std::int64_t ns, const std::function<bool()>& meanwhile) override {
+    std::int64_t compute(std::int64_t ns, const std::function<bool()>& meanwhile) override {
+        const std::int64_t began = now_ns();
         // What is less than half a portion now is done later.
         owed_ns_ += static_cast<double>(ns);
         for (; owed_ns_ >= portion_ns_ / 2; owed_ns_ -= portion_ns_) do_portion();
+        const std::int64_t took = now_ns() - began;
         meanwhile();
+        return took;
     }
 
 protected:

@@ -24,10 +24,16 @@ class Computer {
 public:
     virtual ~Computer() = default;
 
-    /// Takes `ns` on a machine that is left alone. `meanwhile` moves collectives along and tells
-    /// whether any is under way: it is called all the time where the core is free, else only once
-    /// at the end, as a framework does from the hooks of its gradients.
-    virtual void compute(std::int64_t ns, const std::function<bool()>& meanwhile) = 0;
+    /// Nothing computes until now: a step begins, or a collective that was waited for has ended.
+    /// What is computed next cannot have begun before.
+    virtual void release() {}
+
+    /// Takes `ns` on a machine that is left alone; returns what it took. `meanwhile` moves
+    /// collectives along and tells whether any is under way: it is called all the time where the
+    /// core is free, else only once at the end, as a framework does from the hooks of its
+    /// gradients. An accelerator goes on while its host does other things, so its time runs from
+    /// the end of what was computed before, not from this call.
+    virtual std::int64_t compute(std::int64_t ns, const std::function<bool()>& meanwhile) = 0;
 };
 
 /// Learns how fast this core is: some 20 ms, but for `sleep`. `shares_core` with other ranks: then

@@ -90,19 +90,20 @@ StepStamps StepRunner::run(StepPart part, std::int64_t number, Computer& compute
         return !under_way_.empty();
     };
     stamps_.begin_ns = now_ns();
+    computer.release();
     for (const Task& task : tasks_) {
         if (task.kind == Task::Kind::compute) {
             if (part == StepPart::communication) continue;
-            const std::int64_t began = now_ns();
-            computer.compute(
+            stamps_.compute_ns += computer.compute(
                 task.compute_ns[static_cast<std::size_t>(number) % task.compute_ns.size()],
                 meanwhile);
-            stamps_.compute_ns += now_ns() - began;
         } else if (part != StepPart::compute) {
-            if (task.kind == Task::Kind::start)
+            if (task.kind == Task::Kind::start) {
                 start(task.call);
-            else
+            } else {
                 wait(task.call);
+                computer.release();
+            }
         }
     }
     stamps_.end_ns = now_ns();
