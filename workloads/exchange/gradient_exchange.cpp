@@ -54,6 +54,7 @@ void GradientExchange::begin_complete_ones() {
         under_way_.push_back({static_cast<int>(next_), passages_.size()});
         passages_.push_back({.start_ns = now_ns()});
         operations_[next_]->start();
+        still_ns_ += now_ns() - passages_.back().start_ns;
         move_along();
     }
 }
@@ -90,7 +91,7 @@ void GradientExchange::finish(Network& network) {
     wait_for_all();
     for (const int tensor : memory_.ready_order())
         std::ranges::copy(memory_.place_of(tensor), network.gradient_of(tensor).begin());
-    idle_ns_ += now_ns() - began;
+    still_ns_ += now_ns() - began;
 }
 
 void GradientExchange::exchange_buckets() {
@@ -108,7 +109,7 @@ std::vector<double> GradientExchange::numbers(double mine) {
     passages_.push_back({.start_ns = now_ns()});
     of_numbers_->run();
     passages_.back().end_ns = now_ns();
-    idle_ns_ += passages_.back().end_ns - passages_.back().start_ns;
+    still_ns_ += passages_.back().end_ns - passages_.back().start_ns;
     return {all.begin(), all.end()};
 }
 

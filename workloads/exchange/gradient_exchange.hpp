@@ -34,11 +34,11 @@ public:
 
     /// Since the last clear_passages(), in the order of their beginning: the same on all ranks.
     const std::vector<StepStamps::Passage>& passages() const { return passages_; }
-    /// Of that time, what the rank had nothing else to do for: in finish() and numbers().
-    std::int64_t idle_ns() const { return idle_ns_; }
+    /// Of that time, what computing stood still for: beginning calls, finish() and numbers().
+    std::int64_t still_ns() const { return still_ns_; }
     void clear_passages() {
         passages_.clear();
-        idle_ns_ = 0;
+        still_ns_ = 0;
     }
 
     /// Whether every rank gets the same sums, bit for bit; nothing: nobody knows.
@@ -66,7 +66,7 @@ private:
     std::size_t next_ = 0;              // bucket to begin
     std::vector<UnderWay> under_way_;
     std::vector<StepStamps::Passage> passages_;
-    std::int64_t idle_ns_ = 0;
+    std::int64_t still_ns_ = 0;
     std::optional<bool> same_bits_ = true;
 };
 

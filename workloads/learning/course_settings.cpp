@@ -11,7 +11,7 @@ namespace tutti {
 namespace {
 
 constexpr int usual_batch = 32;
-constexpr int steps_of_lbfgs = 40;  // in which every network here learns the digits
+constexpr int steps_of_lbfgs = 60;  // in which every network here learns the digits
 
 enum class Scaling { strong, weak };
 

@@ -63,9 +63,10 @@ Learnt learn_on_one_rank(World& world, const Course& course) {
     return learnt;
 }
 
-double difference_of_losses(const Learnt& one, const Learnt& other) {
+double difference_of_losses(const Learnt& one, const Learnt& other, int steps) {
     double most = 0;
-    for (std::size_t i = 0; i < one.losses.size(); ++i)
+    const std::size_t count = std::min(one.losses.size(), static_cast<std::size_t>(steps));
+    for (std::size_t i = 0; i < count; ++i)
         most = std::max(most, std::abs(one.losses[i] - other.losses.at(i)));
     return one.losses.empty() ? 0 : most / std::abs(one.losses.front());
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <climits>
 #include <cstdint>
 #include <vector>
 
@@ -23,7 +24,13 @@ Learnt learn(World& world, const Course& course, Exchange& exchange);
 /// Rank 0 alone does it, with whole batches. Collective.
 Learnt learn_on_one_rank(World& world, const Course& course);
 
-/// The largest difference of two loss curves of equal length, of their first value.
-double difference_of_losses(const Learnt& one, const Learnt& other);
+/// The largest difference of two loss curves of equal length within so many steps, as a part of
+/// their first value.
+///
+/// Ranks add up the same values as one rank in another order, so curves part by rounding: some
+/// 1e-7 a step. Where a network has kinks (relu, the greatest of a pool) that holds until rounding
+/// puts a sample on the other side of one: from there on they are two trainings, alike but not
+/// equal.
+double difference_of_losses(const Learnt& one, const Learnt& other, int steps = INT_MAX);
 
 }  // namespace tutti

@@ -91,7 +91,7 @@ public:
             communicate();
         stamps.end_ns = now_ns();
         if (part != StepPart::communication)
-            stamps.compute_ns = stamps.end_ns - stamps.begin_ns - exchange_->idle_ns();
+            stamps.compute_ns = stamps.end_ns - stamps.begin_ns - exchange_->still_ns();
         stamps.calls = exchange_->passages();
         return stamps;
     }
@@ -112,6 +112,9 @@ public:
             {"accuracy", learnt_.accuracy},
             {"loss", learnt_.losses.back()},
             {"loss_difference", difference_of_losses(training_.reference(), learnt_)},
+            {"loss_difference_in_epoch_1",
+             difference_of_losses(training_.reference(), learnt_,
+                                  training_.course().steps_of_epoch())},
             {"seconds", learnt_.seconds},
             {"one_rank_accuracy", training_.reference().accuracy},
             {"one_rank_seconds", training_.reference().seconds},
