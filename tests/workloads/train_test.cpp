@@ -151,6 +151,33 @@ TEST(GradientExchange, GivesEveryRankTheSameNumbers) {
                  });
 }
 
+TEST(GradientExchange, GivesUpOnABucketThatDoesNotEndByItsName) {
+    const Course course = course_of("mlp", "sgd", 1);
+    run_as_threads(2, 0.3, [&](World& world) {
+        Planner planner(world);
+        Network network = course.new_network();
+        GradientMemory memory(world, network, small_buckets, std::nullopt);
+        const Ground ground{.ranks = 2, .hosts = world.hosts()};
+        const auto of_group = ways_called({"ring"}).front().of_group(planner, ground);
+        std::string reason;
+        const auto exchange = GradientExchange::make(memory, *of_group, reason);
+        if (!world.is_first()) {  // is not there for the step, but later
+            world.barrier();
+            return;
+        }
+        const auto trainer = trainer_of(course, world.rank(), world.size());
+        try {
+            trainer->step(0, *exchange);
+            ADD_FAILURE() << "it ended";
+        } catch (const Error& error) {
+            EXPECT_EQ(error.code(), Exit::time_out);
+            EXPECT_NE(std::string(error.what()).find("bucket 0 of 3"), std::string::npos)
+                << error.what();
+        }
+        world.barrier();
+    });
+}
+
 TEST(GradientMemory, HasEveryGradientOnceInReadyOrder) {
     run_as_threads(2, 60, [&](World& world) {
         for (const NetworkKind& kind : all_networks()) {
