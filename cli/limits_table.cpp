@@ -83,7 +83,7 @@ std::string streaming(const Limits& limits) {
                               never ? "nowhere" : to_string(limits.stream_from));
 }
 
-std::string between_hosts(const Network& network) {
+std::string between_hosts(const HostNetwork& network) {
     std::string text =
         "#\n# messages between two hosts, one way: latency + (bytes - burst) / bandwidth; GB/s "
         "there and back of one\n# message at a time, and each way where both send at once; "
@@ -125,7 +125,7 @@ std::string range_text(const std::vector<double>& values, auto&& text) {
 
 }  // namespace
 
-std::string in_a_line(const Network& network) {
+std::string in_a_line(const HostNetwork& network) {
     std::vector<double> rates, latencies;
     for (int host = 0; host < static_cast<int>(network.hosts.size()); ++host) {
         rates.push_back(network.out_gbps(host));

@@ -8,7 +8,7 @@
 namespace tutti {
 
 /// The network between hosts in one line: "network of 2 hosts: 0.119 GB/s, 61.2 us".
-std::string in_a_line(const Network& network);
+std::string in_a_line(const HostNetwork& network);
 
 /// What was measured and the least times that follow for all_reduce, as lines for people. `notes`
 /// come first, each as a comment ("# ...").

@@ -41,7 +41,7 @@ double Limits::exchange_ns() const {
     return least;
 }
 
-double Network::out_gbps(int host) const {
+double HostNetwork::out_gbps(int host) const {
     double most = all_gbps;
     for (const HostLink& link : links) {
         if (link.a == host) most = std::max(most, link.gbps);
@@ -50,7 +50,7 @@ double Network::out_gbps(int host) const {
     return most;
 }
 
-double Network::in_gbps(int host) const {
+double HostNetwork::in_gbps(int host) const {
     double most = all_gbps;
     for (const HostLink& link : links) {
         if (link.b == host) most = std::max(most, link.gbps);
@@ -59,14 +59,14 @@ double Network::in_gbps(int host) const {
     return most;
 }
 
-double Network::latency_ns(int host) const {
+double HostNetwork::latency_ns(int host) const {
     double least = 0;
     for (const HostLink& link : links)
         if (link.a == host || link.b == host) keep_least(least, link.latency_ns);
     return least;
 }
 
-Bytes Network::burst(int host) const {
+Bytes HostNetwork::burst(int host) const {
     Bytes most;
     for (const HostLink& link : links)
         if (link.a == host || link.b == host) most = std::max(most, link.burst);

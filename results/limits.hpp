@@ -70,7 +70,7 @@ struct HostLink {
 };
 
 /// The network between the hosts of a launch.
-struct Network {
+struct HostNetwork {
     std::vector<std::string> hosts;  // their names, in the launch's order
     std::vector<HostLink> links;
     double all_gbps = 0;  // out of each host and into it, where all ranks of all hosts send at once
@@ -83,7 +83,7 @@ struct Network {
     /// The largest of its links.
     Bytes burst(int host) const;
 
-    bool operator==(const Network&) const = default;
+    bool operator==(const HostNetwork&) const = default;
 };
 
 /// The best that one host was seen to do, and the network between several. What could not be
@@ -105,8 +105,8 @@ struct Limits {
     double single_copy_ns = 0;  // process_vm_readv of 64 bytes
     Rates single_copy;          // of larger sizes
     std::vector<StreamTrial> stream_trials;
-    Bytes stream_from;               // see HostTuning
-    std::optional<Network> network;  // of several hosts; the figures above are the first one's
+    Bytes stream_from;                   // see HostTuning
+    std::optional<HostNetwork> network;  // of several hosts; the figures above are the first one's
 
     /// The curve, or null.
     const Curve* curve(std::string_view pass, std::string_view stores, int cores_active) const;

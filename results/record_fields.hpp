@@ -300,7 +300,7 @@ void walk(auto& f, Is<HostLink> auto& link) {
     f.must("residual", link.residual);
 }
 
-void walk(auto& f, Is<Network> auto& network) {
+void walk(auto& f, Is<HostNetwork> auto& network) {
     f.must("hosts", network.hosts);
     f.must("links", network.links);
     f.may("all_GBps", network.all_gbps);

@@ -77,14 +77,14 @@ std::int64_t nearly_most(std::vector<std::int64_t> times) {
     return times[times.size() * 9 / 10];
 }
 
-Batch gather_batch(World& world, Start start, const std::vector<Starter::Stamp>& stamps,
-                   std::int64_t row) {
+TimedBatch gather_batch(World& world, Start start, const std::vector<Starter::Stamp>& stamps,
+                        std::int64_t row) {
     const std::size_t calls = stamps.size();
     const auto ranks = static_cast<std::size_t>(world.size());
     std::vector<Starter::Stamp> all(calls * ranks);
     world.all_gather(std::as_bytes(std::span(stamps)), std::as_writable_bytes(std::span(all)));
 
-    Batch batch;
+    TimedBatch batch;
     std::vector<std::int64_t> before;
     for (std::size_t call = 0; call < calls; ++call) {
         std::int64_t first_begin = INT64_MAX, last_begin = INT64_MIN, last_end = INT64_MIN,

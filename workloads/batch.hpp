@@ -57,7 +57,7 @@ private:
 };
 
 /// The stamps of all ranks, call by call.
-struct Batch {
+struct TimedBatch {
     std::vector<std::int64_t> samples_ns;  ///< of the calls that count
     std::int64_t n_invalid = 0;
     bool first_was_late = false;
@@ -72,7 +72,7 @@ std::int64_t nearly_most(std::vector<std::int64_t> times);
 /// Collective: brings the stamps together and takes the slowest rank's time of each call. From a
 /// deadline it runs from the last arrival (the clock is common), of a row from the first one, and
 /// is then shared by its calls; from a barrier, from each rank's own begin.
-Batch gather_batch(World& world, Start start, const std::vector<Starter::Stamp>& stamps,
-                   std::int64_t row = 1);
+TimedBatch gather_batch(World& world, Start start, const std::vector<Starter::Stamp>& stamps,
+                        std::int64_t row = 1);
 
 }  // namespace tutti

@@ -12,7 +12,7 @@ namespace tutti {
 /// took.
 class Distance {
 public:
-    void learn(const Batch& batch) {
+    void learn(const TimedBatch& batch) {
         if (!batch.samples_ns.empty()) {
             const std::int64_t usual = nearly_most(batch.samples_ns) + batch.before_ns;
             ns_ = std::max(usual + usual / 4 + margin_ns_, ns_ * 19 / 20);

@@ -207,7 +207,7 @@ private:
         measured_.check.state = measured_.check.n_wrong == 0 ? CheckState::ok : CheckState::fail;
     }
 
-    void collect(Batch batch) {
+    void collect(TimedBatch batch) {
         distance_.learn(batch);
         starter_.learn(batch.first_was_late);
         if (!batch.samples_ns.empty()) usual_ns_ = middle(batch.samples_ns);

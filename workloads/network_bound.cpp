@@ -60,7 +60,7 @@ Crossing least_crossing(const Call& call, const Placement& hosts) {
     return crossing;
 }
 
-double least_time_between(const Network& network, const Call& call, const Placement& hosts) {
+double least_time_between(const HostNetwork& network, const Call& call, const Placement& hosts) {
     const Crossing crossing = least_crossing(call, hosts);
     if (crossing.total == 0) return 0;
     double time = 0, all_out = 0, all_in = 0, all_burst = 0, latency = 0;

@@ -22,6 +22,6 @@ Crossing least_crossing(const Call& call, const Placement& hosts);
 /// or receive have passed at its bandwidth, or all bytes at that of all hosts together; and one way
 /// over the network. Bursts pass at once. For all_reduce of n bytes between H alike hosts: latency
 /// + 2 (H - 1) / H n / B (Patarasuk and Yuan 2009, with hosts for processes).
-double least_time_between(const Network& network, const Call& call, const Placement& hosts);
+double least_time_between(const HostNetwork& network, const Call& call, const Placement& hosts);
 
 }  // namespace tutti

@@ -198,7 +198,7 @@ std::vector<std::vector<std::pair<int, int>>> rounds_of_pairs(int hosts) {
     return rounds;
 }
 
-Network measure_network(World& world, const Placement& hosts, double seconds) {
+HostNetwork measure_network(World& world, const Placement& hosts, double seconds) {
     Talk talk(world);
     auto rounds = rounds_of_pairs(static_cast<int>(hosts.nodes().size()));
     if (world.crowded) {  // hosts that share cores would disturb each other
@@ -220,9 +220,9 @@ Network measure_network(World& world, const Placement& hosts, double seconds) {
         }
         world.rest(10 * share + 1);  // slow links take longer than their share
     }
-    Network network{.hosts = names_of_hosts(world, hosts),
-                    .links = {},
-                    .all_gbps = all_at_once(world, talk, hosts, share)};
+    HostNetwork network{.hosts = names_of_hosts(world, hosts),
+                        .links = {},
+                        .all_gbps = all_at_once(world, talk, hosts, share)};
     std::vector<HostLink> room(hosts.nodes().size());
     const auto counts = gathered(world, mine.size());
     mine.resize(room.size());

@@ -22,6 +22,6 @@ inline std::vector<std::string> names_of_hosts(World& world) {
 /// the leaders of hosts (their first ranks) send messages to each other over the transport of plain
 /// messages while all others sleep; then all ranks of all hosts send at once. Collective; the same
 /// result on all ranks. `hosts` are those of the world but for tests; at least two.
-Network measure_network(World& world, const Placement& hosts, double seconds);
+HostNetwork measure_network(World& world, const Placement& hosts, double seconds);
 
 }  // namespace tutti

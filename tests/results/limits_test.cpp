@@ -138,17 +138,18 @@ TEST(LimitsFile, LiesInTheUsersCache) {
     EXPECT_EQ(limits_path("f"), std::nullopt);
 }
 
-TEST(Network, TakesTheBestThatLeftAHostOrCameToIt) {
-    const Network network{.hosts = {"a", "b", "c"},
-                          .links = {{.a = 0,
-                                     .b = 1,
-                                     .latency_ns = 9,
-                                     .gbps = 1,
-                                     .back_gbps = 2,
-                                     .both_gbps = 0.5,
-                                     .burst = {10}},
-                                    {.a = 1, .b = 2, .latency_ns = 5, .gbps = 3, .back_gbps = 4}},
-                          .all_gbps = 1.5};
+TEST(HostNetwork, TakesTheBestThatLeftAHostOrCameToIt) {
+    const HostNetwork network{
+        .hosts = {"a", "b", "c"},
+        .links = {{.a = 0,
+                   .b = 1,
+                   .latency_ns = 9,
+                   .gbps = 1,
+                   .back_gbps = 2,
+                   .both_gbps = 0.5,
+                   .burst = {10}},
+                  {.a = 1, .b = 2, .latency_ns = 5, .gbps = 3, .back_gbps = 4}},
+        .all_gbps = 1.5};
     EXPECT_EQ(network.out_gbps(0), 1.5);
     EXPECT_EQ(network.in_gbps(0), 2);
     EXPECT_EQ(network.out_gbps(1), 3);

@@ -76,16 +76,16 @@ inline Limits sample_limits() {
                  .cores = cores,
                  .rates = {{{4096}, {1 << 19}, {1 << 20}}, {rate, rate, rate / 2}}});
         }
-    limits.network = Network{.hosts = {"n0", "n1"},
-                             .links = {{.a = 0,
-                                        .b = 1,
-                                        .latency_ns = 50'000,
-                                        .gbps = 0.125,
-                                        .back_gbps = 0.124,
-                                        .both_gbps = 0.11,
-                                        .burst = {65536},
-                                        .residual = 0.01}},
-                             .all_gbps = 0.12};
+    limits.network = HostNetwork{.hosts = {"n0", "n1"},
+                                 .links = {{.a = 0,
+                                            .b = 1,
+                                            .latency_ns = 50'000,
+                                            .gbps = 0.125,
+                                            .back_gbps = 0.124,
+                                            .both_gbps = 0.11,
+                                            .burst = {65536},
+                                            .residual = 0.01}},
+                                 .all_gbps = 0.12};
     limits.curves.push_back({"copy", "streaming", 2, {{{4096}, {1 << 20}}, {20, 50}}});
     limits.curves.push_back({"copy", "streaming", 1, {{{4096}, {1 << 20}}, {20, 50}}});
     return limits;

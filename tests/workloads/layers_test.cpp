@@ -32,7 +32,7 @@ public:
           in_(std::move(in)),
           by_(random_values(static_cast<std::size_t>(rows * layer_->output().size()), 2)) {
         std::size_t count = 0;
-        for (const Parameter& one : layer_->parameters())
+        for (const LayerParameter& one : layer_->parameters())
             count += static_cast<std::size_t>(one.count);
         weights_ = random_values(count, 3);
     }

@@ -218,17 +218,17 @@ TEST(Measure, LeavesTheWorkBeforeACallOutOfItsTime) {
         });
 }
 
-TEST(Batch, ARowsTimeRunsFromItsFirstArrivalAndIsShared) {
+TEST(TimedBatch, ARowsTimeRunsFromItsFirstArrivalAndIsShared) {
     on_ranks([](World& world) {
         const std::int64_t me = world.rank().index;  // 0, 1, 2
         const std::vector<Starter::Stamp> stamps{
             {.begin_ns = 1000 + 10 * me, .end_ns = 3000 - 100 * me, .late = false, .before_ns = 0}};
-        const Batch batch = gather_batch(world, Start::back_to_back, stamps, /*row=*/20);
+        const TimedBatch batch = gather_batch(world, Start::back_to_back, stamps, /*row=*/20);
         EXPECT_EQ(batch.samples_ns, (std::vector<std::int64_t>{(3000 - 1000) / 20}));
     });
 }
 
-TEST(Batch, TellsHowLongNearlyAllWorkBeforeCallsTookOnTheSlowestRank) {
+TEST(TimedBatch, TellsHowLongNearlyAllWorkBeforeCallsTookOnTheSlowestRank) {
     on_ranks([](World& world) {
         std::vector<Starter::Stamp> stamps(10);
         for (std::size_t call = 0; call < stamps.size(); ++call)

@@ -32,8 +32,8 @@ Call call_of(Collective collective, std::int64_t bytes, Rank root = Rank{0}) {
 }
 
 // Hosts that are alike: 0.125 GB/s each way, 50 us.
-Network network_of(int hosts) {
-    Network network;
+HostNetwork network_of(int hosts) {
+    HostNetwork network;
     for (int a = 0; a < hosts; ++a) {
         network.hosts.push_back(std::to_string(a));
         for (int b = a + 1; b < hosts; ++b)
@@ -164,7 +164,7 @@ TEST(LeastTimeBetween, OfAllReduceIsThatOfItsBytes) {
 }
 
 TEST(LeastTimeBetween, IsThatOfTheSlowestHost) {
-    Network network = network_of(3);
+    HostNetwork network = network_of(3);
     for (HostLink& link : network.links)
         if (link.b == 2) link.gbps = link.back_gbps = 0.0125;
     EXPECT_NEAR(least_time_between(network, call_of(Collective::all_reduce, 1 << 20),
@@ -174,7 +174,7 @@ TEST(LeastTimeBetween, IsThatOfTheSlowestHost) {
 
 // What all together can take is not known then, and must not be taken for what the others can.
 TEST(LeastTimeBetween, AddsNothingUpWhereAHostIsNotKnown) {
-    Network network = network_of(2);
+    HostNetwork network = network_of(2);
     network.all_gbps = 0;
     const Call call = call_of(Collective::all_gather, 1 << 20);
     const Placement three = Placement::in_nodes_of(3, 1);
@@ -182,7 +182,7 @@ TEST(LeastTimeBetween, AddsNothingUpWhereAHostIsNotKnown) {
 }
 
 TEST(LeastTimeBetween, LetsBurstsPass) {
-    Network network = network_of(2);
+    HostNetwork network = network_of(2);
     network.links[0].burst = {64 * K};
     const auto time = [&](std::int64_t bytes) {
         return least_time_between(network, call_of(Collective::broadcast, bytes),
@@ -212,9 +212,9 @@ TEST(LeastTime, OfSeveralHostsIsTheGreaterOfBothBounds) {
     EXPECT_EQ(least_time(limits, call, hosts, false, Reach::ordinary), 0);  // of other hosts
 }
 
-TEST(Network, IsMeasuredBetweenThreadsThatPlayHosts) {
+TEST(HostNetwork, IsMeasuredBetweenThreadsThatPlayHosts) {
     run_as_threads(6, 60, [](World& world) {
-        const Network network = measure_network(world, Placement::in_nodes_of(6, 2), 0.02);
+        const HostNetwork network = measure_network(world, Placement::in_nodes_of(6, 2), 0.02);
         ASSERT_EQ(network.links.size(), 3U);
         for (const HostLink& link : network.links) {
             EXPECT_LT(link.a, link.b);

@@ -5,5 +5,6 @@
 namespace tutti {
 
 Workload ddp_workload();
+Workload train_workload();
 
 }  // namespace tutti

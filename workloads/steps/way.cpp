@@ -5,6 +5,7 @@
 #include <map>
 
 #include "base/name_table.hpp"
+#include "collectives/schedule/verify.hpp"
 
 namespace tutti {
 namespace {
@@ -25,6 +26,16 @@ public:
     }
     std::unique_ptr<Operation> operation(const Call& call, const StageBuffers& buffers) override {
         return operation_of(group_, of(call.collective), call, buffers, ground_);
+    }
+    std::optional<bool> same_bits(const Call& call) override {
+        const Candidate& candidate = of(call.collective);
+        if (!candidate.is_ours()) return std::nullopt;
+        Choice choice = choice_of(candidate, ground_.usual_segment);
+        choice.placement = ground_.hosts;
+        const Job job = job_of(choice, call, ground_.ranks, ground_.hosts);
+        return prove(build_in_order(*candidate.row, job),
+                     Promise{call.collective, ground_.ranks, call.root})
+            .same_order_everywhere;
     }
 
 private:

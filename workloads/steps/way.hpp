@@ -23,6 +23,12 @@ public:
     virtual std::optional<std::string> refuses(const Call& call, bool in_place) = 0;
     /// Collective; the call is not refused.
     virtual std::unique_ptr<Operation> operation(const Call& call, const StageBuffers& buffers) = 0;
+    /// Whether every rank's result is the same bit for bit, as its order of addition tells; nothing
+    /// where that order is not known. The call is not refused.
+    virtual std::optional<bool> same_bits(const Call& call) {
+        (void)call;
+        return std::nullopt;
+    }
 };
 
 /// A way to do the collectives of a step, in each of its groups by what fits that group. What it

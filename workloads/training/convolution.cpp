@@ -21,7 +21,7 @@ public:
           neighbours_(static_cast<std::size_t>(filter_ * pixels_)),
           d_neighbours_(neighbours_.size()) {}
 
-    std::vector<Parameter> parameters() const override {
+    std::vector<LayerParameter> parameters() const override {
         return {{"weight", filters() * filter_, filter_}, {"bias", filters(), filter_}};
     }
 

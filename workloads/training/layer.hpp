@@ -19,7 +19,7 @@ struct Shape {
 };
 
 /// A tensor that is learnt.
-struct Parameter {
+struct LayerParameter {
     std::string name;  // "weight" or "bias" within a layer
     int count = 0;
     int fan_in = 1;  // values that each result is a sum of: how large to begin
@@ -40,7 +40,7 @@ public:
     Shape output() const { return output_; }
 
     /// In registration order, as PyTorch has it: weight, then bias.
-    virtual std::vector<Parameter> parameters() const { return {}; }
+    virtual std::vector<LayerParameter> parameters() const { return {}; }
 
     /// Every row of `out` depends on its own row of `in` alone, bit for bit.
     virtual void forward(std::span<const float> weights, std::span<const float> in,

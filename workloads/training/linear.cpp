@@ -13,7 +13,7 @@ public:
     Linear(Shape input, int outputs)
         : Layer(input, {.channels = outputs}), inputs_(input.size()), outputs_(outputs) {}
 
-    std::vector<Parameter> parameters() const override {
+    std::vector<LayerParameter> parameters() const override {
         return {{"weight", inputs_ * outputs_, inputs_}, {"bias", outputs_, inputs_}};
     }
 

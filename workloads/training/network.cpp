@@ -18,7 +18,7 @@ Network::Network(std::vector<std::unique_ptr<Layer>> layers, unsigned seed)
     unsigned long long random = seed;
     for (std::size_t layer = 0; layer < layers_.size(); ++layer) {
         first_tensor_.push_back(static_cast<int>(tensors_.size()));
-        for (const Parameter& parameter : layers_[layer]->parameters()) {
+        for (const LayerParameter& parameter : layers_[layer]->parameters()) {
             const auto count = static_cast<std::size_t>(parameter.count);
             tensors_.push_back(
                 {fmt::format("{}.{}", layer, parameter.name), weights_.size(), count});

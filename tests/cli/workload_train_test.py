@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+"""tutti workload train: what is learnt and told; bad settings. No time is judged."""
+import re
+import unittest
+
+import tutti
+
+SHORT = ("--max-time", "10ms", "--min-steps", 2, "-w", 0)
+BOTH = ("--algo", "ring", "--transport", "shm", "--baseline", "mpi")
+
+
+def steps(path):
+    return [record for record in tutti.records(path) if record["kind"] == "step"]
+
+
+def metrics(record):
+    """By name, however the record keeps them."""
+    told = record["metrics"]
+    return told if isinstance(told, dict) else {one["name"]: one["value"] for one in told}
+
+
+class Train(tutti.Folder):
+    def train(self, *words, ranks=0):
+        out = self.folder / "out.jsonl"
+        words = ("workload", "train", *words, *SHORT, "--json", out)
+        done = tutti.run_ranks(ranks, *words) if ranks else tutti.run(*words)
+        self.assertEqual((done.returncode, tutti.said(done.stderr)[1:]), (0, []), done.stdout + done.stderr)
+        return done.stdout, steps(out)
+
+    @tutti.needs_mpi
+    def test_learns_the_digits_on_two_ranks_as_on_one(self):
+        _, records = self.train(*BOTH, ranks=2)
+        self.assertEqual([record["key"]["way"] for record in records], ["ring/shm", "mpi"])
+        for record in records:
+            told = metrics(record)
+            self.assertGreaterEqual(told["accuracy"], 0.95)
+            self.assertLessEqual(told["loss_difference_in_epoch_1"], 1e-5)
+            self.assertEqual(record["key"]["bytes"], 4 * 85002)
+            self.assertNotIn(record["key"].get("compute"), ("sleep", "burn", "real"))
+        self.assertEqual(metrics(records[0])["same_weights"], 1)
+        self.assertEqual(metrics(records[0])["same_promised"], 1)
+        self.assertNotIn("same_promised", metrics(records[1]))  # nobody knows how a library adds
+
+    @tutti.needs_mpi
+    def test_asks_for_tiny_sums_by_lbfgs(self):
+        out, (record, _) = self.train(*BOTH, "--optimizer", "lbfgs", "--network", "logistic", "--epochs", 15, ranks=2)
+        self.assertRegex(out, r"a step of lbfgs, as timed: \d+ times all gradients, \d+ times 16 bytes")
+        self.assertGreaterEqual(record["key"]["calls"], 28)
+
+    def test_learns_from_a_file_of_the_user(self):
+        rows = [f"{'+1' if i % 3 else '-1'} 1:{1 if i % 3 else -1} 3:{i % 7 - 3}" for i in range(100)]
+        data = self.file("two.libsvm", "\n".join(rows) + "\n")
+        out, (record,) = self.train("--data", data, "--network", "logistic", "--epochs", 20, "--ranks", 3, "--algo",
+                                    "two-shot", "--transport", "shm", "--baseline", "none")
+        self.assertIn("logistic: 8 parameters; 80 rows to learn from, 20 to test by", out)
+        self.assertEqual(metrics(record)["accuracy"], 1)
+
+    def test_grows_the_batch_and_the_rate_with_the_ranks(self):
+        out, _ = self.train("--scaling", "weak", "--batch", 16, "--epochs", 2, "--ranks", 2, "--algo", "ring",
+                            "--transport", "shm", "--baseline", "none")
+        self.assertIn("sgd at 0.2", out)
+        self.assertRegex(out, r"steps of 32 rows, 16 a rank")
+
+    def test_refuses_bad_settings_in_one_line(self):
+        cut = self.file("cut.libsvm", "1 1:1\n2 1:")
+        for words, says in (
+                (("--network", "gpt"), "no network 'gpt'; there are: logistic mlp cnn"),
+                (("--optimizer", "newton"), "one of sgd, adam, lbfgs"),
+                (("--data", "nowhere"), "cannot read the data 'nowhere'"),
+                (("--data", cut), "cut.libsvm:2: "),
+                (("--batch", "0"), "--batch 0 is not a number from 1 to 1438"),
+                (("--scaling", "weak", "--batch", "1000", "--ranks", "2"), "type --batch 719"),
+                (("--bucket-cap", "none"), "--bucket-cap none is not an amount"),
+                (("--learning-rate", "fast"), "--learning-rate fast is not a number"),
+                (("--optimizer", "lbfgs", "--batch", "32"), "leave --batch out")):
+            with self.subTest(words):
+                done = tutti.run("workload", "train", *words)
+                lines = tutti.said(done.stderr)
+                self.assertEqual((done.returncode, len(lines)), (64, 1), done.stderr)
+                self.assertIn(says, lines[0])
+                self.assertIsNone(re.search(r"Traceback|terminate", done.stderr))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: Apache-2.0
+// Networks that ranks train together: what they learn, whether they stay equal, and what they send.
+#include <gtest/gtest.h>
+
+#include "workloads/exchange/gradient_exchange.hpp"
+#include "workloads/exchange/meeting_exchange.hpp"
+#include "workloads/exchange/recorded_exchange.hpp"
+#include "workloads/learning/learn.hpp"
+#include "workloads/training/optimizer.hpp"
+#include "workloads/workload.hpp"
+
+namespace tutti {
+namespace {
+
+constexpr BucketCaps small_buckets{Bytes{1000}, Bytes{50'000}};
+
+Course course_of(const char* network, const char* optimizer, int epochs) {
+    Course course{.network = network,
+                  .data = split(digits()),
+                  .optimizer = optimizer,
+                  .batch = 32,
+                  .epochs = epochs};
+    if (course.is_by_lbfgs())
+        course.batch = course.data.train.rows();
+    else
+        course.rate = {.of_one_rank = find_optimizer(optimizer).learning_rate,
+                       .steps = course.steps()};
+    return course;
+}
+
+std::vector<Way> ways_called(const std::vector<std::string>& algorithms) {
+    return ways_named(
+        {.algorithms = algorithms, .transports = {"shm", "loopback"}, .baselines = {"none"}});
+}
+
+// Gradients added up in each of these ways, in several buckets.
+void for_each_way(int ranks, const Course& course, const std::vector<std::string>& algorithms,
+                  const std::function<void(World&, GradientExchange&, const std::string&)>& body) {
+    run_as_threads(ranks, 60, [&](World& world) {
+        Planner planner(world);
+        Network network = course.new_network();
+        GradientMemory memory(world, network, small_buckets, std::nullopt);
+        const Ground ground{
+            .ranks = ranks, .hosts = world.hosts(), .usual_segment = usual_segment(world)};
+        for (const Way& way : ways_called(algorithms)) {
+            const auto of_group = way.of_group(planner, ground);
+            std::string reason;
+            const auto exchange = GradientExchange::make(memory, *of_group, reason);
+            if (!exchange && algorithms.front() == "all") continue;  // not for these ranks
+            ASSERT_TRUE(exchange) << way.name << ": " << reason;
+            body(world, *exchange, way.name);
+        }
+    });
+}
+
+Settings settings_of(std::map<std::string, std::string> typed) {
+    return {find_workload("train").settings, std::move(typed)};
+}
+
+std::string refusal_of(std::map<std::string, std::string> typed) {
+    try {
+        find_workload("train").check(settings_of(std::move(typed)));
+    } catch (const Error& error) {
+        return error.what();
+    }
+    return "";
+}
+
+}  // namespace
+
+// Of two numbers there is one sum: no algorithm, transport or bucket may change a bit of it.
+TEST(GradientExchange, OfTwoRanksGivesTheLossesThatAddingInRankOrderGives) {
+    for (const char* network : {"logistic", "mlp", "cnn"}) {
+        const Course course = course_of(network, "sgd", 1);
+        for_each_way(2, course, {"ring", "two-shot", "tree", "butterfly"},
+                     [&](World& world, GradientExchange& exchange, const std::string& way) {
+                         MeetingExchange meeting(world);
+                         const Learnt expected = learn(world, course, meeting);
+                         const Learnt learnt = learn(world, course, exchange);
+                         EXPECT_EQ(learnt.losses, expected.losses) << network << " " << way;
+                         EXPECT_EQ(learnt.differing_weights, 0) << network << " " << way;
+                     });
+    }
+}
+
+// A softmax regression has no kinks: the curves may part by rounding alone, all along.
+TEST(GradientExchange, LeavesTheCurveOfOneRankWithTheWholeBatch) {
+    for (const char* optimizer : {"sgd", "adam"})
+        for (const int ranks : {1, 2, 3, 4}) {
+            const Course course = course_of("logistic", optimizer, 10);
+            for_each_way(ranks, course, {"ring", "two-shot"},
+                         [&](World& world, GradientExchange& exchange, const std::string& way) {
+                             const Learnt one = learn_on_one_rank(world, course);
+                             const Learnt all = learn(world, course, exchange);
+                             EXPECT_LE(difference_of_losses(one, all), ranks == 1 ? 0 : 1e-6)
+                                 << optimizer << " " << way << " " << ranks;
+                             EXPECT_EQ(all.losses.size(), 440U);
+                         });
+        }
+}
+
+TEST(GradientExchange, OfShortTrainingLeavesTheCurveAlsoOfNetworksWithKinks) {
+    for (const char* network : {"mlp", "cnn"}) {
+        const Course course = course_of(network, "sgd", 1);
+        for_each_way(4, course, {"ring", "two-shot"},
+                     [&](World& world, GradientExchange& exchange, const std::string& way) {
+                         const Learnt one = learn_on_one_rank(world, course);
+                         const Learnt all = learn(world, course, exchange);
+                         EXPECT_LE(difference_of_losses(one, all), 1e-5) << network << " " << way;
+                     });
+    }
+}
+
+TEST(GradientExchange, KeepsWeightsEqualBitForBitWhereTheScheduleSaysSo) {
+    const Course course = course_of("mlp", "adam", 1);
+    int promised = 0;
+    for_each_way(3, course, {"all"},
+                 [&](World& world, GradientExchange& exchange, const std::string& way) {
+                     if (!exchange.promises_same_bits().value_or(false)) return;
+                     EXPECT_EQ(learn(world, course, exchange).differing_weights, 0) << way;
+                     if (world.is_first()) ++promised;
+                 });
+    EXPECT_GE(promised, 4);
+}
+
+// Each rank sees the batch's rows that no other sees: were one left out, accuracy would hardly
+// tell, but the loss would.
+TEST(Training, OfSeveralRanksLearnsTheDigits) {
+    for (const int ranks : {1, 2, 4})
+        for (const auto& [network, optimizer, epochs] :
+             {std::tuple("mlp", "sgd", 10), std::tuple("mlp", "lbfgs", 60),
+              std::tuple("logistic", "adam", 60)}) {
+            const Course course = course_of(network, optimizer, epochs);
+            for_each_way(ranks, course, {"two-shot"},
+                         [&](World& world, GradientExchange& exchange, const std::string& way) {
+                             if (way != "two-shot/shm") return;
+                             const Learnt learnt = learn(world, course, exchange);
+                             EXPECT_GE(learnt.accuracy, 0.95) << network << " " << ranks;
+                             EXPECT_EQ(learnt.differing_weights, 0) << network << " " << ranks;
+                         });
+        }
+}
+
+TEST(GradientExchange, GivesEveryRankTheSameNumbers) {
+    const Course course = course_of("logistic", "sgd", 1);
+    for_each_way(3, course, {"ring", "two-shot", "tree"},
+                 [&](World& world, GradientExchange& exchange, const std::string& way) {
+                     const auto numbers = exchange.numbers(0.1 * (world.rank().index + 1));
+                     EXPECT_EQ(numbers, (std::vector{0.1 * 1, 0.1 * 2, 0.1 * 3})) << way;
+                     EXPECT_EQ(exchange.count_wrong(5), 0) << way;
+                 });
+}
+
+TEST(GradientExchange, GivesUpOnABucketThatDoesNotEndByItsName) {
+    const Course course = course_of("mlp", "sgd", 1);
+    run_as_threads(2, 0.3, [&](World& world) {
+        Planner planner(world);
+        Network network = course.new_network();
+        GradientMemory memory(world, network, small_buckets, std::nullopt);
+        const Ground ground{.ranks = 2, .hosts = world.hosts()};
+        const auto of_group = ways_called({"ring"}).front().of_group(planner, ground);
+        std::string reason;
+        const auto exchange = GradientExchange::make(memory, *of_group, reason);
+        if (!world.is_first()) {  // is not there for the step, but later
+            world.barrier();
+            return;
+        }
+        const auto trainer = trainer_of(course, world.rank(), world.size());
+        try {
+            trainer->step(0, *exchange);
+            ADD_FAILURE() << "it ended";
+        } catch (const Error& error) {
+            EXPECT_EQ(error.code(), Exit::time_out);
+            EXPECT_NE(std::string(error.what()).find("bucket 0 of 3"), std::string::npos)
+                << error.what();
+        }
+        world.barrier();
+    });
+}
+
+TEST(GradientMemory, HasEveryGradientOnceInReadyOrder) {
+    run_as_threads(2, 60, [&](World& world) {
+        for (const NetworkKind& kind : all_networks()) {
+            Network network = make_network(kind.name, 64, 10, 1);
+            GradientMemory memory(world, network, small_buckets, BufferKind::ordinary);
+            std::int64_t elements = 0;
+            std::vector<int> in_buckets;
+            for (const Bucket& bucket : memory.buckets()) {
+                elements += bucket.count;
+                in_buckets.insert(in_buckets.end(), bucket.parameters.begin(),
+                                  bucket.parameters.end());
+            }
+            EXPECT_EQ(elements, static_cast<std::int64_t>(network.gradients().size()));
+            EXPECT_TRUE(std::ranges::equal(in_buckets, memory.ready_order())) << kind.name;
+        }
+    });
+}
+
+// A step that is repeated without communication asks for as much as the one that was recorded.
+TEST(RepeatedExchange, LetsAStepOfLbfgsComputeAsBefore) {
+    const Course course = course_of("logistic", "lbfgs", 14);
+    run_as_threads(2, 60, [&](World& world) {
+        const auto trainer = trainer_of(course, world.rank(), world.size());
+        MeetingExchange meeting(world);
+        for (int step = 0; step < 12; ++step) trainer->step(step, meeting);
+        trainer->remember();
+        std::vector<Asked> asked, again;
+        RecordingExchange recording(meeting, asked);
+        const double loss = trainer->step(12, recording);
+        trainer->rewind();
+        RepeatedExchange repeated(asked);
+        RecordingExchange recording_again(repeated, again);
+        EXPECT_EQ(trainer->step(12, recording_again), loss);
+        ASSERT_EQ(again.size(), asked.size());
+        for (std::size_t i = 0; i < asked.size(); ++i) EXPECT_EQ(again[i].what, asked[i].what);
+        // A history of ten: 2 x 10 + 5 dot products, a loss at least, and a gradient with its loss.
+        EXPECT_GE(asked.size(), 28U);
+        trainer->rewind();
+        EXPECT_EQ(trainer->step(12, meeting), loss);
+    });
+}
+
+TEST(TrainWorkload, TellsItsBytesAndWhatWasLearnt) {
+    run_as_threads(2, 60, [&](World& world) {
+        Planner planner(world);
+        const Workload& row = find_workload("train");
+        const auto run = [&](std::map<std::string, std::string> typed) {
+            const auto scenario = row.make(settings_of(std::move(typed)), {.planner = planner});
+            const auto ways =
+                ways_named({.algorithms = {"ring"}, .transports = {"shm"}, .baselines = {"none"}});
+            return run_scenario(world, *scenario, ways, {.min_rounds = 2, .max_rounds = 2}).at(0);
+        };
+        const auto metric = [](const TrainingStep& step, const std::string& name) {
+            return std::ranges::find(step.metrics, name, &Metric::name)->value;
+        };
+        const TrainingStep sgd = run({{"bucket-cap", "100K"}, {"epochs", "1"}});
+        // By DDP's rule with 100 KiB: 2570 + 256 + 65536 values, then the first layer's 16640.
+        EXPECT_EQ(sgd.key.bytes, 4 * 85002);
+        EXPECT_EQ(sgd.key.calls, 2);
+        EXPECT_EQ(sgd.check.state, CheckState::ok);
+        EXPECT_EQ(metric(sgd, "same_weights"), 1);
+        EXPECT_EQ(metric(sgd, "same_promised"), 1);
+        EXPECT_LE(metric(sgd, "loss_difference"), 1e-5);
+        EXPECT_EQ(metric(sgd, "calls_of_mean_step"), 2);
+
+        const TrainingStep lbfgs =
+            run({{"network", "logistic"}, {"optimizer", "lbfgs"}, {"epochs", "20"}});
+        EXPECT_GE(lbfgs.key.calls, 28);
+        EXPECT_GE(lbfgs.key.bytes, 650 * 4 + 27 * 16);
+        EXPECT_EQ(lbfgs.key.bytes % 8, 0);
+        EXPECT_GE(metric(lbfgs, "accuracy"), 0.9);
+
+        const TrainingStep weak =
+            run({{"network", "logistic"}, {"scaling", "weak"}, {"epochs", "4"}});
+        EXPECT_LE(metric(weak, "loss_difference"), 1e-6);
+    });
+}
+
+TEST(TrainWorkload, RefusesWhatCannotBeLearnt) {
+    EXPECT_EQ(refusal_of({}), "");
+    const auto expect = [](const std::string& words, std::map<std::string, std::string> typed) {
+        const std::string reason = refusal_of(std::move(typed));
+        EXPECT_NE(reason.find(words), reason.npos) << reason;
+    };
+    expect("no network 'gpt'; there are: logistic mlp cnn", {{"network", "gpt"}});
+    expect("--optimizer newton is not one of sgd, adam, lbfgs", {{"optimizer", "newton"}});
+    expect("--batch 5000 is not a number from 1 to 1438", {{"batch", "5000"}});
+    expect("leave --batch out", {{"batch", "32"}, {"optimizer", "lbfgs"}});
+    expect("leave --learning-rate out", {{"learning-rate", "1"}, {"optimizer", "lbfgs"}});
+    expect("--scaling some is not one of strong, weak", {{"scaling", "some"}});
+    expect("cannot read the data '/none'", {{"data", "/none"}});
+    expect("at least 1 byte", {{"bucket-cap", "0"}});
+    expect("--epochs 0 is not", {{"epochs", "0"}});
+}
+
+}  // namespace tutti
