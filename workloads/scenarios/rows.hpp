@@ -5,5 +5,6 @@
 namespace tutti {
 
 Workload ddp_workload();
+Workload replay_workload();
 
 }  // namespace tutti
