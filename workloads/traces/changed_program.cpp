@@ -13,6 +13,7 @@ void stretch(Program& program, double factor) {
 }
 
 Program repeated(const Program& program, int times) {
+    if (times == 1) return program;
     Program all = program;
     const int calls = static_cast<int>(program.calls.size());
     // All is waited for between two rounds, so they can use one memory.
