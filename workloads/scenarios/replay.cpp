@@ -74,23 +74,24 @@ std::vector<std::string> notes_of(const Trace& trace) {
     return notes;
 }
 
-// From the start of the first all-reduce to the end of the last, and what of it was after the
-// backward pass: of the recorded system, to be compared with no time of this one.
+// Of the recorded system: to be told, not to be compared with times of this one.
 void tell_recorded_calls(const GradientTrace& trace, std::vector<std::string>& notes) {
-    std::vector<std::int64_t> after_backward;
+    std::vector<std::int64_t> lasted;
     for (const auto& one : trace.iterations) {
-        std::int64_t end = 0;
-        for (const auto& call : one.all_reduces)
+        if (one.all_reduces.empty()) continue;
+        std::int64_t begin = one.all_reduces.front().start_ns, end = begin;
+        for (const auto& call : one.all_reduces) {
+            begin = std::min(begin, call.start_ns);
             end = std::max(end, call.start_ns + call.duration_ns);
-        if (!one.all_reduces.empty())
-            after_backward.push_back(std::max<std::int64_t>(0, end - one.backward_ns));
+        }
+        lasted.push_back(end - begin);
     }
-    if (after_backward.empty()) return;
-    std::ranges::sort(after_backward);
-    notes.push_back(fmt::format(
-        "recorded: the last all-reduce ended {:.1f} us after backward (median of {} iterations)",
-        static_cast<double>(after_backward[after_backward.size() / 2]) / 1000,
-        after_backward.size()));
+    if (lasted.empty()) return;
+    std::ranges::sort(lasted);
+    notes.push_back(
+        fmt::format("recorded: {:.1f} us from the first all-reduce's start to the last one's end "
+                    "(median of {})",
+                    static_cast<double>(lasted[lasted.size() / 2]) / 1000, lasted.size()));
 }
 
 std::unique_ptr<Scenario> make_gradients(const Asked& asked, const Settings& typed,
