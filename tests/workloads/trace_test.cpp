@@ -134,6 +134,10 @@ TEST_F(Traces, TellFileAndLineOfWhatIsWrong) {
     EXPECT_EQ(with("[2,1]}", "[2,3]}"), "net.jsonl:6: parameter 3 is unknown, or in two buckets");
     EXPECT_EQ(with("\"id\":1", "\"id\":0"),
               "net.jsonl:3: parameter 0 is there twice or is not below 3");
+    EXPECT_EQ(with("[4,5]", "[4000000000,5000000000]"),
+              "net.jsonl:2: 'shape' has more than 2^40 elements");
+    EXPECT_EQ(with("[4,5]", "[-4,-5]"),
+              "net.jsonl:2: 'shape' has -4, which is not 0 to 1099511627776");
     EXPECT_EQ(with("[2,1,0]", "[2,2,0]"),
               "net.jsonl:1: 'ready_order' does not have each parameter once");
     EXPECT_NE(with("float32", "float31").find("net.jsonl:1: unknown type 'float31'"),

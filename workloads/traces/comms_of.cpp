@@ -33,8 +33,8 @@ TraceOp op_of(const Fields& fields, int ranks) {
     op.kind = what.kind;
     op.collective = what.collective;
     op.type = type_by_size(fields);
-    op.sends = fields.numbers("in_split");
-    op.receives = fields.numbers("out_split");
+    op.sends = fields.counts("in_split");
+    op.receives = fields.counts("out_split");
     op.count = fields.count("numel");
     if (op.collective == Collective::all_to_all && op.sends.empty()) {
         if (op.count % ranks != 0)

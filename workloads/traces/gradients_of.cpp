@@ -59,16 +59,17 @@ private:
             is_read[id] = 1;
             Parameter& parameter = trace_.parameters[id];
             parameter.name = one.text("name");
-            parameter.shape = one.has("shape") ? one.numbers("shape")
+            parameter.shape = one.has("shape") ? one.counts("shape")
                                                : std::vector<std::int64_t>{one.count("numel")};
-            if (std::ranges::any_of(parameter.shape, [](std::int64_t n) { return n < 0; }))
-                one.refuse("'shape' has less than 0");
+            double elements = 1;
+            for (const std::int64_t rows : parameter.shape) elements *= static_cast<double>(rows);
+            if (elements > 0x1p40) one.refuse("'shape' has more than 2^40 elements");
             if (one.has("numel") && one.number("numel") != parameter.count())
                 one.refuse(fmt::format("'numel' is {}, but the shape has {}", one.number("numel"),
                                        parameter.count()));
         }
         // Elements alone, in the ready order.
-        const auto counts = document_.numbers("ready_param_numel");
+        const auto counts = document_.counts("ready_param_numel");
         if (listed.empty()) {
             if (counts.size() != trace_.ready_order.size())
                 document_.refuse("'ready_order' and 'ready_param_numel' are not of one length");

@@ -16,6 +16,11 @@ struct ImportedCall {
     std::int64_t root = -1, peer = -1;  ///< ranks of all; root -1: the group's first
 };
 
+inline void require_size(std::int64_t count, const Fields& of) {
+    if (count < 0 || count > std::int64_t{1} << 40)
+        of.refuse(fmt::format("{} elements are not 0 to 2^40", count));
+}
+
 /// Counted as our collectives count. Throws Error telling `of`.
 inline TraceOp op_of(const ImportedCall& call, OpsBuilder& builder, const Fields& of) {
     TraceOp op;
@@ -35,12 +40,16 @@ inline TraceOp op_of(const ImportedCall& call, OpsBuilder& builder, const Fields
     };
     op.root = call.root < 0 ? members.front() : rank_below(call.root, "root");
     if (op.kind == TraceOp::Kind::barrier) return op;
+    require_size(call.input, of);
+    require_size(call.output, of);
     op.type = told_by(of, [&] { return type_of_trace(call.type); });
     if (op.kind == TraceOp::Kind::send || op.kind == TraceOp::Kind::recv) {
         op.peer = rank_below(call.peer, "peer");
         op.count = op.kind == TraceOp::Kind::send ? call.input : call.output;
         return op;
     }
+    for (const auto* counts : {&call.sends, &call.receives})
+        for (const std::int64_t count : *counts) require_size(count, of);
     op.sends = call.sends;
     op.receives = call.receives;
     switch (op.collective) {

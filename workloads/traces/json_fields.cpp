@@ -99,10 +99,21 @@ std::int64_t Fields::number(const char* name, std::int64_t otherwise) const {
     return has(name) ? number(name) : otherwise;
 }
 
+void Fields::require_count(const char* name, std::int64_t value) const {
+    constexpr std::int64_t most = std::int64_t{1} << 40;
+    if (value < 0 || value > most)
+        refuse(fmt::format("'{}' has {}, which is not 0 to {}", name, value, most));
+}
+
 std::int64_t Fields::count(const char* name) const {
-    const std::int64_t value = number(name);
-    if (value < 0) refuse(fmt::format("'{}' is {}, less than 0", name, value));
-    return value;
+    require_count(name, number(name));
+    return number(name);
+}
+
+std::vector<std::int64_t> Fields::counts(const char* name) const {
+    auto values = numbers(name);
+    for (const std::int64_t value : values) require_count(name, value);
+    return values;
 }
 
 std::vector<std::int64_t> Fields::numbers(const char* name) const {

@@ -31,8 +31,9 @@ public:
     std::string text(const char* name, const std::string& otherwise = "") const;
     std::int64_t number(const char* name) const;
     std::int64_t number(const char* name, std::int64_t otherwise) const;
-    /// A whole number of at least 0.
+    /// Whole numbers of at least 0 that no sum or product of sizes overflows.
     std::int64_t count(const char* name) const;
+    std::vector<std::int64_t> counts(const char* name) const;   ///< absent: none
     std::vector<std::int64_t> numbers(const char* name) const;  ///< absent: none
     /// Times are microseconds in files and nanoseconds here.
     std::int64_t ns(const char* name, std::int64_t otherwise) const;
@@ -44,6 +45,8 @@ public:
     Fields child(const nlohmann::json& value) const { return {value, file_, line_}; }
 
 private:
+    void require_count(const char* name, std::int64_t value) const;
+
     const nlohmann::json& object_;
     const std::string& file_;
     std::size_t line_;

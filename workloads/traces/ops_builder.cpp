@@ -9,7 +9,8 @@ int OpsBuilder::group_of(const std::vector<std::int64_t>& ranks, const Fields& o
     std::vector<Rank> members;
     for (const std::int64_t rank : ranks) {
         if (rank < 0 || rank >= this->ranks())
-            of.refuse(fmt::format("a group has rank {}, but the trace has {} ranks", rank, this->ranks()));
+            of.refuse(fmt::format("a group has rank {}, but the trace has {} ranks", rank,
+                                  this->ranks()));
         members.push_back({static_cast<int>(rank)});
     }
     std::ranges::sort(members, {}, &Rank::index);

@@ -79,8 +79,8 @@ private:
         if (moves) {
             op.type =
                 told_by(fields, [&] { return type_of_trace(fields.text("dtype", "float32")); });
-            op.sends = fields.numbers("in_split");
-            op.receives = fields.numbers("out_split");
+            op.sends = fields.counts("in_split");
+            op.receives = fields.counts("out_split");
             if (op.sends.empty() || fields.has("count")) op.count = fields.count("count");
         }
         if (op.kind == TraceOp::Kind::send || op.kind == TraceOp::Kind::recv)

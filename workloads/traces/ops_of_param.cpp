@@ -71,8 +71,8 @@ private:
             call.input = entry.count("in_msg_size");
             call.output = entry.count("out_msg_size");
         }
-        call.sends = entry.numbers("in_split");
-        call.receives = entry.numbers("out_split");
+        call.sends = entry.counts("in_split");
+        call.receives = entry.counts("out_split");
         if (entry.has("pg_id"))
             if (const auto group = groups_.find(entry.number("pg_id")); group != groups_.end())
                 call.group = group->second;
