@@ -34,7 +34,9 @@ void declare(CLI::App& app, const Workload& workload, Typed& typed,
     for (const SettingRow& row : workload.settings) {
         std::string& value = settings[std::string(row.name)];
         value = row.usual;
-        text("--" + std::string(row.name), value, std::string(row.what), own);
+        // What a workload reads may be typed right after its name.
+        const std::string names = row.name == "file" ? "file,--file" : "--" + std::string(row.name);
+        text(names, value, std::string(row.what), own);
     }
     text("--algo", typed.algorithms,
          "algorithms, a list, all or none (see 'tutti list'); auto chooses by --table", race);

@@ -9,10 +9,15 @@ namespace {
 class ProgramSteps final : public Steps {
 public:
     ProgramSteps(std::unique_ptr<StepRunner> runner, Computer& computer, std::uint64_t seed,
-                 const std::vector<Metric>& metrics)
-        : runner_(std::move(runner)), computer_(computer), seed_(seed), metrics_(metrics) {}
+                 const std::vector<Metric>& metrics, std::function<void(std::int64_t)> before)
+        : runner_(std::move(runner)),
+          computer_(computer),
+          seed_(seed),
+          metrics_(metrics),
+          before_(std::move(before)) {}
 
     StepStamps run(StepPart part, std::int64_t number) override {
+        if (before_ && part != StepPart::compute) before_(number);
         return runner_->run(part, number, computer_);
     }
     std::optional<std::int64_t> count_wrong() override { return runner_->count_wrong(seed_); }
@@ -23,18 +28,20 @@ private:
     Computer& computer_;
     std::uint64_t seed_;
     const std::vector<Metric>& metrics_;
+    std::function<void(std::int64_t)> before_;
 };
 
 class ProgramScenario final : public Scenario {
 public:
     ProgramScenario(Program program, std::vector<std::string> notes, std::vector<Metric> metrics,
-                    const WorkloadGround& ground)
+                    const WorkloadGround& ground, BeforeStep before)
         : program_((check(program), std::move(program))),
           notes_(std::move(notes)),
           metrics_(std::move(metrics)),
           computer_(computer(ground.compute, ground.planner.world().crowded)),
           stage_(ground.planner, program_, ground.buffers),
-          seed_(ground.seed) {}
+          seed_(ground.seed),
+          before_(std::move(before)) {}
 
     std::string model() const override { return program_.name; }
     std::vector<std::string> notes() const override { return notes_; }
@@ -56,7 +63,14 @@ public:
     std::unique_ptr<Steps> steps(const Way& way, std::string& reason) override {
         auto runner = StepRunner::make(stage_, way, reason);
         if (!runner) return nullptr;
-        return std::make_unique<ProgramSteps>(std::move(runner), *computer_, seed_, metrics_);
+        std::function<void(std::int64_t)> before;
+        if (before_)
+            before = [this](std::int64_t number) {
+                before_(stage_, number);
+                stage_.world().barrier();  // steps begin together all the same
+            };
+        return std::make_unique<ProgramSteps>(std::move(runner), *computer_, seed_, metrics_,
+                                              std::move(before));
     }
 
 private:
@@ -66,14 +80,16 @@ private:
     std::unique_ptr<Computer> computer_;
     ProgramStage stage_;
     std::uint64_t seed_;
+    BeforeStep before_;
 };
 
 }  // namespace
 
 std::unique_ptr<Scenario> scenario_of(Program program, std::vector<std::string> notes,
-                                      std::vector<Metric> metrics, const WorkloadGround& ground) {
+                                      std::vector<Metric> metrics, const WorkloadGround& ground,
+                                      BeforeStep before) {
     return std::make_unique<ProgramScenario>(std::move(program), std::move(notes),
-                                             std::move(metrics), ground);
+                                             std::move(metrics), ground, std::move(before));
 }
 
 }  // namespace tutti

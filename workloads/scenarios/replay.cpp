@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+
+#include "workloads/scenarios/program_scenario.hpp"
+#include "workloads/scenarios/rows.hpp"
+#include "workloads/traces/recorded_gradients.hpp"
+#include "workloads/traces/trace_program.hpp"
+
+namespace tutti {
+namespace {
+
+constexpr SettingRow settings[] = {
+    {"file",
+     "the trace: JSON Lines of scripts/record_ddp, gradtrace/1 as JSON, or a folder of PARAM or "
+     "Chakra traces, a file for each rank",
+     ""},
+    {"bucket-cap", "recorded: the trace's buckets; or a bucket is closed once it has so many bytes",
+     "recorded"},
+    {"first-bucket", "the same of the first bucket, unless they are as recorded", "1M"},
+    {"time-scale", "so many times as long as recorded is computed", "1"},
+    {"repeat", "so many recorded steps are one step", "1"},
+    {"gradients",
+     "yes, no: the recorded gradients themselves are sent, where they lie beside the trace", "yes"},
+};
+
+struct Asked {
+    Trace trace;
+    std::vector<Bucket> buckets;  // of gradients
+    double time_scale = 1;
+    int repeat = 1;
+};
+
+// Where nothing was sent, PyTorch's rule tells what would have been.
+std::vector<Bucket> buckets_of(const GradientTrace& trace, const Settings& typed) {
+    const bool as_recorded = typed.text("bucket-cap") == "recorded";
+    if (as_recorded && !trace.buckets.empty()) return trace.buckets;
+    std::vector<std::int64_t> counts;
+    for (const Parameter& one : trace.parameters) counts.push_back(one.count());
+    BucketCaps caps;
+    caps.first = typed.bytes("first-bucket");
+    if (!as_recorded) caps.others = typed.bytes("bucket-cap");
+    return tutti::buckets_of(counts, trace.ready_order,
+                             Bytes{static_cast<std::int64_t>(size_of(trace.type))}, caps);
+}
+
+Asked read(const Settings& typed) {
+    Asked asked;
+    asked.time_scale = typed.real("time-scale", 0, 1e6);
+    asked.repeat = static_cast<int>(typed.number("repeat", 1, 1000));
+    typed.yes("gradients");
+    asked.trace = read_trace(typed.text("file"));
+    if (const auto* gradients = std::get_if<GradientTrace>(&asked.trace.what))
+        asked.buckets = buckets_of(*gradients, typed);
+    else if (typed.text("bucket-cap") != "recorded")
+        throw Error("--bucket-cap is for traces of gradients; this one has calls: leave it out");
+    return asked;
+}
+
+void check_settings(const Settings& typed) {
+    const Asked asked = read(typed);
+    if (const auto* ops = std::get_if<OpsTrace>(&asked.trace.what))
+        check(program_of(*ops, asked.trace.model).program);
+}
+
+std::vector<std::string> notes_of(const Trace& trace) {
+    std::string origin = fmt::format("trace of {}", trace.model);
+    for (const std::string* part : {&trace.device, &trace.source, &trace.licence})
+        if (!part->empty()) origin += "; " + *part;
+    std::vector<std::string> notes{origin};
+    if (!trace.note.empty()) notes.push_back(trace.note);
+    return notes;
+}
+
+// Of the recorded system: to be told, not to be compared with times of this one.
+void tell_recorded_calls(const GradientTrace& trace, std::vector<std::string>& notes) {
+    std::vector<std::int64_t> lasted;
+    for (const auto& one : trace.iterations) {
+        if (one.all_reduces.empty()) continue;
+        std::int64_t begin = one.all_reduces.front().start_ns, end = begin;
+        for (const auto& call : one.all_reduces) {
+            begin = std::min(begin, call.start_ns);
+            end = std::max(end, call.start_ns + call.duration_ns);
+        }
+        lasted.push_back(end - begin);
+    }
+    if (lasted.empty()) return;
+    std::ranges::sort(lasted);
+    notes.push_back(
+        fmt::format("recorded: {:.1f} us from the first all-reduce's start to the last one's end "
+                    "(median of {})",
+                    static_cast<double>(lasted[lasted.size() / 2]) / 1000, lasted.size()));
+}
+
+std::unique_ptr<Scenario> make_gradients(const Asked& asked, const Settings& typed,
+                                         const WorkloadGround& ground) {
+    const auto& trace = std::get<GradientTrace>(asked.trace.what);
+    World& world = ground.planner.world();
+    Program program = program_of(trace, asked.trace.model, asked.buckets, world.size());
+    stretch(program, asked.time_scale);
+    auto notes = notes_of(asked.trace);
+    std::int64_t count = 0;
+    for (const Parameter& one : trace.parameters) count += one.count();
+    notes.push_back(fmt::format(
+        "{} parameters in {} buckets ({}); {} iterations of {} rank{} in turn", count,
+        asked.buckets.size(),
+        typed.text("bucket-cap") == "recorded" && !trace.buckets.empty() ? "as recorded"
+                                                                         : "derived",
+        trace.iterations.size(), trace.recorded_ranks(), trace.recorded_ranks() > 1 ? "s" : ""));
+    tell_recorded_calls(trace, notes);
+    BeforeStep before;
+    if (typed.yes("gradients")) {
+        auto gradients =
+            std::make_shared<RecordedGradients>(typed.text("file"), trace, world.rank());
+        if (gradients->steps() > 0) {
+            notes.push_back(
+                fmt::format("the recorded gradients of {} steps are sent", gradients->steps()));
+            before = [gradients](const ProgramStage& stage, std::int64_t number) {
+                gradients->load(stage, number);
+            };
+        }
+    }
+    return scenario_of(repeated(program, asked.repeat), std::move(notes), {}, ground,
+                       std::move(before));
+}
+
+std::unique_ptr<Scenario> make_ops(const Asked& asked, const WorkloadGround& ground) {
+    const auto& trace = std::get<OpsTrace>(asked.trace.what);
+    const auto ranks = static_cast<int>(trace.ranks.size());
+    if (ranks != ground.planner.world().size())
+        throw Error(
+            fmt::format("the trace is of {} ranks, and these are {}; type mpirun -n {} "
+                        "before tutti, or without it --ranks {}",
+                        ranks, ground.planner.world().size(), ranks, ranks));
+    OpsProgram made = program_of(trace, asked.trace.model);
+    stretch(made.program, asked.time_scale);
+    auto notes = notes_of(asked.trace);
+    std::vector<Metric> metrics;
+    if (made.padding_bytes > 0) {
+        made.padding_bytes *= asked.repeat;
+        notes.push_back(fmt::format(
+            "uneven all_to_all is done as an even one of its largest part: {} bytes more a step, "
+            "of all ranks",
+            made.padding_bytes));
+        metrics.push_back({"padding_bytes", static_cast<double>(made.padding_bytes)});
+    }
+    return scenario_of(repeated(made.program, asked.repeat), std::move(notes), std::move(metrics),
+                       ground);
+}
+
+std::unique_ptr<Scenario> make(const Settings& typed, const WorkloadGround& ground) {
+    const Asked asked = read(typed);
+    return std::holds_alternative<GradientTrace>(asked.trace.what)
+               ? make_gradients(asked, typed, ground)
+               : make_ops(asked, ground);
+}
+
+}  // namespace
+
+Workload replay_workload() {
+    return {.name = "replay",
+            .what = "a recorded trace, with its gaps and dependencies: gradients or calls",
+            .settings = settings,
+            .check = check_settings,
+            .make = make};
+}
+
+}  // namespace tutti

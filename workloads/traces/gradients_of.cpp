@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <numeric>
+
+#include "workloads/traces/trace_forms.hpp"
+#include "workloads/traces/trace_words.hpp"
+
+namespace tutti {
+
+int GradientTrace::recorded_ranks() const {
+    int most = 0;
+    for (const Iteration& one : iterations) most = std::max(most, one.rank);
+    return most + 1;
+}
+
+namespace {
+
+class Reader {
+public:
+    explicit Reader(const Fields& document) : document_(document) {}
+
+    GradientTrace read() {
+        try {
+            trace_.type = type_of_trace(document_.text("dtype", "float32"));
+        } catch (const Error& error) {
+            document_.refuse(error.what());
+        }
+        read_order();
+        read_parameters();
+        read_buffers();
+        for (const Fields& one : document_.objects("iterations")) read_iteration(one);
+        if (trace_.iterations.empty()) read_medians();
+        require_every_rank();
+        read_buckets();
+        return std::move(trace_);
+    }
+
+private:
+    // Counted from 0 and each once.
+    void read_order() {
+        const auto listed = document_.numbers("ready_order");
+        trace_.ready_order.assign(listed.begin(), listed.end());
+        auto sorted = listed;
+        std::ranges::sort(sorted);
+        for (std::size_t i = 0; i < sorted.size(); ++i)
+            if (sorted[i] != static_cast<std::int64_t>(i))
+                document_.refuse("'ready_order' does not have each parameter once");
+    }
+
+    void read_parameters() {
+        const auto listed = document_.objects("params");
+        trace_.parameters.resize(listed.size());
+        std::vector<char> is_read(listed.size());
+        for (const Fields& one : listed) {
+            const std::int64_t id = one.number("id");
+            if (id < 0 || id >= static_cast<std::int64_t>(listed.size()) || is_read[id] != 0)
+                one.refuse(fmt::format("parameter {} is there twice or is not below {}", id,
+                                       listed.size()));
+            is_read[id] = 1;
+            Parameter& parameter = trace_.parameters[id];
+            parameter.name = one.text("name");
+            parameter.shape = one.has("shape") ? one.counts("shape")
+                                               : std::vector<std::int64_t>{one.count("numel")};
+            double elements = 1;
+            for (const std::int64_t rows : parameter.shape) elements *= static_cast<double>(rows);
+            if (elements > 0x1p40) one.refuse("'shape' has more than 2^40 elements");
+            if (one.has("numel") && one.number("numel") != parameter.count())
+                one.refuse(fmt::format("'numel' is {}, but the shape has {}", one.number("numel"),
+                                       parameter.count()));
+        }
+        // Elements alone, in the ready order.
+        const auto counts = document_.counts("ready_param_numel");
+        if (listed.empty()) {
+            if (counts.size() != trace_.ready_order.size())
+                document_.refuse("'ready_order' and 'ready_param_numel' are not of one length");
+            trace_.parameters.resize(counts.size());
+            for (std::size_t at = 0; at < counts.size(); ++at)
+                trace_.parameters[trace_.ready_order[at]] = {
+                    .name = fmt::format("parameter {}", trace_.ready_order[at]),
+                    .shape = {counts[at]}};
+        }
+        if (trace_.parameters.empty()) document_.refuse("no parameters: 'params' is missing");
+        if (trace_.ready_order.size() != trace_.parameters.size())
+            document_.refuse(fmt::format("'ready_order' has {} of {} parameters",
+                                         trace_.ready_order.size(), trace_.parameters.size()));
+    }
+
+    void read_buffers() {
+        if (!document_.has("buffers_broadcast")) return;
+        for (const auto& one : document_.at("buffers_broadcast")) {
+            if (one.is_number_integer()) {
+                trace_.buffers.push_back({Bytes{4}, one.get<std::int64_t>()});
+            } else {
+                const Fields fields = document_.child(one);
+                trace_.buffers.push_back(
+                    {Bytes{fields.number("elem_bytes", 4)}, fields.count("numel")});
+            }
+        }
+    }
+
+    void read_iteration(const Fields& one) {
+        GradientTrace::Iteration iteration;
+        iteration.rank = static_cast<int>(one.number("rank", 0));
+        iteration.forward_ns = one.ns("forward_us", 0);
+        iteration.ready_ns = one.list_of_ns("ready_us");
+        iteration.backward_ns = one.ns("backward_us", one.ns("backward_gpu_us", 0));
+        iteration.optimizer_ns = one.ns("optimizer_us", 0);
+        for (const Fields& call : one.objects("allreduce"))
+            iteration.all_reduces.push_back(
+                {call.count("numel"), call.ns("start_us", 0), call.ns("dur_us", 0)});
+        keep(one, std::move(iteration));
+    }
+
+    // Medians of many steps: with each parameter its time, and the passes beside them.
+    void read_medians() {
+        GradientTrace::Iteration iteration;
+        iteration.ready_ns.resize(trace_.parameters.size());
+        const auto listed = document_.objects("params");
+        for (std::size_t at = 0; at < trace_.ready_order.size(); ++at) {
+            const auto of = std::ranges::find_if(listed, [&](const Fields& one) {
+                return one.number("id") == trace_.ready_order[at];
+            });
+            if (of == listed.end() || !of->has("ready_us"))
+                document_.refuse("no times: neither 'iterations' nor 'ready_us' of the parameters");
+            iteration.ready_ns[at] = of->ns("ready_us", 0);
+        }
+        if (document_.has("phases_us")) {
+            const Fields phases = document_.object("phases_us");
+            const char* alone = "nosync_hooked";
+            const Fields passes = phases.has(alone) ? phases.object(alone) : phases;
+            iteration.forward_ns = passes.ns("forward", 0);
+            iteration.backward_ns = passes.ns("backward", 0);
+            iteration.optimizer_ns = passes.ns("optimizer", 0);
+        }
+        keep(document_, std::move(iteration));
+    }
+
+    void keep(const Fields& of, GradientTrace::Iteration iteration) {
+        if (iteration.ready_ns.size() != trace_.parameters.size())
+            of.refuse(fmt::format("'ready_us' has {} times for {} parameters",
+                                  iteration.ready_ns.size(), trace_.parameters.size()));
+        if (std::ranges::min(iteration.ready_ns) < 0 ||
+            std::min({iteration.forward_ns, iteration.backward_ns, iteration.optimizer_ns}) < 0)
+            of.refuse("a time is negative");
+        if (iteration.rank < 0 || iteration.rank >= 1 << 20) of.refuse("'rank' is no rank");
+        trace_.iterations.push_back(std::move(iteration));
+    }
+
+    void require_every_rank() const {
+        std::vector<char> is_there(trace_.recorded_ranks());
+        for (const auto& one : trace_.iterations) is_there[one.rank] = 1;
+        const auto missing = std::ranges::find(is_there, 0);
+        if (missing != is_there.end())
+            document_.refuse(fmt::format("no iteration of rank {}", missing - is_there.begin()));
+    }
+
+    void read_buckets() {
+        std::vector<char> is_in(trace_.parameters.size());
+        const auto listed = document_.objects("buckets");
+        for (const Fields& one : listed) {
+            Bucket bucket;
+            for (const std::int64_t id : one.numbers("params")) {
+                if (id < 0 || id >= static_cast<std::int64_t>(is_in.size()) || is_in[id] != 0)
+                    one.refuse(fmt::format("parameter {} is unknown, or in two buckets", id));
+                is_in[id] = 1;
+                bucket.parameters.push_back(static_cast<int>(id));
+                bucket.count += trace_.parameters[id].count();
+            }
+            if (one.number("numel", bucket.count) != bucket.count)
+                one.refuse(fmt::format("'numel' is {}, but its parameters have {}",
+                                       one.number("numel"), bucket.count));
+            trace_.buckets.push_back(std::move(bucket));
+        }
+        if (!listed.empty() && std::ranges::count(is_in, 0) > 0)
+            document_.refuse("the buckets do not hold every parameter");
+        if (listed.empty()) cut_buckets();
+    }
+
+    // Known by their sizes only: gradients in the ready order, cut where an all-reduce was.
+    void cut_buckets() {
+        const auto& calls = trace_.iterations.front().all_reduces;
+        std::size_t next = 0;
+        for (const auto& call : calls) {
+            Bucket bucket;
+            while (bucket.count < call.count && next < trace_.ready_order.size()) {
+                const int parameter = trace_.ready_order[next++];
+                bucket.parameters.push_back(parameter);
+                bucket.count += trace_.parameters[parameter].count();
+            }
+            if (bucket.count != call.count)
+                document_.refuse(fmt::format(
+                    "an all-reduce of {} elements ends within a parameter of the ready order",
+                    call.count));
+            trace_.buckets.push_back(std::move(bucket));
+        }
+        if (!calls.empty() && next != trace_.ready_order.size())
+            document_.refuse("the all-reduces are fewer than the gradients");
+    }
+
+    const Fields& document_;
+    GradientTrace trace_;
+};
+
+}  // namespace
+
+GradientTrace gradients_of(const Fields& document) { return Reader(document).read(); }
+
+}  // namespace tutti

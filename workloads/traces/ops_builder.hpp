@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <optional>
+#include <utility>
+
+#include "workloads/traces/json_fields.hpp"
+#include "workloads/traces/trace.hpp"
+
+namespace tutti {
+
+/// Collects what ranks did.
+class OpsBuilder {
+public:
+    explicit OpsBuilder(int ranks) {
+        trace_.groups.push_back(every_rank_of(ranks));
+        trace_.ranks.resize(static_cast<std::size_t>(ranks));
+    }
+
+    const std::vector<Rank>& group(int index) const {
+        return trace_.groups[static_cast<std::size_t>(index)];
+    }
+    int ranks() const { return static_cast<int>(trace_.ranks.size()); }
+
+    /// The group of these ranks, new unless there is one. Throws Error telling `of` for ranks that
+    /// are not.
+    int group_of(const std::vector<std::int64_t>& ranks, const Fields& of);
+
+    /// `launch_ns` since the step began: what passed since the launch before it was computing.
+    void add(Rank rank, TraceOp op, std::optional<std::int64_t> launch_ns = {});
+
+    OpsTrace done() { return std::move(trace_); }
+
+private:
+    OpsTrace trace_;
+    std::vector<std::int64_t> clock_ns_;
+};
+
+/// Reads a rank of all. Throws Error telling `of`.
+Rank rank_of(const Fields& of, const char* name, int ranks);
+
+/// "dtype" and the like, with the place of what is unknown.
+template <class Read>
+auto told_by(const Fields& of, Read&& read) {
+    try {
+        return read();
+    } catch (const Error& error) {
+        of.refuse(error.what());
+    }
+}
+
+}  // namespace tutti

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "workloads/traces/ops_builder.hpp"
+#include "workloads/traces/trace_forms.hpp"
+#include "workloads/traces/trace_words.hpp"
+
+namespace tutti {
+namespace {
+
+struct OfRank {
+    Rank rank;
+    Fields fields;
+};
+
+// Under "ranks", or one after the other with their rank.
+std::vector<OfRank> listed_ops(const Fields& document, int ranks) {
+    std::vector<OfRank> all;
+    for (const Fields& rank : document.objects("ranks"))
+        for (const Fields& op : rank.objects("ops"))
+            all.push_back({rank_of(rank, "rank", ranks), op});
+    for (const Fields& op : document.objects("ops"))
+        all.push_back({rank_of(op, "rank", ranks), op});
+    if (all.empty()) document.refuse("no ops");
+    return all;
+}
+
+int ranks_of(const Fields& document) {
+    const std::int64_t ranks = document.has("world")
+                                   ? document.number("world")
+                                   : static_cast<std::int64_t>(document.objects("ranks").size());
+    if (ranks < 1 || ranks > 1 << 20)
+        document.refuse(fmt::format("{} ranks: 'world' is 1 or more", ranks));
+    return static_cast<int>(ranks);
+}
+
+class Reader {
+public:
+    explicit Reader(const Fields& document) : document_(document), builder_(ranks_of(document)) {}
+
+    OpsTrace read() {
+        for (const Fields& one : document_.objects("groups"))
+            if (!groups_.emplace(one.number("id"), builder_.group_of(one.numbers("ranks"), one))
+                     .second)
+                one.refuse(fmt::format("group {} is there twice", one.number("id")));
+        const auto all = listed_ops(document_, builder_.ranks());
+        // Where computing was not recorded, the time between launches was.
+        for (const auto& [rank, fields] : all)
+            if (fields.has("compute_us")) computes_.insert(rank.index);
+        for (const auto& [rank, fields] : all)
+            if (fields.has("orig_launch_us")) {
+                const std::int64_t launch = fields.ns("orig_launch_us", 0);
+                const auto at = began_ns_.try_emplace(rank.index, launch).first;
+                at->second = std::min(at->second, launch);
+            }
+        for (const auto& [rank, fields] : all) read_op(rank, fields);
+        return builder_.done();
+    }
+
+private:
+    void read_op(Rank rank, const Fields& fields) {
+        TraceOp op;
+        op.place = fields.place();
+        const std::string name = fields.text("op");
+        const OpName what = told_by(fields, [&] { return op_of_trace(name); });
+        op.kind = what.kind;
+        op.collective = what.collective;
+        op.phase = phase_of_trace(fields.text("phase"));
+        op.after = fields.numbers("deps");
+        op.compute_ns = fields.ns("compute_us", 0);
+        if (op.compute_ns < 0) fields.refuse("'compute_us' is negative");
+        read_id(rank, fields, op);
+        if (op.kind == TraceOp::Kind::collective || op.kind == TraceOp::Kind::barrier)
+            read_group(rank, fields, op);
+        const bool moves = op.kind != TraceOp::Kind::compute && op.kind != TraceOp::Kind::wait &&
+                           op.kind != TraceOp::Kind::barrier;
+        if (moves) {
+            op.type =
+                told_by(fields, [&] { return type_of_trace(fields.text("dtype", "float32")); });
+            op.sends = fields.counts("in_split");
+            op.receives = fields.counts("out_split");
+            if (op.sends.empty() || fields.has("count")) op.count = fields.count("count");
+        }
+        if (op.kind == TraceOp::Kind::send || op.kind == TraceOp::Kind::recv)
+            op.peer = rank_of(fields, "peer", builder_.ranks());
+        if (fields.has("root")) op.root = rank_of(fields, "root", builder_.ranks());
+        std::optional<std::int64_t> launch;
+        if (!computes_.contains(rank.index) && fields.has("orig_launch_us"))
+            launch = fields.ns("orig_launch_us", 0) - began_ns_.at(rank.index);
+        builder_.add(rank, std::move(op), launch);
+    }
+
+    void read_id(Rank rank, const Fields& fields, TraceOp& op) {
+        op.id = fields.number("id", -1);
+        auto& known = ids_[rank.index];
+        for (const std::int64_t earlier : op.after)
+            if (!known.contains(earlier))
+                fields.refuse(fmt::format("depends on {}, which rank {} has not done before",
+                                          earlier, rank.index));
+        if (op.id >= 0 && !known.insert(op.id).second)
+            fields.refuse(fmt::format("rank {} has two ops {}", rank.index, op.id));
+    }
+
+    void read_group(Rank rank, const Fields& fields, TraceOp& op) {
+        if (!fields.has("group")) {
+            op.root = builder_.group(0).front();
+            return;
+        }
+        const auto known = groups_.find(fields.number("group"));
+        if (known == groups_.end())
+            fields.refuse(fmt::format("group {} is not among 'groups'", fields.number("group")));
+        op.group = known->second;
+        op.root = builder_.group(op.group).front();
+        if (place_in(builder_.group(op.group), rank) < 0)
+            fields.refuse(
+                fmt::format("rank {} is not in group {}", rank.index, fields.number("group")));
+    }
+
+    const Fields& document_;
+    OpsBuilder builder_;
+    std::map<std::int64_t, int> groups_;
+    std::map<int, std::set<std::int64_t>> ids_;
+    std::set<int> computes_;
+    std::map<int, std::int64_t> began_ns_;
+};
+
+}  // namespace
+
+OpsTrace ops_of(const Fields& document) { return Reader(document).read(); }
+
+}  // namespace tutti

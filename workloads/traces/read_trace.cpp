@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <charconv>
+#include <fstream>
+#include <iterator>
+
+#include "workloads/traces/trace_forms.hpp"
+
+namespace tutti {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::json;
+
+std::string content_of(const fs::path& file) {
+    std::ifstream stream(file, std::ios::binary);
+    if (!stream)
+        throw Error(fmt::format("{}: cannot be read; type --file TRACE.jsonl", file.string()));
+    return {std::istreambuf_iterator<char>(stream), {}};
+}
+
+// The last number in a name, by which files of a folder are those of ranks.
+int rank_in(const fs::path& file) {
+    const std::string name = file.stem().string();
+    const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
+    const auto end = std::find_if(name.rbegin(), name.rend(), is_digit).base();
+    auto begin = end;
+    while (begin != name.begin() && is_digit(*(begin - 1))) --begin;
+    int rank = -1;
+    std::from_chars(name.data() + (begin - name.begin()), name.data() + (end - name.begin()), rank);
+    return rank;
+}
+
+std::vector<fs::path> files_in(const fs::path& folder) {
+    std::vector<fs::path> files;
+    for (const auto& entry : fs::directory_iterator(folder))
+        if (entry.path().extension() == ".json") files.push_back(entry.path());
+    std::ranges::sort(files, {}, rank_in);
+    for (std::size_t i = 0; i < files.size(); ++i)
+        if (rank_in(files[i]) != static_cast<int>(i))
+            throw Error(fmt::format(
+                "{}: the files of ranks are named 0.json, 1.json, ... or *rank0.json, ...; "
+                "rank {} is missing or there twice",
+                folder.string(), i));
+    if (files.empty())
+        throw Error(fmt::format("{}: has no *.json; type --file TRACE.jsonl", folder.string()));
+    return files;
+}
+
+std::vector<fs::path> files_of(const std::string& typed) {
+    if (typed.empty())
+        throw Error("which trace? type --file TRACE.jsonl; scripts/record_ddp records one");
+    if (fs::is_directory(typed)) return files_in(typed);
+    if (fs::exists(typed)) return {typed};
+    std::vector<fs::path> files;
+    for (std::size_t at = 0; at <= typed.size();) {
+        const std::size_t end = std::min(typed.find(',', at), typed.size());
+        files.emplace_back(typed.substr(at, end - at));
+        at = end + 1;
+    }
+    return files;
+}
+
+bool is_in_lines(std::string_view text) {
+    const auto head = Json::parse(text.substr(0, text.find('\n')), nullptr, false);
+    return head.is_object() && head.value("form", Json()) == "lines";
+}
+
+Json document_of(const fs::path& file) {
+    const std::string text = content_of(file);
+    return is_in_lines(text) ? joined_lines(text, file.string())
+                             : parse_with_lines(text, file.string());
+}
+
+void read_origin(const Fields& document, Trace& trace) {
+    trace.model = document.text("model");
+    if (trace.model.empty()) document.refuse("'model' is missing");
+    trace.source = document.text("source", document.text("data"));
+    trace.licence = document.text("licence");
+    trace.device = document.text("device");
+    trace.framework = document.text("framework");
+    trace.note = document.text("note");
+    trace.world = static_cast<int>(document.number("world", 0));
+}
+
+Trace ours(const Json& json, const std::string& file) {
+    const Fields document(json, file);
+    if (document.text("schema") != trace_schema)
+        document.refuse(fmt::format("no trace: 'schema' is not {}", trace_schema));
+    Trace trace;
+    read_origin(document, trace);
+    const std::string kind = document.text("kind", "gradients");
+    if (kind == "gradients")
+        trace.what = gradients_of(document);
+    else if (kind == "ops")
+        trace.what = ops_of(document);
+    else if (kind == "comms")
+        trace.what = comms_of(document);
+    else
+        document.refuse(fmt::format("kind '{}' is not one of gradients, ops", kind));
+    return trace;
+}
+
+Trace imported(std::string name, const std::vector<RankFile>& files,
+               OpsTrace (*import)(const std::vector<RankFile>&, std::string&)) {
+    Trace trace;
+    trace.model = std::move(name);
+    trace.what = import(files, trace.note);
+    trace.world = static_cast<int>(std::get<OpsTrace>(trace.what).ranks.size());
+    return trace;
+}
+
+}  // namespace
+
+Trace read_trace(const std::string& typed) {
+    std::vector<RankFile> files;
+    for (const fs::path& file : files_of(typed))
+        files.push_back({file.string(), document_of(file)});
+    const auto is_param = [](const RankFile& file) { return file.document.is_array(); };
+    const auto is_chakra = [](const RankFile& file) {
+        return file.document.is_object() && file.document.contains("nodes");
+    };
+    const std::string name = fs::path(files.front().name).stem().string();
+    if (std::ranges::all_of(files, is_param)) return imported("param-" + name, files, ops_of_param);
+    if (std::ranges::all_of(files, is_chakra))
+        return imported("chakra-" + name, files, ops_of_chakra);
+    if (files.size() > 1)
+        throw Error(
+            fmt::format("{}: only PARAM and Chakra traces have a file for each rank; type "
+                        "--file with one file",
+                        files[1].name));
+    return ours(files.front().document, files.front().name);
+}
+
+}  // namespace tutti

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/traces/recorded_gradients.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <fstream>
+
+#include "base/error.hpp"
+
+namespace tutti {
+namespace {
+
+namespace fs = std::filesystem;
+
+fs::path file_of(const fs::path& trace, std::int64_t step, std::size_t bucket, int rank) {
+    return trace.parent_path() /
+           fmt::format("{}.step{}.bucket{}.rank{}.f32", trace.stem().string(), step, bucket, rank);
+}
+
+int kept_ranks(const fs::path& trace) {
+    int ranks = 0;
+    while (fs::exists(file_of(trace, 0, 0, ranks))) ++ranks;
+    return ranks;
+}
+
+void append(const fs::path& file, std::int64_t count, std::vector<std::byte>& bytes) {
+    const auto size = static_cast<std::size_t>(count) * sizeof(float);
+    const std::size_t at = bytes.size();
+    bytes.resize(at + size);
+    std::ifstream stream(file, std::ios::binary);
+    stream.read(reinterpret_cast<char*>(bytes.data() + at), static_cast<std::streamsize>(size));
+    if (!stream || stream.peek() != std::ifstream::traits_type::eof())
+        throw Error(
+            fmt::format("{}: has not the {} bytes of its bucket; record it again, or type "
+                        "--gradients no",
+                        file.string(), size));
+}
+
+}  // namespace
+
+RecordedGradients::RecordedGradients(const fs::path& trace, const GradientTrace& recorded,
+                                     Rank rank) {
+    const int ranks = kept_ranks(trace);
+    if (ranks == 0 || recorded.type != DataType::float32) return;
+    const int from = rank.index % ranks;
+    for (std::int64_t step = 0; fs::exists(file_of(trace, step, 0, from)); ++step) {
+        auto& bytes = steps_.emplace_back();
+        for (std::size_t i = 0; i < recorded.buckets.size(); ++i)
+            append(file_of(trace, step, i, from), recorded.buckets[i].count, bytes);
+    }
+}
+
+void RecordedGradients::load(const ProgramStage& stage, std::int64_t number) const {
+    const auto& bytes = steps_[static_cast<std::size_t>(number % steps())];
+    const auto& calls = stage.program().calls;
+    std::size_t at = 0;
+    for (std::size_t i = 0; i < calls.size(); ++i) {
+        if (calls[i].call.collective != Collective::all_reduce) continue;
+        const auto input = stage.buffers_of(static_cast<int>(i)).writable_input;
+        if (at == bytes.size()) at = 0;  // the next round of a repeated step
+        if (at + input.size() > bytes.size()) return;
+        std::memcpy(input.data(), bytes.data() + at, input.size());
+        at += input.size();
+    }
+}
+
+}  // namespace tutti
