@@ -16,7 +16,11 @@ public:
         return runner_->run(part, number, computer_);
     }
     std::optional<std::int64_t> count_wrong() override { return runner_->count_wrong(seed_); }
-    std::vector<Metric> metrics() override { return metrics_; }
+    std::vector<Metric> metrics() override {
+        std::vector<Metric> all = metrics_;
+        for (Metric& metric : runner_->metrics()) all.push_back(std::move(metric));
+        return all;
+    }
 
 private:
     std::unique_ptr<StepRunner> runner_;
