@@ -6,6 +6,7 @@
 #include "cli/commands.hpp"
 #include "cli/launcher.hpp"
 #include "results/launch.hpp"
+#include "workloads/compress/compressed_way.hpp"
 #include "workloads/workload.hpp"
 
 namespace tutti {
@@ -18,6 +19,8 @@ struct WorkloadOptions {
     bool chooses = false;  ///< auto: by a table
     std::string table_file;
     bool table_anyway = false;
+    std::vector<Compression> compressions;  ///< beside none
+    Skew skew;
     ComputeMode compute = ComputeMode::sleep;
     std::optional<BufferKind> buffers;
     StepProtocol protocol;

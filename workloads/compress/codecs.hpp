@@ -10,7 +10,7 @@ namespace tutti {
 
 // Floats made shorter and back. Both spans have the same number of elements.
 
-/// Rounded to nearest, ties to even: the relative error is at most 2^-9 (bfloat16) or 2^-12 (half,
+/// Rounded to nearest, ties to even: the relative error is at most 2^-8 (bfloat16) or 2^-11 (half,
 /// from 2^-14 to 65504; above it overflows to infinity, below the absolute error is at most 2^-25).
 void encode(std::span<const float> from, std::span<BFloat16> to);
 void encode(std::span<const float> from, std::span<Half> to);

@@ -3,10 +3,12 @@
 
 #include <algorithm>
 
+#include "workloads/scenarios/skew_seen.hpp"
+
 namespace tutti {
 namespace {
 
-class ProgramSteps final : public Steps {
+class ProgramSteps : public Steps {
 public:
     ProgramSteps(std::unique_ptr<StepRunner> runner, Computer& computer, std::uint64_t seed,
                  const std::vector<Metric>& metrics)
@@ -22,11 +24,46 @@ public:
         return all;
     }
 
-private:
+protected:
     std::unique_ptr<StepRunner> runner_;
     Computer& computer_;
+
+private:
     std::uint64_t seed_;
     const std::vector<Metric>& metrics_;
+};
+
+// A whole step with skew comes right after the same one without, which is not reported but as what
+// it is compared with.
+class SkewedSteps final : public ProgramSteps {
+public:
+    SkewedSteps(ProgramSteps&& steps, World& world, const GlobalClock* clock, const Program& even,
+                const Program& uneven)
+        : ProgramSteps(std::move(steps)),
+          world_(world),
+          clock_(world.one_host() ? nullptr : clock),
+          uneven_(uneven.tasks[static_cast<std::size_t>(world.rank().index)]),
+          seen_(even, uneven) {}
+
+    StepStamps run(StepPart part, std::int64_t number) override {
+        if (part != StepPart::whole) return runner_->run(part, number, computer_, uneven_);
+        const StepTimes even = times_of(world_, clock_, runner_->run(part, number, computer_));
+        world_.barrier();
+        const StepStamps mine = runner_->run(part, number, computer_, uneven_);
+        seen_.add(number, even, times_of(world_, clock_, mine));
+        return mine;
+    }
+    std::vector<Metric> metrics() override {
+        std::vector<Metric> all = ProgramSteps::metrics();
+        for (Metric& metric : seen_.metrics()) all.push_back(std::move(metric));
+        return all;
+    }
+
+private:
+    World& world_;
+    const GlobalClock* clock_;
+    std::span<const Task> uneven_;
+    SkewSeen seen_;
 };
 
 class ProgramScenario final : public Scenario {
@@ -38,7 +75,10 @@ public:
           metrics_(std::move(metrics)),
           computer_(computer(ground.compute)),
           stage_(ground.planner, program_, ground.buffers),
-          seed_(ground.seed) {}
+          seed_(ground.seed),
+          clock_(ground.clock) {
+        if (!ground.skew.is_none()) uneven_ = skewed(program_, ground.skew);
+    }
 
     std::string model() const override { return program_.name; }
     std::vector<std::string> notes() const override { return notes_; }
@@ -60,16 +100,21 @@ public:
     std::unique_ptr<Steps> steps(const Way& way, std::string& reason) override {
         auto runner = StepRunner::make(stage_, way, reason);
         if (!runner) return nullptr;
-        return std::make_unique<ProgramSteps>(std::move(runner), *computer_, seed_, metrics_);
+        ProgramSteps steps(std::move(runner), *computer_, seed_, metrics_);
+        if (!uneven_) return std::make_unique<ProgramSteps>(std::move(steps));
+        return std::make_unique<SkewedSteps>(std::move(steps), stage_.world(), clock_, program_,
+                                             *uneven_);
     }
 
 private:
     Program program_;
+    std::optional<Program> uneven_;  // with skew
     std::vector<std::string> notes_;
     std::vector<Metric> metrics_;
     std::unique_ptr<Computer> computer_;
     ProgramStage stage_;
     std::uint64_t seed_;
+    const GlobalClock* clock_;
 };
 
 }  // namespace
