@@ -116,11 +116,17 @@ TEST(SkewSeen, ComparesStepsThatCameRightAfterEachOther) {
     SkewSeen seen(without, with);
     for (int step = 0; step < 3; ++step)
         seen.add(step, {.step = 1'200'000, .wait = 100'000}, {.step = 4'200'000, .wait = 900'000});
-    EXPECT_EQ(seen.metrics(), (std::vector<Metric>{{"unskewed_step_ms", 1.2},
-                                                   {"step_over_unskewed", 3.5},
-                                                   {"wait_added_ms", 0.8},
-                                                   {"skew_ms", 2},
-                                                   {"sensitivity", 1.5}}));
+    const std::vector<Metric> expected{{"unskewed_step_ms", 1.2},
+                                       {"step_over_unskewed", 3.5},
+                                       {"wait_added_ms", 0.8},
+                                       {"skew_ms", 2},
+                                       {"sensitivity", 1.5}};
+    const auto told = seen.metrics();
+    ASSERT_EQ(told.size(), expected.size());
+    for (std::size_t i = 0; i < told.size(); ++i) {
+        EXPECT_EQ(told[i].name, expected[i].name);
+        EXPECT_NEAR(told[i].value, expected[i].value, 1e-9) << told[i].name;
+    }
 }
 
 TEST(Skew, IsToldOfEveryWay) {

@@ -2,6 +2,7 @@
 #include "workloads/compress/top_k.hpp"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <functional>
 #include <limits>
@@ -19,6 +20,10 @@ std::uint32_t size_of_number(float value) {
 // A sample of so many tells the size of the largest percent within a few hundredths of a percent.
 constexpr std::size_t sample = 16384;
 
+// Exponent and the first three bits behind it: real gradients spread over hundreds of these.
+constexpr std::size_t bins = 2048;
+std::size_t bin_of(float value) { return size_of_number(value) >> 20; }
+
 }  // namespace
 
 TopK::TopK(std::size_t count, Selection selection)
@@ -27,25 +32,42 @@ TopK::TopK(std::size_t count, Selection selection)
         throw Error("top-k takes vectors of up to 4294967295 elements; type a smaller --scale");
 }
 
-// The smallest magnitude of the `wanted` largest.
-std::uint32_t TopK::threshold(std::size_t wanted) {
-    const std::size_t stride =
-        selection_ == Selection::exact ? 1 : std::max<std::size_t>(1, kept_.size() / sample);
-    std::size_t looked_at = 0;
-    for (std::size_t i = 0; i < kept_.size(); i += stride)
-        sizes_[looked_at++] = size_of_number(kept_[i]);
-    if (looked_at == 0) return 0;
-    const std::size_t place = std::clamp<std::size_t>(wanted / stride, 1, looked_at);
+// The place-th largest of the first sizes, counted from 1.
+std::uint32_t TopK::of_place(std::size_t place, std::size_t how_many) {
     const auto at = sizes_.begin() + static_cast<std::ptrdiff_t>(place) - 1;
-    std::nth_element(sizes_.begin(), at, sizes_.begin() + static_cast<std::ptrdiff_t>(looked_at),
+    std::nth_element(sizes_.begin(), at, sizes_.begin() + static_cast<std::ptrdiff_t>(how_many),
                      std::greater<>());
     return *at;
 }
 
+// Only those of the bin in which it lies are compared with each other: a few percent of all.
+std::uint32_t TopK::exact_threshold(std::size_t wanted) {
+    std::array<std::uint32_t, bins> in_bin{};
+    for (const float value : kept_) ++in_bin[bin_of(value)];
+    std::size_t bin = bins - 1, above = 0;
+    for (; above + in_bin[bin] < wanted; --bin) above += in_bin[bin];
+    std::size_t together = 0;
+    for (const float value : kept_) {
+        // Written in any case and kept if it counts: a branch would be guessed wrong too often.
+        sizes_[together] = size_of_number(value);
+        together += bin_of(value) == bin ? 1 : 0;
+    }
+    return of_place(wanted - above, together);
+}
+
+std::uint32_t TopK::sampled_threshold(std::size_t wanted) {
+    const std::size_t stride = std::max<std::size_t>(1, kept_.size() / sample);
+    std::size_t looked_at = 0;
+    for (std::size_t i = 0; i < kept_.size(); i += stride)
+        sizes_[looked_at++] = size_of_number(kept_[i]);
+    return of_place(std::clamp<std::size_t>(wanted / stride, 1, looked_at), looked_at);
+}
+
 void TopK::take(std::span<const float> gradient, std::span<Entry> entries) {
+    if (entries.empty()) return;
     for (std::size_t i = 0; i < kept_.size(); ++i) kept_[i] += gradient[i];
-    const std::uint32_t least = threshold(entries.size());
-    const auto number = [](std::size_t i) { return static_cast<std::uint32_t>(i); };
+    const std::uint32_t least = selection_ == Selection::exact ? exact_threshold(entries.size())
+                                                               : sampled_threshold(entries.size());
     // All that are larger have a place; those that just reach the threshold while there are any.
     std::size_t larger = 0, taken = 0;
     for (const float value : kept_) larger += size_of_number(value) > least ? 1 : 0;
@@ -54,7 +76,7 @@ void TopK::take(std::span<const float> gradient, std::span<Entry> entries) {
         const std::uint32_t size = size_of_number(kept_[i]);
         if (size < least || size == 0 || (size == least && equal == 0)) continue;
         if (size == least) --equal;
-        entries[taken++] = {number(i), kept_[i]};
+        entries[taken++] = {static_cast<std::uint32_t>(i), kept_[i]};
         kept_[i] = 0;
     }
     std::ranges::fill(entries.subspan(taken), Entry{});

@@ -27,14 +27,16 @@ public:
     TopK(std::size_t count, Selection selection);
 
     /// Adds the gradient to what was kept and moves at most entries.size() elements of it into
-    /// `entries`, by rising index. Where fewer are large enough the last entries add 0 to element
-    /// 0. Allocates nothing.
+    /// `entries`, at most as many as the vector has, by rising index. Where fewer are large enough
+    /// the last entries add 0 to element 0. Allocates nothing.
     void take(std::span<const float> gradient, std::span<Entry> entries);
 
     std::span<const float> kept() const { return kept_; }
 
 private:
-    std::uint32_t threshold(std::size_t wanted);
+    std::uint32_t of_place(std::size_t place, std::size_t how_many);
+    std::uint32_t exact_threshold(std::size_t wanted);
+    std::uint32_t sampled_threshold(std::size_t wanted);
 
     Selection selection_;
     std::vector<float> kept_;
