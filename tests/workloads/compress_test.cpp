@@ -282,6 +282,39 @@ TEST(CompressedAllReduce, IsNearTheSumAndSavesWhatTheFormulaSays) {
     }
 }
 
+// Rows and columns of a grid, waited for in opposite orders: a second collective must not wait for
+// a rank that waits in another group.
+TEST(CompressedAllReduce, GoesOnInGroupsAtTheSameTime) {
+    Program program{
+        .name = "grid",
+        .groups = {{Rank{0}, Rank{1}}, {Rank{2}, Rank{3}}, {Rank{0}, Rank{2}}, {Rank{1}, Rank{3}}},
+        .calls = {},
+        .tasks = std::vector<std::vector<Task>>(4)};
+    for (int group = 0; group < 4; ++group)
+        program.add_call({.label = "sum", .group = group, .call = {.count = 5000}});
+    for (const Rank rank : every_rank_of(4)) {
+        std::vector<int> mine;
+        for (int group = 0; group < 4; ++group)
+            if (place_in(program.groups[static_cast<std::size_t>(group)], rank) >= 0)
+                mine.push_back(group);
+        for (const int call : mine) program.start(rank, call, Task::Phase::backward);
+        if (rank.index % 2 == 1) std::ranges::reverse(mine);
+        for (const int call : mine) program.wait(rank, call, Task::Phase::backward);
+    }
+    run_as_threads(4, 60, [&](World& world) {
+        Planner planner(world);
+        const auto scenario = scenario_of(program, {}, {}, {.planner = planner});
+        const auto ways = with_compressed(
+            ways_named({.algorithms = {"ring"}, .transports = {"shm"}, .baselines = {"none"}}),
+            parse_compressions("bf16,int8,topk:10%"));
+        for (const TrainingStep& step :
+             run_scenario(world, *scenario, ways, {.min_rounds = 3, .max_rounds = 3})) {
+            EXPECT_FALSE(step.skipped) << step.key.way;
+            EXPECT_EQ(step.metrics.empty(), step.key.way == "ring/shm");
+        }
+    });
+}
+
 TEST(CompressedAllReduce, LeavesOthersAsTheyAre) {
     const Call sum{.count = 10};
     EXPECT_TRUE(is_compressible(sum));
