@@ -63,8 +63,8 @@ std::vector<Metric> metrics_of(World& world, const CompressionTally& tally, cons
         all.tally.plain_bytes > 0 ? 1 - all.tally.sent_bytes / all.tally.plain_bytes : 0;
     const double ms = static_cast<double>(all.tally.ns) * 1e-6 /
                       static_cast<double>(std::max<std::int64_t>(steps, 1));
-    std::vector<Metric> metrics{
-        {"bytes_saved", saved}, {"compress_ms", ms}, {"error", all.loss.of_one}};
+    std::vector<Metric> metrics{{"bytes_saved", saved}, {"compress_ms", ms}};
+    if (all.loss.of_one >= 0) metrics.push_back({"error", all.loss.of_one});
     if (all.loss.union_share >= 0) {
         metrics.push_back({"error_10_steps", all.loss.of_sum});
         metrics.push_back({"union_share", all.loss.union_share});

@@ -14,7 +14,7 @@ namespace tutti {
 struct Loss {
     static constexpr int calls = 10;
 
-    double of_one = 0;        ///< one all-reduce, the first ever
+    double of_one = -1;       ///< one all-reduce, the first ever; -1: nobody has looked
     double of_sum = 0;        ///< the sum of so many on the same gradients
     double union_share = -1;  ///< as CompressionTally has it, of the first
 };
@@ -25,8 +25,8 @@ Loss loss_of(Operation& operation, World& world, const Call& call, const StageBu
              const CompressionTally& tally, std::uint64_t seed);
 
 /// "bytes_saved" (share of what has to be sent), "compress_ms" (a step, of the slowest rank),
-/// "error"; of topk also "error_10_steps" (of what 10 steps sent together) and "union_share".
-/// Ranks that are in no compressed call take part with empty ones. Collective.
+/// "error" if anybody looked; of topk also "error_10_steps" (of what 10 steps sent together) and
+/// "union_share". Ranks that are in no compressed call take part with empty ones. Collective.
 std::vector<Metric> metrics_of(World& world, const CompressionTally& tally, const Loss& loss,
                                std::int64_t steps);
 
