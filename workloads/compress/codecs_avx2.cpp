@@ -16,6 +16,7 @@ __m128i narrow(const float* floats) {
 void encode_half(const float* from, std::size_t count, Half* to) {
     for (; count >= lanes; count -= lanes, from += lanes, to += lanes)
         _mm_storeu_si128(reinterpret_cast<__m128i*>(to), narrow(from));
+    if (count == 0) return;
     float last[lanes] = {};
     __builtin_memcpy(last, from, count * sizeof *from);
     const __m128i narrowed = narrow(last);
@@ -26,6 +27,7 @@ void decode_half(const Half* from, std::size_t count, float* to) {
     for (; count >= lanes; count -= lanes, from += lanes, to += lanes)
         _mm256_storeu_ps(to,
                          _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from))));
+    if (count == 0) return;
     __m128i halves{};
     __builtin_memcpy(&halves, from, count * sizeof *from);
     float last[lanes];
