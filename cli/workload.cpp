@@ -57,7 +57,7 @@ public:
             step.session = session_.id;
             step.key.workload = options_.workload->name;
             step.key.buffers = options_.buffers ? name_of(*options_.buffers) : "";
-            step.key.settings = options_.settings.in_words();
+            step.key.settings = settings_in_words();
             any_wrong = any_wrong || step.check.state == CheckState::fail;
             any_done = any_done || !step.skipped;
             if (store_) store_->append(step);
@@ -74,6 +74,12 @@ public:
     }
 
 private:
+    // What steps must agree in to be compared.
+    std::string settings_in_words() const {
+        const std::string own = options_.settings.in_words(), skew = options_.skew.in_words();
+        return fmt::format("{}{}{}", own, own.empty() || skew.empty() ? "" : " ", skew);
+    }
+
     const WorkloadOptions& options_;
     bool speaks_;
     Session session_;
@@ -87,16 +93,18 @@ std::vector<Way> ways_of(Planner& planner, const WorkloadOptions& options,
     Contest contest = options.contest;
     leave_out_unusable(contest, planner, notes);
     std::vector<Way> ways = ways_named(contest);
-    if (!options.chooses) return ways;
-    const bool is_there = of_first(planner.world(), std::filesystem::exists(options.table_file));
-    if (!is_there && options.table_must_be)
-        throw Error(
-            fmt::format("there is no table '{}'; type --table FILE of 'tutti tune', or leave "
-                        "it out for built-in rules",
-                        options.table_file));
-    notes.push_back(is_there ? "auto: by " + options.table_file : "auto: by built-in rules");
-    ways.insert(ways.begin(), way_by_table(options.table_file, options.table_anyway));
-    return ways;
+    if (options.chooses) {
+        const bool is_there =
+            of_first(planner.world(), std::filesystem::exists(options.table_file));
+        if (!is_there && options.table_must_be)
+            throw Error(
+                fmt::format("there is no table '{}'; type --table FILE of 'tutti tune', or leave "
+                            "it out for built-in rules",
+                            options.table_file));
+        notes.push_back(is_there ? "auto: by " + options.table_file : "auto: by built-in rules");
+        ways.insert(ways.begin(), way_by_table(options.table_file, options.table_anyway));
+    }
+    return with_compressed(std::move(ways), options.compressions);
 }
 
 Exit workload_on_rank(World& world, const WorkloadOptions& options, const Arguments& arguments) {
@@ -120,7 +128,14 @@ Exit workload_on_rank(World& world, const WorkloadOptions& options, const Argume
                                                       .compute = options.compute,
                                                       .buffers = options.buffers,
                                                       .clock = &clock,
-                                                      .seed = options.protocol.seed});
+                                                      .seed = options.protocol.seed,
+                                                      .named = named,
+                                                      .skew = options.skew});
+        if (!options.skew.is_none() && !scenario->has_compute_mode())
+            throw Error(
+                fmt::format("{} computes for real, so nothing is late by plan; leave out --skew "
+                            "and --slow-rank",
+                            options.workload->name));
         for (const std::string& note : scenario->notes()) notes.push_back(note);
         notes.push_back(fmt::format(
             "{} of {}: {} calls of {} bytes in all a step and rank{}", options.workload->name,

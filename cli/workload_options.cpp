@@ -14,6 +14,7 @@ namespace {
 struct Typed {
     std::string algorithms = "auto,ring,two-shot", transports = "all",
                 baselines = "mpi,mpi-nonblocking", table_file = "tutti-table.json";
+    std::string compress = "none", skew, slow_rank;
     std::string compute = "sleep", buffers, target_ci = "2%", max_time = "20s", pin = "auto",
                 hang_timeout = "30s", limits = "stored", json_file;
     std::int64_t least_steps = 10, most_steps = 200, warm_up = 2;
@@ -46,6 +47,10 @@ void declare(CLI::App& app, const Workload& workload, Typed& typed,
         ->group(race);
     text("--transport", typed.transports, "transports, a list or all", race);
     text("--baseline", typed.baselines, "libraries' own collectives, a list, all or none", race);
+    text("--compress", typed.compress,
+         "each way also with its float all-reduces compressed: none, bf16, fp16, int8, topk:1% "
+         "(of the largest, with error feedback), topk:1%:sampled, or a list",
+         race);
     text("--buffers", typed.buffers,
          "registered (shared by the ranks of a host) or ordinary; else registered where that is "
          "possible",
@@ -53,6 +58,12 @@ void declare(CLI::App& app, const Workload& workload, Typed& typed,
     text("--compute", typed.compute,
          "what stands for computing: sleep (an accelerator computes, the core is free), burn (the "
          "core is busy), real (it multiplies matrices)",
+         times);
+    text("--skew", typed.skew,
+         "ranks begin each step up to so late (2ms), or compute up to a share longer (10%), by "
+         "--seed",
+         times);
+    text("--slow-rank", typed.slow_rank, "R:F: rank R computes F times as long, such as 1:3",
          times);
     app.add_option("--min-steps", typed.least_steps, "of each way, at least")
         ->group(times)
@@ -157,6 +168,10 @@ std::optional<WorkloadOptions> parse_workload(const Arguments& arguments) {
             throw Error("--buffers takes one kind here; type registered or ordinary");
         options.buffers = kinds.front();
     }
+    options.compressions = parse_compressions(typed.compress);
+    if (!typed.skew.empty()) parse_skew(typed.skew, options.skew);
+    if (!typed.slow_rank.empty()) parse_slow_rank(typed.slow_rank, options.skew);
+    options.skew.seed = typed.seed;
     options.protocol = protocol_of(typed);
     options.ranks.hang_timeout = parse_seconds(typed.hang_timeout);
     if (options.ranks.hang_timeout <= 0)

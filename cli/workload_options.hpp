@@ -6,6 +6,7 @@
 #include "cli/commands.hpp"
 #include "cli/launcher.hpp"
 #include "results/launch.hpp"
+#include "workloads/compress/compressed_way.hpp"
 #include "workloads/workload.hpp"
 
 namespace tutti {
@@ -19,6 +20,8 @@ struct WorkloadOptions {
     std::string table_file;
     bool table_must_be = false;  ///< it was named; else built-in rules do without it
     bool table_anyway = false;
+    std::vector<Compression> compressions;  ///< beside none
+    Skew skew;
     ComputeMode compute = ComputeMode::sleep;
     std::optional<BufferKind> buffers;
     StepProtocol protocol;

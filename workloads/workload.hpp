@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "workloads/program/skewed.hpp"
 #include "workloads/settings.hpp"
 #include "workloads/steps/measure_steps.hpp"
 
@@ -19,6 +20,8 @@ struct WorkloadGround {
     std::optional<BufferKind> buffers = {};  ///< none: registered where the ranks can share memory
     GlobalClock* clock = nullptr;
     std::uint64_t seed = 1;
+    std::span<const Way> named = {};  ///< the ways that the user names, for who wants to measure
+    Skew skew = {};  ///< for programs; scenarios without a compute mode need not heed it
 };
 
 /// A way that is ready to do steps, and what it tells afterwards. Collective, all of it.
@@ -71,7 +74,7 @@ const Workload& find_workload(std::string_view name);
 
 /// Measures a scenario in all ways that can do it, alternating. Steps in the order of the ways,
 /// keys but for workload and settings filled in. Collective; the same on all ranks.
-std::vector<TrainingStep> run_scenario(World& world, Scenario& scenario, const std::vector<Way>& ways,
-                               const StepProtocol& protocol);
+std::vector<TrainingStep> run_scenario(World& world, Scenario& scenario,
+                                       const std::vector<Way>& ways, const StepProtocol& protocol);
 
 }  // namespace tutti

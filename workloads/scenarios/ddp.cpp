@@ -7,6 +7,7 @@
 
 #include "workloads/models/model_list.hpp"
 #include "workloads/models/scaled.hpp"
+#include "workloads/scenarios/bucket_cap.hpp"
 #include "workloads/scenarios/program_scenario.hpp"
 #include "workloads/scenarios/rows.hpp"
 
@@ -101,8 +102,13 @@ constexpr SettingRow settings[] = {
     {"model", "whose gradients: see 'tutti workload --list-models'", "resnet50"},
     {"scale", "so many times the model's elements, to fit memory: 0.1; small: 2M elements at most",
      "1"},
-    {"bucket-cap", "a bucket is closed once it has so many bytes", "25M"},
+    {"bucket-cap", "a bucket is closed once it has so many bytes; auto: what leaves least exposed",
+     "25M"},
     {"first-bucket", "the same of the first bucket", "1M"},
+    {"network",
+     "for --bucket-cap auto: latency and bandwidth such as 100us+1.25GB/s; measured: of the first "
+     "way",
+     "measured"},
     {"step-time", "what a step computes in all, forward and backward; by formula between gradients",
      "100ms"},
     {"broadcast-buffers", "yes, no: batch norm's, before each forward", "yes"},
@@ -121,20 +127,55 @@ Model model_of(const Settings& asked) {
     return model;
 }
 
+bool searches_cap(const Settings& asked) { return asked.text("bucket-cap") == "auto"; }
+
+std::optional<Channel> network_of(const Settings& asked) {
+    if (asked.text("network") == "measured") return std::nullopt;
+    return parse_channel(asked.text("network"));
+}
+
 void check_settings(const Settings& asked) {
     const Model model = model_of(asked);
-    buckets_of(model, Bytes{4}, {asked.bytes("first-bucket"), asked.bytes("bucket-cap")});
+    const Bytes first = asked.bytes("first-bucket");
+    buckets_of(model, Bytes{4}, {first, searches_cap(asked) ? first : asked.bytes("bucket-cap")});
+    if (network_of(asked) && !searches_cap(asked))
+        throw Error("--network is what --bucket-cap auto is found for; type that, too");
     asked.seconds("step-time");
+}
+
+// Tells what each cap would leave exposed.
+BucketCaps find_caps(const Settings& asked, const Model& model, const ComputeTimes& times,
+                     const WorkloadGround& ground, std::vector<std::string>& notes) {
+    const auto given = network_of(asked);
+    // The same on all ranks, as it decides what they send.
+    const Channel channel =
+        of_first(ground.planner.world(), given ? *given : measured_channel(ground));
+    std::vector<std::int64_t> counts;
+    for (const int parameter : model.ready_order)
+        counts.push_back(model.parameters[static_cast<std::size_t>(parameter)].count());
+    const auto tried =
+        try_caps(counts, Bytes{4}, asked.bytes("first-bucket"), {&times, 1}, channel);
+    notes.push_back(fmt::format("network, {}: {:.1f} us + {:.3f} GB/s",
+                                given ? "as given" : "measured", channel.latency_ns * 1e-3,
+                                1 / channel.ns_per_byte));
+    for (const CapTried& one : tried)
+        notes.push_back(fmt::format("bucket cap {:>5}: {:4} buckets leave {:.3f} ms exposed{}",
+                                    to_string(one.caps.others), one.buckets, one.exposed_ns * 1e-6,
+                                    &one == &best_of(tried) ? ", the least" : ""));
+    return best_of(tried).caps;
 }
 
 std::unique_ptr<Scenario> make(const Settings& asked, const WorkloadGround& ground) {
     const Model model = model_of(asked);
-    const auto buckets =
-        buckets_of(model, Bytes{4}, {asked.bytes("first-bucket"), asked.bytes("bucket-cap")});
     const ComputeTimes times =
         step_times_by_formula(model, static_cast<std::int64_t>(asked.seconds("step-time") * 1e9));
-    std::vector<std::string> notes{
-        fmt::format("{}: {} parameters in {} buckets", model.name, model.count(), buckets.size())};
+    std::vector<std::string> notes;
+    const BucketCaps caps =
+        searches_cap(asked) ? find_caps(asked, model, times, ground, notes)
+                            : BucketCaps{asked.bytes("first-bucket"), asked.bytes("bucket-cap")};
+    const auto buckets = buckets_of(model, Bytes{4}, caps);
+    notes.push_back(
+        fmt::format("{}: {} parameters in {} buckets", model.name, model.count(), buckets.size()));
     return scenario_of(
         ddp_program(model, DataType::float32, buckets, {&times, 1}, ground.planner.world().size()),
         std::move(notes), {}, ground);

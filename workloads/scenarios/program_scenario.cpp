@@ -3,10 +3,12 @@
 
 #include <algorithm>
 
+#include "workloads/scenarios/skew_seen.hpp"
+
 namespace tutti {
 namespace {
 
-class ProgramSteps final : public Steps {
+class ProgramSteps : public Steps {
 public:
     ProgramSteps(std::unique_ptr<StepRunner> runner, Computer& computer, std::uint64_t seed,
                  const std::vector<Metric>& metrics, std::function<void(std::int64_t)> before)
@@ -21,14 +23,53 @@ public:
         return runner_->run(part, number, computer_);
     }
     std::optional<std::int64_t> count_wrong() override { return runner_->count_wrong(seed_); }
-    std::vector<Metric> metrics() override { return metrics_; }
+    std::vector<Metric> metrics() override {
+        std::vector<Metric> all = metrics_;
+        for (Metric& metric : runner_->metrics()) all.push_back(std::move(metric));
+        return all;
+    }
 
-private:
+protected:
     std::unique_ptr<StepRunner> runner_;
     Computer& computer_;
+
+private:
     std::uint64_t seed_;
     const std::vector<Metric>& metrics_;
     std::function<void(std::int64_t)> before_;
+};
+
+// A whole step with skew comes right after the same one without, which is not reported but as what
+// it is compared with.
+class SkewedSteps final : public ProgramSteps {
+public:
+    SkewedSteps(ProgramSteps&& steps, World& world, const GlobalClock* clock, const Program& even,
+                const Program& uneven)
+        : ProgramSteps(std::move(steps)),
+          world_(world),
+          clock_(world.one_host() ? nullptr : clock),
+          uneven_(uneven.tasks[static_cast<std::size_t>(world.rank().index)]),
+          seen_(even, uneven) {}
+
+    StepStamps run(StepPart part, std::int64_t number) override {
+        if (part != StepPart::whole) return runner_->run(part, number, computer_, uneven_);
+        const StepTimes even = times_of(world_, clock_, runner_->run(part, number, computer_));
+        world_.barrier();
+        const StepStamps mine = runner_->run(part, number, computer_, uneven_);
+        seen_.add(number, even, times_of(world_, clock_, mine));
+        return mine;
+    }
+    std::vector<Metric> metrics() override {
+        std::vector<Metric> all = ProgramSteps::metrics();
+        for (Metric& metric : seen_.metrics()) all.push_back(std::move(metric));
+        return all;
+    }
+
+private:
+    World& world_;
+    const GlobalClock* clock_;
+    std::span<const Task> uneven_;
+    SkewSeen seen_;
 };
 
 class ProgramScenario final : public Scenario {
@@ -41,7 +82,10 @@ public:
           computer_(computer(ground.compute, ground.planner.world().crowded)),
           stage_(ground.planner, program_, ground.buffers),
           seed_(ground.seed),
-          before_(std::move(before)) {}
+          before_(std::move(before)),
+          clock_(ground.clock) {
+        if (!ground.skew.is_none()) uneven_ = skewed(program_, ground.skew);
+    }
 
     std::string model() const override { return program_.name; }
     std::vector<std::string> notes() const override { return notes_; }
@@ -69,18 +113,22 @@ public:
                 before_(stage_, number);
                 stage_.world().barrier();  // steps begin together all the same
             };
-        return std::make_unique<ProgramSteps>(std::move(runner), *computer_, seed_, metrics_,
-                                              std::move(before));
+        ProgramSteps steps(std::move(runner), *computer_, seed_, metrics_, std::move(before));
+        if (!uneven_) return std::make_unique<ProgramSteps>(std::move(steps));
+        return std::make_unique<SkewedSteps>(std::move(steps), stage_.world(), clock_, program_,
+                                             *uneven_);
     }
 
 private:
     Program program_;
+    std::optional<Program> uneven_;  // with skew
     std::vector<std::string> notes_;
     std::vector<Metric> metrics_;
     std::unique_ptr<Computer> computer_;
     ProgramStage stage_;
     std::uint64_t seed_;
     BeforeStep before_;
+    const GlobalClock* clock_;
 };
 
 }  // namespace

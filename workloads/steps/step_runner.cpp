@@ -28,6 +28,9 @@ std::unique_ptr<StepRunner> StepRunner::make(ProgramStage& stage, const Way& way
             runner->operations_[i] =
                 runner->of_group_.at(group->plans)
                     ->operation(calls[i].call, stage.buffers_of(static_cast<int>(i)));
+    const bool is_exact = std::ranges::none_of(
+        runner->of_group_, [](const auto& group) { return group.second->tally() != nullptr; });
+    runner->compresses_ = !holds_on_all(stage.world(), is_exact);
     return runner;
 }
 
@@ -83,6 +86,12 @@ void StepRunner::wait(int call) {
 }
 
 StepStamps StepRunner::run(StepPart part, std::int64_t number, Computer& computer) {
+    return run(part, number, computer, tasks_);
+}
+
+StepStamps StepRunner::run(StepPart part, std::int64_t number, Computer& computer,
+                           std::span<const Task> tasks) {
+    if (part != StepPart::compute) ++steps_;
     std::ranges::fill(stamps_.calls, StepStamps::Passage{});
     stamps_.compute_ns = 0;
     const std::function<bool()> meanwhile = [this] {
@@ -91,7 +100,7 @@ StepStamps StepRunner::run(StepPart part, std::int64_t number, Computer& compute
     };
     stamps_.begin_ns = now_ns();
     computer.release();
-    for (const Task& task : tasks_) {
+    for (const Task& task : tasks) {
         if (task.kind == Task::Kind::compute) {
             if (part == StepPart::communication) continue;
             stamps_.compute_ns += computer.compute(
@@ -110,23 +119,69 @@ StepStamps StepRunner::run(StepPart part, std::int64_t number, Computer& compute
     return stamps_;
 }
 
-std::int64_t StepRunner::count_wrong(std::uint64_t seed) {
-    std::int64_t wrong = 0;
-    for (int call = 0; call < static_cast<int>(operations_.size()); ++call) {
-        const auto& operation = operations_[static_cast<std::size_t>(call)];
-        if (!operation) continue;
-        const World& ranks = stage_.group_of(call)->plans->world();
-        const Entrant entrant = entrant_of(
-            *operation, ranks, stage_.program().calls[static_cast<std::size_t>(call)].call,
-            stage_.buffers_of(call), true);
-        entrant.prepare(seed);
-        stage_.group_of(call)->plans->world().barrier();
-        operation->run();
-        wrong += entrant.count_wrong(seed);
-        // Nobody spoils what another still reads.
-        stage_.group_of(call)->plans->world().barrier();
-    }
+std::int64_t StepRunner::count_wrong_of(int call, std::uint64_t seed) {
+    Operation& operation = *operations_[static_cast<std::size_t>(call)];
+    World& ranks = stage_.group_of(call)->plans->world();
+    const Entrant entrant =
+        entrant_of(operation, ranks, stage_.program().calls[static_cast<std::size_t>(call)].call,
+                   stage_.buffers_of(call), true);
+    entrant.prepare(seed);
+    ranks.barrier();
+    operation.run();
+    const std::int64_t wrong = entrant.count_wrong(seed);
+    // Nobody spoils what another still reads.
+    ranks.barrier();
     return wrong;
+}
+
+std::optional<std::int64_t> StepRunner::count_wrong(std::uint64_t seed) {
+    if (compresses_) {
+        see_loss(seed);
+        return std::nullopt;
+    }
+    std::int64_t wrong = 0;
+    for (int call = 0; call < static_cast<int>(operations_.size()); ++call)
+        if (operations_[static_cast<std::size_t>(call)]) wrong += count_wrong_of(call, seed);
+    return wrong;
+}
+
+// Of the largest call of each group that is not exact.
+void StepRunner::see_loss(std::uint64_t seed) {
+    const auto& calls = stage_.program().calls;
+    std::map<const Planner*, int> largest;
+    for (int i = 0; i < static_cast<int>(calls.size()); ++i) {
+        const Call& call = calls[static_cast<std::size_t>(i)].call;
+        const auto* group = stage_.group_of(i);
+        if (group == nullptr || of_group_.at(group->plans)->is_exact(call)) continue;
+        const auto [known, is_new] = largest.try_emplace(group->plans, i);
+        if (!is_new && call.count > calls[static_cast<std::size_t>(known->second)].call.count)
+            known->second = i;
+    }
+    // In the order of calls, as on the other ranks.
+    for (int i = 0; i < static_cast<int>(calls.size()); ++i) {
+        const auto* group = stage_.group_of(i);
+        if (group == nullptr || !largest.contains(group->plans) || largest[group->plans] != i)
+            continue;
+        CompressionTally& tally = *of_group_.at(group->plans)->tally();
+        const Loss loss =
+            loss_of(*operations_[static_cast<std::size_t>(i)], group->plans->world(),
+                    calls[static_cast<std::size_t>(i)].call, stage_.buffers_of(i), tally, seed);
+        if (loss.of_one > loss_.of_one) loss_ = loss;
+        tally = {};
+    }
+}
+
+std::vector<Metric> StepRunner::metrics() {
+    if (!compresses_) return {};
+    CompressionTally all;
+    for (const auto& [group, way] : of_group_) {
+        const CompressionTally* one = way->tally();
+        if (one == nullptr) continue;
+        all.ns += one->ns;
+        all.plain_bytes += one->plain_bytes;
+        all.sent_bytes += one->sent_bytes;
+    }
+    return metrics_of(stage_.world(), all, loss_, steps_);
 }
 
 }  // namespace tutti

@@ -5,9 +5,11 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "workloads/compress/loss.hpp"
 #include "workloads/program/program.hpp"
 #include "workloads/steps/computing.hpp"
 #include "workloads/steps/step_times.hpp"
@@ -61,10 +63,17 @@ public:
     /// Collective, but nobody meets: ranks that have met before start together. Step `number` takes
     /// its times from the program. Throws Error (time_out) naming what it waited for.
     StepStamps run(StepPart part, std::int64_t number, Computer& computer);
+    /// The same with other tasks of this rank, about the same calls in the same order.
+    StepStamps run(StepPart part, std::int64_t number, Computer& computer,
+                   std::span<const Task> tasks);
 
     /// Does every call once with data whose result is known, and counts the elements of this rank
-    /// that are wrong. Collective.
-    std::int64_t count_wrong(std::uint64_t seed);
+    /// that are wrong. A way that compresses has no such results: nothing then, on all ranks, and
+    /// what its largest call loses is told by metrics(). Once, before any step. Collective.
+    std::optional<std::int64_t> count_wrong(std::uint64_t seed);
+
+    /// What the way alone tells of the steps so far. Collective.
+    std::vector<Metric> metrics();
 
 private:
     explicit StepRunner(ProgramStage& stage);
@@ -72,6 +81,8 @@ private:
     void start(int call);
     void wait(int call);
     bool move_along();
+    std::int64_t count_wrong_of(int call, std::uint64_t seed);
+    void see_loss(std::uint64_t seed);
 
     ProgramStage& stage_;
     const std::vector<Task>& tasks_;
@@ -79,6 +90,9 @@ private:
     std::vector<std::unique_ptr<Operation>> operations_;  // by call; none: takes no part
     std::vector<int> under_way_;                          // calls
     StepStamps stamps_;
+    bool compresses_ = false;  // some rank in some call; the same on all
+    Loss loss_;
+    std::int64_t steps_ = 0;  // in which there was communication
 };
 
 }  // namespace tutti

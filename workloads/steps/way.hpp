@@ -10,6 +10,8 @@
 
 namespace tutti {
 
+struct CompressionTally;
+
 /// How the ranks of one group do their collectives.
 class GroupWay {
 public:
@@ -19,6 +21,13 @@ public:
         (void)collective;
         return true;
     }
+    /// Whether the result is that of the additions alone; else it is only near.
+    virtual bool is_exact(const Call& call) const {
+        (void)call;
+        return true;
+    }
+    /// What it did to gradients on the way; null where nothing.
+    virtual CompressionTally* tally() { return nullptr; }
     /// Why they cannot do this call so; nothing if they can. Collective.
     virtual std::optional<std::string> refuses(const Call& call, bool in_place) = 0;
     /// Collective; the call is not refused.

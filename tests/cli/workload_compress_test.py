@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Compression, skew and the search for a bucket cap, as options of the command. No time is judged."""
+import json
+import unittest
+
+import tutti
+
+DDP = ("workload", "ddp", "--ranks", 2, "--scale", "small", "--step-time", "4ms", "--algo", "ring", "--transport", "shm",
+       "--baseline", "none", "--min-steps", 2, "-n", 2, "-w", 0)
+
+
+class Workload(tutti.Folder):
+    def measured(self, *words):
+        """What was printed, and the steps by way."""
+        file = self.folder / "r.jsonl"
+        done = tutti.run(*DDP, *words, "--json", file)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        steps = [record for record in tutti.records(file) if record["kind"] == "step"]
+        return done.stdout, {step["key"]["way"]: step for step in steps}
+
+    def metrics(self, step):
+        metrics = step["metrics"]
+        return metrics if isinstance(metrics, dict) else {one["name"]: one["value"] for one in metrics}
+
+    def refused(self, *words, says):
+        done = tutti.run(*DDP, *words)
+        self.assertEqual(done.returncode, 64, done.stdout)
+        self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
+        self.assertIn(says, done.stderr)
+
+    def test_compares_each_way_with_the_same_compressed(self):
+        out, steps = self.measured("--compress", "none,bf16,int8,topk:1%")
+        self.assertEqual(list(steps), ["ring/shm", "ring/shm+bf16", "ring/shm+int8", "ring/shm+topk:1%"])
+        self.assertEqual(steps["ring/shm"]["check"]["state"], "ok")
+        for way, saved, least, most in [("ring/shm+bf16", 0.5, 1e-4, 4e-3), ("ring/shm+int8", 0.75, 1e-3, 5e-2),
+                                        ("ring/shm+topk:1%", 0.98, 0.5, 0.85)]:
+            metrics = self.metrics(steps[way])
+            self.assertEqual(steps[way]["check"]["state"], "skipped")
+            self.assertAlmostEqual(metrics["bytes_saved"], saved, delta=2e-3)
+            self.assertTrue(least < metrics["error"] < most, metrics)
+            self.assertGreater(metrics["compress_ms"], 0)
+        self.assertLess(metrics["error_10_steps"], metrics["error"])
+        self.assertIn("# Out of bounds values : 0 OK", out)
+
+    def test_tells_what_skew_does_to_each_way(self):
+        _, steps = self.measured("--skew", "50%", "--slow-rank", "1:2")
+        step, = steps.values()
+        metrics = self.metrics(step)
+        self.assertEqual(step["key"]["settings"].split()[-2:], ["skew=50%", "slow-rank=1:2"])
+        self.assertTrue(4 <= metrics["skew_ms"] <= 8, metrics)  # of 4 ms: twice as long, and up to half more
+        self.assertEqual({"unskewed_step_ms", "step_over_unskewed", "wait_added_ms", "sensitivity"} - set(metrics), set())
+
+    def test_finds_the_bucket_cap_for_a_network(self):
+        out, _ = self.measured("--bucket-cap", "auto", "--network", "100us+1.25GB/s", "--first-bucket", "4M")
+        self.assertIn("# network, as given: 100.0 us + 1.250 GB/s\n", out)
+        caps = [line for line in out.splitlines() if line.startswith("# bucket cap")]
+        self.assertEqual([line.split()[3] for line in caps], ["256K:", "512K:", "1M:", "2M:", "4M:", "8M:"])
+        least, = (line for line in caps if line.endswith(", the least"))
+        exposed = [float(line.split(" leave ")[1].split()[0]) for line in caps]
+        self.assertEqual(float(least.split(" leave ")[1].split()[0]), min(exposed))
+        out, _ = self.measured("--bucket-cap", "auto")
+        self.assertIn("# network, measured: ", out)
+
+    def test_refuses_what_makes_no_sense(self):
+        self.refused("--compress", "zip", says="topk:1%")
+        self.refused("--compress", "topk:0", says="topk:1%")
+        self.refused("--skew", "much", says="type 2ms or 10%")
+        self.refused("--slow-rank", "1", says="1:3")
+        self.refused("--slow-rank", "5:2", says="ranks 0 to 1")
+        self.refused("--bucket-cap", "auto", "--network", "fast", says="100us+1.25GB/s")
+        self.refused("--network", "100us+1.25GB/s", says="--bucket-cap auto")
+
+
+if __name__ == "__main__":
+    unittest.main()

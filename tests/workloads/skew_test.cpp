@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+
+#include "base/error.hpp"
+#include "workloads/program/skewed.hpp"
+#include "workloads/scenarios/program_scenario.hpp"
+#include "workloads/scenarios/skew_seen.hpp"
+
+namespace tutti {
+namespace {
+
+// Computes 1 ms in three parts, with a sum on the way, on so many ranks.
+Program even(int ranks) {
+    Program program{.name = "even",
+                    .groups = {every_rank_of(ranks)},
+                    .calls = {},
+                    .tasks = std::vector<std::vector<Task>>(static_cast<std::size_t>(ranks))};
+    const int call = program.add_call({.label = "sum", .call = {.count = 100}});
+    for (const Rank rank : every_rank_of(ranks)) {
+        program.compute(rank, 300'000, Task::Phase::forward);
+        program.compute(rank, 500'000, Task::Phase::backward);
+        program.start(rank, call, Task::Phase::backward);
+        program.compute(rank, 200'000, Task::Phase::backward);
+        program.wait(rank, call, Task::Phase::backward);
+    }
+    return program;
+}
+
+constexpr int steps = 16;
+
+std::vector<std::int64_t> of_steps(const Program& program, Rank rank) {
+    std::vector<std::int64_t> all;
+    for (int step = 0; step < steps; ++step) all.push_back(compute_ns_of_step(program, rank, step));
+    return all;
+}
+
+TEST(Skew, MakesEachRankLateByADifferentTimeInEachStep) {
+    const Program program = skewed(even(3), {.late_ns = 2'000'000});
+    check(program);
+    std::set<std::int64_t> seen;
+    for (const Rank rank : every_rank_of(3)) {
+        const auto times = of_steps(program, rank);
+        for (const std::int64_t ns : times) {
+            EXPECT_GE(ns, 1'000'000);
+            EXPECT_LE(ns, 3'000'000);
+            seen.insert(ns);
+        }
+        // Of 16 uniform ones.
+        EXPECT_GT(std::ranges::max(times), 2'300'000);
+        EXPECT_LT(std::ranges::min(times), 1'700'000);
+    }
+    EXPECT_EQ(seen.size(), 3U * steps);
+}
+
+TEST(Skew, OfAShareStretchesAllOfARanksStepAlike) {
+    const Program program = skewed(even(2), {.share = 0.5});
+    check(program);
+    for (const Rank rank : every_rank_of(2))
+        for (int step = 0; step < steps; ++step) {
+            const auto& tasks = program.tasks[static_cast<std::size_t>(rank.index)];
+            ASSERT_EQ(tasks.size(), even(2).tasks[0].size());
+            const auto at = static_cast<std::size_t>(step);
+            const double factor = static_cast<double>(tasks[0].compute_ns[at]) / 300'000;
+            EXPECT_GE(factor, 1);
+            EXPECT_LE(factor, 1.5);
+            EXPECT_NEAR(static_cast<double>(tasks[1].compute_ns[at]), 500'000 * factor, 2);
+            EXPECT_NEAR(static_cast<double>(tasks[3].compute_ns[at]), 200'000 * factor, 2);
+        }
+}
+
+TEST(Skew, SlowsOneRankInEveryStep) {
+    const Program program = skewed(even(3), {.slow = Rank{1}, .slow_factor = 3});
+    EXPECT_EQ(of_steps(program, Rank{0}), std::vector<std::int64_t>(steps, 1'000'000));
+    EXPECT_EQ(of_steps(program, Rank{1}), std::vector<std::int64_t>(steps, 3'000'000));
+    EXPECT_THROW(skewed(even(3), {.slow = Rank{3}, .slow_factor = 3}), Error);
+}
+
+TEST(Skew, IsTheSameForASeedAndAnotherForAnother) {
+    const Skew skew{.late_ns = 1000, .share = 0.1, .seed = 7};
+    Skew other = skew;
+    other.seed = 8;
+    EXPECT_EQ(skewed(even(2), skew).tasks, skewed(even(2), skew).tasks);
+    EXPECT_NE(skewed(even(2), skew).tasks, skewed(even(2), other).tasks);
+}
+
+TEST(Skew, KeepsTheRecordedSteps) {
+    Program recorded = even(1);
+    recorded.tasks[0][0].compute_ns = {100, 200, 300};
+    const Program program = skewed(recorded, {.slow = Rank{0}, .slow_factor = 2});
+    for (int step = 0; step < 100; ++step)
+        EXPECT_EQ(compute_ns_of_step(program, Rank{0}, step),
+                  2 * compute_ns_of_step(recorded, Rank{0}, step));
+}
+
+TEST(Skew, IsReadAndTold) {
+    Skew skew;
+    EXPECT_TRUE(skew.is_none());
+    parse_skew("2ms", skew);
+    parse_slow_rank("1:2.5", skew);
+    EXPECT_EQ(skew.in_words(), "skew=2ms slow-rank=1:2.5");
+    Skew share;
+    parse_skew("10%", share);
+    EXPECT_EQ(share.in_words(), "skew=10%");
+    for (const char* wrong : {"", "x", "2 parrots", "-1ms", "%"})
+        EXPECT_THROW(parse_skew(wrong, skew), Error) << wrong;
+    for (const char* wrong : {"", "1", "1:", ":3", "1:0.5", "-1:2", "1:2x", "a:2"})
+        EXPECT_THROW(parse_slow_rank(wrong, skew), Error) << wrong;
+}
+
+TEST(SkewSeen, ComparesStepsThatCameRightAfterEachOther) {
+    const Program without = even(2);
+    const Program with = skewed(without, {.slow = Rank{1}, .slow_factor = 3});
+    SkewSeen seen(without, with);
+    for (int step = 0; step < 3; ++step)
+        seen.add(step, {.step = 1'200'000, .wait = 100'000}, {.step = 4'200'000, .wait = 900'000});
+    const std::vector<Metric> expected{{"unskewed_step_ms", 1.2},
+                                       {"step_over_unskewed", 3.5},
+                                       {"wait_added_ms", 0.8},
+                                       {"skew_ms", 2},
+                                       {"sensitivity", 1.5}};
+    const auto told = seen.metrics();
+    ASSERT_EQ(told.size(), expected.size());
+    for (std::size_t i = 0; i < told.size(); ++i) {
+        EXPECT_EQ(told[i].name, expected[i].name);
+        EXPECT_NEAR(told[i].value, expected[i].value, 1e-9) << told[i].name;
+    }
+}
+
+TEST(Skew, IsToldOfEveryWay) {
+    run_as_threads(2, 60, [&](World& world) {
+        Planner planner(world);
+        const auto scenario = scenario_of(
+            even(2), {}, {}, {.planner = planner, .skew = {.slow = Rank{1}, .slow_factor = 5}});
+        const auto all = run_scenario(
+            world, *scenario,
+            ways_named({.algorithms = {"ring"}, .transports = {"shm"}, .baselines = {"none"}}),
+            {.min_rounds = 3, .max_rounds = 3});
+        ASSERT_EQ(all.size(), 1U);
+        EXPECT_EQ(all[0].check.state, CheckState::ok);
+        ASSERT_EQ(all[0].metrics.size(), 5U);
+        EXPECT_EQ(all[0].metrics[3], (Metric{"skew_ms", 4}));
+    });
+}
+
+}  // namespace
+}  // namespace tutti

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/compress/compressed_all_reduce.hpp"
+
+#include <algorithm>
+
+#include "base/clock.hpp"
+#include "collectives/transport/patience.hpp"
+
+namespace tutti {
+
+void CompressedUnderWay::move_along() {
+    std::size_t ahead = SIZE_MAX;
+    for (CompressedAllReduce* one : all_) {
+        one->advance(ahead);
+        ahead = std::min(ahead, one->begun_);
+    }
+    std::erase_if(all_,
+                  [](const CompressedAllReduce* one) { return one->done_ == one->inner_.size(); });
+}
+
+CompressedAllReduce::CompressedAllReduce(CompressedGround& ground, const Call& call,
+                                         const StageBuffers& buffers)
+    : call_(call), ground_(ground), buffers_(buffers) {
+    ground_.under_way.all_.reserve(++ground_.under_way.exist_);
+}
+
+CompressedAllReduce::~CompressedAllReduce() {
+    std::erase(ground_.under_way.all_, this);
+    --ground_.under_way.exist_;
+}
+
+CompressedAllReduce::Inner CompressedAllReduce::inner(const CompressedGround::Part& part,
+                                                      const Call& call, bool in_place) {
+    const BufferKind kind =
+        buffers_.registered != nullptr ? BufferKind::registered : BufferKind::ordinary;
+    Inner inner;
+    inner.stage = std::make_unique<Stage>(*part.world, Stage::bytes_for(call, ranks(), in_place),
+                                          std::span(&kind, 1));
+    inner.buffers = inner.stage->set(call, in_place, kind);
+    inner.operation = part.way->operation(call, inner.buffers);
+    return inner;
+}
+
+void CompressedAllReduce::runs(std::vector<Operation*> inner, double sent_bytes) {
+    inner_ = std::move(inner);
+    sent_bytes_ = sent_bytes;
+    begun_ = done_ = inner_.size();
+}
+
+std::span<const float> CompressedAllReduce::input() const {
+    return {reinterpret_cast<const float*>(buffers_.call.input.data()),
+            static_cast<std::size_t>(call_.count)};
+}
+
+std::span<float> CompressedAllReduce::output() const {
+    return {reinterpret_cast<float*>(buffers_.call.output.data()),
+            static_cast<std::size_t>(call_.count)};
+}
+
+void CompressedAllReduce::run() {
+    start();
+    wait();
+}
+
+void CompressedAllReduce::start() {
+    const double others = ranks() - 1;
+    tally().plain_bytes += 2 * others / ranks() * 4 * static_cast<double>(call_.count);
+    tally().sent_bytes += sent_bytes_;
+    const std::int64_t began = now_ns();
+    encode();
+    tally().ns += now_ns() - began;
+    begun_ = done_ = 0;
+    ground_.under_way.all_.push_back(this);
+    begin();
+}
+
+void CompressedAllReduce::begin() {
+    // Counted first: what blocks may look here for how far it has come.
+    Operation* next = inner_[begun_++];
+    next->start();
+}
+
+// As far as it goes; its next collective only if the one ahead has begun as many.
+void CompressedAllReduce::advance(std::size_t most_begun) {
+    while (done_ < inner_.size()) {
+        if (begun_ == done_) {
+            if (begun_ >= most_begun) return;
+            begin();
+        }
+        if (!inner_[done_]->test()) return;
+        const std::int64_t began = now_ns();
+        took(done_);
+        tally().ns += now_ns() - began;
+        ++done_;
+    }
+}
+
+bool CompressedAllReduce::test() {
+    if (done_ < inner_.size()) ground_.under_way.move_along();
+    return done_ == inner_.size();
+}
+
+void CompressedAllReduce::wait() {
+    Patience patience(*ground_.first.world);
+    while (!test())
+        if (!patience.pause()) throw Error(report_of_hang(), Exit::time_out);
+}
+
+std::string CompressedAllReduce::report_of_hang() const {
+    const std::size_t at = std::min(done_, inner_.size() - 1);
+    return inner_[at]->report_of_hang() + ", of a compressed all-reduce";
+}
+
+}  // namespace tutti

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <memory>
+#include <vector>
+
+#include "collectives/execute/planner.hpp"
+#include "workloads/compress/compression.hpp"
+#include "workloads/compress/compression_tally.hpp"
+#include "workloads/steps/way.hpp"
+
+namespace tutti {
+
+class CompressedAllReduce;
+
+/// The compressed calls of a group that are under way, in the order in which they were started.
+/// Their second collectives begin in that order, too, as libraries want it the same on all ranks.
+class CompressedUnderWay {
+public:
+    void move_along();
+
+private:
+    friend class CompressedAllReduce;
+    std::vector<CompressedAllReduce*> all_;
+    std::size_t exist_ = 0;
+};
+
+/// What compressed operations of a group have in common.
+struct CompressedGround {
+    /// By the first collective of a call and by the second, which have ranks of their own: see
+    /// CompressedUnderWay. The second may be null where there is none.
+    struct Part {
+        World* world = nullptr;
+        GroupWay* way = nullptr;
+    };
+    Part first, second;
+    CompressedUnderWay under_way;
+    CompressionTally tally;
+};
+
+/// An all-reduce of float32 that sends something shorter by one or two collectives after each
+/// other. Whoever tests one moves all that are under way.
+class CompressedAllReduce : public Operation {
+public:
+    CompressedAllReduce(CompressedGround& ground, const Call& call, const StageBuffers& buffers);
+    ~CompressedAllReduce() override;
+    CompressedAllReduce(const CompressedAllReduce&) = delete;
+    CompressedAllReduce& operator=(const CompressedAllReduce&) = delete;
+
+    void run() override;
+    void start() override;
+    bool test() override;
+    void wait() override;
+    std::string report_of_hang() const override;
+
+protected:
+    /// Memory for an inner collective, and the collective itself. Collective.
+    struct Inner {
+        std::unique_ptr<Stage> stage;
+        StageBuffers buffers;
+        std::unique_ptr<Operation> operation;
+    };
+    Inner inner(const CompressedGround::Part& part, const Call& call, bool in_place);
+    /// Those that are run, in order; set by the constructor. `sent_bytes`: see CompressionTally.
+    void runs(std::vector<Operation*> inner, double sent_bytes);
+
+    virtual void encode() = 0;                      ///< before the first
+    virtual void took(std::size_t collective) = 0;  ///< after each
+
+    std::span<const float> input() const;
+    std::span<float> output() const;
+    int ranks() const { return ground_.first.world->size(); }
+    Rank rank() const { return ground_.first.world->rank(); }
+    CompressionTally& tally() { return ground_.tally; }
+
+    const Call call_;
+
+private:
+    friend class CompressedUnderWay;
+    void begin();
+    void advance(std::size_t most_begun);
+
+    CompressedGround& ground_;
+    StageBuffers buffers_;
+    std::vector<Operation*> inner_;
+    double sent_bytes_ = 0;
+    std::size_t begun_ = 0, done_ = 0;  // inner collectives
+};
+
+/// The collectives that a call is made of. `share` as Compression has it.
+std::vector<Call> inner_calls(const Compression& compression, const Call& call, int ranks);
+
+/// Collective. The call has elements.
+std::unique_ptr<Operation> cast_all_reduce(CompressedGround& ground, const Call& call,
+                                           const StageBuffers& buffers, DataType type);
+std::unique_ptr<Operation> int8_all_reduce(CompressedGround& ground, const Call& call,
+                                           const StageBuffers& buffers);
+std::unique_ptr<Operation> sparse_all_reduce(CompressedGround& ground, const Call& call,
+                                             const StageBuffers& buffers,
+                                             const Compression& compression);
+
+}  // namespace tutti

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
+#include "workloads/compress/codecs.hpp"
+#include "workloads/compress/compressed_all_reduce.hpp"
+
+namespace tutti {
+namespace {
+
+// Bytes cannot be added without overflow, and their scales differ. So each rank is sent everyone's
+// part of what it adds up, in float, and sends the sum back in bytes: (P-1)/P of the bytes twice,
+// as in an all-reduce, and each element is rounded twice.
+class Int8AllReduce final : public CompressedAllReduce {
+public:
+    Int8AllReduce(CompressedGround& ground, const Call& call, const StageBuffers& buffers)
+        : CompressedAllReduce(ground, call, buffers),
+          part_((static_cast<std::size_t>(call.count) + parts() - 1) / parts()),
+          sum_(part_) {
+        const auto calls = inner_calls({.kind = Compression::Kind::int8}, call, ranks());
+        to_all_ = inner(ground.first, calls[0], false);
+        gather_ = inner(ground.second, calls[1], true);
+        runs({to_all_.operation.get(), gather_.operation.get()},
+             2.0 * (ranks() - 1) * static_cast<double>(bytes_of_part()));
+    }
+
+private:
+    std::size_t parts() const { return static_cast<std::size_t>(ranks()); }
+    std::size_t bytes_of_part() const { return int8_bytes(part_); }
+    // The last parts may be short or empty.
+    std::size_t first_of(std::size_t part) const {
+        return std::min(part * part_, static_cast<std::size_t>(call_.count));
+    }
+    std::size_t count_of(std::size_t part) const { return first_of(part + 1) - first_of(part); }
+    template <class Bytes>
+    Bytes of_part(Bytes all, std::size_t part) const {
+        return all.subspan(part * bytes_of_part(), bytes_of_part());
+    }
+
+    void encode() override {
+        for (std::size_t part = 0; part < parts(); ++part)
+            encode_int8(input().subspan(first_of(part), count_of(part)),
+                        of_part(to_all_.buffers.writable_input, part));
+    }
+
+    void took(std::size_t collective) override {
+        if (collective == 0)
+            add_up();
+        else
+            for (std::size_t part = 0; part < parts(); ++part)
+                decode_int8(of_part(std::span<const std::byte>(gather_.buffers.call.output), part),
+                            output().subspan(first_of(part), count_of(part)));
+    }
+
+    void add_up() {
+        const std::span<const std::byte> arrived = to_all_.buffers.call.output;
+        const std::span sum(sum_.data(), count_of(mine_));
+        decode_int8(of_part(arrived, 0), sum);
+        for (std::size_t rank = 1; rank < parts(); ++rank) add_int8(of_part(arrived, rank), sum);
+        if (call_.op == Op::avg)
+            for (float& value : sum) value /= static_cast<float>(ranks());
+        encode_int8(sum, gather_.buffers.writable_input);
+    }
+
+    std::size_t part_;  // elements
+    std::size_t mine_ = static_cast<std::size_t>(rank().index);
+    std::vector<float> sum_;
+    Inner to_all_, gather_;
+};
+
+}  // namespace
+
+std::unique_ptr<Operation> int8_all_reduce(CompressedGround& ground, const Call& call,
+                                           const StageBuffers& buffers) {
+    return std::make_unique<Int8AllReduce>(ground, call, buffers);
+}
+
+}  // namespace tutti

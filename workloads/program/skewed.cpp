@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/program/skewed.hpp"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cmath>
+#include <numeric>
+#include <random>
+
+#include "base/error.hpp"
+#include "base/units.hpp"
+
+namespace tutti {
+namespace {
+
+constexpr std::size_t drawn_steps = 16;
+
+// From 0 to 1, of each step.
+std::vector<double> drawn(std::mt19937_64& random) {
+    std::vector<double> shares(drawn_steps);
+    // Not by a distribution of the library, as each has its own.
+    for (double& share : shares) share = static_cast<double>(random() >> 11) * 0x1p-53;
+    return shares;
+}
+
+std::int64_t scaled_time(std::int64_t ns, double factor) {
+    return std::llround(static_cast<double>(ns) * factor);
+}
+
+}  // namespace
+
+std::string Skew::in_words() const {
+    std::string words;
+    const auto say = [&](const std::string& one) {
+        words += fmt::format("{}{}", words.empty() ? "" : " ", one);
+    };
+    if (late_ns > 0) say(fmt::format("skew={:g}ms", static_cast<double>(late_ns) * 1e-6));
+    if (share > 0) say(fmt::format("skew={:g}%", share * 100));
+    if (slow) say(fmt::format("slow-rank={}:{:g}", slow->index, slow_factor));
+    return words;
+}
+
+void parse_skew(std::string_view text, Skew& skew) {
+    try {
+        if (text.ends_with('%'))
+            skew.share = parse_fraction(text);
+        else
+            skew.late_ns = std::llround(parse_seconds(text) * 1e9);
+    } catch (const Error&) {
+        throw Error(fmt::format("--skew {} is neither a time nor a share; type 2ms or 10%", text));
+    }
+    if (skew.late_ns < 0 || skew.share < 0)
+        throw Error(fmt::format("--skew {} is less than nothing; type 2ms or 10%", text));
+}
+
+void parse_slow_rank(std::string_view text, Skew& skew) {
+    const char* end = text.data() + text.size();
+    int rank = -1;
+    const auto [colon, rank_error] = std::from_chars(text.data(), end, rank);
+    double factor = 0;
+    const bool has_both = rank_error == std::errc() && colon != end && *colon == ':';
+    const auto [stop, error] = std::from_chars(has_both ? colon + 1 : end, end, factor);
+    if (!has_both || error != std::errc() || stop != end || rank < 0 || !(factor >= 1) ||
+        factor > 1000)
+        throw Error(fmt::format(
+            "--slow-rank {} is no rank and factor from 1 to 1000; type for example 1:3", text));
+    skew.slow = Rank{rank};
+    skew.slow_factor = factor;
+}
+
+Program skewed(const Program& program, const Skew& skew) {
+    if (skew.slow && skew.slow->index >= program.ranks())
+        throw Error(fmt::format("--slow-rank {}: there are ranks 0 to {}", skew.slow->index,
+                                program.ranks() - 1));
+    Program result = program;
+    std::mt19937_64 random{skew.seed};
+    for (int rank = 0; rank < program.ranks(); ++rank) {
+        const auto longer = drawn(random), late = drawn(random);
+        const double factor = skew.slow == Rank{rank} ? skew.slow_factor : 1;
+        auto& tasks = result.tasks[static_cast<std::size_t>(rank)];
+        for (Task& task : tasks) {
+            if (task.kind != Task::Kind::compute) continue;
+            std::vector<std::int64_t> ns(std::lcm(task.compute_ns.size(), drawn_steps));
+            for (std::size_t step = 0; step < ns.size(); ++step)
+                ns[step] = scaled_time(task.compute_ns[step % task.compute_ns.size()],
+                                       factor * (1 + skew.share * longer[step % drawn_steps]));
+            task.compute_ns = std::move(ns);
+        }
+        if (skew.late_ns == 0) continue;
+        Task wait{.kind = Task::Kind::compute, .phase = Task::Phase::forward};
+        for (const double share : late) wait.compute_ns.push_back(scaled_time(skew.late_ns, share));
+        tasks.insert(tasks.begin(), std::move(wait));
+    }
+    return result;
+}
+
+}  // namespace tutti
