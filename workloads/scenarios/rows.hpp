@@ -5,5 +5,6 @@
 namespace tutti {
 
 Workload ddp_workload();
+Workload zero_workload();
 
 }  // namespace tutti
