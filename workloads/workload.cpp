@@ -11,6 +11,7 @@ namespace {
 const Workload rows[] = {
     ddp_workload(),
     zero_workload(),
+    pipeline_workload(),
 };
 
 }  // namespace

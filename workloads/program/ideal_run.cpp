@@ -58,8 +58,8 @@ private:
                      Rank{static_cast<int>(rank)}));
         auto& starts = starts_[static_cast<std::size_t>(task.call)];
         if (task.kind == Task::Kind::start) {
-            starts[place] = now;
-            return true;
+            if (!starts[place]) starts[place] = now;
+            if (sending_ != Sending::blocking) return true;
         }
         const auto done = done_at(task, place);
         if (done) now = std::max(now, *done);

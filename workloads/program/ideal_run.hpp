@@ -17,8 +17,9 @@ struct IdealRun {
 };
 
 /// Whether the root of a broadcast is done at once (its message is put aside) or, as with large
-/// messages, only when the others have come.
-enum class Sending : std::uint8_t { put_aside, handed_over };
+/// messages, only when the others have come; or whether nobody goes on after starting any call
+/// before all have come, as with a library's blocking calls.
+enum class Sending : std::uint8_t { put_aside, handed_over, blocking };
 
 /// Takes the first recorded step. Throws Error naming a call if ranks wait for each other in a
 /// circle. `program` has been checked.

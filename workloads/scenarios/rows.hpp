@@ -6,5 +6,6 @@ namespace tutti {
 
 Workload ddp_workload();
 Workload zero_workload();
+Workload pipeline_workload();
 
 }  // namespace tutti
