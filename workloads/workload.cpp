@@ -12,6 +12,7 @@ const Workload rows[] = {
     ddp_workload(),
     zero_workload(),
     pipeline_workload(),
+    tensor_parallel_workload(),
 };
 
 }  // namespace

@@ -7,5 +7,6 @@ namespace tutti {
 Workload ddp_workload();
 Workload zero_workload();
 Workload pipeline_workload();
+Workload tensor_parallel_workload();
 
 }  // namespace tutti
