@@ -13,6 +13,7 @@ const Workload rows[] = {
     zero_workload(),
     pipeline_workload(),
     tensor_parallel_workload(),
+    moe_workload(),
 };
 
 }  // namespace

@@ -8,5 +8,6 @@ Workload ddp_workload();
 Workload zero_workload();
 Workload pipeline_workload();
 Workload tensor_parallel_workload();
+Workload moe_workload();
 
 }  // namespace tutti
