@@ -17,7 +17,8 @@ const Baseline rows[] = {
     {"mpi-nonblocking",
      "the MPI library's non-blocking collective (MPI_Iallreduce, ...), tested until it is done",
      mpi_missing, [] {}, [](Collective) { return std::vector<std::string>(); },
-     mpi_baseline_refuses, mpi_nonblocking, [] {}, /*is_usual=*/false},
+     mpi_baseline_refuses, mpi_nonblocking, [] {}, /*is_usual=*/false,
+     /*blocks=*/false},
 };
 
 }  // namespace

@@ -36,6 +36,9 @@ struct Baseline {
     /// heed, too. For programs, after each run; a benchmark need not.
     void (*leave_as_found)();
     bool is_usual = true;  ///< "all" names it, too
+    /// Its start comes back only when the call is done here, so that ranks which begin two calls in
+    /// different orders wait for each other for ever.
+    bool blocks = true;
 };
 
 /// The one place where baselines are listed.

@@ -31,6 +31,16 @@ void Program::wait(Rank rank, int call, Task::Phase phase) {
     mine.push_back({.kind = Task::Kind::wait, .phase = phase, .call = call});
 }
 
+void Program::meet(Rank rank, int call, Task::Phase phase) {
+    start(rank, call, phase);
+    wait(rank, call, phase);
+}
+
+int Program::add_group(std::vector<Rank> members) {
+    groups.push_back(std::move(members));
+    return static_cast<int>(groups.size()) - 1;
+}
+
 std::vector<Rank> every_rank_of(int ranks) {
     std::vector<Rank> all;
     for (int rank = 0; rank < ranks; ++rank) all.push_back({rank});

@@ -54,6 +54,9 @@ struct Program {
     void compute(Rank rank, std::int64_t ns, Task::Phase phase);
     void start(Rank rank, int call, Task::Phase phase);
     void wait(Rank rank, int call, Task::Phase phase);
+    /// Starts it and waits at once: nothing is hidden.
+    void meet(Rank rank, int call, Task::Phase phase);
+    int add_group(std::vector<Rank> members);
 };
 
 /// The one group of all.

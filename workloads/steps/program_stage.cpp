@@ -8,11 +8,15 @@ namespace tutti {
 ProgramStage::ProgramStage(Planner& all, const Program& program, std::optional<BufferKind> buffers)
     : all_(all), program_(program), groups_(program.groups.size()) {
     const Rank me = world().rank();
+    bool all_are_taken = false;
     for (std::size_t i = 0; i < groups_.size(); ++i) {
         const auto& members = program_.groups[i];
         const int place = place_in(members, me);
         Group group;
-        if (is_all(members)) {
+        // Groups of the same ranks order their calls each by itself, as a library's communicator
+        // cannot: the second group of all is a sub-communicator too.
+        if (is_all(members) && !all_are_taken) {
+            all_are_taken = true;
             group.plans = &all_;
         } else {
             // Groups keep their members' order.

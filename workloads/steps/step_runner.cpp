@@ -5,6 +5,7 @@
 
 #include "base/clock.hpp"
 #include "collectives/transport/patience.hpp"
+#include "workloads/program/ideal_run.hpp"
 
 namespace tutti {
 StepRunner::StepRunner(ProgramStage& stage)
@@ -50,6 +51,14 @@ std::optional<std::string> StepRunner::choose(const Way& way) {
         is_for_any = is_for_any || of_group->is_for(calls[i].call.collective);
         const auto refused = of_group->refuses(calls[i].call, calls[i].in_place);
         if (refused && !reason) reason = calls[i].label + ": " + *refused;
+    }
+    const auto blocks = [](const auto& one) { return one.second->blocks(); };
+    if (!reason && std::ranges::any_of(of_group_, blocks)) {
+        try {
+            ideal_run(stage_.program(), Sending::blocking);
+        } catch (const Error& error) {
+            reason = std::string("it blocks until a call is done: ") + error.what();
+        }
     }
     if (!is_for_any) return "none of the step's collectives has an algorithm of this name";
     return reason;

@@ -21,6 +21,10 @@ public:
         const auto& name = contest_.algorithms.front();
         return name == "none" || algorithm_called(collective, name) != nullptr;
     }
+    bool blocks() const override {
+        return contest_.algorithms.front() == "none" &&
+               find_baseline(contest_.baselines.front()).blocks;
+    }
     std::optional<std::string> refuses(const Call& call, bool in_place) override {
         return refusal(group_, of(call.collective), call, in_place, ground_.hosts);
     }

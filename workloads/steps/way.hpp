@@ -28,6 +28,8 @@ public:
     }
     /// What it did to gradients on the way; null where nothing.
     virtual CompressionTally* tally() { return nullptr; }
+    /// Whether starting a call takes until it is done.
+    virtual bool blocks() const { return false; }
     /// Why they cannot do this call so; nothing if they can. Collective.
     virtual std::optional<std::string> refuses(const Call& call, bool in_place) = 0;
     /// Collective; the call is not refused.

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+// What ranks with experts send each other, what is dropped, and who computes most.
+#include "workloads/scenarios/moe.hpp"
+
+#include <numeric>
+
+#include "tests/workloads/patterns.hpp"
+#include "workloads/models/model_list.hpp"
+
+namespace tutti {
+namespace {
+
+const Model& mixtral() {
+    static const Model model = find_model("mixtral-8x7b").build();
+    return model;
+}
+
+}  // namespace
+
+TEST(Moe, HandsOverWhatItsFormulaSays) {
+    const std::int64_t hidden = 4096, layers = 32, of_expert = 3 * 4096 * 14336LL;
+    const std::int64_t dense = mixtral().count() - layers * 8 * of_expert;
+    for (int ranks = 2; ranks <= 8; ++ranks)
+        for (int e = 1; e <= ranks; ++e) {
+            if (ranks % e != 0) continue;
+            const MoeRouting routing{.tokens = 64, .skew = 1, .capacity = 1.5};
+            const auto made =
+                moe_program(mixtral(), {.expert_ranks = e, .routing = routing}, 1'000'000, ranks);
+            expect_sound(made.program);
+            EXPECT_NO_THROW(ideal_run(made.program, Sending::blocking));
+            const std::int64_t capacity = 24;  // 1.5 * 64 * 2 / 8
+            EXPECT_EQ(capacity_of(routing), capacity);
+            const std::int64_t places = e * ((8 + e - 1) / e);
+            const std::int64_t shared =
+                layers * (4 * places * capacity * hidden * 4 + places * 8) + 4 * dense;
+            for (const Rank rank : every_rank_of(ranks)) {
+                const std::int64_t place = rank.index % e;
+                const std::int64_t experts = 8 * (place + 1) / e - 8 * place / e;
+                EXPECT_EQ(bytes_of_step(made.program, rank),
+                          shared + (e < ranks ? 4 * layers * experts * of_expert : 0))
+                    << ranks << " " << e;
+            }
+        }
+}
+
+TEST(Moe, RoutesEveryChoiceOrDropsIt) {
+    for (const double skew : {0.0, 0.5, 2.0}) {
+        const MoeRouting routing{.tokens = 1000, .skew = skew, .capacity = 1.25};
+        const RoutedTokens routed = route(routing, 3, 1);
+        const auto kept = std::accumulate(routed.kept.begin(), routed.kept.end(), std::int64_t{0});
+        EXPECT_EQ(kept + routed.dropped, 2000);
+        EXPECT_LE(std::ranges::max(routed.kept), capacity_of(routing));
+        EXPECT_EQ(routed.kept, route(routing, 3, 1).kept) << "the same wherever it is asked for";
+        EXPECT_NE(routed.kept, route(routing, 4, 1).kept);
+    }
+}
+
+TEST(Moe, DropsAndWaitsMoreTheMoreRoutingIsSkewed) {
+    const auto made = [](double skew, double capacity) {
+        return moe_program(
+            mixtral(),
+            {.expert_ranks = 4, .routing = {.tokens = 512, .skew = skew, .capacity = capacity}},
+            1'000'000, 4);
+    };
+    EXPECT_LT(made(0, 1.25).dropped_share, 0.02);
+    EXPECT_GT(made(1, 1.25).dropped_share, 0.1);
+    EXPECT_EQ(made(2, 100).dropped_share, 0) << "room for all";
+    EXPECT_GT(made(2, 100).padding_share, 0.7);  // T places an expert, 2 T of 8 T are taken
+    EXPECT_GT(made(2, 100).imbalance, made(0, 100).imbalance);
+}
+
+TEST(Moe, RunsWithRightResults) {
+    for (const char* expert_ranks : {"0", "2"})
+        for (const int ranks : {2, 4})
+            expect_right_results("moe", ranks,
+                                 {{"scale", "1e-7"},
+                                  {"expert-ranks", expert_ranks},
+                                  {"tokens", "3"},
+                                  {"element", "bfloat16"},
+                                  {"step-time", "100us"}});
+}
+
+TEST(Moe, RefusesWhatItCannotDoInOneLine) {
+    const auto expect = [](int ranks, const char* setting, const char* value, const char* words) {
+        const std::string reason = refusal_of("moe", ranks, {{"scale", "1e-7"}, {setting, value}});
+        EXPECT_NE(reason.find(words), reason.npos) << reason;
+    };
+    expect(0, "capacity", "0", "--capacity 0 is not a number from");
+    expect(0, "zipf", "-1", "--zipf -1");
+    expect(0, "expert-ranks", "9", "--expert-ranks 8");
+    expect(4, "expert-ranks", "3", "does not divide 4 ranks: try one of 1, 2, 4");
+    expect(0, "model", "gpt2", "try mixtral-8x7b");
+}
+
+}  // namespace tutti

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the tests of all patterns of parallelism ask.
+#pragma once
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <map>
+#include <sstream>
+#include <string>
+#include <tuple>
+
+#include "tests/topology/shared_data.hpp"
+#include "workloads/program/ideal_run.hpp"
+#include "workloads/program/program.hpp"
+#include "workloads/workload.hpp"
+
+namespace tutti {
+
+/// Sound, and nobody waits in a circle, whether messages are put aside or not.
+inline void expect_sound(const Program& program) {
+    SCOPED_TRACE(program.name);
+    ASSERT_NO_THROW(check(program));
+    ASSERT_NO_THROW(ideal_run(program, Sending::put_aside));
+    ASSERT_NO_THROW(ideal_run(program, Sending::handed_over));
+}
+
+/// What all calls of a rank are about together, of those that `counts` says yes to: each the whole
+/// message of nccl-tests.
+inline std::int64_t message_bytes(
+    const Program& program, Rank rank,
+    const std::function<bool(const GroupCall&, Task::Phase)>& counts) {
+    std::int64_t bytes = 0;
+    for (const Task& task : program.tasks[static_cast<std::size_t>(rank.index)]) {
+        if (task.kind != Task::Kind::start) continue;
+        const GroupCall& one = program.calls[static_cast<std::size_t>(task.call)];
+        const auto& group = program.groups[static_cast<std::size_t>(one.group)];
+        if (counts(one, task.phase)) bytes += total_bytes(one.call, static_cast<int>(group.size()));
+    }
+    return bytes;
+}
+
+inline std::int64_t message_bytes(const Program& program, Rank rank, Collective collective) {
+    return message_bytes(program, rank, [=](const GroupCall& one, Task::Phase) {
+        return one.call.collective == collective;
+    });
+}
+
+/// A row of the workload's table with these settings, as threads: every way that was asked for does
+/// it with right results.
+inline void expect_right_results(std::string_view name, int ranks,
+                                 const std::map<std::string, std::string>& typed) {
+    const Workload& row = find_workload(name);
+    const Settings asked(row.settings, typed);
+    ASSERT_NO_THROW(row.check(asked));
+    run_as_threads(ranks, 60, [&](World& world) {
+        Planner planner(world);
+        const auto scenario = row.make(asked, {.planner = planner});
+        const auto ways = ways_named(
+            {.algorithms = {"ring", "tree"}, .transports = {"shm"}, .baselines = {"none"}});
+        const StepProtocol protocol{.min_rounds = 2, .max_rounds = 2};
+        int done = 0;
+        for (const TrainingStep& step : run_scenario(world, *scenario, ways, protocol)) {
+            if (step.skipped) continue;
+            ++done;
+            EXPECT_EQ(step.check.state, CheckState::ok) << name << " " << step.key.way;
+        }
+        EXPECT_GT(done, 0) << name;
+    });
+}
+
+/// Why the row does not take these settings; "" if it does. `ranks` 0: before there are any.
+inline std::string refusal_of(std::string_view name, int ranks,
+                              const std::map<std::string, std::string>& typed) {
+    const Workload& row = find_workload(name);
+    const Settings asked(row.settings, typed);
+    std::string reason;
+    try {
+        row.check(asked);
+        if (ranks > 0)
+            run_as_threads(ranks, 60, [&](World& world) {
+                Planner planner(world);
+                row.make(asked, {.planner = planner});
+            });
+    } catch (const Error& error) {
+        EXPECT_EQ(error.code(), Exit::usage);
+        reason = error.what();
+        EXPECT_EQ(reason.find('\n'), reason.npos) << "one line: " << reason;
+    }
+    return reason;
+}
+
+/// What a file of AICB (Alibaba's communication benchmark) lists: bytes by operation, group and the
+/// first word of its stage; and how often.
+struct AicbTotal {
+    std::int64_t calls = 0;
+    std::int64_t bytes = 0;
+};
+using AicbTotals = std::map<std::tuple<std::string, std::string, std::string>, AicbTotal>;
+
+inline AicbTotals aicb_totals(const std::filesystem::path& file) {
+    AicbTotals totals;
+    std::istringstream lines(content_of(file));
+    for (std::string line; std::getline(lines, line);) {
+        std::istringstream fields(line);
+        std::string operation, group, members, bytes, stage;
+        std::getline(fields, operation, ',');
+        std::getline(fields, group, ',');
+        std::getline(fields, members, ',');
+        std::getline(fields, bytes, ',');
+        std::getline(fields, stage, ',');
+        if (!operation.starts_with("CommType.") || !group.starts_with("CommGroup.")) continue;
+        auto& total =
+            totals[{operation.substr(9), group.substr(10), stage.substr(0, stage.find('.'))}];
+        ++total.calls;
+        total.bytes += std::stoll(bytes);
+    }
+    return totals;
+}
+
+}  // namespace tutti
+
+/// Names the totals of a file of AICB, or skips the test.
+#define AICB_OR_SKIP(totals, name)                                               \
+    const auto totals##_file = tutti::shared_file("data/traces/aicb/" name);     \
+    if (!totals##_file) GTEST_SKIP() << "no shared/data/traces/aicb/" << (name); \
+    auto totals = tutti::aicb_totals(*totals##_file)

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/program/ideal_run.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+#include <optional>
+
+#include "base/error.hpp"
+
+namespace tutti {
+namespace {
+
+class Player {
+public:
+    Player(const Program& program, Sending sending)
+        : program_(program), sending_(sending), starts_(program.calls.size()) {
+        for (std::size_t i = 0; i < program.calls.size(); ++i) {
+            const auto group = static_cast<std::size_t>(program.calls[i].group);
+            starts_[i].resize(program.groups[group].size());
+        }
+    }
+
+    IdealRun play() {
+        const auto ranks = static_cast<std::size_t>(program_.ranks());
+        IdealRun run{std::vector<std::int64_t>(ranks), std::vector<std::int64_t>(ranks)};
+        std::vector<std::size_t> next(ranks);
+        for (bool moved = true; moved;) {
+            moved = false;
+            for (std::size_t rank = 0; rank < ranks; ++rank)
+                while (next[rank] < program_.tasks[rank].size() && does(run, rank, next[rank])) {
+                    ++next[rank];
+                    moved = true;
+                }
+        }
+        for (std::size_t rank = 0; rank < ranks; ++rank)
+            if (next[rank] < program_.tasks[rank].size())
+                throw Error(fmt::format(
+                    "program '{}': ranks wait in a circle: rank {} for '{}'", program_.name, rank,
+                    program_.calls[static_cast<std::size_t>(program_.tasks[rank][next[rank]].call)]
+                        .label));
+        return run;
+    }
+
+private:
+    // False while it has to wait.
+    bool does(IdealRun& run, std::size_t rank, std::size_t at) {
+        const Task& task = program_.tasks[rank][at];
+        std::int64_t& now = run.end_ns[rank];
+        if (task.kind == Task::Kind::compute) {
+            now += task.compute_ns.front();
+            run.compute_ns[rank] += task.compute_ns.front();
+            return true;
+        }
+        const auto place = static_cast<std::size_t>(
+            place_in(program_.groups[static_cast<std::size_t>(call_of(task).group)],
+                     Rank{static_cast<int>(rank)}));
+        auto& starts = starts_[static_cast<std::size_t>(task.call)];
+        if (task.kind == Task::Kind::start) {
+            if (!starts[place]) starts[place] = now;
+            if (sending_ != Sending::blocking) return true;
+        }
+        const auto done = done_at(task, place);
+        if (done) now = std::max(now, *done);
+        return done.has_value();
+    }
+
+    const GroupCall& call_of(const Task& task) const {
+        return program_.calls[static_cast<std::size_t>(task.call)];
+    }
+
+    std::optional<std::int64_t> done_at(const Task& task, std::size_t place) const {
+        const auto& starts = starts_[static_cast<std::size_t>(task.call)];
+        const Call& call = call_of(task).call;
+        const auto root = static_cast<std::size_t>(call.root.index);
+        const bool is_broadcast = call.collective == Collective::broadcast;
+        if (is_broadcast && sending_ == Sending::put_aside) return starts[root];
+        std::int64_t last = *starts[place];
+        for (const auto& start : starts) {
+            if (!start) return std::nullopt;
+            last = std::max(last, *start);
+        }
+        return last;
+    }
+
+    const Program& program_;
+    Sending sending_;
+    std::vector<std::vector<std::optional<std::int64_t>>> starts_;  // by call and place
+};
+
+}  // namespace
+
+std::int64_t IdealRun::step_ns() const { return std::ranges::max(end_ns); }
+
+double IdealRun::idle_share() const {
+    const auto all = static_cast<double>(step_ns()) * static_cast<double>(end_ns.size());
+    const auto busy = std::accumulate(compute_ns.begin(), compute_ns.end(), std::int64_t{0});
+    return all > 0 ? 1 - static_cast<double>(busy) / all : 0;
+}
+
+IdealRun ideal_run(const Program& program, Sending sending) {
+    return Player(program, sending).play();
+}
+
+}  // namespace tutti

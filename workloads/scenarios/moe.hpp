@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstdint>
+
+#include "base/types.hpp"
+#include "workloads/models/model.hpp"
+#include "workloads/program/program.hpp"
+#include "workloads/scenarios/moe_routing.hpp"
+
+namespace tutti {
+
+struct MoeShape {
+    int expert_ranks = 2;  ///< that the experts of a layer are shared out to; divides the ranks
+    MoeRouting routing;    ///< experts as the model has them
+    DataType type = DataType::float32;
+};
+
+struct MoeProgram {
+    Program program;
+    double dropped_share = 0;  ///< of all choices of experts
+    double padding_share = 0;  ///< of what is sent: places that no token took
+    /// What the rank with the most tokens computes, over the mean.
+    double imbalance = 1;
+};
+
+/// A step with expert parallelism (GShard, Lepikhin et al. 2020, arXiv:2006.16668): in each layer
+/// every rank tells the others how many tokens come, sends each token to its k experts and gets
+/// them back (two all-to-alls), and in backward their gradients likewise. The all-to-all is padded
+/// to the capacity C of an expert. A rank computes for as many tokens as its experts got. Weights
+/// that are not experts' are averaged over all ranks, experts over those that hold the same ones.
+///
+/// With e expert ranks of at most x experts, L layers and D dense weights a rank hands over
+/// L (4 e x C H b + 8 e x) + b D bytes, and b times its experts' weights if they have replicas.
+/// Without padding an all-to-all would be T k H b.
+MoeProgram moe_program(const Model& model, const MoeShape& shape, std::int64_t compute_ns,
+                       int ranks);
+
+}  // namespace tutti

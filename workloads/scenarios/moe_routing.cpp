@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/scenarios/moe_routing.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <random>
+
+namespace tutti {
+namespace {
+
+// Distributions of the standard differ by library; the engine does not.
+double uniform(std::mt19937_64& random) { return static_cast<double>(random() >> 11) * 0x1p-53; }
+
+std::mt19937_64 engine(std::uint64_t seed, int layer, int rank) {
+    std::seed_seq mixed{seed, static_cast<std::uint64_t>(layer), static_cast<std::uint64_t>(rank)};
+    return std::mt19937_64(mixed);
+}
+
+// How much each expert is liked in a layer, by all ranks alike.
+std::vector<double> liking(const MoeRouting& routing, int layer) {
+    std::vector<double> liked;
+    for (std::int64_t i = 1; i <= routing.experts; ++i)
+        liked.push_back(std::pow(static_cast<double>(i), -routing.skew));
+    auto random = engine(routing.seed, layer, -1);
+    for (std::size_t i = liked.size(); i > 1; --i)
+        std::swap(liked[i - 1], liked[static_cast<std::size_t>(random() % i)]);
+    return liked;
+}
+
+}  // namespace
+
+std::int64_t capacity_of(const MoeRouting& routing) {
+    const double mean = static_cast<double>(routing.tokens * routing.experts_per_token) /
+                        static_cast<double>(routing.experts);
+    // No expert is chosen twice by a token.
+    return std::clamp<std::int64_t>(static_cast<std::int64_t>(std::ceil(routing.capacity * mean)),
+                                    1, routing.tokens);
+}
+
+RoutedTokens route(const MoeRouting& routing, int layer, int rank) {
+    const auto liked = liking(routing, layer);
+    auto random = engine(routing.seed, layer, rank);
+    const std::int64_t capacity = capacity_of(routing);
+    RoutedTokens routed{std::vector<std::int64_t>(liked.size()), 0};
+    for (std::int64_t token = 0; token < routing.tokens; ++token) {
+        std::vector<double> left = liked;
+        for (std::int64_t choice = 0; choice < routing.experts_per_token; ++choice) {
+            double all = 0;
+            for (const double one : left) all += one;
+            double at = uniform(random) * all;
+            std::size_t chosen = 0, last = 0;
+            for (std::size_t expert = 0; expert < left.size(); ++expert) {
+                if (left[expert] <= 0) continue;
+                last = chosen = expert;
+                if ((at -= left[expert]) < 0) break;
+            }
+            left[last] = 0;
+            if (routed.kept[chosen] < capacity)
+                ++routed.kept[chosen];
+            else
+                ++routed.dropped;
+        }
+    }
+    return routed;
+}
+
+}  // namespace tutti

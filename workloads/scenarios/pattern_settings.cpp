@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/scenarios/pattern_settings.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+
+#include "base/error.hpp"
+#include "workloads/models/model_list.hpp"
+#include "workloads/models/scaled.hpp"
+
+namespace tutti {
+namespace {
+
+// As many elements as a demonstration has time for.
+constexpr double small = 2e6;
+
+}  // namespace
+
+Model asked_model(const Settings& asked) {
+    const Model model = find_model(asked.text("model")).build();
+    if (asked.text("scale") == "small")
+        return scaled(model, std::min(1.0, small / static_cast<double>(model.count())));
+    return scaled(model, asked.real("scale", 1e-9, 1));
+}
+
+Model asked_transformer(const Settings& asked, std::string_view usual) {
+    Model model = asked_model(asked);
+    if (!model.transformer)
+        throw Error(
+            fmt::format("--model {}: {} is no transformer, so what its layers send is not "
+                        "known; try {}",
+                        asked.text("model"), model.name, usual));
+    return model;
+}
+
+std::int64_t asked_tokens(const Settings& asked, const Model& model) {
+    const std::int64_t tokens = asked.number("tokens", 0, 1 << 24);
+    return tokens > 0 ? tokens : model.transformer->sequence;
+}
+
+DataType asked_type(const Settings& asked) {
+    return asked.word<DataType>("element", {{"float", DataType::float32},
+                                            {"bfloat16", DataType::bfloat16},
+                                            {"half", DataType::half},
+                                            {"double", DataType::float64}});
+}
+
+std::int64_t asked_step_ns(const Settings& asked) {
+    return static_cast<std::int64_t>(asked.seconds("step-time") * 1e9);
+}
+
+std::vector<Rank> RankGrid::block(int index) const {
+    std::vector<Rank> members;
+    for (int place = 0; place < inner; ++place) members.push_back({index * inner + place});
+    return members;
+}
+
+std::vector<Rank> RankGrid::across(int place) const {
+    std::vector<Rank> members;
+    for (int index = 0; index < blocks; ++index) members.push_back({index * inner + place});
+    return members;
+}
+
+RankGrid grid_of(int ranks, int wanted, std::string_view setting) {
+    if (wanted == 0) return {.inner = ranks, .blocks = 1};
+    if (ranks % wanted != 0) {
+        std::string fitting;
+        for (int few = 1; few <= ranks; ++few)
+            if (ranks % few == 0) fitting += fmt::format("{}{}", few > 1 ? ", " : "", few);
+        throw Error(fmt::format("--{} {} does not divide {} ranks: try one of {}", setting, wanted,
+                                ranks, fitting));
+    }
+    return {.inner = wanted, .blocks = ranks / wanted};
+}
+
+Program empty_program(const Model& model, int ranks) {
+    return {.name = model.name,
+            .groups = {},
+            .calls = {},
+            .tasks = std::vector<std::vector<Task>>(static_cast<std::size_t>(ranks))};
+}
+
+}  // namespace tutti

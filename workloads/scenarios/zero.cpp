@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/scenarios/zero.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "workloads/models/buckets.hpp"
+#include "workloads/models/ready_times.hpp"
+#include "workloads/models/unit_times.hpp"
+#include "workloads/scenarios/pattern_settings.hpp"
+#include "workloads/scenarios/program_scenario.hpp"
+#include "workloads/scenarios/rows.hpp"
+
+namespace tutti {
+namespace {
+
+using Phase = Task::Phase;
+
+// Each rank's share of `count` elements.
+std::int64_t share_of(std::int64_t count, int ranks) { return padded(count, ranks) / ranks; }
+
+GroupCall scattered(std::string label, std::int64_t count, DataType type, int ranks) {
+    return {.label = std::move(label),
+            .call = {.collective = Collective::reduce_scatter,
+                     .type = type,
+                     .op = Op::avg,
+                     .count = share_of(count, ranks)}};
+}
+
+GroupCall gathered(std::string label, std::int64_t count, DataType type, int ranks) {
+    return {
+        .label = std::move(label),
+        .call = {
+            .collective = Collective::all_gather, .type = type, .count = share_of(count, ranks)}};
+}
+
+// Stages 1 and 2.
+Program sharded_gradients(const Model& model, const ZeroShape& shape, std::int64_t compute_ns,
+                          int ranks) {
+    Program program = empty_program(model, ranks);
+    program.add_group(every_rank_of(ranks));
+    const Bytes element{static_cast<std::int64_t>(size_of(shape.type))};
+    const auto buckets = buckets_of(model, element, {shape.bucket, shape.bucket});
+    const ComputeTimes times = step_times_by_formula(model, compute_ns);
+    std::vector<std::size_t> last_of;  // its place in the ready order
+    std::size_t end = 0;
+    std::vector<int> scatters, gathers;
+    for (std::size_t i = 0; i < buckets.size(); ++i) {
+        last_of.push_back((end += buckets[i].parameters.size()) - 1);
+        const std::int64_t count = buckets[i].count;
+        scatters.push_back(
+            program.add_call(scattered(fmt::format("gradients {}", i), count, shape.type, ranks)));
+        gathers.push_back(
+            program.add_call(gathered(fmt::format("weights {}", i), count, shape.type, ranks)));
+    }
+    for (const Rank rank : every_rank_of(ranks)) {
+        program.compute(rank, times.forward_ns, Phase::forward);
+        std::int64_t now = 0;
+        for (std::size_t i = 0; i < buckets.size(); ++i) {
+            const std::int64_t ready = times.ready_ns[last_of[i]];
+            program.compute(rank, ready - now, Phase::backward);
+            now = ready;
+            if (shape.stage == 2) program.start(rank, scatters[i], Phase::backward);
+        }
+        program.compute(rank, times.backward_ns - now, Phase::backward);
+        if (shape.stage == 1)
+            for (const int call : scatters) program.start(rank, call, Phase::optimizer);
+        for (const int call : scatters) program.wait(rank, call, Phase::optimizer);
+        for (const int call : gathers) program.start(rank, call, Phase::optimizer);
+        for (const int call : gathers) program.wait(rank, call, Phase::optimizer);
+    }
+    return program;
+}
+
+// Memory that units of one size take in turn.
+class Slots {
+public:
+    explicit Slots(int slots) : slots_(slots) {}
+    // Units are asked for in their order.
+    int of(std::int64_t count) {
+        auto& mine = of_size_[count];
+        if (static_cast<int>(mine.size()) < slots_) mine.push_back(next_++);
+        return mine[static_cast<std::size_t>(seen_[count]++ % slots_)];
+    }
+    int next() const { return next_; }
+    void begin_at(int first) { next_ = first; }
+
+private:
+    int slots_;
+    int next_ = 0;
+    std::map<std::int64_t, std::vector<int>> of_size_;
+    std::map<std::int64_t, int> seen_;
+};
+
+// Stage 3.
+Program sharded_weights(const Model& model, const ZeroShape& shape, std::int64_t compute_ns,
+                        int ranks) {
+    constexpr int scatters_under_way = 2;
+    Program program = empty_program(model, ranks);
+    program.add_group(every_rank_of(ranks));
+    const auto counts = model.unit_counts();
+    const auto times = unit_times(model, compute_ns);
+    const int units = model.units();
+    Slots of_weights(shape.prefetch + 1), of_gradients(scatters_under_way);
+    std::vector<int> forward, backward, scatters, memory;
+    const auto gather = [&](const char* phase, int unit) {
+        GroupCall call = gathered(fmt::format("{} gather {}", phase, unit),
+                                  counts[static_cast<std::size_t>(unit)], shape.type, ranks);
+        call.memory = memory[static_cast<std::size_t>(unit)];
+        return program.add_call(call);
+    };
+    for (const std::int64_t count : counts) memory.push_back(of_weights.of(share_of(count, ranks)));
+    of_gradients.begin_at(of_weights.next());
+    for (int unit = 0; unit < units; ++unit) {
+        forward.push_back(gather("forward", unit));
+        backward.push_back(gather("backward", unit));
+        const std::int64_t count = counts[static_cast<std::size_t>(unit)];
+        GroupCall scatter = scattered(fmt::format("gradients {}", unit), count, shape.type, ranks);
+        scatter.memory = of_gradients.of(share_of(count, ranks));
+        scatters.push_back(program.add_call(scatter));
+    }
+    const auto at = [](auto& list, int unit) -> auto& {
+        return list[static_cast<std::size_t>(unit)];
+    };
+    for (const Rank rank : every_rank_of(ranks)) {
+        for (int unit = 0, asked = 0; unit < units; ++unit) {
+            for (; asked < units && asked <= unit + shape.prefetch; ++asked)
+                program.start(rank, at(forward, asked), Phase::forward);
+            program.wait(rank, at(forward, unit), Phase::forward);
+            program.compute(rank, at(times, unit).forward_ns, Phase::forward);
+        }
+        for (int unit = units - 1, asked = units - 1; unit >= 0; --unit) {
+            for (; asked >= 0 && asked >= unit - shape.prefetch; --asked)
+                program.start(rank, at(backward, asked), Phase::backward);
+            program.wait(rank, at(backward, unit), Phase::backward);
+            program.compute(rank, at(times, unit).backward_ns, Phase::backward);
+            if (unit + scatters_under_way < units)
+                program.wait(rank, at(scatters, unit + scatters_under_way), Phase::backward);
+            program.start(rank, at(scatters, unit), Phase::backward);
+        }
+        for (int unit = std::min(units, scatters_under_way) - 1; unit >= 0; --unit)
+            program.wait(rank, at(scatters, unit), Phase::backward);
+    }
+    return program;
+}
+
+}  // namespace
+
+Program zero_program(const Model& model, const ZeroShape& shape, std::int64_t compute_ns,
+                     int ranks) {
+    return shape.stage == 3 ? sharded_weights(model, shape, compute_ns, ranks)
+                            : sharded_gradients(model, shape, compute_ns, ranks);
+}
+
+namespace {
+
+constexpr SettingRow settings[] = {
+    {"model", "whose weights: see 'tutti workload --list-models'", "gpt2"},
+    scale_setting,
+    {"stage", "1: optimizer state is sharded, 2: gradients too, 3: weights too", "3"},
+    {"prefetch", "stage 3: units gathered ahead, 0 to 2", "1"},
+    {"bucket", "stages 1 and 2: gradients are sent once they have so many bytes", "25M"},
+    type_setting,
+    {"step-time", "what a rank computes in a step, forward and backward", "100ms"},
+};
+
+ZeroShape shape_of(const Settings& asked) {
+    return {.stage = static_cast<int>(asked.number("stage", 1, 3)),
+            .prefetch = static_cast<int>(asked.number("prefetch", 0, 2)),
+            .bucket = asked.bytes("bucket"),
+            .type = asked_type(asked)};
+}
+
+void check_settings(const Settings& asked) {
+    zero_program(asked_model(asked), shape_of(asked), asked_step_ns(asked), 1);
+}
+
+std::unique_ptr<Scenario> make(const Settings& asked, const WorkloadGround& ground) {
+    const Model model = asked_model(asked);
+    const ZeroShape shape = shape_of(asked);
+    const int ranks = ground.planner.world().size();
+    std::vector<std::string> notes{
+        fmt::format("{}: {} weights in {} units; ZeRO stage {}: a rank keeps {} of {}", model.name,
+                    model.count(), model.units(), shape.stage, share_of(model.count(), ranks),
+                    shape.stage == 1   ? "the optimizer's state"
+                    : shape.stage == 2 ? "the optimizer's state and gradients"
+                                       : "weights, gradients and the optimizer's state")};
+    return scenario_of(zero_program(model, shape, asked_step_ns(asked), ranks), std::move(notes),
+                       {}, ground);
+}
+
+}  // namespace
+
+Workload zero_workload() {
+    return {.name = "zero",
+            .what =
+                "sharded data parallel: gradients reduce-scattered, weights gathered (ZeRO "
+                "stages 1 to 3, FSDP)",
+            .settings = settings,
+            .check = check_settings,
+            .make = make};
+}
+
+}  // namespace tutti
