@@ -10,6 +10,7 @@ namespace {
 // A new workload is a file in scenarios/, a line there and a line here.
 const Workload rows[] = {
     ddp_workload(),
+    parameter_server_workload(),
 };
 
 }  // namespace

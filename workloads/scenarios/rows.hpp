@@ -5,5 +5,6 @@
 namespace tutti {
 
 Workload ddp_workload();
+Workload parameter_server_workload();
 
 }  // namespace tutti
