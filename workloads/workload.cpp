@@ -11,6 +11,7 @@ namespace {
 const Workload rows[] = {
     ddp_workload(),
     parameter_server_workload(),
+    federated_workload(),
 };
 
 }  // namespace

@@ -1,80 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cmath>
-#include <functional>
-
 #include "workloads/scenarios/rows.hpp"
 #include "workloads/servers/learning_settings.hpp"
 #include "workloads/servers/reducing_trainer.hpp"
 #include "workloads/servers/server_settings.hpp"
+#include "workloads/servers/training_steps.hpp"
 
 namespace tutti {
 namespace {
-
-// One way to train: timed row by row, checked and at last trained to the end.
-class TrainingSteps final : public Steps {
-public:
-    struct Purpose {
-        std::int64_t row;      // steps of a sample
-        std::int64_t steps;    // of the training
-        bool equals_one_rank;  // within rounding
-        const Dataset& test;
-        std::function<std::vector<float>(std::int64_t steps)> weights_of_one_rank;
-    };
-    TrainingSteps(World& world, std::unique_ptr<Trainer> trainer, Learner& learner, Purpose purpose)
-        : world_(world),
-          trainer_(std::move(trainer)),
-          learner_(learner),
-          purpose_(std::move(purpose)) {}
-
-    StepStamps run(StepPart part, std::int64_t) override {
-        const Row row{.steps = purpose_.row,
-                      .computes = part != StepPart::communication,
-                      .communicates = part != StepPart::compute,
-                      .learns = part == StepPart::whole};
-        return of_one_step(trainer_->run(row), row.steps);
-    }
-
-    std::optional<std::int64_t> count_wrong() override {
-        if (!purpose_.equals_one_rank) return std::nullopt;
-        constexpr std::int64_t steps = 2;
-        trainer_->begin_anew();
-        world_.barrier();
-        trainer_->run({.steps = steps});
-        trainer_->gather_weights();
-        const auto expected = purpose_.weights_of_one_rank(steps);
-        const auto found = learner_.network().weights();
-        std::int64_t wrong = 0;
-        for (std::size_t i = 0; i < expected.size(); ++i)
-            if (!(std::abs(found[i] - expected[i]) <= 1e-5f + 1e-4f * std::abs(expected[i])))
-                ++wrong;
-        trainer_->begin_anew();
-        return wrong;
-    }
-
-    // Trains from the beginning. Its time is that of free-running steps: nobody meets anybody
-    // but at the servers.
-    std::vector<Metric> metrics() override {
-        trainer_->begin_anew();
-        world_.barrier();
-        const StepStamps stamps = trainer_->run({.steps = purpose_.steps});
-        const auto ns = of_first(world_, stamps.end_ns - stamps.begin_ns);
-        trainer_->gather_weights();
-        std::vector<Metric> told{
-            {"accuracy", of_first(world_, learner_.network().accuracy(purpose_.test))},
-            {"free_step_ms", static_cast<double>(ns) * 1e-6 / static_cast<double>(purpose_.steps)}};
-        for (Metric& metric : trainer_->counted()) told.push_back(std::move(metric));
-        return told;
-    }
-
-private:
-    World& world_;
-    std::unique_ptr<Trainer> trainer_;
-    Learner& learner_;
-    Purpose purpose_;
-};
 
 class ParameterServerScenario final : public Scenario {
 public:
@@ -96,8 +30,8 @@ public:
 
     std::string model() const override { return network_; }
     bool has_compute_mode() const override { return false; }
-    std::int64_t bytes_of_step() const override { return 2 * bytes_of_weights(); }
-    std::int64_t calls_of_step() const override { return 2; }
+    std::int64_t bytes_of_step() const override { return bytes_of_weights(); }
+    std::int64_t calls_of_step() const override { return 1; }
 
     std::vector<std::string> notes() const override {
         const std::int64_t bytes = bytes_of_weights();
@@ -178,15 +112,12 @@ private:
     }
 
     std::unique_ptr<Steps> steps_of(std::unique_ptr<Trainer> trainer, bool equals_one_rank) {
-        return std::make_unique<TrainingSteps>(
-            world_, std::move(trainer), learner_,
-            TrainingSteps::Purpose{.row = choice_.row,
-                                   .steps = steps_,
-                                   .equals_one_rank = equals_one_rank,
-                                   .test = data_.test,
-                                   .weights_of_one_rank = [this](std::int64_t steps) {
-                                       return trained_alone(steps);
-                                   }});
+        TrainingPurpose purpose{.row = choice_.row, .steps = steps_, .test = data_.test};
+        if (equals_one_rank)
+            purpose.weights_of_one_rank = [this](std::int64_t steps) {
+                return trained_alone(steps);
+            };
+        return training_steps(world_, std::move(trainer), learner_, std::move(purpose));
     }
 
     std::vector<float> trained_alone(std::int64_t steps) const {

@@ -5,6 +5,7 @@
 namespace tutti {
 
 Workload ddp_workload();
+Workload federated_workload();
 Workload parameter_server_workload();
 
 }  // namespace tutti

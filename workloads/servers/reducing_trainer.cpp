@@ -33,13 +33,15 @@ void ReducingTrainer::gather_weights() {
 StepStamps ReducingTrainer::run(const Row& row) {
     const double times = slow_.rank == world_.rank() ? slow_.times : 1;
     Network& network = learner_.network();
-    StepStamps stamps{.begin_ns = now_ns(), .end_ns = 0, .compute_ns = 0, .calls = {}};
+    StepStamps stamps{.begin_ns = now_ns(), .end_ns = 0, .compute_ns = 0, .calls = {{}}};
     gather_weights();
     for (std::int64_t step = 0; step < row.steps; ++step) {
         if (row.computes) stamps.compute_ns += learner_.find_gradients(times, [] {});
         if (!row.communicates) continue;
         std::ranges::copy(network.gradients(), reduction_->values().begin());
+        const std::int64_t arrived = now_ns();
         reduction_->run();
+        if (step == 0) stamps.calls.front() = {arrived, now_ns()};
         optimizer_->step(network.weights(), reduction_->values(),
                          row.learns ? rate_.at(step_++) : 0);
     }

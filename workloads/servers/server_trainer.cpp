@@ -183,7 +183,7 @@ std::string ServerTrainer::culprit(const std::string& what) const {
 }
 
 StepStamps ServerTrainer::run(const Row& row) {
-    StepStamps stamps{.begin_ns = now_ns(), .end_ns = 0, .compute_ns = 0, .calls = {}};
+    StepStamps stamps{.begin_ns = now_ns(), .end_ns = 0, .compute_ns = 0, .calls = {{}}};
     const double times = architecture_.slow == world_.rank() ? architecture_.slow_times : 1;
     const auto compute = [&] {
         if (row.computes)
@@ -198,10 +198,14 @@ StepStamps ServerTrainer::run(const Row& row) {
     }
     expect_weights();
     if (server_) server_->begin(row.steps, row.learns);
-    for (;;) {
+    // Of the first step: from this rank's gradient to the weights that all gradients made.
+    StepStamps::Passage passage;
+    for (std::int64_t step = 0;; ++step) {
         const Word word = pull();
+        if (step == 1) passage.end_ns = now_ns();
         if (word == Word::over) break;
         compute();
+        if (step == 0) passage.start_ns = now_ns();
         push(word == Word::last);
         if (word == Word::last) break;
     }
@@ -209,6 +213,9 @@ StepStamps ServerTrainer::run(const Row& row) {
                "the last gradients");
     // A step is over when the servers have the new weights; who is left behind does not matter.
     stamps.end_ns = server_ ? server_->updated_ns() : stamps.begin_ns;
+    if (passage.end_ns == 0) passage.end_ns = now_ns();
+    const ServerRules& rules = architecture_.rules;
+    if (rules.is_synchronous && rules.dropped == 0) stamps.calls = {passage};
     return stamps;
 }
 

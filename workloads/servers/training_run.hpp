@@ -22,7 +22,8 @@ public:
     virtual ~Trainer() = default;
     /// As it was at first: weights, optimizer, order of batches, counts.
     virtual void begin_anew() = 0;
-    /// Ranks have met just before. Throws Error (time_out) naming whom it waited for.
+    /// Ranks have met just before. Notes one passage: the communication of the row's first step,
+    /// where all ranks wait for all. Throws Error (time_out) naming whom it waited for.
     virtual StepStamps run(const Row& row) = 0;
     /// The weights so far, the same on all ranks, in the learner's network.
     virtual void gather_weights() = 0;
@@ -30,7 +31,7 @@ public:
     virtual std::vector<Metric> counted() { return {}; }
 };
 
-/// What one step took where a row of `steps` was noted.
+/// What one step took where a row of `steps` was noted. Passages stay.
 StepStamps of_one_step(StepStamps row, std::int64_t steps);
 
 }  // namespace tutti
