@@ -101,7 +101,7 @@ public:
     }
 
 private:
-    Learner learner_of(Rank client) const {
+    DigitsLearner learner_of(Rank client) const {
         return {choice_.network,
                 rows_of_client(data_.train, choice_.data, client, world_.size(), seed),
                 choice_.batch,
@@ -112,7 +112,7 @@ private:
     // All clients one after the other: what the ranks must come to.
     std::vector<float> averaged_alone(const FederatedTrainer::Rules& rules,
                                       std::int64_t rounds) const {
-        std::vector<Learner> clients;
+        std::vector<DigitsLearner> clients;
         for (int client = 0; client < world_.size(); ++client)
             clients.push_back(learner_of(Rank{client}));
         std::vector<float> weights = learner_.first_weights();
@@ -123,7 +123,7 @@ private:
             double rows = 0;
             for (const Rank rank :
                  clients_of_round(turn / times, rules.fraction, world_.size(), rules.seed)) {
-                Learner& client = clients[static_cast<std::size_t>(rank.index)];
+                DigitsLearner& client = clients[static_cast<std::size_t>(rank.index)];
                 const auto own = client.network().weights();
                 std::ranges::copy(weights, own.begin());
                 for (std::int64_t local = 0; local < rules.local_steps / times; ++local) {
@@ -143,7 +143,7 @@ private:
     World& world_;
     FederatedChoice choice_;
     Split data_;
-    Learner learner_;
+    DigitsLearner learner_;
     Reduction::Site site_;
 };
 

@@ -111,7 +111,7 @@ private:
         pulls_ = std::make_unique<Mail>(world_, *messages, 2 * world_.size(), most);
     }
 
-    std::unique_ptr<Steps> steps_of(std::unique_ptr<Trainer> trainer, bool equals_one_rank) {
+    std::unique_ptr<Steps> steps_of(std::unique_ptr<RowTrainer> trainer, bool equals_one_rank) {
         TrainingPurpose purpose{.row = choice_.row, .steps = steps_, .test = data_.test};
         if (equals_one_rank)
             purpose.weights_of_one_rank = [this](std::int64_t steps) {
@@ -121,7 +121,7 @@ private:
     }
 
     std::vector<float> trained_alone(std::int64_t steps) const {
-        Learner alone(network_, data_.train, choice_.batch, {}, seed);
+        DigitsLearner alone(network_, data_.train, choice_.batch, {}, seed);
         const auto weights = alone.network().weights();
         const auto optimizer = optimizer_.make(weights.size());
         for (std::int64_t step = 0; step < steps; ++step) {
@@ -137,7 +137,7 @@ private:
     const OptimizerKind& optimizer_;
     std::vector<ServerWay> ways_;
     Split data_;
-    Learner learner_;
+    DigitsLearner learner_;
     std::int64_t steps_;
     LearningRate rate_;
     Reduction::Site site_;

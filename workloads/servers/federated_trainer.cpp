@@ -9,7 +9,7 @@
 namespace tutti {
 
 FederatedTrainer::FederatedTrainer(World& world, std::unique_ptr<Reduction> reduction,
-                                   Learner& learner, Rules rules)
+                                   DigitsLearner& learner, Rules rules)
     : world_(world), reduction_(std::move(reduction)), learner_(learner), rules_(rules) {
     begin_anew();
 }
@@ -38,7 +38,7 @@ void FederatedTrainer::average(bool takes_part) {
     ++averages_;
 }
 
-StepStamps FederatedTrainer::run(const Row& row) {
+StepStamps FederatedTrainer::run(const StepRow& row) {
     StepStamps stamps{.begin_ns = now_ns(), .end_ns = 0, .compute_ns = 0, .calls = {{}}};
     gather_weights();
     Network& network = learner_.network();

@@ -4,7 +4,7 @@
 #include <memory>
 #include <vector>
 
-#include "workloads/servers/learner.hpp"
+#include "workloads/servers/digits_learner.hpp"
 #include "workloads/servers/reduction.hpp"
 #include "workloads/servers/training_run.hpp"
 #include "workloads/training/optimizer.hpp"
@@ -15,7 +15,7 @@ namespace tutti {
 /// part goes `local_steps` steps of plain gradient descent on its own rows; then all get the mean
 /// of their weights, weighted by how many rows they have. One all-reduce of n_k w_k and n_k: b (N +
 /// 1) bytes a round, where a mean after every step has E times as many.
-class FederatedTrainer final : public Trainer {
+class FederatedTrainer final : public RowTrainer {
 public:
     struct Rules {
         std::int64_t local_steps = 10;     ///< E
@@ -25,12 +25,12 @@ public:
         unsigned seed = 1;
     };
     /// The learner's rows are this client's. `reduction` is of one more value than weights.
-    FederatedTrainer(World& world, std::unique_ptr<Reduction> reduction, Learner& learner,
+    FederatedTrainer(World& world, std::unique_ptr<Reduction> reduction, DigitsLearner& learner,
                      Rules rules);
 
     void begin_anew() override;
     /// A step of the row is a round.
-    StepStamps run(const Row& row) override;
+    StepStamps run(const StepRow& row) override;
     void gather_weights() override;
     std::vector<Metric> counted() override;
 
@@ -39,7 +39,7 @@ private:
 
     World& world_;
     std::unique_ptr<Reduction> reduction_;
-    Learner& learner_;
+    DigitsLearner& learner_;
     Rules rules_;
     std::unique_ptr<Optimizer> descent_;
     std::vector<float> weights_;  // the learner's are all trainers' in turn

@@ -8,7 +8,7 @@
 namespace tutti {
 
 ReducingTrainer::ReducingTrainer(World& world, std::unique_ptr<Reduction> reduction,
-                                 Learner& learner, const OptimizerKind& optimizer,
+                                 DigitsLearner& learner, const OptimizerKind& optimizer,
                                  LearningRate rate, Slow slow)
     : world_(world),
       reduction_(std::move(reduction)),
@@ -30,7 +30,7 @@ void ReducingTrainer::gather_weights() {
     std::ranges::copy(weights_, learner_.network().weights().begin());
 }
 
-StepStamps ReducingTrainer::run(const Row& row) {
+StepStamps ReducingTrainer::run(const StepRow& row) {
     const double times = slow_.rank == world_.rank() ? slow_.times : 1;
     Network& network = learner_.network();
     StepStamps stamps{.begin_ns = now_ns(), .end_ns = 0, .compute_ns = 0, .calls = {{}}};

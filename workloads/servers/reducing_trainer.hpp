@@ -4,7 +4,7 @@
 #include <optional>
 #include <vector>
 
-#include "workloads/servers/learner.hpp"
+#include "workloads/servers/digits_learner.hpp"
 #include "workloads/servers/reduction.hpp"
 #include "workloads/servers/training_run.hpp"
 #include "workloads/training/learning_rate.hpp"
@@ -14,23 +14,23 @@ namespace tutti {
 
 /// The same training without servers: gradients are summed by an all-reduce, and each rank moves
 /// its own copy of the weights. What parameter servers are measured against.
-class ReducingTrainer final : public Trainer {
+class ReducingTrainer final : public RowTrainer {
 public:
     struct Slow {
         std::optional<Rank> rank = {};
         double times = 1;
     };
-    ReducingTrainer(World& world, std::unique_ptr<Reduction> reduction, Learner& learner,
+    ReducingTrainer(World& world, std::unique_ptr<Reduction> reduction, DigitsLearner& learner,
                     const OptimizerKind& optimizer, LearningRate rate, Slow slow);
 
     void begin_anew() override;
-    StepStamps run(const Row& row) override;
+    StepStamps run(const StepRow& row) override;
     void gather_weights() override;
 
 private:
     World& world_;
     std::unique_ptr<Reduction> reduction_;
-    Learner& learner_;
+    DigitsLearner& learner_;
     const OptimizerKind& kind_;
     LearningRate rate_;
     Slow slow_;

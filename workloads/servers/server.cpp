@@ -101,18 +101,18 @@ void Server::leave(Worker& worker) {
 
 void Server::answer(Worker& worker) {
     worker.told = version_;
-    const Word now = word();
-    if (now == Word::over) leave(worker);
+    const ServerWord now = word();
+    if (now == ServerWord::over) leave(worker);
     answer_(static_cast<int>(&worker - workers_.data()), now);
 }
 
-Word Server::word() {
+ServerWord Server::word() {
     if (rules_.is_synchronous) {
         const std::int64_t to_go = steps_ - (version_ - first_);
-        return to_go == 0 ? Word::over : to_go == 1 ? Word::last : Word::go;
+        return to_go == 0 ? ServerWord::over : to_go == 1 ? ServerWord::last : ServerWord::go;
     }
     // Each worker gets one of the last so many, and ends with it.
-    return ++admitted_ > (steps_ - 1) * rules_.workers ? Word::last : Word::go;
+    return ++admitted_ > (steps_ - 1) * rules_.workers ? ServerWord::last : ServerWord::go;
 }
 
 std::optional<int> Server::waits_for() const {

@@ -26,7 +26,7 @@ struct ServerRules {
 };
 
 /// What a worker is told with the weights.
-enum class Word : std::int64_t {
+enum class ServerWord : std::int64_t {
     go,    ///< one gradient, and more later
     last,  ///< one gradient, the last one
     over   ///< no more gradients
@@ -39,7 +39,7 @@ enum class Word : std::int64_t {
 class Server {
 public:
     /// Sends the weights, as they are now, to a worker.
-    using Answer = std::function<void(int worker, Word word)>;
+    using Answer = std::function<void(int worker, ServerWord word)>;
 
     Server(ServerRules rules, std::span<const float> weights, const OptimizerKind& optimizer,
            LearningRate rate, Answer answer);
@@ -79,7 +79,7 @@ private:
     void update(std::span<const float> gradient);
     void let_go(Worker& worker);
     void answer(Worker& worker);
-    Word word();
+    ServerWord word();
     void leave(Worker& worker);
 
     ServerRules rules_;

@@ -13,21 +13,21 @@ namespace tutti {
 
 // Before each gradient and before each part of the weights.
 struct ServerTrainer::Header {
-    Word word = Word::go;  // of a gradient: last, if its worker has no more
+    ServerWord word = ServerWord::go;  // of a gradient: last, if its worker has no more
 };
 
 Rank rank_of_server(int server, int servers, int ranks) {
     return Rank{static_cast<int>(static_cast<std::int64_t>(server) * ranks / servers)};
 }
 
-Part part_of_server(int server, int servers, std::size_t weights) {
+ServerPart part_of_server(int server, int servers, std::size_t weights) {
     const auto border = [&](int i) {
         return weights * static_cast<std::size_t>(i) / static_cast<std::size_t>(servers);
     };
     return {border(server), border(server + 1) - border(server)};
 }
 
-ServerTrainer::ServerTrainer(World& world, Mails mails, Learner& learner,
+ServerTrainer::ServerTrainer(World& world, Mails mails, DigitsLearner& learner,
                              const Architecture& architecture, const OptimizerKind& optimizer,
                              LearningRate rate)
     : world_(world),
@@ -44,7 +44,7 @@ ServerTrainer::ServerTrainer(World& world, Mails mails, Learner& learner,
     begin_anew();
 }
 
-Part ServerTrainer::part(int server) const {
+ServerPart ServerTrainer::part(int server) const {
     return part_of_server(server, architecture_.servers, learner_.first_weights().size());
 }
 
@@ -53,14 +53,14 @@ void ServerTrainer::begin_anew() {
     traffic_ = {};
     steps_pushed_ = 0;
     if (!serves_) return;
-    const Part mine = part(*serves_);
+    const ServerPart mine = part(*serves_);
     server_ = std::make_unique<Server>(
         architecture_.rules, std::span(learner_.first_weights()).subspan(mine.begin, mine.count),
-        optimizer_, rate_, [this](int worker, Word word) { send_weights(worker, word); });
+        optimizer_, rate_, [this](int worker, ServerWord word) { send_weights(worker, word); });
 }
 
 // A copy travels: asynchronously the weights move on meanwhile.
-void ServerTrainer::send_weights(int worker, Word word) {
+void ServerTrainer::send_weights(int worker, ServerWord word) {
     const Rank to{worker};
     const auto weights = std::as_bytes(server_->weights());
     // The worker has the last ones, or it would not have pushed. Nobody is served meanwhile: the
@@ -76,7 +76,7 @@ void ServerTrainer::send_weights(int worker, Word word) {
     std::ranges::copy(weights, room.begin() + sizeof header);
     pulls_.send(to);
     traffic_.served += static_cast<std::int64_t>(weights.size());
-    if (word != Word::over) pushes_.expect(to, sizeof(Header) + weights.size());
+    if (word != ServerWord::over) pushes_.expect(to, sizeof(Header) + weights.size());
 }
 
 void ServerTrainer::expect_weights() {
@@ -88,8 +88,8 @@ void ServerTrainer::expect_weights() {
 }
 
 // The first server says how to go on.
-Word ServerTrainer::pull() {
-    Word word = Word::go;
+ServerWord ServerTrainer::pull() {
+    ServerWord word = ServerWord::go;
     const auto is_done = [&] {
         bool all = true;
         for (int server = 0; server < architecture_.servers; ++server) {
@@ -98,7 +98,7 @@ Word ServerTrainer::pull() {
             if (expected_[i] && pulls_.has_come(from)) {
                 expected_[i] = false;
                 const auto message = pulls_.message(from);
-                const Part of = part(server);
+                const ServerPart of = part(server);
                 if (server == 0) word = reinterpret_cast<const Header*>(message.data())->word;
                 std::memcpy(learner_.network().weights().data() + of.begin,
                             message.data() + sizeof(Header), of.count * sizeof(float));
@@ -114,10 +114,10 @@ Word ServerTrainer::pull() {
 
 void ServerTrainer::push(bool is_last) {
     if (!is_last) expect_weights();
-    const Header header{is_last ? Word::last : Word::go};
+    const Header header{is_last ? ServerWord::last : ServerWord::go};
     for (int server = 0; server < architecture_.servers; ++server) {
         const Rank to = rank_of_server(server, architecture_.servers, world_.size());
-        const Part of = part(server);
+        const ServerPart of = part(server);
         const auto gradient =
             std::as_bytes(learner_.network().gradients().subspan(of.begin, of.count));
         wait_until([&] { return pushes_.is_sent(to); }, "a gradient to be taken");
@@ -138,12 +138,12 @@ bool ServerTrainer::serve() {
         pulls_.is_sent(Rank{rank});
         if (!serves_ || !pushes_.has_come(Rank{rank})) continue;
         const auto message = pushes_.message(Rank{rank});
-        const Word word = reinterpret_cast<const Header*>(message.data())->word;
+        const ServerWord word = reinterpret_cast<const Header*>(message.data())->word;
         const std::span gradient(reinterpret_cast<const float*>(message.data() + sizeof(Header)),
                                  part(*serves_).count);
         traffic_.served += static_cast<std::int64_t>(gradient.size_bytes());
         took_any = true;
-        server_->take(rank, gradient, word == Word::last);
+        server_->take(rank, gradient, word == ServerWord::last);
     }
     if (took_any) world_.met();  // alive, for the watchdog
     return took_any;
@@ -182,7 +182,7 @@ std::string ServerTrainer::culprit(const std::string& what) const {
                        world_.rank().index, world_.hang_timeout, steps_pushed_, what, of);
 }
 
-StepStamps ServerTrainer::run(const Row& row) {
+StepStamps ServerTrainer::run(const StepRow& row) {
     StepStamps stamps{.begin_ns = now_ns(), .end_ns = 0, .compute_ns = 0, .calls = {{}}};
     const double times = architecture_.slow == world_.rank() ? architecture_.slow_times : 1;
     const auto compute = [&] {
@@ -201,13 +201,13 @@ StepStamps ServerTrainer::run(const Row& row) {
     // Of the first step: from this rank's gradient to the weights that all gradients made.
     StepStamps::Passage passage;
     for (std::int64_t step = 0;; ++step) {
-        const Word word = pull();
+        const ServerWord word = pull();
         if (step == 1) passage.end_ns = now_ns();
-        if (word == Word::over) break;
+        if (word == ServerWord::over) break;
         compute();
         if (step == 0) passage.start_ns = now_ns();
-        push(word == Word::last);
-        if (word == Word::last) break;
+        push(word == ServerWord::last);
+        if (word == ServerWord::last) break;
     }
     wait_until([&] { return (!server_ || server_->is_over()) && has_sent_all(); },
                "the last gradients");
@@ -229,7 +229,7 @@ void ServerTrainer::gather_weights() {
     world_.all_gather(std::as_bytes(std::span(mine)), std::as_writable_bytes(std::span(all)));
     for (int server = 0; server < servers; ++server) {
         const auto rank = rank_of_server(server, servers, world_.size()).index;
-        const Part of = part(server);
+        const ServerPart of = part(server);
         std::copy_n(all.begin() + static_cast<std::ptrdiff_t>(most) * rank, of.count,
                     learner_.network().weights().begin() + static_cast<std::ptrdiff_t>(of.begin));
     }

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "workloads/servers/learner.hpp"
+#include "workloads/servers/digits_learner.hpp"
 #include "workloads/servers/mail.hpp"
 #include "workloads/servers/server.hpp"
 #include "workloads/servers/training_run.hpp"
@@ -24,11 +24,11 @@ struct Architecture {
 Rank rank_of_server(int server, int servers, int ranks);
 
 /// The weights that a server has: [N s / S, N (s + 1) / S).
-struct Part {
+struct ServerPart {
     std::size_t begin = 0;
     std::size_t count = 0;
 };
-Part part_of_server(int server, int servers, std::size_t weights);
+ServerPart part_of_server(int server, int servers, std::size_t weights);
 
 /// Bytes of weights and gradients that a rank has sent and received since it began anew.
 struct ServerTraffic {
@@ -40,18 +40,19 @@ struct ServerTraffic {
 /// Training by parameter servers (Li et al., OSDI 2014): each worker pulls the weights, pushes its
 /// gradient, and so on. A worker pushes b N and pulls b N bytes a step; a server's link carries
 /// 2 P b N / S. A rank that computes serves after each layer's gradient and whenever it waits.
-class ServerTrainer final : public Trainer {
+class ServerTrainer final : public RowTrainer {
 public:
     /// The mails are all trainers' in turn. They, world and learner outlive it.
     struct Mails {
         Mail& pushes;  ///< gradients
         Mail& pulls;   ///< weights
     };
-    ServerTrainer(World& world, Mails mails, Learner& learner, const Architecture& architecture,
-                  const OptimizerKind& optimizer, LearningRate rate);
+    ServerTrainer(World& world, Mails mails, DigitsLearner& learner,
+                  const Architecture& architecture, const OptimizerKind& optimizer,
+                  LearningRate rate);
 
     void begin_anew() override;
-    StepStamps run(const Row& row) override;
+    StepStamps run(const StepRow& row) override;
     void gather_weights() override;
     std::vector<Metric> counted() override;
 
@@ -60,10 +61,10 @@ public:
 
 private:
     struct Header;
-    Part part(int server) const;
-    void send_weights(int worker, Word word);
+    ServerPart part(int server) const;
+    void send_weights(int worker, ServerWord word);
     void expect_weights();
-    Word pull();
+    ServerWord pull();
     void push(bool is_last);
     bool serve();
     bool has_sent_all();
@@ -74,7 +75,7 @@ private:
     World& world_;
     Mail& pushes_;
     Mail& pulls_;
-    Learner& learner_;
+    DigitsLearner& learner_;
     Architecture architecture_;
     const OptimizerKind& optimizer_;
     LearningRate rate_;

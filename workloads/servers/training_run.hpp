@@ -9,7 +9,7 @@
 namespace tutti {
 
 /// A row of steps in which nobody meets in between.
-struct Row {
+struct StepRow {
     std::int64_t steps = 1;
     bool computes = true;  ///< else: the gradients are those that are there
     bool communicates = true;
@@ -17,14 +17,14 @@ struct Row {
 };
 
 /// A way to train that can be asked for rows of steps. Collective, all of it.
-class Trainer {
+class RowTrainer {
 public:
-    virtual ~Trainer() = default;
+    virtual ~RowTrainer() = default;
     /// As it was at first: weights, optimizer, order of batches, counts.
     virtual void begin_anew() = 0;
     /// Ranks have met just before. Notes one passage: the communication of the row's first step,
     /// where all ranks wait for all. Throws Error (time_out) naming whom it waited for.
-    virtual StepStamps run(const Row& row) = 0;
+    virtual StepStamps run(const StepRow& row) = 0;
     /// The weights so far, the same on all ranks, in the learner's network.
     virtual void gather_weights() = 0;
     /// What it counted since it began anew; the same on all ranks.

@@ -9,7 +9,7 @@ namespace {
 // One way to train: timed row by row, checked and at last trained to the end.
 class TrainingSteps final : public Steps {
 public:
-    TrainingSteps(World& world, std::unique_ptr<Trainer> trainer, Learner& learner,
+    TrainingSteps(World& world, std::unique_ptr<RowTrainer> trainer, DigitsLearner& learner,
                   TrainingPurpose purpose)
         : world_(world),
           trainer_(std::move(trainer)),
@@ -17,10 +17,10 @@ public:
           purpose_(std::move(purpose)) {}
 
     StepStamps run(StepPart part, std::int64_t) override {
-        const Row row{.steps = purpose_.row,
-                      .computes = part != StepPart::communication,
-                      .communicates = part != StepPart::compute,
-                      .learns = part == StepPart::whole};
+        const StepRow row{.steps = purpose_.row,
+                          .computes = part != StepPart::communication,
+                          .communicates = part != StepPart::compute,
+                          .learns = part == StepPart::whole};
         return of_one_step(trainer_->run(row), row.steps);
     }
 
@@ -58,15 +58,15 @@ public:
 
 private:
     World& world_;
-    std::unique_ptr<Trainer> trainer_;
-    Learner& learner_;
+    std::unique_ptr<RowTrainer> trainer_;
+    DigitsLearner& learner_;
     TrainingPurpose purpose_;
 };
 
 }  // namespace
 
-std::unique_ptr<Steps> training_steps(World& world, std::unique_ptr<Trainer> trainer,
-                                      Learner& learner, TrainingPurpose purpose) {
+std::unique_ptr<Steps> training_steps(World& world, std::unique_ptr<RowTrainer> trainer,
+                                      DigitsLearner& learner, TrainingPurpose purpose) {
     return std::make_unique<TrainingSteps>(world, std::move(trainer), learner, std::move(purpose));
 }
 

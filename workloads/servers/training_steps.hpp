@@ -5,7 +5,7 @@
 #include <memory>
 #include <vector>
 
-#include "workloads/servers/learner.hpp"
+#include "workloads/servers/digits_learner.hpp"
 #include "workloads/servers/training_run.hpp"
 #include "workloads/workload.hpp"
 
@@ -23,7 +23,7 @@ struct TrainingPurpose {
 
 /// A way to train as a scenario's: timed row by row; checked against one rank; and for its metrics
 /// trained from the beginning to the end. World, learner and test data outlive it. Collective.
-std::unique_ptr<Steps> training_steps(World& world, std::unique_ptr<Trainer> trainer,
-                                      Learner& learner, TrainingPurpose purpose);
+std::unique_ptr<Steps> training_steps(World& world, std::unique_ptr<RowTrainer> trainer,
+                                      DigitsLearner& learner, TrainingPurpose purpose);
 
 }  // namespace tutti

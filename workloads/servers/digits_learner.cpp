@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "workloads/servers/learner.hpp"
+#include "workloads/servers/digits_learner.hpp"
 
 #include <time.h>
 
@@ -9,7 +9,8 @@
 
 namespace tutti {
 
-Learner::Learner(const std::string& network, Dataset train, int batch, Share share, unsigned seed)
+DigitsLearner::DigitsLearner(const std::string& network, Dataset train, int batch, Share share,
+                             unsigned seed)
     : train_(std::move(train)),
       network_(make_network(network, train_.columns, train_.classes(), seed)),
       first_weights_(network_.weights().begin(), network_.weights().end()),
@@ -18,12 +19,12 @@ Learner::Learner(const std::string& network, Dataset train, int batch, Share sha
       seed_(seed),
       order_(std::make_unique<BatchOrder>(train_.rows(), batch, seed)) {}
 
-void Learner::begin_anew() {
+void DigitsLearner::begin_anew() {
     std::ranges::copy(first_weights_, network_.weights().begin());
     order_ = std::make_unique<BatchOrder>(train_.rows(), batch_, seed_);
 }
 
-std::int64_t Learner::find_gradients(double times, const std::function<void()>& meanwhile) {
+std::int64_t DigitsLearner::find_gradients(double times, const std::function<void()>& meanwhile) {
     std::int64_t began = now_ns(), own = 0;
     const auto serve = [&] {
         own += now_ns() - began;

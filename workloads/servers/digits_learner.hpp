@@ -12,7 +12,7 @@
 namespace tutti {
 
 /// What a rank learns from: a network on its rows of the digits, batch after batch.
-class Learner {
+class DigitsLearner {
 public:
     /// The rows are those of `train` that this rank may use; a step takes its share [n r / P,
     /// n (r + 1) / P) of each batch of them. Throws Error where the batch is not 1 to their number.
@@ -20,7 +20,7 @@ public:
         Rank rank = {0};
         int ranks = 1;
     };
-    Learner(const std::string& network, Dataset train, int batch, Share share, unsigned seed);
+    DigitsLearner(const std::string& network, Dataset train, int batch, Share share, unsigned seed);
 
     /// Weights and order of the batches as they were at first.
     void begin_anew();
