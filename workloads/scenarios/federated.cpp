@@ -86,7 +86,7 @@ public:
     }
 
     std::unique_ptr<Steps> steps(const Way& way, std::string& reason) override {
-        auto reduction = Reduction::make(site_, way, reason);
+        auto reduction = WholeReduction::make(site_, way, reason);
         if (!reduction) return nullptr;
         FederatedTrainer::Rules rules = choice_.rules;
         rules.averages_every_step = way.name.ends_with(every_step);
@@ -144,7 +144,7 @@ private:
     FederatedChoice choice_;
     Split data_;
     DigitsLearner learner_;
-    Reduction::Site site_;
+    WholeReduction::Site site_;
 };
 
 }  // namespace

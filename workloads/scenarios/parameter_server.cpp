@@ -81,7 +81,7 @@ public:
                                 learner_, of, optimizer_, rate_),
                             is_sgd && of.rules.is_synchronous && of.rules.dropped == 0);
         }
-        auto reduction = Reduction::make(site_, way, reason);
+        auto reduction = WholeReduction::make(site_, way, reason);
         if (!reduction) return nullptr;
         ReducingTrainer::Slow slow;
         if (way.name.ends_with(slowed)) slow = {.rank = choice_.slow, .times = choice_.slow_times};
@@ -140,7 +140,7 @@ private:
     DigitsLearner learner_;
     std::int64_t steps_;
     LearningRate rate_;
-    Reduction::Site site_;
+    WholeReduction::Site site_;
     std::unique_ptr<Transport> transport_;
     std::unique_ptr<Mail> pushes_, pulls_;
 };

@@ -12,12 +12,12 @@ namespace tutti {
 DigitsLearner::DigitsLearner(const std::string& network, Dataset train, int batch, Share share,
                              unsigned seed)
     : train_(std::move(train)),
-      network_(make_network(network, train_.columns, train_.classes(), seed)),
-      first_weights_(network_.weights().begin(), network_.weights().end()),
       batch_(batch),
       share_(share),
       seed_(seed),
-      order_(std::make_unique<BatchOrder>(train_.rows(), batch, seed)) {}
+      order_(std::make_unique<BatchOrder>(train_.rows(), batch, seed)),
+      network_(make_network(network, train_.columns, train_.classes(), seed)),
+      first_weights_(network_.weights().begin(), network_.weights().end()) {}
 
 void DigitsLearner::begin_anew() {
     std::ranges::copy(first_weights_, network_.weights().begin());

@@ -37,12 +37,12 @@ public:
 
 private:
     Dataset train_;
-    Network network_;
-    std::vector<float> first_weights_;
     int batch_;
     Share share_;
     unsigned seed_;
-    std::unique_ptr<BatchOrder> order_;
+    std::unique_ptr<BatchOrder> order_;  // refuses a batch before there is a network
+    Network network_;
+    std::vector<float> first_weights_;
     Batch rows_;
 };
 

@@ -8,7 +8,7 @@
 
 namespace tutti {
 
-FederatedTrainer::FederatedTrainer(World& world, std::unique_ptr<Reduction> reduction,
+FederatedTrainer::FederatedTrainer(World& world, std::unique_ptr<WholeReduction> reduction,
                                    DigitsLearner& learner, Rules rules)
     : world_(world), reduction_(std::move(reduction)), learner_(learner), rules_(rules) {
     begin_anew();

@@ -25,8 +25,8 @@ public:
         unsigned seed = 1;
     };
     /// The learner's rows are this client's. `reduction` is of one more value than weights.
-    FederatedTrainer(World& world, std::unique_ptr<Reduction> reduction, DigitsLearner& learner,
-                     Rules rules);
+    FederatedTrainer(World& world, std::unique_ptr<WholeReduction> reduction,
+                     DigitsLearner& learner, Rules rules);
 
     void begin_anew() override;
     /// A step of the row is a round.
@@ -38,7 +38,7 @@ private:
     void average(bool takes_part);
 
     World& world_;
-    std::unique_ptr<Reduction> reduction_;
+    std::unique_ptr<WholeReduction> reduction_;
     DigitsLearner& learner_;
     Rules rules_;
     std::unique_ptr<Optimizer> descent_;

@@ -7,7 +7,7 @@
 
 namespace tutti {
 
-ReducingTrainer::ReducingTrainer(World& world, std::unique_ptr<Reduction> reduction,
+ReducingTrainer::ReducingTrainer(World& world, std::unique_ptr<WholeReduction> reduction,
                                  DigitsLearner& learner, const OptimizerKind& optimizer,
                                  LearningRate rate, Slow slow)
     : world_(world),

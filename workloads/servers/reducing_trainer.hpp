@@ -20,7 +20,7 @@ public:
         std::optional<Rank> rank = {};
         double times = 1;
     };
-    ReducingTrainer(World& world, std::unique_ptr<Reduction> reduction, DigitsLearner& learner,
+    ReducingTrainer(World& world, std::unique_ptr<WholeReduction> reduction, DigitsLearner& learner,
                     const OptimizerKind& optimizer, LearningRate rate, Slow slow);
 
     void begin_anew() override;
@@ -29,7 +29,7 @@ public:
 
 private:
     World& world_;
-    std::unique_ptr<Reduction> reduction_;
+    std::unique_ptr<WholeReduction> reduction_;
     DigitsLearner& learner_;
     const OptimizerKind& kind_;
     LearningRate rate_;

@@ -12,7 +12,7 @@ std::vector<BufferKind> kinds_of(std::optional<BufferKind> one) {
 
 }  // namespace
 
-Reduction::Site::Site(Planner& of, std::size_t count, std::optional<BufferKind> buffers)
+WholeReduction::Site::Site(Planner& of, std::size_t count, std::optional<BufferKind> buffers)
     : planner(of),
       call{.collective = Collective::all_reduce,
            .type = DataType::float32,
@@ -23,8 +23,9 @@ Reduction::Site::Site(Planner& of, std::size_t count, std::optional<BufferKind> 
              .usual_segment = usual_segment(of.world())},
       stage(of.world(), Stage::bytes_for(call, of.world().size(), true), kinds_of(buffers)) {}
 
-std::unique_ptr<Reduction> Reduction::make(Site& site, const Way& way, std::string& reason) {
-    std::unique_ptr<Reduction> made(new Reduction(site));
+std::unique_ptr<WholeReduction> WholeReduction::make(Site& site, const Way& way,
+                                                     std::string& reason) {
+    std::unique_ptr<WholeReduction> made(new WholeReduction(site));
     made->way_ = way.of_group(site.planner, site.ground);
     const auto refused = made->way_->is_for(Collective::all_reduce)
                              ? made->way_->refuses(site.call, true)
@@ -36,12 +37,12 @@ std::unique_ptr<Reduction> Reduction::make(Site& site, const Way& way, std::stri
     return made;
 }
 
-std::span<float> Reduction::values() const {
+std::span<float> WholeReduction::values() const {
     const std::span<std::byte> memory = buffers_.writable_input;
     return {reinterpret_cast<float*>(memory.data()), memory.size() / sizeof(float)};
 }
 
-void Reduction::run() {
+void WholeReduction::run() {
     World& world = site_.planner.world();
     operation_->start();
     Patience patience(world);

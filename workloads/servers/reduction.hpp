@@ -10,7 +10,7 @@
 namespace tutti {
 
 /// A sum of float32 over all ranks, in one message and done by a given way.
-class Reduction {
+class WholeReduction {
 public:
     /// Collective. `buffers`: none is as usual. Outlives the reductions that use it.
     struct Site {
@@ -22,14 +22,14 @@ public:
     };
 
     /// Collective. Nothing if the way cannot do it; `reason` then says why.
-    static std::unique_ptr<Reduction> make(Site& site, const Way& way, std::string& reason);
+    static std::unique_ptr<WholeReduction> make(Site& site, const Way& way, std::string& reason);
 
     std::span<float> values() const;
     /// The sum in place of the values. Throws Error (time_out).
     void run();
 
 private:
-    explicit Reduction(Site& site) : site_(site) {}
+    explicit WholeReduction(Site& site) : site_(site) {}
 
     Site& site_;
     std::unique_ptr<GroupWay> way_;
