@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`tutti workload parameter-server` and `federated`: what they report, refuse, and how they end."""
+import signal
+import subprocess
+import unittest
+
+import tutti
+from job import Process, descendants, wait_until
+
+USAGE, RANK_LOST = 64, 5
+WAYS = ("--algo", "ring", "--baseline", "none", "--transport")
+LITTLE = ("--network", "logistic", "--epochs", 3, "--row", 2, "--min-steps", 1, "-n", 1, "-w", 0)
+
+
+def metrics_of(step):
+    return {metric["name"]: metric["value"] for metric in step.get("metrics", [])}
+
+
+def steps(path):
+    return {record["key"]["way"]: record | {"metrics": metrics_of(record)}
+            for record in tutti.records(path) if record["kind"] == "step"}
+
+
+class Reported(tutti.Folder):
+    def steps_of(self, run, *words):
+        path = self.folder / "steps.jsonl"
+        done = run(*words, "--json", path)
+        self.assertEqual((done.returncode, tutti.said(done.stderr)), (0, []), done.stdout)
+        return steps(path)
+
+    def check_servers(self, seen, ranks):
+        sync, many = seen["1 server sync"], seen["all servers sync"]
+        for way in (sync, many):
+            self.assertEqual(way["check"]["state"], "ok")
+            self.assertEqual(way["metrics"]["worker_bytes"], 2 * 4 * 650)
+        self.assertEqual(sync["metrics"]["server_bytes"], 2 * ranks * 4 * 650)
+        self.assertGreater(sync["metrics"]["accuracy"], 0.8)
+        stale = seen["1 server async"]["metrics"]
+        self.assertEqual(stale["gradients"], sync["metrics"]["gradients"])
+        self.assertAlmostEqual(stale["mean_staleness"], ranks - 1, delta=0.1)
+        self.assertEqual(sum(count for name, count in stale.items()
+                             if name.startswith("stale_")), stale["gradients"])
+
+    def test_servers_beside_an_all_reduce_among_threads(self):
+        seen = self.steps_of(tutti.run, "workload", "parameter-server", "--ranks", 3, *WAYS, "loopback", *LITTLE)
+        self.check_servers(seen, 3)
+        self.assertIn("all-reduce ring/loopback", seen)
+
+    @tutti.needs_mpi
+    def test_servers_among_processes_one_of_them_slow(self):
+        def run(*words):
+            return tutti.run_ranks(3, *words)
+        seen = self.steps_of(run, "workload", "parameter-server", *WAYS, "mpi", *LITTLE,
+                             "--slow-rank", "2:30", "--drop-slowest", 1)
+        self.check_servers(seen, 3)
+        for way in ("1 server sync, slowed", "all servers async, slowed", "all-reduce ring/mpi, slowed"):
+            self.assertGreater(seen[way]["metrics"]["free_step_ms"], 0)
+        self.assertGreater(seen["1 server sync, slowed, dropping 1"]["metrics"]["late"], 0)
+
+    @tutti.needs_mpi
+    def test_federated_saves_all_but_one_of_e_messages(self):
+        def run(*words):
+            return tutti.run_ranks(2, *words)
+        seen = self.steps_of(run, "workload", "federated", *WAYS, "shm", "--network", "logistic", "--rounds", 20,
+                             "--local-steps", 5, "--min-steps", 1, "-n", 1, "-w", 0, "--data", "by-label")
+        averaged = seen["ring/shm"]
+        self.assertEqual(averaged["check"]["state"], "ok")
+        self.assertEqual(averaged["metrics"]["client_bytes"], 20 * 4 * 651)
+        self.assertAlmostEqual(averaged["metrics"]["bytes_saved"], 0.8)
+        self.assertEqual(seen["ring/shm, every step"]["metrics"]["averages"], 100)
+
+
+class BadInput(unittest.TestCase):
+    def test_is_refused_in_one_line(self):
+        for words, expected in (
+                (("parameter-server", "--servers", 9), "type all for one on each"),
+                (("parameter-server", "--servers", "many"), "is not a list of numbers"),
+                (("parameter-server", "--mode", "both"), "is not sync, async or sync,async"),
+                (("parameter-server", "--slow-rank", 1), "is not RANK:TIMES"),
+                (("parameter-server", "--slow-rank", "2:3"), "there are ranks 0 to 1"),
+                (("parameter-server", "--drop-slowest", 2), "type 1 at most"),
+                (("parameter-server", "--staleness-bound", "x"), "is not a number from 0 on, or none"),
+                (("parameter-server", "--network", "resnet"), "unknown network 'resnet'"),
+                (("parameter-server", "--messages", "mpi"), "start with mpirun"),
+                (("federated", "--data", "mixed"), "is not one of iid, by-label"),
+                (("federated", "--clients", "0"), "is not a share above 0"),
+                (("federated", "--batch", "1000"), "batch")):
+            with self.subTest(words=words):
+                done = tutti.run("workload", *words, "--ranks", 2, *WAYS, "loopback")
+                self.assertEqual(done.returncode, USAGE, done.stderr)
+                self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
+                self.assertIn(expected, done.stderr)
+
+
+@tutti.needs_mpi
+class KilledWorker(tutti.Folder):
+    def test_ends_the_job_with_exit_5(self):
+        path = self.folder / "killed.jsonl"
+        job = subprocess.Popen(
+            [tutti.MPI_RUN, "2", tutti.EXECUTABLE, "workload", "parameter-server", *WAYS, "mpi", "--mode", "async",
+             "--epochs", "100000", "--min-steps", "1", "-n", "1", "-T", "10s", "--json", str(path)],
+            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, env=tutti.CLEAN)
+        processes = []
+
+        def clean_up():
+            for process in processes:
+                process.kill(signal.SIGKILL)
+            job.kill()
+            job.wait()
+            job.stderr.close()
+        self.addCleanup(clean_up)
+
+        def ranks():
+            return [place["pid"] for record in tutti.records(path) if record["kind"] == "launch"
+                    for place in record["ranks"]]
+        wait_until(lambda: ranks() or job.poll() is not None, "the ranks are up")
+        self.assertIsNone(job.poll())
+        victim = Process(ranks()[1])
+        processes += descendants(job.pid)
+        busy_since = victim.cpu_seconds()
+        wait_until(lambda: victim.cpu_seconds() - busy_since > 0.5, "it trains")
+        victim.kill(signal.SIGKILL)
+        _, stderr = job.communicate(timeout=30)
+        self.assertEqual(job.returncode, RANK_LOST, stderr)
+        self.assertIn(f"rank 1 (process {victim.pid} ", stderr)
+        wait_until(lambda: not any(process.is_alive() for process in processes), "all are gone", seconds=10)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "workloads/scenarios/rows.hpp"
+#include "workloads/servers/clients.hpp"
+#include "workloads/servers/federated_trainer.hpp"
+#include "workloads/servers/learning_settings.hpp"
+#include "workloads/servers/training_steps.hpp"
+
+namespace tutti {
+namespace {
+
+constexpr SettingRow settings[] = {
+    {"network", "what learns the digits: logistic, mlp, cnn", "mlp"},
+    {"local-steps", "E: steps of a client before weights are averaged", "10"},
+    {"data", "whose rows: iid (dealt at random), by-label (a client has a few digits only)", "iid"},
+    {"clients", "C: the share of clients that takes part in a round", "100%"},
+    {"rounds", "to train, after the timing", "100"},
+    {"batch", "rows of a client's step", "32"},
+    {"learning-rate", "of the clients' plain gradient descent", "0.1"},
+};
+
+constexpr const char* every_step = ", every step";
+constexpr unsigned seed = 1;
+
+struct FederatedChoice {
+    explicit FederatedChoice(const Settings& asked)
+        : network(network_of(asked).name),
+          data(asked.word<ClientData>(
+              "data", {{"iid", ClientData::iid}, {"by-label", ClientData::by_label}})),
+          rounds(asked.number("rounds", 1, 1000000)),
+          batch(static_cast<int>(asked.number("batch", 1, 1000))),
+          rules{.local_steps = asked.number("local-steps", 1, 100000),
+                .fraction = asked.fraction("clients"),
+                .learning_rate = asked.real("learning-rate", 1e-9, 1000),
+                .seed = seed} {
+        if (!(rules.fraction > 0) || rules.fraction > 1)
+            throw Error(
+                fmt::format("--clients {} is not a share above 0 and up to 100%; type for "
+                            "example 50%",
+                            asked.text("clients")));
+    }
+
+    std::string network;
+    ClientData data;
+    std::int64_t rounds;
+    int batch;
+    FederatedTrainer::Rules rules;
+};
+
+class FederatedScenario final : public Scenario {
+public:
+    FederatedScenario(const Settings& asked, const WorkloadGround& ground)
+        : world_(ground.planner.world()),
+          choice_(asked),
+          data_(split(digits())),
+          learner_(learner_of(world_.rank())),
+          site_(ground.planner, learner_.first_weights().size() + 1, ground.buffers) {}
+
+    std::string model() const override { return choice_.network; }
+    bool has_compute_mode() const override { return false; }
+    std::int64_t bytes_of_step() const override {
+        return static_cast<std::int64_t>((learner_.first_weights().size() + 1) * sizeof(float));
+    }
+    std::int64_t calls_of_step() const override { return 1; }
+
+    std::vector<std::string> notes() const override {
+        return {
+            fmt::format(
+                "{}: {} clients with {} rows or so each; a step here is a round of {} local steps",
+                choice_.network, world_.size(), learner_.rows(), choice_.rules.local_steps),
+            fmt::format("a round averages b (N + 1) = {} bytes a client, every-step averaging E "
+                        "times that: {}",
+                        bytes_of_step(), choice_.rules.local_steps * bytes_of_step())};
+    }
+
+    // The first way once more, averaging every step: what is saved is against that.
+    std::vector<Way> ways(std::vector<Way> named) const override {
+        if (named.empty()) return named;
+        Way often = named.front();
+        often.name += every_step;
+        named.push_back(std::move(often));
+        return named;
+    }
+
+    std::unique_ptr<Steps> steps(const Way& way, std::string& reason) override {
+        auto reduction = WholeReduction::make(site_, way, reason);
+        if (!reduction) return nullptr;
+        FederatedTrainer::Rules rules = choice_.rules;
+        rules.averages_every_step = way.name.ends_with(every_step);
+        TrainingPurpose purpose{.row = 1, .steps = choice_.rounds, .test = data_.test};
+        purpose.weights_of_one_rank = [this, rules](std::int64_t rounds) {
+            return averaged_alone(rules, rounds);
+        };
+        return training_steps(
+            world_,
+            std::make_unique<FederatedTrainer>(world_, std::move(reduction), learner_, rules),
+            learner_, std::move(purpose));
+    }
+
+private:
+    DigitsLearner learner_of(Rank client) const {
+        return {choice_.network,
+                rows_of_client(data_.train, choice_.data, client, world_.size(), seed),
+                choice_.batch,
+                {},
+                seed};
+    }
+
+    // All clients one after the other: what the ranks must come to.
+    std::vector<float> averaged_alone(const FederatedTrainer::Rules& rules,
+                                      std::int64_t rounds) const {
+        std::vector<DigitsLearner> clients;
+        for (int client = 0; client < world_.size(); ++client)
+            clients.push_back(learner_of(Rank{client}));
+        std::vector<float> weights = learner_.first_weights();
+        const auto descent = sgd(weights.size(), {.momentum = 0});
+        const std::int64_t times = rules.averages_every_step ? rules.local_steps : 1;
+        for (std::int64_t turn = 0; turn < rounds * times; ++turn) {
+            std::vector<double> sum(weights.size());
+            double rows = 0;
+            for (const Rank rank :
+                 clients_of_round(turn / times, rules.fraction, world_.size(), rules.seed)) {
+                DigitsLearner& client = clients[static_cast<std::size_t>(rank.index)];
+                const auto own = client.network().weights();
+                std::ranges::copy(weights, own.begin());
+                for (std::int64_t local = 0; local < rules.local_steps / times; ++local) {
+                    client.find_gradients(1, [] {});
+                    descent->step(own, client.network().gradients(), rules.learning_rate);
+                }
+                for (std::size_t i = 0; i < sum.size(); ++i)
+                    sum[i] += static_cast<double>(client.rows()) * static_cast<double>(own[i]);
+                rows += client.rows();
+            }
+            for (std::size_t i = 0; i < sum.size(); ++i)
+                weights[i] = static_cast<float>(sum[i] / rows);
+        }
+        return weights;
+    }
+
+    World& world_;
+    FederatedChoice choice_;
+    Split data_;
+    DigitsLearner learner_;
+    WholeReduction::Site site_;
+};
+
+}  // namespace
+
+Workload federated_workload() {
+    return {
+        .name = "federated",
+        .what = "clients with data of their own take local steps, then their weights are averaged",
+        .settings = settings,
+        .check = [](const Settings& asked) { FederatedChoice{asked}; },
+        .make = [](const Settings& asked,
+                   const WorkloadGround& ground) -> std::unique_ptr<Scenario> {
+            return std::make_unique<FederatedScenario>(asked, ground);
+        }};
+}
+
+}  // namespace tutti

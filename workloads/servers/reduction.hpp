@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "workloads/steps/way.hpp"
+
+namespace tutti {
+
+/// A sum of float32 over all ranks, in one message and done by a given way.
+class WholeReduction {
+public:
+    /// Collective. `buffers`: none is as usual. Outlives the reductions that use it.
+    struct Site {
+        Site(Planner& planner, std::size_t count, std::optional<BufferKind> buffers);
+        Planner& planner;
+        Call call;
+        Ground ground;
+        Stage stage;
+    };
+
+    /// Collective. Nothing if the way cannot do it; `reason` then says why.
+    static std::unique_ptr<WholeReduction> make(Site& site, const Way& way, std::string& reason);
+
+    std::span<float> values() const;
+    /// The sum in place of the values. Throws Error (time_out).
+    void run();
+
+private:
+    explicit WholeReduction(Site& site) : site_(site) {}
+
+    Site& site_;
+    std::unique_ptr<GroupWay> way_;
+    StageBuffers buffers_;
+    std::unique_ptr<Operation> operation_;
+};
+
+}  // namespace tutti
