@@ -34,6 +34,14 @@ bool Pending::test() {
     return is_done;
 }
 
+bool Pending::is_over() const { return slot_ == nullptr || slot_->run != run_ || slot_->is_done(); }
+
+std::size_t Pending::mark() const { return is_over() ? 0 : slot_->plan->mark(); }
+
+std::string Pending::report_of_hang() const {
+    return is_over() ? "a call that has ended" : slot_->plan->report_of_hang();
+}
+
 void Pending::wait() {
     if (slot_ == nullptr) return;
     Slot& slot = *std::exchange(slot_, nullptr);

@@ -53,6 +53,11 @@ public:
     bool test();
     /// Throws Error (time_out) when another rank does not answer in time.
     void wait();
+    /// As far as it has been moved; moves nothing.
+    bool is_over() const;
+    /// Another number whenever it got further, and where it stands in words.
+    std::size_t mark() const;
+    std::string report_of_hang() const;
 
     struct Slot;
 

@@ -17,9 +17,11 @@ constexpr std::size_t huge_page = std::size_t{2} << 20;
 
 std::size_t whole_pages(std::size_t bytes) { return (bytes + page - 1) / page * page; }
 
-Error no_memory(std::size_t bytes) {
+constexpr std::string_view smaller_sizes = "a smaller -e or --counts";
+
+Error no_memory(std::size_t bytes, std::string_view instead) {
     return Error("no memory for buffers of " + to_string(Bytes{static_cast<std::int64_t>(bytes)}) +
-                 " bytes on each rank; type a smaller -e or --counts");
+                 " bytes on each rank; type " + std::string(instead));
 }
 
 // Touched once, so that no page is missing when calls are timed.
@@ -27,21 +29,10 @@ std::byte* ordinary_memory(std::size_t bytes) {
     const std::size_t unit = bytes >= huge_page ? huge_page : page;
     const std::size_t size = std::max(unit, (bytes + unit - 1) / unit * unit);
     auto* memory = static_cast<std::byte*>(std::aligned_alloc(unit, size));
-    if (memory == nullptr) throw no_memory(bytes);
+    if (memory == nullptr) throw no_memory(bytes, smaller_sizes);
     if (unit == huge_page) madvise(memory, size, MADV_HUGEPAGE);  // as for registered memory
     std::fill_n(memory, size, std::byte{0});
     return memory;
-}
-
-// On all ranks together, so that none waits for one that has given up.
-void refuse_more_than_memory(World& world, std::size_t bytes) {
-    const double here =
-        static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
-    std::size_t most_ranks = 0;
-    for (const auto& host : world.hosts().nodes()) most_ranks = std::max(most_ranks, host.size());
-    for (const double memory : gathered(world, here))
-        if (static_cast<double>(bytes) * static_cast<double>(most_ranks) > memory)
-            throw no_memory(bytes);
 }
 
 constexpr Named<BufferKind> kind_names[] = {
@@ -62,9 +53,31 @@ BufferKind parse_buffer_kind(std::string_view name) {
     return parse_from(kind_names, "buffers", name);
 }
 
+// On all ranks together, so that none waits for one that has given up.
+void refuse_more_than_memory(World& world, std::size_t bytes, std::string_view instead) {
+    struct Need {
+        std::size_t bytes;
+        double memory;
+    };
+    const double here =
+        static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
+    const auto all = gathered(world, Need{bytes, here});
+    for (const auto& host : world.hosts().nodes()) {
+        double wanted = 0;
+        std::size_t most = 0;
+        for (const Rank rank : host) {
+            const Need& need = all[static_cast<std::size_t>(rank.index)];
+            wanted += static_cast<double>(need.bytes);
+            most = std::max(most, need.bytes);
+        }
+        if (wanted > all[static_cast<std::size_t>(host.front().index)].memory)
+            throw no_memory(most, instead);
+    }
+}
+
 Stage::Stage(World& world, std::size_t bytes, std::span<const BufferKind> kinds)
     : world_(world), kinds_(kinds.begin(), kinds.end()), bytes_(bytes) {
-    refuse_more_than_memory(world, bytes * std::max<std::size_t>(kinds.size(), 1));
+    refuse_more_than_memory(world, bytes * std::max<std::size_t>(kinds.size(), 1), smaller_sizes);
     const auto wants = [&](BufferKind kind) {
         return std::find(kinds.begin(), kinds.end(), kind) != kinds.end();
     };

@@ -25,6 +25,10 @@ std::string_view name_of(BufferKind kind);
 /// Throws Error with the known names.
 BufferKind parse_buffer_kind(std::string_view name);
 
+/// Throws Error, on all ranks alike, if what the ranks of a host need (`bytes` of this one) is more
+/// than its memory; `instead` is what to type. Collective.
+void refuse_more_than_memory(World& world, std::size_t bytes, std::string_view instead);
+
 /// The memory that all candidates of a sweep use in turn. Library and our own get the same bytes at
 /// the same addresses.
 class Stage {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
 #include <mpi.h>
 
 #include <cstring>
@@ -51,11 +52,12 @@ public:
     void wait() override {
         Patience patience(world_);
         while (!test())
-            if (!patience.pause())
-                throw Error("rank " + std::to_string(world_.rank().index) + " waited " +
-                                std::to_string(world_.hang_timeout) +
-                                " s for the MPI library's own non-blocking collective",
-                            Exit::time_out);
+            if (!patience.pause()) throw Error(report_of_hang(), Exit::time_out);
+    }
+
+    std::string report_of_hang() const override {
+        return fmt::format("rank {} waited {:g} s in the MPI library's own non-blocking {}",
+                           world_.rank().index, world_.hang_timeout, name_of(call_.collective));
     }
 
     bool rebinds() const override { return true; }

@@ -22,6 +22,10 @@ public:
     /// Moves it a little; true once it is done.
     virtual bool test() { return true; }
     virtual void wait() {}
+    /// Whether it is done; need not move it where something else has just moved all of its kind.
+    virtual bool is_over() { return test(); }
+    /// Another number whenever it got further; always the same where that cannot be seen.
+    virtual std::size_t mark() const { return 0; }
     /// Where it stands, for who has waited too long for it.
     virtual std::string report_of_hang() const { return "a collective of the library does not end"; }
     /// Whether rebind() can be used. Where peers have been told of the buffers it cannot.
@@ -76,6 +80,8 @@ public:
         wait();
     }
 
+    bool is_over() override { return done_; }
+    std::size_t mark() const override { return at_; }
     /// "rank 3 waited 30 s in all_reduce ring (shm), step 2 of 6, for rank 2".
     std::string report_of_hang() const override;
 

@@ -49,6 +49,7 @@ public:
 
     /// What plans made from now on take for the best way on this host. The same on all ranks.
     void tune(const HostTuning& tuning) { tuning_ = tuning; }
+    const HostTuning& tuning() const { return tuning_; }
 
     /// Why the transport cannot be used here; nothing if it can. Collective when first asked.
     std::optional<std::string> refuses(std::string_view transport);

@@ -70,6 +70,8 @@ public:
         });
     }
 
+    bool blocks() const override { return way_->blocks(); }
+
     bool is_exact(const Call& call) const override { return !is_compressible(call); }
 
     std::optional<std::string> refuses(const Call& call, bool in_place) override {

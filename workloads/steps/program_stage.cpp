@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <map>
+#include <set>
 
 #include "workloads/steps/step_runner.hpp"
 
@@ -25,6 +27,7 @@ ProgramStage::ProgramStage(Planner& all, const Program& program, std::optional<B
             group.world = world().split(place >= 0 ? std::optional(0) : std::nullopt);
             if (place < 0) continue;
             group.planner = std::make_unique<Planner>(*group.world);
+            group.planner->tune(all_.tuning());
             group.plans = group.planner.get();
         }
         World& ranks = group.plans->world();
@@ -32,6 +35,7 @@ ProgramStage::ProgramStage(Planner& all, const Program& program, std::optional<B
             .ranks = ranks.size(), .hosts = ranks.hosts(), .usual_segment = usual_segment(ranks)};
         groups_[i] = std::move(group);
     }
+    refuse_more_than_memory(world(), bytes_of_memory(), "a smaller --scale");
     std::vector<BufferKind> kinds;
     if (buffers) kinds.push_back(*buffers);
     std::map<int, std::shared_ptr<Stage>> shared;
@@ -47,6 +51,18 @@ ProgramStage::ProgramStage(Planner& all, const Program& program, std::optional<B
         }
         if (one.memory >= 0) shared[one.memory] = memory;
     }
+}
+
+// Of all calls of this rank together; what is shared counts once.
+std::size_t ProgramStage::bytes_of_memory() const {
+    std::size_t bytes = 0;
+    std::set<int> shared;
+    for (const GroupCall& one : program_.calls) {
+        const auto& group = groups_[static_cast<std::size_t>(one.group)];
+        if (!group || (one.memory >= 0 && !shared.insert(one.memory).second)) continue;
+        bytes += Stage::bytes_for(one.call, group->ground.ranks, one.in_place);
+    }
+    return bytes;
 }
 
 bool ProgramStage::is_all(const std::vector<Rank>& group) const {

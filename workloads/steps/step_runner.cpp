@@ -2,18 +2,36 @@
 #include "workloads/steps/step_runner.hpp"
 
 #include <algorithm>
+#include <map>
+#include <utility>
 
 #include "base/clock.hpp"
 #include "collectives/transport/patience.hpp"
 #include "workloads/program/ideal_run.hpp"
 
 namespace tutti {
+
 StepRunner::StepRunner(ProgramStage& stage)
     : stage_(stage),
       tasks_(stage.program().tasks[static_cast<std::size_t>(stage.world().rank().index)]),
+      of_group_(stage.program().groups.size()),
       operations_(stage.program().calls.size()) {
     under_way_.reserve(operations_.size());
     stamps_.calls.resize(operations_.size());
+    // A call that is made may have the ranks of its group meet: others go on meanwhile.
+    stage_.world().keep_moving(*this);
+}
+
+// Ranks end what they share in one order, whatever groups they are in.
+StepRunner::~StepRunner() {
+    stage_.world().let_rest(*this);
+    for (auto& operation : operations_) operation.reset();
+    for (auto& way : of_group_) way.reset();
+}
+
+GroupWay& StepRunner::way_of(int call) const {
+    const auto& calls = stage_.program().calls;
+    return *of_group_[static_cast<std::size_t>(calls[static_cast<std::size_t>(call)].group)];
 }
 
 std::unique_ptr<StepRunner> StepRunner::make(ProgramStage& stage, const Way& way,
@@ -24,13 +42,18 @@ std::unique_ptr<StepRunner> StepRunner::make(ProgramStage& stage, const Way& way
     for (const std::string& of_rank : gathered_texts(stage.world(), refused.value_or("")))
         if (reason = of_rank; !reason.empty()) return nullptr;
     const auto& calls = stage.program().calls;
-    for (std::size_t i = 0; i < calls.size(); ++i)
-        if (const auto* group = stage.group_of(static_cast<int>(i)))
+    if (!calls.empty() && holds_on_all(stage.world(), !runner->has_any_of_its_own())) {
+        reason = "none of the step's collectives has an algorithm of this name";
+        return nullptr;
+    }
+    for (std::size_t i = 0; i < calls.size(); ++i) {
+        const int call = static_cast<int>(i);
+        if (stage.group_of(call) != nullptr)
             runner->operations_[i] =
-                runner->of_group_.at(group->plans)
-                    ->operation(calls[i].call, stage.buffers_of(static_cast<int>(i)));
+                runner->way_of(call).operation(calls[i].call, stage.buffers_of(call));
+    }
     const bool is_exact = std::ranges::none_of(
-        runner->of_group_, [](const auto& group) { return group.second->tally() != nullptr; });
+        runner->of_group_, [](const auto& one) { return one && one->tally() != nullptr; });
     runner->compresses_ = !holds_on_all(stage.world(), is_exact);
     return runner;
 }
@@ -39,52 +62,66 @@ std::unique_ptr<StepRunner> StepRunner::make(ProgramStage& stage, const Way& way
 std::optional<std::string> StepRunner::choose(const Way& way) {
     const auto& calls = stage_.program().calls;
     std::optional<std::string> reason;
-    bool is_for_any = calls.empty();
+    bool blocks = false;
     for (std::size_t i = 0; i < calls.size(); ++i) {
         const auto* group = stage_.group_of(static_cast<int>(i));
-        if (group == nullptr) {
-            is_for_any = true;  // the members know
-            continue;
-        }
-        auto& of_group = of_group_[group->plans];
+        if (group == nullptr) continue;
+        auto& of_group = of_group_[static_cast<std::size_t>(calls[i].group)];
         if (!of_group) of_group = way.of_group(*group->plans, group->ground);
-        is_for_any = is_for_any || of_group->is_for(calls[i].call.collective);
+        blocks = blocks || of_group->blocks();
         const auto refused = of_group->refuses(calls[i].call, calls[i].in_place);
         if (refused && !reason) reason = calls[i].label + ": " + *refused;
     }
-    const auto blocks = [](const auto& one) { return one.second->blocks(); };
-    if (!reason && std::ranges::any_of(of_group_, blocks)) {
+    if (!reason && blocks) {
         try {
             ideal_run(stage_.program(), Sending::blocking);
         } catch (const Error& error) {
             reason = std::string("it blocks until a call is done: ") + error.what();
         }
     }
-    if (!is_for_any) return "none of the step's collectives has an algorithm of this name";
     return reason;
+}
+
+bool StepRunner::has_any_of_its_own() const {
+    const auto& calls = stage_.program().calls;
+    for (std::size_t i = 0; i < calls.size(); ++i)
+        if (stage_.group_of(static_cast<int>(i)) != nullptr &&
+            way_of(static_cast<int>(i)).is_for(calls[i].call.collective))
+            return true;
+    return false;
 }
 
 void StepRunner::start(int call) {
     stamps_.calls[static_cast<std::size_t>(call)] = {.start_ns = now_ns()};
     operations_[static_cast<std::size_t>(call)]->start();
     under_way_.push_back(call);
-    move_along();
+    move_all();
 }
 
-// Whatever is under way, as one rank may wait for this one in a call of another group.
-bool StepRunner::move_along() {
+// Whatever is under way, as one rank may wait for this one in a call of another group. The first of
+// a group moves all of it; so many looks as there are groups, not as there are calls.
+bool StepRunner::move_all() {
+    moved_groups_.clear();
     const auto is_over = [&](int call) {
-        if (!operations_[static_cast<std::size_t>(call)]->test()) return false;
-        stamps_.calls[static_cast<std::size_t>(call)].end_ns = now_ns();
-        return true;
+        const int group = stage_.program().calls[static_cast<std::size_t>(call)].group;
+        Operation& operation = *operations_[static_cast<std::size_t>(call)];
+        const std::size_t was_at = operation.mark();
+        const bool is_first = std::ranges::find(moved_groups_, group) == moved_groups_.end();
+        if (is_first) moved_groups_.push_back(group);
+        const bool ended = is_first ? operation.test() : operation.is_over();
+        went_on_ = went_on_ || ended || operation.mark() != was_at;
+        if (ended) stamps_.calls[static_cast<std::size_t>(call)].end_ns = now_ns();
+        return ended;
     };
     return std::erase_if(under_way_, is_over) > 0;
 }
 
 void StepRunner::wait(int call) {
     Patience patience(stage_.world());
+    went_on_ = false;
     while (std::ranges::find(under_way_, call) != under_way_.end()) {
-        if (move_along())
+        move_all();
+        if (std::exchange(went_on_, false))
             patience.renew();
         else if (!patience.pause())
             throw Error(operations_[static_cast<std::size_t>(call)]->report_of_hang() + ": '" +
@@ -104,7 +141,7 @@ StepStamps StepRunner::run(StepPart part, std::int64_t number, Computer& compute
     std::ranges::fill(stamps_.calls, StepStamps::Passage{});
     stamps_.compute_ns = 0;
     const std::function<bool()> meanwhile = [this] {
-        move_along();
+        move_all();
         return !under_way_.empty();
     };
     stamps_.begin_ns = now_ns();
@@ -128,17 +165,38 @@ StepStamps StepRunner::run(StepPart part, std::int64_t number, Computer& compute
     return stamps_;
 }
 
-std::int64_t StepRunner::count_wrong_of(int call, std::uint64_t seed) {
-    Operation& operation = *operations_[static_cast<std::size_t>(call)];
+Entrant StepRunner::checked(int call) const {
+    return entrant_of(
+        *operations_[static_cast<std::size_t>(call)], stage_.group_of(call)->plans->world(),
+        stage_.program().calls[static_cast<std::size_t>(call)].call, stage_.buffers_of(call), true);
+}
+
+// All that have memory of their own, under way together as in a step.
+std::int64_t StepRunner::count_wrong_together(std::uint64_t seed) {
+    std::vector<Entrant> all;
+    for (std::size_t i = 0; i < operations_.size(); ++i)
+        if (operations_[i] && stage_.program().calls[i].memory < 0)
+            all.push_back(checked(static_cast<int>(i)));
+    for (const Entrant& one : all) one.prepare(seed);
+    stage_.world().barrier();
+    const auto nothing = computer(ComputeMode::sleep, false);
+    run(StepPart::communication, 0, *nothing);
+    --steps_;
+    std::int64_t wrong = 0;
+    for (const Entrant& one : all) wrong += one.count_wrong(seed);
+    // Nobody spoils what another still reads.
+    stage_.world().barrier();
+    return wrong;
+}
+
+std::int64_t StepRunner::count_wrong_alone(int call, std::uint64_t seed) {
+    const Entrant entrant = checked(call);
     World& ranks = stage_.group_of(call)->plans->world();
-    const Entrant entrant =
-        entrant_of(operation, ranks, stage_.program().calls[static_cast<std::size_t>(call)].call,
-                   stage_.buffers_of(call), true);
     entrant.prepare(seed);
     ranks.barrier();
-    operation.run();
+    start(call);
+    wait(call);
     const std::int64_t wrong = entrant.count_wrong(seed);
-    // Nobody spoils what another still reads.
     ranks.barrier();
     return wrong;
 }
@@ -148,9 +206,10 @@ std::optional<std::int64_t> StepRunner::count_wrong(std::uint64_t seed) {
         see_loss(seed);
         return std::nullopt;
     }
-    std::int64_t wrong = 0;
-    for (int call = 0; call < static_cast<int>(operations_.size()); ++call)
-        if (operations_[static_cast<std::size_t>(call)]) wrong += count_wrong_of(call, seed);
+    std::int64_t wrong = count_wrong_together(seed);
+    for (std::size_t i = 0; i < operations_.size(); ++i)
+        if (operations_[i] && stage_.program().calls[i].memory >= 0)
+            wrong += count_wrong_alone(static_cast<int>(i), seed);
     return wrong;
 }
 
@@ -161,7 +220,7 @@ void StepRunner::see_loss(std::uint64_t seed) {
     for (int i = 0; i < static_cast<int>(calls.size()); ++i) {
         const Call& call = calls[static_cast<std::size_t>(i)].call;
         const auto* group = stage_.group_of(i);
-        if (group == nullptr || of_group_.at(group->plans)->is_exact(call)) continue;
+        if (group == nullptr || way_of(i).is_exact(call)) continue;
         const auto [known, is_new] = largest.try_emplace(group->plans, i);
         if (!is_new && call.count > calls[static_cast<std::size_t>(known->second)].call.count)
             known->second = i;
@@ -171,7 +230,7 @@ void StepRunner::see_loss(std::uint64_t seed) {
         const auto* group = stage_.group_of(i);
         if (group == nullptr || !largest.contains(group->plans) || largest[group->plans] != i)
             continue;
-        CompressionTally& tally = *of_group_.at(group->plans)->tally();
+        CompressionTally& tally = *way_of(i).tally();
         const Loss loss =
             loss_of(*operations_[static_cast<std::size_t>(i)], group->plans->world(),
                     calls[static_cast<std::size_t>(i)].call, stage_.buffers_of(i), tally, seed);
@@ -183,8 +242,8 @@ void StepRunner::see_loss(std::uint64_t seed) {
 std::vector<Metric> StepRunner::metrics() {
     if (!compresses_) return {};
     CompressionTally all;
-    for (const auto& [group, way] : of_group_) {
-        const CompressionTally* one = way->tally();
+    for (const auto& way : of_group_) {
+        const CompressionTally* one = way ? way->tally() : nullptr;
         if (one == nullptr) continue;
         all.ns += one->ns;
         all.plain_bytes += one->plain_bytes;

@@ -2,7 +2,6 @@
 #pragma once
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -45,17 +44,21 @@ public:
 
 private:
     bool is_all(const std::vector<Rank>& group) const;
+    std::size_t bytes_of_memory() const;
 
     Planner& all_;
     const Program& program_;
-    BufferKind kind_;
     std::vector<std::optional<Group>> groups_;
     std::vector<std::shared_ptr<Stage>> memory_;  // by call
 };
 
 /// One rank's part of a program, done in one way.
-class StepRunner {
+class StepRunner final : private MovedAlong {
 public:
+    ~StepRunner();
+    StepRunner(const StepRunner&) = delete;
+    StepRunner& operator=(const StepRunner&) = delete;
+
     /// Collective. Nothing if the way cannot do this program here; `reason` then says why.
     static std::unique_ptr<StepRunner> make(ProgramStage& stage, const Way& way,
                                             std::string& reason);
@@ -78,17 +81,24 @@ public:
 private:
     explicit StepRunner(ProgramStage& stage);
     std::optional<std::string> choose(const Way& way);
+    bool has_any_of_its_own() const;
     void start(int call);
     void wait(int call);
-    bool move_along();
-    std::int64_t count_wrong_of(int call, std::uint64_t seed);
+    bool move_all();
+    void move_along() override { move_all(); }
+    GroupWay& way_of(int call) const;
+    Entrant checked(int call) const;
+    std::int64_t count_wrong_together(std::uint64_t seed);
+    std::int64_t count_wrong_alone(int call, std::uint64_t seed);
     void see_loss(std::uint64_t seed);
 
     ProgramStage& stage_;
     const std::vector<Task>& tasks_;
-    std::map<const Planner*, std::unique_ptr<GroupWay>> of_group_;
+    std::vector<std::unique_ptr<GroupWay>> of_group_;     // of the program; none: not in it
     std::vector<std::unique_ptr<Operation>> operations_;  // by call; none: takes no part
     std::vector<int> under_way_;                          // calls
+    std::vector<int> moved_groups_;                       // in one look
+    bool went_on_ = false;                                // anything, since it was last asked
     StepStamps stamps_;
     bool compresses_ = false;  // some rank in some call; the same on all
     Loss loss_;
