@@ -13,6 +13,8 @@ class ByTable final : public GroupWay {
 public:
     explicit ByTable(CommunicatorCandidate communicator) : communicator_(std::move(communicator)) {}
 
+    // Now and then a start has the ranks meet, to agree on one more plan under way.
+    bool blocks() const override { return true; }
     std::optional<std::string> refuses(const Call&, bool) override { return std::nullopt; }
     std::unique_ptr<Operation> operation(const Call& call, const StageBuffers& buffers) override {
         return communicator_.candidate.chooser(call, buffers);

@@ -63,8 +63,9 @@ void declare(CLI::App& app, const Workload& workload, Typed& typed,
          "ranks begin each step up to so late (2ms), or compute up to a share longer (10%), by "
          "--seed",
          times);
-    text("--slow-rank", typed.slow_rank, "R:F: rank R computes F times as long, such as 1:3",
-         times);
+    if (!settings.contains("slow-rank"))  // one that computes for real has its own
+        text("--slow-rank", typed.slow_rank, "R:F: rank R computes F times as long, such as 1:3",
+             times);
     app.add_option("--min-steps", typed.least_steps, "of each way, at least")
         ->group(times)
         ->check(CLI::Range(1, 1000000))

@@ -76,7 +76,7 @@ std::optional<std::string> StepRunner::choose(const Way& way) {
         try {
             ideal_run(stage_.program(), Sending::blocking);
         } catch (const Error& error) {
-            reason = std::string("it blocks until a call is done: ") + error.what();
+            reason = std::string("its ranks meet when a call starts: ") + error.what();
         }
     }
     return reason;
