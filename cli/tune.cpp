@@ -221,6 +221,11 @@ std::optional<CostModel> model_for(Planner& planner, const TuneRequest& request,
 }
 
 Exit tune_on_rank(World& world, const TuneOptions& options, const Arguments& arguments) {
+    // And what it would calibrate would take the place of what more ranks have.
+    if (world.size() == 1)
+        throw Error(
+            "one rank has nothing to tune; type for example: mpirun -np 2 tutti tune, or add "
+            "--ranks 2 for threads");
     const std::int64_t began = now_ns();
     const int cores = cores_of_host(world);  // before ranks are pinned
     const int ranks_on_core = options.pin ? pin_ranks(world) : 0;

@@ -260,7 +260,7 @@ class Tables(Tune):
 class Refused(Tune):
     def test_is_what_makes_no_sense(self):
         for words, says in [(["tune", "nothing"], ["unknown collective"]), (["tune", "-b", "1M", "-e", "8"], ["-b 1M is above"]),
-                            (["tune", "--budget", "0"], ["--budget 60s"]), (["tune", "--search", "deep"], ["bisect"]),
+                            (["tune", "--budget", "0"], ["--budget 60s"]), (["tune"], ["one rank", "--ranks 2"]), (["tune", "--search", "deep"], ["bisect"]),
                             (["tune", "--model-only"], ["--for-ranks"]), (["tune", "--for-ranks", "x", "--model-only"], ["8,16,64"]),
                             (["tune", "--explain", "a", "--merge", "b"], ["type one"]),
                             (["tune", "--svg", "map.svg"], ["--svg", "--explain TABLE"]),
