@@ -29,7 +29,8 @@ struct Many {
 /// How many vectors to a block, measured on Zen 5 in L2. Two sources: eight (float sum into one
 /// place, AVX-512: 8 move 233 GB/s, 16 move 217, 2 move 225; memcpy 247).
 template <class Lanes>
-constexpr std::size_t long_block = 8 * sizeof(typename Lanes::Stored) / sizeof(typename Lanes::Wide);
+constexpr std::size_t long_block = 8 * sizeof(typename Lanes::Stored) /
+                                   sizeof(typename Lanes::Wide);
 
 /// More streams than that: at most two lines of each (sum of four, AVX-512: 2 vectors move 230
 /// GB/s, 8 move 145); whole lines always, for streaming.

@@ -15,8 +15,8 @@ Check checked(World& world, Steps& steps) {
 
 }  // namespace
 
-std::vector<TrainingStep> run_scenario(World& world, Scenario& scenario, const std::vector<Way>& ways,
-                               const StepProtocol& protocol) {
+std::vector<TrainingStep> run_scenario(World& world, Scenario& scenario,
+                                       const std::vector<Way>& ways, const StepProtocol& protocol) {
     std::vector<TrainingStep> all;
     std::vector<std::unique_ptr<Steps>> able;
     std::vector<std::size_t> place_of;

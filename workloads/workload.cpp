@@ -9,14 +9,8 @@ namespace {
 
 // A new workload is a file in scenarios/, a line there and a line here.
 const Workload rows[] = {
-    ddp_workload(),
-    zero_workload(),
-    tensor_parallel_workload(),
-    pipeline_workload(),
-    moe_workload(),
-    train_workload(),
-    parameter_server_workload(),
-    federated_workload(),
+    ddp_workload(),    zero_workload(),  tensor_parallel_workload(),  pipeline_workload(),
+    moe_workload(),    train_workload(), parameter_server_workload(), federated_workload(),
     replay_workload(),
 };
 

@@ -27,7 +27,9 @@ public:
     /// Another number whenever it got further; always the same where that cannot be seen.
     virtual std::size_t mark() const { return 0; }
     /// Where it stands, for who has waited too long for it.
-    virtual std::string report_of_hang() const { return "a collective of the library does not end"; }
+    virtual std::string report_of_hang() const {
+        return "a collective of the library does not end";
+    }
     /// Whether rebind() can be used. Where peers have been told of the buffers it cannot.
     virtual bool rebinds() const { return false; }
     /// From the next run on for other buffers: of the same sizes, and in place if the first were.

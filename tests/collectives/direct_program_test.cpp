@@ -170,8 +170,8 @@ int needs_to_spare(const Case& tried) {
 }
 
 TEST(FindRace, MissesEveryNeedThatIsTakenOut) {
-    for (const char* name : {"tree", "butterfly", "halving-doubling", "circulant", "linear",
-                             "one-shot", "two-shot"})
+    for (const char* name :
+         {"tree", "butterfly", "halving-doubling", "circulant", "linear", "one-shot", "two-shot"})
         for (Memory memory :
              {Memory::ordinary, Memory::ordinary_in_place, Memory::registered, Memory::in_place})
             EXPECT_EQ(needs_to_spare(all_reduce_by(name, 4, memory)), 0) << name;

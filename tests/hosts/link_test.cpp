@@ -6,7 +6,8 @@
 namespace tutti::hosts {
 namespace {
 
-constexpr Link gigabit{.bits_per_second = 1e9, .delay_ns = 0, .queue_bytes = 10'000};  // 8 ns a byte
+constexpr Link gigabit{
+    .bits_per_second = 1e9, .delay_ns = 0, .queue_bytes = 10'000};  // 8 ns a byte
 
 TEST(Link, takes_a_frame_for_as_long_as_its_bytes_last) {
     Link link = gigabit;
