@@ -5,9 +5,8 @@
 
 #include <algorithm>
 
-#include "workloads/models/model_list.hpp"
-#include "workloads/models/scaled.hpp"
 #include "workloads/scenarios/bucket_cap.hpp"
+#include "workloads/scenarios/pattern_settings.hpp"
 #include "workloads/scenarios/program_scenario.hpp"
 #include "workloads/scenarios/rows.hpp"
 
@@ -100,8 +99,7 @@ namespace {
 
 constexpr SettingRow settings[] = {
     {"model", "whose gradients: see 'tutti workload --list-models'", "resnet50"},
-    {"scale", "so many times the model's elements, to fit memory: 0.1; small: 2M elements at most",
-     "1"},
+    scale_setting,
     {"bucket-cap", "a bucket is closed once it has so many bytes; auto: what leaves least exposed",
      "25M"},
     {"first-bucket", "the same of the first bucket", "1M"},
@@ -114,15 +112,8 @@ constexpr SettingRow settings[] = {
     {"broadcast-buffers", "yes, no: batch norm's, before each forward", "yes"},
 };
 
-// As many elements as a demonstration has time for.
-constexpr double small = 2e6;
-
 Model model_of(const Settings& asked) {
-    Model model = find_model(asked.text("model")).build();
-    if (asked.text("scale") == "small")
-        model = scaled(model, std::min(1.0, small / static_cast<double>(model.count())));
-    else
-        model = scaled(model, asked.real("scale", 1e-9, 1));
+    Model model = asked_model(asked);
     if (!asked.yes("broadcast-buffers")) model.buffers.clear();
     return model;
 }
