@@ -61,9 +61,8 @@ public:
             any_wrong = any_wrong || step.check.state == CheckState::fail;
             any_done = any_done || !step.skipped;
             if (store_) store_->append(step);
-            if (speaks_) fmt::print("{}", step_table_row(step));
         }
-        if (speaks_) fmt::print("{}", step_table_footer(steps));
+        if (speaks_) fmt::print("{}{}", step_table_rows(steps), step_table_footer(steps));
         std::fflush(stdout);
         if (store_) store_->append(End{session_.id, 1, !any_wrong, now_ns() - began_ns_});
         if (any_wrong) return Exit::wrong_result;

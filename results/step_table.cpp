@@ -10,6 +10,42 @@ namespace {
 
 double ms(const Summary& times) { return static_cast<double>(times.p50) * 1e-6; }
 
+std::string in_words(const Metric& metric) {
+    return fmt::format("{}={:.4g}", metric.name, metric.value);
+}
+
+// What all that were measured tell, with the same value; none of a single one.
+std::vector<Metric> metrics_of_all(std::span<const TrainingStep> steps) {
+    std::vector<const TrainingStep*> done;
+    for (const TrainingStep& step : steps)
+        if (!step.skipped) done.push_back(&step);
+    if (done.size() < 2) return {};
+    std::vector<Metric> alike = done.front()->metrics;
+    for (const TrainingStep* step : done)
+        std::erase_if(alike, [&](const Metric& metric) {
+            return std::ranges::find(step->metrics, metric) == step->metrics.end();
+        });
+    return alike;
+}
+
+std::string row(const TrainingStep& step, const std::vector<Metric>& alike) {
+    if (step.skipped) return fmt::format("# skipped {}: {}\n", step.key.way, *step.skipped);
+    const double half = half_width(step.step) * 100;
+    const std::string wrong = step.check.state == CheckState::skipped
+                                  ? std::string("N/A")
+                                  : std::to_string(step.check.n_wrong);
+    std::string text = fmt::format(
+        "{:>34} {:>10.3f} {:>6} {:>10.3f} {:>10.3f} {:>10.3f} {:>8.2f} {:>8.2f} {:>10.3f} "
+        "{:>10.3f} "
+        "{:>7}",
+        step.key.way, ms(step.step), half < 1000 ? fmt::format("{:.1f}", half) : "N/A",
+        ms(step.compute), ms(step.communication), ms(step.exposed), step.overlap, step.slowdown,
+        ms(step.wait), ms(step.work), wrong);
+    for (const Metric& metric : step.metrics)
+        if (std::ranges::find(alike, metric) == alike.end()) text += "  " + in_words(metric);
+    return text + "\n";
+}
+
 }  // namespace
 
 std::string step_table_header(std::span<const std::string> notes) {
@@ -25,22 +61,11 @@ std::string step_table_header(std::span<const std::string> notes) {
     return text;
 }
 
-std::string step_table_row(const TrainingStep& step) {
-    if (step.skipped) return fmt::format("# skipped {}: {}\n", step.key.way, *step.skipped);
-    const double half = half_width(step.step) * 100;
-    const std::string wrong = step.check.state == CheckState::skipped
-                                  ? std::string("N/A")
-                                  : std::to_string(step.check.n_wrong);
-    std::string text = fmt::format(
-        "{:>34} {:>10.3f} {:>6} {:>10.3f} {:>10.3f} {:>10.3f} {:>8.2f} {:>8.2f} {:>10.3f} "
-        "{:>10.3f} "
-        "{:>7}",
-        step.key.way, ms(step.step), half < 1000 ? fmt::format("{:.1f}", half) : "N/A",
-        ms(step.compute), ms(step.communication), ms(step.exposed), step.overlap, step.slowdown,
-        ms(step.wait), ms(step.work), wrong);
-    for (const Metric& metric : step.metrics)
-        text += fmt::format("  {}={:.4g}", metric.name, metric.value);
-    return text + "\n";
+std::string step_table_rows(std::span<const TrainingStep> steps) {
+    const auto alike = metrics_of_all(steps);
+    std::string text;
+    for (const TrainingStep& step : steps) text += row(step, alike);
+    return text;
 }
 
 std::string step_table_footer(std::span<const TrainingStep> steps) {
@@ -51,8 +76,12 @@ std::string step_table_footer(std::span<const TrainingStep> steps) {
         wrong += step.check.n_wrong;
         if (step.check.state != CheckState::fail) done.push_back(&step);
     }
-    std::string text =
-        fmt::format("# Out of bounds values : {} {}\n", wrong, wrong == 0 ? "OK" : "FAILED");
+    std::string text;
+    for (const Metric& metric : metrics_of_all(steps))
+        text += fmt::format("{}{}", text.empty() ? "# Of all ways          : " : "  ",
+                            in_words(metric));
+    if (!text.empty()) text += "\n";
+    text += fmt::format("# Out of bounds values : {} {}\n", wrong, wrong == 0 ? "OK" : "FAILED");
     if (done.empty()) return text;
     const TrainingStep& best = **std::ranges::min_element(
         done, {}, [](const TrainingStep* step) { return step->exposed.p50; });

@@ -11,11 +11,12 @@ namespace tutti {
 /// lines, newline included. `notes` come first, each as a comment ("# ...").
 std::string step_table_header(std::span<const std::string> notes);
 
-/// Its numbers, what only this workload tells behind them; or a comment that says why it was
-/// skipped.
-std::string step_table_row(const TrainingStep& step);
+/// A line for each: its numbers and, behind them, what only this workload tells and the ways differ
+/// in; or a comment that says why it was skipped.
+std::string step_table_rows(std::span<const TrainingStep> steps);
 
-/// Wrong elements over all, and the ways by how much they leave exposed.
+/// What this workload tells of all ways alike, wrong elements over all, and the way that leaves
+/// least exposed.
 std::string step_table_footer(std::span<const TrainingStep> steps);
 
 }  // namespace tutti

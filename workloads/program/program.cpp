@@ -168,16 +168,40 @@ private:
 
 void check(const Program& program) { Checker(program).check(); }
 
+namespace {
+
+std::int64_t bytes_of(const Program& program, int call, Rank rank) {
+    const GroupCall& one = program.calls[static_cast<std::size_t>(call)];
+    const auto& group = program.groups[static_cast<std::size_t>(one.group)];
+    const Rank me{place_in(group, rank)};
+    const int ranks = static_cast<int>(group.size());
+    const std::size_t input = input_bytes(one.call, ranks, me);
+    return static_cast<std::int64_t>(input > 0 ? input : output_bytes(one.call, ranks, me));
+}
+
+}  // namespace
+
 std::int64_t bytes_of_step(const Program& program, Rank rank) {
     std::int64_t bytes = 0;
+    for (const Task& task : program.tasks.at(static_cast<std::size_t>(rank.index)))
+        if (task.kind == Task::Kind::start) bytes += bytes_of(program, task.call, rank);
+    return bytes;
+}
+
+std::int64_t hideable_bytes_of_step(const Program& program, Rank rank) {
+    std::int64_t bytes = 0;
+    std::size_t computed = 0;  // tasks that compute, so far
+    std::vector<std::size_t> at_start(program.calls.size());
     for (const Task& task : program.tasks.at(static_cast<std::size_t>(rank.index))) {
-        if (task.kind != Task::Kind::start) continue;
-        const GroupCall& one = program.calls[static_cast<std::size_t>(task.call)];
-        const auto& group = program.groups[static_cast<std::size_t>(one.group)];
-        const Rank me{place_in(group, rank)};
-        const int ranks = static_cast<int>(group.size());
-        const std::size_t input = input_bytes(one.call, ranks, me);
-        bytes += static_cast<std::int64_t>(input > 0 ? input : output_bytes(one.call, ranks, me));
+        if (task.kind == Task::Kind::compute) {
+            ++computed;
+            continue;
+        }
+        std::size_t& started = at_start[static_cast<std::size_t>(task.call)];
+        if (task.kind == Task::Kind::start)
+            started = computed;
+        else if (computed > started)
+            bytes += bytes_of(program, task.call, rank);
     }
     return bytes;
 }

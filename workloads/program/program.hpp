@@ -72,6 +72,10 @@ void check(const Program& program);
 /// receives a broadcast) its output.
 std::int64_t bytes_of_step(const Program& program, Rank rank);
 
+/// Of those, the ones of collectives that have computing between their start and their wait. No
+/// more can be hidden, however fast a collective is.
+std::int64_t hideable_bytes_of_step(const Program& program, Rank rank);
+
 /// What a rank computes in step `step`.
 std::int64_t compute_ns_of_step(const Program& program, Rank rank, std::int64_t step);
 

@@ -72,7 +72,7 @@ const CapTried& best_of(std::span<const CapTried> tried) {
 
 Channel measured_channel(const WorkloadGround& ground) {
     World& world = ground.planner.world();
-    constexpr Bytes small{64 << 10}, large{4 << 20};
+    constexpr Bytes small{64 << 10}, large{32 << 20};  // more than caches keep
     const auto call_of = [](Bytes bytes) { return Call{.op = Op::avg, .count = bytes.count / 4}; };
     std::vector<BufferKind> kinds;
     if (ground.buffers) kinds.push_back(*ground.buffers);

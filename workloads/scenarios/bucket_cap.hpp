@@ -28,7 +28,7 @@ std::vector<CapTried> try_caps(std::span<const std::int64_t> counts, Bytes eleme
 const CapTried& best_of(std::span<const CapTried> tried);
 
 /// The channel that the group's all-reduces of float32 are by the first of the ways that can do
-/// them: through the medians of 64 KiB and of 4 MiB, of the slowest rank. Collective. Throws Error
+/// them: through the medians of 64 KiB and of 32 MiB, of the slowest rank. Collective. Throws Error
 /// where there is no such way.
 Channel measured_channel(const WorkloadGround& ground);
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/scenarios/program_scenario.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "workloads/scenarios/skew_seen.hpp"
@@ -85,16 +87,14 @@ public:
           before_(std::move(before)),
           clock_(ground.clock) {
         if (!ground.skew.is_none()) uneven_ = skewed(program_, ground.skew);
+        tell_hideable();
     }
 
     std::string model() const override { return program_.name; }
     std::vector<std::string> notes() const override { return notes_; }
 
     std::int64_t bytes_of_step() const override {
-        std::int64_t most = 0;
-        for (int rank = 0; rank < program_.ranks(); ++rank)
-            most = std::max(most, tutti::bytes_of_step(program_, Rank{rank}));
-        return most;
+        return tutti::bytes_of_step(program_, busiest());
     }
 
     std::int64_t calls_of_step() const override {
@@ -120,6 +120,29 @@ public:
     }
 
 private:
+    // Who hands most to collectives.
+    Rank busiest() const {
+        Rank busiest{0};
+        for (int rank = 1; rank < program_.ranks(); ++rank)
+            if (tutti::bytes_of_step(program_, Rank{rank}) >
+                tutti::bytes_of_step(program_, busiest))
+                busiest = Rank{rank};
+        return busiest;
+    }
+
+    // Overlap is to be read beside it.
+    void tell_hideable() {
+        const auto all = static_cast<double>(bytes_of_step());
+        if (all == 0) return;
+        const double share = static_cast<double>(hideable_bytes_of_step(program_, busiest())) / all;
+        metrics_.push_back({"hideable_share", share});
+        if (share < 0.995)
+            notes_.push_back(fmt::format(
+                "of the bytes, {:.0f} % can be hidden: the rest is waited for before anything "
+                "else is computed",
+                share * 100));
+    }
+
     Program program_;
     std::optional<Program> uneven_;  // with skew
     std::vector<std::string> notes_;
