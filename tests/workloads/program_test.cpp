@@ -93,6 +93,19 @@ TEST(Program, OfDdpHandsOverEveryGradientOnceAndTheBuffers) {
     }
 }
 
+// The embedding of GPT-2 is also its head, whose gradient is complete only when all is computed; of
+// ResNet-50 what fills the last bucket, and its buffers before the forward.
+TEST(Program, OfDdpCanHideAllButWhatIsReadyLast) {
+    const auto hideable_of = [](const Model& model) {
+        const ComputeTimes times = step_times_by_formula(model, 1'000'000);
+        return hideable_bytes_of_step(
+            ddp_program(model, DataType::float32, buckets_of(model, Bytes{4}), {&times, 1}, 2),
+            Rank{1});
+    };
+    EXPECT_EQ(hideable_of(find_model("gpt2").build()), 497'759'232 - 176'446'464);
+    EXPECT_EQ(hideable_of(find_model("resnet50").build()), 4 * 25'557'032 - 9'724'160);
+}
+
 // Rank 0 of each row meets its row, then its column; no group waits for the other's turn.
 TEST(Program, RunsGroupsAtTheSameTimeWithRightResults) {
     Program program{

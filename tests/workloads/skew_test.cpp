@@ -140,8 +140,8 @@ TEST(Skew, IsToldOfEveryWay) {
             {.min_rounds = 3, .max_rounds = 3});
         ASSERT_EQ(all.size(), 1U);
         EXPECT_EQ(all[0].check.state, CheckState::ok);
-        ASSERT_EQ(all[0].metrics.size(), 5U);
-        EXPECT_EQ(all[0].metrics[3], (Metric{"skew_ms", 4}));
+        const Metric late{"skew_ms", 4};
+        EXPECT_NE(std::ranges::find(all[0].metrics, late), all[0].metrics.end());
     });
 }
 
