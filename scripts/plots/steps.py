@@ -12,6 +12,8 @@ from .units import counted, ratio_text, time_text
 COMPUTE, HIDDEN, EXPOSED = "#c9d1d9", style.SKY, style.RED
 SERIES = ((COMPUTE, "computing"), (HIDDEN, "computing, communication hidden behind it"), (EXPOSED, "communication exposed"))
 WAYS_DRAWN = 12
+TITLE_LETTERS = 66  # of a line, beside the names of ways
+WORKLOADS = ("ddp", "zero", "tensor-parallel", "pipeline", "moe", "train", "parameter-server", "federated", "replay")
 COLUMNS = ("way", "launch", "step ms", "± %", "compute", "communication", "exposed", "overlap", "slowdown", "wait",
            "work", "what else", "check")
 
@@ -86,26 +88,20 @@ class Steps:
 
 
 def is_library(way):
-    return way.split("+")[0].split("/")[0] in ("mpi", "mpi-nonblocking", "nccl")
+    """A library's own collectives, also where a workload says what they do: all-reduce mpi."""
+    return way.split("+")[0].split("/")[0].split(" ")[-1] in ("mpi", "mpi-nonblocking", "nccl")
 
 
 def steps_of(results):
-    """Of each shape, in the order of the files."""
+    """Of each shape, in the order of the files, but workload by workload."""
     found = {}
     for record in results.steps:
         key = record["key"]
         shape = Shape(key["workload"], key["model"], key.get("compute", ""), key.get("settings", ""),
                       key.get("buffers", ""), key["nranks"], key.get("ppn", 0))
         found.setdefault(shape, Steps(shape)).records.append(record)
-    return list(found.values())
-
-
-def by_workload(all_steps):
-    """Steps and their figures, workload by workload, in the order of the files."""
-    groups = {}
-    for one, svg in all_steps:
-        groups.setdefault(one.shape.workload, []).append((one, svg))
-    return groups
+    known = {name: place for place, name in enumerate(WORKLOADS)}
+    return sorted(found.values(), key=lambda one: (known.get(one.shape.workload, len(known)), one.shape.workload))
 
 
 def finding(steps):
@@ -137,7 +133,7 @@ def draw(steps):
         axes = made.add_subplot()
         _bars(axes, shown)
         left = "" if len(shown) == len(ways) else f" (the {len(shown)} least exposed of {len(ways)} ways, and libraries)"
-        style.title(axes, finding(steps) + left)
+        style.title(axes, finding(steps) + left, TITLE_LETTERS)
         return style.svg_text(made, steps.shape.slug, f"steps of {steps.shape.title}, {steps.shape.details}")
 
 
@@ -159,20 +155,18 @@ def _bars(axes, ways):
     axes.invert_yaxis()
     axes.grid(axis="y", visible=False)
     axes.tick_params(axis="y", length=0)
-    axes.set_xlabel("ms, median step; in red: exposed")
+    axes.set_xlabel("ms, median step; the number is what is exposed")
 
 
-def sections(all_steps):
-    """A section for each workload: its shapes side by side, their numbers below."""
-    return [_section(workload, group) for workload, group in by_workload(all_steps).items()]
-
-
-def _section(workload, group):
-    shapes = "\n".join(_shape(one, svg) for one, svg in group)
-    tables = "\n".join(f"<h3>{_words(one)}</h3>\n<div class=\"scroll\">{_table(one)}</div>" for one, _ in group)
-    ways = sum(len(one.records) for one, _ in group)
-    return (f'<section id="{workload_slug(workload)}">\n<h2>{escape(workload)}<small> a training step and where its '
-            f"communication is</small></h2>\n{LEGEND}\n<div class=\"pair\">\n{shapes}</div>\n"
+def section(all_steps):
+    """All shapes side by side, those of a workload together; their numbers below."""
+    if not all_steps:
+        return ""
+    shapes = "\n".join(_shape(one, svg) for one, svg in all_steps)
+    tables = "\n".join(f"<h3>{heading(one)}</h3>\n<div class=\"scroll\">{_table(one)}</div>" for one, _ in all_steps)
+    ways = sum(len(one.records) for one, _ in all_steps)
+    return (f'<section id="steps">\n<h2>Training steps<small> where their communication is</small></h2>\n{LEGEND}\n'
+            f'<div class="pair">\n{shapes}</div>\n'
             f"<details><summary>{counted(ways, 'way')} as a table</summary>\n{tables}</details>\n</section>")
 
 
@@ -180,26 +174,18 @@ LEGEND = '<p class="legend">' + " ".join(
     f'<span><i style="background:{colour}"></i>{label}</span>' for colour, label in SERIES) + "</p>"
 
 
-def workload_slug(workload):
-    return f"workload-{workload}"
+def heading(steps):
+    return f"{escape(steps.shape.title)}<small> {escape(steps.shape.details)}</small>"
 
 
 def _shape(one, svg):
     body = f"<figure>\n{svg}</figure>" if svg else '<p class="finding">nothing was measured</p>'
-    return f'<article id="{one.shape.slug}">\n<h3>{_words(one)}</h3>\n{body}\n</article>\n'
-
-
-def _words(one):
-    return f"{escape(one.shape.model)}<small> {escape(one.shape.details)}</small>"
+    return f'<article id="{one.shape.slug}">\n<h3>{heading(one)}</h3>\n{body}\n</article>\n'
 
 
 def _table(steps):
     rows = [_row(record) for record in sorted(steps.records, key=lambda record: (record["key"]["way"], record["launch"]))]
     return table(COLUMNS, rows, numbers=range(1, 11))
-
-
-def heading(steps):
-    return f"{escape(steps.shape.title)}<small> {escape(steps.shape.details)}</small>"
 
 
 def _row(record):

@@ -6,7 +6,7 @@ import tutti
 
 QUICK = ("--step-time", "1ms", "--min-steps", 2, "-n", 2, "-w", 0, "--algo", "ring")
 THREADS = ("--ranks", 2, "--transport", "loopback,shm", "--baseline", "none")
-OVER_MPI = ("--transport", "shm,mpi", "--baseline", "mpi")
+OVER_MPI = ("--transport", "mpi,shm", "--baseline", "mpi")
 
 ELEMENT, HIDDEN, LAYERS = 4, 768, 12  # of bert-base, and of gpt2
 DLRM = 2_368_897
@@ -36,7 +36,7 @@ class Pattern(tutti.Folder):
     def under_mpirun(self, *words):
         if reason := tutti.mpi_missing():
             self.skipTest(reason)
-        return self.check(*words, *OVER_MPI, ways=["ring/shm", "ring/mpi", "mpi"],
+        return self.check(*words, *OVER_MPI, ways=["ring/mpi", "ring/shm", "mpi"],
                           run=lambda *all_words: tutti.run_ranks(2, *all_words))
 
     def refused(self, *words, says):

@@ -111,12 +111,19 @@ class Steps(Folder):
             made["key"] |= {"workload": workload, "model": model}
             return made
         out = self.folder / "report.html"
-        done = run(self.lines(of("ddp", "gpt2"), of("zero", "gpt2"), of("ddp", "vgg16")), "-o", out)
+        done = run(self.lines(of("novel", "gpt2"), of("ddp", "gpt2"), of("zero", "gpt2"), of("ddp", "vgg16")), "-o", out)
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         html = out.read_text(encoding="utf-8")
-        places = [html.index(text) for text in ('id="workload-ddp"', "<h3>gpt2", "<h3>vgg16", 'id="workload-zero"')]
+        places = [html.index(text) for text in ("<h3>ddp: gpt2", "<h3>ddp: vgg16", "<h3>zero: gpt2", "<h3>novel: gpt2")]
         self.assertEqual(places, sorted(places))
-        self.assertEqual(html.count('<section id="workload-'), 2)
+
+    @unittest.skipUnless(matplotlib, "needs python3-matplotlib")
+    def test_a_librarys_way_is_known_wherever_it_stands(self):
+        from plots import steps
+        for way in ("mpi", "mpi-nonblocking+bf16", "all-reduce mpi", "nccl"):
+            self.assertTrue(steps.is_library(way), way)
+        for way in ("ring/mpi", "auto, every step", "1 server sync"):
+            self.assertFalse(steps.is_library(way), way)
 
     @unittest.skipUnless(matplotlib, "needs python3-matplotlib")
     def test_overlap_is_told_only_where_communication_is_more_than_noise(self):
