@@ -55,7 +55,12 @@ double parse_fraction(std::string_view text) {
 
 double parse_seconds(std::string_view text) {
     const auto [number, unit] = split(text, "time", "30s, 250ms or 2m");
-    if (unit == "s" || unit.empty()) return number;
+    if (unit == "s") return number;
+    if (unit.empty()) {
+        if (number == 0) return 0;
+        throw Error("the time '" + std::string(text) + "' has no unit; type " + std::string(text) +
+                    "s or " + std::string(text) + "ms");
+    }
     if (unit == "ms") return number * 1e-3;
     if (unit == "us") return number * 1e-6;
     if (unit == "m" || unit == "min") return number * 60;

@@ -19,7 +19,7 @@ Bytes parse_bytes(std::string_view text);
 /// "2.5%" or "0.025" as 0.025. Throws Error for anything else.
 double parse_fraction(std::string_view text);
 
-/// "30s", "250ms", "2m" or plain seconds, in seconds. Throws Error for anything else.
+/// "30s", "250ms", "2m" or "0", in seconds. Throws Error for anything else, such as a bare 20.
 double parse_seconds(std::string_view text);
 
 /// The shortest exact form: "512", "4K", "64M"; numbers that are no whole multiple stay plain.

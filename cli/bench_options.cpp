@@ -139,7 +139,8 @@ void declare(CLI::App& app, Typed& typed) {
         ->check(CLI::Range(0, 1000000))
         ->capture_default_str();
     text("-T,--timeout,--hang-timeout", typed.hang_timeout, "give up on a rank after", times);
-    text("--json", typed.json_file, "append records to this file (JSON Lines)", output);
+    text("--json", typed.json_file, "append records to this file (JSON Lines); folders are made",
+         output);
     text("--csv", typed.csv_file, "write a table for spreadsheets", output);
     text("-J,--output_file", typed.output_file, "FILE.csv or FILE.jsonl", output);
     app.add_flag("--raw", typed.raw, "keep every sample in the records")->group(output);
@@ -239,9 +240,7 @@ std::optional<BenchOptions> parse_bench(const Arguments& arguments) {
     if (!typed.budget.empty()) sweep.budget_seconds = parse_seconds(typed.budget);
     options.all_roots = typed.root == "all";
     if (!options.all_roots) sweep.roots = {root_of(typed.root)};
-    options.ranks.hang_timeout = parse_seconds(typed.hang_timeout);
-    if (options.ranks.hang_timeout <= 0)
-        throw Error("-T 0 gives up at once; type for example -T 30s");
+    options.ranks.hang_timeout = timeout_of(typed.hang_timeout);
     if (typed.ranks > 0) options.ranks.threads = typed.ranks;
     options.ranks.results_file = typed.json_file;
     if (!typed.fault.empty()) options.fault = parse_fault(typed.fault);

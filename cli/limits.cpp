@@ -10,6 +10,7 @@
 #include "cli/limits_table.hpp"
 #include "cli/options.hpp"
 #include "cli/provenance.hpp"
+#include "cli/typed_values.hpp"
 #include "results/limits_file.hpp"
 #include "results/store.hpp"
 #include "topology/host_facts.hpp"
@@ -92,7 +93,7 @@ Exit run_limits(const Arguments& arguments) {
     options.as_understood = understood(app);
     parse_seconds(options.budget);  // throws before any rank starts
     RankOptions ranks{.threads = {},
-                      .hang_timeout = parse_seconds(options.hang_timeout),
+                      .hang_timeout = timeout_of(options.hang_timeout),
                       .results_file = options.json_file};
     if (options.ranks > 0) ranks.threads = options.ranks;
     if (!ranks.threads && !launcher().is_there()) ranks.threads = usable_cores();

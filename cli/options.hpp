@@ -6,11 +6,29 @@
 #include <iostream>
 #include <optional>
 
+#include "base/name_table.hpp"
 #include "cli/commands.hpp"
 #include "cli/launcher.hpp"
 #include "results/launch.hpp"
 
 namespace tutti {
+
+/// The line for what the command has no option of.
+inline std::string unknown_option(const CLI::App& app) {
+    for (const std::string& word : app.remaining()) {
+        if (!word.starts_with('-')) continue;
+        const std::string typed = word.substr(0, word.find('='));
+        std::vector<std::string> names;
+        for (const CLI::Option* option : app.get_options()) {
+            for (const auto& name : option->get_lnames()) names.push_back("--" + name);
+            for (const auto& name : option->get_snames()) names.push_back("-" + name);
+        }
+        const auto guess = closest_name(typed, names);
+        return "unknown option '" + typed + "'" +
+               (guess ? "; did you mean '" + *guess + "'?" : std::string());
+    }
+    return {};
+}
 
 /// Parses, or throws Error with one line that says what to type. True if help was asked for (and
 /// printed): then there is nothing to do.
@@ -24,7 +42,9 @@ inline bool parse_or_help(CLI::App& app, const Arguments& arguments) {
         if (launcher().rank == 0) std::cout << app.help();
         return true;
     } catch (const CLI::ParseError& error) {
-        std::string text = error.what();
+        std::string text =
+            dynamic_cast<const CLI::ExtrasError*>(&error) ? unknown_option(app) : std::string();
+        if (text.empty()) text = error.what();
         std::replace(text.begin(), text.end(), '\n', ' ');
         throw Error(text + "; see '" + app.get_name() + " --help'");
     }

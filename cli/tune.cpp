@@ -173,7 +173,11 @@ private:
         if (cost.hold_out_samples > 0)
             fmt::print("{}against the library {} in {:.1f} s", cost.samples > 0 ? "; " : "    ",
                        cost.hold_out_samples, cost.hold_out_seconds);
-        fmt::print("{}\n", section_.is_complete ? "" : "; the time did not suffice for all");
+        const bool tells_cost = cost.samples > 0 || cost.hold_out_samples > 0;
+        if (!section_.is_complete)
+            fmt::print("{}the time did not suffice for all\n", tells_cost ? "; " : "    ");
+        else if (tells_cost)
+            fmt::print("\n");
         std::fflush(stdout);
     }
 

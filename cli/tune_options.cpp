@@ -216,9 +216,7 @@ std::optional<TuneOptions> parse_tune(const Arguments& arguments) {
         "--model", typed.model, {{"measure", "measure"}, {"stored", "stored"}, {"none", "none"}});
     options.resume = typed.resume;
     options.pin = word<bool>("--pin", typed.pin, {{"auto", true}, {"no", false}});
-    options.ranks.hang_timeout = parse_seconds(typed.hang_timeout);
-    if (options.ranks.hang_timeout <= 0)
-        throw Error("-T 0 gives up at once; type for example -T 30s");
+    options.ranks.hang_timeout = timeout_of(typed.hang_timeout);
     if (typed.ranks > 0) options.ranks.threads = typed.ranks;
     refuse_idle(app, options);
     options.as_understood = understood(app);

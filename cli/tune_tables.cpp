@@ -14,6 +14,7 @@
 #include "autotune/table/table_json.hpp"
 #include "autotune/tuner/model_table.hpp"
 #include "base/clock.hpp"
+#include "base/words.hpp"
 #include "cli/version.hpp"
 #include "results/identity.hpp"
 #include "topology/detect.hpp"
@@ -57,21 +58,41 @@ std::string host_of(const CostModel& model) {
         "numbers of them; calibrate on hosts that are alike: mpirun ... tutti tune --budget 30s");
 }
 
-// Why the model has no prediction for any of these calls.
-const char* reason_of_silence(const CostModel& model, const Setting& setting) {
+// Why the model has no prediction for any of these calls, and what to type instead.
+struct Silence {
+    std::string why, instead;
+};
+
+Silence silence_of(const CostModel& model, const Setting& setting) {
     const ModelParameters& known = model.parameters();
     const bool is_crowded = setting.ranks_per_host > known.machine.cores;
     const auto is_so = [&](const auto& tariff) {
         return tariff.first.ends_with(" crowded") == is_crowded;
     };
+    const auto calibrate = [](const std::string& ranks) {
+        return fmt::format("calibrate with such ranks: mpirun {} tutti tune --budget 30s", ranks);
+    };
+    const int cores = known.machine.cores;
     if (setting.ranks > setting.ranks_per_host && known.across.empty())
-        return "the model was calibrated within a host";
+        return {"the model was calibrated within a host",
+                "leave --ranks-per-host out, or " + calibrate("over several hosts")};
     if (setting.ranks_per_host > 1 && known.within.empty())
-        return "the model was calibrated with one rank on each host";
-    if (std::ranges::none_of(known.within, is_so) && std::ranges::none_of(known.across, is_so))
-        return is_crowded ? "the model was calibrated with a core for each rank"
-                          : "the model was calibrated with more ranks than cores";
-    return "the model was calibrated over other transports or memory";
+        return {"the model was calibrated with one rank on each host",
+                fmt::format("type --ranks-per-host 1, or {}", calibrate("with more on a host"))};
+    const bool knows_none =
+        std::ranges::none_of(known.within, is_so) && std::ranges::none_of(known.across, is_so);
+    if (knows_none && is_crowded)
+        return {fmt::format("the model was calibrated with a core for each rank, and a host has {}",
+                            counted(cores, "core")),
+                fmt::format("type {} {}, or {}",
+                            known.across.empty() ? "--for-ranks up to" : "--ranks-per-host", cores,
+                            calibrate(fmt::format("--oversubscribe -np {}", 2 * cores)))};
+    if (knows_none)
+        return {"the model was calibrated with more ranks than cores",
+                fmt::format("type --for-ranks above {}, or {}", cores,
+                            calibrate(fmt::format("-np {}", cores)))};
+    return {"the model was calibrated over other transports or memory",
+            "type another --transport or --buffers, or " + calibrate("...")};
 }
 
 // Of as many hosts like the model's as the ranks fill.
@@ -140,18 +161,19 @@ Exit predict_table(const TuneOptions& options) {
     request.contest = contest_of(model, request.contest);
     Table predicted{
         .written = utc_now(), .tool = version(), .sections = {}, .model = to_json(model)};
+    std::string instead = "type other --for-ranks";
     for (const int ranks : options.rank_counts) {
         const Setting setting = setting_of(model, ranks, options.ranks_per_host);
         auto sections = predicted_sections(model, request, setting);
-        if (sections.empty())
-            fmt::print("# nothing is known of {}: {}\n", to_string(setting),
-                       reason_of_silence(model, setting));
+        if (sections.empty()) {
+            const Silence silence = silence_of(model, setting);
+            fmt::print("# nothing is known of {}: {}\n", to_string(setting), silence.why);
+            instead = silence.instead;
+        }
         std::ranges::move(sections, std::back_inserter(predicted.sections));
     }
     if (predicted.sections.empty())
-        throw Error(
-            "the model knows nothing of such ranks; type other --for-ranks, or calibrate on such "
-            "hosts: mpirun ... tutti tune --budget 30s");
+        throw Error("the model knows nothing of such ranks; " + instead);
     keep_table(with_measured(predicted, options.table_file), options.table_file);
     fmt::print("{}# {} sections by the model in {:.1f} s: {}\n", explain(predicted),
                predicted.sections.size(), seconds_since(began), options.table_file);

@@ -102,6 +102,13 @@ Rank root_of(const std::string& text) {
     return Rank{static_cast<int>(*root)};
 }
 
+double timeout_of(const std::string& text) {
+    const bool is_bare = !text.empty() && text.find_first_not_of("0123456789.") == text.npos;
+    const double seconds = parse_seconds(is_bare ? text + "s" : text);
+    if (seconds <= 0) throw Error("-T 0 gives up at once; type for example -T 30s");
+    return seconds;
+}
+
 std::vector<BufferKind> buffer_kinds_of(const std::string& text) {
     std::vector<BufferKind> kinds;
     for (const auto& name : split_list(text)) {

@@ -43,6 +43,9 @@ std::vector<Bytes> segments_of(const std::string& text);
 std::vector<int> numbers_of(const char* option, const std::string& text, IntRange range, int usual);
 
 /// --buffers: each kind once; an empty text: none.
+/// Of -T: "250ms", or a bare number of seconds as behind nccl-tests' -T. Throws Error.
+double timeout_of(const std::string& text);
+
 std::vector<BufferKind> buffer_kinds_of(const std::string& text);
 
 /// --sync

@@ -2,15 +2,18 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <memory>
 
 #include "autotune/way_by_table.hpp"
 #include "base/clock.hpp"
+#include "base/words.hpp"
 #include "cli/failures.hpp"
 #include "cli/guardian.hpp"
 #include "cli/limits_choice.hpp"
 #include "cli/prepare.hpp"
+#include "cli/progress_bar.hpp"
 #include "cli/provenance.hpp"
 #include "cli/watchdog.hpp"
 #include "cli/workload_options.hpp"
@@ -49,6 +52,22 @@ public:
                                  fmt::join(session_.argv.begin() + 1, session_.argv.end(), " ")));
         fmt::print("{}", step_table_header(notes));
         std::fflush(stdout);
+        bar_ = std::make_unique<ProgressBar>(100);
+    }
+
+    // The share of whichever end comes first: of steps, or of time once the least steps are done.
+    void after_round(std::int64_t rounds, double seconds) {
+        if (!speaks_) return;
+        const StepProtocol& until = options_.protocol;
+        if (rounds < until.min_rounds && seconds > until.max_seconds) is_longer_ = true;
+        seconds_ = seconds;
+        rounds_ = rounds;
+        const auto done = static_cast<double>(rounds);
+        const double by_time = std::min(seconds / std::max(until.max_seconds, 1e-9),
+                                        done / static_cast<double>(until.min_rounds));
+        const double share = std::max(by_time, done / static_cast<double>(until.max_rounds));
+        bar_->reach(static_cast<std::size_t>(100 * std::min(share, 1.0)));
+        bar_->show(rounds == 0 ? "warming up" : counted(rounds, "step") + " of each way");
     }
 
     Exit end(std::vector<TrainingStep> steps) {
@@ -62,7 +81,11 @@ public:
             any_done = any_done || !step.skipped;
             if (store_) store_->append(step);
         }
-        if (speaks_) fmt::print("{}{}", step_table_rows(steps), step_table_footer(steps));
+        if (speaks_) {
+            if (bar_) bar_->clear();
+            fmt::print("{}{}{}", step_table_rows(steps), note_of_length(),
+                       step_table_footer(steps));
+        }
         std::fflush(stdout);
         if (store_) store_->append(End{session_.id, 1, !any_wrong, now_ns() - began_ns_});
         if (any_wrong) return Exit::wrong_result;
@@ -79,8 +102,18 @@ private:
         return fmt::format("{}{}{}", own, own.empty() || skew.empty() ? "" : " ", skew);
     }
 
+    std::string note_of_length() const {
+        if (!is_longer_) return {};
+        return fmt::format("# {:.1f} s, longer than --max-time: --min-steps wants {} of each way\n",
+                           seconds_, counted(rounds_, "step"));
+    }
+
     const WorkloadOptions& options_;
     bool speaks_;
+    bool is_longer_ = false;
+    double seconds_ = 0;
+    std::int64_t rounds_ = 0;
+    std::unique_ptr<ProgressBar> bar_;
     Session session_;
     std::int64_t began_ns_;
     std::unique_ptr<Store> store_;
@@ -121,6 +154,9 @@ Exit workload_on_rank(World& world, const WorkloadOptions& options, const Argume
         const auto named = ways_of(planner, options, notes);
         StepProtocol protocol = options.protocol;
         protocol.clock = &clock;
+        protocol.after_round = [&](std::int64_t rounds, double seconds) {
+            output.after_round(rounds, seconds);
+        };
         say_activity(fmt::format("setting up {}", options.workload->name));
         const auto scenario =
             options.workload->make(options.settings, {.planner = planner,
@@ -137,8 +173,9 @@ Exit workload_on_rank(World& world, const WorkloadOptions& options, const Argume
                             options.workload->name));
         for (const std::string& note : scenario->notes()) notes.push_back(note);
         notes.push_back(fmt::format(
-            "{} of {}: {} calls of {} bytes in all a step and rank{}", options.workload->name,
-            scenario->model(), scenario->calls_of_step(), scenario->bytes_of_step(),
+            "{} of {}: {} of {} bytes in all a step and rank{}", options.workload->name,
+            scenario->model(), counted(scenario->calls_of_step(), "call"),
+            scenario->bytes_of_step(),
             scenario->has_compute_mode() ? fmt::format("; compute: {}", name_of(options.compute))
                                          : ""));
         output.begin(launch, notes);

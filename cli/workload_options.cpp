@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "cli/options.hpp"
 #include "cli/typed_values.hpp"
 #include "workloads/models/model_list.hpp"
@@ -79,7 +81,8 @@ void declare(CLI::App& app, const Workload& workload, Typed& typed,
         ->check(CLI::Range(0, 1000000))
         ->capture_default_str();
     text("--target-ci", typed.target_ci, "stop when the medians are known so well", times);
-    text("--max-time", typed.max_time, "stop after so much time of all ways", times);
+    text("--max-time", typed.max_time,
+         "stop after so much time of all ways, but not before --min-steps", times);
     text("--pin", typed.pin, "ranks to cores, evenly: auto (unless the launcher has), no", times);
     app.add_option("--limits", typed.limits,
                    "what plans are fitted to the machine by: stored, measure, none or FILE")
@@ -90,7 +93,8 @@ void declare(CLI::App& app, const Workload& workload, Typed& typed,
         ->group(times)
         ->capture_default_str();
     text("-T,--timeout,--hang-timeout", typed.hang_timeout, "give up on a rank after", times);
-    text("--json", typed.json_file, "append records to this file (JSON Lines)", output);
+    text("--json", typed.json_file, "append records to this file (JSON Lines); folders are made",
+         output);
     app.add_option("--ranks", typed.ranks, "without mpirun: so many threads")
         ->group(ranks)
         ->check(CLI::Range(1, 1024));
@@ -107,11 +111,11 @@ void print_models() {
         fmt::print("{:<14}{:>16}  {}\n", entry.name, entry.total, entry.sentence);
 }
 
-StepProtocol protocol_of(const Typed& typed) {
-    if (typed.least_steps > typed.most_steps)
+StepProtocol protocol_of(const CLI::App& app, const Typed& typed) {
+    if (typed.least_steps > typed.most_steps && app.count("--min-steps") > 0)
         throw Error(fmt::format("-n {} is less than --min-steps {}; type a larger -n",
                                 typed.most_steps, typed.least_steps));
-    return {.min_rounds = typed.least_steps,
+    return {.min_rounds = std::min(typed.least_steps, typed.most_steps),
             .max_rounds = typed.most_steps,
             .warm_up = typed.warm_up,
             .max_seconds = parse_seconds(typed.max_time),
@@ -173,10 +177,8 @@ std::optional<WorkloadOptions> parse_workload(const Arguments& arguments) {
     if (!typed.skew.empty()) parse_skew(typed.skew, options.skew);
     if (!typed.slow_rank.empty()) parse_slow_rank(typed.slow_rank, options.skew);
     options.skew.seed = typed.seed;
-    options.protocol = protocol_of(typed);
-    options.ranks.hang_timeout = parse_seconds(typed.hang_timeout);
-    if (options.ranks.hang_timeout <= 0)
-        throw Error("-T 0 gives up at once; type for example -T 30s");
+    options.protocol = protocol_of(app, typed);
+    options.ranks.hang_timeout = timeout_of(typed.hang_timeout);
     if (typed.ranks > 0) options.ranks.threads = typed.ranks;
     options.ranks.results_file = typed.json_file;
     options.pin = word<bool>("--pin", typed.pin, {{"auto", true}, {"no", false}});

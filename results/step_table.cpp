@@ -10,6 +10,12 @@ namespace {
 
 double ms(const Summary& times) { return static_cast<double>(times.p50) * 1e-6; }
 
+// Says nothing where the communication is less than the median of a step is known to.
+std::string overlap_of(const TrainingStep& step) {
+    const std::int64_t interval = step.step.ci95_hi - step.step.ci95_lo;
+    return 2 * step.communication.p50 > interval ? fmt::format("{:.2f}", step.overlap) : "-";
+}
+
 std::string in_words(const Metric& metric) {
     return fmt::format("{}={:.4g}", metric.name, metric.value);
 }
@@ -35,11 +41,11 @@ std::string row(const TrainingStep& step, const std::vector<Metric>& alike) {
                                   ? std::string("N/A")
                                   : std::to_string(step.check.n_wrong);
     std::string text = fmt::format(
-        "{:>34} {:>10.3f} {:>6} {:>10.3f} {:>10.3f} {:>10.3f} {:>8.2f} {:>8.2f} {:>10.3f} "
+        "{:>34} {:>10.3f} {:>6} {:>10.3f} {:>10.3f} {:>10.3f} {:>8} {:>8.2f} {:>10.3f} "
         "{:>10.3f} "
         "{:>7}",
         step.key.way, ms(step.step), half < 1000 ? fmt::format("{:.1f}", half) : "N/A",
-        ms(step.compute), ms(step.communication), ms(step.exposed), step.overlap, step.slowdown,
+        ms(step.compute), ms(step.communication), ms(step.exposed), overlap_of(step), step.slowdown,
         ms(step.wait), ms(step.work), wrong);
     for (const Metric& metric : step.metrics)
         if (std::ranges::find(alike, metric) == alike.end()) text += "  " + in_words(metric);

@@ -61,7 +61,7 @@ double Settings::seconds(std::string_view name) const {
     try {
         return parse_seconds(text(name));
     } catch (const Error&) {
-        refuse(name, "a time such as 50ms");
+        refuse(name, "a time such as 50ms, with its unit");
     }
 }
 

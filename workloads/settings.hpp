@@ -48,12 +48,13 @@ public:
         refuse(name, "one of " + names);
     }
 
+    /// Throws Error: what was typed is not what was `expected`, "a number" or the like.
+    [[noreturn]] void refuse(std::string_view name, const std::string& expected) const;
+
     /// What is not as usual, for titles and records: "bucket-cap=5M scale=0.1".
     std::string in_words() const;
 
 private:
-    [[noreturn]] void refuse(std::string_view name, const std::string& expected) const;
-
     std::vector<SettingRow> rows_;
     std::map<std::string, std::string, std::less<>> texts_;
 };

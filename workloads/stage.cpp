@@ -7,7 +7,7 @@
 #include <algorithm>
 
 #include "base/name_table.hpp"
-#include "base/units.hpp"
+#include "base/words.hpp"
 
 namespace tutti {
 namespace {
@@ -20,8 +20,8 @@ std::size_t whole_pages(std::size_t bytes) { return (bytes + page - 1) / page * 
 constexpr std::string_view smaller_sizes = "a smaller -e or --counts";
 
 Error no_memory(std::size_t bytes, std::string_view instead) {
-    return Error("no memory for buffers of " + to_string(Bytes{static_cast<std::int64_t>(bytes)}) +
-                 " bytes on each rank; type " + std::string(instead));
+    return Error("no memory for buffers of " + in_words(Bytes{static_cast<std::int64_t>(bytes)}) +
+                 " on each rank; type " + std::string(instead));
 }
 
 // Touched once, so that no page is missing when calls are timed.

@@ -23,7 +23,7 @@ def page(results, sections, figures, all_steps, title):
     """`figures` maps a section to its SVG texts by name; `all_steps` has steps and their figure's SVG text."""
     parts = [_head(title), f"<h1>{escape(title)}</h1>", _cautions(results), _provenance(results),
              _contents(sections, all_steps)]
-    parts += [steps.section(one, svg) for one, svg in all_steps]
+    parts.append(steps.section(all_steps))
     parts += [_section(section, figures[section]) for section in sections]
     if results.fails:
         parts.append(f'<section id="failures"><h2>Failures</h2>{tables.fails_table(results)}</section>')

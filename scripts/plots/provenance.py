@@ -89,6 +89,9 @@ def _dates(results):
 
 
 def _launches(results):
-    measured = sum(1 for point in results.points if not point.get("skipped"))
-    skipped = len(results.points) - measured
-    return f"{results.launch_count()} ({counted(measured, 'point')} measured, {skipped} skipped)"
+    told = []
+    for records, word in ((results.points, "point"), (results.steps, "training step")):
+        measured = sum(1 for record in records if not record.get("skipped"))
+        if records:
+            told.append(f"{counted(measured, word)} measured, {len(records) - measured} skipped")
+    return f"{results.launch_count()} ({'; '.join(told)})"

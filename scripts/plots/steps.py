@@ -10,7 +10,10 @@ from .tables import Skipped, table
 from .units import counted, ratio_text, time_text
 
 COMPUTE, HIDDEN, EXPOSED = "#c9d1d9", style.SKY, style.RED
+SERIES = ((COMPUTE, "computing"), (HIDDEN, "computing, communication hidden behind it"), (EXPOSED, "communication exposed"))
 WAYS_DRAWN = 12
+TITLE_LETTERS = 66  # of a line, beside the names of ways
+WORKLOADS = ("ddp", "zero", "tensor-parallel", "pipeline", "moe", "train", "parameter-server", "federated", "replay")
 COLUMNS = ("way", "launch", "step ms", "± %", "compute", "communication", "exposed", "overlap", "slowdown", "wait",
            "work", "what else", "check")
 
@@ -85,18 +88,20 @@ class Steps:
 
 
 def is_library(way):
-    return way.split("+")[0].split("/")[0] in ("mpi", "mpi-nonblocking", "nccl")
+    """A library's own collectives, also where a workload says what they do: all-reduce mpi."""
+    return way.split("+")[0].split("/")[0].split(" ")[-1] in ("mpi", "mpi-nonblocking", "nccl")
 
 
 def steps_of(results):
-    """Of each shape, in the order of the files."""
+    """Of each shape, in the order of the files, but workload by workload."""
     found = {}
     for record in results.steps:
         key = record["key"]
         shape = Shape(key["workload"], key["model"], key.get("compute", ""), key.get("settings", ""),
                       key.get("buffers", ""), key["nranks"], key.get("ppn", 0))
         found.setdefault(shape, Steps(shape)).records.append(record)
-    return list(found.values())
+    known = {name: place for place, name in enumerate(WORKLOADS)}
+    return sorted(found.values(), key=lambda one: (known.get(one.shape.workload, len(known)), one.shape.workload))
 
 
 def finding(steps):
@@ -104,12 +109,16 @@ def finding(steps):
     if not ways:
         return "nothing was measured"
     best = ways[0]
-    said = f"{best.name} leaves {time_text(max(best.exposed, 0))} of a step of {time_text(best.step)} exposed"
+    said = f"{best.name} leaves {_left(best)} of a step of {time_text(best.step)} exposed"
     library = next((way for way in ways if way.is_library), None)
     if library and library is not best and library.exposed > 0:
         said += (f"; the library at best ({library.name}) {time_text(library.exposed)}: "
                  f"{ratio_text(max(best.exposed, 0) / library.exposed)} of it")
     return said
+
+
+def _left(way):
+    return time_text(way.exposed) if way.exposed > 0 else "nothing"
 
 
 def draw(steps):
@@ -120,46 +129,63 @@ def draw(steps):
     shown = ways[:WAYS_DRAWN]
     shown += [way for way in ways[WAYS_DRAWN:] if way.is_library]
     with style.settings():
-        made = style.figure(12.6, 1.4 + 0.32 * len(shown))
+        made = style.figure(7.6, 1.05 + 0.3 * len(shown))
         axes = made.add_subplot()
         _bars(axes, shown)
-        left = "" if len(shown) == len(ways) else f"; the {len(shown)} of {len(ways)} ways with the least exposed, and libraries"
-        style.title(axes, f"{steps.shape.title}: a step and where its communication is{left}")
-        made.legend(*axes.get_legend_handles_labels(), loc="lower center", ncols=3, bbox_to_anchor=(0.5, 0),
-                    borderaxespad=0)
-        made.get_layout_engine().set(rect=(0, 0.3 / made.get_figheight(), 1, 1 - 0.3 / made.get_figheight()))
+        left = "" if len(shown) == len(ways) else f" (the {len(shown)} least exposed of {len(ways)} ways, and libraries)"
+        style.title(axes, finding(steps) + left, TITLE_LETTERS)
         return style.svg_text(made, steps.shape.slug, f"steps of {steps.shape.title}, {steps.shape.details}")
 
 
 def _bars(axes, ways):
     places = range(len(ways))
+    ends = [way.compute + max(way.exposed, 0) for way in ways]
 
-    def bar(left, width, colour, label):
+    def bar(left, width, colour):
         axes.barh(places, [value / 1e6 for value in width], left=[value / 1e6 for value in left], color=colour,
-                  height=0.72, label=label)
-    bar([0] * len(ways), [way.compute - way.hidden for way in ways], COMPUTE, "computing alone")
-    bar([way.compute - way.hidden for way in ways], [way.hidden for way in ways], HIDDEN,
-        "computing, communication hidden behind it")
-    bar([way.compute for way in ways], [max(way.exposed, 0) for way in ways], EXPOSED, "communication exposed")
+                  height=0.72)
+    bar([0] * len(ways), [way.compute - way.hidden for way in ways], COMPUTE)
+    bar([way.compute - way.hidden for way in ways], [way.hidden for way in ways], HIDDEN)
+    bar([way.compute for way in ways], [max(way.exposed, 0) for way in ways], EXPOSED)
+    for place, way, end in zip(places, ways, ends):
+        axes.annotate(time_text(way.exposed) if way.exposed > 0 else "none", (end / 1e6, place), xytext=(4, 0),
+                      textcoords="offset points", va="center", fontsize=8, color=EXPOSED)
+    axes.set_xlim(0, max(ends) / 1e6 * 1.12)
     axes.set_yticks(list(places), [f"[{way.name}]" if way.is_library else way.name for way in ways])
     axes.invert_yaxis()
     axes.grid(axis="y", visible=False)
     axes.tick_params(axis="y", length=0)
-    axes.set_xlabel("ms, median step")
+    axes.set_xlabel("ms, median step; the number is what is exposed")
 
 
-def section(steps, svg):
-    shape = steps.shape
-    figure = f"<figure>\n{svg}</figure>\n" if svg else ""
-    rows = [_row(record) for record in sorted(steps.records, key=lambda record: (record["key"]["way"], record["launch"]))]
-    return (f'<section id="{shape.slug}">\n<h2>{heading(steps)}</h2>\n'
-            f'<p class="finding">{escape(finding(steps))}</p>\n{figure}'
-            f"<details><summary>{counted(len(rows), 'way')} as a table</summary>"
-            f'<div class="scroll">{table(COLUMNS, rows, numbers=range(1, 11))}</div></details>\n</section>')
+def section(all_steps):
+    """All shapes side by side, those of a workload together; their numbers below."""
+    if not all_steps:
+        return ""
+    shapes = "\n".join(_shape(one, svg) for one, svg in all_steps)
+    tables = "\n".join(f"<h3>{heading(one)}</h3>\n<div class=\"scroll\">{_table(one)}</div>" for one, _ in all_steps)
+    ways = sum(len(one.records) for one, _ in all_steps)
+    return (f'<section id="steps">\n<h2>Training steps<small> where their communication is</small></h2>\n{LEGEND}\n'
+            f'<div class="pair">\n{shapes}</div>\n'
+            f"<details><summary>{counted(ways, 'way')} as a table</summary>\n{tables}</details>\n</section>")
+
+
+LEGEND = '<p class="legend">' + " ".join(
+    f'<span><i style="background:{colour}"></i>{label}</span>' for colour, label in SERIES) + "</p>"
 
 
 def heading(steps):
     return f"{escape(steps.shape.title)}<small> {escape(steps.shape.details)}</small>"
+
+
+def _shape(one, svg):
+    body = f"<figure>\n{svg}</figure>" if svg else '<p class="finding">nothing was measured</p>'
+    return f'<article id="{one.shape.slug}">\n<h3>{heading(one)}</h3>\n{body}\n</article>\n'
+
+
+def _table(steps):
+    rows = [_row(record) for record in sorted(steps.records, key=lambda record: (record["key"]["way"], record["launch"]))]
+    return table(COLUMNS, rows, numbers=range(1, 11))
 
 
 def _row(record):
@@ -175,5 +201,11 @@ def _row(record):
     def ms(name):
         return f"{record[name]['p50'] / 1e6:.3f}"
     return known + [ms("step_ns"), f"{100 * (hi - lo) / (2 * middle) if middle else 0:.1f}", ms("compute_ns"),
-                    ms("communication_ns"), ms("exposed_ns"), f"{record['overlap']:.2f}", f"{record['slowdown']:.2f}",
+                    ms("communication_ns"), ms("exposed_ns"), _overlap(record), f"{record['slowdown']:.2f}",
                     ms("wait_ns"), ms("work_ns"), else_, state]
+
+
+def _overlap(record):
+    """Says nothing where the communication is less than the median of a step is known to."""
+    lo, hi = record["ci95_step_ns"]
+    return f"{record['overlap']:.2f}" if 2 * record["communication_ns"]["p50"] > hi - lo else "-"

@@ -97,9 +97,9 @@ def settings():
     return matplotlib.rc_context({**matplotlib.rcParamsDefault, **SETTINGS})
 
 
-def title(axes, text):
-    """Broken into lines that fit the figure."""
-    letters = int(axes.figure.get_figwidth() * 10.7)
+def title(axes, text, letters=None):
+    """Broken into lines of so many letters, or that fit the figure."""
+    letters = letters or int(axes.figure.get_figwidth() * 10.7)
     axes.set_title("\n".join(textwrap.wrap(text, letters, break_on_hyphens=False)))
 
 

@@ -29,7 +29,12 @@ TEST(Units, FractionsAndTimes) {
     EXPECT_DOUBLE_EQ(parse_fraction("0.1"), 0.1);
     EXPECT_DOUBLE_EQ(parse_seconds("250ms"), 0.25);
     EXPECT_DOUBLE_EQ(parse_seconds("2m"), 120);
-    EXPECT_DOUBLE_EQ(parse_seconds("0.2"), 0.2);
+    EXPECT_DOUBLE_EQ(parse_seconds("0"), 0);
+}
+
+TEST(Units, ATimeHasAUnit) {
+    EXPECT_THROW(parse_seconds("0.2"), Error);
+    EXPECT_THROW(parse_seconds("20"), Error);
 }
 
 }  // namespace tutti

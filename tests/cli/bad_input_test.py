@@ -47,6 +47,14 @@ class Names(Refusal):
         self.bench_refused("all_reduce", "--order-by", "qqqqqqqq", says=["naive, topology or a file"])
         self.bench_refused("all_reduce", "-d", "", says=["known: int8"])
 
+    def test_of_options_are_guessed(self):
+        for words, guess in [(["bench", "all_reduce", "--trasport", "shm"], "--transport"),
+                             (["bench", "all_reduce", "--algos=ring"], "--algo"), (["tune", "--buget", "3s"], "--budget"),
+                             (["list", "--jsn"], "--json"), (["topo", "--form", "x"], "--from"),
+                             (["verify", "--rank", "3"], "--ranks"), (["show", "ring", "--svgg", "x"], "--svg")]:
+            with self.subTest(words):
+                self.refused(*words, says=["unknown option '", f"did you mean '{guess}'?", f"see 'tutti {words[0]}"])
+
     def test_of_options_are_checked(self):
         for words in (["bench", "all_reduce", "--nope"], ["list", "--nope"], ["topo", "extra"],
                       ["report"], ["show"]):
@@ -100,7 +108,9 @@ class Numbers(Refusal):
                             (["-r", "x"], "-r all"),
                             (["-r", "0,1"], "-r all"),
                             (["--ranks", "0"], "not in range 1 to 1024"),
-                            (["--ranks", "2", "--max-time", "soon"], "30s")]:
+                            (["--ranks", "2", "--max-time", "soon"], "30s"),
+                            (["--max-time", "0.2"], "the time '0.2' has no unit; type 0.2s or 0.2ms"),
+                            (["--budget", "20"], "type 20s or 20ms")]:
             with self.subTest(words):
                 self.refused("bench", "all_reduce", *words, says=[says])
         self.refused("bench", "all_reduce", "-n", "0", says=["--iters", "in range 1 to"])

@@ -19,9 +19,12 @@ class Refused(tutti.Folder):
         self.refused("dpd", says="did you mean 'ddp'")
         self.refused("ddp", "--model", "resnet5", says="did you mean 'resnet50'")
         self.refused("ddp", "--scale", "2", says="--scale 2 is not")
-        self.refused("ddp", "--scale", "tiny", says="--scale tiny is not")
+        self.refused("ddp", "--scale", "tiny", says="--scale tiny is not small, nor a number")
         self.refused("ddp", "--bucket-cap", "lots", says="--bucket-cap lots is not an amount such as 25M")
         self.refused("ddp", "--step-time", "soon", says="--step-time soon is not a time such as 50ms")
+        self.refused("ddp", "--step-time", "20", says="--step-time 20 is not a time such as 50ms, with its unit")
+        self.refused("ddp", "--max-time", "3", says="the time '3' has no unit; type 3s or 3ms")
+        self.refused("ddp", "--stpes", "3", says="unknown option '--stpes'; did you mean '--steps'?")
         self.refused("ddp", "--broadcast-buffers", "maybe", says="one of yes, no")
         self.refused("ddp", "--compute", "nap", says="known: sleep burn real")
         self.refused("ddp", "--algo", "rong", says="did you mean 'ring'")
@@ -60,6 +63,22 @@ class Ddp(tutti.Folder):
         steps, table = self.steps("--ranks", 2, "--algo", "ring,bruck", "--transport", "loopback", "--baseline", "none")
         self.assertIn("skipped", steps[1])
         self.assertIn("# skipped bruck/loopback: none of the step's collectives", table)
+
+    def test_of_what_all_calls_refuse_no_bucket_is_named(self):
+        _, table = self.steps("--ranks", 2, "--algo", "ring", "--transport", "loopback", "--baseline", "mpi")
+        self.assertRegex(table, "# skipped mpi: (?!bucket)")
+
+    def test_few_steps_need_no_fewer_least_steps(self):
+        done = tutti.run("workload", "ddp", "--ranks", 2, *QUICK[:4], "-n", 2, "--algo", "ring", "--transport", "shm",
+                         "--baseline", "none", "--json", self.folder / "n.jsonl")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual([record["n"] for record in tutti.records(self.folder / "n.jsonl") if record["kind"] == "step"], [2])
+
+    def test_that_least_steps_take_longer_is_said(self):
+        words = ("--ranks", 2, "--algo", "ring", "--transport", "shm", "--baseline", "none")
+        _, table = self.steps(*words, "--max-time", "1ms")
+        self.assertRegex(table, r"# \d+\.\d s, longer than --max-time: --min-steps wants 3 steps of each way\n")
+        self.assertNotIn("longer than", self.steps(*words)[1])
 
     @tutti.needs_mpi
     def test_the_librarys_collectives_take_part_blocking_and_not(self):

@@ -91,6 +91,8 @@ class Replay(tutti.Folder):
         trace = self.file("net.jsonl", GRADIENTS)
         self.assertIn("type --file TRACE.jsonl", self.refused())
         self.assertIn("type --file TRACE.jsonl", self.refused(self.folder / "absent"))
+        for name, text in (("other.json", '{"schema": "list/1"}\n'), ("letter.txt", "Dear reader,\n"), ("nothing", "")):
+            self.assertIn("read is gradtrace/1 as scripts/record_ddp writes it", self.refused(self.file(name, text)))
         self.assertIn("--bucket-cap x is not", self.refused(trace, "--bucket-cap", "x"))
         self.assertIn("--repeat 0 is not", self.refused(trace, "--repeat", 0))
         self.assertIn("leave it out", self.refused(self.file("calls.jsonl", CALLS), "--bucket-cap", "1M"))

@@ -104,6 +104,35 @@ class Steps(Folder):
             self.assertIn(text, html)
         self.assertEqual(len(list((self.folder / "svg").glob("step-*.svg"))), 1)
 
+    @unittest.skipUnless(matplotlib, "needs python3-matplotlib")
+    def test_shapes_of_one_workload_stand_together(self):
+        def of(workload, model):
+            made = step("ring/shm", 1.0)
+            made["key"] |= {"workload": workload, "model": model}
+            return made
+        out = self.folder / "report.html"
+        done = run(self.lines(of("novel", "gpt2"), of("ddp", "gpt2"), of("zero", "gpt2"), of("ddp", "vgg16")), "-o", out)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        html = out.read_text(encoding="utf-8")
+        places = [html.index(text) for text in ("<h3>ddp: gpt2", "<h3>ddp: vgg16", "<h3>zero: gpt2", "<h3>novel: gpt2")]
+        self.assertEqual(places, sorted(places))
+
+    @unittest.skipUnless(matplotlib, "needs python3-matplotlib")
+    def test_a_librarys_way_is_known_wherever_it_stands(self):
+        from plots import steps
+        for way in ("mpi", "mpi-nonblocking+bf16", "all-reduce mpi", "nccl"):
+            self.assertTrue(steps.is_library(way), way)
+        for way in ("ring/mpi", "auto, every step", "1 server sync"):
+            self.assertFalse(steps.is_library(way), way)
+
+    @unittest.skipUnless(matplotlib, "needs python3-matplotlib")
+    def test_overlap_is_told_only_where_communication_is_more_than_noise(self):
+        from plots import steps
+        of_quick = step("ring/shm", 0.2, communication=0.1, ci95_step_ns=[20_000_000, 20_400_000])
+        place = steps.COLUMNS.index("overlap")
+        self.assertEqual(steps._row(of_quick)[place], "-")
+        self.assertEqual(steps._row(step("ring/shm", 1.0))[place], "0.80")
+
     def test_a_step_without_its_fields_is_refused_with_its_line(self):
         broken = step("ring/shm", 1.0)
         del broken["exposed_ns"]

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/words.hpp"
 #include "workloads/scenarios/moe.hpp"
 #include "workloads/scenarios/pattern_settings.hpp"
 #include "workloads/scenarios/program_scenario.hpp"
@@ -44,11 +45,19 @@ int asked_expert_ranks(const Settings& asked, const Model& model, int ranks) {
     return most;
 }
 
+// Of a model scaled down to a token or none a sequence: as many as can still be routed with skew,
+// four choices an expert with two of each token.
+std::int64_t asked_routed_tokens(const Settings& asked, const Model& model) {
+    const std::int64_t tokens = asked_tokens(asked, model);
+    const bool is_typed = asked.number("tokens", 0, 1 << 24) > 0;
+    return is_typed ? tokens : std::max(tokens, 2 * model.transformer->experts);
+}
+
 MoeShape shape_of(const Settings& asked, const Model& model, int ranks) {
     return {.expert_ranks = asked_expert_ranks(asked, model, ranks),
             .routing = {.experts = model.transformer->experts,
                         .experts_per_token = model.transformer->experts_per_token,
-                        .tokens = asked_tokens(asked, model),
+                        .tokens = asked_routed_tokens(asked, model),
                         .skew = asked.real("zipf", 0, 10),
                         .capacity = asked.real("capacity", 0.01, 1000),
                         .seed = static_cast<std::uint64_t>(
@@ -67,16 +76,15 @@ std::unique_ptr<Scenario> make(const Settings& asked, const WorkloadGround& grou
     const MoeShape shape = shape_of(asked, model, ranks);
     MoeProgram made = moe_program(model, shape, asked_step_ns(asked), ranks);
     std::vector<std::string> notes{
-        fmt::format("{}: {} experts a layer on {} ranks, {} replicas; {} tokens a rank choose {} "
+        fmt::format("{}: {} experts a layer on {}, {}; {} a rank choose {} "
                     "each",
-                    model.name, shape.routing.experts, shape.expert_ranks,
-                    ranks / shape.expert_ranks, shape.routing.tokens,
-                    shape.routing.experts_per_token),
-        fmt::format(
-            "an expert takes {} tokens of a rank: {:.1f} % of the choices are dropped, {:.1f} "
-            "% of what is sent is padding; the busiest rank computes {:.2f} times the mean",
-            capacity_of(shape.routing), 100 * made.dropped_share, 100 * made.padding_share,
-            made.imbalance)};
+                    model.name, shape.routing.experts, counted(shape.expert_ranks, "rank"),
+                    counted(ranks / shape.expert_ranks, "replica"),
+                    counted(shape.routing.tokens, "token"), shape.routing.experts_per_token),
+        fmt::format("an expert takes {} of a rank: {:.1f} % of the choices are dropped, {:.1f} "
+                    "% of what is sent is padding; the busiest rank computes {:.2f} times the mean",
+                    counted(capacity_of(shape.routing), "token"), 100 * made.dropped_share,
+                    100 * made.padding_share, made.imbalance)};
     std::vector<Metric> metrics{{"dropped_share", made.dropped_share},
                                 {"padding_share", made.padding_share},
                                 {"imbalance", made.imbalance}};

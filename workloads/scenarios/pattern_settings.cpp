@@ -16,13 +16,21 @@ namespace {
 // As many elements as a demonstration has time for.
 constexpr double small = 2e6;
 
+double asked_factor(const Settings& asked) {
+    try {
+        return asked.real("scale", 1e-9, 1);
+    } catch (const Error&) {
+        asked.refuse("scale", "small, nor a number from 1e-09 to 1");
+    }
+}
+
 }  // namespace
 
 Model asked_model(const Settings& asked) {
     const Model model = find_model(asked.text("model")).build();
     if (asked.text("scale") == "small")
         return scaled(model, std::min(1.0, small / static_cast<double>(model.count())));
-    return scaled(model, asked.real("scale", 1e-9, 1));
+    return scaled(model, asked_factor(asked));
 }
 
 Model asked_transformer(const Settings& asked, std::string_view usual) {

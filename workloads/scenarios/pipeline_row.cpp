@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/words.hpp"
 #include "workloads/program/ideal_run.hpp"
 #include "workloads/scenarios/pattern_settings.hpp"
 #include "workloads/scenarios/pipeline.hpp"
@@ -53,9 +54,11 @@ std::unique_ptr<Scenario> make(const Settings& asked, const WorkloadGround& grou
     const int kept =
         is_flushed ? most_in_flight(shape.order, 0, p, m) : weight_versions(shape.order, 0, p);
     std::vector<std::string> notes{
-        fmt::format("{}: {} layers in {} stages, {} replicas; {} micro-batches of {} tokens, {} "
+        fmt::format("{}: {} layers in {}, {}; {} of {}, {} "
                     "bytes over a boundary",
-                    model.name, model.transformer->layers, p, ranks / p, m, shape.tokens,
+                    model.name, model.transformer->layers, counted(p, "stage"),
+                    counted(ranks / p, "replica"), counted(m, "micro-batch"),
+                    counted(shape.tokens, "token"),
                     shape.tokens * model.transformer->hidden *
                         static_cast<std::int64_t>(size_of(shape.type))),
         fmt::format("bubble: {:.1f} % of the ranks' time with free communication; (P-1)/(M+P-1) = "

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "base/words.hpp"
 #include "workloads/models/unit_times.hpp"
 #include "workloads/scenarios/pattern_settings.hpp"
 #include "workloads/scenarios/program_scenario.hpp"
@@ -209,11 +210,12 @@ std::unique_ptr<Scenario> make(const Settings& asked, const WorkloadGround& grou
     const TensorShape shape = shape_of(asked, model, ranks);
     Program program = tensor_parallel_program(model, shape, asked_step_ns(asked), ranks);
     std::vector<std::string> notes{fmt::format(
-        "{}: {} layers, each shared by {} ranks, {} replicas; {} bytes of activations "
-        "for {} tokens",
-        model.name, model.transformer->layers, shape.tensor_ranks, ranks / shape.tensor_ranks,
+        "{}: {} layers, each shared by {}, {}; {} bytes of activations "
+        "for {}",
+        model.name, model.transformer->layers, counted(shape.tensor_ranks, "rank"),
+        counted(ranks / shape.tensor_ranks, "replica"),
         shape.tokens * model.transformer->hidden * static_cast<std::int64_t>(size_of(shape.type)),
-        shape.tokens)};
+        counted(shape.tokens, "token"))};
     return scenario_of(std::move(program), std::move(notes), {}, ground);
 }
 

@@ -34,11 +34,15 @@ public:
         : world_(world), ways_(ways), protocol_(protocol), series_(ways.size()) {}
 
     std::vector<TrainingStep> run() {
-        for (std::int64_t i = 0; i < protocol_.warm_up; ++i) do_round(false);
+        for (std::int64_t i = 0; i < protocol_.warm_up; ++i) {
+            do_round(false);
+            tell(0, 0);
+        }
         const std::int64_t began = now_ns();
         const auto seconds = [&] { return static_cast<double>(now_ns() - began) * 1e-9; };
         for (std::int64_t round = 1; round <= protocol_.max_rounds; ++round) {
             do_round(true);
+            tell(round, seconds());
             const bool is_over = seconds() > protocol_.max_seconds || is_known_well_enough();
             if (round >= protocol_.min_rounds && of_first(world_, is_over)) break;
         }
@@ -57,6 +61,10 @@ private:
         world_.barrier();
         const StepStamps mine = ways_[turn.way](turn.part, number_);
         return times_of(world_, world_.one_host() ? nullptr : protocol_.clock, mine);
+    }
+
+    void tell(std::int64_t rounds, double seconds) const {
+        if (protocol_.after_round) protocol_.after_round(rounds, seconds);
     }
 
     void do_round(bool counts) {

@@ -18,6 +18,8 @@ struct StepProtocol {
     double target_ci = 0.02;   ///< stop at this half-width of each way's step
     std::uint64_t seed = 1;
     GlobalClock* clock = nullptr;  ///< of several hosts; else unused
+    /// Told on each rank after each round: how many count, and for how long they have been done.
+    std::function<void(std::int64_t rounds, double seconds)> after_round = {};
 };
 
 /// A way of doing steps. Collective; ranks have met just before.

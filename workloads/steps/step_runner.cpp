@@ -10,6 +10,29 @@
 #include "workloads/program/ideal_run.hpp"
 
 namespace tutti {
+namespace {
+
+// Why calls cannot be done: told of the first one, unless all say the same.
+class Refusals {
+public:
+    void add(const std::string& label, const std::optional<std::string>& why) {
+        if (why && !first_) first_ = Refusal{label, *why};
+        agree_ = agree_ && why && first_->why == *why;
+    }
+    std::optional<std::string> reason() const {
+        if (!first_) return std::nullopt;
+        return agree_ ? first_->why : first_->label + ": " + first_->why;
+    }
+
+private:
+    struct Refusal {
+        std::string label, why;
+    };
+    std::optional<Refusal> first_;
+    bool agree_ = true;
+};
+
+}  // namespace
 
 StepRunner::StepRunner(ProgramStage& stage)
     : stage_(stage),
@@ -61,7 +84,7 @@ std::unique_ptr<StepRunner> StepRunner::make(ProgramStage& stage, const Way& way
 // How each group does its calls; why one of this rank's cannot be done so, if that is so.
 std::optional<std::string> StepRunner::choose(const Way& way) {
     const auto& calls = stage_.program().calls;
-    std::optional<std::string> reason;
+    Refusals refusals;
     bool blocks = false;
     for (std::size_t i = 0; i < calls.size(); ++i) {
         const auto* group = stage_.group_of(static_cast<int>(i));
@@ -69,9 +92,9 @@ std::optional<std::string> StepRunner::choose(const Way& way) {
         auto& of_group = of_group_[static_cast<std::size_t>(calls[i].group)];
         if (!of_group) of_group = way.of_group(*group->plans, group->ground);
         blocks = blocks || of_group->blocks();
-        const auto refused = of_group->refuses(calls[i].call, calls[i].in_place);
-        if (refused && !reason) reason = calls[i].label + ": " + *refused;
+        refusals.add(calls[i].label, of_group->refuses(calls[i].call, calls[i].in_place));
     }
+    auto reason = refusals.reason();
     if (!reason && blocks) {
         try {
             ideal_run(stage_.program(), Sending::blocking);

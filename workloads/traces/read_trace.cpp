@@ -12,6 +12,10 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::json;
 
+constexpr const char* forms_read =
+    "what is read is gradtrace/1 as scripts/record_ddp writes it (JSON or JSON Lines), and PARAM "
+    "or Chakra traces as JSON, a file for each rank";
+
 std::string content_of(const fs::path& file) {
     std::ifstream stream(file, std::ios::binary);
     if (!stream)
@@ -68,6 +72,9 @@ bool is_in_lines(std::string_view text) {
 
 Json document_of(const fs::path& file) {
     const std::string text = content_of(file);
+    const auto begin = text.find_first_not_of(" \t\r\n");
+    if (begin == std::string::npos || (text[begin] != '{' && text[begin] != '['))
+        throw Error(fmt::format("{}: no trace: {}", file.string(), forms_read));
     return is_in_lines(text) ? joined_lines(text, file.string())
                              : parse_with_lines(text, file.string());
 }
@@ -86,7 +93,7 @@ void read_origin(const Fields& document, Trace& trace) {
 Trace ours(const Json& json, const std::string& file) {
     const Fields document(json, file);
     if (document.text("schema") != trace_schema)
-        document.refuse(fmt::format("no trace: 'schema' is not {}", trace_schema));
+        document.refuse(fmt::format("no trace: 'schema' is not {}; {}", trace_schema, forms_read));
     Trace trace;
     read_origin(document, trace);
     const std::string kind = document.text("kind", "gradients");

@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The patterns of parallelism by the command: right results, the bytes of the formulas, and what is refused."""
+import unittest
+
+import tutti
+
+QUICK = ("--step-time", "1ms", "--min-steps", 2, "-n", 2, "-w", 0, "--algo", "ring")
+THREADS = ("--ranks", 2, "--transport", "loopback,shm", "--baseline", "none")
+OVER_MPI = ("--transport", "mpi,shm", "--baseline", "mpi")
+
+ELEMENT, HIDDEN, LAYERS = 4, 768, 12  # of bert-base, and of gpt2
+DLRM = 2_368_897
+
+
+class Pattern(tutti.Folder):
+    def steps(self, *words, run=tutti.run):
+        path = self.folder / "s.jsonl"
+        path.unlink(missing_ok=True)
+        done = run("workload", *words, *QUICK, "--json", path)
+        self.assertEqual((done.returncode, tutti.said(done.stderr)), (0, []), done.stdout + done.stderr)
+        self.assertIn("# Out of bounds values : 0 OK", done.stdout)
+        return [record for record in tutti.records(path) if record["kind"] == "step"], done.stdout
+
+    def check(self, *words, ways, run=tutti.run):
+        """The bytes and the calls of a step, which all ways agree in; every way was right."""
+        steps, out = self.steps(*words, run=run)
+        self.assertEqual([step["key"]["way"] for step in steps], ways)
+        self.assertEqual([step.get("skipped") for step in steps], [None] * len(ways))
+        self.assertEqual([step["check"] for step in steps], [{"state": "ok", "n_wrong": 0}] * len(ways), out)
+        found, = {(step["key"]["bytes"], step["key"]["calls"]) for step in steps}
+        return found
+
+    def as_threads(self, *words):
+        return self.check(*words, *THREADS, ways=["ring/loopback", "ring/shm"])
+
+    def under_mpirun(self, *words):
+        if reason := tutti.mpi_missing():
+            self.skipTest(reason)
+        return self.check(*words, *OVER_MPI, ways=["ring/mpi", "ring/shm", "mpi"],
+                          run=lambda *all_words: tutti.run_ranks(2, *all_words))
+
+    def refused(self, *words, says):
+        done = tutti.run("workload", *words)
+        lines = tutti.said(done.stderr)
+        self.assertEqual((done.returncode, len(lines), done.stderr.count("\n")), (64, 1, 1), done.stderr)
+        self.assertIn(says, lines[0])
+
+
+class Zero(Pattern):
+    def test_hands_over_gradients_and_its_share_of_weights_once_or_twice(self):
+        for stage, shares in ((1, 1), (2, 1), (3, 2)):
+            with self.subTest(stage):
+                bytes_of_step, calls = self.as_threads("zero", "--model", "dlrm", "--stage", stage)
+                formula = ELEMENT * DLRM * (2 + shares) // 2
+                self.assertGreaterEqual(bytes_of_step, formula)
+                self.assertLess(bytes_of_step, formula + calls * ELEMENT * 2)  # padded to multiples of the ranks
+
+    def test_runs_under_mpirun(self):
+        self.assertGreaterEqual(self.under_mpirun("zero", "--model", "dlrm")[0], 2 * ELEMENT * DLRM)
+
+    def test_says_what_to_type_instead(self):
+        self.refused("zero", "--stage", 4, says="--stage 4 is not a number from 1 to 3")
+        self.refused("zero", "--prefetch", 3, says="--prefetch 3 is not a number from 0 to 2")
+        self.refused("zero", "--bucket", "lots", says="--bucket lots is not an amount such as 25M")
+        self.refused("zero", "--model", "gpt3", says="did you mean 'gpt2'")
+        self.refused("zero", "--element", "int8", says="one of float, bfloat16, half, double")
+
+
+class TensorParallel(Pattern):
+    MODEL = ("tensor-parallel", "--model", "gpt2", "--scale", "small", "--tokens", 16)
+    SUM = ELEMENT * 16 * HIDDEN
+
+    def test_hands_over_two_sums_a_layer_and_direction(self):
+        self.assertEqual(self.as_threads(*self.MODEL)[0], (4 * LAYERS + 2) * self.SUM + 12 * 16)
+
+    def test_with_sequence_parallelism_gathers_and_scatters(self):
+        found, _ = self.as_threads(*self.MODEL, "--sequence-parallel", "yes")
+        self.assertEqual(found, (4 * LAYERS + 2) * self.SUM + 6 * LAYERS * self.SUM // 2 + 12 * 16)
+
+    def test_runs_under_mpirun(self):
+        self.assertEqual(self.under_mpirun(*self.MODEL)[0], (4 * LAYERS + 2) * self.SUM + 12 * 16)
+
+    def test_says_what_to_type_instead(self):
+        self.refused("tensor-parallel", "--model", "resnet50", says="is no transformer")
+        self.refused("tensor-parallel", "--sequence-parallel", "maybe", says="one of yes, no")
+        self.refused(*self.MODEL, "--tensor-ranks", 3, "--ranks", 2, says="try one of 1, 2")
+
+
+class Pipeline(Pattern):
+    MODEL = ("pipeline", "--model", "bert-base", "--scale", "small", "--tokens", 16, "--micro-batches", 8)
+    BOUNDARY = 2 * 8 * ELEMENT * 16 * HIDDEN
+
+    def test_passes_activations_and_gradients_over_the_boundary(self):
+        for schedule in ("gpipe", "1f1b"):
+            with self.subTest(schedule):
+                self.assertEqual(self.as_threads(*self.MODEL, "--schedule", schedule)[0], self.BOUNDARY)
+
+    def test_runs_under_mpirun(self):
+        self.assertEqual(self.under_mpirun(*self.MODEL)[0], self.BOUNDARY)
+
+    def test_says_what_to_type_instead(self):
+        self.refused("pipeline", "--schedule", "2f2b", says="one of gpipe, 1f1b, pipedream")
+        self.refused("pipeline", "--micro-batches", 0, says="--micro-batches 0 is not a number from 1 to 4096")
+        self.refused("pipeline", "--model", "dlrm", says="is no transformer")
+        self.refused(*self.MODEL, "--stages", 3, "--ranks", 2, says="try one of 1, 2")
+
+
+class Moe(Pattern):
+    # So small that every tensor is one number, but for the tokens: 7 tensors a layer and 3 more are no experts'.
+    TOKENS, EXPERTS, LAYERS, HIDDEN = 4, 8, 32, 4096
+    MODEL = ("moe", "--scale", "1e-9", "--tokens", TOKENS)
+    CAPACITY = 2  # 1.25 times the mean of 4 tokens' 8 choices over 8 experts, rounded up
+    BYTES = LAYERS * (4 * EXPERTS * CAPACITY * HIDDEN * ELEMENT + 8 * EXPERTS) + ELEMENT * (7 * LAYERS + 3)
+
+    def test_sends_tokens_there_and_back_and_averages_what_is_no_experts(self):
+        self.assertEqual(self.as_threads(*self.MODEL)[0], self.BYTES)
+
+    def test_runs_under_mpirun(self):
+        self.assertEqual(self.under_mpirun(*self.MODEL)[0], self.BYTES)
+
+    def test_scaled_down_still_has_tokens_to_route(self):
+        _, out = self.steps("moe", "--scale", "small", "--ranks", 2, "--transport", "shm", "--baseline", "none")
+        self.assertIn("2 ranks, 1 replica; 16 tokens a rank choose 2 each", out)
+
+    def test_says_what_to_type_instead(self):
+        self.refused("moe", "--model", "gpt2", says="has no experts; try mixtral-8x7b")
+        self.refused("moe", "--expert-ranks", 9, says="try --expert-ranks 8")
+        self.refused("moe", "--zipf", "much", says="--zipf much is not a number from 0 to 10")
+        self.refused(*self.MODEL, "--expert-ranks", 2, "--ranks", 3, says="try one of 1, 3")
+
+
+if __name__ == "__main__":
+    unittest.main()
