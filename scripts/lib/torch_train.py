@@ -5,6 +5,7 @@ The same layers, rows, shares of a batch, optimizer, learning rate and number of
 the rows and the first weights are drawn by another generator. torch_train.py NETWORK BATCH EPOCHS RATE FILE
 """
 
+import datetime
 import json
 import os
 import sys
@@ -44,7 +45,7 @@ def digits():
 
 def train(network, batch, epochs, rate, file):
     torch.set_num_threads(1)
-    dist.init_process_group("gloo")
+    dist.init_process_group("gloo", timeout=datetime.timedelta(seconds=60))
     rank, ranks = dist.get_rank(), dist.get_world_size()
     rows, labels, test_rows, test_labels = digits()
     torch.manual_seed(1)  # on all ranks: the same order of rows
@@ -82,7 +83,7 @@ def train(network, batch, epochs, rate, file):
     if rank == 0:
         Path(file).write_text(json.dumps(record) + "\n", encoding="utf-8")
     dist.barrier()
-    dist.destroy_process_group()
+    os._exit(0)  # gloo's own end now and then waits for ever for connections that the other rank has closed
 
 
 def of_slowest(times):
