@@ -65,7 +65,7 @@ private:
 };
 
 constexpr OptimizerKind rows[] = {
-    {"sgd", 0.1, [](std::size_t weights) { return sgd(weights); }},
+    {"sgd", 0.05, [](std::size_t weights) { return sgd(weights); }},
     {"adam", 0.01, [](std::size_t weights) { return adam(weights); }},
 };
 

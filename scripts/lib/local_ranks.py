@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Ranks of a PyTorch program as processes of this machine, which find each other by the environment, as torchrun's do."""
+
+import os
+import socket
+import subprocess
+
+MISSING = ("this Python has no torch; type for example: apt-get install --no-install-recommends python3-torch; "
+           "/usr/bin/python3 scripts/{program} ...\n")
+
+
+def start(command, ranks):
+    """The first exit code that is not 0; the others are ended then, as they would wait for the lost one."""
+    common = {**os.environ, "WORLD_SIZE": str(ranks), "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_port()),
+              "OMP_NUM_THREADS": os.environ.get("OMP_NUM_THREADS", "1")}  # ranks share the cores
+    running = [subprocess.Popen(command, env={**common, "RANK": str(rank), "LOCAL_RANK": str(rank)}) for rank in range(ranks)]
+    code = 0
+    while running:
+        for process in list(running):
+            try:
+                ended = process.wait(timeout=0.05)
+            except subprocess.TimeoutExpired:
+                continue
+            running.remove(process)
+            if ended and not code:
+                code = ended
+                for other in running:
+                    other.terminate()
+    return code
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]

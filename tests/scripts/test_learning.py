@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The comparison with PyTorch's training, and the page of what is learnt, on records that the tests make themselves."""
+
+import json
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+SCRIPTS = Path(__file__).resolve().parents[2] / "scripts"
+
+
+def run(program, *words, python=(sys.executable, "-B")):
+    return subprocess.run([*python, str(SCRIPTS / program), *map(str, words)], capture_output=True, text=True, timeout=60,
+                          check=False)
+
+
+def step(way, p50=0, **told):
+    return {"kind": "step", "key": {"way": way}, "step_ns": {"p50": p50}, "compute_ns": {"p50": p50 // 2},
+            "metrics": [{"name": name, "value": value} for name, value in told.items()]}
+
+
+class Folder(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+
+    def write(self, name, *records):
+        (self.folder / f"{name}.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records), encoding="utf-8")
+
+    def refuses(self, program, says, *words, **named):
+        done = run(program, *words, **named)
+        self.assertEqual((done.returncode, len(done.stderr.splitlines())), (64, 1), done.stderr)
+        self.assertIn(says, done.stderr)
+
+
+class CompareDdp(Folder):
+    def launch(self, number, ours, theirs):
+        self.write(f"mlp-tutti-{number}", step("auto", ours, accuracy=0.98))
+        self.write(f"mlp-pytorch-{number}", {
+            "kind": "pytorch", "network": "mlp", "ranks": 2, "batch": 32, "framework": "torch 9, gloo", "accuracy": 0.97,
+            "step_ns": [9 * 10**9] * 10 + [theirs - 1000, theirs, theirs + 1000], "alone_ns": [theirs // 4]})
+
+    def test_puts_the_median_of_the_launches_side_by_side(self):
+        for number, (ours, theirs) in enumerate(((200_000, 2_000_000), (300_000, 1_000_000), (250_000, 1_500_000)), 1):
+            self.launch(number, ours, theirs)
+        self.write("mlp-tutti-4", step("auto", 1, accuracy=0))  # whose other half failed
+        done = run("compare_ddp", "--summarise", self.folder)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        row, = (line for line in (self.folder / "ddp.md").read_text(encoding="utf-8").splitlines() if line.startswith("| mlp"))
+        self.assertEqual(row, "| mlp | 16 | 2 | 3 | 0.250 | 0.200-0.300 | 0.125 | 1.500 | 1.000-2.000 | 0.375 | 0.17 "
+                              "| 98.0% | 97.0% |")
+
+    def test_refuses_in_one_line(self):
+        self.refuses("compare_ddp", "add --out FOLDER")
+        self.refuses("compare_ddp", "there is no network 'gpt', but logistic, mlp, cnn", "--networks", "mlp,gpt", "--out", self.folder)
+        self.refuses("compare_ddp", "--batch has a row for each rank", "--batch", 1, "--out", self.folder)
+        self.refuses("compare_ddp", "holds no NETWORK-pytorch-LAUNCH.jsonl", "--summarise", self.folder)
+
+    def test_says_what_to_install_where_torch_is_missing(self):
+        # Without site's folders there are no packages.
+        self.refuses("compare_ddp", "apt-get install --no-install-recommends python3-torch", "--out", self.folder,
+                     python=(sys.executable, "-B", "-S", "-E"))
+        self.assertEqual(list(self.folder.iterdir()), [])
+
+
+class CheckLearning(Folder):
+    def test_tells_accuracy_staleness_and_what_leaving_behind_gains(self):
+        self.write("train-mlp-strong-np4", step("ring/shm", accuracy=0.949, one_rank_accuracy=0.96, same_weights=1))
+        self.write("server-np3", step("1 server sync", accuracy=0.97), step("1 server async", accuracy=0.96, mean_staleness=1.996,
+                                                                              max_staleness=5), step("all-reduce ring/shm", accuracy=0.98))
+        for number, dropping in enumerate((2.0, 2.4, 2.2), 1):
+            self.write(f"slowed-np4-{number}", step("1 server sync", free_step_ms=2, accuracy=1),
+                       step("1 server sync, slowed", free_step_ms=6, accuracy=1),
+                       step("1 server sync, slowed, dropping 1", free_step_ms=dropping, accuracy=0.97, late=9))
+        done = run("check_learning", "--summarise", self.folder)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        page = (self.folder / "learning.md").read_text(encoding="utf-8")
+        for line in ("| mlp | strong | 4 | 94.9% | 96.0% | yes | no |",
+                     "| 3 | 1 | 2.00 | 2 | 5 | 96.0% | 97.0% | 98.0% |",
+                     "| 1 server sync, slowed | 6.000 | 6.000-6.000 | 3.00 | 0 | 100.0% |",
+                     "| 1 server sync, slowed, dropping 1 | 2.200 | 2.000-2.400 | 1.10 | 9 | 97.0% |"):
+            self.assertIn(line + "\n", page)
+
+    def test_refuses_in_one_line(self):
+        self.refuses("check_learning", "add --out FOLDER")
+        self.refuses("check_learning", "no launch is called nothing..., but train-logistic-strong-np1", "--only", "nothing")
+
+
+if __name__ == "__main__":
+    unittest.main()
