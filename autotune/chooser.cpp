@@ -6,8 +6,6 @@
 #include <map>
 #include <memory>
 
-#include "autotune/communicator.hpp"
-
 namespace tutti {
 namespace {
 
@@ -92,8 +90,10 @@ CommunicatorCandidate candidate_of(World& world, const char* name, CommunicatorO
 
 }  // namespace
 
-CommunicatorCandidate candidate_by_table(World& world, const std::optional<Table>& table) {
-    return candidate_of(world, "auto", {.table = table, .deadline = world.hang_timeout});
+CommunicatorCandidate candidate_by_table(World& world, const std::optional<Table>& table,
+                                         std::size_t most_plans) {
+    return candidate_of(world, "auto",
+                        {.table = table, .most_plans = most_plans, .deadline = world.hang_timeout});
 }
 
 CommunicatorCandidate candidate_that_learns(World& world, const std::optional<Table>& table,

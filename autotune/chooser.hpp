@@ -3,6 +3,7 @@
 #include <functional>
 #include <optional>
 
+#include "autotune/communicator.hpp"
 #include "autotune/table/table.hpp"
 #include "workloads/candidates.hpp"
 
@@ -16,7 +17,8 @@ struct CommunicatorCandidate {
 };
 
 /// "auto": by a table that has been fitted to these ranks, or by the built-in rules. Collective.
-CommunicatorCandidate candidate_by_table(World& world, const std::optional<Table>& table);
+CommunicatorCandidate candidate_by_table(World& world, const std::optional<Table>& table,
+                                         std::size_t most_plans = CommunicatorOptions{}.most_plans);
 
 /// "learn": tries while the sweep runs, within `bound` (a share of the time); begins with a table
 /// or with the built-in rules. Collective.

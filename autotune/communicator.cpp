@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "autotune/communicator.hpp"
 
+#include <exception>
 #include <utility>
 
 #include "autotune/communicator_state.hpp"
+#include "base/clock.hpp"
 #include "collectives/transport/mpi.hpp"
 #include "results/identity.hpp"
 
@@ -21,8 +23,22 @@ Pending& Pending::operator=(Pending&& other) noexcept {
 
 Pending::~Pending() {
     try {
-        wait();
+        if (std::uncaught_exceptions() == 0)
+            wait();
+        else
+            abandon();
     } catch (const Error&) {  // the communicator remembers, and refuses the next call
+    }
+}
+
+// Its buffers end with it, so nothing may move it any more.
+void Pending::abandon() {
+    constexpr std::int64_t moment_ns = 1'000'000'000;
+    const std::int64_t end = now_ns() + moment_ns;
+    while (!test()) {
+        if (now_ns() < end) continue;
+        std::exchange(slot_, nullptr)->owner->is_broken = true;
+        return;
     }
 }
 

@@ -41,7 +41,9 @@ struct CommunicatorOptions {
 
 /// A call under way. Its buffers belong to it until wait() has returned or test() was true, so
 /// start_...() takes nothing that would end before that with the statement: a temporary vector,
-/// say. It must end before its communicator does. One that is let go of first waits.
+/// say. It must end before its communicator does. One that is let go of first waits; but while an
+/// error goes up the stack, which others may not share, only for a moment: a call that has not
+/// ended then leaves the communicator unusable.
 class [[nodiscard]] Pending {
 public:
     Pending() = default;
@@ -62,6 +64,8 @@ public:
     struct Slot;
 
 private:
+    void abandon();
+
     friend class Communicator;
     Slot* slot_ = nullptr;
     std::uint64_t run_ = 0;

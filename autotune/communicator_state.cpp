@@ -39,7 +39,7 @@ Communicator::State::State(std::unique_ptr<World> own_world, World& its_world,
       options(std::move(its_options)),
       planner(world),
       registered(world),
-      goes_on_(planner.progress()) {
+      goes_on_(*this) {
     if (own) own->hang_timeout = options.deadline;
     check_same_options(world, options);
     planner.tune(tuning_of(world));

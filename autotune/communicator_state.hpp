@@ -88,9 +88,11 @@ struct Communicator::State {
 private:
     // What is under way goes on while ranks meet to make a plan: one of them may wait for it.
     struct GoesOn final : MovedAlong {
-        explicit GoesOn(Progress& all) : progress(all) {}
-        void move_along() override { progress.poll(); }
-        Progress& progress;
+        explicit GoesOn(State& its_state) : state(its_state) {}
+        void move_along() override {
+            if (!state.is_broken) state.planner.progress().poll();
+        }
+        State& state;
     };
 
     [[noreturn]] static void refuse();

@@ -2,6 +2,7 @@
 #include "autotune/way_by_table.hpp"
 
 #include <filesystem>
+#include <limits>
 
 #include "autotune/chooser.hpp"
 #include "autotune/table_for_ranks.hpp"
@@ -39,8 +40,11 @@ std::optional<Table> table_for_group(World& group, const std::string& file, bool
 Way way_by_table(const std::string& file, bool anyway) {
     return {.name = "auto", .of_group = [file, anyway](Planner& group, const Ground&) {
                 World& world = group.world();
+                // A plan for each call of the program, as the other ways have: forgetting some
+                // would have the ranks meet in the middle of a step to make them again.
+                constexpr auto no_limit = std::numeric_limits<std::size_t>::max();
                 return std::make_unique<ByTable>(
-                    candidate_by_table(world, table_for_group(world, file, anyway)));
+                    candidate_by_table(world, table_for_group(world, file, anyway), no_limit));
             }};
 }
 

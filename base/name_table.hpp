@@ -46,6 +46,17 @@ const Named<Value>* find_in(const Named<Value> (&table)[size], std::string_view 
     return nullptr;
 }
 
+/// The row of a table whose rows say their name. Throws Error as unknown_name says it.
+template <class Row, std::size_t size>
+const Row& find_row(const Row (&table)[size], std::string_view kind, std::string_view name) {
+    std::vector<std::string> names;
+    for (const Row& row : table) {
+        if (row.name == name) return row;
+        names.emplace_back(row.name);
+    }
+    throw Error(unknown_name(kind, name, names));
+}
+
 /// Throws Error as unknown_name says it.
 template <class Value, std::size_t size>
 Value parse_from(const Named<Value> (&table)[size], std::string_view kind, std::string_view name) {

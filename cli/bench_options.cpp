@@ -5,8 +5,8 @@
 
 #include <algorithm>
 
-#include "cli/options.hpp"
 #include "cli/ranges.hpp"
+#include "cli/shared_options.hpp"
 #include "cli/typed_values.hpp"
 
 namespace tutti {
@@ -19,16 +19,17 @@ struct Typed {
     double step_factor = 4;
     std::string types = "float", ops = "sum", root = "0", in_place = "both";
     std::string algorithms = "all", transports = "all", baselines = "all", order_by = "naive";
-    std::string target_ci = "2.5%", max_time = "0.2s", hang_timeout = "30s", budget, sync = "auto",
-                order = "random", pin = "auto", stream_from;
+    std::string target_ci = "2.5%", max_time = "0.2s", budget, sync = "auto", order = "random",
+                stream_from;
     std::string buffers, input = "untouched", table_file = "tutti-table.json", model = "stored",
                          bound = "5%";
     std::string segments = "auto", radices = "auto", channels = "1", limits = "stored", fault,
                 json_file, csv_file, output_file;
     long iterations = 0, warm_up = 3;
-    int check = 1, ranks = 0, ranks_per_node = 0, ranks_per_island = 0, one = 1;
+    int check = 1, ranks_per_node = 0, ranks_per_island = 0, one = 1;
     std::uint64_t seed = 1;
     bool raw = false, table_anyway = false;
+    RankWords of_ranks;
 };
 
 void declare(CLI::App& app, Typed& typed) {
@@ -38,11 +39,7 @@ void declare(CLI::App& app, Typed& typed) {
         ->required();
     const std::string sweep = "What to sweep", race = "Who takes part", times = "How it is timed",
                       output = "Output", ranks = "Ranks";
-    const auto text = [&](const char* names, std::string& value, const char* what,
-                          const std::string& group) {
-        auto* option = app.add_option(names, value, what)->group(group);
-        if (!value.empty()) option->capture_default_str();
-    };
+    const auto text = [&](auto&&... words) { add_text(app, words...); };
     text("-b,--minbytes", typed.min_bytes,
          "smallest size (K, M, G = 1024), as nccl-tests counts it", sweep);
     text("-e,--maxbytes", typed.max_bytes, "largest size", sweep);
@@ -118,7 +115,6 @@ void declare(CLI::App& app, Typed& typed) {
     text("--budget", typed.budget, "about so long for the whole sweep: shortens --max-time", times);
     text("--sync", typed.sync,
          "start of a call: auto, deadline, barrier, or a row of calls at a barrier", times);
-    text("--pin", typed.pin, "ranks to cores, evenly: auto (unless the launcher has), no", times);
     text("--order", typed.order, "of candidates: random or given", times);
     app.add_option("--seed", typed.seed, "of that order and of the check data")
         ->group(times)
@@ -138,7 +134,7 @@ void declare(CLI::App& app, Typed& typed) {
         ->group(times)
         ->check(CLI::Range(0, 1000000))
         ->capture_default_str();
-    text("-T,--timeout,--hang-timeout", typed.hang_timeout, "give up on a rank after", times);
+    typed.of_ranks.declare(app, times);
     text("--json", typed.json_file, "append records to this file (JSON Lines); folders are made",
          output);
     text("--csv", typed.csv_file, "write a table for spreadsheets", output);
@@ -149,9 +145,6 @@ void declare(CLI::App& app, Typed& typed) {
         ->group(ranks)
         ->check(CLI::Range(1, 1));
     app.add_option("-t,--nthreads", typed.one, "only 1")->group(ranks)->check(CLI::Range(1, 1));
-    app.add_option("--ranks", typed.ranks, "without mpirun: so many threads")
-        ->group(ranks)
-        ->check(CLI::Range(1, 1024));
 }
 
 std::vector<Bytes> sizes_of(const Typed& typed) {
@@ -240,14 +233,12 @@ std::optional<BenchOptions> parse_bench(const Arguments& arguments) {
     if (!typed.budget.empty()) sweep.budget_seconds = parse_seconds(typed.budget);
     options.all_roots = typed.root == "all";
     if (!options.all_roots) sweep.roots = {root_of(typed.root)};
-    options.ranks.hang_timeout = timeout_of(typed.hang_timeout);
-    if (typed.ranks > 0) options.ranks.threads = typed.ranks;
-    options.ranks.results_file = typed.json_file;
+    options.ranks = typed.of_ranks.options(typed.json_file);
     if (!typed.fault.empty()) options.fault = parse_fault(typed.fault);
     if (options.fault && options.contest.transports != std::vector<std::string>{"loopback"})
         throw Error("--fault needs the transport that can fail; add --transport loopback");
     if (!typed.stream_from.empty()) options.stream_from = parse_bytes(typed.stream_from);
-    options.pin = word<bool>("--pin", typed.pin, {{"auto", true}, {"no", false}});
+    options.pin = typed.of_ranks.pins();
     options.table_file = typed.table_file;
     options.table_anyway = typed.table_anyway;
     options.learning_bound = parse_fraction(typed.bound);

@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "autotune/tuner/tasks.hpp"
-#include "cli/options.hpp"
+#include "cli/shared_options.hpp"
 #include "cli/typed_values.hpp"
 
 namespace tutti {
@@ -19,24 +19,20 @@ struct Typed {
     std::string types = "float", ops = "sum", buffers;
     std::string algorithms = "all", transports = "all", baselines = "mpi";
     std::string segments = "8K,32K,128K,512K", radices = "2,4,8", channels = "1,2";
-    std::string budget = "150s", hysteresis = "3%", hang_timeout = "30s", sync = "auto",
-                pin = "auto", search = "bisect", hold_out = "yes", model = "measure";
+    std::string budget = "150s", hysteresis = "3%", sync = "auto", search = "bisect",
+                hold_out = "yes", model = "measure";
     std::string table_file = "tutti-table.json", svg_file, rank_counts;
     std::vector<std::string> explain, merge;
-    int repetitions = 20, ranks = 0, ranks_per_host = 0;
+    int repetitions = 20, ranks_per_host = 0;
     std::uint64_t seed = 1;
     bool resume = false, model_only = false;
+    RankWords of_ranks;
 };
 
 void declare(CLI::App& app, Typed& typed) {
     const std::string what = "What to tune", race = "Who takes part", search = "How to search",
-                      table = "Tables", ranks = "Ranks";
-    const auto text = [&](const char* names, std::string& value, const char* help,
-                          const std::string& group) {
-        auto* option = app.add_option(names, value, help)->group(group);
-        if (!value.empty()) option->capture_default_str();
-        return option;
-    };
+                      table = "Tables";
+    const auto text = [&](auto&&... words) { add_text(app, words...); };
     text("collectives", typed.collectives, "a list or all", what);
     text("-b,--minbytes", typed.min_bytes, "smallest size (K, M, G = 1024)", what);
     text("-e,--maxbytes", typed.max_bytes, "largest size; its choice holds above, too", what);
@@ -76,11 +72,10 @@ void declare(CLI::App& app, Typed& typed) {
          search);
     text("--sync", typed.sync,
          "start of a call: auto, deadline, barrier, or a row of calls at a barrier", search);
-    text("--pin", typed.pin, "ranks to cores, evenly: auto (unless the launcher has), no", search);
     app.add_option("--seed", typed.seed, "of the order of candidates and of the check data")
         ->group(search)
         ->capture_default_str();
-    text("-T,--timeout,--hang-timeout", typed.hang_timeout, "give up on a rank after", search);
+    typed.of_ranks.declare(app, search);
     text("--table", typed.table_file, "the table to write", table);
     app.add_flag("--resume", typed.resume, "go on with a search that was interrupted")
         ->group(table);
@@ -95,9 +90,6 @@ void declare(CLI::App& app, Typed& typed) {
         ->group(table);
     text("--svg", typed.svg_file, "of --explain: draw the decision maps", table);
     app.add_option("--merge", typed.merge, "these tables become one, see --table")->group(table);
-    app.add_option("--ranks", typed.ranks, "without mpirun: so many threads")
-        ->group(ranks)
-        ->check(CLI::Range(1, 1024));
 }
 
 TuneOptions::Job job_of(const Typed& typed) {
@@ -215,9 +207,8 @@ std::optional<TuneOptions> parse_tune(const Arguments& arguments) {
     options.model = word<std::string>(
         "--model", typed.model, {{"measure", "measure"}, {"stored", "stored"}, {"none", "none"}});
     options.resume = typed.resume;
-    options.pin = word<bool>("--pin", typed.pin, {{"auto", true}, {"no", false}});
-    options.ranks.hang_timeout = timeout_of(typed.hang_timeout);
-    if (typed.ranks > 0) options.ranks.threads = typed.ranks;
+    options.pin = typed.of_ranks.pins();
+    options.ranks = typed.of_ranks.options({});
     refuse_idle(app, options);
     options.as_understood = understood(app);
     return options;

@@ -22,7 +22,11 @@ void say_activity(const std::string& what) {
     activity = what;
 }
 
-Watchdog::Watchdog(World& world) : world_(world), thread_([this] { watch(); }) {}
+// Later than the deadlines of our own waits, which can say more.
+Watchdog::Watchdog(World& world)
+    : world_(world),
+      limit_(world.hang_timeout * times_at_meetings + 2),
+      thread_([this] { watch(); }) {}
 
 Watchdog::~Watchdog() {
     {
@@ -34,8 +38,7 @@ Watchdog::~Watchdog() {
 }
 
 void Watchdog::watch() {
-    // Later than the deadlines of our own waits, which can say more.
-    const auto limit = std::chrono::duration<double>(world_.hang_timeout * times_at_meetings + 2);
+    const std::chrono::duration<double> limit(limit_);
     auto last_change = std::chrono::steady_clock::now();
     auto last_look = last_change;
     long last_seen = world_.meetings;

@@ -19,6 +19,7 @@ private:
     void watch();
 
     World& world_;
+    const double limit_;  // s
     std::mutex mutex_;
     std::condition_variable ended_;
     bool over_ = false;

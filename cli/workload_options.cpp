@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "cli/options.hpp"
+#include "cli/shared_options.hpp"
 #include "cli/typed_values.hpp"
 #include "workloads/models/model_list.hpp"
 
@@ -17,23 +18,19 @@ struct Typed {
     std::string algorithms = "auto,ring,two-shot", transports = "all",
                 baselines = "mpi,mpi-nonblocking", table_file = "tutti-table.json";
     std::string compress = "none", skew, slow_rank;
-    std::string compute = "sleep", buffers, target_ci = "2%", max_time = "20s", pin = "auto",
-                hang_timeout = "30s", limits = "stored", json_file;
+    std::string compute = "sleep", buffers, target_ci = "2%", max_time = "20s", limits = "stored",
+                json_file;
     std::int64_t least_steps = 10, most_steps = 200, warm_up = 2;
-    int ranks = 0;
     std::uint64_t seed = 1;
-    bool table_anyway = false;
+    bool table_anyway = false, raw = false;
+    RankWords of_ranks;
 };
 
 void declare(CLI::App& app, const Workload& workload, Typed& typed,
              std::map<std::string, std::string>& settings) {
     const std::string own = "Of this workload", race = "Who takes part", times = "How it is timed",
-                      output = "Output", ranks = "Ranks";
-    const auto text = [&](const std::string& names, std::string& value, const std::string& what,
-                          const std::string& group) {
-        auto* option = app.add_option(names, value, what)->group(group);
-        if (!value.empty()) option->capture_default_str();
-    };
+                      output = "Output";
+    const auto text = [&](auto&&... words) { add_text(app, words...); };
     for (const SettingRow& row : workload.settings) {
         std::string& value = settings[std::string(row.name)];
         value = row.usual;
@@ -80,10 +77,11 @@ void declare(CLI::App& app, const Workload& workload, Typed& typed,
         ->group(times)
         ->check(CLI::Range(0, 1000000))
         ->capture_default_str();
-    text("--target-ci", typed.target_ci, "stop when the medians are known so well", times);
+    text("--target-ci", typed.target_ci,
+         "stop when the medians of a step and of what is exposed are known so well, over the step",
+         times);
     text("--max-time", typed.max_time,
          "stop after so much time of all ways, but not before --min-steps", times);
-    text("--pin", typed.pin, "ranks to cores, evenly: auto (unless the launcher has), no", times);
     app.add_option("--limits", typed.limits,
                    "what plans are fitted to the machine by: stored, measure, none or FILE")
         ->group(times)
@@ -92,12 +90,10 @@ void declare(CLI::App& app, const Workload& workload, Typed& typed,
     app.add_option("--seed", typed.seed, "of the order of ways, of data and of skew")
         ->group(times)
         ->capture_default_str();
-    text("-T,--timeout,--hang-timeout", typed.hang_timeout, "give up on a rank after", times);
+    typed.of_ranks.declare(app, times);
     text("--json", typed.json_file, "append records to this file (JSON Lines); folders are made",
          output);
-    app.add_option("--ranks", typed.ranks, "without mpirun: so many threads")
-        ->group(ranks)
-        ->check(CLI::Range(1, 1024));
+    app.add_flag("--raw", typed.raw, "keep every round's times in the records")->group(output);
 }
 
 std::string list_of_workloads() {
@@ -120,7 +116,8 @@ StepProtocol protocol_of(const CLI::App& app, const Typed& typed) {
             .warm_up = typed.warm_up,
             .max_seconds = parse_seconds(typed.max_time),
             .target_ci = parse_fraction(typed.target_ci),
-            .seed = typed.seed};
+            .seed = typed.seed,
+            .keep_samples = typed.raw};
 }
 
 }  // namespace
@@ -178,10 +175,8 @@ std::optional<WorkloadOptions> parse_workload(const Arguments& arguments) {
     if (!typed.slow_rank.empty()) parse_slow_rank(typed.slow_rank, options.skew);
     options.skew.seed = typed.seed;
     options.protocol = protocol_of(app, typed);
-    options.ranks.hang_timeout = timeout_of(typed.hang_timeout);
-    if (typed.ranks > 0) options.ranks.threads = typed.ranks;
-    options.ranks.results_file = typed.json_file;
-    options.pin = word<bool>("--pin", typed.pin, {{"auto", true}, {"no", false}});
+    options.ranks = typed.of_ranks.options(typed.json_file);
+    options.pin = typed.of_ranks.pins();
     options.limits = typed.limits;
     options.json_file = typed.json_file;
     options.as_understood = understood(app);

@@ -226,6 +226,12 @@ void walk(auto& f, Is<Metric> auto& metric) {
     f.must("value", metric.value);
 }
 
+void walk(auto& f, Is<StepSamples> auto& samples) {
+    f.must("step", samples.step);
+    f.must("compute", samples.compute);
+    f.must("exposed", samples.exposed);
+}
+
 void walk(auto& f, Is<TrainingStep> auto& step) {
     f.may("session", step.session);
     f.must("launch", step.launch);
@@ -247,6 +253,7 @@ void walk(auto& f, Is<TrainingStep> auto& step) {
     f.must("bound_ns", step.bound_ns);
     f.must("check", step.check);
     f.may("metrics", step.metrics);
+    f.may("samples_ns", step.samples);
 }
 
 void walk(auto& f, Is<Fail> auto& fail) {

@@ -34,6 +34,15 @@ struct Metric {
     bool operator==(const Metric&) const = default;
 };
 
+/// What was seen of a way, round by round. ns.
+struct StepSamples {
+    std::vector<std::int64_t> step;
+    std::vector<std::int64_t> compute;
+    std::vector<std::int64_t> exposed;
+
+    bool operator==(const StepSamples&) const = default;
+};
+
 /// One way of doing a step in one launch. Times in ns, of the slowest rank.
 struct TrainingStep {
     std::string session;
@@ -53,11 +62,19 @@ struct TrainingStep {
     double bound_ns = 0;    // max(compute, communication): no overlap does better
     Check check;
     std::vector<Metric> metrics;
+    std::optional<StepSamples> samples = {};  // if they were asked for
 
     bool operator==(const TrainingStep&) const = default;
 };
 
 /// Fills in what follows from the summaries.
 void derive(TrainingStep& step);
+
+/// Half the interval of what is exposed over the step, as what is exposed may be nothing. Infinite
+/// where the step has no interval.
+double half_width_of_exposed(const TrainingStep& step);
+
+/// Whether the intervals of what the two leave exposed have nothing in common.
+bool exposed_differs(const TrainingStep& one, const TrainingStep& other);
 
 }  // namespace tutti

@@ -89,13 +89,17 @@ std::string step_table_footer(std::span<const TrainingStep> steps) {
     if (!text.empty()) text += "\n";
     text += fmt::format("# Out of bounds values : {} {}\n", wrong, wrong == 0 ? "OK" : "FAILED");
     if (done.empty()) return text;
-    const TrainingStep& best = **std::ranges::min_element(
-        done, {}, [](const TrainingStep* step) { return step->exposed.p50; });
+    std::ranges::sort(done, {}, [](const TrainingStep* step) { return step->exposed.p50; });
+    const TrainingStep& best = *done.front();
     text += fmt::format(
-        "# Least exposed        : {}, {:.3f} ms of a step of {:.3f} ms; the bound is {:.3f} "
-        "ms\n#\n",
+        "# Least exposed        : {}, {:.3f} ms of a step of {:.3f} ms; the bound is {:.3f} ms\n",
         best.key.way, ms(best.exposed), ms(best.step), best.bound_ns * 1e-6);
-    return text;
+    if (done.size() > 1 && !exposed_differs(best, *done[1]))
+        text += fmt::format(
+            "# Not told apart       : {}, which leaves {:.3f} ms, may be as good: the 95 % "
+            "intervals overlap\n",
+            done[1]->key.way, ms(done[1]->exposed));
+    return text + "#\n";
 }
 
 }  // namespace tutti

@@ -15,8 +15,8 @@ std::string step_table_header(std::span<const std::string> notes);
 /// in; or a comment that says why it was skipped.
 std::string step_table_rows(std::span<const TrainingStep> steps);
 
-/// What this workload tells of all ways alike, wrong elements over all, and the way that leaves
-/// least exposed.
+/// What this workload tells of all ways alike, wrong elements over all, the way that leaves least
+/// exposed, and whether the next best is told apart from it.
 std::string step_table_footer(std::span<const TrainingStep> steps);
 
 }  // namespace tutti

@@ -45,7 +45,7 @@ class Ddp(tutti.Folder):
 
     def test_every_way_is_in_the_table_and_in_the_records(self):
         steps, table = self.steps("--ranks", 2, "--algo", "auto,ring,two-shot", "--transport", "shm,loopback",
-                                  "--baseline", "none", "--compute", "burn")
+                                  "--baseline", "none", "--compute", "burn", "--raw")
         self.assertEqual([step["key"]["way"] for step in steps],
                          ["auto", "ring/loopback", "ring/shm", "two-shot/loopback", "two-shot/shm"])
         for step in steps:
@@ -56,6 +56,7 @@ class Ddp(tutti.Folder):
             self.assertEqual((step["n"], step["check"]), (3, {"state": "ok", "n_wrong": 0}))
             self.assertGreater(step["step_ns"]["p50"], 0)
             self.assertAlmostEqual(step["overlap"], 1 - step["exposed_ns"]["p50"] / step["communication_ns"]["p50"])
+            self.assertEqual([len(step["samples_ns"][what]) for what in ("step", "compute", "exposed")], [3] * 3)
             self.assertIn(key["way"], table)
         self.assertIn("# Out of bounds values : 0 OK", table)
 

@@ -64,7 +64,7 @@ class Train(tutti.Folder):
     def test_refuses_bad_settings_in_one_line(self):
         cut = self.file("cut.libsvm", "1 1:1\n2 1:")
         for words, says in (
-                (("--network", "gpt"), "no network 'gpt'; there are: logistic mlp cnn"),
+                (("--network", "gpt"), "unknown network 'gpt'"),
                 (("--optimizer", "newton"), "one of sgd, adam, lbfgs"),
                 (("--data", "nowhere"), "cannot read the data 'nowhere'"),
                 (("--data", cut), "cut.libsvm:2: "),

@@ -43,6 +43,19 @@ TEST(Moe, HandsOverWhatItsFormulaSays) {
         }
 }
 
+TEST(Moe, AveragesGradients) {
+    const auto made = moe_program(mixtral(), {.expert_ranks = 2}, 1000, 4);
+    expect_op(made.program, "dense gradients", Op::avg);
+    expect_op(made.program, "gradients of experts", Op::avg);
+}
+
+TEST(Moe, ATokenHasDifferentExperts) {
+    // As many choices as experts: each expert is every token's, however much it is liked.
+    const MoeRouting routing{
+        .experts = 4, .experts_per_token = 4, .tokens = 100, .skew = 2, .capacity = 4};
+    EXPECT_EQ(route(routing, 1, 0).kept, std::vector<std::int64_t>(4, 100));
+}
+
 TEST(Moe, RoutesEveryChoiceOrDropsIt) {
     for (const double skew : {0.0, 0.5, 2.0}) {
         const MoeRouting routing{.tokens = 1000, .skew = skew, .capacity = 1.25};
@@ -82,8 +95,7 @@ TEST(Moe, RunsWithRightResults) {
 
 TEST(Moe, RefusesWhatItCannotDoInOneLine) {
     const auto expect = [](int ranks, const char* setting, const char* value, const char* words) {
-        const std::string reason = refusal_of("moe", ranks, {{"scale", "1e-7"}, {setting, value}});
-        EXPECT_NE(reason.find(words), reason.npos) << reason;
+        expect_refusal("moe", ranks, {{"scale", "1e-7"}, {setting, value}}, words);
     };
     expect(0, "capacity", "0", "--capacity 0 is not a number from");
     expect(0, "zipf", "-1", "--zipf -1");

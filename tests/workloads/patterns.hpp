@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <map>
+#include <set>
 #include <sstream>
 #include <string>
 #include <tuple>
@@ -30,7 +31,7 @@ inline std::int64_t message_bytes(
     const Program& program, Rank rank,
     const std::function<bool(const GroupCall&, Task::Phase)>& counts) {
     std::int64_t bytes = 0;
-    for (const Task& task : program.tasks[static_cast<std::size_t>(rank.index)]) {
+    for (const Task& task : program.tasks_of(rank)) {
         if (task.kind != Task::Kind::start) continue;
         const GroupCall& one = program.calls[static_cast<std::size_t>(task.call)];
         const auto& group = program.groups[static_cast<std::size_t>(one.group)];
@@ -43,6 +44,21 @@ inline std::int64_t message_bytes(const Program& program, Rank rank, Collective 
     return message_bytes(program, rank, [=](const GroupCall& one, Task::Phase) {
         return one.call.collective == collective;
     });
+}
+
+/// The operations of the calls whose label begins so.
+inline std::multiset<Op> ops_of(const Program& program, std::string_view label) {
+    std::multiset<Op> ops;
+    for (const GroupCall& one : program.calls)
+        if (one.label.starts_with(label)) ops.insert(one.call.op);
+    return ops;
+}
+
+/// There are such calls, and all have this operation.
+inline void expect_op(const Program& program, std::string_view label, Op op) {
+    const auto ops = ops_of(program, label);
+    EXPECT_GT(ops.size(), 0U) << label;
+    EXPECT_EQ(ops.count(op), ops.size()) << label;
 }
 
 /// A row of the workload's table with these settings, as threads: every way that was asked for does
@@ -87,6 +103,14 @@ inline std::string refusal_of(std::string_view name, int ranks,
         EXPECT_EQ(reason.find('\n'), reason.npos) << "one line: " << reason;
     }
     return reason;
+}
+
+/// The row refuses these settings in one line that has these words in it.
+inline void expect_refusal(std::string_view name, int ranks,
+                           const std::map<std::string, std::string>& typed,
+                           std::string_view words) {
+    const std::string reason = refusal_of(name, ranks, typed);
+    EXPECT_NE(reason.find(words), reason.npos) << name << ": " << reason;
 }
 
 /// What a file of AICB (Alibaba's communication benchmark) lists: bytes by operation, group and the

@@ -6,10 +6,12 @@
 
 #include <algorithm>
 #include <functional>
+#include <utility>
 
 #include "workloads/models/model_list.hpp"
 #include "workloads/scenarios/ddp.hpp"
 #include "workloads/scenarios/program_scenario.hpp"
+#include "workloads/scenarios/zero.hpp"
 
 namespace tutti {
 namespace {
@@ -59,6 +61,7 @@ TEST(Program, IsRefusedWithWhatIsWrong) {
            [](Program& p) { p.tasks[1].clear(); });
     expect("not every call of group 0 is started",
            [](Program& p) { p.add_call(call_of("more", 0, 1)); });
+    expect("a rank has role 2, of 2", [](Program& p) { p.role_of = {0, 2}; });
     expect("a group has rank 2, of 2", [](Program& p) { p.groups[0].push_back(Rank{2}); });
     expect("is of group 1, of 1", [](Program& p) { p.calls[0].group = 1; });
     expect("has root 2 in a group of 2", [](Program& p) { p.calls[0].call.root = Rank{2}; });
@@ -89,6 +92,10 @@ TEST(Program, OfDdpHandsOverEveryGradientOnceAndTheBuffers) {
         for (const Buffer& buffer : model.buffers) bytes += buffer.element.count * buffer.count;
         for (const Rank rank : every_rank_of(3))
             EXPECT_EQ(bytes_of_step(program, rank), bytes) << entry.name;
+        for (const GroupCall& one : program.calls)
+            if (one.call.collective == Collective::all_reduce) {
+                EXPECT_EQ(one.call.op, Op::avg);
+            }
         EXPECT_EQ(compute_ns_of_step(program, Rank{1}, 7), 1'000'000) << entry.name;
     }
 }
@@ -104,6 +111,44 @@ TEST(Program, OfDdpCanHideAllButWhatIsReadyLast) {
     };
     EXPECT_EQ(hideable_of(find_model("gpt2").build()), 497'759'232 - 176'446'464);
     EXPECT_EQ(hideable_of(find_model("resnet50").build()), 4 * 25'557'032 - 9'724'160);
+}
+
+TEST(Program, KeepsOneListForRanksThatDoTheSame) {
+    const Model model = find_model("resnet18").build();
+    const auto buckets = buckets_of(model, Bytes{4});
+    const ComputeTimes times = step_times_by_formula(model, 1'000'000);
+    const Program ddp = ddp_program(model, DataType::float32, buckets, {&times, 1}, 500);
+    const Program zero = zero_program(find_model("gpt2").build(), {.stage = 3}, 1'000'000, 500);
+    for (const Program& program : {ddp, zero}) {
+        EXPECT_EQ(program.tasks.size(), 1U);
+        EXPECT_EQ(program.ranks(), 500);
+        EXPECT_EQ(&program.tasks_of(Rank{499}), &program.tasks_of(Rank{0}));
+        check(program);
+    }
+}
+
+// Others wait for a rank that computes for longer than the deadline of those that hang, and a
+// watchdog sees all the while that it is alive.
+TEST(Program, ComputesForLongerThanTheDeadline) {
+    constexpr double deadline = 2;
+    Program program = sound();
+    program.tasks[1][1].compute_ns = {3'000'000'000};
+    std::swap(program.tasks[1][0], program.tasks[1][1]);  // computes, then starts
+    run_as_threads(2, 30, [&](World& world) {
+        world.hang_timeout = deadline;
+        Planner planner(world);
+        const auto scenario = scenario_of(program, {}, {}, {.planner = planner});
+        std::string reason;
+        const auto steps = scenario->steps(
+            ways_named({.algorithms = {"ring"}, .transports = {"shm"}, .baselines = {"none"}})[0],
+            reason);
+        ASSERT_NE(steps, nullptr) << reason;
+        world.barrier();
+        const long before = world.meetings;
+        EXPECT_NO_THROW(steps->run(StepPart::whole, 0));
+        EXPECT_GE(world.meetings - before, 3);  // one a second
+        EXPECT_GT(world.hang_timeout, 3);
+    });
 }
 
 // Rank 0 of each row meets its row, then its column; no group waits for the other's turn.

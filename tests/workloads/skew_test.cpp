@@ -43,6 +43,11 @@ TEST(Skew, MakesEachRankLateByADifferentTimeInEachStep) {
     std::set<std::int64_t> seen;
     for (const Rank rank : every_rank_of(3)) {
         const auto times = of_steps(program, rank);
+        // Late at the begin, and as ever from then on.
+        const auto& tasks = program.tasks_of(rank);
+        EXPECT_EQ(tasks.front().kind, Task::Kind::compute);
+        EXPECT_EQ(tasks.size(), even(3).tasks_of(rank).size() + 1);
+        EXPECT_EQ(tasks[1].compute_ns.front(), 300'000);
         for (const std::int64_t ns : times) {
             EXPECT_GE(ns, 1'000'000);
             EXPECT_LE(ns, 3'000'000);

@@ -46,6 +46,37 @@ TEST(TensorParallel, HandsOverWhatItsFormulaSays) {
         }
 }
 
+TEST(TensorParallel, SumsActivationsAndAveragesGradients) {
+    for (const bool sequence : {false, true}) {
+        const Program program = tensor_parallel_program(
+            find_model("gpt2").build(),
+            {.tensor_ranks = 2, .tokens = 8, .sequence_parallel = sequence}, 1'000'000, 4);
+        for (const char* sums : {"attention", "feed-forward", "embedding"})
+            expect_op(program, sums, Op::sum);
+        expect_op(program, "gradients", Op::avg);
+        // Of each of two blocks: the greatest logit, the sum of all, and the one of the right word.
+        EXPECT_EQ(ops_of(program, "loss"),
+                  (std::multiset{Op::max, Op::max, Op::sum, Op::sum, Op::sum, Op::sum}));
+    }
+}
+
+// Sums wait for what they add up. What is gathered for the gradients of weights does not, nor do
+// replicas' averages but for the last.
+TEST(TensorParallel, HidesWhatNothingWaitsFor) {
+    const Model model = find_model("gpt2").build();
+    const std::int64_t layers = 12, tokens = 120, share = tokens * 768 * 4 / 2;
+    std::int64_t averages = 0;
+    const auto counts = model.unit_counts();
+    for (std::size_t unit = 1; unit < counts.size(); ++unit) averages += (counts[unit] + 1) / 2 * 4;
+    for (const bool sequence : {false, true}) {
+        const Program program = tensor_parallel_program(
+            model, {.tensor_ranks = 2, .tokens = tokens, .sequence_parallel = sequence}, 1'000'000,
+            4);
+        EXPECT_EQ(hideable_bytes_of_step(program, Rank{3}),
+                  averages + (sequence ? 2 * layers * share : 0));
+    }
+}
+
 TEST(TensorParallel, SendsWhatAicbListsForLlama7B) {
     AICB_OR_SKIP(listed, "L7B-M1-C04_Llama7B_megatron_tp2_pp1_mbs1.csv");
     const Program program = tensor_parallel_program(
@@ -96,9 +127,7 @@ TEST(TensorParallel, RunsWithRightResults) {
 
 TEST(TensorParallel, RefusesWhatItCannotDoInOneLine) {
     const auto expect = [](int ranks, const char* setting, const char* value, const char* words) {
-        const std::string reason =
-            refusal_of("tensor-parallel", ranks, {{"scale", "1e-4"}, {setting, value}});
-        EXPECT_NE(reason.find(words), reason.npos) << reason;
+        expect_refusal("tensor-parallel", ranks, {{"scale", "1e-4"}, {setting, value}}, words);
     };
     expect(0, "tensor-ranks", "13", "12 attention heads");
     expect(4, "tensor-ranks", "3", "does not divide 4 ranks: try one of 1, 2, 4");

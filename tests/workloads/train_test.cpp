@@ -262,7 +262,7 @@ TEST(TrainWorkload, RefusesWhatCannotBeLearnt) {
         const std::string reason = refusal_of(std::move(typed));
         EXPECT_NE(reason.find(words), reason.npos) << reason;
     };
-    expect("no network 'gpt'; there are: logistic mlp cnn", {{"network", "gpt"}});
+    expect("unknown network 'gpt'", {{"network", "gpt"}});
     expect("--optimizer newton is not one of sgd, adam, lbfgs", {{"optimizer", "newton"}});
     expect("--batch 5000 is not a number from 1 to 1438", {{"batch", "5000"}});
     expect("leave --batch out", {{"batch", "32"}, {"optimizer", "lbfgs"}});

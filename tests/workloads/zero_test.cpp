@@ -55,6 +55,33 @@ TEST(Zero, HasNoMoreGathersUnderWayThanItHasBuffersFor) {
     }
 }
 
+TEST(Zero, AveragesGradients) {
+    for (const int stage : {1, 2, 3})
+        expect_op(zero_program(find_model("gpt2").build(), {.stage = stage}, 1000, 4), "gradients",
+                  Op::avg);
+}
+
+// All but what is waited for before anything can be computed, and what is ready when all is.
+TEST(Zero, HidesAllButTheFirstGathersAndTheLastScatter) {
+    const Model model = find_model("gpt2").build();
+    constexpr int ranks = 4;
+    std::vector<std::int64_t> shares;  // bytes
+    for (const std::int64_t count : model.unit_counts())
+        shares.push_back((count + ranks - 1) / ranks * 4);
+    std::int64_t scatters = 0, gathers = 0;
+    for (const std::int64_t share : shares) {
+        scatters += share * ranks;
+        gathers += 2 * share;
+    }
+    scatters -= shares.front() * ranks;
+    for (const int prefetch : {0, 1, 2}) {
+        const Program program =
+            zero_program(model, {.stage = 3, .prefetch = prefetch}, 1'000'000, ranks);
+        const std::int64_t ahead = prefetch == 0 ? 0 : gathers - shares.front() - shares.back();
+        EXPECT_EQ(hideable_bytes_of_step(program, Rank{1}), scatters + ahead) << prefetch;
+    }
+}
+
 TEST(Zero, HidesMoreBehindComputingWithEachStage) {
     // When the first collective of gradients leaves, counted in tasks that compute before it.
     const auto computed_before = [](int stage) {

@@ -8,39 +8,10 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "base/line_counter.hpp"
+
 namespace tutti {
 namespace {
-
-// Walks through the text for the parser and counts lines. A line is over once something behind its
-// end is read: the parser looks one character past a number before it tells of it.
-class LineCounter {
-public:
-    using iterator_category = std::input_iterator_tag;
-    using value_type = char;
-    using difference_type = std::ptrdiff_t;
-    using pointer = const char*;
-    using reference = const char&;
-
-    LineCounter(const char* at, int& line) : at_(at), line_(&line) {}
-    reference operator*() const { return *at_; }
-    LineCounter& operator++() {
-        if (at_line_end_) ++*line_;
-        at_line_end_ = *at_++ == '\n';
-        return *this;
-    }
-    LineCounter operator++(int) {
-        const LineCounter before = *this;
-        ++*this;
-        return before;
-    }
-    bool operator==(const LineCounter& other) const { return at_ == other.at_; }
-    bool operator!=(const LineCounter& other) const { return at_ != other.at_; }
-
-private:
-    const char* at_;
-    int* line_;
-    bool at_line_end_ = false;
-};
 
 // Told by nlohmann's parser what it meets, in order.
 class Builder : public nlohmann::json_sax<nlohmann::json> {

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "workloads/training/optimizer.hpp"
+#include "workloads/learning/learning_settings.hpp"
 
 namespace tutti {
 namespace {
@@ -18,11 +18,6 @@ enum class Scaling { strong, weak };
 Split data_of(const Settings& asked) {
     const std::string& data = asked.text("data");
     return split(data == "digits" ? digits() : with_unit_range(read_libsvm(data)));
-}
-
-int usual_epochs(const Course& course) {
-    if (course.is_by_lbfgs()) return steps_of_lbfgs;
-    return std::ranges::find(all_networks(), course.network, &NetworkKind::name)->epochs;
 }
 
 int batch_of_rank(const Settings& asked, const Course& course) {
@@ -39,21 +34,19 @@ int batch_of_rank(const Settings& asked, const Course& course) {
 }
 
 double rate_of(const Settings& asked, const Course& course) {
-    const bool is_usual = asked.text("learning-rate") == "auto";
-    if (course.is_by_lbfgs()) {
-        if (!is_usual)
-            throw Error("lbfgs finds the length of its steps itself; leave --learning-rate out");
-        return 0;
-    }
-    return is_usual ? find_optimizer(course.optimizer).learning_rate
-                    : asked.real("learning-rate", 1e-9, 1e3);
+    if (!course.is_by_lbfgs())
+        return learning_rate_of(asked, find_optimizer(course.optimizer).learning_rate);
+    if (asked.text("learning-rate") != "auto")
+        throw Error("lbfgs finds the length of its steps itself; leave --learning-rate out");
+    return 0;
 }
 
 }  // namespace
 
 Course course_of(const Settings& asked, int ranks, std::uint64_t seed) {
     Course course;
-    course.network = asked.text("network");
+    const NetworkKind& network = network_of(asked);
+    course.network = network.name;
     course.optimizer = asked.word<std::string>(
         "optimizer", {{"sgd", "sgd"}, {"adam", "adam"}, {"lbfgs", "lbfgs"}});
     course.data = data_of(asked);
@@ -62,9 +55,7 @@ Course course_of(const Settings& asked, int ranks, std::uint64_t seed) {
     const auto scaling =
         asked.word<Scaling>("scaling", {{"strong", Scaling::strong}, {"weak", Scaling::weak}});
     course.batch = batch_of_rank(asked, course);
-    course.epochs = asked.text("epochs") == "auto"
-                        ? usual_epochs(course)
-                        : static_cast<int>(asked.number("epochs", 1, 100000));
+    course.epochs = epochs_of(asked, course.is_by_lbfgs() ? steps_of_lbfgs : network.epochs);
     course.rate = {.of_one_rank = rate_of(asked, course)};
     const auto warm_up = static_cast<int>(asked.number("warm-up-epochs", 0, 1000));
     if (scaling == Scaling::weak) {

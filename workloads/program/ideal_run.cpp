@@ -29,24 +29,28 @@ public:
         for (bool moved = true; moved;) {
             moved = false;
             for (std::size_t rank = 0; rank < ranks; ++rank)
-                while (next[rank] < program_.tasks[rank].size() && does(run, rank, next[rank])) {
+                while (next[rank] < tasks_of(rank).size() && does(run, rank, next[rank])) {
                     ++next[rank];
                     moved = true;
                 }
         }
         for (std::size_t rank = 0; rank < ranks; ++rank)
-            if (next[rank] < program_.tasks[rank].size())
+            if (next[rank] < tasks_of(rank).size())
                 throw Error(fmt::format(
                     "program '{}': ranks wait in a circle: rank {} for '{}'", program_.name, rank,
-                    program_.calls[static_cast<std::size_t>(program_.tasks[rank][next[rank]].call)]
+                    program_.calls[static_cast<std::size_t>(tasks_of(rank)[next[rank]].call)]
                         .label));
         return run;
     }
 
 private:
+    const std::vector<Task>& tasks_of(std::size_t rank) const {
+        return program_.tasks_of(Rank{static_cast<int>(rank)});
+    }
+
     // False while it has to wait.
     bool does(IdealRun& run, std::size_t rank, std::size_t at) {
-        const Task& task = program_.tasks[rank][at];
+        const Task& task = tasks_of(rank)[at];
         std::int64_t& now = run.end_ns[rank];
         if (task.kind == Task::Kind::compute) {
             now += task.compute_ns.front();

@@ -5,10 +5,20 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 
 #include "base/error.hpp"
 
 namespace tutti {
+
+const std::vector<Task>& Program::tasks_of(Rank rank) const {
+    const auto at = static_cast<std::size_t>(rank.index);
+    return tasks.at(role_of.empty() ? at : static_cast<std::size_t>(role_of.at(at)));
+}
+
+std::vector<Task>& Program::tasks_of(Rank rank) {
+    return const_cast<std::vector<Task>&>(std::as_const(*this).tasks_of(rank));
+}
 
 int Program::add_call(GroupCall call) {
     calls.push_back(std::move(call));
@@ -17,18 +27,15 @@ int Program::add_call(GroupCall call) {
 
 void Program::compute(Rank rank, std::int64_t ns, Task::Phase phase) {
     if (ns == 0) return;
-    auto& mine = tasks.at(static_cast<std::size_t>(rank.index));
-    mine.push_back({.kind = Task::Kind::compute, .phase = phase, .compute_ns = {ns}});
+    tasks_of(rank).push_back({.kind = Task::Kind::compute, .phase = phase, .compute_ns = {ns}});
 }
 
 void Program::start(Rank rank, int call, Task::Phase phase) {
-    auto& mine = tasks.at(static_cast<std::size_t>(rank.index));
-    mine.push_back({.kind = Task::Kind::start, .phase = phase, .call = call});
+    tasks_of(rank).push_back({.kind = Task::Kind::start, .phase = phase, .call = call});
 }
 
 void Program::wait(Rank rank, int call, Task::Phase phase) {
-    auto& mine = tasks.at(static_cast<std::size_t>(rank.index));
-    mine.push_back({.kind = Task::Kind::wait, .phase = phase, .call = call});
+    tasks_of(rank).push_back({.kind = Task::Kind::wait, .phase = phase, .call = call});
 }
 
 void Program::meet(Rank rank, int call, Task::Phase phase) {
@@ -59,6 +66,9 @@ public:
     explicit Checker(const Program& program) : program_(program) {}
 
     void check() const {
+        for (const int role : program_.role_of)
+            if (role < 0 || role >= std::ssize(program_.tasks))
+                refuse("a rank has role {}, of {}", role, program_.tasks.size());
         for (const auto& group : program_.groups) check_group(group);
         std::map<int, const GroupCall*> first_in;
         for (const GroupCall& one : program_.calls) {
@@ -121,7 +131,7 @@ private:
         enum class State : char { ahead, under_way, over };
         std::vector<State> states(program_.calls.size(), State::ahead);
         std::vector<std::vector<int>> orders(program_.groups.size());
-        const auto& tasks = program_.tasks[static_cast<std::size_t>(rank.index)];
+        const auto& tasks = program_.tasks_of(rank);
         for (std::size_t i = 0; i < tasks.size(); ++i) {
             const Task& task = tasks[i];
             if (task.kind == Task::Kind::compute) {
@@ -183,7 +193,7 @@ std::int64_t bytes_of(const Program& program, int call, Rank rank) {
 
 std::int64_t bytes_of_step(const Program& program, Rank rank) {
     std::int64_t bytes = 0;
-    for (const Task& task : program.tasks.at(static_cast<std::size_t>(rank.index)))
+    for (const Task& task : program.tasks_of(rank))
         if (task.kind == Task::Kind::start) bytes += bytes_of(program, task.call, rank);
     return bytes;
 }
@@ -192,7 +202,7 @@ std::int64_t hideable_bytes_of_step(const Program& program, Rank rank) {
     std::int64_t bytes = 0;
     std::size_t computed = 0;  // tasks that compute, so far
     std::vector<std::size_t> at_start(program.calls.size());
-    for (const Task& task : program.tasks.at(static_cast<std::size_t>(rank.index))) {
+    for (const Task& task : program.tasks_of(rank)) {
         if (task.kind == Task::Kind::compute) {
             ++computed;
             continue;
@@ -208,7 +218,7 @@ std::int64_t hideable_bytes_of_step(const Program& program, Rank rank) {
 
 std::int64_t compute_ns_of_step(const Program& program, Rank rank, std::int64_t step) {
     std::int64_t ns = 0;
-    for (const Task& task : program.tasks.at(static_cast<std::size_t>(rank.index)))
+    for (const Task& task : program.tasks_of(rank))
         if (task.kind == Task::Kind::compute)
             ns += task.compute_ns[static_cast<std::size_t>(step) % task.compute_ns.size()];
     return ns;

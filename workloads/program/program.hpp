@@ -46,11 +46,16 @@ struct Program {
     std::string name;
     std::vector<std::vector<Rank>> groups;  ///< each in the order that makes its members' places
     std::vector<GroupCall> calls;
-    std::vector<std::vector<Task>> tasks;  ///< by rank
+    std::vector<std::vector<Task>> tasks;  ///< by role
+    /// By rank: ranks that do the same share a list, as there may be hundreds of them. Empty: every
+    /// rank has the role of its number.
+    std::vector<int> role_of = {};
 
-    int ranks() const { return static_cast<int>(tasks.size()); }
+    int ranks() const { return static_cast<int>(role_of.empty() ? tasks.size() : role_of.size()); }
+    std::vector<Task>& tasks_of(Rank rank);
+    const std::vector<Task>& tasks_of(Rank rank) const;
     int add_call(GroupCall call);
-    /// Appends to the tasks of `rank`. Computing nothing is left out.
+    /// Appends to the tasks of `rank` and all in its role. Computing nothing is left out.
     void compute(Rank rank, std::int64_t ns, Task::Phase phase);
     void start(Rank rank, int call, Task::Phase phase);
     void wait(Rank rank, int call, Task::Phase phase);

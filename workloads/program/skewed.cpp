@@ -74,11 +74,13 @@ Program skewed(const Program& program, const Skew& skew) {
         throw Error(fmt::format("--slow-rank {}: there are ranks 0 to {}", skew.slow->index,
                                 program.ranks() - 1));
     Program result = program;
+    result.tasks.clear();
+    result.role_of.clear();  // no two are alike
     std::mt19937_64 random{skew.seed};
     for (int rank = 0; rank < program.ranks(); ++rank) {
         const auto longer = drawn(random), late = drawn(random);
         const double factor = skew.slow == Rank{rank} ? skew.slow_factor : 1;
-        auto& tasks = result.tasks[static_cast<std::size_t>(rank)];
+        auto& tasks = result.tasks.emplace_back(program.tasks_of(Rank{rank}));
         for (Task& task : tasks) {
             if (task.kind != Task::Kind::compute) continue;
             std::vector<std::int64_t> ns(std::lcm(task.compute_ns.size(), drawn_steps));

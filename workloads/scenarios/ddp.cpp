@@ -35,7 +35,8 @@ Program ddp_program(const Model& model, DataType type, std::span<const Bucket> b
     Program program{.name = model.name,
                     .groups = {every_rank_of(ranks)},
                     .calls = {},
-                    .tasks = std::vector<std::vector<Task>>(static_cast<std::size_t>(ranks))};
+                    .tasks = {},
+                    .role_of = std::vector<int>(static_cast<std::size_t>(ranks))};
     std::vector<int> of_buffers, of_buckets;
     // Alike ones travel together, as in PyTorch.
     std::map<DataType, std::int64_t> buffers;
@@ -91,7 +92,7 @@ Program ddp_program(const Model& model, DataType type, std::span<const Bucket> b
     }
     compute(Phase::backward, between(times, before, &ComputeTimes::backward_ns));
     for (const int call : of_buckets) about(Task::Kind::wait, Phase::backward, call);
-    std::ranges::fill(program.tasks, tasks);
+    program.tasks.push_back(std::move(tasks));  // of all ranks
     return program;
 }
 

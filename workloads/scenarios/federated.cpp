@@ -3,10 +3,10 @@
 
 #include <algorithm>
 
+#include "workloads/learning/learning_settings.hpp"
 #include "workloads/scenarios/rows.hpp"
 #include "workloads/servers/clients.hpp"
 #include "workloads/servers/federated_trainer.hpp"
-#include "workloads/servers/learning_settings.hpp"
 #include "workloads/servers/training_steps.hpp"
 
 namespace tutti {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include "workloads/learning/learning_settings.hpp"
 #include "workloads/scenarios/rows.hpp"
-#include "workloads/servers/learning_settings.hpp"
 #include "workloads/servers/reducing_trainer.hpp"
 #include "workloads/servers/server_settings.hpp"
 #include "workloads/servers/training_steps.hpp"
@@ -21,7 +21,8 @@ public:
           data_(split(digits())),
           learner_(network_, data_.train, choice_.batch,
                    {.rank = world_.rank(), .ranks = world_.size()}, seed),
-          steps_(static_cast<std::int64_t>(epochs_of(asked)) * learner_.batches_per_epoch()),
+          steps_(static_cast<std::int64_t>(epochs_of(asked, network_of(asked).epochs)) *
+                 learner_.batches_per_epoch()),
           rate_{.of_one_rank = learning_rate_of(asked, optimizer_.learning_rate),
                 .steps = static_cast<int>(steps_)},
           site_(ground.planner, learner_.first_weights().size(), ground.buffers) {
@@ -147,8 +148,7 @@ private:
 
 void check_settings(const Settings& asked) {
     server_choice(asked);
-    network_of(asked);
-    epochs_of(asked);
+    epochs_of(asked, network_of(asked).epochs);
     learning_rate_of(asked, optimizer_of(asked).learning_rate);
     asked.word<int>("messages", {{"auto", 0}, {"loopback", 0}, {"mpi", 0}, {"ucx", 0}});
 }

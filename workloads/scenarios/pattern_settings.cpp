@@ -90,4 +90,10 @@ Program empty_program(const Model& model, int ranks) {
             .tasks = std::vector<std::vector<Task>>(static_cast<std::size_t>(ranks))};
 }
 
+Program program_of_alike(const Model& model, int ranks) {
+    Program program = empty_program(model, 1);
+    program.role_of.resize(static_cast<std::size_t>(ranks));
+    return program;
+}
+
 }  // namespace tutti

@@ -51,6 +51,8 @@ RankGrid grid_of(int ranks, int wanted, std::string_view setting);
 
 /// A step of these ranks in which nothing happens yet.
 Program empty_program(const Model& model, int ranks);
+/// The same, for ranks that all do the same: what is written for one is written for all.
+Program program_of_alike(const Model& model, int ranks);
 
 /// The least multiple of `of` that holds `count`.
 constexpr std::int64_t padded(std::int64_t count, std::int64_t of) {

@@ -50,7 +50,7 @@ public:
         : ProgramSteps(std::move(steps)),
           world_(world),
           clock_(world.one_host() ? nullptr : clock),
-          uneven_(uneven.tasks[static_cast<std::size_t>(world.rank().index)]),
+          uneven_(uneven.tasks_of(world.rank())),
           seen_(even, uneven) {}
 
     StepStamps run(StepPart part, std::int64_t number) override {
@@ -74,6 +74,29 @@ private:
     SkewSeen seen_;
 };
 
+// A rank that still computes is not one that hangs: others wait so much longer.
+class LaterDeadline {
+public:
+    LaterDeadline(World& world, const Program& program)
+        : world_(world), usual_(world.hang_timeout) {
+        std::int64_t longest = 0;
+        for (const auto& tasks : program.tasks) {
+            std::int64_t of_role = 0;
+            for (const Task& task : tasks)
+                if (task.kind == Task::Kind::compute) of_role += std::ranges::max(task.compute_ns);
+            longest = std::max(longest, of_role);
+        }
+        world_.hang_timeout += static_cast<double>(longest) * 1e-9;
+    }
+    LaterDeadline(const LaterDeadline&) = delete;
+    LaterDeadline& operator=(const LaterDeadline&) = delete;
+    ~LaterDeadline() { world_.hang_timeout = usual_; }
+
+private:
+    World& world_;
+    double usual_;
+};
+
 class ProgramScenario final : public Scenario {
 public:
     ProgramScenario(Program program, std::vector<std::string> notes, std::vector<Metric> metrics,
@@ -82,11 +105,13 @@ public:
           notes_(std::move(notes)),
           metrics_(std::move(metrics)),
           computer_(computer(ground.compute, ground.planner.world().crowded)),
+          uneven_(ground.skew.is_none() ? std::nullopt
+                                        : std::optional(skewed(program_, ground.skew))),
+          deadline_(ground.planner.world(), uneven_ ? *uneven_ : program_),
           stage_(ground.planner, program_, ground.buffers),
           seed_(ground.seed),
           before_(std::move(before)),
           clock_(ground.clock) {
-        if (!ground.skew.is_none()) uneven_ = skewed(program_, ground.skew);
         tell_hideable();
     }
 
@@ -144,10 +169,11 @@ private:
     }
 
     Program program_;
-    std::optional<Program> uneven_;  // with skew
     std::vector<std::string> notes_;
     std::vector<Metric> metrics_;
     std::unique_ptr<Computer> computer_;
+    std::optional<Program> uneven_;  // with skew
+    LaterDeadline deadline_;         // groups take theirs from it
     ProgramStage stage_;
     std::uint64_t seed_;
     BeforeStep before_;

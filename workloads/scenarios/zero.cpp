@@ -18,6 +18,8 @@ namespace {
 
 using Phase = Task::Phase;
 
+constexpr Rank rank{0};  // and all others, as they do the same
+
 // Each rank's share of `count` elements.
 std::int64_t share_of(std::int64_t count, int ranks) { return padded(count, ranks) / ranks; }
 
@@ -39,7 +41,7 @@ GroupCall gathered(std::string label, std::int64_t count, DataType type, int ran
 // Stages 1 and 2.
 Program sharded_gradients(const Model& model, const ZeroShape& shape, std::int64_t compute_ns,
                           int ranks) {
-    Program program = empty_program(model, ranks);
+    Program program = program_of_alike(model, ranks);
     program.add_group(every_rank_of(ranks));
     const Bytes element{static_cast<std::int64_t>(size_of(shape.type))};
     const auto buckets = buckets_of(model, element, {shape.bucket, shape.bucket});
@@ -55,22 +57,20 @@ Program sharded_gradients(const Model& model, const ZeroShape& shape, std::int64
         gathers.push_back(
             program.add_call(gathered(fmt::format("weights {}", i), count, shape.type, ranks)));
     }
-    for (const Rank rank : every_rank_of(ranks)) {
-        program.compute(rank, times.forward_ns, Phase::forward);
-        std::int64_t now = 0;
-        for (std::size_t i = 0; i < buckets.size(); ++i) {
-            const std::int64_t ready = times.ready_ns[last_of[i]];
-            program.compute(rank, ready - now, Phase::backward);
-            now = ready;
-            if (shape.stage == 2) program.start(rank, scatters[i], Phase::backward);
-        }
-        program.compute(rank, times.backward_ns - now, Phase::backward);
-        if (shape.stage == 1)
-            for (const int call : scatters) program.start(rank, call, Phase::optimizer);
-        for (const int call : scatters) program.wait(rank, call, Phase::optimizer);
-        for (const int call : gathers) program.start(rank, call, Phase::optimizer);
-        for (const int call : gathers) program.wait(rank, call, Phase::optimizer);
+    program.compute(rank, times.forward_ns, Phase::forward);
+    std::int64_t now = 0;
+    for (std::size_t i = 0; i < buckets.size(); ++i) {
+        const std::int64_t ready = times.ready_ns[last_of[i]];
+        program.compute(rank, ready - now, Phase::backward);
+        now = ready;
+        if (shape.stage == 2) program.start(rank, scatters[i], Phase::backward);
     }
+    program.compute(rank, times.backward_ns - now, Phase::backward);
+    if (shape.stage == 1)
+        for (const int call : scatters) program.start(rank, call, Phase::optimizer);
+    for (const int call : scatters) program.wait(rank, call, Phase::optimizer);
+    for (const int call : gathers) program.start(rank, call, Phase::optimizer);
+    for (const int call : gathers) program.wait(rank, call, Phase::optimizer);
     return program;
 }
 
@@ -98,7 +98,7 @@ private:
 Program sharded_weights(const Model& model, const ZeroShape& shape, std::int64_t compute_ns,
                         int ranks) {
     constexpr int scatters_under_way = 2;
-    Program program = empty_program(model, ranks);
+    Program program = program_of_alike(model, ranks);
     program.add_group(every_rank_of(ranks));
     const auto counts = model.unit_counts();
     const auto times = unit_times(model, compute_ns);
@@ -124,25 +124,23 @@ Program sharded_weights(const Model& model, const ZeroShape& shape, std::int64_t
     const auto at = [](auto& list, int unit) -> auto& {
         return list[static_cast<std::size_t>(unit)];
     };
-    for (const Rank rank : every_rank_of(ranks)) {
-        for (int unit = 0, asked = 0; unit < units; ++unit) {
-            for (; asked < units && asked <= unit + shape.prefetch; ++asked)
-                program.start(rank, at(forward, asked), Phase::forward);
-            program.wait(rank, at(forward, unit), Phase::forward);
-            program.compute(rank, at(times, unit).forward_ns, Phase::forward);
-        }
-        for (int unit = units - 1, asked = units - 1; unit >= 0; --unit) {
-            for (; asked >= 0 && asked >= unit - shape.prefetch; --asked)
-                program.start(rank, at(backward, asked), Phase::backward);
-            program.wait(rank, at(backward, unit), Phase::backward);
-            program.compute(rank, at(times, unit).backward_ns, Phase::backward);
-            if (unit + scatters_under_way < units)
-                program.wait(rank, at(scatters, unit + scatters_under_way), Phase::backward);
-            program.start(rank, at(scatters, unit), Phase::backward);
-        }
-        for (int unit = std::min(units, scatters_under_way) - 1; unit >= 0; --unit)
-            program.wait(rank, at(scatters, unit), Phase::backward);
+    for (int unit = 0, asked = 0; unit < units; ++unit) {
+        for (; asked < units && asked <= unit + shape.prefetch; ++asked)
+            program.start(rank, at(forward, asked), Phase::forward);
+        program.wait(rank, at(forward, unit), Phase::forward);
+        program.compute(rank, at(times, unit).forward_ns, Phase::forward);
     }
+    for (int unit = units - 1, asked = units - 1; unit >= 0; --unit) {
+        for (; asked >= 0 && asked >= unit - shape.prefetch; --asked)
+            program.start(rank, at(backward, asked), Phase::backward);
+        program.wait(rank, at(backward, unit), Phase::backward);
+        program.compute(rank, at(times, unit).backward_ns, Phase::backward);
+        if (unit + scatters_under_way < units)
+            program.wait(rank, at(scatters, unit + scatters_under_way), Phase::backward);
+        program.start(rank, at(scatters, unit), Phase::backward);
+    }
+    for (int unit = std::min(units, scatters_under_way) - 1; unit >= 0; --unit)
+        program.wait(rank, at(scatters, unit), Phase::backward);
     return program;
 }
 

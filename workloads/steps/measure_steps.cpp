@@ -47,7 +47,10 @@ public:
             if (round >= protocol_.min_rounds && of_first(world_, is_over)) break;
         }
         std::vector<TrainingStep> steps;
-        for (const Series& one : series_) steps.push_back(one.summed_up());
+        for (const Series& one : series_) {
+            steps.push_back(one.summed_up());
+            if (protocol_.keep_samples) steps.back().samples = {one.step, one.compute, one.exposed};
+        }
         return steps;
     }
 
@@ -98,7 +101,9 @@ private:
 
     bool is_known_well_enough() const {
         return std::ranges::all_of(series_, [&](const Series& one) {
-            return half_width(summarise(one.step)) <= protocol_.target_ci;
+            const TrainingStep now = one.summed_up();
+            return half_width(now.step) <= protocol_.target_ci &&
+                   half_width_of_exposed(now) <= protocol_.target_ci;
         });
     }
 

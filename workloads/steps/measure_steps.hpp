@@ -15,8 +15,10 @@ struct StepProtocol {
     std::int64_t max_rounds = 200;
     std::int64_t warm_up = 2;  ///< steps of each way that do not count
     double max_seconds = 20;   ///< for all ways together, warm-up left out; min_rounds come first
-    double target_ci = 0.02;   ///< stop at this half-width of each way's step
+    /// Stop at this half-width of each way's step and, over the same step, of what is exposed.
+    double target_ci = 0.02;
     std::uint64_t seed = 1;
+    bool keep_samples = false;
     GlobalClock* clock = nullptr;  ///< of several hosts; else unused
     /// Told on each rank after each round: how many count, and for how long they have been done.
     std::function<void(std::int64_t rounds, double seconds)> after_round = {};

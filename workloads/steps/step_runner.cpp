@@ -36,7 +36,7 @@ private:
 
 StepRunner::StepRunner(ProgramStage& stage)
     : stage_(stage),
-      tasks_(stage.program().tasks[static_cast<std::size_t>(stage.world().rank().index)]),
+      tasks_(stage.program().tasks_of(stage.world().rank())),
       of_group_(stage.program().groups.size()),
       operations_(stage.program().calls.size()) {
     under_way_.reserve(operations_.size());
@@ -143,6 +143,7 @@ void StepRunner::wait(int call) {
     Patience patience(stage_.world());
     went_on_ = false;
     while (std::ranges::find(under_way_, call) != under_way_.end()) {
+        stage_.world().met();  // alive, for a watchdog: this wait has a deadline of its own
         move_all();
         if (std::exchange(went_on_, false))
             patience.renew();
@@ -151,6 +152,22 @@ void StepRunner::wait(int call) {
                             stage_.program().calls[static_cast<std::size_t>(call)].label + "' of " +
                             stage_.program().name,
                         Exit::time_out);
+    }
+}
+
+// A watchdog sees that this rank is alive, however long it computes.
+std::int64_t StepRunner::compute(std::int64_t ns, Computer& computer) {
+    constexpr std::int64_t sign_of_life_ns = 1'000'000'000;
+    const std::function<bool()> meanwhile = [this] {
+        move_all();
+        return !under_way_.empty();
+    };
+    std::int64_t took = 0;
+    while (true) {
+        stage_.world().met();
+        const std::int64_t now = std::min(ns, sign_of_life_ns);
+        took += computer.compute(now, meanwhile);
+        if ((ns -= now) == 0) return took;
     }
 }
 
@@ -163,18 +180,14 @@ StepStamps StepRunner::run(StepPart part, std::int64_t number, Computer& compute
     if (part != StepPart::compute) ++steps_;
     std::ranges::fill(stamps_.calls, StepStamps::Passage{});
     stamps_.compute_ns = 0;
-    const std::function<bool()> meanwhile = [this] {
-        move_all();
-        return !under_way_.empty();
-    };
     stamps_.begin_ns = now_ns();
     computer.release();
     for (const Task& task : tasks) {
         if (task.kind == Task::Kind::compute) {
             if (part == StepPart::communication) continue;
-            stamps_.compute_ns += computer.compute(
-                task.compute_ns[static_cast<std::size_t>(number) % task.compute_ns.size()],
-                meanwhile);
+            stamps_.compute_ns +=
+                compute(task.compute_ns[static_cast<std::size_t>(number) % task.compute_ns.size()],
+                        computer);
         } else if (part != StepPart::compute) {
             if (task.kind == Task::Kind::start) {
                 start(task.call);

@@ -25,8 +25,8 @@ Program repeated(const Program& program, int times) {
     for (auto& tasks : all.tasks) tasks.clear();
     for (int round = 0; round < times; ++round) {
         if (round > 0) all.calls.insert(all.calls.end(), first_round.begin(), first_round.end());
-        for (std::size_t rank = 0; rank < program.tasks.size(); ++rank)
-            for (Task task : program.tasks[rank]) {
+        for (std::size_t role = 0; role < program.tasks.size(); ++role)
+            for (Task task : program.tasks[role]) {
                 if (task.call >= 0) task.call += round * calls;
                 // Step k now has the recorded steps k times to k times + times - 1.
                 const std::vector<std::int64_t> recorded = task.compute_ns;
@@ -34,7 +34,7 @@ Program repeated(const Program& program, int times) {
                     task.compute_ns[k] = recorded[(k * static_cast<std::size_t>(times) +
                                                    static_cast<std::size_t>(round)) %
                                                   recorded.size()];
-                all.tasks[rank].push_back(std::move(task));
+                all.tasks[role].push_back(std::move(task));
             }
     }
     return all;

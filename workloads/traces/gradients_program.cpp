@@ -35,17 +35,20 @@ Program program_of(const GradientTrace& trace, const std::string& name,
                       .tables = {}};
     Program program;
     const auto recorded = by_rank(trace);
-    for (std::size_t from = 0; from < recorded.size(); ++from) {
-        Program alike = ddp_program(model, trace.type, buckets, recorded[from].passes, ranks);
-        if (std::ranges::max(recorded[from].optimizer_ns) > 0)
-            for (auto& tasks : alike.tasks)
-                tasks.push_back({.kind = Task::Kind::compute,
-                                 .phase = Task::Phase::optimizer,
-                                 .compute_ns = recorded[from].optimizer_ns});
-        if (from == 0) program = alike;
-        for (std::size_t rank = from; rank < program.tasks.size(); rank += recorded.size())
-            program.tasks[rank] = alike.tasks[rank];
+    for (const OfRank& one : recorded) {
+        Program alike = ddp_program(model, trace.type, buckets, one.passes, ranks);
+        auto& tasks = alike.tasks.front();
+        if (std::ranges::max(one.optimizer_ns) > 0)
+            tasks.push_back({.kind = Task::Kind::compute,
+                             .phase = Task::Phase::optimizer,
+                             .compute_ns = one.optimizer_ns});
+        if (program.role_of.empty())
+            program = std::move(alike);
+        else
+            program.tasks.push_back(std::move(tasks));
     }
+    for (std::size_t rank = 0; rank < program.role_of.size(); ++rank)
+        program.role_of[rank] = static_cast<int>(rank % recorded.size());
     return program;
 }
 

@@ -2,7 +2,8 @@
 #include "workloads/traces/json_fields.hpp"
 
 #include <cmath>
-#include <iterator>
+
+#include "base/line_counter.hpp"
 
 namespace tutti {
 namespace {
@@ -10,34 +11,6 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr const char* line_of = "#line";
-
-// Counts the lines that the parser has taken.
-class Counting {
-public:
-    using iterator_category = std::input_iterator_tag;
-    using value_type = char;
-    using difference_type = std::ptrdiff_t;
-    using pointer = const char*;
-    using reference = const char&;
-
-    Counting(const char* at, std::size_t& line) : at_(at), line_(&line) {}
-    const char& operator*() const { return *at_; }
-    Counting& operator++() {
-        if (*at_ == '\n') ++*line_;
-        ++at_;
-        return *this;
-    }
-    Counting operator++(int) {
-        const Counting before = *this;
-        ++*this;
-        return before;
-    }
-    bool operator==(const Counting& other) const { return at_ == other.at_; }
-
-private:
-    const char* at_;
-    std::size_t* line_;
-};
 
 bool is_ns(const Json& us) { return us.is_number() && std::abs(us.get<double>()) < 9e15; }
 std::int64_t ns_of(const Json& us) { return std::llround(us.get<double>() * 1000); }
@@ -56,8 +29,8 @@ Json parse_with_lines(std::string_view text, const std::string& file, std::size_
         return true;
     };
     try {
-        return Json::parse(Counting(text.data(), line), Counting(text.data() + text.size(), line),
-                           keep_line);
+        return Json::parse(LineCounter(text.data(), line),
+                           LineCounter(text.data() + text.size(), line), keep_line);
     } catch (const Json::exception&) {
         throw Error(
             fmt::format("{}:{}: cut off, or no JSON: record or copy the trace again", file, line));

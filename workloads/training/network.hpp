@@ -77,6 +77,9 @@ struct NetworkKind {
 
 std::span<const NetworkKind> all_networks();
 
+/// Throws Error naming the known ones.
+const NetworkKind& find_network(std::string_view name);
+
 /// Throws Error where there is no such network, or it cannot take samples of so many columns.
 Network make_network(std::string_view name, int columns, int classes, unsigned seed);
 

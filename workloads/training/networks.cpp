@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/error.hpp"
+#include "base/name_table.hpp"
 #include "workloads/training/network.hpp"
 
 namespace tutti {
@@ -57,13 +58,10 @@ constexpr NetworkKind rows[] = {
 
 std::span<const NetworkKind> all_networks() { return rows; }
 
+const NetworkKind& find_network(std::string_view name) { return find_row(rows, "network", name); }
+
 Network make_network(std::string_view name, int columns, int classes, unsigned seed) {
-    std::string names;
-    for (const NetworkKind& kind : rows) {
-        if (kind.name == name) return {kind.layers(columns, classes), seed};
-        names += fmt::format(" {}", kind.name);
-    }
-    throw Error(fmt::format("no network '{}'; there are:{}", name, names));
+    return {find_network(name).layers(columns, classes), seed};
 }
 
 }  // namespace tutti

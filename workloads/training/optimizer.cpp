@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/training/optimizer.hpp"
 
-#include <fmt/format.h>
-
 #include <cassert>
 #include <cmath>
-#include <string>
 #include <vector>
 
-#include "base/error.hpp"
+#include "base/name_table.hpp"
 
 namespace tutti {
 namespace {
@@ -82,12 +79,7 @@ std::unique_ptr<Optimizer> adam(std::size_t weights, AdamOptions options) {
 std::span<const OptimizerKind> all_optimizers() { return rows; }
 
 const OptimizerKind& find_optimizer(std::string_view name) {
-    std::string names;
-    for (const OptimizerKind& kind : rows) {
-        if (kind.name == name) return kind;
-        names += fmt::format(" {}", kind.name);
-    }
-    throw Error(fmt::format("no optimizer '{}'; there are:{}", name, names));
+    return find_row(rows, "optimizer", name);
 }
 
 }  // namespace tutti

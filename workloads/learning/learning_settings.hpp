@@ -12,8 +12,8 @@ namespace tutti {
 
 /// --network
 const NetworkKind& network_of(const Settings& asked);
-/// --epochs: a number, or auto for what the network needs.
-int epochs_of(const Settings& asked);
+/// --epochs: a number, or auto for `usual`.
+int epochs_of(const Settings& asked, int usual);
 /// --optimizer
 const OptimizerKind& optimizer_of(const Settings& asked);
 /// --learning-rate: a number, or auto for `usual`.
