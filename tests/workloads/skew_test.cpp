@@ -145,8 +145,8 @@ TEST(Skew, IsToldOfEveryWay) {
             {.min_rounds = 3, .max_rounds = 3});
         ASSERT_EQ(all.size(), 1U);
         EXPECT_EQ(all[0].check.state, CheckState::ok);
-        ASSERT_EQ(all[0].metrics.size(), 5U);
-        EXPECT_EQ(all[0].metrics[3], (Metric{"skew_ms", 4}));
+        const Metric expected{"skew_ms", 4};
+        EXPECT_EQ(std::ranges::count(all[0].metrics, expected), 1);
     });
 }
 
