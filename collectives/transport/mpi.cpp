@@ -165,9 +165,9 @@ private:
     }
 
     void finish(MPI_Request& request, const char* what) {
-        met();
         Patience patience(*this, times_at_meetings);
         for (int done = 0;;) {
+            met();  // also while it waits, which has a deadline of its own
             check(MPI_Test(&request, &done, MPI_STATUS_IGNORE));
             if (done != 0) return;
             move_along();

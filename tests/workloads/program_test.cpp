@@ -93,9 +93,8 @@ TEST(Program, OfDdpHandsOverEveryGradientOnceAndTheBuffers) {
         for (const Rank rank : every_rank_of(3))
             EXPECT_EQ(bytes_of_step(program, rank), bytes) << entry.name;
         for (const GroupCall& one : program.calls)
-            if (one.call.collective == Collective::all_reduce) {
-                EXPECT_EQ(one.call.op, Op::avg);
-            }
+            EXPECT_EQ(one.call.op,
+                      one.call.collective == Collective::all_reduce ? Op::avg : Op::sum);
         EXPECT_EQ(compute_ns_of_step(program, Rank{1}, 7), 1'000'000) << entry.name;
     }
 }
