@@ -5,8 +5,9 @@ import os
 import socket
 import subprocess
 
-MISSING = ("this Python has no torch; type for example: apt-get install --no-install-recommends python3-torch; "
-           "/usr/bin/python3 scripts/{program} ...\n")
+# Without OpenBLAS Debian's torch multiplies matrices by the reference library, ten times slower.
+MISSING = ("this Python has no torch; type for example: apt-get install --no-install-recommends python3-torch "
+           "libopenblas0-pthread; /usr/bin/python3 scripts/{program} ...\n")
 
 
 def start(command, ranks):

@@ -58,8 +58,14 @@ class Train(tutti.Folder):
     def test_grows_the_batch_and_the_rate_with_the_ranks(self):
         out, _ = self.train("--scaling", "weak", "--batch", 16, "--epochs", 2, "--ranks", 2, "--algo", "ring",
                             "--transport", "shm", "--baseline", "none")
-        self.assertIn("sgd at 0.2", out)
+        self.assertIn("sgd at 0.1", out)
         self.assertRegex(out, r"steps of 32 rows, 16 a rank")
+
+    def test_learns_the_digits_with_four_times_the_batch_and_the_rate(self):
+        for network in ("mlp", "cnn"):
+            _, (record, *_) = self.train("--network", network, "--scaling", "weak", "--ranks", 4, "--algo", "ring",
+                                      "--transport", "shm", "--baseline", "none")
+            self.assertGreaterEqual(metrics(record)["accuracy"], 0.95, network)
 
     def test_refuses_bad_settings_in_one_line(self):
         cut = self.file("cut.libsvm", "1 1:1\n2 1:")
