@@ -310,7 +310,7 @@ TEST(CompressedAllReduce, GoesOnInGroupsAtTheSameTime) {
         for (const TrainingStep& step :
              run_scenario(world, *scenario, ways, {.min_rounds = 3, .max_rounds = 3})) {
             EXPECT_FALSE(step.skipped) << step.key.way;
-            // Of the uncompressed there is but how much could be hidden.
+            // All tell what can be hidden; the rest is of those that compress.
             EXPECT_EQ(step.metrics.size() == 1, step.key.way == "ring/shm");
         }
     });

@@ -49,6 +49,22 @@ TEST(Moe, AveragesGradients) {
     expect_op(made.program, "gradients of experts", Op::avg);
 }
 
+// Where there is room for every choice, experts do the work of all tokens, only elsewhere.
+TEST(Moe, ComputesAllOfEveryToken) {
+    constexpr int ranks = 4;
+    const auto made = moe_program(
+        mixtral(), {.expert_ranks = ranks, .routing = {.tokens = 64, .skew = 1, .capacity = 100}},
+        1'000'000, ranks);
+    std::int64_t all = 0, most = 0;
+    for (const Rank rank : every_rank_of(ranks)) {
+        const std::int64_t mine = compute_ns_of_step(made.program, rank, 0);
+        all += mine;
+        most = std::max(most, mine);
+    }
+    EXPECT_NEAR(static_cast<double>(all), 1e6 * ranks, 500);  // rounded in each layer
+    EXPECT_GT(most, 1'000'000);
+}
+
 TEST(Moe, ATokenHasDifferentExperts) {
     // As many choices as experts: each expert is every token's, however much it is liked.
     const MoeRouting routing{

@@ -86,6 +86,19 @@ TEST(Pipeline, AveragesReplicasAndAddsUpTheEmbedding) {
     }
 }
 
+// An update goes on beside the next micro-batch, in a pipeline that never runs empty; where it is
+// flushed, nothing is left to be computed.
+TEST(Pipeline, HidesUpdatesUnlessItIsFlushed) {
+    for (const PipelineOrder order : all_orders) {
+        const Program program =
+            pipeline_program(find_model("gpt2").build(),
+                             {.order = order, .stages = 1, .micro_batches = 5}, 1'000'000, 2);
+        const std::int64_t of_update = 4 * find_model("gpt2").build().count();
+        EXPECT_EQ(hideable_bytes_of_step(program, Rank{1}),
+                  order == PipelineOrder::pipedream ? 5 * of_update : 0);
+    }
+}
+
 TEST(Pipeline, IdlesAsItsFormulaSays) {
     for (const int stages : {1, 2, 3, 4, 8})
         for (const int micro_batches : {1, 4, 8, 32}) {
