@@ -51,8 +51,10 @@ public:
     void tune(const HostTuning& tuning) { tuning_ = tuning; }
     const HostTuning& tuning() const { return tuning_; }
 
-    /// Why the transport cannot be used here; nothing if it can. Collective when first asked.
-    std::optional<std::string> refuses(std::string_view transport);
+    /// Why the transport cannot be used here for such buffers; nothing if it can. Collective when
+    /// first asked.
+    std::optional<std::string> refuses(std::string_view transport,
+                                       MemoryOf memory = MemoryOf::host);
     /// What the transport found on this rank and takes, in words; empty if there is nothing to say.
     /// Collective when first asked.
     std::string details(std::string_view transport);
@@ -65,8 +67,11 @@ private:
     struct Opened {
         std::optional<std::string> refusal;
         std::unique_ptr<Transport> transport;
+        // Of messages that go through the host, by the device.
+        std::map<const MemoryDevice*, std::unique_ptr<MessageTransport>> staged = {};
     };
     Opened& opened(std::string_view name);
+    MessageTransport& between_devices(std::string_view name, MemoryDevice& device);
     bool fetches(const PlanRequest& request);
     std::unique_ptr<Plan> plan_on_host(HostTransport& host, PlanRequest& request, bool in_place);
 

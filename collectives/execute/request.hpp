@@ -37,6 +37,7 @@ struct PlanRequest {
     /// do not overlap.
     std::span<const std::byte> input;
     std::span<std::byte> output;
+    MemoryDevice* device = nullptr;  ///< in whose memory they lie; none: the host's
     std::string what;  ///< names the plan in reports: "all_reduce ring (shm)"
     int number = 0;    ///< of the plan, the same on all ranks; one for each lane from here on
     Lanes lanes = {};

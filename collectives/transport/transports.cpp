@@ -6,6 +6,7 @@
 #include "collectives/transport/host_transport.hpp"
 #include "collectives/transport/loopback.hpp"
 #include "collectives/transport/mpi.hpp"
+#include "collectives/transport/nccl.hpp"
 #include "collectives/transport/peer_memory.hpp"
 #include "collectives/transport/shared_memory.hpp"
 #include "collectives/transport/ucx.hpp"
@@ -60,6 +61,12 @@ const TransportRow rows[] = {
      ucx_missing, ucx_refuses,
      [](World& world, const std::optional<Fault>&) -> std::unique_ptr<Transport> {
          return ucx_transport(world);
+     }},
+    {"nccl",
+     "groups of ncclSend and ncclRecv between GPUs, one rank for each; reduced by our own kernels",
+     nccl_missing, nccl_refuses,
+     [](World& world, const std::optional<Fault>&) -> std::unique_ptr<Transport> {
+         return nccl_transport(world);
      }},
     {"shm", "ranks of one host read and write each other's memory, in the best of the ways below",
      nothing_missing, needs_one_host,

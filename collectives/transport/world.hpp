@@ -5,11 +5,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <typeindex>
 #include <vector>
 
 #include "base/error.hpp"
@@ -97,6 +99,15 @@ public:
         for (MovedAlong* one : whole().moved_along_) one->move_along();
     }
 
+    /// What these ranks have made with each other once and keep for as long as they are together, a
+    /// library's communicator say: one T, made by `make` when first asked for.
+    template <class T, class Make>
+    T& kept(Make&& make) {
+        auto& place = kept_[typeid(T)];
+        if (place == nullptr) place = std::shared_ptr<T>(make());
+        return *static_cast<T*>(place.get());
+    }
+
     /// Seconds after which a wait gives up.
     double hang_timeout = 30;
     /// More ranks on some machine than cores to run them: waiting then gives the core away at once.
@@ -107,6 +118,7 @@ private:
     World& whole() { return within == nullptr ? *this : within->whole(); }
 
     std::vector<MovedAlong*> moved_along_;  // of the whole world only
+    std::map<std::type_index, std::shared_ptr<void>> kept_;
 };
 
 /// The value of every rank, in rank order. T is trivially copyable.
