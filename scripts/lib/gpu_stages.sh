@@ -28,25 +28,25 @@ describe_machine() {
     fi
 }
 
-# Headers, archives and what CMake has to know of them, of the libraries that are found here; those that other
-# machines may have in another version (MPI, UCX, hwloc) are not taken along: no rank leaves the machine.
+# Headers, archives and what CMake has to know of them, in the folders that Debian has them in, so that CMake's
+# files stay as they are. What other machines may have in another version (MPI, UCX, hwloc) is not taken along:
+# no rank leaves the machine.
 pack_libraries() {
-    local to=$1 libraries
-    libraries=$(dirname "$(find /usr/lib -name libgtest.a 2>/dev/null | head -n 1)")
+    local to=$PWD/$1 libraries
+    libraries=$(find /usr/lib -name libgtest.a -printf '%h' -quit 2>/dev/null)
     [[ -d $libraries ]] || { echo "gpu_check: the libraries are not here either; type scripts/setup" >&2; return 64; }
     rm -rf "$to"
-    mkdir -p "$to/include" "$to/lib/cmake" "$to/share/cmake"
-    cp -rL /usr/include/{fmt,nlohmann,CLI,gtest,benchmark} /usr/include/tinyxml2.h "$to/include/"
-    cp -L "$libraries"/lib{gtest,gtest_main}.a "$libraries"/lib{fmt,tinyxml2,benchmark}.so* "$to/lib/"
-    local package
-    for package in fmt GTest benchmark tinyxml2 CLI11 nlohmann_json; do
-        find "$libraries/cmake" /usr/share/cmake /usr/lib/cmake -maxdepth 1 -iname "$package" 2>/dev/null |
-            while read -r folder; do cp -r "$folder" "$to/lib/cmake/"; done
-    done
-    # Debian's files name its folder of libraries; here it is lib.
-    grep -rl "$(basename "$libraries")" "$to/lib/cmake" |
-        xargs -r sed -i "s#lib/$(basename "$libraries")#lib#g; s#/usr/lib/$(basename "$libraries")#\${_IMPORT_PREFIX}/lib#g"
-    echo "packed into $to ($(du -sh "$to" | cut -f 1)): take it along beside scripts/"
+    mkdir -p "$to"
+    (
+        cd /usr
+        libraries=${libraries#/usr/}
+        cp -rL --parents include/{fmt,nlohmann,CLI,gtest,gmock,benchmark} include/tinyxml2.h \
+            "$libraries"/lib{gtest,gmock,benchmark_main}*.a "$libraries"/lib{fmt,tinyxml2,benchmark}.so* "$to"
+        find "$libraries/cmake" share/cmake lib/cmake -maxdepth 1 \
+            \( -iname fmt -o -name GTest -o -name benchmark -o -name tinyxml2 -o -name CLI11 -o -name nlohmann_json \) \
+            -exec cp -r --parents {} "$to" \; 2>/dev/null
+    )
+    echo "packed into $1 ($(du -sh "$to" | cut -f 1)): take it along beside scripts/"
 }
 
 # "all of tutti" where the libraries are, else "the core alone".
