@@ -41,7 +41,7 @@ struct PlanRequest {
     int number = 0;    ///< of the plan, the same on all ranks; one for each lane from here on
     Lanes lanes = {};
     /// Memory that holds both buffers and that peers can reach; none, on all ranks alike: ordinary.
-    const SharedMemory* registered = nullptr;
+    const ReachableMemory* registered = nullptr;
     /// How peers come to what lies in ordinary memory.
     HostTransport::Ordinary ordinary = HostTransport::Ordinary::staged;
     /// How results are stored that nobody reads in the call.
