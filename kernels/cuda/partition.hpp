@@ -34,4 +34,28 @@ constexpr Partition partition(std::uint64_t address, std::uint64_t differences,
     return cut;
 }
 
+/// The element that `end`, a number below head + tail, stands for.
+constexpr std::int64_t element_of_end(const Partition& cut, std::int64_t end,
+                                      std::int64_t element_bytes) {
+    return end < cut.head ? end : end + cut.packets * (packet_bytes / element_bytes);
+}
+
+/// The cut of a cast of `count` elements between `narrow`, of `narrow_bytes` each (1 or 2), and
+/// `floats`: in packets of narrow elements, aligned in both; or, where that cannot be, in a head
+/// that is all there is.
+constexpr Partition cast_partition(std::uint64_t narrow, std::uint64_t floats,
+                                   std::int64_t narrow_bytes, std::int64_t count) {
+    constexpr std::uint64_t low = packet_bytes - 1;
+    const std::int64_t per_packet = packet_bytes / narrow_bytes;
+    for (std::int64_t head = 0; head < per_packet && head <= count; ++head) {
+        const auto skip = static_cast<std::uint64_t>(head);
+        const std::uint64_t both = (narrow + skip * static_cast<std::uint64_t>(narrow_bytes)) |
+                                   (floats + skip * sizeof(float));
+        if ((both & low) != 0) continue;
+        const std::int64_t packets = (count - head) / per_packet;
+        return {head, packets, count - head - packets * per_packet, true};
+    }
+    return {count, 0, 0, false};
+}
+
 }  // namespace tutti::device

@@ -31,7 +31,7 @@ std::vector<Element> divided(DataType type, const std::vector<Element>& data,
     return elements_of<Element>(memory);
 }
 
-bool is_integer(DataType type) { return type < DataType::half; }
+bool is_integer(DataType type) { return type < DataType::fp8_e4m3; }
 
 TEST(Scalar, IsTheLastSetAndHasEveryTypeAndOperation) {
     const KernelSet& set = kernel_sets().back();
