@@ -41,7 +41,7 @@ class Library(NamedTuple):
     adapters: list
 
 
-SOURCES = ["*.cpp", "*.cu"]
+SOURCES = ["*.cpp", "*.cu", "*.cuh"]
 LIBRARIES = [
     Library(r"mpi\.h", ["collectives/transport/mpi*.cpp", "collectives/execute/mpi*.cpp",
                        "docs/examples/*.cpp", "tests/autotune/over_mpi.cpp"]),

@@ -34,6 +34,7 @@ struct Operands {
     int how_many_outs;   // 1 or more
     std::int64_t count;  // elements
     int divisor = 1;     // for Op::avg: 1 or more
+    static constexpr int packets_of_one_source = 0;  // there are several
 
     __device__ const std::byte* source(int s) const { return sources[s]; }
     __device__ std::byte* out(int o) const { return outs[o]; }
@@ -44,6 +45,7 @@ struct InPlace {
     std::byte* data;
     std::int64_t count;
     int divisor;
+    static constexpr int packets_of_one_source = 4;
     static constexpr int how_many_sources = 1;
     static constexpr int how_many_outs = 1;
 
@@ -58,6 +60,7 @@ struct Spread {
     int how_many_outs;
     std::int64_t count;  // bytes
     static constexpr int divisor = 1;
+    static constexpr int packets_of_one_source = 8;
     static constexpr int how_many_sources = 1;
 
     __device__ const std::byte* source(int) const { return from; }
@@ -87,63 +90,43 @@ __device__ Partition partition_of(const Operands& operands, int element_bytes) {
     return partition(first, differences, element_bytes, operands.count);
 }
 
-/// `unroll` packets, `apart` bytes from each other, of up to `batch` sources: all loads are under
-/// way before the first result is computed. Sources beyond a batch of 8 follow four at a time.
+/// `unroll` packets of up to `batch` sources, `threads` packets from each other: all loads are under
+/// way before the first result is computed. Packets from number `packets` on are left alone; sources
+/// beyond a batch of 8 follow one by one.
 template <class Total, Access access, int batch, int unroll, class Operands>
-__device__ void combine_packets(const Operands& operands, std::int64_t at, std::int64_t apart) {
+__device__ void combine_packets(const Operands& operands, std::int64_t start, std::int64_t packets,
+                                std::int64_t i, std::int64_t threads) {
     const int sources = operands.how_many_sources;
     const auto has = [&](int s) { return s == 0 || batch == 2 || s < sources; };
+    const auto inside = [&](int u) { return u == 0 || i + u * threads < packets; };
+    const auto at = [&](int u) { return start + (i + u * threads) * packet_bytes; };
     Packet loaded[unroll][batch];
 #pragma unroll
     for (int s = 0; s < batch; ++s) {
-        const std::byte* from = operands.source(has(s) ? s : 0) + at;
+        const std::byte* from = operands.source(has(s) ? s : 0);
 #pragma unroll
         for (int u = 0; u < unroll; ++u)
-            loaded[u][s] = load_packet<access>(from + u * apart, has(s));
+            loaded[u][s] = load_packet<access>(from + at(u), has(s) && inside(u));
     }
 #pragma unroll
     for (int u = 0; u < unroll; ++u) {
-        Total low{loaded[u][0].unit[0]}, high{loaded[u][0].unit[1]};
-        const auto add = [&](const Packet& next) {
-            low.add(next.unit[0]);
-            high.add(next.unit[1]);
-        };
+        if (!inside(u)) return;
+        Packet result;
 #pragma unroll
-        for (int s = 1; s < batch; ++s)
-            if (has(s)) add(loaded[u][s]);
-        if constexpr (batch == 8) {
-#pragma unroll 1
-            for (int first = batch; first < sources; first += 4) {
-                Packet more[4];
+        for (int half = 0; half < Packet::units; ++half) {  // one after the other: fewer registers
+            Total total{loaded[u][0].unit[half]};
 #pragma unroll
-                for (int s = 0; s < 4; ++s) {
-                    const bool wanted = first + s < sources;
-                    more[s] =
-                        load_packet<access>(operands.source(wanted ? first + s : 0) + at, wanted);
-                }
-#pragma unroll
-                for (int s = 0; s < 4; ++s)
-                    if (first + s < sources) add(more[s]);
-            }
+            for (int s = 1; s < batch; ++s)
+                if (has(s)) total.add(loaded[u][s].unit[half]);
+            if constexpr (batch == 8)
+                for (int s = batch; s < sources; ++s)
+                    total.add(load_piece<8>(operands.source(s) + at(u) + 8 * half));
+            result.unit[half] = total.result(operands.divisor);
         }
-        const Packet result{low.result(operands.divisor), high.result(operands.divisor)};
 #pragma unroll 1
         for (int o = 0; o < operands.how_many_outs; ++o)
-            store_packet<access>(operands.out(o) + at + u * apart, result);
+            store_packet<access>(operands.out(o) + at(u), result);
     }
-}
-
-/// All aligned packets, from byte `start` on.
-template <class Total, Access access, int batch, int unroll, class Operands>
-__device__ void combine_aligned(const Operands& operands, std::int64_t start, std::int64_t packets,
-                                std::int64_t thread, std::int64_t threads) {
-    const std::int64_t apart = threads * packet_bytes;
-    std::int64_t i = thread;
-    for (; i + (unroll - 1) * threads < packets; i += unroll * threads)
-        combine_packets<Total, access, batch, unroll>(operands, start + i * packet_bytes, apart);
-    if constexpr (unroll > 1)
-        for (; i < packets; i += threads)
-            combine_packets<Total, access, batch, 1>(operands, start + i * packet_bytes, apart);
 }
 
 /// 16 bytes at a time, where the operands' addresses do not allow one load or store of them.
@@ -190,15 +173,16 @@ template <class Total, Access access, class Operands>
 __device__ void combine_pass(const Operands& operands, std::int64_t thread, std::int64_t threads) {
     const Partition cut = partition_of(operands, Total::element_bytes);
     const std::int64_t start = cut.head * Total::element_bytes;
-    const int sources = operands.how_many_sources;
     const auto aligned = [&]<int batch, int unroll>() {
-        combine_aligned<Total, access, batch, unroll>(operands, start, cut.packets, thread,
-                                                      threads);
+#pragma unroll 1
+        for (std::int64_t i = thread; i < cut.packets; i += unroll * threads)
+            combine_packets<Total, access, batch, unroll>(operands, start, cut.packets, i, threads);
     };
+    const int sources = operands.how_many_sources;
     if (!cut.aligned)
         combine_skewed<Total>(operands, cut.packets, thread, threads);
-    else if (sources == 1)
-        aligned.template operator()<1, 8>();
+    else if constexpr (Operands::packets_of_one_source > 0)
+        aligned.template operator()<1, Operands::packets_of_one_source>();
     else if (sources == 2)
         aligned.template operator()<2, 4>();
     else if (sources <= 4)
@@ -206,6 +190,13 @@ __device__ void combine_pass(const Operands& operands, std::int64_t thread, std:
     else
         aligned.template operator()<8, 1>();
     combine_ends<Total>(operands, cut, thread, threads);
+}
+
+/// combine() without its way for one source: that goes to copy(), unless it is to be divided.
+template <class Element, Op op, Access access = Access::shared>
+__device__ void combine_several(const Operands& operands, std::int64_t thread,
+                                std::int64_t threads) {
+    combine_pass<Total<Element, op>, access>(operands, thread, threads);
 }
 
 template <Access access = Access::shared>
@@ -220,7 +211,7 @@ __device__ void combine(const Operands& operands, std::int64_t thread, std::int6
         copy<access>(operands.outs, operands.how_many_outs, operands.sources[0],
                      operands.count * static_cast<std::int64_t>(sizeof(Element)), thread, threads);
     else
-        combine_pass<Total<Element, op>, access>(operands, thread, threads);
+        combine_several<Element, op, access>(operands, thread, threads);
 }
 
 template <class Element, Access access = Access::shared>

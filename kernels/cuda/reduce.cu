@@ -40,13 +40,14 @@ void reduce(DataType type, Op op, std::span<std::byte* const> outs,
             std::span<const std::byte* const> sources, std::int64_t count, Stream stream,
             int divisor, int waves) {
     check_sizes(outs.size(), sources.size(), divisor);
+    const auto bytes = count * static_cast<std::int64_t>(size_of(type));
+    if (sources.size() == 1 && op != Op::avg) return copy(outs, sources[0], bytes, stream, waves);
     ReduceArguments arguments{.how_many_sources = static_cast<int>(sources.size()),
                               .how_many_outs = static_cast<int>(outs.size()),
                               .count = count,
                               .divisor = divisor};
     std::ranges::copy(sources, arguments.sources);
     std::ranges::copy(outs, arguments.outs);
-    const auto bytes = count * static_cast<std::int64_t>(size_of(type));
     launch(find_kernel(type, op), arguments, bytes, waves, stream);
 }
 

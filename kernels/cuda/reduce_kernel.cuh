@@ -22,7 +22,7 @@ using ReduceFunction = void (*)(ReduceArguments);
 template <class Element, Op op>
 __global__ void __launch_bounds__(block_threads, 3)
     reduce_kernel(const __grid_constant__ ReduceArguments a) {
-    combine<Element, op, Access::streamed>(
+    combine_several<Element, op, Access::streamed>(
         {a.sources, a.how_many_sources, a.outs, a.how_many_outs, a.count, a.divisor},
         grid_thread(), grid_threads());
 }
