@@ -42,15 +42,14 @@ class Library(NamedTuple):
     adapters: list
 
 
-SOURCES = ["*.cpp", "*.cu"]
-DEVICE_CODE = ["*.cpp", "*.cu", "*.cuh"]
+SOURCES = ["*.cpp", "*.cu", "*.cuh"]
 LIBRARIES = [
     Library(r"mpi\.h", ["collectives/transport/mpi*.cpp", "collectives/execute/mpi*.cpp",
                        "docs/examples/*.cpp", "tests/autotune/over_mpi.cpp"]),
     Library(r"hwloc(\.h|/.*)", ["topology/detect_hwloc.cpp"]),
     Library(r"tinyxml2\.h", SOURCES),
     Library(r"uc[pst]/.*", SOURCES),
-    Library(r"cuda.*\.h|cuda/.*|cooperative_groups.*", DEVICE_CODE),
+    Library(r"cuda.*\.h|cuda/.*|cooperative_groups.*", SOURCES),
     Library(r"nccl.*\.h", SOURCES),
 ]
 
