@@ -21,7 +21,7 @@ std::string driver_in_words() {
 
 std::vector<std::string> gpus_in_words() {
     std::vector<std::string> lines;
-    if (!cuda_missing())
+    if (!cuda_not_built())
         lines.push_back(fmt::format("CUDA {}, {}, NCCL {}", cuda_runtime_version(),
                                     driver_in_words(), nccl_version()));
     if (const auto missing = gpus_missing()) lines.push_back(*missing);
@@ -37,11 +37,8 @@ void describe_gpus(Launch& launch) {
     const auto here = gpus();
     if (here.empty()) return;
     for (const GpuFacts& gpu : here)
-        launch.gpus.push_back({.model = gpu.model,
-                               .uuid = gpu.uuid,
-                               .clocks = {},
-                               .persistence = {},
-                               .mig = {}});
+        launch.gpus.push_back(
+            {.model = gpu.model, .uuid = gpu.uuid, .clocks = {}, .persistence = {}, .mig = {}});
     launch.cuda = Cuda{.driver = gpu_driver_release(), .runtime = cuda_runtime_version()};
     if (nccl_missing()) return;
     launch.nccl =

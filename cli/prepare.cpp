@@ -20,8 +20,8 @@ bool is_in(const std::vector<std::string>& names, std::string_view name) {
 std::optional<std::string> missing_for(Planner& planner, const Candidate& candidate) {
     if (candidate.is_ours()) return planner.refuses(candidate.transport, MemoryOf::any);
     if (auto missing = candidate.baseline->missing()) return missing;
-    return candidate.baseline->refuses(
-        planner.world(), {.call = {.count = 1}, .memory = MemoryOf::any});
+    return candidate.baseline->refuses(planner.world(),
+                                       {.call = {.count = 1}, .memory = MemoryOf::any});
 }
 
 }  // namespace
@@ -57,8 +57,8 @@ void leave_out_unusable(Contest& contest, Planner& planner, std::vector<std::str
             if (!row.is_usual) continue;
             auto refusal = row.missing();
             if (!refusal)
-                refusal = row.refuses(planner.world(),
-                                      {.call = {.count = 1}, .memory = MemoryOf::any});
+                refusal =
+                    row.refuses(planner.world(), {.call = {.count = 1}, .memory = MemoryOf::any});
             if (!refusal)
                 contest.baselines.emplace_back(row.name);
             else

@@ -189,9 +189,8 @@ std::optional<std::string> refusal(Planner& planner, const Candidate& candidate,
     if (candidate.chooser) return std::nullopt;
     if (!candidate.is_ours()) {
         if (const auto missing = candidate.baseline->missing()) return missing;
-        return candidate.baseline->refuses(
-            planner.world(),
-            {call, candidate.algorithm, in_place, memory});
+        return candidate.baseline->refuses(planner.world(),
+                                           {call, candidate.algorithm, in_place, memory});
     }
     if (const auto no_way = planner.refuses(candidate.transport, memory)) return no_way;
     return candidate.row->refuses({.collective = call.collective,

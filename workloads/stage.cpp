@@ -114,7 +114,7 @@ StageBuffers Stage::set(const Call& call, bool in_place, BufferKind kind) const 
     const std::size_t input = input_bytes(call, ranks, me), output = output_bytes(call, ranks, me);
     InPlace at = in_place_offsets(call, ranks, me);
     if (!in_place) at = {.input = 0, .output = whole_pages(most_input(call, ranks))};
-    const SharedMemory* registered = kind == BufferKind::registered ? shared_.get() : nullptr;
+    const ReachableMemory* registered = kind == BufferKind::registered ? shared_.get() : nullptr;
     const std::span<std::byte> memory =
         registered != nullptr ? registered->mine() : std::span(ordinary_.get(), bytes_);
     StageBuffers buffers;

@@ -15,7 +15,7 @@ namespace tutti {
 struct StageBuffers {
     CallBuffers call;
     std::span<std::byte> writable_input;
-    const SharedMemory* registered = nullptr;
+    const ReachableMemory* registered = nullptr;
 };
 
 /// Registered memory is what the peers can load and store, ordinary memory each rank's own heap.

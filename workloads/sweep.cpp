@@ -95,9 +95,8 @@ private:
         std::vector<std::size_t> point_of;
         for (const Candidate& candidate : sweep_.candidates) {
             Point& point = points.emplace_back(blank_point(candidate, spot, kind));
-            point.skipped =
-                refusal(planner_, candidate, spot.call, spot.in_place, sweep_.ground.hosts,
-                        memory_of(buffers.call));
+            point.skipped = refusal(planner_, candidate, spot.call, spot.in_place,
+                                    sweep_.ground.hosts, memory_of(buffers.call));
             if (!of_first(world_, !point.skipped)) {
                 if (!point.skipped) point.skipped = "rank 0 cannot run it";
                 continue;

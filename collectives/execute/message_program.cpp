@@ -14,9 +14,8 @@ public:
     Assembly(const PlanRequest& request, std::size_t most_bytes)
         : request_(request),
           most_bytes_(most_bytes),
-          program_(request.call, {.input = request.input,
-                                  .output = request.output,
-                                  .device = request.device}) {}
+          program_(request.call,
+                   {.input = request.input, .output = request.output, .device = request.device}) {}
 
     MessageProgram assemble(const MessageDraft& draft) {
         program_.scratch = memory(draft.scratch);

@@ -50,8 +50,22 @@ public:
     void close() { joinable_from_ = moves_.size(); }
     std::uint32_t size() const { return static_cast<std::uint32_t>(moves_.size()); }
 
+    /// One of them, joined as it is, for those who do the moves elsewhere. None fetches.
+    struct Whole {
+        std::size_t bytes;
+        std::span<std::byte* const> outs;
+        std::span<const std::byte* const> sources;
+    };
+    Whole at(std::uint32_t number) const {
+        const Move& move = moves_[number];
+        return {move.bytes,
+                {&outs_[move.first_out], move.outs},
+                {&sources_[move.first_source], move.sources}};
+    }
+
     /// Does the moves from `first` up to `end`, of final ones that share with streaming stores; on
-    /// a device asks its queue for them. Throws Error only if another process or the device is gone.
+    /// a device asks its queue for them. Throws Error only if another process or the device is
+    /// gone.
     void run(std::uint32_t first, std::uint32_t end, double streaming_share = 0);
 
 private:

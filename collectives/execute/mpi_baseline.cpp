@@ -141,7 +141,7 @@ private:
 bool saturates(const Call& call) {
     if (call.op != Op::sum && call.op != Op::avg) return false;
     const bool narrow_integer =
-        size_of(call.type) <= 2 && call.type != DataType::half && call.type != DataType::bfloat16;
+        size_of(call.type) <= 2 && MPI_Type_f2c(mpi_type(call.type)) != MPI_DATATYPE_NULL;
     if (!narrow_integer || !mpi_library().starts_with("Open MPI")) return false;
     const char* kernels = std::getenv("OMPI_MCA_op");
     return kernels == nullptr || std::string_view(kernels).find("^avx") == std::string_view::npos;

@@ -18,9 +18,9 @@ struct NamedType {
 };
 
 constexpr NamedType nccl_types[] = {
-    {"int8", ncclInt8},         {"uint8", ncclUint8},       {"int32", ncclInt32},
-    {"uint32", ncclUint32},     {"int64", ncclInt64},       {"uint64", ncclUint64},
-    {"half", ncclFloat16},      {"bfloat16", ncclBfloat16}, {"float", ncclFloat32},
+    {"int8", ncclInt8},           {"uint8", ncclUint8},         {"int32", ncclInt32},
+    {"uint32", ncclUint32},       {"int64", ncclInt64},         {"uint64", ncclUint64},
+    {"half", ncclFloat16},        {"bfloat16", ncclBfloat16},   {"float", ncclFloat32},
     {"double", ncclFloat64},
 #if NCCL_VERSION_CODE >= 22400
     {"fp8_e4m3", ncclFloat8e4m3}, {"fp8_e5m2", ncclFloat8e5m2},

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "collectives/execute/device_plan.hpp"
 #include "collectives/execute/direct_plan.hpp"
 #include "collectives/execute/message_plan.hpp"
 #include "collectives/execute/ordinary_way.hpp"
@@ -128,7 +129,7 @@ std::string Planner::details(std::string_view transport) {
 }
 
 std::unique_ptr<Plan> Planner::plan(const Choice& choice, const Call& call,
-                                    const CallBuffers& buffers, const SharedMemory* registered) {
+                                    const CallBuffers& buffers, const ReachableMemory* registered) {
     if (const auto refusal = refuses(choice.transport, memory_of(buffers))) throw Error(*refusal);
     Opened& way = opened(choice.transport);
     const Job job = job_of(choice, call, world_.size(), world_.hosts());
@@ -144,6 +145,12 @@ std::unique_ptr<Plan> Planner::plan(const Choice& choice, const Call& call,
                                 std::string(choice.transport) + ")",
                         .number = plans_made_++,
                         .registered = registered};
+    if (const auto* device = dynamic_cast<DeviceTransport*>(way.transport.get())) {
+        const bool is_there = registered != nullptr && registered->device() == &device->device() &&
+                              all_is_registered(world_, request);
+        if (!holds_on_all(world_, is_there)) request.registered = nullptr;
+        return device_plan(progress_, *device, request);
+    }
     auto* messages = buffers.device != nullptr
                          ? &between_devices(choice.transport, *buffers.device)
                          : dynamic_cast<MessageTransport*>(way.transport.get());

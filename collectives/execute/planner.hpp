@@ -61,7 +61,7 @@ public:
 
     /// Throws Error if algorithm, transport and call do not go together.
     std::unique_ptr<Plan> plan(const Choice& choice, const Call& call, const CallBuffers& buffers,
-                               const SharedMemory* registered = nullptr);
+                               const ReachableMemory* registered = nullptr);
 
 private:
     struct Opened {

@@ -38,11 +38,11 @@ struct PlanRequest {
     std::span<const std::byte> input;
     std::span<std::byte> output;
     MemoryDevice* device = nullptr;  ///< in whose memory they lie; none: the host's
-    std::string what;  ///< names the plan in reports: "all_reduce ring (shm)"
-    int number = 0;    ///< of the plan, the same on all ranks; one for each lane from here on
+    std::string what;                ///< names the plan in reports: "all_reduce ring (shm)"
+    int number = 0;  ///< of the plan, the same on all ranks; one for each lane from here on
     Lanes lanes = {};
     /// Memory that holds both buffers and that peers can reach; none, on all ranks alike: ordinary.
-    const SharedMemory* registered = nullptr;
+    const ReachableMemory* registered = nullptr;
     /// How peers come to what lies in ordinary memory.
     HostTransport::Ordinary ordinary = HostTransport::Ordinary::staged;
     /// How results are stored that nobody reads in the call.

@@ -56,7 +56,7 @@ void check_cuda(int code, std::source_location where) {
                 Exit::rank_lost);
 }
 
-std::optional<std::string> cuda_missing() { return std::nullopt; }
+std::optional<std::string> cuda_not_built() { return std::nullopt; }
 
 std::optional<std::string> gpus_missing() { return count().refusal; }
 

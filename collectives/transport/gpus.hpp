@@ -21,7 +21,7 @@ struct GpuFacts {
 };
 
 /// Why this build has no CUDA, and how to get it; nothing if it has.
-std::optional<std::string> cuda_missing();
+std::optional<std::string> cuda_not_built();
 
 /// Why no GPU can be used here, in one line: the build, the driver, or that there is none; nothing
 /// if there are some.

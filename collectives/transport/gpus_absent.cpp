@@ -4,11 +4,11 @@
 
 namespace tutti {
 
-std::optional<std::string> cuda_missing() {
+std::optional<std::string> cuda_not_built() {
     return "this build has no CUDA; install NVIDIA's toolkit (nvcc) and build again";
 }
 
-std::optional<std::string> gpus_missing() { return cuda_missing(); }
+std::optional<std::string> gpus_missing() { return cuda_not_built(); }
 
 std::vector<GpuFacts> gpus() { return {}; }
 
@@ -16,6 +16,6 @@ std::string cuda_runtime_version() { return "none"; }
 std::string cuda_driver_version() { return "none"; }
 std::string gpu_driver_release() { return ""; }
 
-int gpu_number(const World&) { throw Error(*cuda_missing()); }
+int gpu_number(const World&) { throw Error(*cuda_not_built()); }
 
 }  // namespace tutti

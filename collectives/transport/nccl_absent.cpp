@@ -6,7 +6,7 @@
 namespace tutti {
 
 std::optional<std::string> nccl_missing() {
-    if (auto missing = cuda_missing()) return missing;
+    if (auto missing = cuda_not_built()) return missing;
     return "this build has no NCCL; install libnccl-dev beside CUDA and build again";
 }
 

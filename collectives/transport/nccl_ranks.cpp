@@ -68,8 +68,7 @@ public:
 private:
     void refuse_if_given_up(const char* what) const {
         if (communicator_ == nullptr)
-            throw Error(fmt::format("rank {} has given up NCCL before {}", me_,
-                                    what),
+            throw Error(fmt::format("rank {} has given up NCCL before {}", me_, what),
                         Exit::rank_lost);
     }
 
@@ -81,8 +80,8 @@ private:
             if (asked != ncclSuccess) fail(what, asked);
             if (result == ncclInProgress && !patience.pause()) {
                 abort();
-                throw Error(fmt::format("rank {} waited {:g} s in {} of NCCL",
-                                        me_, world_.hang_timeout, what),
+                throw Error(fmt::format("rank {} waited {:g} s in {} of NCCL", me_,
+                                        world_.hang_timeout, what),
                             Exit::time_out);
             }
         }
@@ -90,8 +89,7 @@ private:
     }
 
     [[noreturn]] void fail(const char* what, ncclResult_t result) {
-        const std::string text = fmt::format("rank {}: NCCL failed in {}: {}",
-                                             me_, what,
+        const std::string text = fmt::format("rank {}: NCCL failed in {}: {}", me_, what,
                                              words_of(result, communicator_));
         abort();
         throw Error(text, Exit::rank_lost);

@@ -47,10 +47,10 @@ private:
         ncclResult_t worst = ncclGroupStart();
         for (const auto& [way, peer, memory] : messages_) {
             if (worst != ncclSuccess) break;
-            worst = keep(way == Way::in ? ncclRecv(memory.data(), memory.size(), ncclUint8,
-                                                   peer.index, comm, stream_)
-                                        : ncclSend(memory.data(), memory.size(), ncclUint8,
-                                                   peer.index, comm, stream_));
+            worst = keep(
+                way == Way::in
+                    ? ncclRecv(memory.data(), memory.size(), ncclUint8, peer.index, comm, stream_)
+                    : ncclSend(memory.data(), memory.size(), ncclUint8, peer.index, comm, stream_));
         }
         const ncclResult_t ended = ncclGroupEnd();
         return worst != ncclSuccess ? worst : ended;

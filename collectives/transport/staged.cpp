@@ -150,7 +150,10 @@ class StagedWire final : public Wire {
 public:
     StagedWire(World& world, MemoryDevice& device, MessageTransport& messages,
                const WireNeeds& needs, const Staging& staging)
-        : cut_(world, needs, staging), plan_(*needs.queue), out_(device.queue()), in_(device.queue()) {
+        : cut_(world, needs, staging),
+          plan_(*needs.queue),
+          out_(device.queue()),
+          in_(device.queue()) {
         step_.receives.reserve(needs.most_posts);
         step_.sends.reserve(needs.most_posts);
         for (int slot = 0; slot < staging.slots; ++slot) {
@@ -169,8 +172,7 @@ public:
 
     void post_send(int step, Rank to, std::span<const std::byte> from) override {
         // Only ever read.
-        step_.sends.push_back(
-            posted(step, to, {const_cast<std::byte*>(from.data()), from.size()}));
+        step_.sends.push_back(posted(step, to, {const_cast<std::byte*>(from.data()), from.size()}));
     }
 
     bool all_done() override {

@@ -14,7 +14,7 @@ namespace tutti {
 struct Staging {
     std::size_t piece = std::size_t{1} << 20;
     std::size_t least_piece = std::size_t{64} << 10;  ///< where a step has many messages
-    std::size_t ring = std::size_t{16} << 20;         ///< pinned memory of a wire, if that is enough
+    std::size_t ring = std::size_t{16} << 20;  ///< pinned memory of a wire, if that is enough
     int slots = 3;
 };
 

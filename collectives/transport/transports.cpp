@@ -2,6 +2,7 @@
 #include "collectives/transport/transports.hpp"
 
 #include "base/name_table.hpp"
+#include "collectives/transport/device_transport.hpp"
 #include "collectives/transport/flag_lines.hpp"
 #include "collectives/transport/host_transport.hpp"
 #include "collectives/transport/loopback.hpp"
@@ -18,7 +19,7 @@ std::optional<std::string> nothing_missing() { return std::nullopt; }
 
 std::optional<std::string> needs_threads(World& world) {
     if (world.kind() == "threads") return std::nullopt;
-    return "ranks are processes; loopback joins threads (run without mpirun, with --ranks N)";
+    return "ranks are processes; this transport joins threads (run without mpirun, with --ranks N)";
 }
 
 std::optional<std::string> needs_mpi(World& world) {
@@ -46,6 +47,7 @@ std::unique_ptr<Transport> host_transport(std::string_view name, HostTransport::
 }
 
 constexpr bool is_part = true;
+constexpr bool on_device = true;
 
 const TransportRow rows[] = {
     {"loopback", "messages between threads of one process; injects faults on command",
@@ -94,6 +96,8 @@ const TransportRow rows[] = {
              "shm-cma", {.ordinary = HostTransport::Ordinary::fetched, .takes_registered = false});
      },
      is_part},
+    {"cuda-emulated", "what runs inside a GPU's kernel, by threads of this host; for tests",
+     nothing_missing, needs_threads, emulated_transport, is_part, on_device},
 };
 
 }  // namespace

@@ -67,6 +67,11 @@ public:
         barrier();
     }
 
+    /// All ranks fail together, where otherwise some would wait for the others: throws Error with
+    /// the
+    /// first rank's `problem`, behind `what` failed. Null: none here. Collective.
+    void agree_on(World& world, const std::string& what, const char* problem);
+
     /// The ranks that name the same group, as a world of their own in their order here, valid as
     /// long as this one; none for those who name none. Groups may meet and run plans at the same
     /// time. Collective over all ranks of this world.
@@ -144,6 +149,10 @@ T of_first(World& world, T value) {
 
 /// The text of every rank, in rank order.
 std::vector<std::string> gathered_texts(World& world, const std::string& mine);
+
+/// All ranks fail together, where otherwise some would wait for the others: throws Error with the
+/// first rank's `problem`, behind `what` failed. Null: none here. Collective.
+void agree_on(World& world, const std::string& what, const char* problem);
 
 /// The ranks that name the same group as this one, in order; none if it names none. Collective.
 std::vector<Rank> ranks_of_group(World& world, std::optional<int> group);

@@ -15,7 +15,10 @@ namespace {
 class Image {
 public:
     Image(MemoryDevice& gpu, std::size_t bytes)
-        : bytes_(bytes), there_(gpu.allocate(bytes)), here_(gpu.pinned(bytes)), queue_(gpu.queue()) {}
+        : bytes_(bytes),
+          there_(gpu.allocate(bytes)),
+          here_(gpu.pinned(bytes)),
+          queue_(gpu.queue()) {}
 
     std::span<std::byte> there() const { return {there_.get(), bytes_}; }
     std::span<std::byte> here() const { return {here_.get(), bytes_}; }
@@ -132,9 +135,9 @@ TEST_F(OnAGpu, NcclsOwnCollectivesOfOneRankAreRight) {
         for (const DataType type : all_data_types())
             for (const Op op : all_ops())
                 for (const bool in_place : {false, true})
-                    EXPECT_EQ(
-                        wrong_elements(*world, {collective, type, op, Rank{0}, 1000}, in_place, make),
-                        0)
+                    EXPECT_EQ(wrong_elements(*world, {collective, type, op, Rank{0}, 1000},
+                                             in_place, make),
+                              0)
                         << name_of(collective) << " " << name_of(type) << " " << name_of(op);
 }
 
@@ -147,10 +150,10 @@ TEST_F(OnAGpu, PlansOverNcclOfOneRankAreRight) {
         const Maker make = [&](World&, const Call& call, const CallBuffers& buffers) {
             return planner.plan({.algorithm = &algorithm, .transport = "nccl"}, call, buffers);
         };
-        EXPECT_EQ(wrong_elements(
-                      *world, {algorithm.collective, DataType::half, Op::sum, Rank{0}, 777},
-                      false, make),
-                  0)
+        EXPECT_EQ(
+            wrong_elements(*world, {algorithm.collective, DataType::half, Op::sum, Rank{0}, 777},
+                           false, make),
+            0)
             << algorithm.name;
     }
 }
@@ -184,7 +187,7 @@ TEST(WithoutAGpu, WhatCudaSaysIsOneLine) {
     if (!gpus_missing()) GTEST_SKIP() << "there is a GPU here";
     EXPECT_EQ(gpus_missing()->find('\n'), std::string::npos);
     EXPECT_TRUE(gpus().empty());
-    EXPECT_EQ(cuda_missing().has_value(), cuda_runtime_version() == "none");
+    EXPECT_EQ(cuda_not_built().has_value(), cuda_runtime_version() == "none");
 }
 
 }  // namespace tutti

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Plans by message on memory that the host cannot touch.
+#include "collectives/transport/staged.hpp"
+
 #include <gtest/gtest.h>
 
 #include "collectives/execute/planner.hpp"
 #include "collectives/transport/loopback.hpp"
-#include "collectives/transport/staged.hpp"
 #include "far_device.hpp"
 #include "workloads/check_data.hpp"
 
@@ -37,12 +38,16 @@ std::int64_t wrong_elements(Planner& planner, FarDevice& device, std::string_vie
                             .device = &device};
     const std::span here_in(device.seen(memory.get()) + at.input, input);
     const std::span here_out(device.seen(memory.get()) + at.output, output);
-    const auto plan =
-        planner.plan({trial.algorithm, transport, trial.segment}, trial.call, there);
+    const auto plan = planner.plan({trial.algorithm, transport, trial.segment}, trial.call, there);
     std::int64_t wrong = 0;
     for (std::uint64_t run = 0; run < 2; ++run) {
-        const CheckCase check{trial.call.collective, trial.call.type,       trial.call.op, ranks,
-                              trial.call.root.index, trial.call.count, run};
+        const CheckCase check{trial.call.collective,
+                              trial.call.type,
+                              trial.call.op,
+                              ranks,
+                              trial.call.root.index,
+                              trial.call.count,
+                              run};
         poison(here_out);
         fill_input(check, me, here_in);
         plan->run();

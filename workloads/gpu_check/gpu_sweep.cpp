@@ -5,10 +5,10 @@
 //   gpu_sweep TRANSPORT COLLECTIVE RANKS FROM TO SECONDS
 #include <fmt/format.h>
 
-#include <cstdio>
-#include <cstdlib>
 #include <algorithm>
 #include <atomic>
+#include <cstdio>
+#include <cstdlib>
 
 #include "base/clock.hpp"
 #include "collectives/execute/planner.hpp"
@@ -35,8 +35,8 @@ struct Timed {
 
 class PointRun {
 public:
-    PointRun(Planner& planner, SweepMemory& memory, const Asked& asked,
-             const Algorithm& algorithm, const Call& call)
+    PointRun(Planner& planner, SweepMemory& memory, const Asked& asked, const Algorithm& algorithm,
+             const Call& call)
         : world_(planner.world()), memory_(memory), call_(call) {
         memory.lay_out(call, world_);
         plan_ = planner.plan({.algorithm = &algorithm, .transport = asked.transport}, call,
@@ -71,7 +71,7 @@ public:
 
 private:
     std::int64_t checked(std::uint64_t seed) {
-        const CheckCase check{call_.collective, call_.type,        call_.op, world_.size(),
+        const CheckCase check{call_.collective, call_.type,  call_.op, world_.size(),
                               call_.root.index, call_.count, seed};
         memory_.fill(check, world_.rank());
         world_.barrier();
@@ -90,20 +90,20 @@ private:
 
 void print(const Asked& asked, const Algorithm& algorithm, const Call& call, const Timed& timed) {
     const Bytes bytes{total_bytes(call, asked.ranks)};
-    const auto reached = bandwidth(call.collective, asked.ranks, bytes,
-                                   static_cast<double>(timed.middle_ns));
-    std::puts(fmt::format(
-                  R"({{"v":1,"kind":"point","key":{{"coll":"{}","impl":"tutti","algo":"{}",)"
-                  R"("transport":"{}","dtype":"{}","op":"{}","count":{},"bytes":{},)"
-                  R"("inplace":false,"buf":"{}","nranks":{},"ppn":{},"placement":"virtual"}},)"
-                  R"("t_ns":{{"min":{},"p50":{},"max":{}}},"n":{},"stop_reason":"max_time",)"
-                  R"("algbw_GBps":{:.3f},"busbw_GBps":{:.3f},)"
-                  R"("check":{{"state":"{}","n_wrong":{}}}}})",
-                  name_of(call.collective), algorithm.name, asked.transport, name_of(call.type),
-                  name_of(call.op), call.count, bytes.count, SweepMemory::kind, asked.ranks,
-                  asked.ranks, timed.least_ns, timed.middle_ns, timed.most_ns, timed.calls,
-                  reached.algbw, reached.busbw, timed.wrong == 0 ? "ok" : "fail", timed.wrong)
-                  .c_str());
+    const auto reached =
+        bandwidth(call.collective, asked.ranks, bytes, static_cast<double>(timed.middle_ns));
+    std::puts(
+        fmt::format(R"({{"v":1,"kind":"point","key":{{"coll":"{}","impl":"tutti","algo":"{}",)"
+                    R"("transport":"{}","dtype":"{}","op":"{}","count":{},"bytes":{},)"
+                    R"("inplace":false,"buf":"{}","nranks":{},"ppn":{},"placement":"virtual"}},)"
+                    R"("t_ns":{{"min":{},"p50":{},"max":{}}},"n":{},"stop_reason":"max_time",)"
+                    R"("algbw_GBps":{:.3f},"busbw_GBps":{:.3f},)"
+                    R"("check":{{"state":"{}","n_wrong":{}}}}})",
+                    name_of(call.collective), algorithm.name, asked.transport, name_of(call.type),
+                    name_of(call.op), call.count, bytes.count, SweepMemory::kind, asked.ranks,
+                    asked.ranks, timed.least_ns, timed.middle_ns, timed.most_ns, timed.calls,
+                    reached.algbw, reached.busbw, timed.wrong == 0 ? "ok" : "fail", timed.wrong)
+            .c_str());
     std::fflush(stdout);
 }
 
@@ -117,8 +117,7 @@ std::int64_t sweep(World& world, const Asked& asked) {
     std::vector<std::int64_t> sizes;
     for (std::int64_t bytes = asked.from; bytes <= asked.to; bytes *= 4) sizes.push_back(bytes);
     const auto algorithms = algorithms_of(asked.collective);
-    const double share =
-        asked.seconds / 2 / static_cast<double>(sizes.size() * algorithms.size());
+    const double share = asked.seconds / 2 / static_cast<double>(sizes.size() * algorithms.size());
     std::int64_t wrong = 0;
     for (const std::int64_t bytes : sizes)
         for (const Algorithm* algorithm : algorithms) {
@@ -144,8 +143,8 @@ Asked asked_in(int count, char** words) {
             throw Error(fmt::format("{} is no number from 1 on", words[word]));
         return static_cast<std::int64_t>(value);
     };
-    return {words[1],  parse_collective(words[2]), static_cast<int>(number(3)),
-            number(4), number(5),                  static_cast<double>(number(6))};
+    return {words[1],  parse_collective(words[2]),    static_cast<int>(number(3)), number(4),
+            number(5), static_cast<double>(number(6))};
 }
 
 }  // namespace
