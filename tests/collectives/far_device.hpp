@@ -60,15 +60,14 @@ public:
     /// Asked for so far, of all queues.
     long copies = 0, combinations = 0;
 
-private:
-    static constexpr std::size_t page = 4096;
-    struct Piece {
-        std::byte* here;
-        std::size_t size;
-    };
-
     class Queue final : public DeviceQueue {
     public:
+        /// Work that may not be possible yet: false then.
+        void ask_when(std::function<bool()> attempt) {
+            work_.push_back(std::move(attempt));
+            ++asked_;
+        }
+
         explicit Queue(FarDevice& device) : device_(device) { device_.queues_.push_back(this); }
         ~Queue() override { std::erase(device_.queues_, this); }
 
@@ -92,8 +91,7 @@ private:
         }
         void follow(DeviceQueue& other) override {
             auto& first = static_cast<Queue&>(other);
-            work_.push_back({{}, &first, first.asked_});
-            ++asked_;
+            ask_when([&first, until = first.asked_] { return first.done_ >= until; });
         }
         Mark mark() override { return asked_; }
         bool is_past(Mark mark) override {
@@ -105,28 +103,31 @@ private:
         // Whether there was something that could be done.
         bool step() {
             if (work_.empty()) return false;
-            const Item item = work_.front();
-            if (item.follows != nullptr && item.follows->done_ < item.until) return false;
-            if (item.deed) item.deed();
+            if (!work_.front()()) return false;
             work_.pop_front();
             ++done_;
             return true;
         }
 
     private:
-        struct Item {
-            std::function<void()> deed;
-            Queue* follows = nullptr;
-            Mark until = 0;
-        };
-        void ask(std::function<void()> deed) {
-            work_.push_back({std::move(deed)});
-            ++asked_;
+        template <class Deed>
+        void ask(Deed deed) {
+            ask_when([deed]() mutable {
+                deed();
+                return true;
+            });
         }
 
         FarDevice& device_;
-        std::deque<Item> work_;
+        std::deque<std::function<bool()>> work_;
         Mark asked_ = 0, done_ = 0;
+    };
+
+private:
+    static constexpr std::size_t page = 4096;
+    struct Piece {
+        std::byte* here;
+        std::size_t size;
     };
 
     void work_a_little() {
