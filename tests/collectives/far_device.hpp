@@ -58,13 +58,14 @@ public:
     }
 
     /// Asked for so far, of all queues.
-    long copies = 0, combinations = 0;
+    long copies = 0, combinations = 0, asked = 0;
 
     class Queue final : public DeviceQueue {
     public:
         /// Work that may not be possible yet: false then.
         void ask_when(std::function<bool()> attempt) {
             work_.push_back(std::move(attempt));
+            ++device_.asked;
             ++asked_;
         }
 
