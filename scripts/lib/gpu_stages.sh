@@ -91,12 +91,11 @@ targets_of() {
 }
 
 compile() {
-    local kind=$1 build=$2 targets
-    if [[ $kind == "the core alone" ]]; then
-        targets=$(targets_of "$build" gpu_sweep test_gpu cuda_kernels_bench)
-    else
-        targets=$(targets_of "$build" gpu_sweep tutti test_gpu test_cuda test_kernels test_execute cuda_kernels_bench)
-    fi
+    local build=$1 targets
+    # A test NAME is the program test_NAME.
+    targets=$(ctest --test-dir "$build" -N -L gpu 2>/dev/null | sed -n 's/.*Test *#[0-9]*: */test_/p')
+    # shellcheck disable=SC2086
+    targets=$(targets_of "$build" gpu_sweep tutti cuda_kernels_bench $targets)
     # shellcheck disable=SC2086
     cmake --build "$build" --parallel "$(nproc)" --target $targets
 }

@@ -88,21 +88,23 @@ private:
     std::unique_ptr<Plan> plan_;
 };
 
-void print(const Asked& asked, const Algorithm& algorithm, const Call& call, const Timed& timed) {
+void print(const Asked& asked, const char* memory, const Algorithm& algorithm, const Call& call,
+           const Timed& timed) {
     const Bytes bytes{total_bytes(call, asked.ranks)};
     const auto reached =
         bandwidth(call.collective, asked.ranks, bytes, static_cast<double>(timed.middle_ns));
     std::puts(
         fmt::format(R"({{"v":1,"kind":"point","key":{{"coll":"{}","impl":"tutti","algo":"{}",)"
                     R"("transport":"{}","dtype":"{}","op":"{}","count":{},"bytes":{},)"
-                    R"("inplace":false,"buf":"{}","nranks":{},"ppn":{},"placement":"virtual"}},)"
+                    R"("inplace":false,"buf":"{}","nranks":{},"ppn":{},"placement":"{}"}},)"
                     R"("t_ns":{{"min":{},"p50":{},"max":{}}},"n":{},"stop_reason":"max_time",)"
                     R"("algbw_GBps":{:.3f},"busbw_GBps":{:.3f},)"
                     R"("check":{{"state":"{}","n_wrong":{}}}}})",
                     name_of(call.collective), algorithm.name, asked.transport, name_of(call.type),
-                    name_of(call.op), call.count, bytes.count, SweepMemory::kind, asked.ranks,
-                    asked.ranks, timed.least_ns, timed.middle_ns, timed.most_ns, timed.calls,
-                    reached.algbw, reached.busbw, timed.wrong == 0 ? "ok" : "fail", timed.wrong)
+                    name_of(call.op), call.count, bytes.count, memory, asked.ranks, asked.ranks,
+                    std::string_view(memory) == "device" ? "virtual ranks" : "", timed.least_ns,
+                    timed.middle_ns, timed.most_ns, timed.calls, reached.algbw, reached.busbw,
+                    timed.wrong == 0 ? "ok" : "fail", timed.wrong)
             .c_str());
     std::fflush(stdout);
 }
@@ -110,7 +112,7 @@ void print(const Asked& asked, const Algorithm& algorithm, const Call& call, con
 // The number of wrong elements of all points.
 std::int64_t sweep(World& world, const Asked& asked) {
     Planner planner(world);
-    if (const auto refusal = planner.refuses(asked.transport, SweepMemory::memory))
+    if (const auto refusal = planner.refuses(asked.transport))
         throw Error(asked.transport + ": " + *refusal);
     SweepMemory memory(planner, asked.transport, asked.to, asked.collective);
     const Call one{.collective = asked.collective, .count = 1};
@@ -126,7 +128,7 @@ std::int64_t sweep(World& world, const Asked& asked) {
             Call call = one;
             call.count = std::max<std::int64_t>(bytes / total_bytes(one, asked.ranks), 1);
             const Timed timed = PointRun(planner, memory, asked, *algorithm, call).run(share);
-            if (world.is_first()) print(asked, *algorithm, call, timed);
+            if (world.is_first()) print(asked, memory.kind(), *algorithm, call, timed);
             wrong += timed.wrong;
             world.barrier();
         }
