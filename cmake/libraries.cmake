@@ -3,7 +3,7 @@
 find_package(Threads REQUIRED)
 if(TUTTI_CORE_ONLY)
     # No JSON, no XML, no options; and where fmt is missing, the standard library's formatting.
-    foreach(unused MPI HWLOC UCX COMMAND TESTS BENCHMARKS)
+    foreach(unused MPI HWLOC UCX COMMAND TESTS)
         set(TUTTI_${unused} OFF)
     endforeach()
     find_package(fmt QUIET)
