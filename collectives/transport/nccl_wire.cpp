@@ -77,6 +77,7 @@ public:
     bool is_between_devices() const override { return true; }
     bool follows_queue() const override { return true; }
     std::unique_ptr<Wire> connect(const WireNeeds& needs) override {
+        if (needs.queue == nullptr) throw Error("nccl moves the memory of GPUs only");
         return std::make_unique<NcclWire>(ranks_, needs);
     }
 
