@@ -24,9 +24,9 @@ struct Work {
 };
 
 /// Work that can be started. One thread starts it; any may ask whether it is over.
-class Launch {
+class DeviceLaunch {
 public:
-    virtual ~Launch() = default;
+    virtual ~DeviceLaunch() = default;
     /// Returns at once. A block that waits for longer than that stops all (see
     /// Accelerator::stopped).
     virtual void start(std::uint64_t patience_ns) = 0;
@@ -65,10 +65,16 @@ public:
     virtual unsigned most_blocks(int ranks) = 0;
     /// Less than so many bytes are not worth a block of their own.
     virtual std::size_t grain() const = 0;
-    virtual std::unique_ptr<Launch> prepare(const Work& work) = 0;
+    virtual std::unique_ptr<DeviceLaunch> prepare(const Work& work) = 0;
 
     /// Once a block has given up; from then on nothing ends well here.
     virtual std::optional<DeviceStop> stopped() const = 0;
 };
+
+/// Memory of the device that is released with its last owner. Throws Error as allocate() does.
+inline std::shared_ptr<std::byte> allocated(const std::shared_ptr<Accelerator>& device,
+                                            std::size_t bytes) {
+    return {device->allocate(bytes), [device](std::byte* memory) { device->release(memory); }};
+}
 
 }  // namespace tutti

@@ -126,7 +126,7 @@ public:
     }
     std::size_t grain() const override { return std::size_t{16} << 10; }
 
-    std::unique_ptr<Launch> prepare(const Work& work) override {
+    std::unique_ptr<DeviceLaunch> prepare(const Work& work) override {
         use();
         int resident = 0;
         const auto* kernel = reinterpret_cast<const void*>(plan_kernel(work.type, work.op));

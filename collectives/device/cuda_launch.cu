@@ -33,21 +33,25 @@ CudaLaunch::~CudaLaunch() {
     cudaEventDestroy(ended_);
 }
 
-void CudaLaunch::launch_once() {
+void CudaLaunch::launch_once(cudaStream_t stream) {
     void* arguments[] = {&arguments_};
     check(cudaLaunchCooperativeKernel(reinterpret_cast<const void*>(kernel_), dim3(blocks_),
-                                      dim3(threads_of_plan), arguments, 0, stream_),
+                                      dim3(threads_of_plan), arguments, 0, stream),
           "cudaLaunchCooperativeKernel");
 }
 
+// On a stream of its own, as other plans may be started on the device's at the same time.
 void CudaLaunch::capture() {
+    cudaStream_t drawing = nullptr;
     cudaGraph_t drawn = nullptr;
-    check(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeThreadLocal),
+    check(cudaStreamCreateWithFlags(&drawing, cudaStreamNonBlocking), "cudaStreamCreate");
+    check(cudaStreamBeginCapture(drawing, cudaStreamCaptureModeThreadLocal),
           "cudaStreamBeginCapture");
-    for (unsigned run = 0; run < runs_; ++run) launch_once();
-    check(cudaStreamEndCapture(stream_, &drawn), "cudaStreamEndCapture");
+    for (unsigned run = 0; run < runs_; ++run) launch_once(drawing);
+    check(cudaStreamEndCapture(drawing, &drawn), "cudaStreamEndCapture");
     check(cudaGraphInstantiate(&graph_, drawn, 0), "cudaGraphInstantiate");
     check(cudaGraphDestroy(drawn), "cudaGraphDestroy");
+    check(cudaStreamDestroy(drawing), "cudaStreamDestroy");
 }
 
 // A graph keeps the patience of its first start.
@@ -59,7 +63,7 @@ void CudaLaunch::start(std::uint64_t patience_ns) {
     if (graph_ != nullptr)
         check(cudaGraphLaunch(graph_, stream_), "cudaGraphLaunch");
     else
-        launch_once();
+        launch_once(stream_);
     check(cudaEventRecord(ended_, stream_), "cudaEventRecord");
 }
 
@@ -72,7 +76,10 @@ bool CudaLaunch::is_over() {
 
 std::optional<std::int64_t> CudaLaunch::device_ns() {
     float milliseconds = 0;
-    if (cudaEventElapsedTime(&milliseconds, began_, ended_) != cudaSuccess) return std::nullopt;
+    if (cudaEventElapsedTime(&milliseconds, began_, ended_) != cudaSuccess) {
+        cudaGetLastError();  // nothing has run yet
+        return std::nullopt;
+    }
     return static_cast<std::int64_t>(milliseconds * 1e6F / static_cast<float>(runs_));
 }
 

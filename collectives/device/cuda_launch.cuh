@@ -12,7 +12,7 @@ namespace tutti {
 PlanKernel plan_kernel(DataType type, Op op);
 
 /// All of a launch's blocks at once, or an error: they wait for each other.
-class CudaLaunch final : public Launch {
+class CudaLaunch final : public DeviceLaunch {
 public:
     /// `of_rank` lies on the device and stays there as long as this.
     CudaLaunch(int ordinal, cudaStream_t stream, const Work& work,
@@ -24,7 +24,7 @@ public:
     std::optional<std::int64_t> device_ns() override;
 
 private:
-    void launch_once();
+    void launch_once(cudaStream_t stream);
     void capture();
 
     int ordinal_;

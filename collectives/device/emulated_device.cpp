@@ -79,11 +79,12 @@ private:
     std::uint64_t patience_ns_;
 };
 
-class EmulatedLaunch final : public Launch {
+class EmulatedLaunch final : public DeviceLaunch {
 public:
     EmulatedLaunch(BlockThreads& threads, std::atomic<std::uint64_t>& stop, const Work& work,
                    std::optional<int> stopped_rank)
         : threads_(threads),
+          runs_(work.runs),
           kernels_{find_reduce(work.type, work.op), find_divide(work.type), size_of(work.type)} {
         for (const DeviceProgram* of_blocks : work.of_rank)
             for (unsigned block = 0; block < work.blocks; ++block) {
@@ -93,29 +94,45 @@ public:
                 tasks_.push_back([this, &program, &stop] {
                     HostMachine machine(kernels_, stop, patience_ns_);
                     StepLoop(machine, program).run();
-                    left_.fetch_sub(1);
+                    end_block();
                 });
             }
     }
 
-    // Blocks that gave up still look at this.
+    // Blocks that gave up still look at this; those of a rank that was stopped never did.
     ~EmulatedLaunch() override {
-        while (left_.load() > blocks_ - tasks_.size()) sched_yield();
+        while (is_running_.load() && left_.load() > blocks_ - tasks_.size()) sched_yield();
     }
 
     void start(std::uint64_t patience_ns) override {
         patience_ns_ = patience_ns;
+        runs_left_ = runs_;
+        is_running_ = true;
         left_ = blocks_;
         threads_.start(tasks_);
     }
-    bool is_over() override { return left_.load() == 0; }
+    bool is_over() override { return !is_running_.load(); }
 
 private:
+    // The next run begins when all blocks of one have ended, as with kernels in a stream.
+    void end_block() {
+        if (left_.fetch_sub(1) != 1) return;
+        if (--runs_left_ == 0) {
+            is_running_ = false;
+            return;
+        }
+        left_ = blocks_;
+        threads_.start(tasks_);
+    }
+
     BlockThreads& threads_;
+    unsigned runs_;
+    unsigned runs_left_ = 0;  // touched by the last block of a run alone
     Kernels kernels_;
     std::vector<BlockThreads::Block> tasks_;
     std::size_t blocks_ = 0;
     std::atomic<std::size_t> left_ = 0;
+    std::atomic<bool> is_running_ = false;
     std::uint64_t patience_ns_ = 0;
 };
 
@@ -147,7 +164,7 @@ public:
     unsigned most_blocks(int) override { return 4; }
     std::size_t grain() const override { return 256; }
 
-    std::unique_ptr<Launch> prepare(const Work& work) override {
+    std::unique_ptr<DeviceLaunch> prepare(const Work& work) override {
         return std::make_unique<EmulatedLaunch>(threads_, stop_, work, stopped_rank_);
     }
 

@@ -8,7 +8,7 @@
 
 namespace tutti {
 
-inline constexpr int threads_of_plan = 512;
+inline constexpr int threads_of_plan = 256;
 
 /// What all blocks of a launch are told. The same for all runs, so that a graph can replay them.
 struct LaunchArguments {
@@ -17,6 +17,12 @@ struct LaunchArguments {
     std::uint64_t* stop;                  ///< the host's word, see DeviceStop
     std::uint64_t patience_ns;
 };
+
+/// The same for all types.
+__device__ __noinline__ inline void copy_apart(std::byte* const* outs, int how_many_outs,
+                                               const std::byte* source, std::int64_t bytes) {
+    device::copy(outs, how_many_outs, source, bytes, threadIdx.x, blockDim.x);
+}
 
 /// A block is many threads. Ranks may sit on one GPU or on several: nothing here tells.
 template <class Element, Op op>
@@ -77,8 +83,7 @@ public:
                                                 std::uint32_t how_many, std::uint64_t bytes) {
         const auto outs_count = static_cast<int>(how_many_outs);
         if (how_many == 1)
-            return device::copy(outs, outs_count, sources[0], static_cast<std::int64_t>(bytes),
-                                threadIdx.x, blockDim.x);
+            return copy_apart(outs, outs_count, sources[0], static_cast<std::int64_t>(bytes));
         device::combine<Element, op>({sources, static_cast<int>(how_many), outs, outs_count,
                                       static_cast<std::int64_t>(bytes / sizeof(Element))},
                                      threadIdx.x, blockDim.x);

@@ -25,7 +25,8 @@ const Baseline rows[] = {
      "NCCL's own collective (ncclAllReduce, ...) on the memory of GPUs, one rank for each; what it "
      "has no call for as one group of ncclSend and ncclRecv",
      nccl_missing, [] {}, [](Collective) { return std::vector<std::string>(); },
-     nccl_baseline_refuses, nccl_baseline, [] {}, /*is_usual=*/true, /*blocks=*/false},
+     nccl_baseline_refuses, nccl_baseline, [] {}, /*is_usual=*/true, /*blocks=*/false,
+     /*takes_device=*/true},
 };
 
 }  // namespace

@@ -40,6 +40,7 @@ struct Baseline {
     /// Its start comes back only when the call is done here, so that ranks which begin two calls in
     /// different orders wait for each other for ever.
     bool blocks = true;
+    bool takes_device = false;  ///< buffers on devices
 };
 
 /// The one place where baselines are listed.

@@ -130,16 +130,18 @@ private:
         const Rank me = world().rank();
         const DeviceImage image =
             image_of(draft, me, blocks, device().grain(), state_of(me), [&](std::size_t bytes) {
-                programs_ =
-                    std::make_unique<DeviceMemory>(world(), transport_.places().device, bytes);
-                return programs_->mine().data();
+                programs_ = allocated(transport_.places().device, bytes);
+                return programs_.get();
             });
-        device().copy_in(programs_->mine().data(), image.bytes);
+        device().copy_in(programs_.get(), image.bytes);
         const DeviceState state = DeviceState::fresh(draft.steps_of_run, image.phases * blocks);
         device().copy_in(memory_->mine().data(), std::as_bytes(std::span(&state, 1)));
-        Work work{.blocks = blocks, .type = request.call.type, .op = request.call.op};
+        Work work{.blocks = blocks,
+                  .runs = request.runs,
+                  .type = request.call.type,
+                  .op = request.call.op};
         const auto* programs =
-            reinterpret_cast<const DeviceProgram*>(programs_->mine().data() + image.programs);
+            reinterpret_cast<const DeviceProgram*>(programs_.get() + image.programs);
         // Collective, so nobody runs before all have set their counters.
         return joint_launch(world(), transport_.places(), programs, work);
     }
@@ -171,7 +173,8 @@ private:
     bool is_there_;                        // the caller's memory is registered on the device
     std::unique_ptr<DeviceMemory> guest_;  // in its place, if not
     std::byte *guest_input_ = nullptr, *guest_output_ = nullptr;
-    std::unique_ptr<DeviceMemory> memory_, programs_;
+    std::unique_ptr<DeviceMemory> memory_;
+    std::shared_ptr<std::byte> programs_;
     std::shared_ptr<JointLaunch> launch_;
     std::uint64_t run_ = 0;
 };

@@ -25,7 +25,7 @@ public:
 
 private:
     std::vector<Rank> ranks_;
-    std::unique_ptr<Launch> launch_;
+    std::unique_ptr<DeviceLaunch> launch_;
     std::unique_ptr<std::atomic<std::uint64_t>[]> starts_;  // of each rank
     std::atomic<std::size_t> waiting_ = 0;
     std::atomic<std::uint64_t> launched_ = 0;  // runs

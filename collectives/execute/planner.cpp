@@ -8,6 +8,7 @@
 #include "collectives/execute/message_plan.hpp"
 #include "collectives/execute/ordinary_way.hpp"
 #include "collectives/schedule/compose.hpp"
+#include "collectives/transport/device_memory.hpp"
 #include "collectives/transport/flag_lines.hpp"
 #include "collectives/transport/peer_memory.hpp"
 #include "collectives/transport/staged.hpp"
@@ -128,10 +129,41 @@ std::string Planner::details(std::string_view transport) {
     return way.transport ? way.transport->details() : "";
 }
 
+// Null if it is not one, or cannot be used here.
+const DeviceTransport* Planner::on_device(std::string_view name) {
+    return dynamic_cast<const DeviceTransport*>(opened(name).transport.get());
+}
+
+bool Planner::is_virtual(std::string_view transport) {
+    const DeviceTransport* way = on_device(transport);
+    return way != nullptr && way->places().is_virtual;
+}
+
+std::unique_ptr<ReachableMemory> Planner::registered_memory(std::string_view transport,
+                                                            std::size_t bytes) {
+    const Opened& way = opened(transport);
+    if (way.refusal) throw Error(*way.refusal);
+    if (const DeviceTransport* device = on_device(transport))
+        return std::make_unique<DeviceMemory>(world_, device->places().device, bytes);
+    return std::make_unique<SharedMemory>(world_, bytes);
+}
+
+std::optional<std::string> Planner::refuses(std::string_view transport,
+                                            const ReachableMemory* memory) {
+    if (memory == nullptr || memory->device() == nullptr) return std::nullopt;
+    const DeviceTransport* way = on_device(transport);
+    if (way != nullptr && &way->device() == memory->device()) return std::nullopt;
+    return std::string(transport) +
+           " does not reach buffers on that device; type --buffers registered";
+}
+
 std::unique_ptr<Plan> Planner::plan(const Choice& choice, const Call& call,
                                     const CallBuffers& buffers, const ReachableMemory* registered) {
     if (const auto refusal = refuses(choice.transport, memory_of(buffers))) throw Error(*refusal);
     Opened& way = opened(choice.transport);
+    if (way.refusal) throw Error(*way.refusal);
+    if (buffers.device == nullptr)
+        if (const auto refusal = refuses(choice.transport, registered)) throw Error(*refusal);
     const Job job = job_of(choice, call, world_.size(), world_.hosts());
     if (const auto refusal = choice.algorithm->refuses(job)) throw Error(*refusal);
     const Schedule schedule = build_in_order(*choice.algorithm, job);
@@ -145,10 +177,10 @@ std::unique_ptr<Plan> Planner::plan(const Choice& choice, const Call& call,
                                 std::string(choice.transport) + ")",
                         .number = plans_made_++,
                         .registered = registered};
-    if (const auto* device = dynamic_cast<DeviceTransport*>(way.transport.get())) {
-        const bool is_there = registered != nullptr && registered->device() == &device->device() &&
-                              all_is_registered(world_, request);
-        if (!holds_on_all(world_, is_there)) request.registered = nullptr;
+    if (const DeviceTransport* device = on_device(choice.transport)) {
+        if (registered != nullptr && registered->device() == nullptr) request.registered = nullptr;
+        if (!all_is_registered(world_, request)) request.registered = nullptr;
+        request.runs = runs_on_devices_;
         return device_plan(progress_, *device, request);
     }
     auto* messages = buffers.device != nullptr

@@ -45,6 +45,8 @@ struct PlanRequest {
     const ReachableMemory* registered = nullptr;
     /// How peers come to what lies in ordinary memory.
     HostTransport::Ordinary ordinary = HostTransport::Ordinary::staged;
+    /// What one start of a plan on devices does: so many runs, one after the other.
+    unsigned runs = 1;
     /// How results are stored that nobody reads in the call.
     StoreChoice stores = StoreChoice();
 };

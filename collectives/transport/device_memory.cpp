@@ -27,10 +27,7 @@ void agree(World& world, const std::string& problem) {
 DeviceMemory::DeviceMemory(World& world, std::shared_ptr<Accelerator> device, std::size_t mine)
     : ReachableMemory(world.rank()), device_(std::move(device)), sizes_(gathered(world, mine)) {
     std::string problem;
-    const auto own = made(problem, [&, size = std::max(mine, line)] {
-        const auto release = [device = device_](std::byte* memory) { device->release(memory); };
-        return std::shared_ptr<std::byte>(device_->allocate(size), release);
-    });
+    const auto own = made(problem, [&] { return allocated(device_, std::max(mine, line)); });
     agree(world, problem);
     if (world.one_process()) {
         for (const auto* of_rank : gathered<const std::shared_ptr<std::byte>*>(world, &own))

@@ -9,7 +9,7 @@ namespace tutti {
 std::string DeviceTransport::details() const {
     const std::size_t ranks = places_.neighbours.size();
     if (!places_.is_virtual) return device().name();
-    return "virtual ranks: " + std::to_string(ranks) + " on " + device().name();
+    return "(v) virtual ranks, " + std::to_string(ranks) + " on " + device().name();
 }
 
 std::unique_ptr<Transport> emulated_transport(World& world, const std::optional<Fault>& fault) {

@@ -40,6 +40,11 @@ private:
     Bytes lines_up_to_;
 };
 
+/// Ranks on GPUs: threads are dealt to those of TUTTI_GPUS (or all) in turn, processes have one
+/// each. Both throw Error if a GPU is named that is not there.
+std::optional<std::string> cuda_refuses(World& world);
+std::unique_ptr<Transport> cuda_transport(World& world, const std::optional<Fault>& fault);
+
 /// All ranks on one emulated device. They are threads of one process. The fault can only be `stop`.
 std::unique_ptr<Transport> emulated_transport(World& world, const std::optional<Fault>& fault);
 
