@@ -13,7 +13,7 @@ namespace {
 // communicator does.
 class Loan {
 public:
-    Loan(std::shared_ptr<Communicator> communicator, const SharedMemory& memory)
+    Loan(std::shared_ptr<Communicator> communicator, const ReachableMemory& memory)
         : communicator_(std::move(communicator)), memory_(memory) {
         communicator_->adopt(memory_);
     }
@@ -29,7 +29,7 @@ public:
 
 private:
     std::shared_ptr<Communicator> communicator_;
-    const SharedMemory& memory_;
+    const ReachableMemory& memory_;
 };
 
 class CommunicatorCall final : public ChosenOperation {
@@ -72,7 +72,7 @@ CallBuffers as_programs_give(const CallBuffers& buffers) {
 
 CommunicatorCandidate candidate_of(World& world, const char* name, CommunicatorOptions options) {
     const auto communicator = std::make_shared<Communicator>(world, std::move(options));
-    const auto lent = std::make_shared<std::map<const SharedMemory*, std::weak_ptr<Loan>>>();
+    const auto lent = std::make_shared<std::map<const ReachableMemory*, std::weak_ptr<Loan>>>();
     const Chooser chooser = [communicator, lent](const Call& call, const StageBuffers& buffers) {
         std::shared_ptr<Loan> loan;
         if (buffers.registered != nullptr) {

@@ -103,9 +103,9 @@ std::span<std::byte> Communicator::allocate_bytes(std::size_t bytes) {
 
 void Communicator::release_bytes(std::span<std::byte> memory) { state_->release(memory); }
 
-void Communicator::adopt(const SharedMemory& memory) { state_->adopt(memory); }
+void Communicator::adopt(const ReachableMemory& memory) { state_->adopt(memory); }
 
-void Communicator::disown(const SharedMemory& memory) { state_->disown(memory); }
+void Communicator::disown(const ReachableMemory& memory) { state_->disown(memory); }
 
 Configuration Communicator::choice_for(const CallArguments& arguments) {
     return state_->choice_for(arguments);

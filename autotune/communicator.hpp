@@ -11,7 +11,7 @@
 
 namespace tutti {
 
-class SharedMemory;
+class ReachableMemory;
 class World;
 
 /// What a communicator may try out while the program runs, and what it may cost.
@@ -242,9 +242,9 @@ public:
 
     /// Takes memory that the ranks share already for registered memory. It lives until disown(), or
     /// longer than the communicator. All ranks adopt alike.
-    void adopt(const SharedMemory& memory);
+    void adopt(const ReachableMemory& memory);
     /// Lets go of it, and of the plans in it; what is under way there ends first. Collective.
-    void disown(const SharedMemory& memory);
+    void disown(const ReachableMemory& memory);
 
     /// What a call is done by at present; made now if it was not before, so collective.
     Configuration choice_for(const CallArguments& arguments);

@@ -17,7 +17,7 @@ void Communicator::State::release(std::span<std::byte> memory) {
     registered.release(memory);
 }
 
-void Communicator::State::adopt(const SharedMemory& memory) {
+void Communicator::State::adopt(const ReachableMemory& memory) {
     recent_.forget();
     registered.adopt(memory);
 }
@@ -50,7 +50,7 @@ void Communicator::State::forget_the_oldest() {
     });
 }
 
-void Communicator::State::disown(const SharedMemory& memory) {
+void Communicator::State::disown(const ReachableMemory& memory) {
     guarded([&] {
         const std::int32_t arena = registered.disown(memory);
         if (arena < 0) return;

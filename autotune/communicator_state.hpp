@@ -51,8 +51,8 @@ struct Communicator::State {
     void run(const CallArguments& given);
     std::span<std::byte> allocate(std::size_t bytes);
     void release(std::span<std::byte> memory);
-    void adopt(const SharedMemory& memory);
-    void disown(const SharedMemory& memory);
+    void adopt(const ReachableMemory& memory);
+    void disown(const ReachableMemory& memory);
     Pending start(const CallArguments& given);
     Configuration choice_for(const CallArguments& given);
     /// By the configuration if it can be, else by the best that is known. Collective when new.

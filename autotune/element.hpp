@@ -6,17 +6,20 @@
 #include <span>
 #include <type_traits>
 
+#include "base/fp8.hpp"
 #include "base/half.hpp"
 #include "base/types.hpp"
 
 namespace tutti {
 
 /// What a C++ type is called as the element of a message: integers by their size and sign, float,
-/// double, Half and BFloat16.
+/// double, Half, BFloat16, Fp8E4M3 and Fp8E5M2.
 template <class T>
 consteval DataType data_type_of() {
     if constexpr (std::same_as<T, Half>) return DataType::half;
     if constexpr (std::same_as<T, BFloat16>) return DataType::bfloat16;
+    if constexpr (std::same_as<T, Fp8E4M3>) return DataType::fp8_e4m3;
+    if constexpr (std::same_as<T, Fp8E5M2>) return DataType::fp8_e5m2;
     if constexpr (std::same_as<T, float>) return DataType::float32;
     if constexpr (std::same_as<T, double>) return DataType::float64;
     if constexpr (std::integral<T>) {
@@ -29,7 +32,7 @@ consteval DataType data_type_of() {
 }
 
 template <class T>
-concept Element = std::same_as<T, Half> || std::same_as<T, BFloat16> || std::same_as<T, float> ||
+concept Element = std::same_as<T, Half> || std::same_as<T, BFloat16> || std::same_as<T, Fp8E4M3> || std::same_as<T, Fp8E5M2> || std::same_as<T, float> ||
     std::same_as<T, double> ||(std::integral<T> && !std::same_as<T, bool> && sizeof(T) <= 8);
 
 /// Elements in a row: std::span, std::vector, std::array.

@@ -30,7 +30,7 @@ std::unique_ptr<Operation> plan(Planner& planner, const Configuration& configura
     const Algorithm* algorithm = algorithm_called(wish.call.collective, configuration.algorithm);
     const bool is_there = algorithm != nullptr &&
                           row_called(transports(), configuration.transport) != nullptr &&
-                          !planner.refuses(configuration.transport);
+                          !planner.refuses(configuration.transport, memory_of(wish.buffers));
     if (!is_there) return nullptr;
     Choice choice{.algorithm = algorithm, .transport = configuration.transport};
     choice.segment =
@@ -46,7 +46,8 @@ std::unique_ptr<Operation> library_call(Planner& planner, const Configuration& c
                                         const Wish& wish) {
     World& world = planner.world();
     const Baseline* library = row_called(baselines(), configuration.impl);
-    const LibraryCall what{wish.call, configuration.algorithm, wish.buffers.in_place};
+    const LibraryCall what{wish.call, configuration.algorithm, wish.buffers.in_place,
+                           memory_of(wish.buffers)};
     const bool runs = library != nullptr && !library->missing() && !library->refuses(world, what);
     if (!holds_on_all(world, runs)) return nullptr;
     planner.progress().finish_all();  // what is under way does not move while the library waits

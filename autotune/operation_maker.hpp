@@ -11,7 +11,7 @@ namespace tutti {
 struct Wish {
     Call call;
     CallBuffers buffers;
-    const SharedMemory* registered = nullptr;
+    const ReachableMemory* registered = nullptr;
 };
 
 /// The call done as the configuration says; null if that cannot be here, as an algorithm, transport

@@ -82,7 +82,7 @@ void RegisteredMemory::release(std::span<std::byte> memory) {
     throw Error("released memory that is not allocated; give what allocate() returned, once");
 }
 
-void RegisteredMemory::adopt(const SharedMemory& memory) {
+void RegisteredMemory::adopt(const ReachableMemory& memory) {
     const auto is_it = [&](const Arena& arena) { return arena.shared == &memory; };
     if (std::ranges::any_of(arenas_, is_it)) return;
     const auto is_left = [](const Arena& arena) { return arena.memory.data() == nullptr; };
@@ -92,7 +92,7 @@ void RegisteredMemory::adopt(const SharedMemory& memory) {
     arena.memory = memory.mine();
 }
 
-std::int32_t RegisteredMemory::disown(const SharedMemory& memory) {
+std::int32_t RegisteredMemory::disown(const ReachableMemory& memory) {
     const auto is_it = [&](const Arena& arena) { return arena.shared == &memory && !arena.own; };
     const auto it = std::ranges::find_if(arenas_, is_it);
     if (it == arenas_.end()) return -1;
@@ -110,7 +110,7 @@ RegisteredPlace RegisteredMemory::place_of(std::span<const std::byte> buffer) co
     return {};
 }
 
-const SharedMemory* RegisteredMemory::arena(std::int32_t number) const {
+const ReachableMemory* RegisteredMemory::arena(std::int32_t number) const {
     return number < 0 ? nullptr : arenas_[static_cast<std::size_t>(number)].shared;
 }
 

@@ -25,19 +25,19 @@ public:
 
     /// Memory that the ranks share already; nothing is allocated in it. It lives until disown(), or
     /// longer than this. All ranks adopt and disown alike.
-    void adopt(const SharedMemory& memory);
+    void adopt(const ReachableMemory& memory);
     /// The number that its arena had, which the next one adopted may get; -1 if it was none.
-    std::int32_t disown(const SharedMemory& memory);
+    std::int32_t disown(const ReachableMemory& memory);
 
     /// Where the buffer lies; of no arena if it is (partly) ordinary memory.
     RegisteredPlace place_of(std::span<const std::byte> buffer) const;
     /// Null for none.
-    const SharedMemory* arena(std::int32_t number) const;
+    const ReachableMemory* arena(std::int32_t number) const;
 
 private:
     struct Arena {
-        const SharedMemory* shared = nullptr;  // none where the ranks cannot share any
-        std::unique_ptr<SharedMemory> own;     // the same, unless it was adopted
+        const ReachableMemory* shared = nullptr;  // none where the ranks cannot share any
+        std::unique_ptr<SharedMemory> own;        // the same, unless it was adopted
         std::unique_ptr<std::byte[]> ordinary;
         std::span<std::byte> memory;
         std::map<std::size_t, std::size_t> free;  // offset, bytes; neighbours are joined

@@ -32,8 +32,15 @@ OpClass parse_op_class(std::string_view text) {
 
 TypeClass class_of(Collective collective, DataType type) {
     if (!reduces(collective)) return TypeClass::bytes;
-    return type == DataType::half || type == DataType::bfloat16 ? TypeClass::half
-                                                                : TypeClass::native;
+    switch (type) {  // stored narrow, computed in float
+        case DataType::half:
+        case DataType::bfloat16:
+        case DataType::fp8_e4m3:
+        case DataType::fp8_e5m2:
+            return TypeClass::half;
+        default:
+            return TypeClass::native;
+    }
 }
 
 OpClass class_of(Collective collective, Op op) {

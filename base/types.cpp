@@ -11,7 +11,7 @@ namespace {
 constexpr Named<DataType> type_names[] = {
     {DataType::int8, "int8"},         {DataType::int16, "int16"},   {DataType::int32, "int32"},
     {DataType::int64, "int64"},       {DataType::uint8, "uint8"},   {DataType::uint16, "uint16"},
-    {DataType::uint32, "uint32"},     {DataType::uint64, "uint64"}, {DataType::half, "half"},
+    {DataType::uint32, "uint32"},     {DataType::uint64, "uint64"}, {DataType::fp8_e4m3, "fp8_e4m3"}, {DataType::fp8_e5m2, "fp8_e5m2"}, {DataType::half, "half"},
     {DataType::bfloat16, "bfloat16"}, {DataType::float32, "float"}, {DataType::float64, "double"},
 };
 
@@ -19,7 +19,7 @@ constexpr Named<DataType> type_names[] = {
 constexpr Named<DataType> type_aliases[] = {
     {DataType::half, "fp16"},       {DataType::half, "float16"},    {DataType::bfloat16, "bf16"},
     {DataType::float32, "fp32"},    {DataType::float32, "float32"}, {DataType::float64, "fp64"},
-    {DataType::float64, "float64"},
+    {DataType::float64, "float64"}, {DataType::fp8_e4m3, "f8e4m3"}, {DataType::fp8_e5m2, "f8e5m2"},
 };
 
 constexpr Named<Op> op_names[] = {
@@ -68,6 +68,8 @@ std::size_t size_of(DataType type) {
     switch (type) {
         case DataType::int8:
         case DataType::uint8:
+        case DataType::fp8_e4m3:
+        case DataType::fp8_e5m2:
             return 1;
         case DataType::int16:
         case DataType::uint16:

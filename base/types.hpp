@@ -9,7 +9,8 @@
 
 namespace tutti {
 
-/// What one element of a message is. `half` is IEEE binary16, `bfloat16` the upper half of a float.
+/// What one element of a message is. `half` is IEEE binary16, `bfloat16` the upper half of a float;
+/// the 8-bit floats are those of base/fp8.hpp.
 enum class DataType {
     int8,
     int16,
@@ -19,6 +20,8 @@ enum class DataType {
     uint16,
     uint32,
     uint64,
+    fp8_e4m3,
+    fp8_e5m2,
     half,
     bfloat16,
     float32,
@@ -47,7 +50,7 @@ std::string_view name_of(Op op);
 std::string_view name_of(Collective collective);
 
 // Throw Error with the known names when `text` is none of them. Types also accept fp16, bf16, fp32,
-// fp64.
+// fp64, f8e4m3, f8e5m2.
 DataType parse_data_type(std::string_view text);
 Op parse_op(std::string_view text);
 Collective parse_collective(std::string_view text);

@@ -222,6 +222,7 @@ Exit bench_on_rank(World& world, const BenchOptions& options, const Arguments& a
         const int ranks_on_core = options.pin ? pin_ranks(world) : 0;
         Planner planner(world, options.fault);
         planner.tune(host_tuning(world, limits, options.stream_from));
+        planner.repeat_on_devices(options.runs_on_devices);
         Launch launch = describe_launch(world, output.session());
         GlobalClock clock(world);
         if (!world.one_host()) launch.clock = clock.record();

@@ -25,7 +25,7 @@ struct Typed {
                          bound = "5%";
     std::string segments = "auto", radices = "auto", channels = "1", limits = "stored", fault,
                 json_file, csv_file, output_file;
-    long iterations = 0, warm_up = 3;
+    long iterations = 0, warm_up = 3, graph = 1;
     int check = 1, ranks_per_node = 0, ranks_per_island = 0, one = 1;
     std::uint64_t seed = 1;
     bool raw = false, table_anyway = false;
@@ -54,8 +54,9 @@ void declare(CLI::App& app, Typed& typed) {
     text("-r,--root", typed.root, "a rank or all", sweep);
     text("--inplace", typed.in_place, "no, yes or both", sweep);
     text("--buffers", typed.buffers,
-         "registered (shared by the ranks of a host), ordinary or both, as a list; else registered "
-         "where that is possible",
+         "registered (shared by the ranks of a host), ordinary, device (of transport cuda) or "
+         "several, as a list; else registered where that is possible, or device if only that takes "
+         "part",
          sweep);
     text("--input", typed.input,
          "untouched between calls, or rewritten by its rank before each, outside of the time",
@@ -102,7 +103,14 @@ void declare(CLI::App& app, Typed& typed) {
          "by side), a FILE with a line of ranks for each channel; or a list of these",
          race);
     text("--fault", typed.fault,
-         "make loopback fail: drop delay double corrupt stop[:from=R,to=R,step=S,nth=K]", race);
+         "make loopback fail (cuda-emulated: stop): drop delay double corrupt "
+         "stop[:from=R,to=R,step=S,nth=K]",
+         race);
+    app.add_option("-G,--cudagraph", typed.graph,
+                   "on devices one launch does so many calls, on a GPU as a CUDA graph; times are "
+                   "of one of them")
+        ->group(times)
+        ->check(CLI::Range(1, 10'000));
     app.add_option("-n,--iters", typed.iterations, "exactly so many timed calls")
         ->group(times)
         ->check(CLI::Range(1, 1000000000));
@@ -218,6 +226,7 @@ std::optional<BenchOptions> parse_bench(const Arguments& arguments) {
     sweep.in_place = word<std::vector<bool>>(
         "--inplace", typed.in_place, {{"no", {false}}, {"yes", {true}}, {"both", {false, true}}});
     sweep.buffers = buffer_kinds_of(typed.buffers);
+    options.runs_on_devices = static_cast<unsigned>(typed.graph);
     sweep.input = word<InputState>(
         "--input", typed.input,
         {{"untouched", InputState::untouched}, {"rewritten", InputState::rewritten}});

@@ -20,6 +20,7 @@ struct BenchOptions {
     RankOptions ranks;
     std::optional<Fault> fault;
     bool pin = true;
+    unsigned runs_on_devices = 1;       ///< with one launch
     std::optional<Bytes> stream_from;   ///< instead of what limits say
     std::string limits = "stored";      ///< see choose_limits
     std::vector<std::string> choosing;  ///< auto, learn: by the library instead of by name

@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "cli/gpu_words.hpp"
 #include "cli/options.hpp"
 #include "cli/version.hpp"
 #include "collectives/algorithms/catalog.hpp"
@@ -78,6 +79,8 @@ void print_text() {
     print_entries(entries_of_baselines());
     fmt::print("workloads\n");
     print_entries(entries_of_workloads());
+    fmt::print("GPUs\n");
+    for (const auto& line : gpus_in_words()) fmt::print("  {}\n", line);
 }
 
 void print_markdown() {
@@ -120,6 +123,7 @@ void print_json() {
     all["transports"] = to_json(entries_of_transports());
     all["baselines"] = to_json(entries_of_baselines());
     all["workloads"] = to_json(entries_of_workloads());
+    all["gpus"] = gpus_in_words();
     fmt::print("{}\n", all.dump(2));
 }
 

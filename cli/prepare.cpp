@@ -18,9 +18,10 @@ bool is_in(const std::vector<std::string>& names, std::string_view name) {
 
 // The transport of our own, or the library.
 std::optional<std::string> missing_for(Planner& planner, const Candidate& candidate) {
-    if (candidate.is_ours()) return planner.refuses(candidate.transport);
+    if (candidate.is_ours()) return planner.refuses(candidate.transport, MemoryOf::any);
     if (auto missing = candidate.baseline->missing()) return missing;
-    return candidate.baseline->refuses(planner.world(), {.call = {.count = 1}});
+    return candidate.baseline->refuses(planner.world(),
+                                       {.call = {.count = 1}, .memory = MemoryOf::any});
 }
 
 }  // namespace
@@ -44,7 +45,7 @@ void leave_out_unusable(Contest& contest, Planner& planner, std::vector<std::str
     if (std::erase(contest.transports, "all") > 0)
         for (const TransportRow& row : transports()) {
             if (row.is_part || is_in(contest.transports, row.name)) continue;
-            const auto refusal = planner.refuses(row.name);
+            const auto refusal = planner.refuses(row.name, MemoryOf::any);
             if (!refusal)
                 contest.transports.emplace_back(row.name);
             else
@@ -55,7 +56,9 @@ void leave_out_unusable(Contest& contest, Planner& planner, std::vector<std::str
         for (const Baseline& row : baselines()) {
             if (!row.is_usual) continue;
             auto refusal = row.missing();
-            if (!refusal) refusal = row.refuses(planner.world(), {.call = {.count = 1}});
+            if (!refusal)
+                refusal =
+                    row.refuses(planner.world(), {.call = {.count = 1}, .memory = MemoryOf::any});
             if (!refusal)
                 contest.baselines.emplace_back(row.name);
             else

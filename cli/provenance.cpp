@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "base/sha256.hpp"
+#include "cli/gpu_words.hpp"
 #include "cli/version.hpp"
 #include "collectives/transport/mpi.hpp"
 #include "results/environment.hpp"
@@ -38,19 +39,23 @@ HostRecord describe_host() {
     return host;
 }
 
-// A host travels between ranks as the record of a launch that has just this host.
-std::vector<HostRecord> hosts_of_all(World& world) {
+// A host travels between ranks as the record of a launch that has just this host and its GPUs.
+void describe_hosts(World& world, Launch& all) {
     Launch alone;
     bool is_leader = false;
     for (const Rank leader : world.hosts().leaders())
         is_leader = is_leader || leader == world.rank();
-    if (is_leader) alone.hosts.push_back(describe_host());
-    std::vector<HostRecord> hosts;
+    if (is_leader) {
+        alone.hosts.push_back(describe_host());
+        describe_gpus(alone);
+    }
     for (const auto& text : gathered_texts(world, to_json_line(alone))) {
         const Launch launch = std::get<Launch>(parse_json_line(text));
-        hosts.insert(hosts.end(), launch.hosts.begin(), launch.hosts.end());
+        all.hosts.insert(all.hosts.end(), launch.hosts.begin(), launch.hosts.end());
+        all.gpus.insert(all.gpus.end(), launch.gpus.begin(), launch.gpus.end());
+        if (!all.cuda) all.cuda = launch.cuda;
+        if (!all.nccl) all.nccl = launch.nccl;
     }
-    return hosts;
 }
 
 std::vector<RankPlace> places_of_all(World& world) {
@@ -60,11 +65,13 @@ std::vector<RankPlace> places_of_all(World& world) {
     const auto cpus =
         gathered_texts(world, fmt::format("{}", fmt::join(host_facts().usable_cpus, ",")));
     const auto processes = gathered(world, getpid());
+    const auto gpus = gathered_texts(world, gpu_uuid_of(world));
     std::vector<RankPlace> places;
     for (int rank = 0; rank < world.size(); ++rank) {
         const auto i = static_cast<std::size_t>(rank);
         places.push_back(
             {.rank = Rank{rank}, .host = names[i], .pid = processes[i], .cpuset = cpus[i]});
+        places.back().gpu_uuid = gpus[i];
     }
     return places;
 }
@@ -103,7 +110,7 @@ Launch describe_launch(World& world, const std::string& session) {
     launch.t = utc_now();
     launch.nranks = world.size();
     launch.ppn = static_cast<int>(world.hosts().nodes().front().size());
-    launch.hosts = hosts_of_all(world);
+    describe_hosts(world, launch);
     std::vector<std::string> fingerprints;
     for (const HostRecord& host : launch.hosts) fingerprints.push_back(host.topo_sha256);
     launch.topo_sha256 = fingerprint_of_hosts(fingerprints);
@@ -132,6 +139,11 @@ std::vector<std::string> in_notes(const Launch& launch, const World& world) {
         notes.push_back(fmt::format("host {}: {}, {} cores, {}{}", host.name, host.cpu_model,
                                     host.cores, host.kernel,
                                     host.virt.empty() ? "" : ", virtual (" + host.virt + ")"));
+    if (launch.cuda)
+        notes.push_back(fmt::format("GPUs: {} x {}, driver {}, CUDA {}{}", launch.gpus.size(),
+                                    launch.gpus.front().model, launch.cuda->driver,
+                                    launch.cuda->runtime,
+                                    launch.nccl ? ", NCCL " + launch.nccl->version : ""));
     if (launch.clock)
         notes.push_back(
             fmt::format("clocks of {} hosts: ahead of the first one's by {}; residual {:.1f} us",

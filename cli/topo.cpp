@@ -3,6 +3,7 @@
 
 #include <filesystem>
 
+#include "cli/gpu_words.hpp"
 #include "cli/options.hpp"
 #include "cli/topo_files.hpp"
 #include "cli/topo_routes.hpp"
@@ -48,6 +49,12 @@ void show(const Machine& machine, const TopoOptions& options) {
         fmt::print("{}", print_tree(machine));
 }
 
+// What CUDA lets programs use belongs to no picture of the machine.
+bool is_this_host_as_a_tree(const TopoOptions& options) {
+    return options.from.empty() && options.root.empty() && !options.as_json &&
+           !options.writes_files() && !options.routes.asks();
+}
+
 // A machine that files describe: each rank would read the same.
 std::optional<Machine> described_machine(const TopoOptions& options) {
     if (!options.from.empty() && !options.root.empty())
@@ -83,6 +90,8 @@ Exit run_topo(const Arguments& arguments) {
 
     if (const auto machine = described_machine(options)) {
         if (launcher().rank == 0) show(*machine, options);
+        if (is_this_host_as_a_tree(options))
+            for (const auto& line : gpus_in_words()) fmt::print("{}\n", line);
         return Exit::ok;
     }
     return run_ranks({}, [&](World& world) {

@@ -15,6 +15,7 @@ struct RouteOptions {
     int hosts = 1;           ///< so many copies of a single host
     int nvlinks = 0;         ///< so many from each GPU to NVSwitches; 0: as described
     std::string order_file;  ///< where the rings go, for `bench --order-by`; "-" is the output
+    bool asks() const { return paths || rings || !order_file.empty(); }
 };
 
 void add_route_options(CLI::App& app, RouteOptions& options);

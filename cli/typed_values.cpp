@@ -112,9 +112,10 @@ double timeout_of(const std::string& text) {
 std::vector<BufferKind> buffer_kinds_of(const std::string& text) {
     std::vector<BufferKind> kinds;
     for (const auto& name : split_list(text)) {
-        const auto kind = word<BufferKind>(
-            "--buffers", name,
-            {{"registered", BufferKind::registered}, {"ordinary", BufferKind::ordinary}});
+        const auto kind = word<BufferKind>("--buffers", name,
+                                           {{"registered", BufferKind::registered},
+                                            {"ordinary", BufferKind::ordinary},
+                                            {"device", BufferKind::device}});
         if (std::ranges::find(kinds, kind) == kinds.end()) kinds.push_back(kind);
     }
     return kinds;

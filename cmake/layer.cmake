@@ -8,10 +8,11 @@ add_library(tutti_flags INTERFACE)
 target_include_directories(tutti_flags INTERFACE ${PROJECT_SOURCE_DIR})
 target_compile_features(tutti_flags INTERFACE cxx_std_20)
 # In this tree alone: programs that link tutti have warnings of their own.
-add_compile_options(-Wall -Wextra -Wpedantic -Wshadow
-    -Wno-missing-field-initializers)  # designated initialisers leave the defaults out on purpose
+# designated initialisers leave the defaults out on purpose
+set(warnings -Wall -Wextra -Wshadow -Wno-missing-field-initializers)
+add_compile_options("$<$<COMPILE_LANGUAGE:C,CXX>:${warnings};-Wpedantic>")
 if(TUTTI_WERROR)
-    add_compile_options(-Werror)
+    add_compile_options("$<$<COMPILE_LANGUAGE:C,CXX>:-Werror>" "$<$<COMPILE_LANGUAGE:CUDA>:-Werror=all-warnings>")
 endif()
 if(TUTTI_SANITIZE)
     target_compile_options(tutti_flags INTERFACE -fsanitize=${TUTTI_SANITIZE}

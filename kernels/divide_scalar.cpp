@@ -34,6 +34,10 @@ DivideKernel scalar_divide(DataType type) {
             return divide<std::uint32_t, std::uint64_t>;
         case DataType::uint64:
             return divide<std::uint64_t, std::uint64_t>;
+        case DataType::fp8_e4m3:
+            return divide<Fp8E4M3, float>;
+        case DataType::fp8_e5m2:
+            return divide<Fp8E5M2, float>;
         case DataType::half:
             return divide<Half, float>;
         case DataType::bfloat16:

@@ -87,6 +87,10 @@ ReduceKernel scalar_reduce(DataType type, Op op, Stores) {
             return integer_kernel<std::uint32_t>(op);
         case DataType::uint64:
             return integer_kernel<std::uint64_t>(op);
+        case DataType::fp8_e4m3:  // a minimum or maximum keeps its bits: rounded to a finite
+            return kernel_for<Fp8E4M3, float>(op);
+        case DataType::fp8_e5m2:  // number, an infinity would be lost
+            return kernel_for<Fp8E5M2, float>(op);
         case DataType::half:
             return kernel_for<Half, float, float>(op);
         case DataType::bfloat16:

@@ -4,13 +4,15 @@
 #include <cstring>
 #include <type_traits>
 
+#include "base/fp8.hpp"
 #include "base/half.hpp"
 
 namespace tutti {
 
-/// The 16-bit floats, which are stored narrow and computed in float.
+/// The floats of 16 and 8 bits, which are stored narrow and computed in float.
 template <class Element>
-concept NarrowFloat = std::is_same_v<Element, Half> || std::is_same_v<Element, BFloat16>;
+concept NarrowFloat = std::is_same_v<Element, Half> || std::is_same_v<Element, BFloat16> ||
+    std::is_same_v<Element, Fp8E4M3> || std::is_same_v<Element, Fp8E5M2>;
 
 /// Element number i of memory that may start at any address.
 template <class Element>

@@ -18,8 +18,8 @@ enum class Stores { cached, streaming };
 /// outs[o][i] = ((s0[i] op s1[i]) op s2[i]) ... for each of `how_many_outs` and `count` elements
 /// (not bytes) of `how_many` >= 1 sources, in one pass over memory; one source is copied bit for
 /// bit. Any alignment. An out may be one or more of the sources exactly, and must not overlap any
-/// of them partly, nor another out. half and bfloat16 are added up in float and rounded once, to
-/// nearest even. Integers wrap round. min is `next < so_far ? next : so_far`, max is `so_far < next
+/// of them partly, nor another out. half, bfloat16 and fp8 are added up in float and rounded once,
+/// to nearest even. Integers wrap round. min is `next < so_far ? next : so_far`, max is `so_far < next
 /// ? next : so_far`: a NaN that comes later is passed over, one that comes first stays, and of -0
 /// and +0 the first stays.
 using ReduceKernel = void (*)(std::byte* const* outs, std::size_t how_many_outs,
@@ -27,7 +27,7 @@ using ReduceKernel = void (*)(std::byte* const* outs, std::size_t how_many_outs,
                               std::size_t count) noexcept;
 
 /// data[i] /= divisor in place, for `count` elements (not bytes) and divisor >= 1. Any alignment.
-/// half and bfloat16 are divided in float and rounded; integers truncate towards zero.
+/// half, bfloat16 and fp8 are divided in float and rounded; integers truncate towards zero.
 using DivideKernel = void (*)(std::byte* data, std::size_t count, std::int64_t divisor) noexcept;
 
 /// The kernels of one instruction set. All sets give the same bits, save in the payload of a NaN

@@ -208,6 +208,8 @@ ReduceKernel vector_reduce(DataType type, Op op, Stores stores) {
             return reduce_kernel<Words>(op, stores);
         case DataType::uint64:
             return reduce_kernel<Longs>(op, stores);
+        case DataType::fp8_e4m3:
+        case DataType::fp8_e5m2:
         case DataType::half:
             return nullptr;
         case DataType::bfloat16:

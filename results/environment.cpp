@@ -11,7 +11,9 @@ namespace {
 constexpr std::string_view kept_prefixes[] = {
     "OMPI_", "MPICH_", "MPIR_CVAR_", "UCX_", "NCCL_", "OMP_", "SLURM_JOB", "TUTTI_",
 };
-constexpr std::string_view kept_names[] = {"CUDA_VISIBLE_DEVICES"};
+constexpr std::string_view kept_names[] = {"CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER",
+                                           "CUDA_DEVICE_MAX_CONNECTIONS", "CUDA_MODULE_LOADING",
+                                           "CUDA_LAUNCH_BLOCKING"};
 // What launchers tell their own processes: addresses, folders and numbers of this one run. No
 // setting.
 constexpr std::string_view plumbing_prefixes[] = {
@@ -22,6 +24,7 @@ constexpr std::string_view plumbing_prefixes[] = {
     "OMPI_COMMAND",          "OMPI_APP_CTX_NUM_PROCS",
     "OMPI_NUM_APP_CTX",      "OMPI_FIRST_RANKS",
     "OMPI_UNIVERSE_SIZE",    "OMPI_ALLOW_RUN_AS_ROOT",
+    "NCCL_COMM_ID",          "NCCL_HOSTID",
 };
 constexpr std::string_view secret_hints[] = {"TOKEN", "KEY", "SECRET", "PASS"};
 

@@ -72,6 +72,7 @@ struct Point {
     std::string stop_reason;           // "target_ci", "max_time", "max_n", "fixed_n"
     Summary time;                      // ns, over the calls that count
     std::int64_t skew_p50_ns = 0;
+    std::int64_t device_p50_ns = 0;          // by the slowest device's own clock; 0: none
     std::map<Rank, std::int64_t> straggler;  // how often a rank was the last
     Bandwidth bandwidth;                     // from the median
     Check check;

@@ -195,6 +195,7 @@ void walk(auto& f, Is<Point> auto& point) {
     f.must("rho1", point.time.rho1);
     f.must("n_slow", point.time.n_slow);
     f.may("skew_p50_ns", point.skew_p50_ns);
+    f.may("device_p50_ns", point.device_p50_ns);
     f.may("clock_residual_ns", point.clock_residual_ns);
     f.may("straggler", point.straggler);
     f.must("algbw_GBps", point.bandwidth.algbw);

@@ -55,10 +55,11 @@ std::string candidate_cells(const Key& key, const TableRow& row) {
         if (point->pct_of_limit)
             share = std::min(share.value_or(*point->pct_of_limit), *point->pct_of_limit);
     }
-    return fmt::format(
-        "  {:<28}  {:<10}  {:>6}  {:>6}  {:>5}", name_in_row(key, row), key.transport,
-        width && std::isfinite(*width) ? fmt::format("{:.1f}", 100 * *width) : "N/A",
-        n ? std::to_string(*n) : "N/A", share ? fmt::format("{:.0f}", *share) : "N/A");
+    return fmt::format("  {:<28}  {:<10}  {:>6}  {:>6}  {:>5}", name_in_row(key, row),
+                       key.transport + (is_virtual(key) ? "(v)" : ""),
+                       width && std::isfinite(*width) ? fmt::format("{:.1f}", 100 * *width) : "N/A",
+                       n ? std::to_string(*n) : "N/A",
+                       share ? fmt::format("{:.0f}", *share) : "N/A");
 }
 
 // How far the model was off, as a factor of at least 1.

@@ -15,7 +15,7 @@ from typing import Iterator, NamedTuple, Optional
 # Layer -> what its files may include besides their own layer: layers, or single headers.
 BELOW_COLLECTIVES = ["base", "kernels", "topology"]
 COLLECTIVES = ["collectives", "collectives/schedule", "collectives/algorithms",
-               "collectives/transport", "collectives/execute"]
+               "collectives/device", "collectives/transport", "collectives/execute"]
 BELOW_CLI = [*BELOW_COLLECTIVES, *COLLECTIVES, "results", "workloads", "autotune"]
 MAY_INCLUDE = {
     "base": [],
@@ -25,7 +25,8 @@ MAY_INCLUDE = {
     "collectives/schedule": ["base"],
     "collectives/algorithms": ["base", "collectives/schedule", "topology/order.hpp",
                                "topology/placement.hpp"],
-    "collectives/transport": ["base", "topology", "collectives/schedule"],
+    "collectives/device": ["base", "kernels"],
+    "collectives/transport": ["base", "topology", "collectives/schedule", "collectives/device"],
     "collectives/execute": [*BELOW_COLLECTIVES, *COLLECTIVES],
     "collectives": [*BELOW_COLLECTIVES, *COLLECTIVES],
     "workloads": [*BELOW_COLLECTIVES, *COLLECTIVES, "results"],
@@ -41,14 +42,14 @@ class Library(NamedTuple):
     adapters: list
 
 
-SOURCES = ["*.cpp", "*.cu"]
+SOURCES = ["*.cpp", "*.cu", "*.cuh"]
 LIBRARIES = [
     Library(r"mpi\.h", ["collectives/transport/mpi*.cpp", "collectives/execute/mpi*.cpp",
                        "docs/examples/*.cpp", "tests/autotune/over_mpi.cpp"]),
     Library(r"hwloc(\.h|/.*)", ["topology/detect_hwloc.cpp"]),
     Library(r"tinyxml2\.h", SOURCES),
     Library(r"uc[pst]/.*", SOURCES),
-    Library(r"cuda.*\.h|cooperative_groups.*", SOURCES),
+    Library(r"cuda.*\.h|cuda/.*|cooperative_groups.*", SOURCES),
     Library(r"nccl.*\.h", SOURCES),
 ]
 

@@ -54,6 +54,7 @@ void Starter::run(Operation& operation, const std::function<void()>& before_call
             const bool late = is_busy || begin - deadline > tolerance_ns + distance_ns / 16;
             operation.run();
             stamps[i] = {begin, now_ns(), late, before_ns};
+            stamps[i].device_ns = operation.device_ns().value_or(0);
         }
     } else {
         for (Stamp& stamp : stamps) {
@@ -63,6 +64,7 @@ void Starter::run(Operation& operation, const std::function<void()>& before_call
             for (std::int64_t call = 0; call < row; ++call) operation.run();
             stamp.end_ns = now_ns();
             stamp.late = false;
+            stamp.device_ns = operation.device_ns().value_or(0);
         }
     }
     if (clock_ == nullptr) return;
@@ -91,7 +93,7 @@ TimedBatch gather_batch(World& world, Start start, const std::vector<Starter::St
                      longest = 0;
         std::size_t last = 0;
         bool late = false;
-        std::int64_t longest_before = 0;
+        std::int64_t longest_before = 0, longest_on_device = 0;
         for (std::size_t rank = 0; rank < ranks; ++rank) {
             const Starter::Stamp& stamp = all[rank * calls + call];
             first_begin = std::min(first_begin, stamp.begin_ns);
@@ -101,6 +103,7 @@ TimedBatch gather_batch(World& world, Start start, const std::vector<Starter::St
             last_end = std::max(last_end, stamp.end_ns);
             late = late || stamp.late;
             longest_before = std::max(longest_before, stamp.before_ns);
+            longest_on_device = std::max(longest_on_device, stamp.device_ns);
         }
         before.push_back(longest_before);
         if (call == 0) batch.first_was_late = late;
@@ -113,6 +116,7 @@ TimedBatch gather_batch(World& world, Start start, const std::vector<Starter::St
         if (common_clock) took = std::max<std::int64_t>(last_end - last_begin, 0);
         if (start == Start::back_to_back) took = (last_end - first_begin) / row;
         batch.samples_ns.push_back(took);
+        if (longest_on_device > 0) batch.device_ns.push_back(longest_on_device);
         if (common_clock) batch.skews_ns.push_back(last_begin - first_begin);
         ++batch.stragglers[Rank{static_cast<int>(last)}];
     }

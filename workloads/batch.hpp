@@ -32,8 +32,9 @@ public:
     struct Stamp {
         std::int64_t begin_ns;
         std::int64_t end_ns;
-        bool late;               ///< came after the deadline: the sample does not count
-        std::int64_t before_ns;  ///< what `before_call` took
+        bool late;                   ///< came after the deadline: the sample does not count
+        std::int64_t before_ns;      ///< what `before_call` took
+        std::int64_t device_ns = 0;  ///< of the last call, by the clock of its device; 0: none
     };
 
     /// Calls `operation` stamps.size() times, each time after `before_call`, which is not timed and
@@ -63,6 +64,7 @@ struct TimedBatch {
     bool first_was_late = false;
     std::int64_t before_ns = 0;  ///< what nearly all of the work before calls took
     std::vector<std::int64_t> skews_ns;
+    std::vector<std::int64_t> device_ns;  ///< of the slowest device; as many as samples, or none
     std::map<Rank, std::int64_t> stragglers;  ///< who ended last, how often
 };
 

@@ -83,8 +83,10 @@ struct Ground {
 std::vector<Candidate> distinct(std::vector<Candidate> candidates, const Call& call,
                                 const Ground& ground);
 
-/// Why these ranks cannot run the candidate for this call; nothing if they can. Collective.
+/// Why these ranks cannot run the candidate for this call on such buffers; nothing if they can.
+/// Collective.
 std::optional<std::string> refusal(Planner& planner, const Candidate& candidate, const Call& call,
-                                   bool in_place, const Placement& placement);
+                                   bool in_place, const Placement& placement,
+                                   MemoryOf memory = MemoryOf::host);
 
 }  // namespace tutti

@@ -8,6 +8,7 @@
 #include <limits>
 #include <type_traits>
 
+#include "base/fp8.hpp"
 #include "base/half.hpp"
 #include "base/types.hpp"
 
@@ -46,6 +47,10 @@ template <>
 inline constexpr std::int64_t exact_integers<Half> = 1 << 11;
 template <>
 inline constexpr std::int64_t exact_integers<BFloat16> = 1 << 8;
+template <>
+inline constexpr std::int64_t exact_integers<Fp8E4M3> = 1 << 4;
+template <>
+inline constexpr std::int64_t exact_integers<Fp8E5M2> = 1 << 3;
 
 /// Powers of two from -this to this are normal numbers of T.
 template <class T>
@@ -54,6 +59,10 @@ template <>
 inline constexpr int exact_exponents<Half> = 14;
 template <>
 inline constexpr int exact_exponents<BFloat16> = 126;
+template <>
+inline constexpr int exact_exponents<Fp8E4M3> = 6;
+template <>
+inline constexpr int exact_exponents<Fp8E5M2> = 14;
 
 /// Numbers that are exact in T, as `span` + 1 whole ones from `lowest` on, modulo 2^64.
 struct SafeRange {
@@ -91,6 +100,10 @@ auto with_type(DataType type, Visit visit) {
             return visit.template operator()<std::uint32_t>();
         case DataType::uint64:
             return visit.template operator()<std::uint64_t>();
+        case DataType::fp8_e4m3:
+            return visit.template operator()<Fp8E4M3>();
+        case DataType::fp8_e5m2:
+            return visit.template operator()<Fp8E5M2>();
         case DataType::half:
             return visit.template operator()<Half>();
         case DataType::bfloat16:

@@ -22,8 +22,10 @@ inline constexpr std::uint8_t poison_byte = 0xdb;
 ///
 /// Values are exact in any order, with L a limit of the type and s = min(L/16, L/4P) the largest
 /// share; the owner holds more than 4s (avg of integers: more than s):
-///   - sum of floats: whole numbers, L = 2^11 half, 2^8 bfloat16, 2^24 float, 2^53 double.
-///   - prod of floats: +-2^e, so exponents add up; L = 14 half, 126 bfloat16, float, 1022 double.
+///   - sum of floats: whole numbers, L = 2^3 e5m2, 2^4 e4m3, 2^8 bfloat16, 2^11 half, 2^24 float,
+///     2^53 double.
+///   - prod of floats: +-2^e, so exponents add up; L = 6 e4m3, 14 e5m2 and half, 126 bfloat16
+///     and float, 1022 double.
 ///   - sum, prod of integers: they wrap, so all bits are drawn; factors are odd and not 1.
 ///   - min, max: shares fill a quarter of the range, what is owned the rest.
 ///   - avg of floats: as sum, then one division.
@@ -31,7 +33,7 @@ inline constexpr std::uint8_t poison_byte = 0xdb;
 ///     quotient; L = largest value, and nothing wraps.
 ///
 /// Where s is 0 only the owner's value counts, and a fault shows on elements of the ranks it hits
-/// alone: sum P > 64 bfloat16, 512 half; prod always half, P > 31 bfloat16, float, 255 double; avg
+/// alone: sum always e5m2, P > 4 e4m3, 64 bfloat16, 512 half; prod always fp8 and half, P > 31 bfloat16, float, 255 double; avg
 /// P > 31 int8, 63 uint8. What cannot show: a share taken twice by min or max; a wrong place in avg
 /// of uint8 with 2P > L, where all results are 1; anything in avg with P > L, where all are 0.
 struct ReductionTable {

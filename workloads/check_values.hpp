@@ -49,6 +49,10 @@ private:
     // The lowest bit of a float's exponent: no value is subnormal; some hardware flushes these.
     static Word always_set(DataType type) {
         switch (type) {
+            case DataType::fp8_e4m3:
+                return static_cast<Word>(Word{1} << 3);
+            case DataType::fp8_e5m2:
+                return static_cast<Word>(Word{1} << 2);
             case DataType::half:
                 return static_cast<Word>(Word{1} << 10);
             case DataType::bfloat16:

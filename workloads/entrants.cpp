@@ -30,13 +30,14 @@ Entrant entrant_of(Operation& operation, const World& world, const Call& call,
     entrant.prepare = [=](std::uint64_t seed) {
         CheckCase now = unseeded;
         now.seed = seed;
-        poison(buffers.call.output);
-        fill_input(now, me, buffers.writable_input);
+        buffers.fill_output([](std::span<std::byte> output) { poison(output); });
+        buffers.fill_input([&](std::span<std::byte> input) { fill_input(now, me, input); });
     };
     entrant.count_wrong = [=](std::uint64_t seed) {
         CheckCase now = unseeded;
         now.seed = seed;
-        return count_wrong(now, me, buffers.call.output);
+        return buffers.look_at_output(
+            [&](std::span<const std::byte> output) { return count_wrong(now, me, output); });
     };
     return entrant;
 }

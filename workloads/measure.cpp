@@ -161,6 +161,7 @@ public:
         measured_.samples.clear();
         measured_.stragglers.clear();
         skews_.clear();
+        device_ns_.clear();
         wire_.forget();
     }
 
@@ -217,6 +218,7 @@ private:
         if (clock_ != nullptr && has_deadlines())
             measured_.clock_residual_ns =
                 std::max(measured_.clock_residual_ns, clock_->residual_ns());
+        device_ns_.insert(device_ns_.end(), batch.device_ns.begin(), batch.device_ns.end());
         skews_.insert(skews_.end(), batch.skews_ns.begin(), batch.skews_ns.end());
         for (const auto& [rank, times] : batch.stragglers) measured_.stragglers[rank] += times;
         attempts_ += static_cast<std::int64_t>(batch.samples_ns.size()) + batch.n_invalid;
@@ -258,6 +260,10 @@ private:
             measured_.n_warm += cold;
         }
         if (!skews_.empty()) measured_.skew_p50_ns = middle(skews_);
+        if (!device_ns_.empty()) measured_.device_p50_ns = middle(device_ns_);
+        // Of a run they were so far.
+        for (std::int64_t& sample : samples) sample /= entrant_.calls_of_run;
+        measured_.calls_of_sample *= entrant_.calls_of_run;
         measured_.wire = wire_.busiest();
         measured_.stop_reason = reason_;
     }
@@ -270,7 +276,7 @@ private:
     WireCount wire_;
     Distance distance_;
     Measured measured_;
-    std::vector<std::int64_t> skews_;
+    std::vector<std::int64_t> skews_, device_ns_;
     std::int64_t call_ns_ = 1;   // with the way to its start; as first guessed
     std::int64_t usual_ns_ = 1;  // a call alone, in the last batch that had some in time
     std::int64_t spent_ns_ = 0;

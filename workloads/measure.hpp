@@ -42,6 +42,8 @@ struct Entrant {
     std::function<std::int64_t(std::uint64_t seed)> count_wrong;
     /// Before each timed call, outside of its time; it leaves the input's values as they are.
     std::function<void()> before_call = {};
+    /// One run of the operation is so many calls, one after the other (see repeat_on_devices).
+    std::int64_t calls_of_run = 1;
     /// Repeated calls leave the input as it was (not so in place).
     bool keeps_input = true;
 };
@@ -56,6 +58,7 @@ struct Measured {
     std::int64_t calls_of_sample = 1;  ///< of which it is the mean
     std::string stop_reason;
     std::int64_t skew_p50_ns = 0;
+    std::int64_t device_p50_ns = 0;      ///< of a call by the slowest device's clock; 0: none
     std::int64_t clock_residual_ns = 0;  ///< deadlines of several hosts: the largest seen
     std::map<Rank, std::int64_t> stragglers;
     std::optional<WireBytes> wire;  ///< of the timed calls; several hosts only

@@ -7,7 +7,9 @@
 #include <algorithm>
 
 #include "base/name_table.hpp"
+#include "base/units.hpp"
 #include "base/words.hpp"
+#include "collectives/device/accelerator.hpp"
 
 namespace tutti {
 namespace {
@@ -38,7 +40,20 @@ std::byte* ordinary_memory(std::size_t bytes) {
 constexpr Named<BufferKind> kind_names[] = {
     {BufferKind::registered, "registered"},
     {BufferKind::ordinary, "ordinary"},
+    {BufferKind::device, "device"},
 };
+
+Accelerator* device_of(const ReachableMemory* memory) {
+    return memory == nullptr ? nullptr : memory->device();
+}
+
+void fill(std::span<std::byte> buffer, Accelerator* device,
+          const std::function<void(std::span<std::byte>)>& write) {
+    if (device == nullptr) return write(buffer);
+    std::vector<std::byte> copy(buffer.size());
+    write(copy);
+    device->copy_in(buffer.data(), copy);
+}
 
 // Ranks give equal places, also where one has no input: only that is symmetric memory.
 std::size_t most_input(const Call& call, int ranks) {
@@ -75,7 +90,25 @@ void refuse_more_than_memory(World& world, std::size_t bytes, std::string_view i
     }
 }
 
-Stage::Stage(World& world, std::size_t bytes, std::span<const BufferKind> kinds)
+void StageBuffers::fill_input(const std::function<void(std::span<std::byte>)>& write) const {
+    fill(writable_input, device_of(registered), write);
+}
+
+void StageBuffers::fill_output(const std::function<void(std::span<std::byte>)>& write) const {
+    fill(call.output, device_of(registered), write);
+}
+
+std::int64_t StageBuffers::look_at_output(
+    const std::function<std::int64_t(std::span<const std::byte>)>& look) const {
+    Accelerator* device = device_of(registered);
+    if (device == nullptr) return look(call.output);
+    std::vector<std::byte> copy(call.output.size());
+    device->copy_out(copy, call.output.data());
+    return look(copy);
+}
+
+Stage::Stage(World& world, std::size_t bytes, std::span<const BufferKind> kinds,
+             const DeviceMemoryMaker& on_device)
     : world_(world), kinds_(kinds.begin(), kinds.end()), bytes_(bytes) {
     refuse_more_than_memory(world, bytes * std::max<std::size_t>(kinds.size(), 1), smaller_sizes);
     const auto wants = [&](BufferKind kind) {
@@ -90,8 +123,14 @@ Stage::Stage(World& world, std::size_t bytes, std::span<const BufferKind> kinds)
             throw Error("no registered buffers: " + std::string(error.what()) +
                         "; type --buffers ordinary");
     }
+    if (wants(BufferKind::device)) {
+        if (!on_device)
+            throw Error("no buffers on devices here; type --buffers registered or ordinary");
+        on_device_ = on_device(bytes);
+    }
     if (kinds.empty()) kinds_ = {shared_ ? BufferKind::registered : BufferKind::ordinary};
-    if (wants(BufferKind::ordinary) || !shared_) ordinary_.reset(ordinary_memory(bytes));
+    if (wants(BufferKind::ordinary) || (kinds.empty() && !shared_))
+        ordinary_.reset(ordinary_memory(bytes));
 }
 
 // The largest rank's need, as roots hold more than others and every rank may be root.
@@ -114,7 +153,9 @@ StageBuffers Stage::set(const Call& call, bool in_place, BufferKind kind) const 
     const std::size_t input = input_bytes(call, ranks, me), output = output_bytes(call, ranks, me);
     InPlace at = in_place_offsets(call, ranks, me);
     if (!in_place) at = {.input = 0, .output = whole_pages(most_input(call, ranks))};
-    const SharedMemory* registered = kind == BufferKind::registered ? shared_.get() : nullptr;
+    const ReachableMemory* registered = kind == BufferKind::registered ? shared_.get()
+                                        : kind == BufferKind::device   ? on_device_.get()
+                                                                       : nullptr;
     const std::span<std::byte> memory =
         registered != nullptr ? registered->mine() : std::span(ordinary_.get(), bytes_);
     StageBuffers buffers;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <cstdint>
 #include <cstdlib>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string_view>
@@ -11,15 +13,27 @@
 
 namespace tutti {
 
-/// The buffers of one call on the stage.
+/// The buffers of one call on the stage. On a device the host cannot look into them, so it fills
+/// and checks copies, outside of timed regions.
 struct StageBuffers {
     CallBuffers call;
     std::span<std::byte> writable_input;
-    const SharedMemory* registered = nullptr;
+    const ReachableMemory* registered = nullptr;
+
+    /// `write(host)` fills what then is the input.
+    void fill_input(const std::function<void(std::span<std::byte>)>& write) const;
+    void fill_output(const std::function<void(std::span<std::byte>)>& write) const;
+    /// What `look(host)` finds in the output.
+    std::int64_t look_at_output(
+        const std::function<std::int64_t(std::span<const std::byte>)>& look) const;
 };
 
-/// Registered memory is what the peers can load and store, ordinary memory each rank's own heap.
-enum class BufferKind { registered, ordinary };
+/// Registered memory is what the peers can load and store, ordinary memory each rank's own heap,
+/// device memory what the peers' devices can load and store.
+enum class BufferKind { registered, ordinary, device };
+
+/// Makes registered memory on devices, so many bytes of this rank; collective.
+using DeviceMemoryMaker = std::function<std::unique_ptr<ReachableMemory>(std::size_t bytes)>;
 
 std::string_view name_of(BufferKind kind);
 /// Throws Error with the known names.
@@ -35,8 +49,9 @@ class Stage {
 public:
     /// Collective. Room for calls of up to `bytes` (see bytes_for) in memory of each of the kinds;
     /// none: registered where the ranks can share memory, else ordinary. Throws Error if ranks that
-    /// must share memory cannot.
-    Stage(World& world, std::size_t bytes, std::span<const BufferKind> kinds);
+    /// must share memory cannot, or if there shall be memory of a device and nothing makes it.
+    Stage(World& world, std::size_t bytes, std::span<const BufferKind> kinds,
+          const DeviceMemoryMaker& on_device = {});
 
     /// What there is, at least one.
     const std::vector<BufferKind>& kinds() const { return kinds_; }
@@ -54,7 +69,7 @@ private:
     const World& world_;
     std::vector<BufferKind> kinds_;
     std::size_t bytes_;
-    std::unique_ptr<SharedMemory> shared_;
+    std::unique_ptr<ReachableMemory> shared_, on_device_;
     std::unique_ptr<std::byte, Freed> ordinary_;
 };
 

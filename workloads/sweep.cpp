@@ -5,6 +5,8 @@
 #include <cmath>
 
 #include "base/clock.hpp"
+#include "collectives/device/accelerator.hpp"
+#include "collectives/execute/gpu_memory.hpp"
 #include "results/bandwidth.hpp"
 #include "workloads/entrants.hpp"
 #include "workloads/least_time.hpp"
@@ -56,6 +58,17 @@ std::vector<std::vector<Spot>> spots_of(const Sweep& sweep, int ranks) {
     return spots;
 }
 
+std::string in_key(BufferKind kind) {
+    switch (kind) {
+        case BufferKind::registered:
+            return "registered";
+        case BufferKind::device:
+            return "cuda";
+        default:
+            return "host";
+    }
+}
+
 class SweepRun {
 public:
     SweepRun(Planner& planner, const Sweep& sweep, const SweepEvents& events)
@@ -67,7 +80,10 @@ public:
         for (const auto& together : spots)
             for (const Spot& spot : together)
                 most = std::max(most, Stage::bytes_for(spot.call, world_.size(), spot.in_place));
-        Stage stage(world_, most, sweep_.buffers);
+        const std::string_view on_device = device_transport();
+        Stage stage(world_, most, kinds(), [&](std::size_t bytes) {
+            return planner_.registered_memory(on_device, bytes);
+        });
         spots_left_ = spots.size() * sweep_.in_place.size() * stage.kinds().size();
         std::uint64_t number = 0;
         for (const auto& together : spots) {
@@ -82,6 +98,37 @@ public:
     }
 
 private:
+    // Whose memory buffers on devices are: the first one's, or else that of the real ones.
+    std::string_view device_transport() const {
+        for (const Candidate& candidate : sweep_.candidates)
+            if (candidate.is_ours() && find_transport(candidate.transport).on_device)
+                return candidate.transport;
+        return "cuda";
+    }
+
+    // Where nothing is said, and only devices take part: their memory.
+    std::vector<BufferKind> kinds() const {
+        const bool all_on_device =
+            !sweep_.candidates.empty() &&
+            std::ranges::all_of(sweep_.candidates, [](const Candidate& candidate) {
+                return candidate.is_ours() && find_transport(candidate.transport).on_device;
+            });
+        if (sweep_.buffers.empty() && all_on_device) return {BufferKind::device};
+        return sweep_.buffers;
+    }
+
+    // Why the candidate cannot have such buffers.
+    std::optional<std::string> refuses_buffers(const Candidate& candidate,
+                                               const StageBuffers& buffers) {
+        // What is on a GPU is staged, or NCCL's: see refusal().
+        if (candidate.is_ours() && buffers.call.device != nullptr) return std::nullopt;
+        if (candidate.is_ours()) return planner_.refuses(candidate.transport, buffers.registered);
+        if (buffers.registered == nullptr || buffers.registered->device() == nullptr)
+            return std::nullopt;
+        if (candidate.baseline != nullptr && candidate.baseline->takes_device) return std::nullopt;
+        return candidate.impl + " takes no buffers on devices; type --buffers registered";
+    }
+
     static std::string title_of(const Spot& spot) {
         return std::string(name_of(spot.call.collective)) + " " + std::to_string(spot.call.count) +
                " " + std::string(name_of(spot.call.type));
@@ -89,14 +136,23 @@ private:
 
     void measure_spot(Stage& stage, BufferKind kind, const Spot& spot, std::uint64_t number,
                       std::vector<Point>& points) {
-        const StageBuffers buffers = stage.set(spot.call, spot.in_place, kind);
+        StageBuffers buffers = stage.set(spot.call, spot.in_place, kind);
+        const Accelerator* accelerator =
+            buffers.registered == nullptr ? nullptr : buffers.registered->device();
+        if (accelerator != nullptr && accelerator->name().starts_with("GPU"))
+            buffers.call.device = &gpu_memory(world_);
         std::vector<std::unique_ptr<Operation>> operations;
         std::vector<Entrant> entrants;
         std::vector<std::size_t> point_of;
         for (const Candidate& candidate : sweep_.candidates) {
             Point& point = points.emplace_back(blank_point(candidate, spot, kind));
-            point.skipped =
-                refusal(planner_, candidate, spot.call, spot.in_place, sweep_.ground.hosts);
+            point.skipped = refusal(planner_, candidate, spot.call, spot.in_place,
+                                    sweep_.ground.hosts, memory_of(buffers.call));
+            if (!point.skipped) point.skipped = refuses_buffers(candidate, buffers);
+            const std::int64_t calls_of_run =
+                candidate.is_ours() ? planner_.runs_of_call(candidate.transport) : 1;
+            if (calls_of_run > 1 && spot.in_place)
+                point.skipped = "in place each run of a graph takes what the one before left";
             if (!of_first(world_, !point.skipped)) {
                 if (!point.skipped) point.skipped = "rank 0 cannot run it";
                 continue;
@@ -105,6 +161,7 @@ private:
             operations.push_back(
                 operation_of(planner_, candidate, spot.call, buffers, sweep_.ground));
             entrants.push_back(entrant_for(*operations.back(), spot, buffers));
+            entrants.back().calls_of_run = calls_of_run;
             point_of.push_back(points.size() - 1);
         }
         Protocol protocol = sweep_.protocol;
@@ -136,8 +193,11 @@ private:
 
     Entrant entrant_for(Operation& operation, const Spot& spot, const StageBuffers& buffers) {
         Entrant entrant = entrant_of(operation, world_, spot.call, buffers, sweep_.check);
-        if (sweep_.input == InputState::rewritten)
+        if (sweep_.input == InputState::rewritten) {
+            if (buffers.registered != nullptr && buffers.registered->device() != nullptr)
+                throw Error("the host does not rewrite buffers on devices; type --input untouched");
             entrant.before_call = [input = buffers.writable_input] { rewrite(input); };
+        }
         return entrant;
     }
 
@@ -155,7 +215,7 @@ private:
         key.count = call.count;
         key.bytes = {total_bytes(call, world_.size())};
         key.inplace = spot.in_place;
-        key.buf = kind == BufferKind::registered ? "registered" : "host";
+        key.buf = in_key(kind);
         if (sweep_.input == InputState::rewritten) key.input = "rewritten";
         key.nranks = world_.size();
         key.ppn = static_cast<int>(world_.hosts().nodes().front().size());
@@ -163,7 +223,7 @@ private:
             key.segment = choice_of(candidate, sweep_.ground.usual_segment).segment;
         key.radix = candidate.radix;
         key.channels = candidate.channels;
-        key.placement = placement_in_words();
+        key.placement = placement_in_words(candidate);
         key.order = candidate.order;
         if (sweep_.predict && !spot.in_place) point.predicted_ns = predicted(candidate, call, kind);
         return point;
@@ -175,8 +235,10 @@ private:
         return ns ? std::optional(std::round(*ns * 10) / 10) : std::nullopt;
     }
 
-    std::string placement_in_words() const {
+    std::string placement_in_words(const Candidate& candidate) const {
         std::string words;
+        if (candidate.is_ours() && planner_.is_virtual(candidate.transport))
+            words = std::string(virtual_ranks);
         if (sweep_.ranks_per_node > 0) words = "nodes of " + std::to_string(sweep_.ranks_per_node);
         if (sweep_.ranks_per_island > 0)
             words += (words.empty() ? "islands of " : ", islands of ") +
@@ -193,6 +255,7 @@ private:
         point.stop_reason = measured.stop_reason;
         point.time = summarise(measured.samples);
         point.skew_p50_ns = measured.skew_p50_ns;
+        point.device_p50_ns = measured.device_p50_ns;
         point.clock_residual_ns = measured.clock_residual_ns;
         point.straggler = measured.stragglers;
         point.wire = measured.wire;

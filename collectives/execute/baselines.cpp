@@ -3,7 +3,9 @@
 
 #include "base/name_table.hpp"
 #include "collectives/execute/mpi_baseline.hpp"
+#include "collectives/execute/nccl_baseline.hpp"
 #include "collectives/transport/mpi.hpp"
+#include "collectives/transport/nccl.hpp"
 
 namespace tutti {
 namespace {
@@ -19,6 +21,12 @@ const Baseline rows[] = {
      mpi_missing, [] {}, [](Collective) { return std::vector<std::string>(); },
      mpi_baseline_refuses, mpi_nonblocking, [] {}, /*is_usual=*/false,
      /*blocks=*/false},
+    {"nccl",
+     "NCCL's own collective (ncclAllReduce, ...) on the memory of GPUs, one rank for each; what it "
+     "has no call for as one group of ncclSend and ncclRecv",
+     nccl_missing, [] {}, [](Collective) { return std::vector<std::string>(); },
+     nccl_baseline_refuses, nccl_baseline, [] {}, /*is_usual=*/true, /*blocks=*/false,
+     /*takes_device=*/true},
 };
 
 }  // namespace

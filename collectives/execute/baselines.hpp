@@ -18,6 +18,7 @@ struct LibraryCall {
     Call call;
     std::string algorithm = {};  ///< as the library names it, in kebab-case; empty: its own choice
     bool in_place = false;
+    MemoryOf memory = MemoryOf::host;
 };
 
 /// A library's own collective, measured by the same loop as our plans.
@@ -29,8 +30,8 @@ struct Baseline {
     void (*before_start)();
     /// The algorithms that can be forced on it. None before it has started, or if it has no names.
     std::vector<std::string> (*algorithms)(Collective);
-    /// Why these ranks or this call cannot use it; nothing if they can.
-    std::optional<std::string> (*refuses)(const World&, const LibraryCall&);
+    /// Why these ranks or this call cannot use it; nothing if they can. Collective.
+    std::optional<std::string> (*refuses)(World&, const LibraryCall&);
     std::unique_ptr<Operation> (*make)(World&, const LibraryCall&, const CallBuffers&);
     /// Takes back what the last call has said to the library that the program's own calls would
     /// heed, too. For programs, after each run; a benchmark need not.
@@ -39,6 +40,7 @@ struct Baseline {
     /// Its start comes back only when the call is done here, so that ranks which begin two calls in
     /// different orders wait for each other for ever.
     bool blocks = true;
+    bool takes_device = false;  ///< buffers on devices
 };
 
 /// The one place where baselines are listed.

@@ -6,12 +6,21 @@
 
 namespace tutti {
 
+class MemoryDevice;
+
 /// The buffers of one call of one rank. In place: they coincide as in_place_offsets() says.
 struct CallBuffers {
     std::span<const std::byte> input;
     std::span<std::byte> output;
     bool in_place = false;
+    MemoryDevice* device = nullptr;  ///< in whose memory they lie; none: the host's
 };
+
+/// Where buffers lie, as far as it is known.
+enum class MemoryOf { host, device, any };
+inline MemoryOf memory_of(const CallBuffers& buffers) {
+    return buffers.device == nullptr ? MemoryOf::host : MemoryOf::device;
+}
 
 /// The caller's buffers that a plan is compiled for. Addresses in them can be carried over to other
 /// buffers of the same sizes, so that a plan need not be made anew for each.

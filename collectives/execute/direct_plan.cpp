@@ -280,7 +280,7 @@ private:
 
     Rank me_;
     std::uint64_t steps_of_run_;  // by how much a run moves the counters on
-    const SharedMemory* registered_;
+    const ReachableMemory* registered_;
     bool fetches_;        // from ordinary memory, through the kernel
     StoreChoice stores_;  // of final results
     CallerMemory caller_;

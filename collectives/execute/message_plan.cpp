@@ -27,7 +27,8 @@ public:
                                    .most_posts = program_.most_posts,
                                    .most_to_one = program_.most_to_one,
                                    .most_bytes = program_.most_bytes,
-                                   .peers = peers_of(program_)})) {}
+                                   .peers = peers_of(program_),
+                                   .queue = program_.queue.get()})) {}
 
     std::optional<std::string> left_over() const { return wire_->left_over(); }
     void rebind(const CallerMemory& caller) { program_.rebind(caller); }
@@ -56,6 +57,9 @@ public:
 
     bool is_over() const { return at_ > program_.steps.size(); }
 
+    // What a device is still to do after the last step.
+    DeviceQueue* queue() { return program_.queue.get(); }
+
     int step() const { return at_ < program_.steps.size() ? program_.steps[at_].number : 0; }
     std::optional<Rank> waits_for() const { return wire_->waits_for(); }
 
@@ -80,7 +84,9 @@ class MessagePlan final : public Plan {
 public:
     MessagePlan(Progress& progress, MessageTransport& transport, const PlanRequest& request)
         : Plan(progress, request.what, request.schedule.steps()),
-          caller_(CallBuffers{request.input, request.output}) {
+          caller_({.input = request.input, .output = request.output}),
+          begins_at_once_(transport.follows_queue()),
+          type_(request.call.type) {
         int number = request.number;
         for (auto& program : compile_messages(request, progress.world(), transport.most_bytes()))
             lanes_.emplace_back(transport, std::move(program), number++);
@@ -110,6 +116,8 @@ public:
 private:
     void begin() override {
         for (Lane& lane : lanes_) lane.begin();
+        settling_.reset();
+        if (begins_at_once_) advance();
     }
 
     bool advance() override {
@@ -119,9 +127,23 @@ private:
             all_are_over = lane.advance() && all_are_over;
             at_ += lane.at();
         }
+        if (all_are_over && !lanes_.empty() && lanes_.front().queue() != nullptr)
+            return device_is_done(*lanes_.front().queue());
         if (all_are_over && divide_ != nullptr)
             divide_(caller_.given().output.data(), elements_, world().size());
         return all_are_over;
+    }
+
+    // All lanes have asked their queues for their last moves.
+    bool device_is_done(DeviceQueue& queue) {
+        if (!settling_) {
+            for (Lane& lane : lanes_)
+                if (lane.queue() != &queue) queue.follow(*lane.queue());
+            if (divide_ != nullptr)
+                queue.divide(type_, caller_.given().output.data(), elements_, world().size());
+            settling_ = queue.mark();
+        }
+        return queue.is_past(*settling_);
     }
 
     // Of the first lane that is not done.
@@ -133,6 +155,9 @@ private:
 
     std::vector<Lane> lanes_;
     CallerMemory caller_;
+    bool begins_at_once_;
+    DataType type_;
+    std::optional<DeviceQueue::Mark> settling_;  // of a device: where its work ends
     DivideKernel divide_ = nullptr;
     std::size_t elements_ = 0;
 };

@@ -14,12 +14,13 @@ public:
     Assembly(const PlanRequest& request, std::size_t most_bytes)
         : request_(request),
           most_bytes_(most_bytes),
-          program_(request.call, {request.input, request.output}) {}
+          program_(request.call,
+                   {.input = request.input, .output = request.output, .device = request.device}) {}
 
     MessageProgram assemble(const MessageDraft& draft) {
-        program_.scratch = std::make_unique_for_overwrite<std::byte[]>(draft.scratch);
-        program_.inbox = std::make_unique_for_overwrite<std::byte[]>(draft.inbox);
-        program_.outbox = std::make_unique_for_overwrite<std::byte[]>(draft.outbox);
+        program_.scratch = memory(draft.scratch);
+        program_.inbox = memory(draft.inbox);
+        program_.outbox = memory(draft.outbox);
         for (const DraftStep& drafted : draft.steps) {
             MessageStep step{.number = drafted.number};
             step.packing = add_moves(drafted.packing);
@@ -36,6 +37,11 @@ public:
 private:
     static std::size_t posts_of(const MessageStep& step) {
         return step.receives.end - step.receives.first + step.sends.end - step.sends.first;
+    }
+
+    std::shared_ptr<std::byte> memory(std::size_t bytes) const {
+        if (program_.device != nullptr) return program_.device->allocate(bytes);
+        return {new std::byte[bytes], std::default_delete<std::byte[]>()};
     }
 
     Entries add_moves(const std::vector<DraftMove>& drafts) {

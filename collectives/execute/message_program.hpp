@@ -35,11 +35,15 @@ struct MessageStep {
 /// it.
 struct MessageProgram {
     MessageProgram(const Call& call, const CallBuffers& buffers)
-        : moves(call.type, call.op, buffers) {}
+        : device(buffers.device),
+          queue(device != nullptr ? device->queue() : nullptr),
+          moves(call.type, call.op, buffers, queue.get()) {}
 
     /// From now on in the caller's other buffers, which fit.
     void rebind(const CallerMemory& caller);
 
+    MemoryDevice* device;                ///< in whose memory all is; none: the host's
+    std::unique_ptr<DeviceQueue> queue;  ///< of such a device
     std::vector<MessageStep> steps;
     std::vector<Post> receives;
     std::vector<Post> sends;
@@ -49,7 +53,7 @@ struct MessageProgram {
     std::size_t most_to_one = 0;  ///< of them between two ranks
     std::size_t most_bytes = 0;   ///< in one
     /// Chunks of others on their way, what arrives, what is packed: as large as the schedule needs.
-    std::unique_ptr<std::byte[]> scratch, inbox, outbox;
+    std::shared_ptr<std::byte> scratch, inbox, outbox;
 };
 
 /// A program for each lane. The messages between two ranks in a step of a lane are one message,

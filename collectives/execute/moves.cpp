@@ -71,7 +71,9 @@ void Moves::run(std::uint32_t first, std::uint32_t end, double streaming_share) 
         const Move& move = moves_[i];
         std::byte* const* outs = &outs_[move.first_out];
         const std::byte* const* sources = &sources_[move.first_source];
-        if (move.fetches)
+        if (queue_ != nullptr)
+            queue(move);
+        else if (move.fetches)
             fetch(move);
         else if (move.is_final && streaming_share > 0)
             stream_in_part(move, streaming_share);
@@ -80,6 +82,15 @@ void Moves::run(std::uint32_t first, std::uint32_t end, double streaming_share) 
         else
             reduce_(outs, move.outs, sources, move.sources, move.bytes / element_size_);
     }
+}
+
+void Moves::queue(const Move& move) {
+    const std::span outs(&outs_[move.first_out], move.outs);
+    const std::span sources(&sources_[move.first_source], move.sources);
+    if (move.outs == 1 && move.sources == 1)
+        queue_->copy(outs[0], sources[0], move.bytes);
+    else
+        queue_->combine(type_, op_, outs, sources, move.bytes / element_size_);
 }
 
 // The first part may stay in the cache, to be written over there by the next call.

@@ -7,6 +7,7 @@
 
 #include "base/types.hpp"
 #include "collectives/execute/caller_memory.hpp"
+#include "collectives/transport/memory_device.hpp"
 #include "collectives/transport/peer_memory.hpp"
 #include "kernels/reduce.hpp"
 
@@ -25,10 +26,14 @@ public:
         std::size_t offset = 0;
     };
 
-    Moves(DataType type, Op op, const CallBuffers& buffers)
-        : element_size_(size_of(type)),
+    /// A queue does the moves where all memory is its device's.
+    Moves(DataType type, Op op, const CallBuffers& buffers, DeviceQueue* queue = nullptr)
+        : type_(type),
+          op_(op),
+          element_size_(size_of(type)),
           reduce_(find_reduce(type, op)),
           streaming_reduce_(find_reduce(type, op, Stores::streaming)),
+          queue_(queue),
           caller_(buffers) {}
 
     const CallerMemory& caller() const { return caller_; }
@@ -45,8 +50,22 @@ public:
     void close() { joinable_from_ = moves_.size(); }
     std::uint32_t size() const { return static_cast<std::uint32_t>(moves_.size()); }
 
-    /// Does the moves from `first` up to `end`, of final ones that share with streaming stores.
-    /// Throws Error only if another process is gone.
+    /// One of them, joined as it is, for those who do the moves elsewhere. None fetches.
+    struct Whole {
+        std::size_t bytes;
+        std::span<std::byte* const> outs;
+        std::span<const std::byte* const> sources;
+    };
+    Whole at(std::uint32_t number) const {
+        const Move& move = moves_[number];
+        return {move.bytes,
+                {&outs_[move.first_out], move.outs},
+                {&sources_[move.first_source], move.sources}};
+    }
+
+    /// Does the moves from `first` up to `end`, of final ones that share with streaming stores; on
+    /// a device asks its queue for them. Throws Error only if another process or the device is
+    /// gone.
     void run(std::uint32_t first, std::uint32_t end, double streaming_share = 0);
 
 private:
@@ -63,8 +82,13 @@ private:
     void fetch(const Move& move);
     void stream_in_part(const Move& move, double share);
 
+    void queue(const Move& move);
+
+    DataType type_;
+    Op op_;
     std::size_t element_size_;
     ReduceKernel reduce_, streaming_reduce_;
+    DeviceQueue* queue_;
     std::vector<Move> moves_;
     std::vector<std::byte*> outs_;
     std::vector<const std::byte*> sources_;

@@ -141,7 +141,7 @@ private:
 bool saturates(const Call& call) {
     if (call.op != Op::sum && call.op != Op::avg) return false;
     const bool narrow_integer =
-        size_of(call.type) <= 2 && call.type != DataType::half && call.type != DataType::bfloat16;
+        size_of(call.type) <= 2 && MPI_Type_f2c(mpi_type(call.type)) != MPI_DATATYPE_NULL;
     if (!narrow_integer || !mpi_library().starts_with("Open MPI")) return false;
     const char* kernels = std::getenv("OMPI_MCA_op");
     return kernels == nullptr || std::string_view(kernels).find("^avx") == std::string_view::npos;
@@ -158,9 +158,11 @@ bool crashes(const LibraryCall& what) {
 
 }  // namespace
 
-std::optional<std::string> mpi_baseline_refuses(const World& world, const LibraryCall& what) {
+std::optional<std::string> mpi_baseline_refuses(World& world, const LibraryCall& what) {
     const Call& call = what.call;
     if (world.kind() != "mpi") return "ranks are threads; start with mpirun";
+    if (what.memory == MemoryOf::device)
+        return "this MPI library is given no addresses of GPUs; type --buffers host";
     if (call.count > std::numeric_limits<int>::max())
         return "MPI counts are int: over 2^31-1 elements";
     if (reduces(call.collective) && MPI_Type_f2c(mpi_type(call.type)) == MPI_DATATYPE_NULL)

@@ -14,9 +14,10 @@ void leave_mpi_as_found();
 /// The algorithms that the running MPI library names for the collective. None before MPI runs.
 std::vector<std::string> mpi_algorithms(Collective collective);
 
-/// Why MPI's own collective cannot be compared for this call: types that MPI does not have, counts
-/// beyond its int, an algorithm that cannot be forced or would not be the one that runs.
-std::optional<std::string> mpi_baseline_refuses(const World& world, const LibraryCall& call);
+/// Why MPI's own collective cannot be compared for this call: memory of a GPU, types that MPI does
+/// not have, counts beyond its int, an algorithm that cannot be forced or would not be the one that
+/// runs.
+std::optional<std::string> mpi_baseline_refuses(World& world, const LibraryCall& call);
 
 /// MPI_Allreduce, MPI_Bcast, ... on the world's own communicator with the library's own choice of
 /// algorithm, or on a copy of it with a forced one. `avg`, which MPI lacks, is its sum and our

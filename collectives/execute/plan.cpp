@@ -74,12 +74,13 @@ void Plan::wait() {
 // Most transports only move on while someone looks.
 void Plan::sleep() {}
 
-std::string Plan::report_of_hang() const {
-    const Stand now = stand();
-    const std::string peer = now.waits_for ? "for rank " + std::to_string(now.waits_for->index)
-                                           : std::string("for no rank");
-    return fmt::format("rank {} waited {:g} s in {}, step {} of {}, {}", world().rank().index,
-                       world().hang_timeout, what_, now.step, steps_, peer);
+std::string Plan::report_of_hang() const { return report_of(world().rank(), stand()); }
+
+std::string Plan::report_of(Rank rank, const Stand& stand) const {
+    const std::string peer = stand.waits_for ? "for rank " + std::to_string(stand.waits_for->index)
+                                             : std::string("for no rank");
+    return fmt::format("rank {} waited {:g} s in {}, step {} of {}, {}", rank.index,
+                       world().hang_timeout, what_, stand.step, steps_, peer);
 }
 
 }  // namespace tutti

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -35,6 +36,8 @@ public:
     /// From the next run on for other buffers: of the same sizes, and in place if the first were.
     /// Each rank does so by itself; not while running. The same buffers again cost a comparison.
     virtual void rebind(const CallBuffers& buffers);
+    /// What the last run took on the device that it ran on, by that device's clock.
+    virtual std::optional<std::int64_t> device_ns() const { return std::nullopt; }
     /// Something is left that should not be (a message never received), in words.
     virtual std::optional<std::string> left_over() const { return std::nullopt; }
 };
@@ -101,6 +104,9 @@ protected:
     static constexpr std::int64_t longest_sleep_ns = 200'000;
 
     World& world() const { return progress_.world(); }
+
+    /// In the words of report_of_hang(), of any rank.
+    std::string report_of(Rank rank, const Stand& stand) const;
 
     // Index of the current step among those of this rank, from 0 at each start.
     std::size_t at_ = 0;

@@ -3,11 +3,15 @@
 
 #include <algorithm>
 
+#include "collectives/execute/device_plan.hpp"
 #include "collectives/execute/direct_plan.hpp"
 #include "collectives/execute/message_plan.hpp"
 #include "collectives/execute/ordinary_way.hpp"
 #include "collectives/schedule/compose.hpp"
+#include "collectives/transport/device_memory.hpp"
+#include "collectives/transport/flag_lines.hpp"
 #include "collectives/transport/peer_memory.hpp"
+#include "collectives/transport/staged.hpp"
 
 namespace tutti {
 
@@ -89,8 +93,35 @@ Planner::Opened& Planner::opened(std::string_view name) {
     return opened_.emplace(name, std::move(one)).first->second;
 }
 
-std::optional<std::string> Planner::refuses(std::string_view transport) {
-    return opened(transport).refusal;
+std::optional<std::string> Planner::refuses(std::string_view transport, MemoryOf memory) {
+    const Opened& way = opened(transport);
+    if (way.refusal) return way.refusal;
+    const auto* messages = dynamic_cast<const MessageTransport*>(way.transport.get());
+    const auto* host = dynamic_cast<const HostTransport*>(way.transport.get());
+    if (memory == MemoryOf::host && messages != nullptr && messages->is_between_devices())
+        return "needs --buffers device";
+    if (memory == MemoryOf::device && host != nullptr && !host->ways().lines)
+        return "has no way for the memory of GPUs; type --transport shm";
+    return std::nullopt;
+}
+
+// Never an address of a device for a library that may take it for one of the host: such messages
+// are staged over a transport of their own, whose plan numbers are theirs alone.
+MessageTransport& Planner::between_devices(std::string_view name, MemoryDevice& device) {
+    Opened& way = opened(name);
+    auto* const messages = dynamic_cast<MessageTransport*>(way.transport.get());
+    if (messages != nullptr && messages->is_between_devices()) return *messages;
+    auto& staged = way.staged[&device];
+    if (staged == nullptr) {
+        std::unique_ptr<MessageTransport> own;
+        if (messages == nullptr)
+            own = flag_lines_transport(world_);  // the way for messages within a host
+        else
+            own.reset(static_cast<MessageTransport*>(
+                find_transport(name).open(world_, fault_).release()));
+        staged = staged_transport(world_, device, std::move(own));
+    }
+    return *staged;
 }
 
 std::string Planner::details(std::string_view transport) {
@@ -98,10 +129,41 @@ std::string Planner::details(std::string_view transport) {
     return way.transport ? way.transport->details() : "";
 }
 
+// Null if it is not one, or cannot be used here.
+const DeviceTransport* Planner::on_device(std::string_view name) {
+    return dynamic_cast<const DeviceTransport*>(opened(name).transport.get());
+}
+
+bool Planner::is_virtual(std::string_view transport) {
+    const DeviceTransport* way = on_device(transport);
+    return way != nullptr && way->places().is_virtual;
+}
+
+std::unique_ptr<ReachableMemory> Planner::registered_memory(std::string_view transport,
+                                                            std::size_t bytes) {
+    const Opened& way = opened(transport);
+    if (way.refusal) throw Error(*way.refusal);
+    if (const DeviceTransport* device = on_device(transport))
+        return std::make_unique<DeviceMemory>(world_, device->places().device, bytes);
+    return std::make_unique<SharedMemory>(world_, bytes);
+}
+
+std::optional<std::string> Planner::refuses(std::string_view transport,
+                                            const ReachableMemory* memory) {
+    if (memory == nullptr || memory->device() == nullptr) return std::nullopt;
+    const DeviceTransport* way = on_device(transport);
+    if (way != nullptr && &way->device() == memory->device()) return std::nullopt;
+    return std::string(transport) +
+           " does not reach buffers on that device; type --buffers registered";
+}
+
 std::unique_ptr<Plan> Planner::plan(const Choice& choice, const Call& call,
-                                    const CallBuffers& buffers, const SharedMemory* registered) {
+                                    const CallBuffers& buffers, const ReachableMemory* registered) {
+    if (const auto refusal = refuses(choice.transport, memory_of(buffers))) throw Error(*refusal);
     Opened& way = opened(choice.transport);
     if (way.refusal) throw Error(*way.refusal);
+    if (buffers.device == nullptr)
+        if (const auto refusal = refuses(choice.transport, registered)) throw Error(*refusal);
     const Job job = job_of(choice, call, world_.size(), world_.hosts());
     if (const auto refusal = choice.algorithm->refuses(job)) throw Error(*refusal);
     const Schedule schedule = build_in_order(*choice.algorithm, job);
@@ -109,13 +171,23 @@ std::unique_ptr<Plan> Planner::plan(const Choice& choice, const Call& call,
                         .call = call,
                         .input = buffers.input,
                         .output = buffers.output,
+                        .device = buffers.device,
                         .what = std::string(name_of(call.collective)) + " " +
                                 std::string(choice.algorithm->name) + " (" +
                                 std::string(choice.transport) + ")",
                         .number = plans_made_++,
                         .registered = registered};
-    if (auto* messages = dynamic_cast<MessageTransport*>(way.transport.get())) {
-        if (goes_in_lanes(call, buffers))
+    if (const DeviceTransport* device = on_device(choice.transport)) {
+        if (registered != nullptr && registered->device() == nullptr) request.registered = nullptr;
+        if (!all_is_registered(world_, request)) request.registered = nullptr;
+        request.runs = runs_on_devices_;
+        return device_plan(progress_, *device, request);
+    }
+    auto* messages = buffers.device != nullptr
+                         ? &between_devices(choice.transport, *buffers.device)
+                         : dynamic_cast<MessageTransport*>(way.transport.get());
+    if (messages != nullptr) {
+        if (goes_in_lanes(call, buffers) && !messages->follows_queue())
             request.lanes = lanes_for(*choice.algorithm, job, schedule);
         plans_made_ += request.lanes.count - 1;
         return message_plan(progress_, *messages, request);

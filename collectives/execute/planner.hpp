@@ -10,6 +10,7 @@
 #include "collectives/execute/baselines.hpp"
 #include "collectives/execute/plan.hpp"
 #include "collectives/execute/request.hpp"
+#include "collectives/transport/device_transport.hpp"
 #include "collectives/transport/shared_memory.hpp"
 #include "collectives/transport/transports.hpp"
 #include "topology/host_tuning.hpp"
@@ -51,22 +52,45 @@ public:
     void tune(const HostTuning& tuning) { tuning_ = tuning; }
     const HostTuning& tuning() const { return tuning_; }
 
-    /// Why the transport cannot be used here; nothing if it can. Collective when first asked.
-    std::optional<std::string> refuses(std::string_view transport);
+    /// From now on a start of a plan on devices is so many runs: of CUDA, one graph. In place each
+    /// run works on what the one before left.
+    void repeat_on_devices(unsigned runs) { runs_on_devices_ = runs; }
+    /// So many runs are one call over the transport. Collective when first asked.
+    unsigned runs_of_call(std::string_view transport) {
+        return on_device(transport) != nullptr ? runs_on_devices_ : 1;
+    }
+
+    /// Why the transport cannot be used here for such buffers; nothing if it can. Collective when
+    /// first asked.
+    std::optional<std::string> refuses(std::string_view transport,
+                                       MemoryOf memory = MemoryOf::host);
     /// What the transport found on this rank and takes, in words; empty if there is nothing to say.
     /// Collective when first asked.
     std::string details(std::string_view transport);
 
+    /// Whether several ranks share a device of the transport. Collective when first asked.
+    bool is_virtual(std::string_view transport);
+    /// Memory that plans over the transport take as registered, so many bytes of this rank. Throws
+    /// Error if it cannot be used or there is not so much. Collective.
+    std::unique_ptr<ReachableMemory> registered_memory(std::string_view transport,
+                                                       std::size_t bytes);
+    /// Why its plans cannot have buffers there; nothing if they can. Collective when first asked.
+    std::optional<std::string> refuses(std::string_view transport, const ReachableMemory* memory);
+
     /// Throws Error if algorithm, transport and call do not go together.
     std::unique_ptr<Plan> plan(const Choice& choice, const Call& call, const CallBuffers& buffers,
-                               const SharedMemory* registered = nullptr);
+                               const ReachableMemory* registered = nullptr);
 
 private:
     struct Opened {
         std::optional<std::string> refusal;
         std::unique_ptr<Transport> transport;
+        // Of messages that go through the host, by the device.
+        std::map<const MemoryDevice*, std::unique_ptr<MessageTransport>> staged = {};
     };
     Opened& opened(std::string_view name);
+    MessageTransport& between_devices(std::string_view name, MemoryDevice& device);
+    const DeviceTransport* on_device(std::string_view name);
     bool fetches(const PlanRequest& request);
     std::unique_ptr<Plan> plan_on_host(HostTransport& host, PlanRequest& request, bool in_place);
 
@@ -76,6 +100,7 @@ private:
     HostTuning tuning_;
     std::map<std::string, Opened, std::less<>> opened_;
     int plans_made_ = 0;
+    unsigned runs_on_devices_ = 1;
 };
 
 /// How many segments a pipelined algorithm cuts a vector, or a channel's share of it, into: at most

@@ -37,13 +37,16 @@ struct PlanRequest {
     /// do not overlap.
     std::span<const std::byte> input;
     std::span<std::byte> output;
-    std::string what;  ///< names the plan in reports: "all_reduce ring (shm)"
-    int number = 0;    ///< of the plan, the same on all ranks; one for each lane from here on
+    MemoryDevice* device = nullptr;  ///< in whose memory they lie; none: the host's
+    std::string what;                ///< names the plan in reports: "all_reduce ring (shm)"
+    int number = 0;  ///< of the plan, the same on all ranks; one for each lane from here on
     Lanes lanes = {};
     /// Memory that holds both buffers and that peers can reach; none, on all ranks alike: ordinary.
-    const SharedMemory* registered = nullptr;
+    const ReachableMemory* registered = nullptr;
     /// How peers come to what lies in ordinary memory.
     HostTransport::Ordinary ordinary = HostTransport::Ordinary::staged;
+    /// What one start of a plan on devices does: so many runs, one after the other.
+    unsigned runs = 1;
     /// How results are stored that nobody reads in the call.
     StoreChoice stores = StoreChoice();
 };

@@ -40,15 +40,7 @@ struct Key {
     std::uint64_t token = 0;  // stands at the begin of the memory while peers open it
 };
 
-// All ranks fail together, with the first reason; otherwise some would wait for the others.
-void agree(World& world, const char* problem) {
-    struct Text {
-        char text[160];
-    } mine{};
-    if (problem != nullptr) std::strncpy(mine.text, problem, sizeof mine.text - 1);
-    for (const Text& of_rank : gathered(world, mine))
-        if (of_rank.text[0] != '\0') throw Error(std::string("shared memory: ") + of_rank.text);
-}
+void agree(World& world, const char* problem) { agree_on(world, "shared memory", problem); }
 
 }  // namespace
 
@@ -104,7 +96,7 @@ private:
     }
 };
 
-SharedMemory::SharedMemory(World& world, std::size_t mine) : me_(world.rank()) {
+SharedMemory::SharedMemory(World& world, std::size_t mine) : ReachableMemory(world.rank()) {
     agree(world, world.one_host() ? nullptr : "the ranks are on several hosts");
     if (world.one_process())
         share_by_pointer(world, mine);
@@ -153,13 +145,6 @@ void SharedMemory::share_by_file(World& world, std::size_t size) {
 
 std::span<std::byte> SharedMemory::of(Rank rank) const {
     return pieces_[static_cast<std::size_t>(rank.index)]->bytes();
-}
-
-std::optional<std::size_t> SharedMemory::offset_of(std::span<const std::byte> part) const {
-    const auto begin = reinterpret_cast<std::uintptr_t>(mine().data());
-    const auto from = reinterpret_cast<std::uintptr_t>(part.data());
-    if (from < begin || from + part.size() > begin + mine().size()) return std::nullopt;
-    return from - begin;
 }
 
 }  // namespace tutti

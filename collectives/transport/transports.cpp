@@ -2,10 +2,13 @@
 #include "collectives/transport/transports.hpp"
 
 #include "base/name_table.hpp"
+#include "collectives/device/cuda_device.hpp"
+#include "collectives/transport/device_transport.hpp"
 #include "collectives/transport/flag_lines.hpp"
 #include "collectives/transport/host_transport.hpp"
 #include "collectives/transport/loopback.hpp"
 #include "collectives/transport/mpi.hpp"
+#include "collectives/transport/nccl.hpp"
 #include "collectives/transport/peer_memory.hpp"
 #include "collectives/transport/shared_memory.hpp"
 #include "collectives/transport/ucx.hpp"
@@ -17,7 +20,7 @@ std::optional<std::string> nothing_missing() { return std::nullopt; }
 
 std::optional<std::string> needs_threads(World& world) {
     if (world.kind() == "threads") return std::nullopt;
-    return "ranks are processes; loopback joins threads (run without mpirun, with --ranks N)";
+    return "ranks are processes; this transport joins threads (run without mpirun, with --ranks N)";
 }
 
 std::optional<std::string> needs_mpi(World& world) {
@@ -45,6 +48,7 @@ std::unique_ptr<Transport> host_transport(std::string_view name, HostTransport::
 }
 
 constexpr bool is_part = true;
+constexpr bool on_device = true;
 
 const TransportRow rows[] = {
     {"loopback", "messages between threads of one process; injects faults on command",
@@ -60,6 +64,12 @@ const TransportRow rows[] = {
      ucx_missing, ucx_refuses,
      [](World& world, const std::optional<Fault>&) -> std::unique_ptr<Transport> {
          return ucx_transport(world);
+     }},
+    {"nccl",
+     "groups of ncclSend and ncclRecv between GPUs, one rank for each; reduced by our own kernels",
+     nccl_missing, nccl_refuses,
+     [](World& world, const std::optional<Fault>&) -> std::unique_ptr<Transport> {
+         return nccl_transport(world);
      }},
     {"shm", "ranks of one host read and write each other's memory, in the best of the ways below",
      nothing_missing, needs_one_host,
@@ -87,6 +97,10 @@ const TransportRow rows[] = {
              "shm-cma", {.ordinary = HostTransport::Ordinary::fetched, .takes_registered = false});
      },
      is_part},
+    {"cuda", "plans inside one kernel of each GPU, whose blocks reach all ranks' memory",
+     cuda_missing, cuda_refuses, cuda_transport, !is_part, on_device},
+    {"cuda-emulated", "what runs inside a GPU's kernel, by threads of this host; for tests",
+     nothing_missing, needs_threads, emulated_transport, is_part, on_device},
 };
 
 }  // namespace

@@ -23,6 +23,8 @@ struct TransportRow {
     std::unique_ptr<Transport> (*open)(World&, const std::optional<Fault>&);
     /// It is one way of another row, which takes the best of them: only tried when asked for.
     bool is_part = false;
+    /// Its plans run on devices: memory of theirs is registered memory for it, any other is copied.
+    bool on_device = false;
 };
 
 /// The one place where transports are listed.

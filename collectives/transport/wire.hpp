@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/ids.hpp"
+#include "collectives/transport/memory_device.hpp"
 #include "collectives/transport/world.hpp"
 
 namespace tutti {
@@ -21,6 +22,9 @@ struct WireNeeds {
     std::size_t most_to_one = 0;   ///< most of them for one peer: 1 unless messages are cut
     std::size_t most_bytes = 0;    ///< in one message
     std::vector<Rank> peers = {};  ///< all that it sends to or receives from
+    /// Between the memory of devices: messages come after what it was asked before they were
+    /// posted, and what it is asked after all_done() comes after them.
+    DeviceQueue* queue = nullptr;
 };
 
 /// A plan's own line to its peers. Messages between two ranks arrive in the order sent.
@@ -55,6 +59,11 @@ public:
 class MessageTransport : public Transport {
 public:
     virtual std::unique_ptr<Wire> connect(const WireNeeds& needs) = 0;
+    /// Takes device memory, and only that: wires need a queue.
+    virtual bool is_between_devices() const { return false; }
+    /// What is posted goes on in the order of its queue: all_done() is true at once, all ranks must
+    /// begin their runs in one order, and lanes would only wait for each other.
+    virtual bool follows_queue() const { return false; }
     /// Larger messages are cut by the plan.
     virtual std::size_t most_bytes() const { return std::size_t{1} << 30; }
 };

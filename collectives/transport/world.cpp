@@ -2,6 +2,7 @@
 #include "collectives/transport/world.hpp"
 
 #include <algorithm>
+#include <cstring>
 
 namespace tutti {
 
@@ -25,6 +26,15 @@ std::vector<Rank> ranks_of_group(World& world, std::optional<int> group) {
     for (std::size_t rank = 0; group && rank < named.size(); ++rank)
         if (named[rank] == *group) ranks.push_back({static_cast<int>(rank)});
     return ranks;
+}
+
+void agree_on(World& world, const std::string& what, const char* problem) {
+    struct Text {
+        char text[160];
+    } mine{};
+    if (problem != nullptr) std::strncpy(mine.text, problem, sizeof mine.text - 1);
+    for (const Text& of_rank : gathered(world, mine))
+        if (of_rank.text[0] != '\0') throw Error(what + ": " + of_rank.text);
 }
 
 std::vector<std::string> gathered_texts(World& world, const std::string& mine) {

@@ -5,11 +5,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <typeindex>
 #include <vector>
 
 #include "base/error.hpp"
@@ -65,6 +67,11 @@ public:
         barrier();
     }
 
+    /// All ranks fail together, where otherwise some would wait for the others: throws Error with
+    /// the
+    /// first rank's `problem`, behind `what` failed. Null: none here. Collective.
+    void agree_on(World& world, const std::string& what, const char* problem);
+
     /// The ranks that name the same group, as a world of their own in their order here, valid as
     /// long as this one; none for those who name none. Groups may meet and run plans at the same
     /// time. Collective over all ranks of this world.
@@ -97,6 +104,15 @@ public:
         for (MovedAlong* one : whole().moved_along_) one->move_along();
     }
 
+    /// What these ranks have made with each other once and keep for as long as they are together, a
+    /// library's communicator say: one T, made by `make` when first asked for.
+    template <class T, class Make>
+    T& kept(Make&& make) {
+        auto& place = kept_[typeid(T)];
+        if (place == nullptr) place = std::shared_ptr<T>(make());
+        return *static_cast<T*>(place.get());
+    }
+
     /// Seconds after which a wait gives up.
     double hang_timeout = 30;
     /// More ranks on some machine than cores to run them: waiting then gives the core away at once.
@@ -107,6 +123,7 @@ private:
     World& whole() { return within == nullptr ? *this : within->whole(); }
 
     std::vector<MovedAlong*> moved_along_;  // of the whole world only
+    std::map<std::type_index, std::shared_ptr<void>> kept_;
 };
 
 /// The value of every rank, in rank order. T is trivially copyable.
@@ -132,6 +149,10 @@ T of_first(World& world, T value) {
 
 /// The text of every rank, in rank order.
 std::vector<std::string> gathered_texts(World& world, const std::string& mine);
+
+/// All ranks fail together, where otherwise some would wait for the others: throws Error with the
+/// first rank's `problem`, behind `what` failed. Null: none here. Collective.
+void agree_on(World& world, const std::string& what, const char* problem);
 
 /// The ranks that name the same group as this one, in order; none if it names none. Collective.
 std::vector<Rank> ranks_of_group(World& world, std::optional<int> group);

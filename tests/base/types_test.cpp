@@ -23,6 +23,9 @@ TEST(Names, OfEveryTypeOperationAndCollectiveComeBack) {
     for (Op op : all_ops()) EXPECT_EQ(parse_op(name_of(op)), op);
     for (Collective each : all_collectives()) EXPECT_EQ(parse_collective(name_of(each)), each);
     EXPECT_EQ(parse_data_type("bf16"), DataType::bfloat16);
+    EXPECT_EQ(parse_data_type("f8e4m3"), DataType::fp8_e4m3);
+    EXPECT_EQ(parse_data_type("f8e5m2"), DataType::fp8_e5m2);
+    EXPECT_EQ(parse_data_type("fp8_e4m3"), DataType::fp8_e4m3);
 }
 
 TEST(Names, AnUnknownOneIsAnsweredWithTheNearest) {

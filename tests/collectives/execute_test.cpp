@@ -162,7 +162,7 @@ TEST_P(EveryPlan, OfAWrongScheduleRunsAndIsFoundWrong) {
 
 INSTANTIATE_TEST_SUITE_P(Threads, EveryPlan,
                          testing::Values("loopback", "ucx", "shm", "shm-lines", "shm-direct",
-                                         "shm-cma"),
+                                         "shm-cma", "cuda-emulated"),
                          [](const auto& param) {
                              std::string name(param.param);
                              std::replace(name.begin(), name.end(), '-', '_');

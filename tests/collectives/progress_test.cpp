@@ -143,8 +143,13 @@ TEST_P(Progressing, PlansUnderWayMayGoToo) {
     });
 }
 
-INSTANTIATE_TEST_SUITE_P(Threads, Progressing, testing::Values("loopback", "ucx", "shm"),
-                         [](const auto& param) { return std::string(param.param); });
+INSTANTIATE_TEST_SUITE_P(Threads, Progressing,
+                         testing::Values("loopback", "ucx", "shm", "cuda-emulated"),
+                         [](const auto& param) {
+                             std::string name(param.param);
+                             std::replace(name.begin(), name.end(), '-', '_');
+                             return name;
+                         });
 
 }  // namespace
 }  // namespace tutti

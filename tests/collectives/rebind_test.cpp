@@ -91,7 +91,7 @@ TEST_P(Rebind, RefusesBuffersOfOtherSizes) {
 
 INSTANTIATE_TEST_SUITE_P(Threads, Rebind,
                          testing::Values("loopback", "ucx", "shm", "shm-lines", "shm-direct",
-                                         "shm-cma"),
+                                         "shm-cma", "cuda-emulated"),
                          [](const auto& param) {
                              std::string name(param.param);
                              std::replace(name.begin(), name.end(), '-', '_');

@@ -37,11 +37,12 @@ inline std::int64_t wrong_elements(Planner& planner, const Trial& trial) {
                                      : InPlace{.input = 0, .output = input};
     const std::size_t bytes = std::max(both.input + input, both.output + output);
 
-    std::optional<SharedMemory> shared;
+    // Of an emulated device, the host reaches it, too.
+    std::unique_ptr<ReachableMemory> shared;
     std::vector<std::byte> ordinary;
     std::span<std::byte> memory;
     if (trial.buffers == Buffers::registered)
-        memory = shared.emplace(world, bytes).mine();
+        memory = (shared = planner.registered_memory(trial.transport, bytes))->mine();
     else
         memory = ordinary = std::vector<std::byte>(bytes);
 
@@ -49,7 +50,7 @@ inline std::int64_t wrong_elements(Planner& planner, const Trial& trial) {
                               memory.subspan(both.output, output), trial.in_place};
     const auto plan = planner.plan({trial.algorithm, trial.transport, trial.segment, trial.radix,
                                     trial.channels, trial.placement, trial.order},
-                                   trial.call, buffers, shared ? &*shared : nullptr);
+                                   trial.call, buffers, shared.get());
     std::int64_t wrong = 0;
     for (int run = 0; run < trial.runs; ++run) {
         const CheckCase check{trial.call.collective,

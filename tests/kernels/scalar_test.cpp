@@ -31,7 +31,7 @@ std::vector<Element> divided(DataType type, const std::vector<Element>& data,
     return elements_of<Element>(memory);
 }
 
-bool is_integer(DataType type) { return type < DataType::half; }
+bool is_integer(DataType type) { return type < DataType::fp8_e4m3; }
 
 TEST(Scalar, IsTheLastSetAndHasEveryTypeAndOperation) {
     const KernelSet& set = kernel_sets().back();
@@ -118,6 +118,29 @@ TEST(Scalar, NarrowFloatsAreRoundedOnceAtTheEnd) {
     EXPECT_EQ(static_cast<float>(bfloat[0]), 258.0f);
 }
 
+// 16 + 1 and 16 + 1 + 1: between 16 and its neighbour 18 in E4M3, and on it.
+TEST(Scalar, Fp8IsRoundedOnceAndStaysFinite) {
+    const std::vector<Fp8E4M3> one{Fp8E4M3(1.0f)}, sixteen{Fp8E4M3(16.0f)};
+    const auto sum = [](const auto&... sources) {
+        return static_cast<float>(reduced<Fp8E4M3>(DataType::fp8_e4m3, Op::sum, {sources...})[0]);
+    };
+    EXPECT_EQ(sum(sixteen, one), 16.0f);
+    EXPECT_EQ(sum(sixteen, one, one), 18.0f);
+    const std::vector<Fp8E4M3> largest{Fp8E4M3(448.0f)};
+    EXPECT_EQ(sum(largest, largest), 448.0f);
+    const std::vector<Fp8E5M2> huge{Fp8E5M2(-57344.0f)};
+    const auto product = reduced<Fp8E5M2>(DataType::fp8_e5m2, Op::prod, {huge, huge, huge});
+    EXPECT_EQ(static_cast<float>(product[0]), -57344.0f);
+}
+
+TEST(Scalar, AMaximumOfFp8KeepsAnInfinity) {
+    Fp8E5M2 infinity;
+    infinity.bits = 0x7c;
+    const auto largest =
+        reduced<Fp8E5M2>(DataType::fp8_e5m2, Op::max, {{Fp8E5M2(1.0f)}, {infinity}});
+    EXPECT_EQ(largest[0].bits, infinity.bits);
+}
+
 TEST(Scalar, AMinimumPassesOverALaterNanAndKeepsTheFirstZero) {
     const float nan = std::nanf("");
     for (Op op : {Op::min, Op::max}) {
@@ -152,6 +175,10 @@ TEST(Scalar, DividesFloatsToTheNearest) {
     EXPECT_EQ(divided<Half>(DataType::half, {Half(1.0f)}, 3)[0].bits, Half(1.0f / 3.0f).bits);
     EXPECT_EQ(divided<BFloat16>(DataType::bfloat16, {BFloat16(1.0f)}, 3)[0].bits,
               BFloat16(1.0f / 3.0f).bits);
+    EXPECT_EQ(divided<Fp8E4M3>(DataType::fp8_e4m3, {Fp8E4M3(1.0f)}, 3)[0].bits,
+              Fp8E4M3(1.0f / 3.0f).bits);
+    EXPECT_EQ(divided<Fp8E5M2>(DataType::fp8_e5m2, {Fp8E5M2(1.0f)}, 3)[0].bits,
+              Fp8E5M2(1.0f / 3.0f).bits);
 }
 
 }  // namespace tutti

@@ -10,6 +10,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "base/fp8.hpp"
 #include "base/half.hpp"
 #include "base/types.hpp"
 
@@ -51,6 +52,10 @@ auto with_element(DataType type, Action action) {
             return action(std::uint32_t{});
         case DataType::uint64:
             return action(std::uint64_t{});
+        case DataType::fp8_e4m3:
+            return action(Fp8E4M3{});
+        case DataType::fp8_e5m2:
+            return action(Fp8E5M2{});
         case DataType::half:
             return action(Half{});
         case DataType::bfloat16:

@@ -8,7 +8,8 @@ namespace tutti {
 TEST(Environment, WhatSteersTheLibrariesIsKept) {
     for (const char* name :
          {"OMPI_MCA_btl", "MPICH_OFI_NIC", "MPIR_CVAR_ALLREDUCE", "UCX_TLS", "NCCL_ALGO",
-          "CUDA_VISIBLE_DEVICES", "OMP_NUM_THREADS", "SLURM_JOB_ID", "SLURM_JOBID", "TUTTI_TABLE"})
+          "NCCL_P2P_LEVEL", "CUDA_MODULE_LOADING", "CUDA_VISIBLE_DEVICES", "OMP_NUM_THREADS",
+          "SLURM_JOB_ID", "SLURM_JOBID", "TUTTI_TABLE"})
         EXPECT_TRUE(may_be_stored(name)) << name;
 }
 
@@ -19,8 +20,8 @@ TEST(Environment, EverythingElseIsNot) {
 }
 
 TEST(Environment, WhatALauncherTellsItsOwnProcessesIsNot) {
-    for (const char* name :
-         {"OMPI_COMM_WORLD_RANK", "OMPI_MCA_orte_hnp_uri", "OMPI_ARGV", "OMPI_MCA_ess"})
+    for (const char* name : {"OMPI_COMM_WORLD_RANK", "OMPI_MCA_orte_hnp_uri", "OMPI_ARGV",
+                             "OMPI_MCA_ess", "NCCL_COMM_ID"})
         EXPECT_FALSE(may_be_stored(name)) << name;
 }
 

@@ -363,5 +363,53 @@ TEST(Sweep, TellsTheSameOnAllRanks) {
     EXPECT_EQ(of_ranks[2], of_ranks[0]);
 }
 
+TEST(BuffersOnDevices, AreTakenWhereOnlyDevicesTakePart) {
+    const Contest contest{
+        .algorithms = {"ring", "one-shot"}, .transports = {"cuda-emulated"}, .baselines = {"none"}};
+    Sweep sweep = sweep_of(Collective::all_reduce, contest);
+    sweep.counts = {10, 3000};
+    sweep.in_place = {false, true};
+    const auto all = points_of_run(sweep, 3);
+    ASSERT_EQ(all.size(), 2u);
+    for (const auto& points : all) {
+        ASSERT_EQ(points.size(), 4u);
+        for (const Point& point : points) {
+            ASSERT_FALSE(point.skipped) << *point.skipped;
+            EXPECT_EQ(point.check.state, CheckState::ok);
+            EXPECT_EQ(point.key.buf, "cuda");
+            EXPECT_TRUE(is_virtual(point.key));
+        }
+    }
+}
+
+TEST(BuffersOnDevices, AreRefusedByThoseWhoCannotReachThem) {
+    const Contest contest{
+        .algorithms = {"ring"}, .transports = {"shm", "cuda-emulated"}, .baselines = {"none"}};
+    Sweep sweep = sweep_of(Collective::all_reduce, contest);
+    sweep.buffers = {BufferKind::device};
+    const auto all = points_of_run(sweep, 2);
+    ASSERT_EQ(all.size(), 1u);
+    ASSERT_EQ(all[0].size(), 2u);
+    for (const Point& point : all[0]) {
+        EXPECT_EQ(point.skipped.has_value(), point.key.transport == "shm");
+        if (!point.skipped) EXPECT_EQ(point.check.state, CheckState::ok);
+    }
+}
+
+TEST(BuffersOnTheHost, AreCopiedToTheDeviceAndBack) {
+    const Contest contest{
+        .algorithms = {"ring"}, .transports = {"shm", "cuda-emulated"}, .baselines = {"none"}};
+    Sweep sweep = sweep_of(Collective::all_reduce, contest);
+    sweep.buffers = {BufferKind::registered, BufferKind::ordinary};
+    const auto all = points_of_run(sweep, 2);
+    ASSERT_EQ(all.size(), 1u);
+    ASSERT_EQ(all[0].size(), 4u);
+    for (const Point& point : all[0]) {
+        ASSERT_FALSE(point.skipped) << *point.skipped;
+        EXPECT_EQ(point.check.state, CheckState::ok);
+        EXPECT_NE(point.key.buf, "cuda");
+    }
+}
+
 }  // namespace
 }  // namespace tutti

@@ -22,7 +22,9 @@ constexpr Named<DataType> types[] = {
     {DataType::uint8, "uint8"},       {DataType::uint8, "byte"},
     {DataType::uint8, "bool"},        {DataType::uint8, "unsigned char"},
     {DataType::uint16, "uint16"},     {DataType::uint32, "uint32"},
-    {DataType::uint64, "uint64"},
+    {DataType::uint64, "uint64"},     {DataType::fp8_e4m3, "float8_e4m3fn"},
+    {DataType::fp8_e4m3, "fp8_e4m3"}, {DataType::fp8_e5m2, "float8_e5m2"},
+    {DataType::fp8_e5m2, "fp8_e5m2"},
 };
 
 constexpr Named<Task::Phase> phases[] = {

@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cuda_runtime_api.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/clock.hpp"
+#include "base/units.hpp"
+#include "collectives/device/cuda_device.hpp"
+#include "collectives/device/cuda_launch.cuh"
+
+namespace tutti {
+namespace {
+
+using device::check;
+
+__global__ void nothing() {}
+
+std::string in_words(std::size_t bytes) {
+    return to_string(Bytes{static_cast<std::int64_t>(bytes)});
+}
+
+int attribute(int ordinal, cudaDeviceAttr which) {
+    int value = 0;
+    check(cudaDeviceGetAttribute(&value, which, ordinal), "cudaDeviceGetAttribute");
+    return value;
+}
+
+cudaDeviceProp properties(int ordinal) {
+    cudaDeviceProp all{};
+    check(cudaGetDeviceProperties(&all, ordinal), "cudaGetDeviceProperties");
+    return all;
+}
+
+class CudaDevice final : public Accelerator {
+public:
+    CudaDevice(int ordinal, const std::vector<int>& peers)
+        : ordinal_(ordinal), multiprocessors_(attribute(ordinal, cudaDevAttrMultiProcessorCount)) {
+        if (attribute(ordinal, cudaDevAttrCooperativeLaunch) == 0)
+            throw Error("GPU " + std::to_string(ordinal) +
+                        " has no cooperative launch, so its blocks cannot wait for each other; "
+                        "type --transport shm");
+        use();
+        for (const int peer : peers) {
+            if (peer == ordinal) continue;
+            const cudaError_t answer = cudaDeviceEnablePeerAccess(peer, 0);
+            if (answer == cudaErrorPeerAccessAlreadyEnabled)
+                cudaGetLastError();
+            else
+                check(answer, "cudaDeviceEnablePeerAccess");
+        }
+        check(cudaStreamCreateWithFlags(&kernels_, cudaStreamNonBlocking), "cudaStreamCreate");
+        check(cudaStreamCreateWithFlags(&copies_, cudaStreamNonBlocking), "cudaStreamCreate");
+        check(cudaHostAlloc(&stop_, sizeof *stop_, cudaHostAllocMapped | cudaHostAllocPortable),
+              "cudaHostAlloc");
+        *stop_ = 0;
+        launch_ns_ = time_of_a_launch();
+    }
+
+    ~CudaDevice() override {
+        cudaSetDevice(ordinal_);
+        cudaStreamDestroy(kernels_);
+        cudaStreamDestroy(copies_);
+        cudaFreeHost(stop_);
+    }
+
+    std::string name() const override {
+        return "GPU " + std::to_string(ordinal_) + " (" + properties(ordinal_).name + ", " +
+               std::to_string(multiprocessors_) + " multiprocessors; an empty launch takes " +
+               std::to_string(launch_ns_) + " ns)";
+    }
+
+    std::byte* allocate(std::size_t bytes) override {
+        use();
+        std::size_t free = 0, all = 0;
+        check(cudaMemGetInfo(&free, &all), "cudaMemGetInfo");
+        void* memory = nullptr;
+        if (bytes > free || cudaMalloc(&memory, bytes) != cudaSuccess) {
+            cudaGetLastError();
+            throw Error("GPU " + std::to_string(ordinal_) + " has " + in_words(free) +
+                        " bytes free and " + in_words(bytes) + " are needed; type a smaller -e");
+        }
+        check(cudaMemsetAsync(memory, 0, bytes, copies_), "cudaMemsetAsync");
+        check(cudaStreamSynchronize(copies_), "cudaStreamSynchronize");
+        return static_cast<std::byte*>(memory);
+    }
+    void release(std::byte* memory) noexcept override {
+        cudaSetDevice(ordinal_);
+        cudaFree(memory);
+    }
+
+    void copy_in(std::byte* to, std::span<const std::byte> from) override {
+        copy(to, from.data(), from.size(), cudaMemcpyHostToDevice);
+    }
+    void copy_out(std::span<std::byte> to, const std::byte* from) override {
+        copy(to.data(), from, to.size(), cudaMemcpyDeviceToHost);
+    }
+
+    DeviceKey key_of(std::byte* memory) override {
+        use();
+        cudaIpcMemHandle_t handle{};
+        check(cudaIpcGetMemHandle(&handle, memory), "cudaIpcGetMemHandle");
+        DeviceKey key;
+        static_assert(sizeof handle == sizeof key);
+        std::memcpy(&key, &handle, sizeof key);
+        return key;
+    }
+    std::byte* open(const DeviceKey& key) override {
+        use();
+        cudaIpcMemHandle_t handle{};
+        std::memcpy(&handle, &key, sizeof key);
+        void* memory = nullptr;
+        check(cudaIpcOpenMemHandle(&memory, handle, cudaIpcMemLazyEnablePeerAccess),
+              "cudaIpcOpenMemHandle");
+        return static_cast<std::byte*>(memory);
+    }
+    void close(std::byte* memory) noexcept override {
+        cudaSetDevice(ordinal_);
+        cudaIpcCloseMemHandle(memory);
+    }
+
+    // With a block on each multiprocessor: a second one there hides little more, as every thread
+    // has several loads of 16 bytes under way.
+    unsigned most_blocks(int ranks) override {
+        return static_cast<unsigned>(std::max(multiprocessors_ / ranks, 1));
+    }
+    std::size_t grain() const override { return std::size_t{16} << 10; }
+
+    std::unique_ptr<DeviceLaunch> prepare(const Work& work) override {
+        use();
+        int resident = 0;
+        const auto* kernel = reinterpret_cast<const void*>(plan_kernel(work.type, work.op));
+        check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident, kernel, threads_of_plan, 0),
+              "cudaOccupancyMaxActiveBlocksPerMultiprocessor");
+        const std::size_t blocks = work.of_rank.size() * work.blocks;
+        const auto most = static_cast<std::size_t>(resident * multiprocessors_);
+        if (blocks > most)
+            throw Error(std::to_string(work.of_rank.size()) + " ranks do not fit on GPU " +
+                        std::to_string(ordinal_) + ", which runs " + std::to_string(most) +
+                        " blocks at once; type fewer --ranks");
+        const std::size_t bytes = work.of_rank.size() * sizeof(const DeviceProgram*);
+        auto* memory = allocate(bytes);
+        const std::shared_ptr<const DeviceProgram*> of_rank(
+            reinterpret_cast<const DeviceProgram**>(memory),
+            [this, memory](auto*) { release(memory); });
+        copy_in(memory, std::as_bytes(std::span(work.of_rank)));
+        std::uint64_t* stop = nullptr;
+        check(cudaHostGetDevicePointer(&stop, stop_, 0), "cudaHostGetDevicePointer");
+        return std::make_unique<CudaLaunch>(ordinal_, kernels_, work, of_rank, stop);
+    }
+
+    std::optional<DeviceStop> stopped() const override {
+        return stop_in(std::atomic_ref(*stop_).load(std::memory_order_relaxed));
+    }
+
+private:
+    void use() const { check(cudaSetDevice(ordinal_), "cudaSetDevice"); }
+
+    void copy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind) {
+        if (bytes == 0) return;
+        use();
+        check(cudaMemcpyAsync(to, from, bytes, kind, copies_), "cudaMemcpyAsync");
+        check(cudaStreamSynchronize(copies_), "cudaStreamSynchronize");
+    }
+
+    // From the call until the host sees that a kernel which does nothing is over; the least of
+    // several. The first one also loads the module.
+    std::int64_t time_of_a_launch() {
+        std::int64_t least = INT64_MAX;
+        for (int i = 0; i < 20; ++i) {
+            const std::int64_t began = now_ns();
+            check(cudaLaunchCooperativeKernel(reinterpret_cast<const void*>(nothing),
+                                              dim3(static_cast<unsigned>(multiprocessors_)),
+                                              dim3(threads_of_plan), nullptr, 0, kernels_),
+                  "cudaLaunchCooperativeKernel");
+            check(cudaStreamSynchronize(kernels_), "cudaStreamSynchronize");
+            least = std::min(least, now_ns() - began);
+        }
+        return least;
+    }
+
+    int ordinal_;
+    int multiprocessors_;
+    cudaStream_t kernels_ = nullptr, copies_ = nullptr;
+    std::uint64_t* stop_ = nullptr;  // of the host, seen by all devices
+    std::int64_t launch_ns_ = 0;
+};
+
+}  // namespace
+
+int cuda_devices() {
+    int count = 0;
+    if (cudaGetDeviceCount(&count) == cudaSuccess) return count;
+    cudaGetLastError();
+    return 0;
+}
+
+std::optional<std::string> cuda_missing() {
+    int count = 0;
+    const cudaError_t answer = cudaGetDeviceCount(&count);
+    if (answer == cudaSuccess && count > 0) return std::nullopt;
+    cudaGetLastError();
+    if (answer == cudaSuccess) return "no GPU is present";
+    return std::string("no GPU is present: ") + cudaGetErrorString(answer);
+}
+
+std::string cuda_identity(int ordinal) {
+    const cudaDeviceProp all = properties(ordinal);
+    return {all.uuid.bytes, sizeof all.uuid.bytes};
+}
+
+bool cuda_reaches(int from, int to) {
+    int can = 0;
+    check(cudaDeviceCanAccessPeer(&can, from, to), "cudaDeviceCanAccessPeer");
+    return can != 0;
+}
+
+std::shared_ptr<Accelerator> cuda_device(int ordinal, const std::vector<int>& peers) {
+    if (ordinal < 0 || ordinal >= cuda_devices())
+        throw Error("there is no GPU " + std::to_string(ordinal) + "; this machine has 0.." +
+                    std::to_string(cuda_devices() - 1));
+    return std::make_shared<CudaDevice>(ordinal, peers);
+}
+
+}  // namespace tutti

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collectives/device/cuda_launch.cuh"
+
+namespace tutti {
+
+using device::check;
+
+PlanKernel plan_kernel(DataType type, Op op) {
+    for (const auto family :
+         {integer_plan_kernel, long_plan_kernel, float_plan_kernel, fp8_plan_kernel})
+        if (const PlanKernel kernel = family(type, op)) return kernel;
+    throw Error("no kernel for type " + std::string(name_of(type)) + "; type -d float");
+}
+
+CudaLaunch::CudaLaunch(int ordinal, cudaStream_t stream, const Work& work,
+                       std::shared_ptr<const DeviceProgram*> of_rank, std::uint64_t* stop)
+    : ordinal_(ordinal),
+      stream_(stream),
+      kernel_(plan_kernel(work.type, work.op)),
+      blocks_(static_cast<unsigned>(work.of_rank.size()) * work.blocks),
+      runs_(work.runs),
+      of_rank_(std::move(of_rank)),
+      arguments_{of_rank_.get(), work.blocks, stop, 0} {
+    check(cudaSetDevice(ordinal_), "cudaSetDevice");
+    check(cudaEventCreate(&began_), "cudaEventCreate");
+    check(cudaEventCreate(&ended_), "cudaEventCreate");
+}
+
+CudaLaunch::~CudaLaunch() {
+    cudaSetDevice(ordinal_);
+    if (graph_ != nullptr) cudaGraphExecDestroy(graph_);
+    cudaEventDestroy(began_);
+    cudaEventDestroy(ended_);
+}
+
+void CudaLaunch::launch_once(cudaStream_t stream) {
+    void* arguments[] = {&arguments_};
+    check(cudaLaunchCooperativeKernel(reinterpret_cast<const void*>(kernel_), dim3(blocks_),
+                                      dim3(threads_of_plan), arguments, 0, stream),
+          "cudaLaunchCooperativeKernel");
+}
+
+// On a stream of its own, as other plans may be started on the device's at the same time.
+void CudaLaunch::capture() {
+    cudaStream_t drawing = nullptr;
+    cudaGraph_t drawn = nullptr;
+    check(cudaStreamCreateWithFlags(&drawing, cudaStreamNonBlocking), "cudaStreamCreate");
+    check(cudaStreamBeginCapture(drawing, cudaStreamCaptureModeThreadLocal),
+          "cudaStreamBeginCapture");
+    for (unsigned run = 0; run < runs_; ++run) launch_once(drawing);
+    check(cudaStreamEndCapture(drawing, &drawn), "cudaStreamEndCapture");
+    check(cudaGraphInstantiate(&graph_, drawn, 0), "cudaGraphInstantiate");
+    check(cudaGraphDestroy(drawn), "cudaGraphDestroy");
+    check(cudaStreamDestroy(drawing), "cudaStreamDestroy");
+}
+
+// A graph keeps the patience of its first start.
+void CudaLaunch::start(std::uint64_t patience_ns) {
+    check(cudaSetDevice(ordinal_), "cudaSetDevice");
+    arguments_.patience_ns = patience_ns;
+    if (runs_ > 1 && graph_ == nullptr) capture();
+    check(cudaEventRecord(began_, stream_), "cudaEventRecord");
+    if (graph_ != nullptr)
+        check(cudaGraphLaunch(graph_, stream_), "cudaGraphLaunch");
+    else
+        launch_once(stream_);
+    check(cudaEventRecord(ended_, stream_), "cudaEventRecord");
+}
+
+bool CudaLaunch::is_over() {
+    const cudaError_t answer = cudaEventQuery(ended_);
+    if (answer == cudaErrorNotReady) return false;
+    check(answer, "a kernel that runs plans");
+    return true;
+}
+
+std::optional<std::int64_t> CudaLaunch::device_ns() {
+    float milliseconds = 0;
+    if (cudaEventElapsedTime(&milliseconds, began_, ended_) != cudaSuccess) {
+        cudaGetLastError();  // nothing has run yet
+        return std::nullopt;
+    }
+    return static_cast<std::int64_t>(milliseconds * 1e6F / static_cast<float>(runs_));
+}
+
+}  // namespace tutti

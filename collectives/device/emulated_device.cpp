@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collectives/device/emulated_device.hpp"
+
+#include <sched.h>
+
+#include <cstring>
+#include <new>
+
+#include "base/clock.hpp"
+#include "base/error.hpp"
+#include "collectives/device/block_threads.hpp"
+#include "collectives/device/step_loop.hpp"
+#include "kernels/divide.hpp"
+#include "kernels/reduce.hpp"
+
+namespace tutti {
+namespace {
+
+constexpr std::align_val_t page{4096};
+
+// What the blocks of one launch have in common.
+struct Kernels {
+    ReduceKernel reduce;
+    DivideKernel divide;
+    std::size_t element_size;
+};
+
+// A block is one thread.
+class HostMachine {
+public:
+    HostMachine(const Kernels& kernels, std::atomic<std::uint64_t>& stop, std::uint64_t patience_ns)
+        : kernels_(kernels), stop_(stop), patience_ns_(patience_ns) {}
+
+    std::uint32_t thread() const { return 0; }
+    std::uint32_t threads() const { return 1; }
+    bool all(bool mine) const { return mine; }
+
+    std::uint64_t acquire(const std::uint64_t& counter) const {
+        return std::atomic_ref(const_cast<std::uint64_t&>(counter)).load(std::memory_order_acquire);
+    }
+    void release(std::uint64_t& counter, std::uint64_t value) const {
+        std::atomic_ref(counter).store(value, std::memory_order_release);
+    }
+    std::uint64_t arrive(std::uint64_t& counter) const {
+        return std::atomic_ref(counter).fetch_add(1, std::memory_order_acq_rel) + 1;
+    }
+    // The flag last, as the host has no store of 16 bytes.
+    void store_line(DeviceLine& line, DeviceLine value) const {
+        std::atomic_ref(line.data).store(value.data, std::memory_order_relaxed);
+        release(line.run, value.run);
+    }
+    DeviceLine load_line(const DeviceLine& line) const {
+        const std::uint64_t run = acquire(line.run);
+        return {
+            std::atomic_ref(const_cast<std::uint64_t&>(line.data)).load(std::memory_order_relaxed),
+            run};
+    }
+
+    std::uint64_t now_ns() const { return static_cast<std::uint64_t>(tutti::now_ns()); }
+    std::uint64_t patience_ns() const { return patience_ns_; }
+    void pause() const { sched_yield(); }
+    bool has_stopped() const { return stop_.load() != 0; }
+    void stop(std::uint64_t word) const {
+        std::uint64_t nobody = 0;
+        stop_.compare_exchange_strong(nobody, word);
+    }
+
+    void combine(std::byte* const* outs, std::size_t how_many_outs, const std::byte* const* sources,
+                 std::size_t how_many, std::uint64_t bytes) const {
+        kernels_.reduce(outs, how_many_outs, sources, how_many, bytes / kernels_.element_size);
+    }
+    void divide(std::byte* data, std::uint64_t bytes, std::uint32_t divisor) const {
+        kernels_.divide(data, bytes / kernels_.element_size, divisor);
+    }
+
+private:
+    const Kernels& kernels_;
+    std::atomic<std::uint64_t>& stop_;
+    std::uint64_t patience_ns_;
+};
+
+class EmulatedLaunch final : public DeviceLaunch {
+public:
+    EmulatedLaunch(BlockThreads& threads, std::atomic<std::uint64_t>& stop, const Work& work,
+                   std::optional<int> stopped_rank)
+        : threads_(threads),
+          runs_(work.runs),
+          kernels_{find_reduce(work.type, work.op), find_divide(work.type), size_of(work.type)} {
+        for (const DeviceProgram* of_blocks : work.of_rank)
+            for (unsigned block = 0; block < work.blocks; ++block) {
+                const DeviceProgram& program = of_blocks[block];
+                ++blocks_;
+                if (program.rank == stopped_rank) continue;
+                tasks_.push_back([this, &program, &stop] {
+                    HostMachine machine(kernels_, stop, patience_ns_);
+                    StepLoop(machine, program).run();
+                    end_block();
+                });
+            }
+    }
+
+    // Blocks that gave up still look at this; those of a rank that was stopped never did.
+    ~EmulatedLaunch() override {
+        while (is_running_.load() && left_.load() > blocks_ - tasks_.size()) sched_yield();
+    }
+
+    void start(std::uint64_t patience_ns) override {
+        patience_ns_ = patience_ns;
+        runs_left_ = runs_;
+        is_running_ = true;
+        left_ = blocks_;
+        threads_.start(tasks_);
+    }
+    bool is_over() override { return !is_running_.load(); }
+
+private:
+    // The next run begins when all blocks of one have ended, as with kernels in a stream.
+    void end_block() {
+        if (left_.fetch_sub(1) != 1) return;
+        if (--runs_left_ == 0) {
+            is_running_ = false;
+            return;
+        }
+        left_ = blocks_;
+        threads_.start(tasks_);
+    }
+
+    BlockThreads& threads_;
+    unsigned runs_;
+    unsigned runs_left_ = 0;  // touched by the last block of a run alone
+    Kernels kernels_;
+    std::vector<BlockThreads::Block> tasks_;
+    std::size_t blocks_ = 0;
+    std::atomic<std::size_t> left_ = 0;
+    std::atomic<bool> is_running_ = false;
+    std::uint64_t patience_ns_ = 0;
+};
+
+class EmulatedDevice final : public Accelerator {
+public:
+    explicit EmulatedDevice(std::optional<int> stopped_rank) : stopped_rank_(stopped_rank) {}
+
+    std::string name() const override { return "threads of this host"; }
+
+    std::byte* allocate(std::size_t bytes) override {
+        auto* memory = static_cast<std::byte*>(::operator new(bytes, page, std::nothrow));
+        if (memory == nullptr) throw Error("no memory for an emulated device; type a smaller -e");
+        std::memset(memory, 0, bytes);
+        return memory;
+    }
+    void release(std::byte* memory) noexcept override { ::operator delete(memory, page); }
+    void copy_in(std::byte* to, std::span<const std::byte> from) override {
+        if (!from.empty()) std::memcpy(to, from.data(), from.size());
+    }
+    void copy_out(std::span<std::byte> to, const std::byte* from) override {
+        if (!to.empty()) std::memcpy(to.data(), from, to.size());
+    }
+
+    DeviceKey key_of(std::byte*) override { throw no_processes(); }
+    std::byte* open(const DeviceKey&) override { throw no_processes(); }
+    void close(std::byte*) noexcept override {}
+
+    // More would show nothing new, and each is a thread.
+    unsigned most_blocks(int) override { return 4; }
+    std::size_t grain() const override { return 256; }
+
+    std::unique_ptr<DeviceLaunch> prepare(const Work& work) override {
+        return std::make_unique<EmulatedLaunch>(threads_, stop_, work, stopped_rank_);
+    }
+
+    std::optional<DeviceStop> stopped() const override { return stop_in(stop_.load()); }
+
+private:
+    static Error no_processes() {
+        return Error("processes cannot share an emulated device; type --ranks N, without mpirun");
+    }
+
+    std::optional<int> stopped_rank_;
+    std::atomic<std::uint64_t> stop_ = 0;
+    BlockThreads threads_;
+};
+
+}  // namespace
+
+std::shared_ptr<Accelerator> emulated_device(std::optional<int> stopped_rank) {
+    return std::make_shared<EmulatedDevice>(stopped_rank);
+}
+
+}  // namespace tutti

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <memory>
+#include <optional>
+
+#include "collectives/device/accelerator.hpp"
+
+namespace tutti {
+
+/// A device of host memory whose blocks are threads: it runs the same programs by the same loop as
+/// a GPU, so that they are proved where there is none. `stopped_rank`: its blocks never begin, as a
+/// fault for tests.
+std::shared_ptr<Accelerator> emulated_device(std::optional<int> stopped_rank = {});
+
+}  // namespace tutti

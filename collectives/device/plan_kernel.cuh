@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+// The kernel that runs plans: the step loop by a GPU's blocks, for one type and operation each.
+#pragma once
+#include <cuda/atomic>
+
+#include "collectives/device/step_loop.hpp"
+#include "kernels/cuda/combine.cuh"
+
+namespace tutti {
+
+inline constexpr int threads_of_plan = 256;
+
+/// What all blocks of a launch are told. The same for all runs, so that a graph can replay them.
+struct LaunchArguments {
+    const DeviceProgram* const* of_rank;  ///< the programs of a rank's blocks
+    unsigned blocks;                      ///< of each rank
+    std::uint64_t* stop;                  ///< the host's word, see DeviceStop
+    std::uint64_t patience_ns;
+};
+
+/// The same for all types.
+__device__ __noinline__ inline void copy_apart(std::byte* const* outs, int how_many_outs,
+                                               const std::byte* source, std::int64_t bytes) {
+    device::copy(outs, how_many_outs, source, bytes, threadIdx.x, blockDim.x);
+}
+
+/// A block is many threads. Ranks may sit on one GPU or on several: nothing here tells.
+template <class Element, Op op>
+class CudaMachine {
+public:
+    __device__ explicit CudaMachine(const LaunchArguments& launch) : launch_(launch) {}
+
+    __device__ std::uint32_t thread() const { return threadIdx.x; }
+    __device__ std::uint32_t threads() const { return blockDim.x; }
+    __device__ bool all(bool mine) const { return __syncthreads_and(mine); }
+
+    __device__ std::uint64_t acquire(const std::uint64_t& counter) const {
+        return shown(const_cast<std::uint64_t&>(counter)).load(cuda::memory_order_acquire);
+    }
+    __device__ void release(std::uint64_t& counter, std::uint64_t value) const {
+        shown(counter).store(value, cuda::memory_order_release);
+    }
+    __device__ std::uint64_t arrive(std::uint64_t& counter) const {
+        return shown(counter).fetch_add(1, cuda::memory_order_acq_rel) + 1;
+    }
+
+    // One access of 16 bytes, which is never seen in part.
+    __device__ void store_line(DeviceLine& line, DeviceLine value) const {
+        asm volatile(
+            "{ .reg .b128 both; mov.b128 both, {%1, %2}; st.relaxed.sys.global.b128 [%0], both; }"
+            :
+            : "l"(__cvta_generic_to_global(&line)), "l"(value.data), "l"(value.run)
+            : "memory");
+    }
+    __device__ DeviceLine load_line(const DeviceLine& line) const {
+        DeviceLine value;
+        asm volatile(
+            "{ .reg .b128 both; ld.relaxed.sys.global.b128 both, [%2]; mov.b128 {%0, %1}, both; }"
+            : "=l"(value.data), "=l"(value.run)
+            : "l"(__cvta_generic_to_global(&line))
+            : "memory");
+        return value;
+    }
+
+    __device__ std::uint64_t now_ns() const {
+        std::uint64_t now;
+        asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
+        return now;
+    }
+    __device__ std::uint64_t patience_ns() const { return launch_.patience_ns; }
+    __device__ void pause() const {}
+    __device__ bool has_stopped() const {
+        return shown(*launch_.stop).load(cuda::memory_order_relaxed) != 0;
+    }
+    // Whoever comes last is heard; all have waited for too long.
+    __device__ void stop(std::uint64_t word) const {
+        shown(*launch_.stop).store(word, cuda::memory_order_relaxed);
+    }
+
+    // Functions of their own, as what the loop keeps in registers would be spilled in the passes.
+    __device__ __noinline__ static void combine(std::byte* const* outs, std::uint32_t how_many_outs,
+                                                const std::byte* const* sources,
+                                                std::uint32_t how_many, std::uint64_t bytes) {
+        const auto outs_count = static_cast<int>(how_many_outs);
+        if (how_many == 1)
+            return copy_apart(outs, outs_count, sources[0], static_cast<std::int64_t>(bytes));
+        device::combine<Element, op>({sources, static_cast<int>(how_many), outs, outs_count,
+                                      static_cast<std::int64_t>(bytes / sizeof(Element))},
+                                     threadIdx.x, blockDim.x);
+    }
+    __device__ __noinline__ static void divide(std::byte* data, std::uint64_t bytes,
+                                               std::uint32_t divisor) {
+        if constexpr (op == Op::sum)  // only that becomes a mean
+            device::divide<Element>(data, static_cast<std::int64_t>(bytes / sizeof(Element)),
+                                    static_cast<int>(divisor), threadIdx.x, blockDim.x);
+    }
+
+private:
+    // Peers may be on other devices, and the host looks, too.
+    __device__ static auto shown(std::uint64_t& word) {
+        return cuda::atomic_ref<std::uint64_t, cuda::thread_scope_system>(word);
+    }
+
+    const LaunchArguments& launch_;
+};
+
+using PlanKernel = void (*)(LaunchArguments);
+
+template <class Element, Op op>
+__global__ void __launch_bounds__(threads_of_plan)
+    run_plan(const __grid_constant__ LaunchArguments launch) {
+    CudaMachine<Element, op> machine(launch);
+    const DeviceProgram* of_blocks = launch.of_rank[blockIdx.x / launch.blocks];
+    StepLoop(machine, of_blocks[blockIdx.x % launch.blocks]).run();
+}
+
+/// Combined has the same bits in sums and products as Element.
+template <class Element, class Combined = Element>
+PlanKernel plan_kernel_of(Op op) {
+    switch (op) {
+        case Op::sum:
+            return run_plan<Combined, Op::sum>;
+        case Op::avg:  // a sum that is divided at the end, where the sign counts
+            return run_plan<Element, Op::sum>;
+        case Op::prod:
+            return run_plan<Combined, Op::prod>;
+        case Op::min:
+            return run_plan<Element, Op::min>;
+        case Op::max:
+            return run_plan<Element, Op::max>;
+    }
+    return nullptr;
+}
+
+// One family of types a file, so that they compile side by side; null for types of another.
+PlanKernel integer_plan_kernel(DataType type, Op op);
+PlanKernel long_plan_kernel(DataType type, Op op);
+PlanKernel float_plan_kernel(DataType type, Op op);
+PlanKernel fp8_plan_kernel(DataType type, Op op);
+
+}  // namespace tutti

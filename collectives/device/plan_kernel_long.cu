@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collectives/device/plan_kernel.cuh"
+
+namespace tutti {
+
+PlanKernel long_plan_kernel(DataType type, Op op) {
+    switch (type) {
+        case DataType::int32:
+            return plan_kernel_of<std::int32_t, std::uint32_t>(op);
+        case DataType::int64:
+            return plan_kernel_of<std::int64_t, std::uint64_t>(op);
+        case DataType::uint32:
+            return plan_kernel_of<std::uint32_t>(op);
+        case DataType::uint64:
+            return plan_kernel_of<std::uint64_t>(op);
+        default:
+            return nullptr;
+    }
+}
+
+}  // namespace tutti

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstdint>
+
+#include "collectives/device/device_program.hpp"
+
+#ifdef __CUDACC__
+#define TUTTI_ON_DEVICE __device__
+#else
+#define TUTTI_ON_DEVICE
+#endif
+
+namespace tutti {
+
+/// What one block of a rank does in a run: the same text for a GPU and for threads of the host. The
+/// Machine says how: who of how many this thread is in its block and how those meet (`all`), how
+/// counters are read (acquire) and written (release), what the time is, and how bytes are combined.
+///
+/// A block waits for what its part needs: for peers, and for the rank's own blocks to have finished
+/// the phase before. The last block that arrives at the end of a phase tells the peers. There is no
+/// barrier over a device.
+template <class Machine>
+class StepLoop {
+public:
+    TUTTI_ON_DEVICE StepLoop(Machine& machine, const DeviceProgram& program)
+        : machine_(machine), program_(program), run_(program.state->run) {}
+
+    /// Ends early if some block, this one or another, has waited for too long.
+    TUTTI_ON_DEVICE void run() {
+        base_ = run_ * program_.steps_of_run;
+        arrivals_ = run_ * program_.phases_count * program_.blocks;
+        for (std::uint32_t number = 0; number < program_.phases_count; ++number) {
+            const DevicePhase& before = program_.phases[number];
+            const DevicePhase& phase = program_.phases[number + 1];
+            step_ = phase.step;
+            const bool own_have_come = number == 0 || own_blocks_have_come();
+            const bool peers_have_come = wait_for_peers(before.waits_end, phase.waits_end);
+            if (!machine_.all(own_have_come && peers_have_come)) return;
+
+            move(before.moves_end, phase.packing_end);
+            const bool has_letters =
+                phase.sends_end > before.sends_end || phase.receives_end > before.receives_end;
+            if (has_letters) machine_.all(true);  // all is packed
+            for (auto i = before.sends_end; i < phase.sends_end; ++i) send(program_.sends[i]);
+            bool came = true;
+            for (auto i = before.receives_end; i < phase.receives_end; ++i)
+                came = came && receive(program_.receives[i]);
+            if (has_letters && !machine_.all(came)) return;
+            move(phase.packing_end, phase.moves_end);
+
+            machine_.all(true);
+            arrivals_ += program_.blocks;
+            if (machine_.thread() == 0) arrive(phase.shows, number + 1 == program_.phases_count);
+        }
+    }
+
+private:
+    TUTTI_ON_DEVICE bool own_blocks_have_come() {
+        return program_.blocks == 1 || machine_.thread() != 0 ||
+               has_come(program_.state->arrived, arrivals_, program_.rank);
+    }
+
+    // Each thread looks at other counters.
+    TUTTI_ON_DEVICE bool wait_for_peers(std::uint32_t first, std::uint32_t end) {
+        for (auto i = first + machine_.thread(); i < end; i += machine_.threads()) {
+            const DeviceWait& wait = program_.waits[i];
+            const std::uint64_t steps = base_ + static_cast<std::uint64_t>(wait.steps);
+            if (!has_come(*wait.finished, steps, wait.peer)) return false;
+        }
+        return true;
+    }
+
+    TUTTI_ON_DEVICE bool has_come(const std::uint64_t& counter, std::uint64_t value, int peer) {
+        return wait_for(peer, [&] { return machine_.acquire(counter) >= value; });
+    }
+
+    // False if it does not come in time, or if somebody else has given up. The time and the word
+    // of the host are far away compared with a counter: they are looked at now and then.
+    template <class Holds>
+    TUTTI_ON_DEVICE bool wait_for(int peer, Holds holds) {
+        constexpr int looks_between = 512;
+        if (holds()) return true;
+        const std::uint64_t began = machine_.now_ns();
+        for (int looks = 1; !holds(); ++looks) {
+            machine_.pause();
+            if (looks % looks_between != 0) continue;
+            if (machine_.has_stopped()) return false;
+            if (machine_.now_ns() - began < machine_.patience_ns()) continue;
+            machine_.stop(to_word({program_.rank, step_, peer}));
+            return false;
+        }
+        return true;
+    }
+
+    TUTTI_ON_DEVICE void move(std::uint32_t first, std::uint32_t end) {
+        for (std::uint32_t i = first; i < end; ++i) {
+            const DeviceMove& move = program_.moves[i];
+            std::byte* const* outs = &program_.outs[move.first_out];
+            if (move.divisor > 0)
+                machine_.divide(outs[0], move.bytes, move.divisor);
+            else
+                machine_.combine(outs, move.outs, &program_.sources[move.first_source],
+                                 move.sources, move.bytes);
+        }
+    }
+
+    TUTTI_ON_DEVICE static std::uint32_t lines_of(const DeviceLetter& letter) {
+        return (letter.size + 7) / 8;
+    }
+    TUTTI_ON_DEVICE static std::uint32_t bytes_in(const DeviceLetter& letter, std::uint32_t line) {
+        return letter.size - line * 8 < 8 ? letter.size - line * 8 : 8;
+    }
+
+    // Two runs ago the receiver has read what these lines held: the phase has waited for that.
+    TUTTI_ON_DEVICE void send(const DeviceLetter& letter) {
+        for (std::uint32_t i = machine_.thread(); i < lines_of(letter); i += machine_.threads()) {
+            std::uint64_t data = 0;
+            for (std::uint32_t byte = 0; byte < bytes_in(letter, i); ++byte)
+                data |= static_cast<std::uint64_t>(letter.bytes[i * 8 + byte]) << 8 * byte;
+            machine_.store_line(letter.lines[run_ % 2][i], {data, run_});
+        }
+    }
+
+    TUTTI_ON_DEVICE bool receive(const DeviceLetter& letter) {
+        for (std::uint32_t i = machine_.thread(); i < lines_of(letter); i += machine_.threads()) {
+            DeviceLine line{};
+            const auto is_there = [&] {
+                line = machine_.load_line(letter.lines[run_ % 2][i]);
+                return line.run == run_;
+            };
+            if (!wait_for(letter.peer, is_there)) return false;
+            for (std::uint32_t byte = 0; byte < bytes_in(letter, i); ++byte)
+                letter.bytes[i * 8 + byte] = static_cast<std::byte>(line.data >> 8 * byte & 0xff);
+        }
+        return true;
+    }
+
+    // What all blocks wrote is visible to whoever sees that the phase is finished.
+    TUTTI_ON_DEVICE void arrive(std::uint64_t shows, bool is_last) {
+        DeviceState& state = *program_.state;
+        if (program_.blocks > 1 && machine_.arrive(state.arrived) != arrivals_) return;
+        if (is_last) state.run = run_ + 1;
+        if (shows != DevicePhase::nothing) machine_.release(state.finished, base_ + shows);
+    }
+
+    Machine& machine_;
+    const DeviceProgram& program_;
+    const std::uint64_t run_;
+    std::uint64_t base_ = 0;      // steps finished at the begin of the run
+    std::uint64_t arrivals_ = 0;  // of the rank's blocks, over all runs
+    int step_ = 0;
+};
+
+}  // namespace tutti

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collectives/execute/gpu_memory.hpp"
+
+#include <cuda_runtime_api.h>
+#include <fmt/format.h>
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <array>
+#include <deque>
+#include <vector>
+
+#include "base/error.hpp"
+#include "collectives/transport/cuda_check.hpp"
+#include "collectives/transport/gpus.hpp"
+#include "kernels/cuda/reduce.hpp"
+
+namespace tutti {
+namespace {
+
+Error no_room(const char* where, std::size_t bytes, cudaError_t error) {
+    cudaGetLastError();  // said here, and not by the next call
+    return Error(fmt::format("no room for {} bytes {} (CUDA says: {}); type a smaller -e", bytes,
+                             where, cudaGetErrorString(error)));
+}
+
+// Events mark where a stream is; those that are past are used again.
+class Marks {
+public:
+    Marks() = default;
+    Marks(const Marks&) = delete;
+    Marks& operator=(const Marks&) = delete;
+    ~Marks() {
+        for (const Open& mark : open_) cudaEventDestroy(mark.event);
+        for (const cudaEvent_t event : free_) cudaEventDestroy(event);
+    }
+
+    DeviceQueue::Mark make(cudaStream_t stream) {
+        if (free_.empty())
+            check_cuda(cudaEventCreateWithFlags(&free_.emplace_back(), cudaEventDisableTiming));
+        const cudaEvent_t event = free_.back();
+        free_.pop_back();
+        open_.push_back({++made_, event});
+        check_cuda(cudaEventRecord(event, stream));
+        return made_;
+    }
+
+    bool is_past(DeviceQueue::Mark mark) {
+        while (past_ < mark) {
+            const Open& next = open_.front();
+            const cudaError_t state = cudaEventQuery(next.event);
+            if (state == cudaErrorNotReady) return false;
+            check_cuda(state);
+            past_ = next.mark;
+            free_.push_back(next.event);
+            open_.pop_front();
+        }
+        return true;
+    }
+
+private:
+    struct Open {
+        DeviceQueue::Mark mark;
+        cudaEvent_t event;
+    };
+    std::deque<Open> open_;  // oldest first
+    std::vector<cudaEvent_t> free_;
+    DeviceQueue::Mark made_ = 0, past_ = 0;
+};
+
+class Stream final : public DeviceQueue {
+public:
+    Stream() {
+        check_cuda(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking));
+        check_cuda(cudaEventCreateWithFlags(&follows_, cudaEventDisableTiming));
+    }
+    ~Stream() override {
+        cudaEventDestroy(follows_);
+        cudaStreamDestroy(stream_);
+    }
+    Stream(const Stream&) = delete;
+    Stream& operator=(const Stream&) = delete;
+
+    void copy(std::byte* to, const std::byte* from, std::size_t bytes) override {
+        if (bytes > 0) check_cuda(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, stream_));
+    }
+
+    void combine(DataType type, Op op, std::span<std::byte* const> outs,
+                 std::span<const std::byte* const> sources, std::size_t elements) override {
+        const Op sum = op == Op::avg ? Op::sum : op;
+        const auto count = static_cast<std::int64_t>(elements);
+        // A launch takes so many; the others are combined with what is there then, in order.
+        auto now = sources.first(std::min<std::size_t>(sources.size(), device::most_sources));
+        auto later = sources.subspan(now.size());
+        device::reduce(type, sum, outs, now, count, stream_);
+        while (!later.empty()) {
+            const auto next = std::min<std::size_t>(later.size(), device::most_sources - 1);
+            std::array<const std::byte*, device::most_sources> with{outs[0]};
+            std::copy_n(later.begin(), next, with.begin() + 1);
+            device::reduce(type, sum, outs, {with.data(), next + 1}, count, stream_);
+            later = later.subspan(next);
+        }
+    }
+
+    void divide(DataType type, std::byte* values, std::size_t elements, int ranks) override {
+        device::divide(type, values, static_cast<std::int64_t>(elements), ranks, stream_);
+    }
+
+    // An event may be recorded anew: who waits for it waits for what it stood for then.
+    void follow(DeviceQueue& other) override {
+        check_cuda(cudaEventRecord(follows_, static_cast<cudaStream_t>(other.handle())));
+        check_cuda(cudaStreamWaitEvent(stream_, follows_));
+    }
+
+    Mark mark() override { return marks_.make(stream_); }
+    bool is_past(Mark mark) override { return marks_.is_past(mark); }
+    void* handle() const override { return stream_; }
+
+private:
+    cudaStream_t stream_ = nullptr;
+    cudaEvent_t follows_ = nullptr;
+    Marks marks_;
+};
+
+class Gpu final : public MemoryDevice {
+public:
+    explicit Gpu(int number) : number_(number) { choose(); }
+
+    std::shared_ptr<std::byte> allocate(std::size_t bytes) override {
+        choose();
+        void* memory = nullptr;
+        if (const auto error = cudaMalloc(&memory, std::max<std::size_t>(bytes, 1));
+            error != cudaSuccess)
+            throw no_room("on the GPU", bytes, error);
+        return {static_cast<std::byte*>(memory), [](std::byte* there) { cudaFree(there); }};
+    }
+
+    // Ordinary pages made known to CUDA, so that libraries may still let the kernel copy them.
+    std::shared_ptr<std::byte> pinned(std::size_t bytes) override {
+        choose();
+        bytes = std::max<std::size_t>(bytes, 1);
+        void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
+                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+        if (memory == MAP_FAILED) throw no_room("on the host", bytes, cudaErrorMemoryAllocation);
+        if (const auto error = cudaHostRegister(memory, bytes, cudaHostRegisterPortable);
+            error != cudaSuccess) {
+            munmap(memory, bytes);
+            throw no_room("of pinned memory", bytes, error);
+        }
+        return {static_cast<std::byte*>(memory), [bytes](std::byte* here) {
+                    cudaHostUnregister(here);
+                    munmap(here, bytes);
+                }};
+    }
+
+    std::unique_ptr<DeviceQueue> queue() override {
+        choose();
+        return std::make_unique<Stream>();
+    }
+
+private:
+    // CUDA keeps it for each thread.
+    void choose() const { check_cuda(cudaSetDevice(number_)); }
+
+    int number_;
+};
+
+}  // namespace
+
+MemoryDevice& gpu_memory(World& world) {
+    return world.kept<Gpu>([&] { return std::make_shared<Gpu>(gpu_number(world)); });
+}
+
+}  // namespace tutti

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstddef>
+#include <optional>
+#include <span>
+
+#include "base/ids.hpp"
+
+namespace tutti {
+
+class Accelerator;
+
+/// A piece of memory per rank that every rank can load and store: "registered" memory. On the host,
+/// or on devices; then only plans of that device reach it, and the host by copies.
+class ReachableMemory {
+public:
+    virtual ~ReachableMemory() = default;
+
+    std::span<std::byte> mine() const { return of(me_); }
+    /// As this rank's processor sees it.
+    virtual std::span<std::byte> of(Rank rank) const = 0;
+    /// The device that holds this rank's piece; none: the host.
+    virtual Accelerator* device() const { return nullptr; }
+
+    /// Where `part` begins within this rank's piece; nothing if it lies (partly) outside.
+    std::optional<std::size_t> offset_of(std::span<const std::byte> part) const;
+
+protected:
+    explicit ReachableMemory(Rank me) : me_(me) {}
+    ReachableMemory(const ReachableMemory&) = default;
+    ReachableMemory(ReachableMemory&&) = default;
+
+    Rank me_;
+};
+
+}  // namespace tutti

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <memory>
+
+#include "collectives/transport/memory_device.hpp"
+#include "collectives/transport/wire.hpp"
+
+namespace tutti {
+
+/// How a message between devices is cut on its way through the host. Copying a piece over PCIe
+/// (about 20 us for 1 MiB) takes several times longer than asking for it and noticing its end; and
+/// with three pieces one is copied out or in while another one is on its way and the third waits
+/// for neither.
+struct Staging {
+    std::size_t piece = std::size_t{1} << 20;
+    std::size_t least_piece = std::size_t{64} << 10;  ///< where a step has many messages
+    std::size_t ring = std::size_t{16} << 20;  ///< pinned memory of a wire, if that is enough
+    int slots = 3;
+};
+
+/// Messages between the memory of devices over a library that takes no addresses of devices: cut in
+/// pieces, each copied to pinned memory of the host, sent from there, received in such memory and
+/// copied to the device. The library sees memory of the host alone. Pieces on their way out, over
+/// the network and in overlap; see DeviceQueue for what comes before and after messages.
+/// `messages` is used by nobody else.
+std::unique_ptr<MessageTransport> staged_transport(World& world, MemoryDevice& device,
+                                                   std::unique_ptr<MessageTransport> messages,
+                                                   const Staging& staging = {});
+
+}  // namespace tutti

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// What one operation does to the elements in 8 bytes: the arithmetic of reduce_scalar.cpp.
+#pragma once
+#include <cstdint>
+#include <type_traits>
+
+#include "base/types.hpp"
+#include "kernels/cuda/lanes.cuh"
+
+namespace tutti::device {
+
+template <class Number>
+__device__ Number quotient(Number total, int divisor) {
+    if constexpr (std::is_same_v<Number, float>)
+        return __fdiv_rn(total, static_cast<float>(divisor));
+    else if constexpr (std::is_same_v<Number, double>)
+        return __ddiv_rn(total, static_cast<double>(divisor));
+    else
+        return total / static_cast<Number>(divisor);
+}
+
+/// The running result of 8 bytes of elements: starts as the first source's, adds the others'.
+template <class Element, Op op>
+class Total {
+public:
+    static constexpr int element_bytes = sizeof(Element);
+
+    __device__ explicit Total(std::uint64_t first) { Lane::widen(first, numbers_); }
+
+    __device__ void add(std::uint64_t next) {
+        Number others[Lane::count];
+        Lane::widen(next, others);
+#pragma unroll
+        for (int i = 0; i < Lane::count; ++i) numbers_[i] = combined(numbers_[i], others[i]);
+    }
+
+    __device__ std::uint64_t result(int divisor) const {
+        constexpr Storing storing =
+            op == Op::min || op == Op::max ? Storing::exact : Storing::rounded;
+        const std::uint64_t stored = Lane::template narrow<storing>(numbers_);
+        if constexpr (op != Op::avg) return stored;
+        // Of what a sum would have stored, as the host divides it.
+        Number quotients[Lane::count];
+        Lane::widen(stored, quotients);
+#pragma unroll
+        for (int i = 0; i < Lane::count; ++i) quotients[i] = quotient(quotients[i], divisor);
+        return Lane::template narrow<Storing::rounded>(quotients);
+    }
+
+private:
+    using Lane = Lanes<Element>;
+    using Number = typename Lane::Number;
+
+    __device__ static Number combined(Number so_far, Number next) {
+        if constexpr (op == Op::min) {
+            return next < so_far ? next : so_far;
+        } else if constexpr (op == Op::max) {
+            return so_far < next ? next : so_far;
+        } else if constexpr (std::is_integral_v<Number>) {
+            using Wrapping = std::make_unsigned_t<Number>;
+            const auto a = static_cast<Wrapping>(so_far), b = static_cast<Wrapping>(next);
+            return static_cast<Number>(op == Op::prod ? a * b : a + b);
+        } else {
+            return op == Op::prod ? so_far * next : so_far + next;
+        }
+    }
+
+    Number numbers_[Lane::count];
+};
+
+}  // namespace tutti::device

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reduce and copy as device code, for any kernel to call:
+//
+//     combine<Element, op>(operands, thread, threads)
+//     divide<Element>(data, count, divisor, thread, threads)     what turns a sum into an average
+//     copy(outs, how_many_outs, source, bytes, thread, threads)
+//
+// Each is one pass, shared by `threads` threads that call it with the same operands and are numbered
+// from 0 on by `thread`: a block (threadIdx.x, blockDim.x), or all blocks of a rank. Neighbouring
+// threads should be neighbours in a warp. There is no barrier inside, before or after: who reads
+// what the pass stored waits as for any other store.
+// Compile as target tutti_device_code says (--expt-relaxed-constexpr, no contraction to FMA).
+#pragma once
+#include <cstddef>
+#include <cstdint>
+
+#include "base/types.hpp"
+#include "kernels/cuda/arithmetic.cuh"
+#include "kernels/cuda/packet.cuh"
+#include "kernels/cuda/partition.hpp"
+
+namespace tutti::device {
+
+/// outs[o][i] = ((sources[0][i] op sources[1][i]) op ...), as ReduceKernel in kernels/sets.hpp, to
+/// the same bits, save those of a NaN: half, bfloat16 and fp8 are combined in float and rounded
+/// once, whatever the number of sources. Op::avg divides what was summed and rounded by `divisor`,
+/// as DivideKernel would. One source is copied bit for bit. Any alignment; an out may be one of the
+/// sources exactly. Both tables of pointers lie where the device can read them (global, shared or
+/// constant memory; a table in registers would be spilled).
+struct Operands {
+    const std::byte* const* sources;
+    int how_many_sources;  // 1 or more
+    std::byte* const* outs;
+    int how_many_outs;   // 1 or more
+    std::int64_t count;  // elements
+    int divisor = 1;     // for Op::avg: 1 or more
+    static constexpr int packets_of_one_source = 0;  // there are several
+
+    __device__ const std::byte* source(int s) const { return sources[s]; }
+    __device__ std::byte* out(int o) const { return outs[o]; }
+};
+
+/// One array that is its own result.
+struct InPlace {
+    std::byte* data;
+    std::int64_t count;
+    int divisor;
+    static constexpr int packets_of_one_source = 4;
+    static constexpr int how_many_sources = 1;
+    static constexpr int how_many_outs = 1;
+
+    __device__ const std::byte* source(int) const { return data; }
+    __device__ std::byte* out(int) const { return data; }
+};
+
+/// One source that is not looked into.
+struct Spread {
+    const std::byte* from;
+    std::byte* const* outs;
+    int how_many_outs;
+    std::int64_t count;  // bytes
+    static constexpr int divisor = 1;
+    static constexpr int packets_of_one_source = 8;
+    static constexpr int how_many_sources = 1;
+
+    __device__ const std::byte* source(int) const { return from; }
+    __device__ std::byte* out(int o) const { return outs[o]; }
+};
+
+/// As Total in arithmetic.cuh, for what is only moved.
+class Untouched {
+public:
+    static constexpr int element_bytes = 1;
+    __device__ explicit Untouched(std::uint64_t bits) : bits_(bits) {}
+    __device__ void add(std::uint64_t) {}
+    __device__ std::uint64_t result(int) const { return bits_; }
+
+private:
+    std::uint64_t bits_;
+};
+
+template <class Operands>
+__device__ Partition partition_of(const Operands& operands, int element_bytes) {
+    const std::uint64_t first = address_of(operands.source(0));
+    std::uint64_t differences = 0;
+    for (int s = 1; s < operands.how_many_sources; ++s)
+        differences |= first ^ address_of(operands.source(s));
+    for (int o = 0; o < operands.how_many_outs; ++o)
+        differences |= first ^ address_of(operands.out(o));
+    return partition(first, differences, element_bytes, operands.count);
+}
+
+/// `unroll` packets of up to `batch` sources, `threads` packets from each other: all loads are under
+/// way before the first result is computed. Packets from number `packets` on are left alone; sources
+/// beyond a batch of 8 follow one by one.
+template <class Total, Access access, int batch, int unroll, class Operands>
+__device__ void combine_packets(const Operands& operands, std::int64_t start, std::int64_t packets,
+                                std::int64_t i, std::int64_t threads) {
+    const int sources = operands.how_many_sources;
+    const auto has = [&](int s) { return s == 0 || batch == 2 || s < sources; };
+    const auto inside = [&](int u) { return u == 0 || i + u * threads < packets; };
+    const auto at = [&](int u) { return start + (i + u * threads) * packet_bytes; };
+    Packet loaded[unroll][batch];
+#pragma unroll
+    for (int s = 0; s < batch; ++s) {
+        const std::byte* from = operands.source(has(s) ? s : 0);
+#pragma unroll
+        for (int u = 0; u < unroll; ++u)
+            loaded[u][s] = load_packet<access>(from + at(u), has(s) && inside(u));
+    }
+#pragma unroll
+    for (int u = 0; u < unroll; ++u) {
+        if (!inside(u)) return;
+        Packet result;
+#pragma unroll
+        for (int half = 0; half < Packet::units; ++half) {  // one after the other: fewer registers
+            Total total{loaded[u][0].unit[half]};
+#pragma unroll
+            for (int s = 1; s < batch; ++s)
+                if (has(s)) total.add(loaded[u][s].unit[half]);
+            if constexpr (batch == 8)
+                for (int s = batch; s < sources; ++s)
+                    total.add(load_piece<8>(operands.source(s) + at(u) + 8 * half));
+            result.unit[half] = total.result(operands.divisor);
+        }
+#pragma unroll 1
+        for (int o = 0; o < operands.how_many_outs; ++o)
+            store_packet<access>(operands.out(o) + at(u), result);
+    }
+}
+
+/// 16 bytes at a time, where the operands' addresses do not allow one load or store of them.
+template <class Total, class Operands>
+__device__ void combine_skewed(const Operands& operands, std::int64_t packets, std::int64_t thread,
+                               std::int64_t threads) {
+    for (std::int64_t i = thread; i < packets; i += threads) {
+        const std::int64_t at = i * packet_bytes;
+        const Packet first = gather_packet(operands.source(0) + at);
+        Total low{first.unit[0]}, high{first.unit[1]};
+#pragma unroll 1
+        for (int s = 1; s < operands.how_many_sources; ++s) {
+            const Packet next = gather_packet(operands.source(s) + at);
+            low.add(next.unit[0]);
+            high.add(next.unit[1]);
+        }
+        const Packet result{low.result(operands.divisor), high.result(operands.divisor)};
+#pragma unroll 1
+        for (int o = 0; o < operands.how_many_outs; ++o)
+            scatter_packet(operands.out(o) + at, result);
+    }
+}
+
+/// The elements of head and tail, one a thread.
+template <class Total, class Operands>
+__device__ void combine_ends(const Operands& operands, const Partition& cut, std::int64_t thread,
+                             std::int64_t threads) {
+    constexpr int size = Total::element_bytes;
+    for (std::int64_t end = thread; end < cut.head + cut.tail; end += threads) {
+        const std::int64_t at = size * element_of_end(cut, end, size);
+        Total total{load_element<size>(operands.source(0) + at)};
+#pragma unroll 1
+        for (int s = 1; s < operands.how_many_sources; ++s)
+            total.add(load_element<size>(operands.source(s) + at));
+        const std::uint64_t result = total.result(operands.divisor);
+#pragma unroll 1
+        for (int o = 0; o < operands.how_many_outs; ++o)
+            store_element<size>(operands.out(o) + at, result);
+    }
+}
+
+/// The fewer sources, the more packets at once: about eight loads are under way in each thread.
+template <class Total, Access access, class Operands>
+__device__ void combine_pass(const Operands& operands, std::int64_t thread, std::int64_t threads) {
+    const Partition cut = partition_of(operands, Total::element_bytes);
+    const std::int64_t start = cut.head * Total::element_bytes;
+    const auto aligned = [&]<int batch, int unroll>() {
+#pragma unroll 1
+        for (std::int64_t i = thread; i < cut.packets; i += unroll * threads)
+            combine_packets<Total, access, batch, unroll>(operands, start, cut.packets, i, threads);
+    };
+    const int sources = operands.how_many_sources;
+    if (!cut.aligned)
+        combine_skewed<Total>(operands, cut.packets, thread, threads);
+    else if constexpr (Operands::packets_of_one_source > 0)
+        aligned.template operator()<1, Operands::packets_of_one_source>();
+    else if (sources == 2)
+        aligned.template operator()<2, 4>();
+    else if (sources <= 4)
+        aligned.template operator()<4, 2>();
+    else
+        aligned.template operator()<8, 1>();
+    combine_ends<Total>(operands, cut, thread, threads);
+}
+
+/// combine() without its way for one source: that goes to copy(), unless it is to be divided.
+template <class Element, Op op, Access access = Access::shared>
+__device__ void combine_several(const Operands& operands, std::int64_t thread,
+                                std::int64_t threads) {
+    combine_pass<Total<Element, op>, access>(operands, thread, threads);
+}
+
+template <Access access = Access::shared>
+__device__ void copy(std::byte* const* outs, int how_many_outs, const std::byte* source,
+                     std::int64_t bytes, std::int64_t thread, std::int64_t threads) {
+    combine_pass<Untouched, access>(Spread{source, outs, how_many_outs, bytes}, thread, threads);
+}
+
+template <class Element, Op op, Access access = Access::shared>
+__device__ void combine(const Operands& operands, std::int64_t thread, std::int64_t threads) {
+    if (op != Op::avg && operands.how_many_sources == 1)
+        copy<access>(operands.outs, operands.how_many_outs, operands.sources[0],
+                     operands.count * static_cast<std::int64_t>(sizeof(Element)), thread, threads);
+    else
+        combine_several<Element, op, access>(operands, thread, threads);
+}
+
+template <class Element, Access access = Access::shared>
+__device__ void divide(std::byte* data, std::int64_t count, int divisor, std::int64_t thread,
+                       std::int64_t threads) {
+    combine_pass<Total<Element, Op::avg>, access>(InPlace{data, count, divisor}, thread, threads);
+}
+
+}  // namespace tutti::device

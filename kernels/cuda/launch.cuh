@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// How many blocks a pass gets.
+#pragma once
+#include <algorithm>
+
+#include "kernels/cuda/check.cuh"
+#include "kernels/cuda/partition.hpp"
+
+namespace tutti::device {
+
+inline constexpr int block_threads = 256;
+
+/// Launches `kernel` on `bytes` of work a source: as many blocks as fill the device `waves` times,
+/// if there is a packet for each thread. More than once, so that a multiprocessor that is done
+/// early gets the next block.
+template <class Arguments>
+void launch(void (*kernel)(Arguments), const Arguments& arguments, std::int64_t bytes, int waves,
+            void* stream) {
+    const std::int64_t wanted = bytes / packet_bytes / block_threads + 1;
+    int device = 0, multiprocessors = 0, resident = 0;
+    check(cudaGetDevice(&device), "cudaGetDevice");
+    check(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device),
+          "cudaDeviceGetAttribute");
+    check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident, kernel, block_threads, 0),
+          "cudaOccupancyMaxActiveBlocksPerMultiprocessor");
+    const auto most = std::int64_t{multiprocessors} * resident * waves;
+    const auto blocks = static_cast<unsigned>(std::clamp<std::int64_t>(wanted, 1, std::max<std::int64_t>(most, 1)));
+    kernel<<<blocks, block_threads, 0, static_cast<cudaStream_t>(stream)>>>(arguments);
+    check(cudaGetLastError(), "launch of a kernel");
+}
+
+/// What a thread of such a grid calls itself, and how many there are.
+__device__ inline std::int64_t grid_thread() {
+    return std::int64_t{blockIdx.x} * block_threads + threadIdx.x;
+}
+__device__ inline std::int64_t grid_threads() { return std::int64_t{gridDim.x} * block_threads; }
+
+}  // namespace tutti::device

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// How a pass over device memory is cut, as arithmetic that the host can test.
+#pragma once
+#include <cstdint>
+
+namespace tutti::device {
+
+/// The most that a thread loads or stores at once.
+inline constexpr std::int64_t packet_bytes = 16;
+
+/// `head` elements, then `packets` of 16 bytes, then `tail` elements; together all of them.
+struct Partition {
+    std::int64_t head = 0;
+    std::int64_t packets = 0;
+    std::int64_t tail = 0;
+    bool aligned = false;  // every packet starts at a multiple of 16 in every operand
+};
+
+/// The cut of `count` elements of `element_bytes` (a power of two up to 8). `address` is where one
+/// operand starts; `differences` the bitwise or of what the other operands' addresses differ from
+/// it by (exclusive or). Packets are aligned where some whole number of elements leads to a
+/// multiple of 16 in all operands together; otherwise the packets start at once.
+constexpr Partition partition(std::uint64_t address, std::uint64_t differences,
+                              std::int64_t element_bytes, std::int64_t count) {
+    constexpr std::uint64_t low = packet_bytes - 1;
+    const std::int64_t per_packet = packet_bytes / element_bytes;
+    const auto to_boundary = static_cast<std::int64_t>(-address & low);
+    Partition cut;
+    cut.aligned = (differences & low) == 0 && to_boundary % element_bytes == 0;
+    cut.head = cut.aligned ? to_boundary / element_bytes : 0;
+    if (cut.head > count) cut.head = count;
+    cut.packets = (count - cut.head) / per_packet;
+    cut.tail = count - cut.head - cut.packets * per_packet;
+    return cut;
+}
+
+/// The element that `end`, a number below head + tail, stands for.
+constexpr std::int64_t element_of_end(const Partition& cut, std::int64_t end,
+                                      std::int64_t element_bytes) {
+    return end < cut.head ? end : end + cut.packets * (packet_bytes / element_bytes);
+}
+
+/// The cut of a cast of `count` elements between `narrow`, of `narrow_bytes` each (1 or 2), and
+/// `floats`: in packets of narrow elements, aligned in both; or, where that cannot be, in a head
+/// that is all there is.
+constexpr Partition cast_partition(std::uint64_t narrow, std::uint64_t floats,
+                                   std::int64_t narrow_bytes, std::int64_t count) {
+    constexpr std::uint64_t low = packet_bytes - 1;
+    const std::int64_t per_packet = packet_bytes / narrow_bytes;
+    for (std::int64_t head = 0; head < per_packet && head <= count; ++head) {
+        const auto skip = static_cast<std::uint64_t>(head);
+        const std::uint64_t both = (narrow + skip * static_cast<std::uint64_t>(narrow_bytes)) |
+                                   (floats + skip * sizeof(float));
+        if ((both & low) != 0) continue;
+        const std::int64_t packets = (count - head) / per_packet;
+        return {head, packets, count - head - packets * per_packet, true};
+    }
+    return {count, 0, 0, false};
+}
+
+}  // namespace tutti::device

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// The __global__ functions around combine(), and a table of them for one family of types.
+#pragma once
+#include "kernels/cuda/combine.cuh"
+#include "kernels/cuda/launch.cuh"
+#include "kernels/cuda/reduce.hpp"
+
+namespace tutti::device {
+
+/// Lies in constant memory, so that the tables of pointers cost no load from global memory.
+struct ReduceArguments {
+    const std::byte* sources[most_sources];
+    std::byte* outs[most_outs];
+    int how_many_sources, how_many_outs;
+    std::int64_t count;
+    int divisor;
+};
+
+using ReduceFunction = void (*)(ReduceArguments);
+
+/// Three blocks on a multiprocessor leave each thread 80 registers: eight packets and no spill.
+template <class Element, Op op>
+__global__ void __launch_bounds__(block_threads, 3)
+    reduce_kernel(const __grid_constant__ ReduceArguments a) {
+    combine_several<Element, op, Access::streamed>(
+        {a.sources, a.how_many_sources, a.outs, a.how_many_outs, a.count, a.divisor},
+        grid_thread(), grid_threads());
+}
+
+/// The kernel of one type; Combined has the same bits in sums and products, so that signed and
+/// unsigned integers share them.
+template <class Element, class Combined = Element>
+ReduceFunction reduce_kernel_of(Op op) {
+    switch (op) {
+        case Op::sum:
+            return reduce_kernel<Combined, Op::sum>;
+        case Op::prod:
+            return reduce_kernel<Combined, Op::prod>;
+        case Op::min:
+            return reduce_kernel<Element, Op::min>;
+        case Op::max:
+            return reduce_kernel<Element, Op::max>;
+        case Op::avg:
+            return reduce_kernel<Element, Op::avg>;
+    }
+    return nullptr;
+}
+
+// One family a file, so that they compile side by side.
+ReduceFunction integer_kernel(DataType type, Op op);
+ReduceFunction long_kernel(DataType type, Op op);
+ReduceFunction float_kernel(DataType type, Op op);
+ReduceFunction fp8_kernel(DataType type, Op op);
+
+}  // namespace tutti::device

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <deque>
+#include <functional>
+#include <map>
+#include <random>
+#include <vector>
+
+#include "base/error.hpp"
+#include "collectives/transport/memory_device.hpp"
+#include "kernels/divide.hpp"
+#include "kernels/reduce.hpp"
+
+namespace tutti::test {
+
+/// A device of one rank that is as unhelpful as a GPU may be: whoever touches its memory from the
+/// host (or lets a library do so) crashes, and what a queue was asked for happens late, a bit of
+/// some queue at a time, whenever somebody asks whether a mark is past.
+class FarDevice final : public MemoryDevice {
+public:
+    explicit FarDevice(unsigned seed) : dice_(seed) {}
+
+    std::shared_ptr<std::byte> allocate(std::size_t bytes) override {
+        const std::size_t size = (bytes + page - 1) / page * page + page;
+        const int file = memfd_create("device", 0);
+        if (file < 0 || ftruncate(file, static_cast<off_t>(size)) != 0) throw Error("no memory");
+        void* there = mmap(nullptr, size, PROT_NONE, MAP_SHARED, file, 0);
+        void* here = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+        close(file);
+        const Piece piece{static_cast<std::byte*>(here), size};
+        auto* const address = static_cast<std::byte*>(there);
+        pieces_[address] = piece;
+        return {address, [this](std::byte* memory) {
+                    const Piece freed = pieces_.at(memory);
+                    pieces_.erase(memory);
+                    munmap(memory, freed.size);
+                    munmap(freed.here, freed.size);
+                }};
+    }
+
+    std::shared_ptr<std::byte> pinned(std::size_t bytes) override {
+        return {new std::byte[bytes], std::default_delete<std::byte[]>()};
+    }
+
+    std::unique_ptr<DeviceQueue> queue() override { return std::make_unique<Queue>(*this); }
+
+    /// Where the device itself sees its memory; other addresses stay.
+    std::byte* seen(const std::byte* address) const {
+        const auto next = pieces_.upper_bound(const_cast<std::byte*>(address));
+        if (next != pieces_.begin()) {
+            const auto& [begin, piece] = *std::prev(next);
+            if (address < begin + piece.size) return piece.here + (address - begin);
+        }
+        return const_cast<std::byte*>(address);
+    }
+
+    /// Asked for so far, of all queues.
+    long copies = 0, combinations = 0, asked = 0;
+
+    class Queue final : public DeviceQueue {
+    public:
+        /// Work that may not be possible yet: false then.
+        void ask_when(std::function<bool()> attempt) {
+            work_.push_back(std::move(attempt));
+            ++device_.asked;
+            ++asked_;
+        }
+
+        explicit Queue(FarDevice& device) : device_(device) { device_.queues_.push_back(this); }
+        ~Queue() override { std::erase(device_.queues_, this); }
+
+        void copy(std::byte* to, const std::byte* from, std::size_t bytes) override {
+            ++device_.copies;
+            ask([=, this] { std::copy_n(device_.seen(from), bytes, device_.seen(to)); });
+        }
+        void combine(DataType type, Op op, std::span<std::byte* const> outs,
+                     std::span<const std::byte* const> sources, std::size_t elements) override {
+            ++device_.combinations;
+            std::vector<std::byte*> to(outs.begin(), outs.end());
+            std::vector<const std::byte*> from(sources.begin(), sources.end());
+            ask([=, this]() mutable {
+                for (auto& address : to) address = device_.seen(address);
+                for (auto& address : from) address = device_.seen(address);
+                find_reduce(type, op)(to.data(), to.size(), from.data(), from.size(), elements);
+            });
+        }
+        void divide(DataType type, std::byte* values, std::size_t elements, int ranks) override {
+            ask([=, this] { find_divide(type)(device_.seen(values), elements, ranks); });
+        }
+        void follow(DeviceQueue& other) override {
+            auto& first = static_cast<Queue&>(other);
+            ask_when([&first, until = first.asked_] { return first.done_ >= until; });
+        }
+        Mark mark() override { return asked_; }
+        bool is_past(Mark mark) override {
+            device_.work_a_little();
+            return done_ >= mark;
+        }
+        void* handle() const override { return nullptr; }
+
+        // Whether there was something that could be done.
+        bool step() {
+            if (work_.empty()) return false;
+            if (!work_.front()()) return false;
+            work_.pop_front();
+            ++done_;
+            return true;
+        }
+
+    private:
+        template <class Deed>
+        void ask(Deed deed) {
+            ask_when([deed]() mutable {
+                deed();
+                return true;
+            });
+        }
+
+        FarDevice& device_;
+        std::deque<std::function<bool()>> work_;
+        Mark asked_ = 0, done_ = 0;
+    };
+
+private:
+    static constexpr std::size_t page = 4096;
+    struct Piece {
+        std::byte* here;
+        std::size_t size;
+    };
+
+    void work_a_little() {
+        const auto steps = dice_() % 3;
+        for (unsigned i = 0; i < steps && !queues_.empty(); ++i)
+            queues_[dice_() % queues_.size()]->step();
+    }
+
+    std::mt19937 dice_;
+    std::map<std::byte*, Piece> pieces_;
+    std::vector<Queue*> queues_;
+};
+
+}  // namespace tutti::test

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cuda_runtime_api.h>
+
+#include <stdexcept>
+#include <string>
+
+#include "tests/kernels/test_data.hpp"
+
+namespace tutti::device {
+
+inline void require(cudaError_t answer) {
+    if (answer != cudaSuccess) throw std::runtime_error(cudaGetErrorString(answer));
+}
+
+/// Memory of the GPU in slots of one size, filled from and read back to the host as a whole, so
+/// that a test sees whatever a kernel touched.
+class DeviceArena {
+public:
+    DeviceArena(std::size_t slots, std::size_t slot_bytes)
+        : image(slots * slot_bytes, std::byte{0xa5}), slot_bytes_(slot_bytes) {
+        require(cudaMalloc(&memory_, image.size()));
+    }
+    ~DeviceArena() { cudaFree(memory_); }
+    DeviceArena(const DeviceArena&) = delete;
+    DeviceArena& operator=(const DeviceArena&) = delete;
+
+    Memory image;  // what the host thinks is there
+
+    std::size_t offset(std::size_t slot, std::size_t skew) const {
+        return slot * slot_bytes_ + guard + skew;
+    }
+    std::byte* on_device(std::size_t slot, std::size_t skew) const {
+        return static_cast<std::byte*>(memory_) + offset(slot, skew);
+    }
+    std::byte* on_host(std::size_t slot, std::size_t skew) {
+        return image.data() + offset(slot, skew);
+    }
+    void upload() const {
+        require(cudaMemcpy(memory_, image.data(), image.size(), cudaMemcpyHostToDevice));
+    }
+    Memory download() const {
+        Memory content(image.size());
+        require(cudaMemcpy(content.data(), memory_, content.size(), cudaMemcpyDeviceToHost));
+        return content;
+    }
+
+    static constexpr std::size_t guard = 64;  // bytes before and behind what a slot holds
+
+private:
+    std::size_t slot_bytes_;
+    void* memory_ = nullptr;
+};
+
+/// The same bytes, or, element by element, the same or both a NaN: its payload is no promise.
+inline bool same_numbers(DataType type, const std::byte* a, const std::byte* b,
+                         std::size_t count) {
+    if (count == 0 || std::memcmp(a, b, count * size_of(type)) == 0) return true;
+    return with_element(type, [&](auto zero) {
+        using Element = decltype(zero);
+        for (std::size_t i = 0; i < count; ++i) {
+            const std::size_t at = i * sizeof(Element);
+            if (std::memcmp(a + at, b + at, sizeof(Element)) == 0) continue;
+            if constexpr (is_float<Element>) {
+                const auto is_nan = [&](const std::byte* from) {
+                    Element element;
+                    std::memcpy(static_cast<void*>(&element), from + at, sizeof element);
+                    return std::isnan(static_cast<float>(element));
+                };
+                if (is_nan(a) && is_nan(b)) continue;
+            }
+            return false;
+        }
+        return true;
+    });
+}
+
+}  // namespace tutti::device

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+// How passes on a GPU are cut, which is arithmetic, without a GPU.
+#include "kernels/cuda/partition.hpp"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+namespace tutti::device {
+
+/// How often each of `count` elements is met, by packets or as one of the ends.
+std::vector<int> visits(const Partition& cut, std::int64_t element_bytes, std::int64_t count) {
+    std::vector<int> met(static_cast<std::size_t>(count));
+    const std::int64_t packet = packet_bytes / element_bytes;
+    for (std::int64_t i = 0; i < cut.packets * packet; ++i)
+        ++met.at(static_cast<std::size_t>(cut.head + i));
+    for (std::int64_t end = 0; end < cut.head + cut.tail; ++end)
+        ++met.at(static_cast<std::size_t>(element_of_end(cut, end, element_bytes)));
+    return met;
+}
+
+std::vector<int> each_once(std::int64_t count) {
+    return std::vector<int>(static_cast<std::size_t>(count), 1);
+}
+
+TEST(Partition, MeetsEveryElementOnce) {
+    for (std::int64_t bytes : {1, 2, 4, 8})
+        for (std::uint64_t address = 0; address < 32; ++address)
+            for (std::uint64_t differences = 0; differences < 32; ++differences)
+                for (std::int64_t count = 0; count < 70; ++count) {
+                    const Partition cut = partition(address, differences, bytes, count);
+                    ASSERT_EQ(visits(cut, bytes, count), each_once(count))
+                        << address << ", " << differences << ": " << count << " of " << bytes;
+                }
+}
+
+TEST(Partition, LeavesLessThanAPacketAtEitherEnd) {
+    for (std::int64_t bytes : {1, 2, 4, 8})
+        for (std::uint64_t address = 0; address < 32; ++address)
+            for (std::int64_t count = 0; count < 70; ++count) {
+                const Partition cut = partition(address, 0, bytes, count);
+                EXPECT_LT(cut.head * bytes, packet_bytes);
+                EXPECT_LT(cut.tail * bytes, packet_bytes);
+            }
+}
+
+// Aligned where a whole number of elements leads to a multiple of 16 in every operand, and only
+// there: otherwise a 16-byte load would fault.
+TEST(Partition, PacketsAreAlignedInAllOperandsWheneverTheyCanBe) {
+    for (std::int64_t bytes : {1, 2, 4, 8})
+        for (std::uint64_t address = 0; address < 32; ++address)
+            for (std::uint64_t other = 0; other < 32; ++other) {
+                const std::int64_t count = 100;
+                bool possible = false;
+                for (std::int64_t head = 0; head < packet_bytes; ++head) {
+                    const auto skip = static_cast<std::uint64_t>(head * bytes);
+                    possible |= (address + skip) % 16 == 0 && (other + skip) % 16 == 0;
+                }
+                const Partition cut = partition(address, address ^ other, bytes, count);
+                const auto start = static_cast<std::uint64_t>(cut.head * bytes);
+                EXPECT_EQ(cut.aligned, possible) << address << " and " << other;
+                EXPECT_TRUE(!cut.aligned ||
+                            ((address + start) % 16 == 0 && (other + start) % 16 == 0))
+                    << address << " and " << other;
+            }
+}
+
+TEST(CastPartition, MeetsEveryElementOnceInPacketsThatAreAlignedInBoth) {
+    for (std::int64_t bytes : {1, 2})
+        for (std::uint64_t narrow = 0; narrow < 32; ++narrow)
+            for (std::uint64_t floats = 0; floats < 32; ++floats)
+                for (std::int64_t count : {0, 1, 7, 15, 16, 17, 40, 69}) {
+                    const Partition cut = cast_partition(narrow, floats, bytes, count);
+                    ASSERT_EQ(visits(cut, bytes, count), each_once(count));
+                    if (cut.packets == 0) continue;
+                    const auto skip = static_cast<std::uint64_t>(cut.head);
+                    EXPECT_EQ((narrow + skip * static_cast<std::uint64_t>(bytes)) % 16, 0u);
+                    EXPECT_EQ((floats + skip * 4) % 16, 0u);
+                }
+}
+
+// Arrays that begin at the same element of aligned ones, as parts of a message do.
+TEST(CastPartition, PartsOfAlignedArraysArePackets) {
+    for (std::int64_t bytes : {1, 2})
+        for (std::uint64_t element = 0; element < 32; ++element) {
+            const Partition cut = cast_partition(
+                element * static_cast<std::uint64_t>(bytes), element * sizeof(float), bytes, 100);
+            EXPECT_GE(cut.packets, 100 * bytes / packet_bytes - 1) << element;
+        }
+}
+
+}  // namespace tutti::device

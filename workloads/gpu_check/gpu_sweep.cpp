@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+// A sweep that needs no library but what the core needs, for machines with a GPU and little else:
+// ranks are threads, every algorithm of a collective is checked and timed at every size, and each
+// gives a line of JSON as `tutti bench --json` writes it. Where all libraries are there, use that.
+//   gpu_sweep TRANSPORT COLLECTIVE RANKS FROM TO SECONDS
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
+
+#include "base/clock.hpp"
+#include "collectives/execute/planner.hpp"
+#include "results/bandwidth.hpp"
+#include "workloads/check_data.hpp"
+#include "workloads/gpu_check/sweep_memory.hpp"
+
+namespace tutti {
+namespace {
+
+struct Asked {
+    std::string transport;
+    Collective collective = Collective::all_reduce;
+    int ranks = 1;
+    std::int64_t from = 0, to = 0;  // bytes
+    double seconds = 0;             // for all points together
+};
+
+struct Timed {
+    std::int64_t least_ns = 0, middle_ns = 0, most_ns = 0;
+    std::size_t calls = 0;
+    std::int64_t wrong = 0;
+};
+
+class PointRun {
+public:
+    PointRun(Planner& planner, SweepMemory& memory, const Asked& asked, const Algorithm& algorithm,
+             const Call& call)
+        : world_(planner.world()), memory_(memory), call_(call) {
+        memory.lay_out(call, world_);
+        plan_ = planner.plan({.algorithm = &algorithm, .transport = asked.transport}, call,
+                             memory.buffers(), memory.registered());
+    }
+
+    Timed run(double seconds) {
+        Timed timed;
+        timed.wrong = checked(1);
+        std::vector<std::int64_t> times;
+        const std::int64_t began = now_ns();
+        constexpr std::size_t warm_up = 5, least_calls = 10, most_calls = 1000;
+        for (std::size_t call = 0; call < warm_up + most_calls; ++call) {
+            world_.barrier();
+            const std::int64_t start = now_ns();
+            plan_->run();
+            const std::int64_t mine = now_ns() - start;
+            std::int64_t slowest = 0;
+            for (const std::int64_t ns : gathered(world_, mine)) slowest = std::max(slowest, ns);
+            if (call >= warm_up) times.push_back(slowest);
+            const bool is_over = static_cast<double>(now_ns() - began) > seconds * 1e9;
+            if (of_first(world_, is_over) && times.size() >= least_calls) break;
+        }
+        timed.wrong += checked(2);
+        std::sort(times.begin(), times.end());
+        timed.least_ns = times.front();
+        timed.middle_ns = times[times.size() / 2];
+        timed.most_ns = times.back();
+        timed.calls = times.size();
+        return timed;
+    }
+
+private:
+    std::int64_t checked(std::uint64_t seed) {
+        const CheckCase check{call_.collective, call_.type,  call_.op, world_.size(),
+                              call_.root.index, call_.count, seed};
+        memory_.fill(check, world_.rank());
+        world_.barrier();
+        plan_->run();
+        std::int64_t wrong = 0;
+        for (const std::int64_t of_rank : gathered(world_, memory_.wrong(check, world_.rank())))
+            wrong += of_rank;
+        return wrong;
+    }
+
+    World& world_;
+    SweepMemory& memory_;
+    Call call_;
+    std::unique_ptr<Plan> plan_;
+};
+
+void print(const Asked& asked, const char* memory, const Algorithm& algorithm, const Call& call,
+           const Timed& timed) {
+    const Bytes bytes{total_bytes(call, asked.ranks)};
+    const auto reached =
+        bandwidth(call.collective, asked.ranks, bytes, static_cast<double>(timed.middle_ns));
+    std::puts(
+        fmt::format(R"({{"v":1,"kind":"point","key":{{"coll":"{}","impl":"tutti","algo":"{}",)"
+                    R"("transport":"{}","dtype":"{}","op":"{}","count":{},"bytes":{},)"
+                    R"("inplace":false,"buf":"{}","nranks":{},"ppn":{},"placement":"{}"}},)"
+                    R"("t_ns":{{"min":{},"p50":{},"max":{}}},"n":{},"stop_reason":"max_time",)"
+                    R"("algbw_GBps":{:.3f},"busbw_GBps":{:.3f},)"
+                    R"("check":{{"state":"{}","n_wrong":{}}}}})",
+                    name_of(call.collective), algorithm.name, asked.transport, name_of(call.type),
+                    name_of(call.op), call.count, bytes.count, memory, asked.ranks, asked.ranks,
+                    std::string_view(memory) == "device" ? "virtual ranks" : "", timed.least_ns,
+                    timed.middle_ns, timed.most_ns, timed.calls, reached.algbw, reached.busbw,
+                    timed.wrong == 0 ? "ok" : "fail", timed.wrong)
+            .c_str());
+    std::fflush(stdout);
+}
+
+// The number of wrong elements of all points.
+std::int64_t sweep(World& world, const Asked& asked) {
+    Planner planner(world);
+    if (const auto refusal = planner.refuses(asked.transport))
+        throw Error(asked.transport + ": " + *refusal);
+    SweepMemory memory(planner, asked.transport, asked.to, asked.collective);
+    const Call one{.collective = asked.collective, .count = 1};
+    std::vector<std::int64_t> sizes;
+    for (std::int64_t bytes = asked.from; bytes <= asked.to; bytes *= 4) sizes.push_back(bytes);
+    const auto algorithms = algorithms_of(asked.collective);
+    const double share = asked.seconds / 2 / static_cast<double>(sizes.size() * algorithms.size());
+    std::int64_t wrong = 0;
+    for (const std::int64_t bytes : sizes)
+        for (const Algorithm* algorithm : algorithms) {
+            if (algorithm->refuses({.collective = asked.collective, .ranks = asked.ranks}))
+                continue;
+            Call call = one;
+            call.count = std::max<std::int64_t>(bytes / total_bytes(one, asked.ranks), 1);
+            const Timed timed = PointRun(planner, memory, asked, *algorithm, call).run(share);
+            if (world.is_first()) print(asked, memory.kind(), *algorithm, call, timed);
+            wrong += timed.wrong;
+            world.barrier();
+        }
+    return wrong;
+}
+
+Asked asked_in(int count, char** words) {
+    if (count != 7)
+        throw Error("usage: gpu_sweep TRANSPORT COLLECTIVE RANKS FROM TO SECONDS (sizes in bytes)");
+    const auto number = [&](int word) {
+        char* end = nullptr;
+        const long long value = std::strtoll(words[word], &end, 10);
+        if (*end != '\0' || value < 1)
+            throw Error(fmt::format("{} is no number from 1 on", words[word]));
+        return static_cast<std::int64_t>(value);
+    };
+    return {words[1],  parse_collective(words[2]),    static_cast<int>(number(3)), number(4),
+            number(5), static_cast<double>(number(6))};
+}
+
+}  // namespace
+}  // namespace tutti
+
+int main(int count, char** words) {
+    using namespace tutti;
+    try {
+        const Asked asked = asked_in(count, words);
+        std::atomic<std::int64_t> wrong = 0;
+        run_as_threads(asked.ranks, 20, [&](World& world) { wrong = sweep(world, asked); });
+        return static_cast<int>(wrong == 0 ? Exit::ok : Exit::wrong_result);
+    } catch (const Error& error) {
+        std::fprintf(stderr, "gpu_sweep: %s\n", error.what());
+        return static_cast<int>(error.code());
+    }
+}
