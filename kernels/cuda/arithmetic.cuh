@@ -11,12 +11,10 @@ namespace tutti::device {
 
 template <class Number>
 __device__ Number quotient(Number total, int divisor) {
-    if constexpr (std::is_same_v<Number, float>)
-        return __fdiv_rn(total, static_cast<float>(divisor));
-    else if constexpr (std::is_same_v<Number, double>)
-        return __ddiv_rn(total, static_cast<double>(divisor));
-    else
+    if constexpr (std::is_integral_v<Number>)
         return total / static_cast<Number>(divisor);
+    else
+        return rounded_quotient(total, static_cast<Number>(divisor));
 }
 
 /// The running result of 8 bytes of elements: starts as the first source's, adds the others'.
