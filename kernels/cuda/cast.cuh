@@ -27,8 +27,7 @@ struct CastUnit {
 #pragma unroll
         for (int i = 0; i < count; i += 2)
             floats[i / 4].unit[i / 2 % 2] =
-                bits_of(numbers[i]) |
-                static_cast<std::uint64_t>(bits_of(numbers[i + 1])) << 32;
+                bits_of(numbers[i]) | static_cast<std::uint64_t>(bits_of(numbers[i + 1])) << 32;
     }
 
 private:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the passes need of the hardware. Loads and stores are written in PTX: so each is exactly that
-// instruction, and the loads of several packets stay ahead of the first store. Never ld.global.nc,
-// whose cache does not see what other blocks and devices store.
+// What the passes need of the hardware. Loads and stores are written in PTX: so each is exactly
+// that instruction, and the loads of several packets stay ahead of the first store. Never
+// ld.global.nc, whose cache does not see what other blocks and devices store.
 #pragma once
 #ifndef __CUDACC__
 #include "kernels/cuda/emulated_instructions.hpp"

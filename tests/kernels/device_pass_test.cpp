@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The passes of a GPU, built by the host's compiler: every thread's part in turn, against the scalar
-// kernels. All but the instructions themselves is what runs on the GPU.
+// The passes of a GPU, built by the host's compiler: every thread's part in turn, against the
+// scalar kernels. All but the instructions themselves is what runs on the GPU.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -14,7 +14,8 @@
 
 namespace tutti::device {
 
-constexpr std::size_t most_sources = 11, most_outs = 3, most_count = 600, slot = most_count * 8 + 96;
+constexpr std::size_t most_sources = 11, most_outs = 3, most_count = 600,
+                      slot = most_count * 8 + 96;
 constexpr std::byte guard{0xa5};
 
 /// Slots of memory between guards, each skewed as it likes from a multiple of 16.
@@ -171,8 +172,7 @@ TEST_P(DevicePass, DividesInPlace) {
                     divide<Element>(slots->at(0, skew), static_cast<std::int64_t>(count), 7, thread,
                                     threads);
                 });
-                ASSERT_TRUE(
-                    same_numbers(GetParam(), slots->at(0, skew), expected.data(), count));
+                ASSERT_TRUE(same_numbers(GetParam(), slots->at(0, skew), expected.data(), count));
             }
     });
 }
@@ -181,8 +181,7 @@ TEST_P(DevicePass, DividesInPlace) {
 INSTANTIATE_TEST_SUITE_P(Types, DevicePass,
                          testing::Values(DataType::int8, DataType::uint16, DataType::int64,
                                          DataType::half, DataType::bfloat16, DataType::fp8_e4m3,
-                                         DataType::fp8_e5m2, DataType::float32,
-                                         DataType::float64),
+                                         DataType::fp8_e5m2, DataType::float32, DataType::float64),
                          [](const auto& tested) { return std::string(name_of(tested.param)); });
 
 template <class Narrow>
@@ -192,9 +191,9 @@ TYPED_TEST_SUITE(DeviceCast, NarrowTypes);
 
 TYPED_TEST(DeviceCast, CastsEveryElementToItsFloatAndBackAtAnyAlignment) {
     std::mt19937_64 random(13);
-    constexpr auto type = sizeof(TypeParam) == 1                      ? DataType::fp8_e4m3
-                          : std::is_same_v<TypeParam, Half>           ? DataType::half
-                                                                      : DataType::bfloat16;
+    constexpr auto type = sizeof(TypeParam) == 1            ? DataType::fp8_e4m3
+                          : std::is_same_v<TypeParam, Half> ? DataType::half
+                                                            : DataType::bfloat16;
     const auto actual_type = std::is_same_v<TypeParam, Fp8E5M2> ? DataType::fp8_e5m2 : type;
     for (std::size_t skew = 0; skew < 16; ++skew)
         for (std::size_t float_skew = 0; float_skew < 16; float_skew += 3)
@@ -219,8 +218,8 @@ TYPED_TEST(DeviceCast, CastsEveryElementToItsFloatAndBackAtAnyAlignment) {
                 });
                 ASSERT_TRUE(same_numbers(DataType::float32, slots->at(1, float_skew),
                                          memory_of(wide).data(), count));
-                ASSERT_TRUE(same_numbers(actual_type, slots->at(2, skew), memory_of(back).data(),
-                                         count));
+                ASSERT_TRUE(
+                    same_numbers(actual_type, slots->at(2, skew), memory_of(back).data(), count));
                 ASSERT_EQ(*(slots->at(2, skew) + count * sizeof(TypeParam)), guard);
                 ASSERT_EQ(*(slots->at(1, float_skew) + count * sizeof(float)), guard);
             }
