@@ -8,7 +8,7 @@
 
 #include "kernels/cuda/reduce.hpp"
 #include "kernels/sets.hpp"
-#include "tests/kernels/device_arena.hpp"
+#include "tests/kernels/device_arena.cuh"
 
 namespace tutti::device {
 
