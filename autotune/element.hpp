@@ -32,8 +32,9 @@ consteval DataType data_type_of() {
 }
 
 template <class T>
-concept Element = std::same_as<T, Half> || std::same_as<T, BFloat16> || std::same_as<T, Fp8E4M3> || std::same_as<T, Fp8E5M2> || std::same_as<T, float> ||
-    std::same_as<T, double> ||(std::integral<T> && !std::same_as<T, bool> && sizeof(T) <= 8);
+concept Element = std::same_as<T, Half> || std::same_as<T, BFloat16> || std::same_as<T, Fp8E4M3> ||
+    std::same_as<T, Fp8E5M2> || std::same_as<T, float> || std::same_as<T, double> ||
+    (std::integral<T> && !std::same_as<T, bool> && sizeof(T) <= 8);
 
 /// Elements in a row: std::span, std::vector, std::array.
 template <class R>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// 8-bit floats as OCP and CUDA define them. Constant expressions, so that device code may call them.
+// 8-bit floats as OCP and CUDA define them. Constant expressions, so that device code may call
+// them.
 #pragma once
 #include <bit>
 #include <cstdint>
@@ -24,11 +25,10 @@ struct Fp8Format {
         if (magnitude >= std::bit_cast<std::uint32_t>(size_of_pattern(largest)))
             return sign | largest;
         if (magnitude < float_bits_of_exponent(1)) {  // subnormal: counted by the float adder
-            constexpr std::uint32_t counter = float_bits_of_exponent(1) +
-                                              (static_cast<std::uint32_t>(dropped_bits) << 23);
+            constexpr std::uint32_t counter =
+                float_bits_of_exponent(1) + (static_cast<std::uint32_t>(dropped_bits) << 23);
             const float size = std::bit_cast<float>(magnitude);
-            const auto counted =
-                std::bit_cast<std::uint32_t>(size + std::bit_cast<float>(counter));
+            const auto counted = std::bit_cast<std::uint32_t>(size + std::bit_cast<float>(counter));
             return static_cast<std::uint8_t>(sign | (counted - counter));
         }
         // A carry runs on into the exponent as it should.

@@ -9,10 +9,13 @@ namespace tutti {
 namespace {
 
 constexpr Named<DataType> type_names[] = {
-    {DataType::int8, "int8"},         {DataType::int16, "int16"},   {DataType::int32, "int32"},
-    {DataType::int64, "int64"},       {DataType::uint8, "uint8"},   {DataType::uint16, "uint16"},
-    {DataType::uint32, "uint32"},     {DataType::uint64, "uint64"}, {DataType::fp8_e4m3, "fp8_e4m3"}, {DataType::fp8_e5m2, "fp8_e5m2"}, {DataType::half, "half"},
-    {DataType::bfloat16, "bfloat16"}, {DataType::float32, "float"}, {DataType::float64, "double"},
+    {DataType::int8, "int8"},         {DataType::int16, "int16"},
+    {DataType::int32, "int32"},       {DataType::int64, "int64"},
+    {DataType::uint8, "uint8"},       {DataType::uint16, "uint16"},
+    {DataType::uint32, "uint32"},     {DataType::uint64, "uint64"},
+    {DataType::fp8_e4m3, "fp8_e4m3"}, {DataType::fp8_e5m2, "fp8_e5m2"},
+    {DataType::half, "half"},         {DataType::bfloat16, "bfloat16"},
+    {DataType::float32, "float"},     {DataType::float64, "double"},
 };
 
 // What users of other tools have in their fingers.

@@ -33,9 +33,10 @@ inline constexpr std::uint8_t poison_byte = 0xdb;
 ///     quotient; L = largest value, and nothing wraps.
 ///
 /// Where s is 0 only the owner's value counts, and a fault shows on elements of the ranks it hits
-/// alone: sum always e5m2, P > 4 e4m3, 64 bfloat16, 512 half; prod always fp8 and half, P > 31 bfloat16, float, 255 double; avg
-/// P > 31 int8, 63 uint8. What cannot show: a share taken twice by min or max; a wrong place in avg
-/// of uint8 with 2P > L, where all results are 1; anything in avg with P > L, where all are 0.
+/// alone: sum always e5m2, P > 4 e4m3, 64 bfloat16, 512 half; prod always fp8 and half, P > 31
+/// bfloat16, float, 255 double; avg P > 31 int8, 63 uint8. What cannot show: a share taken twice by
+/// min or max; a wrong place in avg of uint8 with 2P > L, where all results are 1; anything in avg
+/// with P > L, where all are 0.
 struct ReductionTable {
     std::vector<std::uint64_t> shares;  // [0] stands for the owner and is not used
     std::array<std::uint64_t, 256> owned;

@@ -11,13 +11,33 @@ namespace tutti::device {
 
 template <class Number>
 __device__ Number quotient(Number total, int divisor) {
-    if constexpr (std::is_same_v<Number, float>)
-        return __fdiv_rn(total, static_cast<float>(divisor));
-    else if constexpr (std::is_same_v<Number, double>)
-        return __ddiv_rn(total, static_cast<double>(divisor));
-    else
+    if constexpr (std::is_integral_v<Number>)
         return total / static_cast<Number>(divisor);
+    else
+        return rounded_quotient(total, static_cast<Number>(divisor));
 }
+
+/// As Total, of one source that is divided: it was rounded before.
+template <class Element>
+class Quotient {
+public:
+    static constexpr int element_bytes = sizeof(Element);
+    static constexpr int packets_at_once = 4;
+
+    __device__ explicit Quotient(std::uint64_t bits) : bits_(bits) {}
+    __device__ void add(std::uint64_t) {}
+    __device__ std::uint64_t result(int divisor) const {
+        using Lane = Lanes<Element>;
+        typename Lane::Number numbers[Lane::count];
+        Lane::widen(bits_, numbers);
+#pragma unroll
+        for (int i = 0; i < Lane::count; ++i) numbers[i] = quotient(numbers[i], divisor);
+        return Lane::template narrow<Storing::rounded>(numbers);
+    }
+
+private:
+    std::uint64_t bits_;
+};
 
 /// The running result of 8 bytes of elements: starts as the first source's, adds the others'.
 template <class Element, Op op>
@@ -39,12 +59,7 @@ public:
             op == Op::min || op == Op::max ? Storing::exact : Storing::rounded;
         const std::uint64_t stored = Lane::template narrow<storing>(numbers_);
         if constexpr (op != Op::avg) return stored;
-        // Of what a sum would have stored, as the host divides it.
-        Number quotients[Lane::count];
-        Lane::widen(stored, quotients);
-#pragma unroll
-        for (int i = 0; i < Lane::count; ++i) quotients[i] = quotient(quotients[i], divisor);
-        return Lane::template narrow<Storing::rounded>(quotients);
+        return Quotient<Element>{stored}.result(divisor);  // as the host does, in two passes
     }
 
 private:
@@ -66,6 +81,20 @@ private:
     }
 
     Number numbers_[Lane::count];
+};
+
+/// As Total, of one source that is not looked into.
+class Untouched {
+public:
+    static constexpr int element_bytes = 1;
+    static constexpr int packets_at_once = 8;
+
+    __device__ explicit Untouched(std::uint64_t bits) : bits_(bits) {}
+    __device__ void add(std::uint64_t) {}
+    __device__ std::uint64_t result(int) const { return bits_; }
+
+private:
+    std::uint64_t bits_;
 };
 
 }  // namespace tutti::device

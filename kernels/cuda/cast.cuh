@@ -27,13 +27,12 @@ struct CastUnit {
 #pragma unroll
         for (int i = 0; i < count; i += 2)
             floats[i / 4].unit[i / 2 % 2] =
-                __float_as_uint(numbers[i]) |
-                static_cast<std::uint64_t>(__float_as_uint(numbers[i + 1])) << 32;
+                bits_of(numbers[i]) | static_cast<std::uint64_t>(bits_of(numbers[i + 1])) << 32;
     }
 
 private:
     __device__ static float lane(const Packet& floats, int i) {
-        return __uint_as_float(static_cast<std::uint32_t>(floats.unit[i / 2] >> (32 * (i % 2))));
+        return float_of_bits(static_cast<std::uint32_t>(floats.unit[i / 2] >> (32 * (i % 2))));
     }
 };
 

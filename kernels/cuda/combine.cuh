@@ -5,11 +5,11 @@
 //     divide<Element>(data, count, divisor, thread, threads)     what turns a sum into an average
 //     copy(outs, how_many_outs, source, bytes, thread, threads)
 //
-// Each is one pass, shared by `threads` threads that call it with the same operands and are numbered
-// from 0 on by `thread`: a block (threadIdx.x, blockDim.x), or all blocks of a rank. Neighbouring
-// threads should be neighbours in a warp. There is no barrier inside, before or after: who reads
-// what the pass stored waits as for any other store.
-// Compile as target tutti_device_code says (--expt-relaxed-constexpr, no contraction to FMA).
+// Each is one pass, shared by `threads` threads that call it with the same operands and are
+// numbered from 0 on by `thread`: a block (threadIdx.x, blockDim.x), or all blocks of a rank.
+// Neighbouring threads should be neighbours in a warp. There is no barrier inside, before or after:
+// who reads what the pass stored waits as for any other store. Compile as target tutti_device_code
+// says (--expt-relaxed-constexpr, no contraction to FMA).
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -34,7 +34,7 @@ struct Operands {
     int how_many_outs;   // 1 or more
     std::int64_t count;  // elements
     int divisor = 1;     // for Op::avg: 1 or more
-    static constexpr int packets_of_one_source = 0;  // there are several
+    static constexpr bool are_several = true;
 
     __device__ const std::byte* source(int s) const { return sources[s]; }
     __device__ std::byte* out(int o) const { return outs[o]; }
@@ -45,7 +45,7 @@ struct InPlace {
     std::byte* data;
     std::int64_t count;
     int divisor;
-    static constexpr int packets_of_one_source = 4;
+    static constexpr bool are_several = false;
     static constexpr int how_many_sources = 1;
     static constexpr int how_many_outs = 1;
 
@@ -53,30 +53,18 @@ struct InPlace {
     __device__ std::byte* out(int) const { return data; }
 };
 
-/// One source that is not looked into.
+/// One source for all outs.
 struct Spread {
     const std::byte* from;
     std::byte* const* outs;
     int how_many_outs;
-    std::int64_t count;  // bytes
-    static constexpr int divisor = 1;
-    static constexpr int packets_of_one_source = 8;
+    std::int64_t count;
+    int divisor;
+    static constexpr bool are_several = false;
     static constexpr int how_many_sources = 1;
 
     __device__ const std::byte* source(int) const { return from; }
     __device__ std::byte* out(int o) const { return outs[o]; }
-};
-
-/// As Total in arithmetic.cuh, for what is only moved.
-class Untouched {
-public:
-    static constexpr int element_bytes = 1;
-    __device__ explicit Untouched(std::uint64_t bits) : bits_(bits) {}
-    __device__ void add(std::uint64_t) {}
-    __device__ std::uint64_t result(int) const { return bits_; }
-
-private:
-    std::uint64_t bits_;
 };
 
 template <class Operands>
@@ -90,9 +78,9 @@ __device__ Partition partition_of(const Operands& operands, int element_bytes) {
     return partition(first, differences, element_bytes, operands.count);
 }
 
-/// `unroll` packets of up to `batch` sources, `threads` packets from each other: all loads are under
-/// way before the first result is computed. Packets from number `packets` on are left alone; sources
-/// beyond a batch of 8 follow one by one.
+/// `unroll` packets of up to `batch` sources, `threads` packets from each other: all loads are
+/// under way before the first result is computed. Packets from number `packets` on are left alone;
+/// sources beyond a batch of 8 follow one by one.
 template <class Total, Access access, int batch, int unroll, class Operands>
 __device__ void combine_packets(const Operands& operands, std::int64_t start, std::int64_t packets,
                                 std::int64_t i, std::int64_t threads) {
@@ -181,8 +169,8 @@ __device__ void combine_pass(const Operands& operands, std::int64_t thread, std:
     const int sources = operands.how_many_sources;
     if (!cut.aligned)
         combine_skewed<Total>(operands, cut.packets, thread, threads);
-    else if constexpr (Operands::packets_of_one_source > 0)
-        aligned.template operator()<1, Operands::packets_of_one_source>();
+    else if constexpr (!Operands::are_several)
+        aligned.template operator()<1, Total::packets_at_once>();
     else if (sources == 2)
         aligned.template operator()<2, 4>();
     else if (sources <= 4)
@@ -192,7 +180,7 @@ __device__ void combine_pass(const Operands& operands, std::int64_t thread, std:
     combine_ends<Total>(operands, cut, thread, threads);
 }
 
-/// combine() without its way for one source: that goes to copy(), unless it is to be divided.
+/// combine() of two sources or more.
 template <class Element, Op op, Access access = Access::shared>
 __device__ void combine_several(const Operands& operands, std::int64_t thread,
                                 std::int64_t threads) {
@@ -202,22 +190,27 @@ __device__ void combine_several(const Operands& operands, std::int64_t thread,
 template <Access access = Access::shared>
 __device__ void copy(std::byte* const* outs, int how_many_outs, const std::byte* source,
                      std::int64_t bytes, std::int64_t thread, std::int64_t threads) {
-    combine_pass<Untouched, access>(Spread{source, outs, how_many_outs, bytes}, thread, threads);
+    combine_pass<Untouched, access>(Spread{source, outs, how_many_outs, bytes, 1}, thread, threads);
 }
 
 template <class Element, Op op, Access access = Access::shared>
 __device__ void combine(const Operands& operands, std::int64_t thread, std::int64_t threads) {
-    if (op != Op::avg && operands.how_many_sources == 1)
+    if (operands.how_many_sources > 1)
+        combine_several<Element, op, access>(operands, thread, threads);
+    else if constexpr (op == Op::avg)
+        combine_pass<Quotient<Element>, access>(
+            Spread{operands.sources[0], operands.outs, operands.how_many_outs, operands.count,
+                   operands.divisor},
+            thread, threads);
+    else
         copy<access>(operands.outs, operands.how_many_outs, operands.sources[0],
                      operands.count * static_cast<std::int64_t>(sizeof(Element)), thread, threads);
-    else
-        combine_several<Element, op, access>(operands, thread, threads);
 }
 
 template <class Element, Access access = Access::shared>
 __device__ void divide(std::byte* data, std::int64_t count, int divisor, std::int64_t thread,
                        std::int64_t threads) {
-    combine_pass<Total<Element, Op::avg>, access>(InPlace{data, count, divisor}, thread, threads);
+    combine_pass<Quotient<Element>, access>(InPlace{data, count, divisor}, thread, threads);
 }
 
 }  // namespace tutti::device

@@ -106,12 +106,12 @@ Work memory_copy(const Buffers& buffers) {
 }
 
 Work own_copy(const Buffers& buffers, int waves) {
-    return {"copy/kernel/waves:" + std::to_string(waves),
-            2.0 * static_cast<double>(buffers.bytes()), [&buffers, waves] {
-                std::byte* const out = buffers[1];
-                copy({&out, 1}, buffers[0], static_cast<std::int64_t>(buffers.bytes()), nullptr,
-                     waves);
-            }};
+    return {
+        "copy/kernel/waves:" + std::to_string(waves), 2.0 * static_cast<double>(buffers.bytes()),
+        [&buffers, waves] {
+            std::byte* const out = buffers[1];
+            copy({&out, 1}, buffers[0], static_cast<std::int64_t>(buffers.bytes()), nullptr, waves);
+        }};
 }
 
 Work reduction(const Buffers& buffers, DataType type, Op op, std::size_t sources, int waves) {
@@ -168,7 +168,8 @@ void run() {
     benchmark::AddCustomContext("copy bandwidth, GB/s", std::to_string(copy_speed / 1e9));
     benchmark::AddCustomContext("bytes a buffer", std::to_string(buffers.bytes()));
     for (const Work& work : all_work(buffers))
-        benchmark::RegisterBenchmark(work.name.c_str(), time_work, work, copy_speed, std::ref(watch))
+        benchmark::RegisterBenchmark(work.name.c_str(), time_work, work, copy_speed,
+                                     std::ref(watch))
             ->UseManualTime()
             ->Unit(benchmark::kMicrosecond);
     benchmark::RunSpecifiedBenchmarks();

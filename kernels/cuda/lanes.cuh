@@ -6,6 +6,7 @@
 
 #include "base/fp8.hpp"
 #include "base/half.hpp"
+#include "kernels/cuda/instructions.cuh"
 
 namespace tutti::device {
 
@@ -25,9 +26,9 @@ struct Lanes {
 #pragma unroll
         for (int i = 0; i < count; ++i) {
             if constexpr (std::is_same_v<Element, double>)
-                numbers[i] = __longlong_as_double(static_cast<long long>(unit));
+                numbers[i] = double_of_bits(unit);
             else if constexpr (std::is_same_v<Element, float>)
-                numbers[i] = __uint_as_float(static_cast<std::uint32_t>(unit >> (i * bits)));
+                numbers[i] = float_of_bits(static_cast<std::uint32_t>(unit >> (i * bits)));
             else
                 numbers[i] = static_cast<Element>(unit >> (i * bits));
         }
@@ -39,9 +40,9 @@ struct Lanes {
 #pragma unroll
         for (int i = 0; i < count; ++i) {
             if constexpr (std::is_same_v<Element, double>)
-                unit = static_cast<std::uint64_t>(__double_as_longlong(numbers[i]));
+                unit = bits_of(numbers[i]);
             else if constexpr (std::is_same_v<Element, float>)
-                unit |= static_cast<std::uint64_t>(__float_as_uint(numbers[i])) << (i * bits);
+                unit |= static_cast<std::uint64_t>(bits_of(numbers[i])) << (i * bits);
             else
                 unit |= static_cast<std::uint64_t>(
                             static_cast<std::make_unsigned_t<Element>>(numbers[i]))
@@ -50,18 +51,6 @@ struct Lanes {
         return unit;
     }
 };
-
-__device__ inline float float_of_half(std::uint16_t half) {
-    float number;
-    asm("cvt.f32.f16 %0, %1;" : "=f"(number) : "h"(half));
-    return number;
-}
-
-__device__ inline std::uint32_t halves_of(float low, float high) {
-    std::uint32_t pair;
-    asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(high), "f"(low));
-    return pair;
-}
 
 /// The part that the 16-bit floats share: Pair says how two of them become floats and back.
 template <class Pair>
@@ -89,12 +78,10 @@ struct HalfPair {
 
 struct BFloat16Pair {
     __device__ static float widen(std::uint16_t bits) {
-        return __uint_as_float(static_cast<std::uint32_t>(bits) << 16);
+        return float_of_bits(static_cast<std::uint32_t>(bits) << 16);
     }
     __device__ static std::uint32_t narrow(float low, float high) {
-        std::uint32_t pair;
-        asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(high), "f"(low));
-        return pair;
+        return bfloat16s_of(low, high);
     }
 };
 
@@ -126,10 +113,11 @@ struct E5M2Pair {
     using Format = E5M2Format;
     // The upper halves of binary16s.
     __device__ static std::uint32_t halves(std::uint16_t pair) {
-        return __byte_perm(pair, 0, 0x1404);
+        return (pair & 0xffu) << 8 | (pair & 0xff00u) << 16;
     }
     __device__ static std::uint16_t exact(float low, float high) {
-        return static_cast<std::uint16_t>(__byte_perm(halves_of(low, high), 0, 0x0031));
+        const std::uint32_t halves = halves_of(low, high);
+        return static_cast<std::uint16_t>((halves >> 8 & 0xffu) | (halves >> 16 & 0xff00u));
     }
 #if __CUDA_ARCH__ >= 890
     __device__ static std::uint16_t rounded(float low, float high) {

@@ -24,7 +24,8 @@ void launch(void (*kernel)(Arguments), const Arguments& arguments, std::int64_t 
     check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident, kernel, block_threads, 0),
           "cudaOccupancyMaxActiveBlocksPerMultiprocessor");
     const auto most = std::int64_t{multiprocessors} * resident * waves;
-    const auto blocks = static_cast<unsigned>(std::clamp<std::int64_t>(wanted, 1, std::max<std::int64_t>(most, 1)));
+    const auto blocks =
+        static_cast<unsigned>(std::clamp<std::int64_t>(wanted, 1, std::max<std::int64_t>(most, 1)));
     kernel<<<blocks, block_threads, 0, static_cast<cudaStream_t>(stream)>>>(arguments);
     check(cudaGetLastError(), "launch of a kernel");
 }

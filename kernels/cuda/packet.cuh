@@ -1,87 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Loads and stores of global memory, 16 bytes at a time where the address allows it. Each is written
-// in PTX: so it is exactly that instruction, and the loads of several packets stay ahead of the
-// first store. Never ld.global.nc, whose cache does not see what other blocks and devices store.
+// 16 bytes of global memory at any address, and single elements.
 #pragma once
 #include <cstddef>
 #include <cstdint>
 
+#include "kernels/cuda/instructions.cuh"
 #include "kernels/cuda/partition.hpp"
 
 namespace tutti::device {
-
-/// `shared`: by ordinary loads and stores, right for memory that other blocks or devices write.
-/// `streamed`: evicted first, for what nobody looks at again soon.
-enum class Access { shared, streamed };
-
-/// 16 bytes as two units of 8, the first in memory first and in the low bits.
-struct Packet {
-    static constexpr int units = 2;
-    std::uint64_t unit[units];
-};
-
-/// What lies at `from`, a multiple of 16, if `wanted`; else any bits. There is no branch around the
-/// load, so that many can be under way.
-template <Access access>
-__device__ inline Packet load_packet(const std::byte* from, bool wanted = true) {
-    Packet packet;
-    const auto address = __cvta_generic_to_global(from);
-    if constexpr (access == Access::streamed)
-        asm volatile(
-            "{ .reg .pred p; setp.ne.s32 p, %3, 0; @p ld.global.cs.v2.u64 {%0, %1}, [%2]; }"
-            : "=l"(packet.unit[0]), "=l"(packet.unit[1])
-            : "l"(address), "r"(static_cast<int>(wanted))
-            : "memory");
-    else
-        asm volatile("{ .reg .pred p; setp.ne.s32 p, %3, 0; @p ld.global.v2.u64 {%0, %1}, [%2]; }"
-                     : "=l"(packet.unit[0]), "=l"(packet.unit[1])
-                     : "l"(address), "r"(static_cast<int>(wanted))
-                     : "memory");
-    return packet;
-}
-
-/// `to` is a multiple of 16.
-template <Access access>
-__device__ inline void store_packet(std::byte* to, Packet packet) {
-    const auto address = __cvta_generic_to_global(to);
-    if constexpr (access == Access::streamed)
-        asm volatile("st.global.cs.v2.u64 [%0], {%1, %2};" ::"l"(address), "l"(packet.unit[0]),
-                     "l"(packet.unit[1])
-                     : "memory");
-    else
-        asm volatile("st.global.v2.u64 [%0], {%1, %2};" ::"l"(address), "l"(packet.unit[0]),
-                     "l"(packet.unit[1])
-                     : "memory");
-}
-
-/// A piece of 1, 2, 4 or 8 bytes at a multiple of its size.
-template <int bytes>
-__device__ inline std::uint64_t load_piece(const std::byte* from) {
-    const auto address = __cvta_generic_to_global(from);
-    std::uint64_t piece;
-    if constexpr (bytes == 1)
-        asm volatile("ld.global.u8 %0, [%1];" : "=l"(piece) : "l"(address) : "memory");
-    if constexpr (bytes == 2)
-        asm volatile("ld.global.u16 %0, [%1];" : "=l"(piece) : "l"(address) : "memory");
-    if constexpr (bytes == 4)
-        asm volatile("ld.global.u32 %0, [%1];" : "=l"(piece) : "l"(address) : "memory");
-    if constexpr (bytes == 8)
-        asm volatile("ld.global.u64 %0, [%1];" : "=l"(piece) : "l"(address) : "memory");
-    return piece;
-}
-
-template <int bytes>
-__device__ inline void store_piece(std::byte* to, std::uint64_t piece) {
-    const auto address = __cvta_generic_to_global(to);
-    if constexpr (bytes == 1)
-        asm volatile("st.global.u8 [%0], %1;" ::"l"(address), "l"(piece) : "memory");
-    if constexpr (bytes == 2)
-        asm volatile("st.global.u16 [%0], %1;" ::"l"(address), "l"(piece) : "memory");
-    if constexpr (bytes == 4)
-        asm volatile("st.global.u32 [%0], %1;" ::"l"(address), "l"(piece) : "memory");
-    if constexpr (bytes == 8)
-        asm volatile("st.global.u64 [%0], %1;" ::"l"(address), "l"(piece) : "memory");
-}
 
 __device__ inline std::uint64_t address_of(const std::byte* pointer) {
     return reinterpret_cast<std::uint64_t>(pointer);

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "kernels/cuda/reduce.hpp"
-
 #include <algorithm>
 
+#include "kernels/cuda/reduce.hpp"
 #include "kernels/cuda/reduce_kernel.cuh"
 
 namespace tutti::device {

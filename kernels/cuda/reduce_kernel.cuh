@@ -22,9 +22,12 @@ using ReduceFunction = void (*)(ReduceArguments);
 template <class Element, Op op>
 __global__ void __launch_bounds__(block_threads, 3)
     reduce_kernel(const __grid_constant__ ReduceArguments a) {
-    combine_several<Element, op, Access::streamed>(
-        {a.sources, a.how_many_sources, a.outs, a.how_many_outs, a.count, a.divisor},
-        grid_thread(), grid_threads());
+    const Operands operands{a.sources, a.how_many_sources, a.outs, a.how_many_outs,
+                            a.count,   a.divisor};
+    if constexpr (op == Op::avg)
+        combine<Element, op, Access::streamed>(operands, grid_thread(), grid_threads());
+    else  // one source goes to the kernel that copies
+        combine_several<Element, op, Access::streamed>(operands, grid_thread(), grid_threads());
 }
 
 /// The kernel of one type; Combined has the same bits in sums and products, so that signed and

@@ -64,8 +64,8 @@ TYPED_TEST(Fp8Test, PatternsBehindTheLargestAreInfinityOrNan) {
 TYPED_TEST(Fp8Test, RoundsHalfwayToTheEvenNeighbour) {
     constexpr Definition format = definition_of<TypeParam>;
     for (int low = 0; low < format.largest; ++low) {
-        const auto middle = static_cast<float>(
-            (defined_value(format, low) + defined_value(format, low + 1)) / 2);
+        const auto middle =
+            static_cast<float>((defined_value(format, low) + defined_value(format, low + 1)) / 2);
         EXPECT_EQ(TypeParam(middle).bits, low % 2 == 0 ? low : low + 1) << low;
         EXPECT_EQ(TypeParam(std::nextafter(middle, 1e9f)).bits, low + 1) << low;
         EXPECT_EQ(TypeParam(std::nextafter(middle, -1e9f)).bits, low) << low;
@@ -78,8 +78,8 @@ TYPED_TEST(Fp8Test, WhatIsTooLargeBecomesTheLargestAndANanStays) {
     using Limits = std::numeric_limits<float>;
     const auto largest = static_cast<float>(defined_value(format, format.largest));
     EXPECT_EQ(largest, format.exponent_bits == 4 ? 448.0f : 57344.0f);
-    for (float too_large : {std::nextafter(largest, 1e9f), 2 * largest, Limits::max(),
-                            Limits::infinity()}) {
+    for (float too_large :
+         {std::nextafter(largest, 1e9f), 2 * largest, Limits::max(), Limits::infinity()}) {
         EXPECT_EQ(TypeParam(too_large).bits, format.largest) << too_large;
         EXPECT_EQ(TypeParam(-too_large).bits, 0x80 | format.largest) << too_large;
     }

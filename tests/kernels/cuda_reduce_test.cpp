@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernels on a GPU against the scalar ones of the host: the same bits in every element that is no
-// NaN, and nothing touched around them. Skipped, with the reason, where there is no GPU.
+// The kernels on a GPU against the scalar ones of the host: the same bits in every element that is
+// no NaN, and nothing touched around them. Skipped, with the reason, where there is no GPU.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 
 #include "kernels/cuda/reduce.hpp"
 #include "kernels/sets.hpp"
-#include "tests/kernels/device_arena.hpp"
+#include "tests/kernels/device_arena.cuh"
 
 namespace tutti::device {
 
@@ -97,8 +97,8 @@ TEST_P(CudaReduce, GivesTheBitsOfTheScalarKernelsAtEveryAlignment) {
         for (std::size_t sources = 1; sources <= most_tested_sources; ++sources)
             for (std::size_t skew = 0; skew < 16; ++skew)
                 for (std::size_t count : counts()) {
-                    const Layout layout{sources, 1, count,
-                                        std::vector<std::size_t>(sources + 1, skew),
+                    const Layout layout{sources,      1,
+                                        count,        std::vector<std::size_t>(sources + 1, skew),
                                         std::nullopt, static_cast<int>(1 + skew)};
                     ASSERT_TRUE(agrees(op, layout))
                         << name_of(op) << ": " << testing::PrintToString(layout);
@@ -126,8 +126,8 @@ TEST_P(CudaReduce, ReducesInPlaceOfTheFirstAndTheLastSource) {
         for (std::size_t sources = 1; sources <= most_tested_sources; ++sources)
             for (std::size_t place : {std::size_t{0}, sources - 1})
                 for (std::size_t count : counts()) {
-                    const Layout layout{sources, 1, count,
-                                        std::vector<std::size_t>(sources + 1, 0), place, 3};
+                    const Layout layout{sources, 1, count, std::vector<std::size_t>(sources + 1, 0),
+                                        place,   3};
                     ASSERT_TRUE(agrees(op, layout))
                         << name_of(op) << ": " << testing::PrintToString(layout);
                 }

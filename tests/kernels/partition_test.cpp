@@ -83,8 +83,8 @@ TEST(CastPartition, MeetsEveryElementOnceInPacketsThatAreAlignedInBoth) {
 TEST(CastPartition, PartsOfAlignedArraysArePackets) {
     for (std::int64_t bytes : {1, 2})
         for (std::uint64_t element = 0; element < 32; ++element) {
-            const Partition cut = cast_partition(
-                element * static_cast<std::uint64_t>(bytes), element * sizeof(float), bytes, 100);
+            const Partition cut = cast_partition(element * static_cast<std::uint64_t>(bytes),
+                                                 element * sizeof(float), bytes, 100);
             EXPECT_GE(cut.packets, 100 * bytes / packet_bytes - 1) << element;
         }
 }

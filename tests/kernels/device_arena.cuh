@@ -5,6 +5,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "tests/kernels/same_numbers.hpp"
 #include "tests/kernels/test_data.hpp"
 
 namespace tutti::device {
@@ -51,28 +52,5 @@ private:
     std::size_t slot_bytes_;
     void* memory_ = nullptr;
 };
-
-/// The same bytes, or, element by element, the same or both a NaN: its payload is no promise.
-inline bool same_numbers(DataType type, const std::byte* a, const std::byte* b,
-                         std::size_t count) {
-    if (count == 0 || std::memcmp(a, b, count * size_of(type)) == 0) return true;
-    return with_element(type, [&](auto zero) {
-        using Element = decltype(zero);
-        for (std::size_t i = 0; i < count; ++i) {
-            const std::size_t at = i * sizeof(Element);
-            if (std::memcmp(a + at, b + at, sizeof(Element)) == 0) continue;
-            if constexpr (is_float<Element>) {
-                const auto is_nan = [&](const std::byte* from) {
-                    Element element;
-                    std::memcpy(static_cast<void*>(&element), from + at, sizeof element);
-                    return std::isnan(static_cast<float>(element));
-                };
-                if (is_nan(a) && is_nan(b)) continue;
-            }
-            return false;
-        }
-        return true;
-    });
-}
 
 }  // namespace tutti::device

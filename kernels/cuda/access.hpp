@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstdint>
+
+namespace tutti::device {
+
+/// `shared`: by ordinary loads and stores, right for memory that other blocks or devices write.
+/// `streamed`: evicted first, for what nobody looks at again soon.
+enum class Access { shared, streamed };
+
+/// 16 bytes as two units of 8, the first in memory first and in the low bits.
+struct Packet {
+    static constexpr int units = 2;
+    std::uint64_t unit[units];
+};
+
+}  // namespace tutti::device
