@@ -4,7 +4,8 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include "collectives/transport/gpus.hpp"
+#include "collectives/device/gpus.hpp"
+#include "collectives/transport/gpu_placement.hpp"
 #include "collectives/transport/nccl.hpp"
 #include "results/environment.hpp"
 

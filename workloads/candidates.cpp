@@ -185,14 +185,15 @@ std::vector<Candidate> distinct(std::vector<Candidate> candidates, const Call& c
 }
 
 std::optional<std::string> refusal(Planner& planner, const Candidate& candidate, const Call& call,
-                                   bool in_place, const Placement& placement, MemoryOf memory) {
+                                   bool in_place, const Placement& placement, MemoryOf memory,
+                                   const ReachableMemory* registered) {
     if (candidate.chooser) return std::nullopt;
     if (!candidate.is_ours()) {
         if (const auto missing = candidate.baseline->missing()) return missing;
         return candidate.baseline->refuses(planner.world(),
                                            {call, candidate.algorithm, in_place, memory});
     }
-    if (const auto no_way = planner.refuses(candidate.transport, memory)) return no_way;
+    if (const auto no_way = planner.refuses(candidate.transport, memory, registered)) return no_way;
     return candidate.row->refuses({.collective = call.collective,
                                    .ranks = planner.world().size(),
                                    .root = call.root,

@@ -87,6 +87,7 @@ std::vector<Candidate> distinct(std::vector<Candidate> candidates, const Call& c
 /// Collective.
 std::optional<std::string> refusal(Planner& planner, const Candidate& candidate, const Call& call,
                                    bool in_place, const Placement& placement,
-                                   MemoryOf memory = MemoryOf::host);
+                                   MemoryOf memory = MemoryOf::host,
+                                   const ReachableMemory* registered = nullptr);
 
 }  // namespace tutti

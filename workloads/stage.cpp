@@ -162,6 +162,7 @@ StageBuffers Stage::set(const Call& call, bool in_place, BufferKind kind) const 
     buffers.writable_input = memory.subspan(at.input, input);
     buffers.call = {buffers.writable_input, memory.subspan(at.output, output), in_place};
     buffers.registered = registered;
+    if (Accelerator* device = device_of(registered)) buffers.call.device = device->for_messages();
     return buffers;
 }
 

@@ -6,7 +6,6 @@
 
 #include "base/clock.hpp"
 #include "collectives/device/accelerator.hpp"
-#include "collectives/execute/gpu_memory.hpp"
 #include "results/bandwidth.hpp"
 #include "workloads/entrants.hpp"
 #include "workloads/least_time.hpp"
@@ -117,13 +116,11 @@ private:
         return sweep_.buffers;
     }
 
-    // Why the candidate cannot have such buffers.
+    // Why a library cannot have such buffers; of our own, refusal() says it.
     std::optional<std::string> refuses_buffers(const Candidate& candidate,
                                                const StageBuffers& buffers) {
-        // What is on a GPU is staged, or NCCL's: see refusal().
-        if (candidate.is_ours() && buffers.call.device != nullptr) return std::nullopt;
-        if (candidate.is_ours()) return planner_.refuses(candidate.transport, buffers.registered);
-        if (buffers.registered == nullptr || buffers.registered->device() == nullptr)
+        if (candidate.is_ours() || buffers.registered == nullptr ||
+            buffers.registered->device() == nullptr)
             return std::nullopt;
         if (candidate.baseline != nullptr && candidate.baseline->takes_device) return std::nullopt;
         return candidate.impl + " takes no buffers on devices; type --buffers registered";
@@ -136,18 +133,15 @@ private:
 
     void measure_spot(Stage& stage, BufferKind kind, const Spot& spot, std::uint64_t number,
                       std::vector<Point>& points) {
-        StageBuffers buffers = stage.set(spot.call, spot.in_place, kind);
-        const Accelerator* accelerator =
-            buffers.registered == nullptr ? nullptr : buffers.registered->device();
-        if (accelerator != nullptr && accelerator->name().starts_with("GPU"))
-            buffers.call.device = &gpu_memory(world_);
+        const StageBuffers buffers = stage.set(spot.call, spot.in_place, kind);
         std::vector<std::unique_ptr<Operation>> operations;
         std::vector<Entrant> entrants;
         std::vector<std::size_t> point_of;
         for (const Candidate& candidate : sweep_.candidates) {
             Point& point = points.emplace_back(blank_point(candidate, spot, kind));
-            point.skipped = refusal(planner_, candidate, spot.call, spot.in_place,
-                                    sweep_.ground.hosts, memory_of(buffers.call));
+            point.skipped =
+                refusal(planner_, candidate, spot.call, spot.in_place, sweep_.ground.hosts,
+                        memory_of(buffers.call), buffers.registered);
             if (!point.skipped) point.skipped = refuses_buffers(candidate, buffers);
             const std::int64_t calls_of_run =
                 candidate.is_ours() ? planner_.runs_of_call(candidate.transport) : 1;

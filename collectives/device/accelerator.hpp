@@ -14,6 +14,8 @@
 
 namespace tutti {
 
+class MemoryDevice;
+
 /// What ranks of one device run at once, again and again.
 struct Work {
     std::vector<const DeviceProgram*> of_rank;  ///< in device memory: those of a rank's blocks
@@ -60,6 +62,9 @@ public:
     virtual DeviceKey key_of(std::byte* memory) = 0;
     virtual std::byte* open(const DeviceKey& key) = 0;
     virtual void close(std::byte* memory) noexcept = 0;
+
+    /// The same memory for plans by messages; none: they cannot work there.
+    virtual MemoryDevice* for_messages() { return nullptr; }
 
     /// So many blocks of each rank can run at once if `ranks` share the device.
     virtual unsigned most_blocks(int ranks) = 0;

@@ -8,6 +8,8 @@
 #include "base/units.hpp"
 #include "collectives/device/cuda_device.hpp"
 #include "collectives/device/cuda_launch.cuh"
+#include "collectives/device/gpu_memory.hpp"
+#include "collectives/device/gpus.hpp"
 
 namespace tutti {
 namespace {
@@ -119,6 +121,8 @@ public:
         cudaIpcCloseMemHandle(memory);
     }
 
+    MemoryDevice* for_messages() override { return for_messages_.get(); }
+
     // With a block on each multiprocessor: a second one there hides little more, as every thread
     // has several loads of 16 bytes under way.
     unsigned most_blocks(int ranks) override {
@@ -181,33 +185,13 @@ private:
 
     int ordinal_;
     int multiprocessors_;
+    std::unique_ptr<MemoryDevice> for_messages_ = gpu_memory(ordinal_);
     cudaStream_t kernels_ = nullptr, copies_ = nullptr;
     std::uint64_t* stop_ = nullptr;  // of the host, seen by all devices
     std::int64_t launch_ns_ = 0;
 };
 
 }  // namespace
-
-int cuda_devices() {
-    int count = 0;
-    if (cudaGetDeviceCount(&count) == cudaSuccess) return count;
-    cudaGetLastError();
-    return 0;
-}
-
-std::optional<std::string> cuda_missing() {
-    int count = 0;
-    const cudaError_t answer = cudaGetDeviceCount(&count);
-    if (answer == cudaSuccess && count > 0) return std::nullopt;
-    cudaGetLastError();
-    if (answer == cudaSuccess) return "no GPU is present";
-    return std::string("no GPU is present: ") + cudaGetErrorString(answer);
-}
-
-std::string cuda_identity(int ordinal) {
-    const cudaDeviceProp all = properties(ordinal);
-    return {all.uuid.bytes, sizeof all.uuid.bytes};
-}
 
 bool cuda_reaches(int from, int to) {
     int can = 0;
@@ -216,9 +200,10 @@ bool cuda_reaches(int from, int to) {
 }
 
 std::shared_ptr<Accelerator> cuda_device(int ordinal, const std::vector<int>& peers) {
-    if (ordinal < 0 || ordinal >= cuda_devices())
+    const auto count = static_cast<int>(gpus().size());
+    if (ordinal < 0 || ordinal >= count)
         throw Error("there is no GPU " + std::to_string(ordinal) + "; this machine has 0.." +
-                    std::to_string(cuda_devices() - 1));
+                    std::to_string(count - 1));
     return std::make_shared<CudaDevice>(ordinal, peers);
 }
 

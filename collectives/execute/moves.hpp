@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "base/types.hpp"
+#include "collectives/device/memory_device.hpp"
 #include "collectives/execute/caller_memory.hpp"
-#include "collectives/transport/memory_device.hpp"
 #include "collectives/transport/peer_memory.hpp"
 #include "kernels/reduce.hpp"
 

@@ -4,8 +4,9 @@
 #include <fmt/format.h>
 #include <nccl.h>
 
-#include "collectives/transport/gpus.hpp"
-#include "collectives/transport/memory_device.hpp"
+#include "collectives/device/gpus.hpp"
+#include "collectives/device/memory_device.hpp"
+#include "collectives/transport/gpu_placement.hpp"
 #include "collectives/transport/nccl.hpp"
 #include "collectives/transport/patience.hpp"
 

@@ -93,9 +93,18 @@ Planner::Opened& Planner::opened(std::string_view name) {
     return opened_.emplace(name, std::move(one)).first->second;
 }
 
-std::optional<std::string> Planner::refuses(std::string_view transport, MemoryOf memory) {
+std::optional<std::string> Planner::refuses(std::string_view transport, MemoryOf memory,
+                                            const ReachableMemory* registered) {
     const Opened& way = opened(transport);
     if (way.refusal) return way.refusal;
+    Accelerator* const holder = registered == nullptr ? nullptr : registered->device();
+    const auto* there = on_device(transport);
+    const bool reaches = there != nullptr ? holder == &there->device()
+                                          : holder != nullptr && holder->for_messages() != nullptr;
+    if (holder != nullptr && !reaches)
+        return std::string(transport) +
+               " does not reach buffers on that device; type --buffers registered";
+    if (holder != nullptr) memory = MemoryOf::device;
     const auto* messages = dynamic_cast<const MessageTransport*>(way.transport.get());
     const auto* host = dynamic_cast<const HostTransport*>(way.transport.get());
     if (memory == MemoryOf::host && messages != nullptr && messages->is_between_devices())
@@ -148,22 +157,11 @@ std::unique_ptr<ReachableMemory> Planner::registered_memory(std::string_view tra
     return std::make_unique<SharedMemory>(world_, bytes);
 }
 
-std::optional<std::string> Planner::refuses(std::string_view transport,
-                                            const ReachableMemory* memory) {
-    if (memory == nullptr || memory->device() == nullptr) return std::nullopt;
-    const DeviceTransport* way = on_device(transport);
-    if (way != nullptr && &way->device() == memory->device()) return std::nullopt;
-    return std::string(transport) +
-           " does not reach buffers on that device; type --buffers registered";
-}
-
 std::unique_ptr<Plan> Planner::plan(const Choice& choice, const Call& call,
                                     const CallBuffers& buffers, const ReachableMemory* registered) {
-    if (const auto refusal = refuses(choice.transport, memory_of(buffers))) throw Error(*refusal);
+    if (const auto refusal = refuses(choice.transport, memory_of(buffers), registered))
+        throw Error(*refusal);
     Opened& way = opened(choice.transport);
-    if (way.refusal) throw Error(*way.refusal);
-    if (buffers.device == nullptr)
-        if (const auto refusal = refuses(choice.transport, registered)) throw Error(*refusal);
     const Job job = job_of(choice, call, world_.size(), world_.hosts());
     if (const auto refusal = choice.algorithm->refuses(job)) throw Error(*refusal);
     const Schedule schedule = build_in_order(*choice.algorithm, job);

@@ -60,10 +60,10 @@ public:
         return on_device(transport) != nullptr ? runs_on_devices_ : 1;
     }
 
-    /// Why the transport cannot be used here for such buffers; nothing if it can. Collective when
-    /// first asked.
-    std::optional<std::string> refuses(std::string_view transport,
-                                       MemoryOf memory = MemoryOf::host);
+    /// Why the transport cannot be used here for such buffers, which are part of `registered` if
+    /// that is given; nothing if it can. Collective when first asked.
+    std::optional<std::string> refuses(std::string_view transport, MemoryOf memory = MemoryOf::host,
+                                       const ReachableMemory* registered = nullptr);
     /// What the transport found on this rank and takes, in words; empty if there is nothing to say.
     /// Collective when first asked.
     std::string details(std::string_view transport);
@@ -74,8 +74,6 @@ public:
     /// Error if it cannot be used or there is not so much. Collective.
     std::unique_ptr<ReachableMemory> registered_memory(std::string_view transport,
                                                        std::size_t bytes);
-    /// Why its plans cannot have buffers there; nothing if they can. Collective when first asked.
-    std::optional<std::string> refuses(std::string_view transport, const ReachableMemory* memory);
 
     /// Throws Error if algorithm, transport and call do not go together.
     std::unique_ptr<Plan> plan(const Choice& choice, const Call& call, const CallBuffers& buffers,

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <cstdlib>
-#include <numeric>
-#include <sstream>
 
 #include "collectives/device/cuda_device.hpp"
+#include "collectives/device/gpus.hpp"
 #include "collectives/schedule/schedule.hpp"
 #include "collectives/transport/device_transport.hpp"
+#include "collectives/transport/gpu_placement.hpp"
 
 namespace tutti {
 namespace {
@@ -14,50 +13,17 @@ namespace {
 // Up to here a flag beside every 8 bytes costs less than a hand-over by a counter of its own.
 constexpr Bytes lines_up_to{8 << 10};
 
-// The GPUs that ranks are dealt to: TUTTI_GPUS, or all.
-std::vector<int> chosen_gpus() {
-    const int there = cuda_devices();
-    const char* text = std::getenv("TUTTI_GPUS");
-    std::vector<int> gpus(static_cast<std::size_t>(there));
-    std::iota(gpus.begin(), gpus.end(), 0);
-    if (text == nullptr) return gpus;
-    gpus.clear();
-    std::istringstream words(text);
-    for (std::string word; std::getline(words, word, ',');) {
-        const bool is_number =
-            !word.empty() && word.size() < 4 &&
-            std::ranges::all_of(word, [](unsigned char c) { return c >= '0' && c <= '9'; });
-        const int gpu = is_number ? std::stoi(word) : there;
-        if (gpu >= there)
-            throw Error("TUTTI_GPUS=" + std::string(text) + " names GPU '" + word +
-                        "', but this machine has 0.." + std::to_string(there - 1) +
-                        "; type for example TUTTI_GPUS=0");
-        gpus.push_back(gpu);
-    }
-    if (gpus.empty()) throw Error("TUTTI_GPUS names no GPU; type for example TUTTI_GPUS=0");
+// Those in use.
+std::vector<int> distinct(std::vector<int> gpus) {
+    std::ranges::sort(gpus);
+    gpus.erase(std::ranges::unique(gpus).begin(), gpus.end());
     return gpus;
 }
 
-// Of each rank, which uses so many of them as there are ranks.
-struct Dealt {
-    std::vector<int> gpus;     // used in this process
-    std::vector<int> of_rank;  // as this process numbers them
-};
-
-Dealt dealt_gpus(World& world) {
-    Dealt dealt{chosen_gpus(), {}};
-    if (dealt.gpus.size() > static_cast<std::size_t>(world.size()))
-        dealt.gpus.resize(static_cast<std::size_t>(world.size()));
-    for (const Rank rank : all_ranks(world.size()))
-        dealt.of_rank.push_back(
-            dealt.gpus[static_cast<std::size_t>(rank.index) % dealt.gpus.size()]);
-    return dealt;
-}
-
 std::optional<std::string> refuses_threads(World& world) {
-    const Dealt dealt = dealt_gpus(world);
-    for (const int from : dealt.gpus)
-        for (const int to : dealt.gpus)
+    const std::vector<int> used = distinct(gpus_of_ranks(world));
+    for (const int from : used)
+        for (const int to : used)
             if (from != to && !cuda_reaches(from, to))
                 return "GPU " + std::to_string(from) + " cannot reach the memory of GPU " +
                        std::to_string(to) + "; type TUTTI_GPUS=" + std::to_string(from);
@@ -68,9 +34,7 @@ std::optional<std::string> refuses_threads(World& world) {
 // each step, or for ever.
 std::optional<std::string> refuses_processes(World& world) {
     if (!world.one_host()) return "the ranks are on several hosts; type --transport mpi";
-    const Dealt dealt = dealt_gpus(world);
-    const auto me = static_cast<std::size_t>(world.rank().index);
-    auto all = gathered_texts(world, cuda_identity(dealt.of_rank[me]));
+    auto all = gathered_texts(world, gpus().at(static_cast<std::size_t>(gpu_number(world))).uuid);
     std::ranges::sort(all);
     if (std::ranges::adjacent_find(all) == all.end()) return std::nullopt;
     return "ranks are processes and some share a GPU, where their kernels cannot run at the same "
@@ -83,7 +47,7 @@ std::optional<std::string> refuses_processes(World& world) {
 std::optional<std::string> cuda_refuses(World& world) {
     std::string problem;
     try {
-        chosen_gpus();
+        gpus_of_ranks(world);
     } catch (const Error& error) {
         problem = error.what();
     }
@@ -93,22 +57,21 @@ std::optional<std::string> cuda_refuses(World& world) {
 }
 
 std::unique_ptr<Transport> cuda_transport(World& world, const std::optional<Fault>&) {
-    const Dealt dealt = dealt_gpus(world);
-    const int mine = dealt.of_rank[static_cast<std::size_t>(world.rank().index)];
+    const std::vector<int> of_rank = gpus_of_ranks(world), used = distinct(of_rank);
+    const int mine = gpu_number(world);
     DevicePlaces places;
     if (world.one_process()) {
         for (const Rank rank : all_ranks(world.size()))
-            if (dealt.of_rank[static_cast<std::size_t>(rank.index)] == mine)
+            if (of_rank[static_cast<std::size_t>(rank.index)] == mine)
                 places.neighbours.push_back(rank);
-        places.is_virtual = static_cast<std::size_t>(world.size()) > dealt.gpus.size();
+        places.is_virtual = static_cast<std::size_t>(world.size()) > used.size();
     } else {
         places.neighbours = {world.rank()};
     }
     std::string problem;
     try {
         if (places.neighbours.front() == world.rank())
-            places.device =
-                cuda_device(mine, world.one_process() ? dealt.gpus : std::vector<int>{});
+            places.device = cuda_device(mine, world.one_process() ? used : std::vector<int>{});
     } catch (const Error& error) {
         problem = error.what();
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Takes the place of nccl_*.cpp where no NCCL was found when configuring.
-#include "collectives/transport/gpus.hpp"
+#include "collectives/device/gpus.hpp"
 #include "collectives/transport/nccl.hpp"
 
 namespace tutti {

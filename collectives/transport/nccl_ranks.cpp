@@ -5,8 +5,9 @@
 
 #include <exception>
 
-#include "collectives/transport/cuda_check.hpp"
-#include "collectives/transport/gpus.hpp"
+#include "collectives/device/cuda_check.hpp"
+#include "collectives/device/gpus.hpp"
+#include "collectives/transport/gpu_placement.hpp"
 #include "collectives/transport/nccl.hpp"
 #include "collectives/transport/patience.hpp"
 

@@ -2,7 +2,7 @@
 #pragma once
 #include <memory>
 
-#include "collectives/transport/memory_device.hpp"
+#include "collectives/device/memory_device.hpp"
 #include "collectives/transport/wire.hpp"
 
 namespace tutti {

@@ -2,7 +2,7 @@
 #include "collectives/transport/transports.hpp"
 
 #include "base/name_table.hpp"
-#include "collectives/device/cuda_device.hpp"
+#include "collectives/device/gpus.hpp"
 #include "collectives/transport/device_transport.hpp"
 #include "collectives/transport/flag_lines.hpp"
 #include "collectives/transport/host_transport.hpp"
@@ -98,7 +98,7 @@ const TransportRow rows[] = {
      },
      is_part},
     {"cuda", "plans inside one kernel of each GPU, whose blocks reach all ranks' memory",
-     cuda_missing, cuda_refuses, cuda_transport, !is_part, on_device},
+     gpus_missing, cuda_refuses, cuda_transport, !is_part, on_device},
     {"cuda-emulated", "what runs inside a GPU's kernel, by threads of this host; for tests",
      nothing_missing, needs_threads, emulated_transport, is_part, on_device},
 };

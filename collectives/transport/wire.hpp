@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/ids.hpp"
-#include "collectives/transport/memory_device.hpp"
+#include "collectives/device/memory_device.hpp"
 #include "collectives/transport/world.hpp"
 
 namespace tutti {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/error.hpp"
-#include "collectives/transport/memory_device.hpp"
+#include "collectives/device/memory_device.hpp"
 #include "kernels/divide.hpp"
 #include "kernels/reduce.hpp"
 

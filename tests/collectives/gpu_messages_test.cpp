@@ -2,14 +2,20 @@
 // Messages between the memory of a real GPU: staged, or by NCCL. Needs a GPU; one is enough.
 #include <gtest/gtest.h>
 
-#include "collectives/execute/gpu_memory.hpp"
+#include "collectives/device/gpu_memory.hpp"
+#include "collectives/device/gpus.hpp"
 #include "collectives/execute/planner.hpp"
-#include "collectives/transport/gpus.hpp"
+#include "collectives/transport/gpu_placement.hpp"
 #include "collectives/transport/nccl.hpp"
 #include "workloads/check_data.hpp"
 
 namespace tutti {
 namespace {
+
+MemoryDevice& gpu_of(World& world) {
+    return world.kept<MemoryDevice>(
+        [&] { return std::shared_ptr<MemoryDevice>(gpu_memory(gpu_number(world))); });
+}
 
 // Memory of the GPU, its image in pinned memory, and a queue between them.
 class Image {
@@ -57,7 +63,7 @@ std::int64_t wrong_elements(World& world, const Call& call, bool in_place, const
     const std::size_t input = input_bytes(call, ranks, me), output = output_bytes(call, ranks, me);
     const auto at = in_place ? in_place_offsets(call, ranks, me)
                              : InPlace{.input = 0, .output = (input + 255) / 256 * 256};
-    MemoryDevice& gpu = gpu_memory(world);
+    MemoryDevice& gpu = gpu_of(world);
     Image image(gpu, std::max(at.input + input, at.output + output));
     const auto operation = make(world, call,
                                 {.input = image.there().subspan(at.input, input),
@@ -81,7 +87,7 @@ std::int64_t wrong_elements(World& world, const Call& call, bool in_place, const
 
 TEST_F(OnAGpu, AQueueCopiesCombinesDividesAndTellsItsEnd) {
     const auto world = world_of_one();
-    MemoryDevice& gpu = gpu_memory(*world);
+    MemoryDevice& gpu = gpu_of(*world);
     constexpr std::size_t elements = 1001;
     Image one(gpu, elements * sizeof(float)), other(gpu, elements * sizeof(float));
     auto* const values = reinterpret_cast<float*>(one.here().data());
@@ -179,7 +185,7 @@ TEST(WithoutAGpu, NcclAndItsTransportSayWhy) {
         const auto refusal = find_baseline("nccl").refuses(world, {.call = {.count = 1}});
         EXPECT_EQ(refusal, no_library ? no_library : gpus_missing());
         EXPECT_EQ(planner.refuses("nccl"), refusal);
-        EXPECT_THROW(gpu_memory(world), Error);
+        EXPECT_THROW(gpu_of(world), Error);
     });
 }
 

@@ -17,8 +17,8 @@ public:
     /// Room for calls of up to so many bytes. Collective.
     SweepMemory(Planner& planner, std::string_view transport, std::int64_t bytes,
                 Collective collective)
-        : reachable_(
-              reachable(planner, transport, room(bytes, collective, planner.world().size()))) {
+        : reachable_(planner.registered_memory(transport,
+                                               room(bytes, collective, planner.world().size()))) {
         if (reachable_->device() != nullptr) image_.resize(reachable_->mine().size());
     }
 
@@ -52,17 +52,6 @@ private:
     static std::size_t room(std::int64_t bytes, Collective collective, int ranks) {
         const Call one{.collective = collective, .count = 1};
         return 2 * static_cast<std::size_t>(std::max(bytes, total_bytes(one, ranks))) + 8192;
-    }
-
-    // As soon as planners know of transports with memory of their own.
-    template <class AnyPlanner>
-    static std::unique_ptr<ReachableMemory> reachable(AnyPlanner& planner,
-                                                      std::string_view transport,
-                                                      std::size_t bytes) {
-        if constexpr (requires { planner.registered_memory(transport, bytes); })
-            return planner.registered_memory(transport, bytes);
-        else
-            return std::make_unique<SharedMemory>(planner.world(), bytes);
     }
 
     std::span<std::byte> here(std::span<std::byte> part) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Takes the place of gpus.cpp where no CUDA toolkit was found when configuring.
-#include "collectives/transport/gpus.hpp"
+#include "collectives/device/gpus.hpp"
 
 namespace tutti {
 
@@ -15,7 +15,5 @@ std::vector<GpuFacts> gpus() { return {}; }
 std::string cuda_runtime_version() { return "none"; }
 std::string cuda_driver_version() { return "none"; }
 std::string gpu_driver_release() { return ""; }
-
-int gpu_number(const World&) { throw Error(*cuda_not_built()); }
 
 }  // namespace tutti

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "collectives/execute/gpu_memory.hpp"
+#include "collectives/device/gpu_memory.hpp"
 
 #include <cuda_runtime_api.h>
 #include <fmt/format.h>
@@ -11,8 +11,7 @@
 #include <vector>
 
 #include "base/error.hpp"
-#include "collectives/transport/cuda_check.hpp"
-#include "collectives/transport/gpus.hpp"
+#include "collectives/device/cuda_check.hpp"
 #include "kernels/cuda/reduce.hpp"
 
 namespace tutti {
@@ -167,8 +166,6 @@ private:
 
 }  // namespace
 
-MemoryDevice& gpu_memory(World& world) {
-    return world.kept<Gpu>([&] { return std::make_shared<Gpu>(gpu_number(world)); });
-}
+std::unique_ptr<MemoryDevice> gpu_memory(int number) { return std::make_unique<Gpu>(number); }
 
 }  // namespace tutti

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "collectives/transport/gpus.hpp"
+#include "collectives/device/gpus.hpp"
 
 #include <cuda_runtime_api.h>
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <fstream>
 #include <sstream>
 
-#include "collectives/transport/cuda_check.hpp"
+#include "base/error.hpp"
+#include "collectives/device/cuda_check.hpp"
 
 namespace tutti {
 namespace {
@@ -98,15 +98,6 @@ std::string gpu_driver_release() {
         if (word.find('.') != word.npos && std::isdigit(static_cast<unsigned char>(word[0])) != 0)
             return word;
     return "";
-}
-
-int gpu_number(const World& world) {
-    if (const auto refusal = gpus_missing()) throw Error(*refusal);
-    for (const auto& host : world.hosts().nodes()) {
-        const auto me = std::ranges::find(host, world.rank());
-        if (me != host.end()) return static_cast<int>((me - host.begin()) % count().gpus);
-    }
-    return 0;
 }
 
 }  // namespace tutti

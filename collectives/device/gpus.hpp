@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "base/units.hpp"
-#include "collectives/transport/world.hpp"
 
 namespace tutti {
 
@@ -36,9 +34,5 @@ std::string cuda_driver_version();
 
 /// "580.65.06" as the kernel's module numbers itself; empty where there is none.
 std::string gpu_driver_release();
-
-/// CUDA's number of this rank's GPU: the ranks of a host take those that they see in turn. There is
-/// at least one.
-int gpu_number(const World& world);
 
 }  // namespace tutti
