@@ -6,6 +6,7 @@
 
 #include "base/clock.hpp"
 #include "collectives/device/accelerator.hpp"
+#include "collectives/transport/lone_memory.hpp"
 #include "results/bandwidth.hpp"
 #include "workloads/entrants.hpp"
 #include "workloads/least_time.hpp"
@@ -79,10 +80,7 @@ public:
         for (const auto& together : spots)
             for (const Spot& spot : together)
                 most = std::max(most, Stage::bytes_for(spot.call, world_.size(), spot.in_place));
-        const std::string_view on_device = device_transport();
-        Stage stage(world_, most, kinds(), [&](std::size_t bytes) {
-            return planner_.registered_memory(on_device, bytes);
-        });
+        Stage stage(world_, most, kinds(), [&](std::size_t bytes) { return on_device(bytes); });
         spots_left_ = spots.size() * sweep_.in_place.size() * stage.kinds().size();
         std::uint64_t number = 0;
         for (const auto& together : spots) {
@@ -97,12 +95,12 @@ public:
     }
 
 private:
-    // Whose memory buffers on devices are: the first one's, or else that of the real ones.
-    std::string_view device_transport() const {
+    // For the first whose plans run on devices; with none, all goes by messages.
+    std::unique_ptr<ReachableMemory> on_device(std::size_t bytes) {
         for (const Candidate& candidate : sweep_.candidates)
             if (candidate.is_ours() && find_transport(candidate.transport).on_device)
-                return candidate.transport;
-        return "cuda";
+                return planner_.registered_memory(candidate.transport, bytes);
+        return lone_gpu_memory(world_, bytes);
     }
 
     // Where nothing is said, and only devices take part: their memory.
