@@ -130,7 +130,7 @@ struct Refusal {
 
 }  // namespace
 
-std::optional<std::string> nccl_missing() { return std::nullopt; }
+std::optional<std::string> nccl_missing() { return gpus_missing(); }
 
 std::string nccl_version() {
     int number = 0;

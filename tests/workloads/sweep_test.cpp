@@ -392,7 +392,8 @@ TEST(BuffersOnDevices, AreRefusedByThoseWhoCannotReachThem) {
     ASSERT_EQ(all[0].size(), 2u);
     for (const Point& point : all[0]) {
         EXPECT_EQ(point.skipped.has_value(), point.key.transport == "shm");
-        if (!point.skipped) EXPECT_EQ(point.check.state, CheckState::ok);
+        if (point.skipped) continue;
+        EXPECT_EQ(point.check.state, CheckState::ok);
     }
 }
 
