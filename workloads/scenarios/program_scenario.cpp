@@ -163,7 +163,7 @@ private:
         metrics_.push_back({"hideable_share", share});
         if (share < 0.995)
             notes_.push_back(fmt::format(
-                "of the bytes, {:.0f} % can be hidden: the rest is waited for before anything "
+                "of the bytes, {:.0f} % can be hidden: all others are waited for before anything "
                 "else is computed",
                 share * 100));
     }
