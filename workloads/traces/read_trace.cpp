@@ -71,7 +71,8 @@ bool is_in_lines(std::string_view text) {
 }
 
 Json document_of(const fs::path& file) {
-    const std::string text = content_of(file);
+    std::string text = content_of(file);
+    if (text.starts_with("\xef\xbb\xbf")) text.erase(0, 3);  // a mark that some editors leave
     const auto begin = text.find_first_not_of(" \t\r\n");
     if (begin == std::string::npos || (text[begin] != '{' && text[begin] != '['))
         throw Error(fmt::format("{}: no trace: {}", file.string(), forms_read));
