@@ -45,6 +45,9 @@ std::vector<int> numbers_of(const char* option, const std::string& text, IntRang
 /// Of -T: "250ms", or a bare number of seconds as behind nccl-tests' -T. Throws Error.
 double timeout_of(const std::string& text);
 
+/// --target-ci: "2%", less than all of it. Throws Error.
+double target_of(const std::string& text);
+
 /// --buffers: each kind once; an empty text: none.
 std::vector<BufferKind> buffer_kinds_of(const std::string& text);
 

@@ -114,7 +114,10 @@ Trace imported(std::string name, const std::vector<RankFile>& files,
     Trace trace;
     trace.model = std::move(name);
     trace.what = import(files, trace.note);
-    trace.world = static_cast<int>(std::get<OpsTrace>(trace.what).ranks.size());
+    const auto& ranks = std::get<OpsTrace>(trace.what).ranks;
+    if (std::ranges::all_of(ranks, [](const auto& rank) { return rank.empty(); }))
+        throw Error(files.front().name + ": the trace has no calls");
+    trace.world = static_cast<int>(ranks.size());
     return trace;
 }
 
