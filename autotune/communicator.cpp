@@ -23,22 +23,8 @@ Pending& Pending::operator=(Pending&& other) noexcept {
 
 Pending::~Pending() {
     try {
-        if (std::uncaught_exceptions() == 0)
-            wait();
-        else
-            abandon();
+        wait();
     } catch (const Error&) {  // the communicator remembers, and refuses the next call
-    }
-}
-
-// Its buffers end with it, so nothing may move it any more.
-void Pending::abandon() {
-    constexpr std::int64_t moment_ns = 1'000'000'000;
-    const std::int64_t end = now_ns() + moment_ns;
-    while (!test()) {
-        if (now_ns() < end) continue;
-        std::exchange(slot_, nullptr)->owner->is_broken = true;
-        return;
     }
 }
 

@@ -41,9 +41,9 @@ struct CommunicatorOptions {
 
 /// A call under way. Its buffers belong to it until wait() has returned or test() was true, so
 /// start_...() takes nothing that would end before that with the statement: a temporary vector,
-/// say. It must end before its communicator does. One that is let go of first waits; but while an
-/// error goes up the stack, which others may not share, only for a moment: a call that has not
-/// ended then leaves the communicator unusable.
+/// say. It must end before its communicator does. One that is let go of first waits, also
+/// while an error goes up the stack: its buffers end there, and messages may still arrive in them.
+/// A call that others never join ends by the deadline.
 class [[nodiscard]] Pending {
 public:
     Pending() = default;
@@ -64,8 +64,6 @@ public:
     struct Slot;
 
 private:
-    void abandon();
-
     friend class Communicator;
     Slot* slot_ = nullptr;
     std::uint64_t run_ = 0;

@@ -165,7 +165,7 @@ Protocol protocol_of(const Typed& typed) {
     Protocol protocol;
     protocol.sync = sync_of(typed.sync);
     protocol.shuffle = word<bool>("--order", typed.order, {{"random", true}, {"given", false}});
-    protocol.target_ci = parse_fraction(typed.target_ci);
+    protocol.target_ci = target_of(typed.target_ci);
     protocol.max_seconds = parse_seconds(typed.max_time);
     protocol.fixed_samples = typed.iterations;
     protocol.warm_up_calls = typed.warm_up;

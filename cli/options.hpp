@@ -23,7 +23,8 @@ inline std::string unknown_option(const CLI::App& app) {
             for (const auto& name : option->get_lnames()) names.push_back("--" + name);
             for (const auto& name : option->get_snames()) names.push_back("-" + name);
         }
-        const auto guess = closest_name(typed, names);
+        // A single letter is a letter away from any other.
+        const auto guess = typed.starts_with("--") ? closest_name(typed, names) : std::nullopt;
         return "unknown option '" + typed + "'" +
                (guess ? "; did you mean '" + *guess + "'?" : std::string());
     }

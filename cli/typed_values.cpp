@@ -102,6 +102,13 @@ Rank root_of(const std::string& text) {
     return Rank{static_cast<int>(*root)};
 }
 
+double target_of(const std::string& text) {
+    const double target = parse_fraction(text);
+    if (target >= 1)
+        throw Error("--target-ci " + text + " is all of the time; type for example 2%");
+    return target;
+}
+
 double timeout_of(const std::string& text) {
     const bool is_bare = !text.empty() && text.find_first_not_of("0123456789.") == text.npos;
     const double seconds = parse_seconds(is_bare ? text + "s" : text);

@@ -42,10 +42,13 @@ std::vector<Bytes> segments_of(const std::string& text);
 /// A list of numbers in the range; "auto" stands for the usual one.
 std::vector<int> numbers_of(const char* option, const std::string& text, IntRange range, int usual);
 
-/// --buffers: each kind once; an empty text: none.
 /// Of -T: "250ms", or a bare number of seconds as behind nccl-tests' -T. Throws Error.
 double timeout_of(const std::string& text);
 
+/// --target-ci: "2%", less than all of it. Throws Error.
+double target_of(const std::string& text);
+
+/// --buffers: each kind once; an empty text: none.
 std::vector<BufferKind> buffer_kinds_of(const std::string& text);
 
 /// --sync

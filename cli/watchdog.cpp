@@ -22,11 +22,7 @@ void say_activity(const std::string& what) {
     activity = what;
 }
 
-// Later than the deadlines of our own waits, which can say more.
-Watchdog::Watchdog(World& world)
-    : world_(world),
-      limit_(world.hang_timeout * times_at_meetings + 2),
-      thread_([this] { watch(); }) {}
+Watchdog::Watchdog(World& world) : world_(world), thread_([this] { watch(); }) {}
 
 Watchdog::~Watchdog() {
     {
@@ -38,7 +34,11 @@ Watchdog::~Watchdog() {
 }
 
 void Watchdog::watch() {
-    const std::chrono::duration<double> limit(limit_);
+    // Later than the deadlines of our own waits, which can say more; a workload moves them.
+    const auto limit = [this] {
+        const double of_waits = std::atomic_ref(world_.hang_timeout).load();
+        return std::chrono::duration<double>(of_waits * times_at_meetings + 2);
+    };
     auto last_change = std::chrono::steady_clock::now();
     auto last_look = last_change;
     long last_seen = world_.meetings;
@@ -51,11 +51,11 @@ void Watchdog::watch() {
         if (seen != last_seen || slept) {
             last_seen = seen;
             last_change = now;
-        } else if (now - last_change > limit) {
+        } else if (now - last_change > limit()) {
             const std::lock_guard activity_lock(activity_mutex);
             std::fprintf(stderr,
                          "tutti: rank %d has not come back for %.0f s from a library call in %s\n",
-                         world_.rank().index, limit.count(), activity.c_str());
+                         world_.rank().index, limit().count(), activity.c_str());
             std::fflush(stderr);
             _exit(static_cast<int>(Exit::time_out));
         }

@@ -19,7 +19,6 @@ private:
     void watch();
 
     World& world_;
-    const double limit_;  // s
     std::mutex mutex_;
     std::condition_variable ended_;
     bool over_ = false;

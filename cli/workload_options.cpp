@@ -115,7 +115,7 @@ StepProtocol protocol_of(const CLI::App& app, const Typed& typed) {
             .max_rounds = typed.most_steps,
             .warm_up = typed.warm_up,
             .max_seconds = parse_seconds(typed.max_time),
-            .target_ci = parse_fraction(typed.target_ci),
+            .target_ci = target_of(typed.target_ci),
             .seed = typed.seed,
             .keep_samples = typed.raw};
 }

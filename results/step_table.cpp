@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 namespace tutti {
 namespace {
@@ -96,9 +97,11 @@ std::string step_table_footer(std::span<const TrainingStep> steps) {
         best.key.way, ms(best.exposed), ms(best.step), best.bound_ns * 1e-6);
     if (done.size() > 1 && !exposed_differs(best, *done[1]))
         text += fmt::format(
-            "# Not told apart       : {}, which leaves {:.3f} ms, may be as good: the 95 % "
-            "intervals overlap\n",
-            done[1]->key.way, ms(done[1]->exposed));
+            "# Not told apart       : {}, which leaves {:.3f} ms, may be as good: {}\n",
+            done[1]->key.way, ms(done[1]->exposed),
+            std::isfinite(half_width(best.step)) && std::isfinite(half_width(done[1]->step))
+                ? "the 95 % intervals overlap"
+                : "too few steps for an interval");
     return text + "#\n";
 }
 

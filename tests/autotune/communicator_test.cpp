@@ -3,12 +3,9 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <random>
-#include <thread>
 
 #include "autotune/communicator_state.hpp"
-#include "base/clock.hpp"
 #include "caller.hpp"
 #include "collectives/transport/world.hpp"
 #include "tests/collectives/allocations.hpp"
@@ -189,35 +186,6 @@ TEST(Communicator, DoesNotTakeForgottenPlansForTheSameCall) {
         EXPECT_EQ(std::ranges::count(one, 1024.0f), 300);
         EXPECT_EQ(std::ranges::count(other, 32.0f), 400);
     });
-}
-
-// Rank 1 never makes the last call, and ends once rank 0's error is out; with a wait for the
-// deadline, it would give up first.
-TEST(Communicator, DoesNotHoldUpAnError) {
-    std::atomic<bool> is_out = false;
-    std::atomic<bool> was_in_time = false;
-    struct Trouble {};
-    const auto body = [&](World& world) {
-        Communicator communicator(world, {.deadline = 60});
-        std::vector<int> data(1000, 1);
-        for (int i = 0; i < 10; ++i) communicator.start_all_reduce(data).wait();
-        if (world.is_first()) {
-            try {
-                const Pending forgotten = communicator.start_all_reduce(data);
-                throw Trouble{};
-            } catch (const Trouble&) {
-                is_out = true;
-            }
-            EXPECT_THROW(communicator.all_reduce(data), Error);
-        } else {
-            const std::int64_t end = now_ns() + 20'000'000'000;
-            while (!is_out && now_ns() < end) std::this_thread::yield();
-            was_in_time = is_out.load();
-            throw Trouble{};  // not for rank 0 to wait for
-        }
-    };
-    EXPECT_THROW(run_as_threads(2, 60, body), Trouble);
-    EXPECT_TRUE(was_in_time);
 }
 
 TEST(Communicator, WaitsForWhatIsLetGoOf) {

@@ -42,6 +42,30 @@ class Workload(tutti.Folder):
         self.assertLess(metrics["error_10_steps"], metrics["error"])
         self.assertIn("# Out of bounds values : 0 OK", out)
 
+    def test_real_training_goes_on_with_compressed_gradients(self):
+        ring = ("--ranks", 2, "--algo", "ring", "--transport", "shm", "--baseline", "none", "--max-time", "10ms", "--min-steps", 2)
+        for workload, way in [(("train", "--epochs", 4), "ring/shm"), (("parameter-server", "--epochs", 4), "all-reduce ring/shm"),
+                              (("federated",), "ring/shm")]:
+            file = self.folder / f"{workload[0]}.jsonl"
+            done = tutti.run("workload", *workload, *ring, "--compress", "bf16,topk:1%", "--json", file)
+            self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+            steps = {step["key"]["way"]: step for step in tutti.records(file) if step["kind"] == "step"}
+            step = steps[f"{way}+bf16"]
+            self.assertEqual(step["check"]["state"], "skipped")
+            metrics = self.metrics(step)
+            self.assertAlmostEqual(metrics["bytes_saved"] if workload[0] != "federated" else 0.5, 0.5, delta=2e-3)
+            self.assertGreater(metrics["accuracy"], 0.9)
+            if workload[0] == "federated":
+                self.assertIn("topk would drop most", steps[f"{way}+topk:1%"]["skipped"])
+            else:  # far fewer bytes learn more slowly, but they do learn
+                self.assertGreater(self.metrics(steps[f"{way}+topk:1%"])["accuracy"], 0.5)
+
+    def test_compressing_nothing_is_no_way(self):
+        done = tutti.run("workload", "zero", "--ranks", 2, "--scale", "small", "--stage", 3, "--step-time", "1ms", "--algo", "ring",
+                         "--transport", "shm", "--baseline", "none", "--compress", "none,int8", "--max-time", "10ms", "--min-steps", 2)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertIn("# skipped ring/shm+int8: only sums and means of float32 are compressed", done.stdout)
+
     def test_tells_what_skew_does_to_each_way(self):
         _, steps = self.measured("--skew", "50%", "--slow-rank", "1:2")
         step, = steps.values()

@@ -28,7 +28,7 @@ std::unique_ptr<GradientExchange> GradientExchange::make(GradientMemory& memory,
 }
 
 GradientExchange::GradientExchange(GradientMemory& memory, GroupWay& way)
-    : memory_(memory), missing_(memory.buckets().size()) {
+    : memory_(memory), missing_(memory.buckets().size()), tally_(way.tally()) {
     for (std::size_t i = 0; i < memory.buckets().size(); ++i) {
         const int bucket = static_cast<int>(i);
         const Call call = memory.call_of(bucket);

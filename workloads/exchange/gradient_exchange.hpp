@@ -44,8 +44,12 @@ public:
     /// Whether every rank gets the same sums, bit for bit; nothing: nobody knows.
     std::optional<bool> promises_same_bits() const { return same_bits_; }
 
+    /// What compressing did; null where every sum is that of the gradients as they are.
+    CompressionTally* tally() const { return tally_; }
+
     /// Does every call once with data whose result is known, and counts the elements of this rank
-    /// that are wrong. Collective.
+    /// that are wrong. Not for compressed ones: their results are only near, and what they have
+    /// left out would come with the next gradients. Collective.
     std::int64_t count_wrong(std::uint64_t seed);
 
 private:
@@ -68,6 +72,7 @@ private:
     std::vector<StepStamps::Passage> passages_;
     std::int64_t still_ns_ = 0;
     std::optional<bool> same_bits_ = true;
+    CompressionTally* tally_;
 };
 
 }  // namespace tutti

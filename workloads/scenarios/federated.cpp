@@ -88,12 +88,18 @@ public:
     std::unique_ptr<Steps> steps(const Way& way, std::string& reason) override {
         auto reduction = WholeReduction::make(site_, way, reason);
         if (!reduction) return nullptr;
+        if (way.name.find("+topk") != std::string::npos) {
+            reason = "weights are averaged here, not gradients, and topk would drop most of them";
+            return nullptr;
+        }
         FederatedTrainer::Rules rules = choice_.rules;
         rules.averages_every_step = way.name.ends_with(every_step);
-        TrainingPurpose purpose{.row = 1, .steps = choice_.rounds, .test = data_.test};
-        purpose.weights_of_one_rank = [this, rules](std::int64_t rounds) {
-            return averaged_alone(rules, rounds);
-        };
+        TrainingPurpose purpose{
+            .row = 1, .steps = choice_.rounds, .test = data_.test, .tally = reduction->tally()};
+        if (reduction->is_exact())
+            purpose.weights_of_one_rank = [this, rules](std::int64_t rounds) {
+                return averaged_alone(rules, rounds);
+            };
         return training_steps(
             world_,
             std::make_unique<FederatedTrainer>(world_, std::move(reduction), learner_, rules),

@@ -86,9 +86,11 @@ public:
         if (!reduction) return nullptr;
         ReducingTrainer::Slow slow;
         if (way.name.ends_with(slowed)) slow = {.rank = choice_.slow, .times = choice_.slow_times};
+        const bool is_exact = reduction->is_exact();
+        CompressionTally* const tally = reduction->tally();
         return steps_of(std::make_unique<ReducingTrainer>(world_, std::move(reduction), learner_,
                                                           optimizer_, rate_, slow),
-                        is_sgd);
+                        is_sgd && is_exact, tally);
     }
 
 private:
@@ -112,8 +114,10 @@ private:
         pulls_ = std::make_unique<Mail>(world_, *messages, 2 * world_.size(), most);
     }
 
-    std::unique_ptr<Steps> steps_of(std::unique_ptr<RowTrainer> trainer, bool equals_one_rank) {
-        TrainingPurpose purpose{.row = choice_.row, .steps = steps_, .test = data_.test};
+    std::unique_ptr<Steps> steps_of(std::unique_ptr<RowTrainer> trainer, bool equals_one_rank,
+                                    CompressionTally* tally = nullptr) {
+        TrainingPurpose purpose{
+            .row = choice_.row, .steps = steps_, .test = data_.test, .tally = tally};
         if (equals_one_rank)
             purpose.weights_of_one_rank = [this](std::int64_t steps) {
                 return trained_alone(steps);

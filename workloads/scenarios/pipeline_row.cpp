@@ -65,9 +65,9 @@ std::unique_ptr<Scenario> make(const Settings& asked, const WorkloadGround& grou
                     "{:.1f} % if all stages were alike{}",
                     100 * bubble, 100.0 * (p - 1) / (m + p - 1),
                     is_flushed ? "" : " and the pipeline ran empty each step"),
-        fmt::format("the first stage keeps {} versions of its weights and {} micro-batches' "
-                    "activations",
-                    weight_versions(shape.order, 0, p), kept)};
+        fmt::format("the first stage keeps {} of its weights and activations of {}",
+                    counted(weight_versions(shape.order, 0, p), "version"),
+                    counted(kept, "micro-batch"))};
     std::vector<Metric> metrics{
         {"bubble_share", bubble},
         {"weight_versions", static_cast<double>(weight_versions(shape.order, 0, p))},

@@ -4,7 +4,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 
+#include "workloads/program/ideal_run.hpp"
 #include "workloads/scenarios/skew_seen.hpp"
 
 namespace tutti {
@@ -74,25 +76,24 @@ private:
     SkewSeen seen_;
 };
 
-// A rank that still computes is not one that hangs: others wait so much longer.
+// A rank that still computes is not one that hangs: others wait longer by the longest step, in
+// which ranks may compute one after the other. A watchdog's thread reads the time, too.
 class LaterDeadline {
 public:
-    LaterDeadline(World& world, const Program& program)
-        : world_(world), usual_(world.hang_timeout) {
-        std::int64_t longest = 0;
-        for (const auto& tasks : program.tasks) {
-            std::int64_t of_role = 0;
-            for (const Task& task : tasks)
-                if (task.kind == Task::Kind::compute) of_role += std::ranges::max(task.compute_ns);
-            longest = std::max(longest, of_role);
-        }
-        world_.hang_timeout += static_cast<double>(longest) * 1e-9;
+    LaterDeadline(World& world, Program program) : world_(world), usual_(world.hang_timeout) {
+        for (auto& tasks : program.tasks)
+            for (Task& task : tasks)
+                if (task.kind == Task::Kind::compute)
+                    task.compute_ns = {std::ranges::max(task.compute_ns)};
+        set(usual_ + static_cast<double>(ideal_run(program).step_ns()) * 1e-9);
     }
     LaterDeadline(const LaterDeadline&) = delete;
     LaterDeadline& operator=(const LaterDeadline&) = delete;
-    ~LaterDeadline() { world_.hang_timeout = usual_; }
+    ~LaterDeadline() { set(usual_); }
 
 private:
+    void set(double seconds) { std::atomic_ref(world_.hang_timeout).store(seconds); }
+
     World& world_;
     double usual_;
 };
@@ -163,7 +164,7 @@ private:
         metrics_.push_back({"hideable_share", share});
         if (share < 0.995)
             notes_.push_back(fmt::format(
-                "of the bytes, {:.0f} % can be hidden: the rest is waited for before anything "
+                "of the bytes, {:.0f} % can be hidden: all others are waited for before anything "
                 "else is computed",
                 share * 100));
     }

@@ -5,6 +5,7 @@
 #include <array>
 
 #include "base/clock.hpp"
+#include "workloads/compress/loss.hpp"
 #include "workloads/exchange/gradient_exchange.hpp"
 #include "workloads/exchange/meeting_exchange.hpp"
 #include "workloads/exchange/recorded_exchange.hpp"
@@ -98,10 +99,15 @@ public:
 
     // Wrong is what known data shows, and each weight that is not as the schedule promises.
     std::optional<std::int64_t> count_wrong() override {
-        std::int64_t wrong = exchange_->count_wrong(seed_);
+        CompressionTally* const tally = exchange_->tally();
+        std::int64_t wrong = tally == nullptr ? exchange_->count_wrong(seed_) : 0;
         exchange_->clear_passages();
         learnt_ = learn(training_.world(), training_.course(), *exchange_);
         calls_ = exchange_->passages().size();
+        if (tally != nullptr) {
+            compressing_ = metrics_of(training_.world(), *tally, {}, training_.course().steps());
+            return std::nullopt;
+        }
         if (exchange_->promises_same_bits().value_or(false)) wrong += learnt_.differing_weights;
         return wrong;
     }
@@ -123,6 +129,7 @@ public:
             metrics.push_back({"same_promised", *promised ? 1.0 : 0.0});
         metrics.push_back(
             {"calls_of_mean_step", static_cast<double>(calls_) / training_.course().steps()});
+        metrics.insert(metrics.end(), compressing_.begin(), compressing_.end());
         return metrics;
     }
 
@@ -141,6 +148,7 @@ private:
     RepeatedExchange repeated_;
     std::uint64_t seed_;
     Learnt learnt_;
+    std::vector<Metric> compressing_;
     std::size_t calls_ = 0;
 };
 

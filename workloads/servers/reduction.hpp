@@ -28,6 +28,11 @@ public:
     /// The sum in place of the values. Throws Error (time_out).
     void run();
 
+    /// Whether it is the sum of the values as they are; else it is only near.
+    bool is_exact() const { return way_->is_exact(site_.call); }
+    /// What compressing did; null where nothing is compressed.
+    CompressionTally* tally() const { return way_->tally(); }
+
 private:
     explicit WholeReduction(Site& site) : site_(site) {}
 

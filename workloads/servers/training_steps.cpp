@@ -3,6 +3,8 @@
 
 #include <cmath>
 
+#include "workloads/compress/loss.hpp"
+
 namespace tutti {
 namespace {
 
@@ -45,6 +47,7 @@ public:
     // but at the servers.
     std::vector<Metric> metrics() override {
         trainer_->begin_anew();
+        if (purpose_.tally != nullptr) *purpose_.tally = {};
         world_.barrier();
         const StepStamps stamps = trainer_->run({.steps = purpose_.steps});
         const auto ns = of_first(world_, stamps.end_ns - stamps.begin_ns);
@@ -53,6 +56,9 @@ public:
             {"accuracy", of_first(world_, learner_.network().accuracy(purpose_.test))},
             {"free_step_ms", static_cast<double>(ns) * 1e-6 / static_cast<double>(purpose_.steps)}};
         for (Metric& metric : trainer_->counted()) told.push_back(std::move(metric));
+        if (purpose_.tally != nullptr)
+            for (Metric& metric : metrics_of(world_, *purpose_.tally, {}, purpose_.steps))
+                told.push_back(std::move(metric));
         return told;
     }
 

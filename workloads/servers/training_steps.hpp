@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include "workloads/compress/compression_tally.hpp"
 #include "workloads/servers/digits_learner.hpp"
 #include "workloads/servers/training_run.hpp"
 #include "workloads/workload.hpp"
@@ -19,6 +20,7 @@ struct TrainingPurpose {
     /// within rounding; else null.
     std::function<std::vector<float>(std::int64_t steps)> weights_of_one_rank = {};
     const Dataset& test;
+    CompressionTally* tally = nullptr;  ///< of the sums that it compresses, if it does
 };
 
 /// A way to train as a scenario's: timed row by row; checked against one rank; and for its metrics

@@ -49,7 +49,9 @@ public:
         std::vector<TrainingStep> steps;
         for (const Series& one : series_) {
             steps.push_back(one.summed_up());
-            if (protocol_.keep_samples) steps.back().samples = {one.step, one.compute, one.exposed};
+            if (protocol_.keep_samples)
+                steps.back().samples = {
+                    .step = one.step, .compute = one.compute, .exposed = one.exposed};
         }
         return steps;
     }

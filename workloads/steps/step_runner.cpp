@@ -78,7 +78,19 @@ std::unique_ptr<StepRunner> StepRunner::make(ProgramStage& stage, const Way& way
     const bool is_exact = std::ranges::none_of(
         runner->of_group_, [](const auto& one) { return one && one->tally() != nullptr; });
     runner->compresses_ = !holds_on_all(stage.world(), is_exact);
+    if (runner->compresses_ && holds_on_all(stage.world(), runner->does_all_exactly())) {
+        reason =
+            "only sums and means of float32 are compressed, and the step has none to all ranks";
+        return nullptr;
+    }
     return runner;
+}
+
+bool StepRunner::does_all_exactly() const {
+    const auto& calls = stage_.program().calls;
+    for (std::size_t i = 0; i < calls.size(); ++i)
+        if (operations_[i] && !way_of(static_cast<int>(i)).is_exact(calls[i].call)) return false;
+    return true;
 }
 
 // How each group does its calls; why one of this rank's cannot be done so, if that is so.

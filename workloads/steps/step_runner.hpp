@@ -82,6 +82,7 @@ private:
     explicit StepRunner(ProgramStage& stage);
     std::optional<std::string> choose(const Way& way);
     bool has_any_of_its_own() const;
+    bool does_all_exactly() const;
     std::int64_t compute(std::int64_t ns, Computer& computer);
     void start(int call);
     void wait(int call);

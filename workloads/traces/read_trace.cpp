@@ -71,7 +71,8 @@ bool is_in_lines(std::string_view text) {
 }
 
 Json document_of(const fs::path& file) {
-    const std::string text = content_of(file);
+    std::string text = content_of(file);
+    if (text.starts_with("\xef\xbb\xbf")) text.erase(0, 3);  // a mark that some editors leave
     const auto begin = text.find_first_not_of(" \t\r\n");
     if (begin == std::string::npos || (text[begin] != '{' && text[begin] != '['))
         throw Error(fmt::format("{}: no trace: {}", file.string(), forms_read));
@@ -113,7 +114,10 @@ Trace imported(std::string name, const std::vector<RankFile>& files,
     Trace trace;
     trace.model = std::move(name);
     trace.what = import(files, trace.note);
-    trace.world = static_cast<int>(std::get<OpsTrace>(trace.what).ranks.size());
+    const auto& ranks = std::get<OpsTrace>(trace.what).ranks;
+    if (std::ranges::all_of(ranks, [](const auto& rank) { return rank.empty(); }))
+        throw Error(files.front().name + ": the trace has no calls");
+    trace.world = static_cast<int>(ranks.size());
     return trace;
 }
 
