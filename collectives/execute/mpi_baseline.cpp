@@ -52,9 +52,9 @@ public:
           output_(buffers.output),
           in_place_(buffers.in_place),
           count_(static_cast<int>(call_.count)),
-          type_(MPI_Type_f2c(mpi_type(call_.type))),
+          type_(MPI_Type_f2c(reduces(call_.collective) ? mpi_type(call_.type)
+                                                       : mpi_type_to_move(call_.type))),
           op_(MPI_Op_f2c(mpi_op(call_.op))) {
-        if (!reduces(call_.collective) && type_ == MPI_DATATYPE_NULL) type_ = MPI_UINT16_T;
         if (call_.op == Op::avg && reduces(call_.collective)) divide_ = find_divide(call_.type);
     }
 

@@ -22,10 +22,10 @@ public:
           all_(MPI_Comm_f2c(mpi_handle(world))),
           call_(call),
           count_(static_cast<int>(call.count)),
-          type_(MPI_Type_f2c(mpi_type(call.type))),
+          type_(MPI_Type_f2c(reduces(call.collective) ? mpi_type(call.type)
+                                                      : mpi_type_to_move(call.type))),
           op_(MPI_Op_f2c(mpi_op(call.op))),
           buffers_(buffers) {
-        if (!reduces(call_.collective) && type_ == MPI_DATATYPE_NULL) type_ = MPI_UINT16_T;
         if (call_.op == Op::avg && reduces(call_.collective)) divide_ = find_divide(call_.type);
     }
 

@@ -50,6 +50,12 @@ MPI_Op op_of(Op op) {
 
 int mpi_type(DataType type) { return MPI_Type_c2f(type_of(type)); }
 
+int mpi_type_to_move(DataType type) {
+    const MPI_Datatype known = type_of(type);
+    if (known != MPI_DATATYPE_NULL) return MPI_Type_c2f(known);
+    return MPI_Type_c2f(size_of(type) == 1 ? MPI_UINT8_T : MPI_UINT16_T);
+}
+
 int mpi_op(Op op) { return MPI_Op_c2f(op_of(op)); }
 
 }  // namespace tutti
