@@ -233,9 +233,7 @@ TEST(ParameterServers, LearnTheDigitsInEitherMode) {
     for (const int servers : {1, 4})
         for (const bool is_synchronous : {true, false}) {
             const auto done = trained(4, architecture(4, servers, is_synchronous), 440, "mlp");
-            // Asynchronously it depends on who comes when.
-            EXPECT_GE(done.accuracy, is_synchronous ? 0.95 : 0.9)
-                << servers << " " << is_synchronous;
+            EXPECT_GE(done.accuracy, 0.95) << servers << " " << is_synchronous;
             EXPECT_EQ(done.metric("gradients"), 4 * 440);
             // Between two gradients of one worker each other gradient is applied once: the mean is
             // n - 1 whoever is fast, but for those before a worker's first.
