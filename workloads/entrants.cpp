@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/entrants.hpp"
 
-#include "workloads/check_data.hpp"
+#include "workloads/check_of_call.hpp"
 
 namespace tutti {
 
@@ -23,19 +23,15 @@ Entrant entrant_of(Operation& operation, const World& world, const Call& call,
     Entrant entrant{.operation = &operation, .prepare = {}, .count_wrong = {}};
     entrant.keeps_input = !buffers.call.in_place;
     if (!check) return entrant;
-    const CheckCase unseeded{call.collective, call.type,       call.op,
-                             world.size(),    call.root.index, call.count,
-                             /*seed=*/0};
     const Rank me = world.rank();
+    const int ranks = world.size();
     entrant.prepare = [=](std::uint64_t seed) {
-        CheckCase now = unseeded;
-        now.seed = seed;
+        const CheckCase now = check_of(call, ranks, seed);
         buffers.fill_output([](std::span<std::byte> output) { poison(output); });
         buffers.fill_input([&](std::span<std::byte> input) { fill_input(now, me, input); });
     };
     entrant.count_wrong = [=](std::uint64_t seed) {
-        CheckCase now = unseeded;
-        now.seed = seed;
+        const CheckCase now = check_of(call, ranks, seed);
         return buffers.look_at_output(
             [&](std::span<const std::byte> output) { return count_wrong(now, me, output); });
     };

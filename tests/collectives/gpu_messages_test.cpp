@@ -7,7 +7,7 @@
 #include "collectives/execute/planner.hpp"
 #include "collectives/transport/gpu_placement.hpp"
 #include "collectives/transport/nccl.hpp"
-#include "workloads/check_data.hpp"
+#include "workloads/check_of_call.hpp"
 
 namespace tutti {
 namespace {
@@ -72,8 +72,7 @@ std::int64_t wrong_elements(World& world, const Call& call, bool in_place, const
                                  .device = &gpu});
     std::int64_t wrong = 0;
     for (std::uint64_t run = 0; operation && run < 2; ++run) {
-        const CheckCase check{call.collective, call.type,  call.op, ranks,
-                              call.root.index, call.count, run};
+        const CheckCase check = check_of(call, ranks, run);
         poison(image.here().subspan(at.output, output));
         fill_input(check, me, image.here().subspan(at.input, input));
         image.push();

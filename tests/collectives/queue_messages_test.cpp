@@ -8,7 +8,7 @@
 #include "collectives/execute/message_plan.hpp"
 #include "collectives/execute/planner.hpp"
 #include "far_device.hpp"
-#include "workloads/check_data.hpp"
+#include "workloads/check_of_call.hpp"
 
 namespace tutti {
 namespace {
@@ -100,7 +100,8 @@ public:
           ranks_(progress.world().size()),
           input_(input_bytes(call_, ranks_, me_)),
           output_(output_bytes(call_, ranks_, me_)),
-          memory_(device.allocate(input_ + output_)) {
+          memory_(device.allocate(input_ + output_)),
+          check_(check_of(call_, ranks_, 0)) {
         const Job job = job_of({.algorithm = &algorithm}, call_, ranks_, progress.world().hosts());
         plan_ = message_plan(progress, messages,
                              {.schedule = build_in_order(algorithm, job),
@@ -113,7 +114,7 @@ public:
     }
 
     void start() {
-        ++check().seed;
+        ++check_.seed;
         fill_input(check_, me_, {device_.seen(memory_.get()), input_});
         poison({device_.seen(memory_.get()) + input_, output_});
         plan_->start();
@@ -124,15 +125,6 @@ public:
     }
 
 private:
-    CheckCase& check() {
-        check_.collective = call_.collective;
-        check_.type = call_.type;
-        check_.op = call_.op;
-        check_.ranks = ranks_;
-        check_.count = call_.count;
-        return check_;
-    }
-
     FarDevice& device_;
     Rank me_;
     Call call_;

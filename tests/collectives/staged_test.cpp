@@ -7,7 +7,7 @@
 #include "collectives/execute/planner.hpp"
 #include "collectives/transport/loopback.hpp"
 #include "far_device.hpp"
-#include "workloads/check_data.hpp"
+#include "workloads/check_of_call.hpp"
 
 namespace tutti {
 namespace {
@@ -41,13 +41,7 @@ std::int64_t wrong_elements(Planner& planner, FarDevice& device, std::string_vie
     const auto plan = planner.plan({trial.algorithm, transport, trial.segment}, trial.call, there);
     std::int64_t wrong = 0;
     for (std::uint64_t run = 0; run < 2; ++run) {
-        const CheckCase check{trial.call.collective,
-                              trial.call.type,
-                              trial.call.op,
-                              ranks,
-                              trial.call.root.index,
-                              trial.call.count,
-                              run};
+        const CheckCase check = check_of(trial.call, ranks, run);
         poison(here_out);
         fill_input(check, me, here_in);
         plan->run();

@@ -6,7 +6,7 @@
 #include <cstring>
 
 #include "collectives/execute/planner.hpp"
-#include "workloads/check_data.hpp"
+#include "workloads/check_of_call.hpp"
 
 namespace tutti::test {
 
@@ -53,13 +53,7 @@ inline std::int64_t wrong_elements(Planner& planner, const Trial& trial) {
                                    trial.call, buffers, shared.get());
     std::int64_t wrong = 0;
     for (int run = 0; run < trial.runs; ++run) {
-        const CheckCase check{trial.call.collective,
-                              trial.call.type,
-                              trial.call.op,
-                              ranks,
-                              trial.call.root.index,
-                              trial.call.count,
-                              static_cast<std::uint64_t>(run)};
+        const CheckCase check = check_of(trial.call, ranks, static_cast<std::uint64_t>(run));
         poison(buffers.output);
         fill_input(check, world.rank(), memory.subspan(both.input, input));
         plan->run();

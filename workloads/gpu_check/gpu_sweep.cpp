@@ -13,7 +13,7 @@
 #include "base/clock.hpp"
 #include "collectives/execute/planner.hpp"
 #include "results/bandwidth.hpp"
-#include "workloads/check_data.hpp"
+#include "workloads/check_of_call.hpp"
 #include "workloads/gpu_check/sweep_memory.hpp"
 
 namespace tutti {
@@ -71,8 +71,7 @@ public:
 
 private:
     std::int64_t checked(std::uint64_t seed) {
-        const CheckCase check{call_.collective, call_.type,  call_.op, world_.size(),
-                              call_.root.index, call_.count, seed};
+        const CheckCase check = check_of(call_, world_.size(), seed);
         memory_.fill(check, world_.rank());
         world_.barrier();
         plan_->run();
