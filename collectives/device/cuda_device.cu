@@ -16,8 +16,6 @@ namespace {
 
 using device::check;
 
-__global__ void nothing() {}
-
 std::string in_words(std::size_t bytes) {
     return to_string(Bytes{static_cast<std::int64_t>(bytes)});
 }
@@ -173,7 +171,7 @@ private:
         std::int64_t least = INT64_MAX;
         for (int i = 0; i < 20; ++i) {
             const std::int64_t began = now_ns();
-            check(cudaLaunchCooperativeKernel(reinterpret_cast<const void*>(nothing),
+            check(cudaLaunchCooperativeKernel(reinterpret_cast<const void*>(empty_kernel()),
                                               dim3(static_cast<unsigned>(multiprocessors_)),
                                               dim3(threads_of_plan), nullptr, 0, kernels_),
                   "cudaLaunchCooperativeKernel");

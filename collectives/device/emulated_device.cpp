@@ -6,9 +6,9 @@
 #include <cstring>
 #include <new>
 
-#include "base/clock.hpp"
 #include "base/error.hpp"
 #include "collectives/device/block_threads.hpp"
+#include "collectives/device/emulated_block.hpp"
 #include "collectives/device/step_loop.hpp"
 #include "kernels/divide.hpp"
 #include "kernels/reduce.hpp"
@@ -36,29 +36,20 @@ public:
     bool all(bool mine) const { return mine; }
 
     std::uint64_t acquire(const std::uint64_t& counter) const {
-        return std::atomic_ref(const_cast<std::uint64_t&>(counter)).load(std::memory_order_acquire);
+        return device::load_acquire(counter);
     }
     void release(std::uint64_t& counter, std::uint64_t value) const {
-        std::atomic_ref(counter).store(value, std::memory_order_release);
+        device::store_release(counter, value);
     }
     std::uint64_t arrive(std::uint64_t& counter) const {
-        return std::atomic_ref(counter).fetch_add(1, std::memory_order_acq_rel) + 1;
+        return device::add_one(counter);
     }
-    // The flag last, as the host has no store of 16 bytes.
-    void store_line(DeviceLine& line, DeviceLine value) const {
-        std::atomic_ref(line.data).store(value.data, std::memory_order_relaxed);
-        release(line.run, value.run);
-    }
-    DeviceLine load_line(const DeviceLine& line) const {
-        const std::uint64_t run = acquire(line.run);
-        return {
-            std::atomic_ref(const_cast<std::uint64_t&>(line.data)).load(std::memory_order_relaxed),
-            run};
-    }
+    void store_line(DeviceLine& line, DeviceLine value) const { device::store_line(line, value); }
+    DeviceLine load_line(const DeviceLine& line) const { return device::load_line(line); }
 
-    std::uint64_t now_ns() const { return static_cast<std::uint64_t>(tutti::now_ns()); }
+    std::uint64_t now_ns() const { return device::now_ns(); }
     std::uint64_t patience_ns() const { return patience_ns_; }
-    void pause() const { sched_yield(); }
+    void pause() const { device::pause(); }
     bool has_stopped() const { return stop_.load() != 0; }
     void stop(std::uint64_t word) const {
         std::uint64_t nobody = 0;

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The kernel that runs plans: the step loop by a GPU's blocks, for one type and operation each.
 #pragma once
-#include <cuda/atomic>
-
+#include "collectives/device/block_instructions.cuh"
 #include "collectives/device/step_loop.hpp"
 #include "kernels/cuda/combine.cuh"
 
@@ -19,7 +18,7 @@ struct LaunchArguments {
 };
 
 /// The same for all types.
-__device__ __noinline__ inline void copy_apart(std::byte* const* outs, int how_many_outs,
+__device__ __attribute__((noinline)) inline void copy_apart(std::byte* const* outs, int how_many_outs,
                                                const std::byte* source, std::int64_t bytes) {
     device::copy(outs, how_many_outs, source, bytes, threadIdx.x, blockDim.x);
 }
@@ -35,50 +34,35 @@ public:
     __device__ bool all(bool mine) const { return __syncthreads_and(mine); }
 
     __device__ std::uint64_t acquire(const std::uint64_t& counter) const {
-        return shown(const_cast<std::uint64_t&>(counter)).load(cuda::memory_order_acquire);
+        return device::load_acquire(counter);
     }
     __device__ void release(std::uint64_t& counter, std::uint64_t value) const {
-        shown(counter).store(value, cuda::memory_order_release);
+        device::store_release(counter, value);
     }
     __device__ std::uint64_t arrive(std::uint64_t& counter) const {
-        return shown(counter).fetch_add(1, cuda::memory_order_acq_rel) + 1;
+        return device::add_one(counter);
     }
 
-    // One access of 16 bytes, which is never seen in part.
     __device__ void store_line(DeviceLine& line, DeviceLine value) const {
-        asm volatile(
-            "{ .reg .b128 both; mov.b128 both, {%1, %2}; st.relaxed.sys.global.b128 [%0], both; }"
-            :
-            : "l"(__cvta_generic_to_global(&line)), "l"(value.data), "l"(value.run)
-            : "memory");
+        device::store_line(line, value);
     }
     __device__ DeviceLine load_line(const DeviceLine& line) const {
-        DeviceLine value;
-        asm volatile(
-            "{ .reg .b128 both; ld.relaxed.sys.global.b128 both, [%2]; mov.b128 {%0, %1}, both; }"
-            : "=l"(value.data), "=l"(value.run)
-            : "l"(__cvta_generic_to_global(&line))
-            : "memory");
-        return value;
+        return device::load_line(line);
     }
 
-    __device__ std::uint64_t now_ns() const {
-        std::uint64_t now;
-        asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
-        return now;
-    }
+    __device__ std::uint64_t now_ns() const { return device::now_ns(); }
     __device__ std::uint64_t patience_ns() const { return launch_.patience_ns; }
-    __device__ void pause() const {}
+    __device__ void pause() const { device::pause(); }
     __device__ bool has_stopped() const {
-        return shown(*launch_.stop).load(cuda::memory_order_relaxed) != 0;
+        return device::load_relaxed(*launch_.stop) != 0;
     }
     // Whoever comes last is heard; all have waited for too long.
     __device__ void stop(std::uint64_t word) const {
-        shown(*launch_.stop).store(word, cuda::memory_order_relaxed);
+        device::store_relaxed(*launch_.stop, word);
     }
 
     // Functions of their own, as what the loop keeps in registers would be spilled in the passes.
-    __device__ __noinline__ static void combine(std::byte* const* outs, std::uint32_t how_many_outs,
+    __device__ __attribute__((noinline)) static void combine(std::byte* const* outs, std::uint32_t how_many_outs,
                                                 const std::byte* const* sources,
                                                 std::uint32_t how_many, std::uint64_t bytes) {
         const auto outs_count = static_cast<int>(how_many_outs);
@@ -88,7 +72,7 @@ public:
                                       static_cast<std::int64_t>(bytes / sizeof(Element))},
                                      threadIdx.x, blockDim.x);
     }
-    __device__ __noinline__ static void divide(std::byte* data, std::uint64_t bytes,
+    __device__ __attribute__((noinline)) static void divide(std::byte* data, std::uint64_t bytes,
                                                std::uint32_t divisor) {
         if constexpr (op == Op::sum)  // only that becomes a mean
             device::divide<Element>(data, static_cast<std::int64_t>(bytes / sizeof(Element)),
@@ -96,11 +80,6 @@ public:
     }
 
 private:
-    // Peers may be on other devices, and the host looks, too.
-    __device__ static auto shown(std::uint64_t& word) {
-        return cuda::atomic_ref<std::uint64_t, cuda::thread_scope_system>(word);
-    }
-
     const LaunchArguments& launch_;
 };
 
@@ -131,6 +110,9 @@ PlanKernel plan_kernel_of(Op op) {
     }
     return nullptr;
 }
+
+/// Does nothing: what a launch costs.
+void (*empty_kernel())();
 
 // One family of types a file, so that they compile side by side; null for types of another.
 PlanKernel integer_plan_kernel(DataType type, Op op);

@@ -4,7 +4,6 @@
 #include "kernels/cuda/launch.cuh"
 
 namespace tutti::device {
-namespace {
 
 struct CastArguments {
     std::byte* narrow;
@@ -17,6 +16,8 @@ __global__ void __launch_bounds__(block_threads, 4) cast_kernel(CastArguments a)
     cast<Narrow, direction, Access::streamed>(a.narrow, a.floats, a.count, grid_thread(),
                                               grid_threads());
 }
+
+namespace {
 
 template <Direction direction>
 void (*kernel_of(DataType type))(CastArguments) {

@@ -10,8 +10,7 @@
 
 #include "base/half.hpp"
 #include "kernels/cuda/access.hpp"
-
-#define __device__
+#include "kernels/cuda/emulated_threads.hpp"
 
 namespace tutti::device {
 

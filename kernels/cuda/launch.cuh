@@ -21,13 +21,16 @@ void launch(void (*kernel)(Arguments), const Arguments& arguments, std::int64_t 
     check(cudaGetDevice(&device), "cudaGetDevice");
     check(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device),
           "cudaDeviceGetAttribute");
-    check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident, kernel, block_threads, 0),
+    check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(
+              &resident, reinterpret_cast<const void*>(kernel), block_threads, 0),
           "cudaOccupancyMaxActiveBlocksPerMultiprocessor");
     const auto most = std::int64_t{multiprocessors} * resident * waves;
     const auto blocks =
         static_cast<unsigned>(std::clamp<std::int64_t>(wanted, 1, std::max<std::int64_t>(most, 1)));
-    kernel<<<blocks, block_threads, 0, static_cast<cudaStream_t>(stream)>>>(arguments);
-    check(cudaGetLastError(), "launch of a kernel");
+    void* all[] = {const_cast<Arguments*>(&arguments)};
+    check(cudaLaunchKernel(reinterpret_cast<const void*>(kernel), dim3(blocks), dim3(block_threads),
+                           all, 0, static_cast<cudaStream_t>(stream)),
+          "launch of a kernel");
 }
 
 /// What a thread of such a grid calls itself, and how many there are.

@@ -5,7 +5,6 @@
 #include "kernels/cuda/reduce_kernel.cuh"
 
 namespace tutti::device {
-namespace {
 
 struct CopyArguments {
     std::byte* outs[most_outs];
@@ -19,6 +18,8 @@ __global__ void __launch_bounds__(block_threads, 4)
     copy<Access::streamed>(a.outs, a.how_many_outs, a.source, a.bytes, grid_thread(),
                            grid_threads());
 }
+
+namespace {
 
 ReduceFunction find_kernel(DataType type, Op op) {
     for (const auto find : {integer_kernel, long_kernel, float_kernel, fp8_kernel})

@@ -163,11 +163,8 @@ TEST_P(EveryPlan, OfAWrongScheduleRunsAndIsFoundWrong) {
 INSTANTIATE_TEST_SUITE_P(Threads, EveryPlan,
                          testing::Values("loopback", "ucx", "shm", "shm-lines", "shm-direct",
                                          "shm-cma", "cuda-emulated"),
-                         [](const auto& param) {
-                             std::string name(param.param);
-                             std::replace(name.begin(), name.end(), '-', '_');
-                             return name;
-                         });
+                         test::name_of_transport);
+INSTANTIATE_TEST_SUITE_P(Gpus, EveryPlan, testing::Values("cuda"), test::name_of_transport);
 
 }  // namespace
 }  // namespace tutti

@@ -92,11 +92,8 @@ TEST_P(Rebind, RefusesBuffersOfOtherSizes) {
 INSTANTIATE_TEST_SUITE_P(Threads, Rebind,
                          testing::Values("loopback", "ucx", "shm", "shm-lines", "shm-direct",
                                          "shm-cma", "cuda-emulated"),
-                         [](const auto& param) {
-                             std::string name(param.param);
-                             std::replace(name.begin(), name.end(), '-', '_');
-                             return name;
-                         });
+                         test::name_of_transport);
+INSTANTIATE_TEST_SUITE_P(Gpus, Rebind, testing::Values("cuda"), test::name_of_transport);
 
 TEST(RebindRegistered, IsRefusedAsPeersKnowThePlaces) {
     run_as_threads(2, 20, [&](World& world) {

@@ -3,8 +3,10 @@
 // What the tests of running plans share: one checked call on threads.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 
+#include "collectives/device/accelerator.hpp"
 #include "collectives/execute/planner.hpp"
 #include "workloads/check_of_call.hpp"
 
@@ -37,31 +39,41 @@ inline std::int64_t wrong_elements(Planner& planner, const Trial& trial) {
                                      : InPlace{.input = 0, .output = input};
     const std::size_t bytes = std::max(both.input + input, both.output + output);
 
-    // Of an emulated device, the host reaches it, too.
     std::unique_ptr<ReachableMemory> shared;
     std::vector<std::byte> ordinary;
-    std::span<std::byte> memory;
     if (trial.buffers == Buffers::registered)
-        memory = (shared = planner.registered_memory(trial.transport, bytes))->mine();
-    else
-        memory = ordinary = std::vector<std::byte>(bytes);
+        shared = planner.registered_memory(trial.transport, bytes);
+    Accelerator* const device = shared ? shared->device() : nullptr;
+    if (!shared || device) ordinary.resize(bytes);  // what is on a device is filled from here
+    const std::span<std::byte> there = shared ? shared->mine() : ordinary;
+    const std::span<std::byte> here = device ? ordinary : there;
 
-    const CallBuffers buffers{memory.subspan(both.input, input),
-                              memory.subspan(both.output, output), trial.in_place};
+    const CallBuffers buffers{there.subspan(both.input, input), there.subspan(both.output, output),
+                              trial.in_place};
     const auto plan = planner.plan({trial.algorithm, trial.transport, trial.segment, trial.radix,
                                     trial.channels, trial.placement, trial.order},
                                    trial.call, buffers, shared.get());
     std::int64_t wrong = 0;
     for (int run = 0; run < trial.runs; ++run) {
         const CheckCase check = check_of(trial.call, ranks, static_cast<std::uint64_t>(run));
-        poison(buffers.output);
-        fill_input(check, world.rank(), memory.subspan(both.input, input));
+        const auto result = here.subspan(both.output, output);
+        poison(result);
+        fill_input(check, world.rank(), here.subspan(both.input, input));
+        if (device) device->copy_in(there.data(), here);
         plan->run();
-        wrong += count_wrong(check, world.rank(), buffers.output);
+        if (device) device->copy_out(result, buffers.output.data());
+        wrong += count_wrong(check, world.rank(), result);
     }
     if (const auto left = plan->left_over()) throw Error(*left);
     world.barrier();
     return wrong;
+}
+
+/// Of a test that has a transport as its parameter.
+inline std::string name_of_transport(const testing::TestParamInfo<std::string_view>& test) {
+    std::string name(test.param);
+    std::ranges::replace(name, '-', '_');
+    return name;
 }
 
 inline std::string to_text(const Trial& trial, int ranks) {

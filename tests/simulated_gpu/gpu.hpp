@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cuda_runtime_api.h>
+
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "collectives/device/block_threads.hpp"
+#include "tests/simulated_gpu/arena.hpp"
+#include "tests/simulated_gpu/stream.hpp"
+
+namespace tutti::simulated {
+
+/// A grid in one dimension.
+struct Grid {
+    const void* kernel;  ///< built by the host's compiler
+    unsigned blocks, threads;
+    bool together;  ///< all blocks at once, as they wait for each other
+    std::vector<std::byte> arguments;
+};
+
+class Gpu {
+public:
+    explicit Gpu(std::size_t bytes) : memory(bytes) {}
+
+    Arena memory;
+    Stream default_stream;
+
+    static constexpr int multiprocessors = 8, blocks_of_each = 2;
+    static constexpr unsigned most_blocks = multiprocessors * blocks_of_each;
+
+    /// Returns when the grid is done. One at a time: a GPU need not run two kernels at once.
+    void run(const Grid& grid);
+
+private:
+    std::mutex busy_;
+    BlockThreads threads_;
+};
+
+/// Environment variable SIMULATED_GPUS says how many (2), SIMULATED_GPU_MEMORY how many MiB each
+/// of them has (4096).
+int how_many_gpus();
+Gpu& gpu(int number);
+Gpu& current_gpu();
+int current_number();
+/// False if there is no such GPU.
+bool choose_gpu(int number);
+
+/// Whether so many bytes from there on are memory of a GPU.
+bool is_on_gpu(const void* address, std::size_t bytes);
+/// Whether they are memory of the host that a GPU may copy by itself.
+bool is_pinned(const void* address, std::size_t bytes);
+
+/// All is lost from here on, as on a GPU after an access to memory that it does not have.
+void fail(cudaError_t error, const char* why);
+
+/// A call's answer, which the calling thread is told again by cudaGetLastError().
+cudaError_t answer(cudaError_t error);
+/// What `call` answers, if nothing has failed so far.
+template <class Call>
+cudaError_t answer_of(Call call);
+cudaError_t failure();
+
+template <class Call>
+cudaError_t answer_of(Call call) {
+    if (const cudaError_t error = failure(); error != cudaSuccess) return answer(error);
+    return answer(call());
+}
+
+inline Stream& stream_of(cudaStream_t handle) {
+    return handle == nullptr ? current_gpu().default_stream : *reinterpret_cast<Stream*>(handle);
+}
+
+}  // namespace tutti::simulated

@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include "tests/simulated_gpu/run_block.hpp"
+
+namespace tutti::simulated {
+
+/// Runs a block; fails the GPU if it does what a GPU would not let pass.
+void run_block(const Block& block);
+
+}  // namespace tutti::simulated
