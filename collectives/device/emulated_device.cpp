@@ -41,9 +41,7 @@ public:
     void release(std::uint64_t& counter, std::uint64_t value) const {
         device::store_release(counter, value);
     }
-    std::uint64_t arrive(std::uint64_t& counter) const {
-        return device::add_one(counter);
-    }
+    std::uint64_t arrive(std::uint64_t& counter) const { return device::add_one(counter); }
     void store_line(DeviceLine& line, DeviceLine value) const { device::store_line(line, value); }
     DeviceLine load_line(const DeviceLine& line) const { return device::load_line(line); }
 

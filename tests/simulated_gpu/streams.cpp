@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Streams, events and graphs.
-#include "tests/simulated_gpu/stream.hpp"
-
 #include "tests/simulated_gpu/gpu.hpp"
+#include "tests/simulated_gpu/stream.hpp"
 
 namespace tutti::simulated {
 namespace {
@@ -101,7 +100,8 @@ cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph) {
 cudaError_t cudaGraphInstantiate(cudaGraphExec_t* executable, cudaGraph_t graph,
                                  unsigned long long) {
     return answer_of([&] {
-        *executable = reinterpret_cast<cudaGraphExec_t>(new Graph(*reinterpret_cast<Graph*>(graph)));
+        *executable =
+            reinterpret_cast<cudaGraphExec_t>(new Graph(*reinterpret_cast<Graph*>(graph)));
         return cudaSuccess;
     });
 }
