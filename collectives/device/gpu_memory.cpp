@@ -8,6 +8,8 @@
 #include <algorithm>
 #include <array>
 #include <deque>
+#include <map>
+#include <mutex>
 #include <vector>
 
 #include "base/error.hpp"
@@ -121,6 +123,41 @@ private:
     Marks marks_;
 };
 
+// Memory of the host whose pages are locked, and which all GPUs of this process copy from and to.
+// CUDA refuses to register twice what several ranks of a process share: it is counted.
+class KnownMemory {
+public:
+    explicit KnownMemory(std::span<std::byte> memory) : memory_(memory) {
+        const std::lock_guard lock(mutex());
+        if (owners()[memory.data()]++ > 0) return;
+        const auto error =
+            cudaHostRegister(memory.data(), memory.size(), cudaHostRegisterPortable);
+        if (error == cudaSuccess) return;
+        owners().erase(memory.data());
+        throw no_room("of pinned memory", memory.size(), error);
+    }
+    ~KnownMemory() {
+        const std::lock_guard lock(mutex());
+        if (--owners()[memory_.data()] > 0) return;
+        owners().erase(memory_.data());
+        cudaHostUnregister(memory_.data());
+    }
+    KnownMemory(const KnownMemory&) = delete;
+    KnownMemory& operator=(const KnownMemory&) = delete;
+
+private:
+    static std::mutex& mutex() {
+        static std::mutex one;
+        return one;
+    }
+    static std::map<std::byte*, int>& owners() {
+        static std::map<std::byte*, int> of_memory;
+        return of_memory;
+    }
+
+    std::span<std::byte> memory_;
+};
+
 class Gpu final : public MemoryDevice {
 public:
     explicit Gpu(int number) : number_(number) { choose(); }
@@ -141,15 +178,17 @@ public:
         void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
         if (memory == MAP_FAILED) throw no_room("on the host", bytes, cudaErrorMemoryAllocation);
-        if (const auto error = cudaHostRegister(memory, bytes, cudaHostRegisterPortable);
-            error != cudaSuccess) {
-            munmap(memory, bytes);
-            throw no_room("of pinned memory", bytes, error);
-        }
-        return {static_cast<std::byte*>(memory), [bytes](std::byte* here) {
-                    cudaHostUnregister(here);
-                    munmap(here, bytes);
-                }};
+        const std::shared_ptr<std::byte> pages(
+            static_cast<std::byte*>(memory), [bytes](std::byte* here) { munmap(here, bytes); });
+        // Unlocked before it is given back.
+        return {pages.get(), [pages, known = make_known({pages.get(), bytes})](
+                                 std::byte*) mutable { known.reset(); }};
+    }
+
+    std::shared_ptr<void> make_known(std::span<std::byte> memory) override {
+        if (memory.empty()) return nullptr;
+        choose();
+        return std::make_shared<KnownMemory>(memory);
     }
 
     std::unique_ptr<DeviceQueue> queue() override {

@@ -16,7 +16,8 @@ class DeviceQueue {
 public:
     virtual ~DeviceQueue() = default;
 
-    /// Either end in the device's memory or in pinned memory of the host.
+    /// Either end in the device's memory, or in memory of the host that it knows: pinned, or made
+    /// known.
     virtual void copy(std::byte* to, const std::byte* from, std::size_t bytes) = 0;
 
     /// Each out = sources[0] op sources[1] op ..., as the host's kernels do it; avg as the sum. All
@@ -49,6 +50,10 @@ public:
     virtual std::shared_ptr<std::byte> allocate(std::size_t bytes) = 0;
     /// Memory of the host that the device copies from and to by itself.
     virtual std::shared_ptr<std::byte> pinned(std::size_t bytes) = 0;
+    /// The same for memory that is there already, such as what ranks share: until the last owner
+    /// of what it returns is gone. Ranks that are threads may all do so. Throws Error if the pages
+    /// cannot be locked.
+    virtual std::shared_ptr<void> make_known(std::span<std::byte> memory) = 0;
     virtual std::unique_ptr<DeviceQueue> queue() = 0;
 };
 

@@ -68,14 +68,10 @@ std::unique_ptr<Transport> cuda_transport(World& world, const std::optional<Faul
     } else {
         places.neighbours = {world.rank()};
     }
-    std::string problem;
-    try {
-        if (places.neighbours.front() == world.rank())
-            places.device = cuda_device(mine, world.one_process() ? used : std::vector<int>{});
-    } catch (const Error& error) {
-        problem = error.what();
-    }
-    agree_on(world, "transport cuda", problem.empty() ? nullptr : problem.c_str());
+    places.device = made_by_all(world, "transport cuda", [&]() -> std::shared_ptr<Accelerator> {
+        if (places.neighbours.front() != world.rank()) return nullptr;
+        return cuda_device(mine, world.one_process() ? used : std::vector<int>{});
+    });
     places.device = shared_by_first(world, places.neighbours.front(), places.device);
     return std::make_unique<DeviceTransport>("cuda", std::move(places), lines_up_to);
 }
