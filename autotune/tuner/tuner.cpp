@@ -10,6 +10,7 @@
 #include "autotune/tuner/tasks.hpp"
 #include "autotune/tuner/verdict.hpp"
 #include "base/clock.hpp"
+#include "workloads/device_buffers.hpp"
 
 namespace tutti {
 namespace {
@@ -268,7 +269,8 @@ void tune(Planner& planner, const TuneRequest& request, const Setting& setting,
           const std::vector<RaceLog::Entry>& earlier, const TuneEvents& events) {
     const std::int64_t began = now_ns();
     World& world = planner.world();
-    const Stage stage(world, most_bytes(request, world.size()), kinds_for(request, world));
+    const Stage stage(world, most_bytes(request, world.size()), kinds_for(request, world),
+                      device_buffers(planner, request.contest.transports));
     const auto tasks = tasks_of(request, stage.kinds());
     double budget = request.budget_seconds;  // what judges take does not count
     for (std::size_t i = 0; i < tasks.size(); ++i) {

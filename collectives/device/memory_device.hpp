@@ -21,9 +21,15 @@ public:
     virtual void copy(std::byte* to, const std::byte* from, std::size_t bytes) = 0;
 
     /// Each out = sources[0] op sources[1] op ..., as the host's kernels do it; avg as the sum. All
-    /// in the device's memory; `sources` and `outs` are read before it returns.
+    /// in the device's memory; `sources` and `outs` are read before it returns. At most
+    /// most_sources() of them.
     virtual void combine(DataType type, Op op, std::span<std::byte* const> outs,
                          std::span<const std::byte* const> sources, std::size_t elements) = 0;
+
+    virtual std::size_t most_sources(DataType type) const {
+        (void)type;
+        return SIZE_MAX;
+    }
 
     /// Turns a sum over so many ranks into their mean, in place.
     virtual void divide(DataType type, std::byte* values, std::size_t elements, int ranks) = 0;

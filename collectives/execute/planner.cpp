@@ -94,7 +94,7 @@ Planner::Opened& Planner::opened(std::string_view name) {
     if (known != opened_.end()) return known->second;
     const TransportRow& row = find_transport(name);
     Opened one;
-    one.refusal = row.missing();
+    one.refusal = missing_on_any(world_, row.missing());
     if (!one.refusal) one.refusal = row.refuses(world_);
     if (!one.refusal) one.transport = row.open(world_, fault_);
     return opened_.emplace(name, std::move(one)).first->second;

@@ -45,14 +45,7 @@ std::optional<std::string> refuses_processes(World& world) {
 }  // namespace
 
 std::optional<std::string> cuda_refuses(World& world) {
-    std::string problem;
-    try {
-        gpus_of_ranks(world);
-    } catch (const Error& error) {
-        problem = error.what();
-    }
-    for (const std::string& of_rank : gathered_texts(world, problem))
-        if (!of_rank.empty()) return of_rank;
+    if (auto refusal = gpu_placement_refuses(world)) return refusal;
     return world.one_process() ? refuses_threads(world) : refuses_processes(world);
 }
 

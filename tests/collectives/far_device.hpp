@@ -44,10 +44,8 @@ public:
 
     std::shared_ptr<std::byte> pinned(std::size_t bytes) override {
         std::shared_ptr<std::byte[]> memory(new std::byte[bytes]);
-        return {memory.get(),
-                [memory, known = make_known({memory.get(), bytes})](std::byte*) mutable {
-                    known.reset();
-                }};
+        return {memory.get(), [memory, known = make_known({memory.get(), bytes})](
+                                  std::byte*) mutable { known.reset(); }};
     }
 
     std::shared_ptr<void> make_known(std::span<std::byte> memory) override {
@@ -75,12 +73,13 @@ public:
     bool knows(const std::byte* address, std::size_t bytes) const {
         return seen(address) != address ||
                std::ranges::any_of(known_, [&](std::span<const std::byte> one) {
-                   return address >= one.data() &&
-                          address + bytes <= one.data() + one.size();
+                   return address >= one.data() && address + bytes <= one.data() + one.size();
                });
     }
     /// Pieces of the host's memory that it knows.
     std::size_t known() const { return known_.size(); }
+
+    std::size_t most_sources = SIZE_MAX;  ///< that a queue combines at once
 
     /// Asked for so far, of all queues.
     long copies = 0, combinations = 0, asked = 0;
@@ -116,6 +115,7 @@ public:
                 find_reduce(type, op)(to.data(), to.size(), from.data(), from.size(), elements);
             });
         }
+        std::size_t most_sources(DataType) const override { return device_.most_sources; }
         void divide(DataType type, std::byte* values, std::size_t elements, int ranks) override {
             ask([=, this] { find_divide(type)(device_.seen(values), elements, ranks); });
         }
