@@ -180,7 +180,7 @@ private:
 
     std::vector<Range> ranges_by(const std::vector<Finding>& findings) const {
         std::vector<Verdict> verdicts;
-        const Compression compression = ranges_of(std::span(findings), request_.search.hysteresis);
+        const FewerRanges compression = ranges_of(std::span(findings), request_.search.hysteresis);
         for (const SizeRange& range : compression.ranges)
             for (std::size_t i = range.first; i <= range.last; ++i)
                 verdicts.push_back(verdict_of(findings[i], range.arm));

@@ -250,8 +250,8 @@ std::size_t agreed_piece(World& world, const Staging& staging, std::size_t messa
     };
     const std::size_t pieces = static_cast<std::size_t>(staging.slots) * most(messages, 1);
     const std::size_t least = std::min(staging.least_piece, staging.piece);
-    return whole_lines(std::min(most(most_bytes, 1),
-                                std::clamp(staging.ring / pieces, least, staging.piece)));
+    return whole_lines(
+        std::min(most(most_bytes, 1), std::clamp(staging.ring / pieces, least, staging.piece)));
 }
 
 std::unique_ptr<MessageTransport> staged_transport(World& world, MemoryDevice& device,
