@@ -102,7 +102,7 @@ TEST(SharedRings, SendWhatTheQueueIsStillToWriteAndOverwriteNothingThatItReads) 
 TEST(SharedRings, KeepTheOrderOfMessagesWhateverTheirSizes) {
     between(3, [](End& end) {
         std::mt19937 same(5);
-        for (int step = 0; step < 40; ++step) {
+        for (int step = 0; step < 20; ++step) {
             struct In {
                 std::shared_ptr<std::byte> memory;
                 std::size_t bytes;
