@@ -141,15 +141,9 @@ std::string nccl_version() {
 std::optional<std::string> nccl_refuses(World& world) {
     return world
         .kept<Refusal>([&] {
-            const auto missing = gpus_missing();
-            const bool all_have_one = holds_on_all(world, !missing);
             auto found = std::make_shared<Refusal>();
-            if (missing)
-                found->reason = missing;
-            else if (!all_have_one)
-                found->reason = "not all ranks have a GPU";
-            else
-                found->reason = two_ranks_on_one_gpu(world);
+            found->reason = gpu_placement_refuses(world);
+            if (!found->reason) found->reason = two_ranks_on_one_gpu(world);
             return found;
         })
         .reason;

@@ -51,7 +51,7 @@ void search_one(Shape shape, Weather weather, Figures& figures) {
     const std::vector<Finding> findings = search(machine, sizes, options);
     for (const Finding& finding : findings)
         figures.regrets.push_back(regret_of(machine, finding.size, finding.winner));
-    const Compression compression = ranges_of(findings, options.hysteresis);
+    const FewerRanges compression = ranges_of(findings, options.hysteresis);
     for (const SizeRange& range : compression.ranges)
         for (std::size_t i = range.first; i <= range.last; ++i)
             figures.regrets_of_ranges.push_back(regret_of(machine, sizes[i], range.arm));
