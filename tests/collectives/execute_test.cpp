@@ -142,8 +142,10 @@ TEST_P(EveryPlan, IsRightInSegmentsAndInChannels) {
     }
 }
 
-// On devices moves are large enough to be dealt to several blocks.
-TEST_P(EveryPlan, IsRightForLargeCalls) {
+// Whose moves are dealt to several blocks.
+class EveryPlanOnADevice : public EveryPlan {};
+
+TEST_P(EveryPlanOnADevice, IsRightForLargeCalls) {
     for (int ranks : {2, 3}) {
         std::vector<Trial> trials;
         for (const Algorithm& algorithm : catalog())
@@ -177,6 +179,10 @@ INSTANTIATE_TEST_SUITE_P(Threads, EveryPlan,
                                          "shm-cma", "cuda-emulated"),
                          test::name_of_transport);
 INSTANTIATE_TEST_SUITE_P(Gpus, EveryPlan, testing::Values("cuda"), test::name_of_transport);
+INSTANTIATE_TEST_SUITE_P(Threads, EveryPlanOnADevice, testing::Values("cuda-emulated"),
+                         test::name_of_transport);
+INSTANTIATE_TEST_SUITE_P(Gpus, EveryPlanOnADevice, testing::Values("cuda"),
+                         test::name_of_transport);
 
 }  // namespace
 }  // namespace tutti
