@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 
 #include "tests/simulated_gpu/kernels.hpp"
 
@@ -41,6 +42,12 @@ int how_many_gpus() {
 Gpu& gpu(int number) { return *gpus().at(static_cast<std::size_t>(number)); }
 Gpu& current_gpu() { return gpu(current); }
 int current_number() { return current; }
+
+int capability_of(int number) {
+    const char* const digits = std::getenv("SIMULATED_GPU_CAPABILITIES");
+    const auto place = static_cast<std::size_t>(number);
+    return digits == nullptr || std::strlen(digits) <= place ? 9 : digits[place] - '0';
+}
 
 bool choose_gpu(int number) {
     if (number < 0 || number >= how_many_gpus()) return false;
@@ -128,7 +135,7 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
     properties->pciBusID = device + 1;
     properties->totalGlobalMem = gpu(device).memory.size();
     properties->multiProcessorCount = Gpu::multiprocessors;
-    properties->major = 9;
+    properties->major = capability_of(device);
     return answer(cudaSuccess);
 }
 
@@ -142,7 +149,7 @@ cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr which, int device)
             *value = 1;
             break;
         case cudaDevAttrComputeCapabilityMajor:
-            *value = 9;
+            *value = capability_of(device);
             break;
         default:
             *value = 0;

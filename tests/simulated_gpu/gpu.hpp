@@ -44,6 +44,9 @@ int how_many_gpus();
 Gpu& gpu(int number);
 Gpu& current_gpu();
 int current_number();
+/// The first digit of its compute capability, which SIMULATED_GPU_CAPABILITIES says for each: "98".
+/// 9 where nothing is said.
+int capability_of(int number);
 /// False if there is no such GPU.
 bool choose_gpu(int number);
 
