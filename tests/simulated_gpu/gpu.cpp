@@ -73,6 +73,26 @@ cudaError_t answer(cudaError_t error) {
     return error;
 }
 
+void Gpu::add(Stream& stream) {
+    const std::lock_guard lock(streams_mutex_);
+    streams_.insert(&stream);
+}
+
+void Gpu::remove(Stream& stream) {
+    const std::lock_guard lock(streams_mutex_);
+    streams_.erase(&stream);
+}
+
+void Gpu::drain() {
+    std::vector<std::shared_ptr<Moment>> ends{default_stream.mark()};
+    {
+        const std::lock_guard lock(streams_mutex_);
+        for (Stream* stream : streams_)
+            if (!stream->is_captured()) ends.push_back(stream->mark());
+    }
+    for (const auto& end : ends) end->wait();
+}
+
 // Blocks that do not wait for each other take turns.
 void Gpu::run(const Grid& grid) {
     const std::lock_guard one(busy_);

@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <mutex>
+#include <set>
 #include <vector>
 
 #include "collectives/device/block_threads.hpp"
@@ -30,11 +31,17 @@ public:
     static constexpr int multiprocessors = 8, blocks_of_each = 2;
     static constexpr unsigned most_blocks = multiprocessors * blocks_of_each;
 
+    void add(Stream& stream);
+    void remove(Stream& stream);
+    /// Until all is done that its streams have been asked for so far.
+    void drain();
+
     /// Returns when the grid is done. One at a time: a GPU need not run two kernels at once.
     void run(const Grid& grid);
 
 private:
-    std::mutex busy_;
+    std::mutex busy_, streams_mutex_;
+    std::set<Stream*> streams_;
     BlockThreads threads_;
 };
 

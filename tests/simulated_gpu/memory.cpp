@@ -36,8 +36,8 @@ bool may_be(const void* address, std::size_t bytes, bool on_gpu) {
     return on_gpu ? is_on_gpu(address, bytes) : !is_of_some_gpu(address);
 }
 
-cudaError_t copy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind,
-                 Stream& stream, bool wait) {
+cudaError_t copy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind, Stream& stream,
+                 bool wait) {
     return answer_of([&] {
         const bool to_gpu = kind == cudaMemcpyHostToDevice || kind == cudaMemcpyDeviceToDevice ||
                             (kind == cudaMemcpyDefault && is_of_some_gpu(to));
@@ -89,8 +89,11 @@ cudaError_t cudaMalloc(void** memory, std::size_t bytes) {
 // Waits for what the GPU is doing, as the real one does.
 cudaError_t cudaFree(void* memory) {
     if (memory == nullptr) return answer(failure());
-    for (int number = 0; number < how_many_gpus(); ++number)
+    for (int number = 0; number < how_many_gpus(); ++number) {
+        if (!gpu(number).memory.owns(memory)) continue;
+        gpu(number).drain();
         if (gpu(number).memory.release(static_cast<std::byte*>(memory))) return answer(failure());
+    }
     return answer(cudaErrorInvalidValue);
 }
 
@@ -117,9 +120,8 @@ cudaError_t cudaFreeHost(void* memory) {
     return answer(failure());
 }
 cudaError_t cudaHostRegister(void* memory, std::size_t bytes, unsigned) {
-    return answer_of([&] {
-        return pin(memory, bytes) ? cudaSuccess : cudaErrorHostMemoryAlreadyRegistered;
-    });
+    return answer_of(
+        [&] { return pin(memory, bytes) ? cudaSuccess : cudaErrorHostMemoryAlreadyRegistered; });
 }
 cudaError_t cudaHostUnregister(void* memory) {
     return answer(unpin(memory) ? failure() : cudaErrorHostMemoryNotRegistered);
@@ -160,7 +162,8 @@ cudaError_t cudaIpcOpenMemHandle(void** memory, cudaIpcMemHandle_t handle, unsig
     return answer_of([&] {
         ArenaKey key{};
         std::memcpy(&key, &handle, sizeof key);
-        if (key.process == getpid()) return cudaErrorDeviceUninitialized;  // it has the memory itself
+        if (key.process == getpid())
+            return cudaErrorDeviceUninitialized;  // it has the memory itself
         *memory = map_arena(key);
         return *memory != nullptr ? cudaSuccess : cudaErrorInvalidValue;
     });

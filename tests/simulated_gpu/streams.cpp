@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Streams, events and graphs.
-#include "tests/simulated_gpu/stream.hpp"
-
 #include "tests/simulated_gpu/gpu.hpp"
+#include "tests/simulated_gpu/stream.hpp"
 
 namespace tutti::simulated {
 namespace {
@@ -24,13 +23,17 @@ extern "C" {
 
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned) {
     return answer_of([&] {
-        *stream = reinterpret_cast<cudaStream_t>(new Stream);
+        auto* const made = new Stream;
+        current_gpu().add(*made);
+        *stream = reinterpret_cast<cudaStream_t>(made);
         return cudaSuccess;
     });
 }
 cudaError_t cudaStreamCreate(cudaStream_t* stream) { return cudaStreamCreateWithFlags(stream, 0); }
 cudaError_t cudaStreamDestroy(cudaStream_t stream) {
-    delete reinterpret_cast<Stream*>(stream);
+    auto* const gone = reinterpret_cast<Stream*>(stream);
+    for (int number = 0; number < how_many_gpus(); ++number) gpu(number).remove(*gone);
+    delete gone;
     return answer(failure());
 }
 cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
@@ -101,7 +104,8 @@ cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph) {
 cudaError_t cudaGraphInstantiate(cudaGraphExec_t* executable, cudaGraph_t graph,
                                  unsigned long long) {
     return answer_of([&] {
-        *executable = reinterpret_cast<cudaGraphExec_t>(new Graph(*reinterpret_cast<Graph*>(graph)));
+        *executable =
+            reinterpret_cast<cudaGraphExec_t>(new Graph(*reinterpret_cast<Graph*>(graph)));
         return cudaSuccess;
     });
 }

@@ -62,6 +62,8 @@ ncclResult_t Communicator::state() {
 ncclResult_t Communicator::move_on() {
     if (phase_ == Phase::joining) return joined();
     if (phase_ == Phase::finalizing && ended_ < asked_) return ncclInProgress;
+    if (phase_ == Phase::starting && mishap().what == "stuck" && mishap().number == asked_)
+        return ncclInProgress;
     if (phase_ == Phase::starting) enqueue();
     phase_ = phase_ == Phase::finalizing ? Phase::finalized : Phase::idle;
     return state_ = ncclSuccess;

@@ -14,8 +14,10 @@
 namespace tutti::simulated {
 
 /// What a test wants to go wrong (SIMULATED_NCCL_FAIL):
+///   id        there is no unique id
 ///   init      no communicator can be made; init:R only rank R finds that out
 ///   async:N   each communicator breaks under its call N, which never ends
+///   stuck:N   call N never reaches the stream
 ///   absent:R  rank R asks for its calls, but does nothing
 struct Mishap {
     std::string what;
