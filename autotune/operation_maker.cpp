@@ -48,7 +48,7 @@ std::unique_ptr<Operation> library_call(Planner& planner, const Configuration& c
     const Baseline* library = row_called(baselines(), configuration.impl);
     const LibraryCall what{wish.call, configuration.algorithm, wish.buffers.in_place,
                            memory_of(wish.buffers)};
-    const bool runs = library != nullptr && !library->missing() && !library->refuses(world, what);
+    const bool runs = library != nullptr && !refusal(world, *library, what);
     if (!holds_on_all(world, runs)) return nullptr;
     planner.progress().finish_all();  // what is under way does not move while the library waits
     return made_on_all(world, [&] { return library->make(world, what, wish.buffers); });

@@ -16,7 +16,10 @@ public:
 
     // Now and then a start has the ranks meet, to agree on one more plan under way.
     bool blocks() const override { return true; }
-    std::optional<std::string> refuses(const Call&, bool) override { return std::nullopt; }
+    std::optional<std::string> refuses(const Call&, const StageBuffers& buffers) override {
+        if (memory_of(buffers.call) == MemoryOf::host) return std::nullopt;
+        return "auto takes no buffers on devices; type --algo ring";
+    }
     std::unique_ptr<Operation> operation(const Call& call, const StageBuffers& buffers) override {
         return communicator_.candidate.chooser(call, buffers);
     }

@@ -233,6 +233,7 @@ Exit bench_on_rank(World& world, const BenchOptions& options, const Arguments& a
         Sweep sweep = options.sweep;
         sweep.limits = limits;
         Contest contest = options.contest;
+        expect_named_library(contest, world);
         leave_out_unusable(contest, planner, notes);
         tell_details(contest, planner, launch, notes);
         sweep.candidates = candidates(sweep.collective, contest);

@@ -54,9 +54,9 @@ void declare(CLI::App& app, Typed& typed) {
     text("-r,--root", typed.root, "a rank or all", sweep);
     text("--inplace", typed.in_place, "no, yes or both", sweep);
     text("--buffers", typed.buffers,
-         "registered (shared by the ranks of a host), ordinary, device (of transport cuda) or "
-         "several, as a list; else registered where that is possible, or device if only that takes "
-         "part",
+         "registered (shared by the ranks of a host), ordinary (host says the same), pinned "
+         "(ordinary, and a GPU copies from and to it by itself), device (of GPUs) or several, as a "
+         "list; else registered where that is possible, or device if only plans on GPUs take part",
          sweep);
     text("--input", typed.input,
          "untouched between calls, or rewritten by its rank before each, outside of the time",

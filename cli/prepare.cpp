@@ -19,9 +19,8 @@ bool is_in(const std::vector<std::string>& names, std::string_view name) {
 // The transport of our own, or the library.
 std::optional<std::string> missing_for(Planner& planner, const Candidate& candidate) {
     if (candidate.is_ours()) return planner.refuses(candidate.transport, MemoryOf::any);
-    if (auto missing = candidate.baseline->missing()) return missing;
-    return candidate.baseline->refuses(planner.world(),
-                                       {.call = {.count = 1}, .memory = MemoryOf::any});
+    return refusal(planner.world(), *candidate.baseline,
+                   {.call = {.count = 1}, .memory = MemoryOf::any});
 }
 
 }  // namespace
@@ -40,6 +39,21 @@ void expect_runner(const Contest& contest, Collective collective, Planner& plann
                             reasons));
 }
 
+void expect_named_library(const Contest& contest, World& world) {
+    std::string reasons;
+    for (const auto& typed : contest.baselines) {
+        const std::string name = typed.substr(0, typed.find('/'));  // with an algorithm of its own
+        if (name == "none" || name == "all") return;
+        const auto missing = missing_on_any(world, find_baseline(name).missing());
+        if (!missing) return;
+        if (reasons.find(name + ": ") == reasons.npos)
+            reasons += fmt::format("{}: {}; ", name, *missing);
+    }
+    if (!reasons.empty())
+        throw Error(fmt::format(
+            "--baseline names what is not there: {}type --baseline none, or all", reasons));
+}
+
 void leave_out_unusable(Contest& contest, Planner& planner, std::vector<std::string>& notes) {
     std::erase(contest.transports, "none");
     if (std::erase(contest.transports, "all") > 0)
@@ -55,14 +69,12 @@ void leave_out_unusable(Contest& contest, Planner& planner, std::vector<std::str
         contest.baselines = {"none"};
         for (const Baseline& row : baselines()) {
             if (!row.is_usual) continue;
-            auto refusal = row.missing();
-            if (!refusal)
-                refusal =
-                    row.refuses(planner.world(), {.call = {.count = 1}, .memory = MemoryOf::any});
-            if (!refusal)
+            const auto reason =
+                refusal(planner.world(), row, {.call = {.count = 1}, .memory = MemoryOf::any});
+            if (!reason)
                 contest.baselines.emplace_back(row.name);
             else
-                notes.push_back(fmt::format("baseline {} left out: {}", row.name, *refusal));
+                notes.push_back(fmt::format("baseline {} left out: {}", row.name, *reason));
         }
     }
 }

@@ -13,6 +13,10 @@ namespace tutti {
 /// in every row. Collective.
 void leave_out_unusable(Contest& contest, Planner& planner, std::vector<std::string>& notes);
 
+/// Throws Error with the reasons where libraries are named and none of them is there at all.
+/// Collective.
+void expect_named_library(const Contest& contest, World& world);
+
 /// Throws Error with the reasons where no transport and no library of the contest works here.
 /// Collective.
 void expect_runner(const Contest& contest, Collective collective, Planner& planner);

@@ -41,7 +41,9 @@ void declare(CLI::App& app, Typed& typed) {
         ->capture_default_str();
     text("-d,--datatype", typed.types, "types, a list or all; each stands for its class", what);
     text("-o,--op", typed.ops, "operations, a list or all; each stands for its class", what);
-    text("--buffers", typed.buffers, "registered, ordinary; else both where that is possible",
+    text("--buffers", typed.buffers,
+         "registered, ordinary, pinned, device, as in 'tutti bench', or several, as a list; else "
+         "the first two where that is possible",
          what);
     text("--algo", typed.algorithms, "algorithms, a list or all", race);
     text("--transport", typed.transports, "transports, a list or all", race);

@@ -122,6 +122,8 @@ std::vector<BufferKind> buffer_kinds_of(const std::string& text) {
         const auto kind = word<BufferKind>("--buffers", name,
                                            {{"registered", BufferKind::registered},
                                             {"ordinary", BufferKind::ordinary},
+                                            {"host", BufferKind::ordinary},
+                                            {"pinned", BufferKind::pinned},
                                             {"device", BufferKind::device}});
         if (std::ranges::find(kinds, kind) == kinds.end()) kinds.push_back(kind);
     }

@@ -120,10 +120,8 @@ private:
 };
 
 // What the user names, libraries last.
-std::vector<Way> ways_of(Planner& planner, const WorkloadOptions& options,
+std::vector<Way> ways_of(Planner& planner, const WorkloadOptions& options, const Contest& contest,
                          std::vector<std::string>& notes) {
-    Contest contest = options.contest;
-    leave_out_unusable(contest, planner, notes);
     std::vector<Way> ways = ways_named(contest);
     if (options.chooses) {
         const bool is_there =
@@ -151,7 +149,9 @@ Exit workload_on_rank(World& world, const WorkloadOptions& options, const Argume
         GlobalClock clock(world);
         std::vector<std::string> notes = in_notes(launch, world);
         if (ranks_on_core > 0) notes.push_back(in_words_of_pinning(ranks_on_core));
-        const auto named = ways_of(planner, options, notes);
+        Contest contest = options.contest;
+        leave_out_unusable(contest, planner, notes);
+        const auto named = ways_of(planner, options, contest, notes);
         StepProtocol protocol = options.protocol;
         protocol.clock = &clock;
         protocol.after_round = [&](std::int64_t rounds, double seconds) {
@@ -162,6 +162,7 @@ Exit workload_on_rank(World& world, const WorkloadOptions& options, const Argume
             options.workload->make(options.settings, {.planner = planner,
                                                       .compute = options.compute,
                                                       .buffers = options.buffers,
+                                                      .transports = contest.transports,
                                                       .clock = &clock,
                                                       .seed = options.protocol.seed,
                                                       .named = named,

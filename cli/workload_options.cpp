@@ -51,8 +51,9 @@ void declare(CLI::App& app, const Workload& workload, Typed& typed,
          "(of the largest, with error feedback), topk:1%:sampled, or a list",
          race);
     text("--buffers", typed.buffers,
-         "registered (shared by the ranks of a host) or ordinary; else registered where that is "
-         "possible",
+         "registered (shared by the ranks of a host), ordinary, or where the workload leaves "
+         "computing to accelerators pinned or device, as in 'tutti bench'; else registered where "
+         "that is possible",
          race);
     text("--compute", typed.compute,
          "what stands for computing: sleep (an accelerator computes, the core is free), burn (the "

@@ -1,4 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
+# Target gpu_programs: what scripts/gpu_check runs, as far as it is built.
+function(tutti_gpu_programs)
+    add_custom_target(gpu_programs)
+    foreach(program gpu_sweep tutti cuda_kernels_bench test_cuda_kernels test_gpu_messages test_execute)
+        if(TARGET ${program})
+            add_dependencies(gpu_programs ${program})
+        endif()
+    endforeach()
+endfunction()
+
 # TUTTI_WITH_CUDA and TUTTI_WITH_NCCL: wanted and found. Both need no GPU to build, and none to start.
 set(TUTTI_WITH_CUDA OFF)
 set(TUTTI_WITH_NCCL OFF)

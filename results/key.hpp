@@ -23,7 +23,7 @@ struct Key {
     std::int64_t count = 0;    // elements, as nccl-tests counts them
     Bytes bytes;               // nccl-tests' size, see results/bandwidth.hpp
     bool inplace = false;
-    std::string buf = "host";  // whose memory: host, registered, cuda, managed
+    std::string buf = "host";  // whose memory: host, registered, pinned, cuda, managed
     int nranks = 1;
     int ppn = 1;            // ranks on each host
     Bytes segment;          // 0: not pipelined

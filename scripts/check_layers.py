@@ -43,14 +43,15 @@ class Library(NamedTuple):
 
 
 SOURCES = ["*.cpp", "*.cu", "*.cuh"]
+SIMULATED = "tests/simulated_gpu/*"  # is such a library itself
 LIBRARIES = [
     Library(r"mpi\.h", ["collectives/transport/mpi*.cpp", "collectives/execute/mpi*.cpp",
                        "docs/examples/*.cpp", "tests/autotune/over_mpi.cpp"]),
     Library(r"hwloc(\.h|/.*)", ["topology/detect_hwloc.cpp"]),
     Library(r"tinyxml2\.h", SOURCES),
     Library(r"uc[pst]/.*", SOURCES),
-    Library(r"cuda.*\.h|cuda/.*|cooperative_groups.*", SOURCES),
-    Library(r"nccl.*\.h", SOURCES),
+    Library(r"cuda.*\.h|cuda/.*|cooperative_groups.*", [*SOURCES, SIMULATED]),
+    Library(r"nccl.*\.h", [*SOURCES, SIMULATED]),
 ]
 
 CODE = {".cpp", ".hpp", ".cu", ".cuh", ".h"}

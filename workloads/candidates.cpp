@@ -185,15 +185,20 @@ std::vector<Candidate> distinct(std::vector<Candidate> candidates, const Call& c
 }
 
 std::optional<std::string> refusal(Planner& planner, const Candidate& candidate, const Call& call,
-                                   bool in_place, const Placement& placement, MemoryOf memory,
-                                   const ReachableMemory* registered) {
-    if (candidate.chooser) return std::nullopt;
+                                   const StageBuffers& buffers, const Placement& placement) {
+    const MemoryOf memory = memory_of(buffers.call);
     if (!candidate.is_ours()) {
-        if (const auto missing = candidate.baseline->missing()) return missing;
-        return candidate.baseline->refuses(planner.world(),
-                                           {call, candidate.algorithm, in_place, memory});
+        if (candidate.baseline != nullptr)
+            if (auto reason = refusal(planner.world(), *candidate.baseline,
+                                      {call, candidate.algorithm, buffers.call.in_place, memory}))
+                return reason;
+        const bool takes_device = candidate.baseline != nullptr && candidate.baseline->takes_device;
+        if (memory == MemoryOf::host || takes_device) return std::nullopt;
+        return (candidate.chooser ? candidate.algorithm : candidate.impl) +
+               " takes no buffers on devices; type --buffers registered";
     }
-    if (const auto no_way = planner.refuses(candidate.transport, memory, registered)) return no_way;
+    if (const auto no_way = planner.refuses(candidate.transport, memory, buffers.registered))
+        return no_way;
     return candidate.row->refuses({.collective = call.collective,
                                    .ranks = planner.world().size(),
                                    .root = call.root,

@@ -83,11 +83,9 @@ struct Ground {
 std::vector<Candidate> distinct(std::vector<Candidate> candidates, const Call& call,
                                 const Ground& ground);
 
-/// Why these ranks cannot run the candidate for this call on such buffers; nothing if they can.
-/// Collective.
+/// Why these ranks cannot run the candidate for this call on such buffers, of which only where they
+/// lie and whether they are in place counts; nothing if they can. Collective.
 std::optional<std::string> refusal(Planner& planner, const Candidate& candidate, const Call& call,
-                                   bool in_place, const Placement& placement,
-                                   MemoryOf memory = MemoryOf::host,
-                                   const ReachableMemory* registered = nullptr);
+                                   const StageBuffers& buffers, const Placement& placement);
 
 }  // namespace tutti

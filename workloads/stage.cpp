@@ -41,6 +41,7 @@ constexpr Named<BufferKind> kind_names[] = {
     {BufferKind::registered, "registered"},
     {BufferKind::ordinary, "ordinary"},
     {BufferKind::device, "device"},
+    {BufferKind::pinned, "pinned"},
 };
 
 Accelerator* device_of(const ReachableMemory* memory) {
@@ -108,7 +109,7 @@ std::int64_t StageBuffers::look_at_output(
 }
 
 Stage::Stage(World& world, std::size_t bytes, std::span<const BufferKind> kinds,
-             const DeviceMemoryMaker& on_device)
+             const DeviceBuffers& of_devices)
     : world_(world), kinds_(kinds.begin(), kinds.end()), bytes_(bytes) {
     refuse_more_than_memory(world, bytes * std::max<std::size_t>(kinds.size(), 1), smaller_sizes);
     const auto wants = [&](BufferKind kind) {
@@ -123,10 +124,16 @@ Stage::Stage(World& world, std::size_t bytes, std::span<const BufferKind> kinds,
             throw Error("no registered buffers: " + std::string(error.what()) +
                         "; type --buffers ordinary");
     }
-    if (wants(BufferKind::device)) {
-        if (!on_device)
-            throw Error("no buffers on devices here; type --buffers registered or ordinary");
-        on_device_ = on_device(bytes);
+    for (const BufferKind kind : {BufferKind::device, BufferKind::pinned})
+        if (wants(kind) &&
+            !(kind == BufferKind::device ? bool(of_devices.on_device) : bool(of_devices.pinned)))
+            throw Error("no " + std::string(name_of(kind)) +
+                        " buffers here, as the host computes what is in them; type --buffers "
+                        "registered or ordinary");
+    if (wants(BufferKind::device)) on_device_ = of_devices.on_device(bytes);
+    if (wants(BufferKind::pinned)) {
+        pinned_ = of_devices.pinned(bytes);
+        std::fill_n(pinned_.get(), bytes, std::byte{0});
     }
     if (kinds.empty()) kinds_ = {shared_ ? BufferKind::registered : BufferKind::ordinary};
     if (wants(BufferKind::ordinary) || (kinds.empty() && !shared_))
@@ -156,8 +163,9 @@ StageBuffers Stage::set(const Call& call, bool in_place, BufferKind kind) const 
     const ReachableMemory* registered = kind == BufferKind::registered ? shared_.get()
                                         : kind == BufferKind::device   ? on_device_.get()
                                                                        : nullptr;
+    std::byte* const own = kind == BufferKind::pinned ? pinned_.get() : ordinary_.get();
     const std::span<std::byte> memory =
-        registered != nullptr ? registered->mine() : std::span(ordinary_.get(), bytes_);
+        registered != nullptr ? registered->mine() : std::span(own, bytes_);
     StageBuffers buffers;
     buffers.writable_input = memory.subspan(at.input, input);
     buffers.call = {buffers.writable_input, memory.subspan(at.output, output), in_place};

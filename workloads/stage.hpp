@@ -28,12 +28,17 @@ struct StageBuffers {
         const std::function<std::int64_t(std::span<const std::byte>)>& look) const;
 };
 
-/// Registered memory is what the peers can load and store, ordinary memory each rank's own heap,
-/// device memory what the peers' devices can load and store.
-enum class BufferKind { registered, ordinary, device };
+/// Registered memory is what the peers can load and store, ordinary memory each rank's own heap;
+/// device memory is a device's, and what the peers' devices can load and store where they can do
+/// that at all; pinned memory is a rank's own on the host, and its device copies from and to it by
+/// itself.
+enum class BufferKind { registered, ordinary, device, pinned };
 
-/// Makes registered memory on devices, so many bytes of this rank; collective.
-using DeviceMemoryMaker = std::function<std::unique_ptr<ReachableMemory>(std::size_t bytes)>;
+/// Makes so many bytes of this rank; collective.
+struct DeviceBuffers {
+    std::function<std::unique_ptr<ReachableMemory>(std::size_t bytes)> on_device = {};
+    std::function<std::shared_ptr<std::byte>(std::size_t bytes)> pinned = {};
+};
 
 std::string_view name_of(BufferKind kind);
 /// Throws Error with the known names.
@@ -49,9 +54,10 @@ class Stage {
 public:
     /// Collective. Room for calls of up to `bytes` (see bytes_for) in memory of each of the kinds;
     /// none: registered where the ranks can share memory, else ordinary. Throws Error if ranks that
-    /// must share memory cannot, or if there shall be memory of a device and nothing makes it.
+    /// must share memory cannot, or if there shall be memory that needs a device and nothing makes
+    /// it.
     Stage(World& world, std::size_t bytes, std::span<const BufferKind> kinds,
-          const DeviceMemoryMaker& on_device = {});
+          const DeviceBuffers& of_devices = {});
 
     /// What there is, at least one.
     const std::vector<BufferKind>& kinds() const { return kinds_; }
@@ -71,6 +77,7 @@ private:
     std::size_t bytes_;
     std::unique_ptr<ReachableMemory> shared_, on_device_;
     std::unique_ptr<std::byte, Freed> ordinary_;
+    std::shared_ptr<std::byte> pinned_;
 };
 
 }  // namespace tutti

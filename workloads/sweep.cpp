@@ -6,8 +6,8 @@
 
 #include "base/clock.hpp"
 #include "collectives/device/accelerator.hpp"
-#include "collectives/transport/lone_memory.hpp"
 #include "results/bandwidth.hpp"
+#include "workloads/device_buffers.hpp"
 #include "workloads/entrants.hpp"
 #include "workloads/least_time.hpp"
 
@@ -64,6 +64,8 @@ std::string in_key(BufferKind kind) {
             return "registered";
         case BufferKind::device:
             return "cuda";
+        case BufferKind::pinned:
+            return "pinned";
         default:
             return "host";
     }
@@ -80,7 +82,7 @@ public:
         for (const auto& together : spots)
             for (const Spot& spot : together)
                 most = std::max(most, Stage::bytes_for(spot.call, world_.size(), spot.in_place));
-        Stage stage(world_, most, kinds(), [&](std::size_t bytes) { return on_device(bytes); });
+        Stage stage(world_, most, kinds(), device_buffers(planner_, transports()));
         spots_left_ = spots.size() * sweep_.in_place.size() * stage.kinds().size();
         std::uint64_t number = 0;
         for (const auto& together : spots) {
@@ -95,12 +97,11 @@ public:
     }
 
 private:
-    // For the first whose plans run on devices; with none, all goes by messages.
-    std::unique_ptr<ReachableMemory> on_device(std::size_t bytes) {
+    std::vector<std::string> transports() const {
+        std::vector<std::string> names;
         for (const Candidate& candidate : sweep_.candidates)
-            if (candidate.is_ours() && find_transport(candidate.transport).on_device)
-                return planner_.registered_memory(candidate.transport, bytes);
-        return lone_gpu_memory(world_, bytes);
+            if (candidate.is_ours()) names.push_back(candidate.transport);
+        return names;
     }
 
     // Where nothing is said, and only devices take part: their memory.
@@ -112,16 +113,6 @@ private:
             });
         if (sweep_.buffers.empty() && all_on_device) return {BufferKind::device};
         return sweep_.buffers;
-    }
-
-    // Why a library cannot have such buffers; of our own, refusal() says it.
-    std::optional<std::string> refuses_buffers(const Candidate& candidate,
-                                               const StageBuffers& buffers) {
-        if (candidate.is_ours() || buffers.registered == nullptr ||
-            buffers.registered->device() == nullptr)
-            return std::nullopt;
-        if (candidate.baseline != nullptr && candidate.baseline->takes_device) return std::nullopt;
-        return candidate.impl + " takes no buffers on devices; type --buffers registered";
     }
 
     static std::string title_of(const Spot& spot) {
@@ -137,10 +128,7 @@ private:
         std::vector<std::size_t> point_of;
         for (const Candidate& candidate : sweep_.candidates) {
             Point& point = points.emplace_back(blank_point(candidate, spot, kind));
-            point.skipped =
-                refusal(planner_, candidate, spot.call, spot.in_place, sweep_.ground.hosts,
-                        memory_of(buffers.call), buffers.registered);
-            if (!point.skipped) point.skipped = refuses_buffers(candidate, buffers);
+            point.skipped = refusal(planner_, candidate, spot.call, buffers, sweep_.ground.hosts);
             const std::int64_t calls_of_run =
                 candidate.is_ours() ? planner_.runs_of_call(candidate.transport) : 1;
             if (calls_of_run > 1 && spot.in_place)

@@ -18,6 +18,7 @@ struct WorkloadGround {
     Planner& planner;
     ComputeMode compute = ComputeMode::sleep;
     std::optional<BufferKind> buffers = {};  ///< none: registered where the ranks can share memory
+    std::vector<std::string> transports = {};  ///< that take part: see device_buffers()
     GlobalClock* clock = nullptr;
     std::uint64_t seed = 1;
     std::span<const Way> named = {};  ///< the ways that the user names, for who wants to measure

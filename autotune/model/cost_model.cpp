@@ -27,6 +27,7 @@ struct Way {
 
 std::optional<Way> way_of(const ModelParameters& model, const Configuration& configuration,
                           const ModelCall& call) {
+    if (!is_modelled(call.buffers)) return std::nullopt;
     auto route = route_of(configuration, call, model.machine);
     if (!route) return std::nullopt;
     const auto tariffs = tariffs_for(model, *route, call);

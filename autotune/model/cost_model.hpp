@@ -16,11 +16,16 @@
 
 namespace tutti {
 
+/// Whether the model knows such buffers: the host's, which it is calibrated with.
+inline bool is_modelled(BufferKind kind) {
+    return kind == BufferKind::registered || kind == BufferKind::ordinary;
+}
+
 /// A call as the model sees it, out of place.
 struct ModelCall {
     Call call;
-    BufferKind buffers = BufferKind::registered;
-    Placement hosts;  ///< of all ranks, so their number too
+    BufferKind buffers = BufferKind::registered;  ///< see is_modelled
+    Placement hosts;                              ///< of all ranks, so their number too
 
     int ranks() const;
 };

@@ -6,7 +6,8 @@ namespace tutti {
 std::optional<Observation> observation_of(const Point& point) {
     const Key& key = point.key;
     if (point.skipped || key.impl != "tutti" || key.inplace || !key.order.empty() ||
-        !key.placement.empty() || point.time.p50 <= 0)
+        !key.placement.empty() || point.time.p50 <= 0 ||
+        (key.buf != "registered" && key.buf != "host"))
         return std::nullopt;
     Observation seen;
     seen.configuration = {

@@ -14,7 +14,7 @@ constexpr double first_pass = 0.7;
 
 }  // namespace
 
-Course::Course(Track& track, std::span<const Bytes> sizes, const SearchOptions& options)
+SearchCourse::SearchCourse(Track& track, std::span<const Bytes> sizes, const SearchOptions& options)
     : track_(track),
       sizes_(sizes),
       options_(options),
@@ -23,20 +23,20 @@ Course::Course(Track& track, std::span<const Bytes> sizes, const SearchOptions& 
       prior_(track, sizes),
       settled_(sizes.size(), false) {}
 
-void Course::race(std::size_t size, std::span<const int> arms, int repetitions) {
+void SearchCourse::race(std::size_t size, std::span<const int> arms, int repetitions) {
     if (arms.empty() || is_over()) return;
     book_.add(size, arms, track_.race(sizes_[size], arms, repetitions));
     if (options_.progress) options_.progress({share(), sizes_[size], book_.leader(size)});
 }
 
-double Course::share() const {
+double SearchCourse::share() const {
     const auto settled = std::count(settled_.begin(), settled_.end(), true);
     return first_pass * static_cast<double>(settled) / static_cast<double>(settled_.size()) +
            (1 - first_pass) * refined_;
 }
 
-std::vector<int> Course::survivors(std::size_t size, const std::vector<int>& arms,
-                                   double drop_beyond) const {
+std::vector<int> SearchCourse::survivors(std::size_t size, const std::vector<int>& arms,
+                                         double drop_beyond) const {
     const int leader = book_.leader(size, arms);
     std::vector<int> left;
     for (const int arm : arms) {
@@ -51,7 +51,7 @@ std::vector<int> Course::survivors(std::size_t size, const std::vector<int>& arm
     return left;
 }
 
-void Course::race_in_rounds(std::size_t size, std::vector<int> arms) {
+void SearchCourse::race_in_rounds(std::size_t size, std::vector<int> arms) {
     for (const HeatRound& round : options_.rounds) {
         if (is_over()) return;
         race(size, arms, round.repetitions);
@@ -60,11 +60,11 @@ void Course::race_in_rounds(std::size_t size, std::vector<int> arms) {
     }
 }
 
-int Course::best_of(std::size_t family, std::size_t size) const {
+int SearchCourse::best_of(std::size_t family, std::size_t size) const {
     return book_.leader(size, families_.members(family));
 }
 
-int Course::runners(std::size_t family, std::size_t size) const {
+int SearchCourse::runners(std::size_t family, std::size_t size) const {
     return static_cast<int>(std::ranges::count_if(
         families_.members(family), [&](int arm) { return track_.takes_part(arm, sizes_[size]); }));
 }

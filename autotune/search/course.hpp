@@ -13,9 +13,9 @@
 namespace tutti {
 
 /// A search under way: what it asks, what it knows, and how it races. Sizes are called by index.
-class Course {
+class SearchCourse {
 public:
-    Course(Track& track, std::span<const Bytes> sizes, const SearchOptions& options);
+    SearchCourse(Track& track, std::span<const Bytes> sizes, const SearchOptions& options);
 
     bool is_over() const { return track_.is_over(); }
     /// Members of a family that can run at a size, as far as that is known without a race.

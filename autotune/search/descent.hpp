@@ -10,6 +10,6 @@ namespace tutti {
 /// while that helps, at first by `stride` notches, then by half of that. Right where times have one
 /// valley along each scale, as they have for segments, channels and radix (AutoCCL, NSDI 2025); far
 /// strides first, as members whose segments exceed the message are all alike.
-void descend(Course& course, std::size_t family, std::size_t size, int stride);
+void descend(SearchCourse& course, std::size_t family, std::size_t size, int stride);
 
 }  // namespace tutti

@@ -102,7 +102,7 @@ std::vector<int> chosen_arms(std::span<const Finding> findings, double hysteresi
 
 }  // namespace
 
-Compression ranges_of(std::span<const Finding> all, double hysteresis) {
+FewerRanges ranges_of(std::span<const Finding> all, double hysteresis) {
     std::vector<Finding> findings;
     std::vector<std::size_t> places;
     for (std::size_t i = 0; i < all.size(); ++i) {
@@ -110,7 +110,7 @@ Compression ranges_of(std::span<const Finding> all, double hysteresis) {
         findings.push_back(all[i]);
         places.push_back(i);
     }
-    Compression compression;
+    FewerRanges compression;
     if (findings.empty()) return compression;
     const std::vector<int> chosen = chosen_arms(findings, hysteresis);
     for (std::size_t i = 0; i < findings.size(); ++i) {

@@ -17,7 +17,7 @@ struct SizeRange {
 
 /// Ranges in place of single sizes, and what that costs against each size's own winner, as shares
 /// of its time.
-struct Compression {
+struct FewerRanges {
     std::vector<SizeRange> ranges;  ///< ascending from 0 bytes; empty if nothing was found
     double mean_penalty = 0;
     double worst_penalty = 0;
@@ -26,6 +26,6 @@ struct Compression {
 /// The fewest ranges whose arms cost less than `hysteresis` at every size, and of those the ones
 /// that cost least. An arm that has not raced at a size is judged by the sizes beside it if it
 /// raced at both. Ranges meet at the geometric mean of two sizes.
-Compression ranges_of(std::span<const Finding> findings, double hysteresis);
+FewerRanges ranges_of(std::span<const Finding> findings, double hysteresis);
 
 }  // namespace tutti

@@ -25,13 +25,13 @@ struct Final {
 
 /// Every size counts the same, so cheap sizes come first among the equally doubtful; the root keeps
 /// them from taking everything.
-double urgency_of(const Course& course, const Final& at, double doubt) {
+double urgency_of(const SearchCourse& course, const Final& at, double doubt) {
     double price_ns = 0;
     for (const int arm : at.finalists) price_ns += std::exp(*course.book().level(at.size, arm));
     return doubt / std::pow(price_ns, 0.25);
 }
 
-Final final_at(const Course& course, const Trend& trend, std::size_t size) {
+Final final_at(const SearchCourse& course, const Trend& trend, std::size_t size) {
     const Logbook& book = course.book();
     Final final{.size = size};
     const int leader = trend.leader(size);
@@ -54,11 +54,11 @@ Final final_at(const Course& course, const Trend& trend, std::size_t size) {
 }
 
 /// Only sizes near the one that raced have changed.
-bool may_have_changed(const Course& course, std::size_t raced, std::size_t size) {
+bool may_have_changed(const SearchCourse& course, std::size_t raced, std::size_t size) {
     return std::abs(octaves(course.sizes()[raced], course.sizes()[size])) <= Trend::reach;
 }
 
-void decide_doubts(Course& course, const Trend& trend, const Spending& spending) {
+void decide_doubts(SearchCourse& course, const Trend& trend, const Spending& spending) {
     std::vector<Final> finals;
     for (std::size_t size = 0; size < course.sizes().size(); ++size)
         finals.push_back(final_at(course, trend, size));
@@ -76,7 +76,7 @@ void decide_doubts(Course& course, const Trend& trend, const Spending& spending)
 }
 
 /// Winners at the nearest measured sizes that have not raced here, and the leader itself.
-std::vector<int> visitors_at(const Course& course, const Trend& trend, std::size_t size) {
+std::vector<int> visitors_at(const SearchCourse& course, const Trend& trend, std::size_t size) {
     const int leader = trend.leader(size);
     if (leader < 0) return {};
     std::vector<int> arms = {leader};
@@ -95,7 +95,7 @@ std::vector<int> visitors_at(const Course& course, const Trend& trend, std::size
 }
 
 /// Good parameters spread from size to size, and become better on the way.
-void exchange_winners(Course& course, const Trend& trend, const Spending& spending) {
+void exchange_winners(SearchCourse& course, const Trend& trend, const Spending& spending) {
     bool has_raced = true;
     for (int turn = 0; turn < most_turns && has_raced; ++turn) {
         has_raced = false;
@@ -114,7 +114,7 @@ void exchange_winners(Course& course, const Trend& trend, const Spending& spendi
 
 }  // namespace
 
-void refine(Course& course) {
+void refine(SearchCourse& course) {
     const Spending spending(course);
     const Trend trend(course.book(), course.sizes());
     exchange_winners(course, trend, spending);

@@ -8,6 +8,6 @@ namespace tutti {
 /// neighbouring sizes that have not raced at a size meet its winner, which goes down its scales
 /// again; and more samples for the finalists, first where the choice is most in doubt for its
 /// price, until no choice is in doubt or the finalists have enough.
-void refine(Course& course);
+void refine(SearchCourse& course);
 
 }  // namespace tutti

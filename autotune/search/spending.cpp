@@ -13,7 +13,7 @@ namespace {
 
 constexpr double exhaustive_repetitions = 20;
 
-std::optional<double> level_at(const Course& course, std::size_t family, std::size_t size) {
+std::optional<double> level_at(const SearchCourse& course, std::size_t family, std::size_t size) {
     const int best = course.best_of(family, size);
     if (best >= 0) return course.book().level(size, best);
     return level_between(course, family, size, Line::logarithmic);
@@ -21,7 +21,7 @@ std::optional<double> level_at(const Course& course, std::size_t family, std::si
 
 /// A family's best member stands for all of it, which makes the estimate too small rather than too
 /// large.
-double exhaustive_ns(const Course& course) {
+double exhaustive_ns(const SearchCourse& course) {
     double sum = 0;
     for (std::size_t family = 0; family < course.families().count(); ++family)
         for (std::size_t size = 0; size < course.sizes().size(); ++size)
@@ -32,7 +32,7 @@ double exhaustive_ns(const Course& course) {
 
 }  // namespace
 
-Spending::Spending(const Course& course) : course_(course) {
+Spending::Spending(const SearchCourse& course) : course_(course) {
     double all = 0;
     for (std::size_t family = 0; family < course.families().count(); ++family)
         for (std::size_t size = 0; size < course.sizes().size(); ++size)

@@ -8,14 +8,14 @@ namespace tutti {
 class Spending {
 public:
     /// Estimates the exhaustive time from what has raced.
-    explicit Spending(const Course& course);
+    explicit Spending(const SearchCourse& course);
 
     /// The larger one of the shares of the samples and of the time that the search may use.
     double share() const;
     bool is_used_up() const { return share() >= 1; }
 
 private:
-    const Course& course_;
+    const SearchCourse& course_;
     double samples_limit_ = 0;
     double limit_ns_ = 0;
 };

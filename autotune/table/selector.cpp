@@ -13,13 +13,27 @@
 namespace tutti {
 namespace {
 
+// What holds for the memory of one device or of the host does not hold for the other.
+std::vector<BufferKind> as_good_as(BufferKind wanted) {
+    using enum BufferKind;
+    switch (wanted) {
+        case registered:
+            return {registered, ordinary};
+        case ordinary:
+            return {ordinary, registered};
+        case pinned:
+            return {pinned, ordinary, registered};
+        case device:
+            return {device};
+    }
+    return {wanted};
+}
+
 // Those that answer a question about `wanted`, the best first.
 std::vector<Subject> nearest(const Subject& wanted) {
     const bool adds_up = reduces(wanted.collective);
-    const BufferKind others =
-        wanted.buffers == BufferKind::registered ? BufferKind::ordinary : BufferKind::registered;
     std::vector<Subject> subjects;
-    for (const BufferKind buffers : {wanted.buffers, others})
+    for (const BufferKind buffers : as_good_as(wanted.buffers))
         for (const TypeClass types : {wanted.types, adds_up ? TypeClass::native : wanted.types})
             for (const OpClass ops : {wanted.ops, adds_up ? OpClass::plain : wanted.ops})
                 subjects.push_back({wanted.collective, types, ops, buffers});
@@ -48,7 +62,8 @@ Selector::Selector(const Table& table, const Setting& setting) {
     for (const Collective collective : all_collectives())
         for (const DataType type : all_data_types())
             for (const Op op : all_ops())
-                for (const BufferKind buffers : {BufferKind::registered, BufferKind::ordinary})
+                for (const BufferKind buffers : {BufferKind::registered, BufferKind::ordinary,
+                                                 BufferKind::device, BufferKind::pinned})
                     answers_[question(collective, type, op, buffers)] =
                         best_answer({collective, class_of(collective, type),
                                      class_of(collective, op), buffers},

@@ -18,13 +18,14 @@ public:
 
     /// The range that holds calls of `bytes` (as total_bytes counts them), or null: the table knows
     /// nothing of such calls. Where it lacks their class the nearest is taken: plain for averages,
-    /// native for half, and only then the other kind of buffers. Valid as long as the selector.
-    /// Two look-ups, and a comparison for each range that begins at a size of as many bits.
+    /// native for half, and only then another kind of buffers of the host. Valid as long as the
+    /// selector. Two look-ups, and a comparison for each range that begins at a size of as many
+    /// bits.
     const Range* pick(Collective collective, DataType type, Op op, BufferKind buffers,
                       Bytes bytes) const noexcept;
 
 private:
-    static constexpr std::size_t collectives = 8, types = 14, ops = 5, kinds_of_buffers = 3;
+    static constexpr std::size_t collectives = 8, types = 14, ops = 5, kinds_of_buffers = 4;
     static_assert(types == static_cast<std::size_t>(DataType::float64) + 1);
     static_assert(ops == static_cast<std::size_t>(Op::avg) + 1);
     static_assert(collectives == static_cast<std::size_t>(Collective::all_to_all) + 1);

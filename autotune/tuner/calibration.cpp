@@ -46,7 +46,7 @@ void measure_together(Planner& planner, const Stage& stage, const TuneRequest& r
     for (const ModelProbe& probe : probes) {
         const Candidate candidate = candidate_of(probe);
         if (!holds_on_all(world,
-                          !refusal(planner, candidate, asked.call, false, request.ground.hosts)))
+                          !refusal(planner, candidate, asked.call, buffers, request.ground.hosts)))
             continue;
         taking_part.push_back(&probe);
         operations.push_back(operation_of(planner, candidate, asked.call, buffers, request.ground));
@@ -72,7 +72,9 @@ std::optional<Calibration> calibrate_here(Planner& planner, const TuneRequest& r
                                           const ModelledMachine& machine) {
     const std::int64_t began = now_ns();
     World& world = planner.world();
-    const auto kinds = kinds_for(request, world);
+    auto kinds = kinds_for(request, world);
+    std::erase_if(kinds, [](BufferKind kind) { return !is_modelled(kind); });
+    if (kinds.empty()) return std::nullopt;
     const auto plan = calibration_plan(world.hosts(), request.contest.transports, kinds);
     const Stage stage(world, most_bytes(plan, world.size()), kinds);
     std::vector<Observation> observations;

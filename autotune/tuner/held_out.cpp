@@ -6,6 +6,7 @@
 #include "autotune/tuner/tasks.hpp"
 #include "autotune/tuner/verdict.hpp"
 #include "base/clock.hpp"
+#include "workloads/device_buffers.hpp"
 
 namespace tutti {
 
@@ -64,7 +65,8 @@ void hold_out(Planner& planner, const TuneRequest& request, const Setting& setti
               const std::string& session, const Table& table, const TuneEvents& events) {
     const std::int64_t began = now_ns();
     World& world = planner.world();
-    const Stage stage(world, most_bytes(request, world.size()), kinds_for(request, world));
+    const Stage stage(world, most_bytes(request, world.size()), kinds_for(request, world),
+                      device_buffers(planner, request.contest.transports));
     std::vector<std::pair<TuneTask, Section>> sections;
     for (const TuneTask& task : tasks_of(request, stage.kinds()))
         for (const Section& section : table.sections)

@@ -52,7 +52,7 @@ std::optional<HoldOut> hold_out(Planner& planner, const Stage& stage,
     std::vector<std::unique_ptr<Operation>> operations;
     std::vector<Entrant> entrants;
     for (const Candidate* candidate : {&pair.choice, &pair.library}) {
-        const bool runs = !refusal(planner, *candidate, call, false, race.ground.hosts);
+        const bool runs = !refusal(planner, *candidate, call, buffers, race.ground.hosts);
         if (!holds_on_all(world, runs)) return std::nullopt;
         operations.push_back(operation_of(planner, *candidate, call, buffers, race.ground));
         entrants.push_back(entrant_of(*operations.back(), world, call, buffers, true));

@@ -55,7 +55,7 @@ bool MeasuredTrack::takes_part(int arm, Bytes size) const {
 bool MeasuredTrack::can_run(int arm, const Call& call) {
     const Variant& variant = variants_[static_cast<std::size_t>(arm)];
     if (!takes_part(arm, size_)) return false;
-    const bool runs = !refusal(planner_, variant.candidate, call, false, race_.ground.hosts);
+    const bool runs = !refusal(planner_, variant.candidate, call, buffers_, race_.ground.hosts);
     return holds_on_all(world_, runs);
 }
 

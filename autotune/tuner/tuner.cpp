@@ -10,6 +10,7 @@
 #include "autotune/tuner/tasks.hpp"
 #include "autotune/tuner/verdict.hpp"
 #include "base/clock.hpp"
+#include "workloads/device_buffers.hpp"
 
 namespace tutti {
 namespace {
@@ -179,7 +180,7 @@ private:
 
     std::vector<Range> ranges_by(const std::vector<Finding>& findings) const {
         std::vector<Verdict> verdicts;
-        const Compression compression = ranges_of(std::span(findings), request_.search.hysteresis);
+        const FewerRanges compression = ranges_of(std::span(findings), request_.search.hysteresis);
         for (const SizeRange& range : compression.ranges)
             for (std::size_t i = range.first; i <= range.last; ++i)
                 verdicts.push_back(verdict_of(findings[i], range.arm));
@@ -268,7 +269,8 @@ void tune(Planner& planner, const TuneRequest& request, const Setting& setting,
           const std::vector<RaceLog::Entry>& earlier, const TuneEvents& events) {
     const std::int64_t began = now_ns();
     World& world = planner.world();
-    const Stage stage(world, most_bytes(request, world.size()), kinds_for(request, world));
+    const Stage stage(world, most_bytes(request, world.size()), kinds_for(request, world),
+                      device_buffers(planner, request.contest.transports));
     const auto tasks = tasks_of(request, stage.kinds());
     double budget = request.budget_seconds;  // what judges take does not count
     for (std::size_t i = 0; i < tasks.size(); ++i) {

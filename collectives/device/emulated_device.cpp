@@ -9,6 +9,7 @@
 #include "base/error.hpp"
 #include "collectives/device/block_threads.hpp"
 #include "collectives/device/emulated_block.hpp"
+#include "collectives/device/emulated_memory.hpp"
 #include "collectives/device/step_loop.hpp"
 #include "kernels/divide.hpp"
 #include "kernels/reduce.hpp"
@@ -41,9 +42,7 @@ public:
     void release(std::uint64_t& counter, std::uint64_t value) const {
         device::store_release(counter, value);
     }
-    std::uint64_t arrive(std::uint64_t& counter) const {
-        return device::add_one(counter);
-    }
+    std::uint64_t arrive(std::uint64_t& counter) const { return device::add_one(counter); }
     void store_line(DeviceLine& line, DeviceLine value) const { device::store_line(line, value); }
     DeviceLine load_line(const DeviceLine& line) const { return device::load_line(line); }
 
@@ -151,6 +150,8 @@ public:
     std::byte* open(const DeviceKey&) override { throw no_processes(); }
     void close(std::byte*) noexcept override {}
 
+    MemoryDevice* for_messages() override { return for_messages_.get(); }
+
     // More would show nothing new, and each is a thread.
     unsigned most_blocks(int) override { return 4; }
     std::size_t grain() const override { return 256; }
@@ -166,6 +167,7 @@ private:
         return Error("processes cannot share an emulated device; type --ranks N, without mpirun");
     }
 
+    std::unique_ptr<MemoryDevice> for_messages_ = emulated_memory();
     std::optional<int> stopped_rank_;
     std::atomic<std::uint64_t> stop_ = 0;
     BlockThreads threads_;

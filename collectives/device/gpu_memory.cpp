@@ -8,6 +8,8 @@
 #include <algorithm>
 #include <array>
 #include <deque>
+#include <map>
+#include <mutex>
 #include <vector>
 
 #include "base/error.hpp"
@@ -88,7 +90,8 @@ public:
                  std::span<const std::byte* const> sources, std::size_t elements) override {
         const Op sum = op == Op::avg ? Op::sum : op;
         const auto count = static_cast<std::int64_t>(elements);
-        // A launch takes so many; the others are combined with what is there then, in order.
+        // A launch takes so many; the others are combined with what is there then, in order, which
+        // gives the same bits as one pass would: see most_sources().
         auto now = sources.first(std::min<std::size_t>(sources.size(), device::most_sources));
         auto later = sources.subspan(now.size());
         device::reduce(type, sum, outs, now, count, stream_);
@@ -99,6 +102,13 @@ public:
             device::reduce(type, sum, outs, {with.data(), next + 1}, count, stream_);
             later = later.subspan(next);
         }
+    }
+
+    // What is added up in wider numbers must be rounded once, so in one launch.
+    std::size_t most_sources(DataType type) const override {
+        const bool is_widened = type == DataType::half || type == DataType::bfloat16 ||
+                                type == DataType::fp8_e4m3 || type == DataType::fp8_e5m2;
+        return is_widened ? device::most_sources : SIZE_MAX;
     }
 
     void divide(DataType type, std::byte* values, std::size_t elements, int ranks) override {
@@ -121,6 +131,40 @@ private:
     Marks marks_;
 };
 
+// Memory of the host whose pages are locked, and which all GPUs of this process copy from and to.
+// CUDA refuses to register twice what several ranks of a process share: it is counted.
+class KnownMemory {
+public:
+    explicit KnownMemory(std::span<std::byte> memory) : memory_(memory) {
+        const std::lock_guard lock(mutex());
+        if (owners()[memory.data()]++ > 0) return;
+        const auto error = cudaHostRegister(memory.data(), memory.size(), cudaHostRegisterPortable);
+        if (error == cudaSuccess) return;
+        owners().erase(memory.data());
+        throw no_room("of pinned memory", memory.size(), error);
+    }
+    ~KnownMemory() {
+        const std::lock_guard lock(mutex());
+        if (--owners()[memory_.data()] > 0) return;
+        owners().erase(memory_.data());
+        cudaHostUnregister(memory_.data());
+    }
+    KnownMemory(const KnownMemory&) = delete;
+    KnownMemory& operator=(const KnownMemory&) = delete;
+
+private:
+    static std::mutex& mutex() {
+        static std::mutex one;
+        return one;
+    }
+    static std::map<std::byte*, int>& owners() {
+        static std::map<std::byte*, int> of_memory;
+        return of_memory;
+    }
+
+    std::span<std::byte> memory_;
+};
+
 class Gpu final : public MemoryDevice {
 public:
     explicit Gpu(int number) : number_(number) { choose(); }
@@ -141,15 +185,18 @@ public:
         void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
         if (memory == MAP_FAILED) throw no_room("on the host", bytes, cudaErrorMemoryAllocation);
-        if (const auto error = cudaHostRegister(memory, bytes, cudaHostRegisterPortable);
-            error != cudaSuccess) {
-            munmap(memory, bytes);
-            throw no_room("of pinned memory", bytes, error);
-        }
-        return {static_cast<std::byte*>(memory), [bytes](std::byte* here) {
-                    cudaHostUnregister(here);
-                    munmap(here, bytes);
+        const std::shared_ptr<std::byte> pages(static_cast<std::byte*>(memory),
+                                               [bytes](std::byte* here) { munmap(here, bytes); });
+        // Unlocked before it is given back.
+        return {pages.get(), [pages, known = make_known({pages.get(), bytes})](std::byte*) mutable {
+                    known.reset();
                 }};
+    }
+
+    std::shared_ptr<void> make_known(std::span<std::byte> memory) override {
+        if (memory.empty()) return nullptr;
+        choose();
+        return std::make_shared<KnownMemory>(memory);
     }
 
     std::unique_ptr<DeviceQueue> queue() override {

@@ -97,7 +97,7 @@ std::string gpu_driver_release() {
     while (words >> word)
         if (word.find('.') != word.npos && std::isdigit(static_cast<unsigned char>(word[0])) != 0)
             return word;
-    return "";
+    return cuda_driver_version() == "none" ? "" : "unknown";
 }
 
 }  // namespace tutti

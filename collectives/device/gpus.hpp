@@ -32,7 +32,8 @@ std::vector<GpuFacts> gpus();
 std::string cuda_runtime_version();
 std::string cuda_driver_version();
 
-/// "580.65.06" as the kernel's module numbers itself; empty where there is none.
+/// "580.65.06" as the kernel's module numbers itself; "unknown" where it does not
+/// say, empty where there is no driver.
 std::string gpu_driver_release();
 
 }  // namespace tutti

@@ -16,13 +16,20 @@ class DeviceQueue {
 public:
     virtual ~DeviceQueue() = default;
 
-    /// Either end in the device's memory or in pinned memory of the host.
+    /// Either end in the device's memory, or in memory of the host that it knows: pinned, or made
+    /// known.
     virtual void copy(std::byte* to, const std::byte* from, std::size_t bytes) = 0;
 
     /// Each out = sources[0] op sources[1] op ..., as the host's kernels do it; avg as the sum. All
-    /// in the device's memory; `sources` and `outs` are read before it returns.
+    /// in the device's memory; `sources` and `outs` are read before it returns. At most
+    /// most_sources() of them.
     virtual void combine(DataType type, Op op, std::span<std::byte* const> outs,
                          std::span<const std::byte* const> sources, std::size_t elements) = 0;
+
+    virtual std::size_t most_sources(DataType type) const {
+        (void)type;
+        return SIZE_MAX;
+    }
 
     /// Turns a sum over so many ranks into their mean, in place.
     virtual void divide(DataType type, std::byte* values, std::size_t elements, int ranks) = 0;
@@ -49,6 +56,10 @@ public:
     virtual std::shared_ptr<std::byte> allocate(std::size_t bytes) = 0;
     /// Memory of the host that the device copies from and to by itself.
     virtual std::shared_ptr<std::byte> pinned(std::size_t bytes) = 0;
+    /// The same for memory that is there already, such as what ranks share: until the last owner
+    /// of what it returns is gone. Ranks that are threads may all do so. Throws Error if the pages
+    /// cannot be locked.
+    virtual std::shared_ptr<void> make_known(std::span<std::byte> memory) = 0;
     virtual std::unique_ptr<DeviceQueue> queue() = 0;
 };
 

@@ -18,8 +18,10 @@ struct LaunchArguments {
 };
 
 /// The same for all types.
-__device__ __attribute__((noinline)) inline void copy_apart(std::byte* const* outs, int how_many_outs,
-                                               const std::byte* source, std::int64_t bytes) {
+__device__ __attribute__((noinline)) inline void copy_apart(std::byte* const* outs,
+                                                            int how_many_outs,
+                                                            const std::byte* source,
+                                                            std::int64_t bytes) {
     device::copy(outs, how_many_outs, source, bytes, threadIdx.x, blockDim.x);
 }
 
@@ -53,18 +55,16 @@ public:
     __device__ std::uint64_t now_ns() const { return device::now_ns(); }
     __device__ std::uint64_t patience_ns() const { return launch_.patience_ns; }
     __device__ void pause() const { device::pause(); }
-    __device__ bool has_stopped() const {
-        return device::load_relaxed(*launch_.stop) != 0;
-    }
+    __device__ bool has_stopped() const { return device::load_relaxed(*launch_.stop) != 0; }
     // Whoever comes last is heard; all have waited for too long.
-    __device__ void stop(std::uint64_t word) const {
-        device::store_relaxed(*launch_.stop, word);
-    }
+    __device__ void stop(std::uint64_t word) const { device::store_relaxed(*launch_.stop, word); }
 
     // Functions of their own, as what the loop keeps in registers would be spilled in the passes.
-    __device__ __attribute__((noinline)) static void combine(std::byte* const* outs, std::uint32_t how_many_outs,
-                                                const std::byte* const* sources,
-                                                std::uint32_t how_many, std::uint64_t bytes) {
+    __device__ __attribute__((noinline)) static void combine(std::byte* const* outs,
+                                                             std::uint32_t how_many_outs,
+                                                             const std::byte* const* sources,
+                                                             std::uint32_t how_many,
+                                                             std::uint64_t bytes) {
         const auto outs_count = static_cast<int>(how_many_outs);
         if (how_many == 1)
             return copy_apart(outs, outs_count, sources[0], static_cast<std::int64_t>(bytes));
@@ -73,7 +73,7 @@ public:
                                      threadIdx.x, blockDim.x);
     }
     __device__ __attribute__((noinline)) static void divide(std::byte* data, std::uint64_t bytes,
-                                               std::uint32_t divisor) {
+                                                            std::uint32_t divisor) {
         if constexpr (op == Op::sum)  // only that becomes a mean
             device::divide<Element>(data, static_cast<std::int64_t>(bytes / sizeof(Element)),
                                     static_cast<int>(divisor), threadIdx.x, blockDim.x);

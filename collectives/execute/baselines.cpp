@@ -33,6 +33,12 @@ const Baseline rows[] = {
 
 std::span<const Baseline> baselines() { return rows; }
 
+std::optional<std::string> refusal(World& world, const Baseline& baseline,
+                                   const LibraryCall& call) {
+    if (auto missing = missing_on_any(world, baseline.missing())) return missing;
+    return baseline.refuses(world, call);
+}
+
 const Baseline& find_baseline(std::string_view name) {
     std::vector<std::string> names{"none"};
     for (const Baseline& row : rows) {

@@ -30,7 +30,8 @@ struct Baseline {
     void (*before_start)();
     /// The algorithms that can be forced on it. None before it has started, or if it has no names.
     std::vector<std::string> (*algorithms)(Collective);
-    /// Why these ranks or this call cannot use it; nothing if they can. Collective.
+    /// Why these ranks or this call cannot use it, though it is there on all; nothing if they can.
+    /// Collective.
     std::optional<std::string> (*refuses)(World&, const LibraryCall&);
     std::unique_ptr<Operation> (*make)(World&, const LibraryCall&, const CallBuffers&);
     /// Takes back what the last call has said to the library that the program's own calls would
@@ -42,6 +43,10 @@ struct Baseline {
     bool blocks = true;
     bool takes_device = false;  ///< buffers on devices
 };
+
+/// Why these ranks or this call cannot use the library, be it that some of their hosts lack it;
+/// nothing if they can. Collective.
+std::optional<std::string> refusal(World& world, const Baseline& baseline, const LibraryCall& call);
 
 /// The one place where baselines are listed.
 std::span<const Baseline> baselines();

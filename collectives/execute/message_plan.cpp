@@ -89,7 +89,7 @@ public:
           begins_at_once_(transport.follows_queue()),
           type_(request.call.type) {
         int number = request.number;
-        for (auto& program : compile_messages(request, progress.world(), transport.most_bytes()))
+        for (auto& program : programs_of(request, transport.most_bytes()))
             lanes_.emplace_back(transport, std::move(program), number++);
         if (request.call.op == Op::avg && reduces(request.call.collective) &&
             !request.output.empty()) {
@@ -115,6 +115,13 @@ public:
     }
 
 private:
+    // A device may lack memory, or not be able to do its part.
+    std::vector<MessageProgram> programs_of(const PlanRequest& request, std::size_t most_bytes) {
+        const auto compile = [&] { return compile_messages(request, world(), most_bytes); };
+        if (request.device == nullptr) return compile();
+        return made_by_all(world(), request.what, compile);
+    }
+
     void begin() override {
         for (Lane& lane : lanes_) lane.begin();
         settling_.reset();

@@ -51,6 +51,7 @@ private:
         for (const DraftMove& draft : drafts) {
             sources.clear();
             for (const Spot& source : draft.sources) sources.push_back({address(source)});
+            if (program_.queue != nullptr) expect_room_for(sources.size());
             std::byte* const out = address(draft.out);
             program_.moves.add({&out, 1}, sources, draft.bytes);
         }
@@ -71,6 +72,14 @@ private:
         }
         entries.end = static_cast<std::uint32_t>(posts.size());
         return entries;
+    }
+
+    void expect_room_for(std::size_t sources) const {
+        const std::size_t most = program_.queue->most_sources(request_.call.type);
+        if (sources <= most) return;
+        throw Error("the GPU adds up at most " + std::to_string(most) + " shares of " +
+                    std::string(name_of(request_.call.type)) + " at once, and here are " +
+                    std::to_string(sources) + "; type --algo ring");
     }
 
     std::byte* address(Spot spot) const { return begin_of(spot.in) + spot.offset; }

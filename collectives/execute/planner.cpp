@@ -9,8 +9,8 @@
 #include "collectives/execute/ordinary_way.hpp"
 #include "collectives/schedule/compose.hpp"
 #include "collectives/transport/device_memory.hpp"
-#include "collectives/transport/flag_lines.hpp"
 #include "collectives/transport/peer_memory.hpp"
+#include "collectives/transport/shared_rings.hpp"
 #include "collectives/transport/staged.hpp"
 
 namespace tutti {
@@ -69,6 +69,13 @@ bool all_is_registered(World& world, const PlanRequest& request) {
     return holds_on_all(world, mine);
 }
 
+// Buffers in registered memory of a device are that device's, also for messages.
+CallBuffers told_of_device(CallBuffers buffers, const ReachableMemory* registered) {
+    if (buffers.device == nullptr && registered != nullptr && registered->device() != nullptr)
+        buffers.device = registered->device()->for_messages();
+    return buffers;
+}
+
 // What a call touches in all: in place, input and output count once.
 Bytes bytes_of_all_buffers(const Call& call, int ranks, bool in_place) {
     Bytes all;
@@ -87,7 +94,7 @@ Planner::Opened& Planner::opened(std::string_view name) {
     if (known != opened_.end()) return known->second;
     const TransportRow& row = find_transport(name);
     Opened one;
-    one.refusal = row.missing();
+    one.refusal = missing_on_any(world_, row.missing());
     if (!one.refusal) one.refusal = row.refuses(world_);
     if (!one.refusal) one.transport = row.open(world_, fault_);
     return opened_.emplace(name, std::move(one)).first->second;
@@ -122,13 +129,13 @@ MessageTransport& Planner::between_devices(std::string_view name, MemoryDevice& 
     if (messages != nullptr && messages->is_between_devices()) return *messages;
     auto& staged = way.staged[&device];
     if (staged == nullptr) {
-        std::unique_ptr<MessageTransport> own;
-        if (messages == nullptr)
-            own = flag_lines_transport(world_);  // the way for messages within a host
-        else
-            own.reset(static_cast<MessageTransport*>(
+        if (messages == nullptr) {  // within a host
+            staged = shared_rings_transport(world_, device);
+        } else {
+            std::unique_ptr<MessageTransport> own(static_cast<MessageTransport*>(
                 find_transport(name).open(world_, fault_).release()));
-        staged = staged_transport(world_, device, std::move(own));
+            staged = staged_transport(world_, device, std::move(own));
+        }
     }
     return *staged;
 }
@@ -157,8 +164,19 @@ std::unique_ptr<ReachableMemory> Planner::registered_memory(std::string_view tra
     return std::make_unique<SharedMemory>(world_, bytes);
 }
 
+std::shared_ptr<std::byte> Planner::pinned_memory(std::string_view transport, std::size_t bytes) {
+    const Opened& way = opened(transport);
+    if (way.refusal) throw Error(*way.refusal);
+    const DeviceTransport* device = on_device(transport);
+    if (device == nullptr || device->device().for_messages() == nullptr)
+        throw Error(std::string(transport) + " has no devices that copy from memory of the host");
+    return made_by_all(world_, "pinned buffers",
+                       [&] { return device->device().for_messages()->pinned(bytes); });
+}
+
 std::unique_ptr<Plan> Planner::plan(const Choice& choice, const Call& call,
-                                    const CallBuffers& buffers, const ReachableMemory* registered) {
+                                    const CallBuffers& given, const ReachableMemory* registered) {
+    const CallBuffers buffers = told_of_device(given, registered);
     if (const auto refusal = refuses(choice.transport, memory_of(buffers), registered))
         throw Error(*refusal);
     Opened& way = opened(choice.transport);

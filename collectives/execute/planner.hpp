@@ -75,6 +75,10 @@ public:
     std::unique_ptr<ReachableMemory> registered_memory(std::string_view transport,
                                                        std::size_t bytes);
 
+    /// So many bytes of this host that the transport's device copies from and to by itself. Throws
+    /// Error if it cannot be used, has no devices, or there is not so much. Collective.
+    std::shared_ptr<std::byte> pinned_memory(std::string_view transport, std::size_t bytes);
+
     /// Throws Error if algorithm, transport and call do not go together.
     std::unique_ptr<Plan> plan(const Choice& choice, const Call& call, const CallBuffers& buffers,
                                const ReachableMemory* registered = nullptr);

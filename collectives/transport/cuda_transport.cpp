@@ -45,14 +45,7 @@ std::optional<std::string> refuses_processes(World& world) {
 }  // namespace
 
 std::optional<std::string> cuda_refuses(World& world) {
-    std::string problem;
-    try {
-        gpus_of_ranks(world);
-    } catch (const Error& error) {
-        problem = error.what();
-    }
-    for (const std::string& of_rank : gathered_texts(world, problem))
-        if (!of_rank.empty()) return of_rank;
+    if (auto refusal = gpu_placement_refuses(world)) return refusal;
     return world.one_process() ? refuses_threads(world) : refuses_processes(world);
 }
 
@@ -68,14 +61,10 @@ std::unique_ptr<Transport> cuda_transport(World& world, const std::optional<Faul
     } else {
         places.neighbours = {world.rank()};
     }
-    std::string problem;
-    try {
-        if (places.neighbours.front() == world.rank())
-            places.device = cuda_device(mine, world.one_process() ? used : std::vector<int>{});
-    } catch (const Error& error) {
-        problem = error.what();
-    }
-    agree_on(world, "transport cuda", problem.empty() ? nullptr : problem.c_str());
+    places.device = made_by_all(world, "transport cuda", [&]() -> std::shared_ptr<Accelerator> {
+        if (places.neighbours.front() != world.rank()) return nullptr;
+        return cuda_device(mine, world.one_process() ? used : std::vector<int>{});
+    });
     places.device = shared_by_first(world, places.neighbours.front(), places.device);
     return std::make_unique<DeviceTransport>("cuda", std::move(places), lines_up_to);
 }

@@ -47,6 +47,16 @@ std::vector<int> gpus_of_ranks(const World& world) {
     return of_rank;
 }
 
+std::optional<std::string> gpu_placement_refuses(World& world) {
+    std::optional<std::string> problem;
+    try {
+        gpus_of_ranks(world);
+    } catch (const Error& error) {
+        problem = error.what();
+    }
+    return missing_on_any(world, problem);
+}
+
 int gpu_number(const World& world) {
     return gpus_of_ranks(world)[static_cast<std::size_t>(world.rank().index)];
 }

@@ -2,21 +2,21 @@
 #include "collectives/transport/lone_memory.hpp"
 
 #include "collectives/device/cuda_device.hpp"
+#include "collectives/device/gpu_memory.hpp"
 #include "collectives/transport/gpu_placement.hpp"
 
 namespace tutti {
 
 std::unique_ptr<ReachableMemory> lone_gpu_memory(World& world, std::size_t bytes) {
-    std::unique_ptr<ReachableMemory> memory;
-    std::string problem;
-    try {
-        memory =
-            std::make_unique<LoneMemory>(world.rank(), cuda_device(gpu_number(world), {}), bytes);
-    } catch (const Error& error) {
-        problem = error.what();
-    }
-    agree_on(world, "buffers on devices", problem.empty() ? nullptr : problem.c_str());
-    return memory;
+    return made_by_all(world, "buffers on devices", [&]() -> std::unique_ptr<ReachableMemory> {
+        return std::make_unique<LoneMemory>(world.rank(), cuda_device(gpu_number(world), {}),
+                                            bytes);
+    });
+}
+
+std::shared_ptr<std::byte> lone_pinned_memory(World& world, std::size_t bytes) {
+    return made_by_all(world, "pinned buffers",
+                       [&] { return gpu_memory(gpu_number(world))->pinned(bytes); });
 }
 
 }  // namespace tutti

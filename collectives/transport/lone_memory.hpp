@@ -36,4 +36,8 @@ private:
 /// not so much memory. Collective.
 std::unique_ptr<ReachableMemory> lone_gpu_memory(World& world, std::size_t bytes);
 
+/// Memory of this rank's host that its GPU copies from and to by itself. Throws as
+/// lone_gpu_memory() does. Collective.
+std::shared_ptr<std::byte> lone_pinned_memory(World& world, std::size_t bytes);
+
 }  // namespace tutti

@@ -150,10 +150,7 @@ Joined join(World& world) {
 
 Joined& joined(World& world) {
     return world.kept<Joined>([&] {
-        const auto missing = gpus_missing();
-        const bool all_have_one = holds_on_all(world, !missing);
-        std::optional<std::string> refusal = missing;
-        if (!refusal && !all_have_one) refusal = "not all ranks have a GPU";
+        std::optional<std::string> refusal = gpu_placement_refuses(world);
         if (!refusal) refusal = two_ranks_on_one_gpu(world);
         return std::make_shared<Joined>(refusal ? Joined{nullptr, refusal} : join(world));
     });

@@ -26,14 +26,7 @@ public:
     Cut(World& world, const WireNeeds& needs, const Staging& staging) {
         for (const std::size_t posts : gathered(world, needs.most_posts))
             most_posts_ = std::max(most_posts_, posts);
-        std::size_t most_bytes = 1;
-        for (const std::size_t bytes : gathered(world, needs.most_bytes))
-            most_bytes = std::max(most_bytes, bytes);
-        const std::size_t share =
-            staging.ring / (static_cast<std::size_t>(staging.slots) * most_posts_);
-        bytes_ = whole_lines(std::min(
-            most_bytes,
-            std::clamp(share, std::min(staging.least_piece, staging.piece), staging.piece)));
+        bytes_ = agreed_piece(world, staging, most_posts_, needs.most_bytes);
     }
 
     std::size_t bytes() const { return bytes_; }
@@ -248,6 +241,18 @@ private:
 };
 
 }  // namespace
+
+std::size_t agreed_piece(World& world, const Staging& staging, std::size_t messages,
+                         std::size_t most_bytes) {
+    const auto most = [&](std::size_t mine, std::size_t least) {
+        const auto all = gathered(world, mine);
+        return std::max(least, *std::ranges::max_element(all));
+    };
+    const std::size_t pieces = static_cast<std::size_t>(staging.slots) * most(messages, 1);
+    const std::size_t least = std::min(staging.least_piece, staging.piece);
+    return whole_lines(
+        std::min(most(most_bytes, 1), std::clamp(staging.ring / pieces, least, staging.piece)));
+}
 
 std::unique_ptr<MessageTransport> staged_transport(World& world, MemoryDevice& device,
                                                    std::unique_ptr<MessageTransport> messages,

@@ -18,6 +18,11 @@ struct Staging {
     int slots = 3;
 };
 
+/// How large pieces are where a wire holds `slots` of them for each of so many messages, of at most
+/// so many bytes; the same on all ranks, so that both ends cut a message alike. Collective.
+std::size_t agreed_piece(World& world, const Staging& staging, std::size_t messages,
+                         std::size_t most_bytes);
+
 /// Messages between the memory of devices over a library that takes no addresses of devices: cut in
 /// pieces, each copied to pinned memory of the host, sent from there, received in such memory and
 /// copied to the device. The library sees memory of the host alone. Pieces on their way out, over

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "collectives/transport/world.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstring>
 
@@ -35,6 +37,19 @@ void agree_on(World& world, const std::string& what, const char* problem) {
     if (problem != nullptr) std::strncpy(mine.text, problem, sizeof mine.text - 1);
     for (const Text& of_rank : gathered(world, mine))
         if (of_rank.text[0] != '\0') throw Error(what + ": " + of_rank.text);
+}
+
+std::optional<std::string> missing_on_any(World& world, const std::optional<std::string>& here) {
+    const auto reasons = gathered_texts(world, here.value_or(""));
+    const auto lacks = [](const std::string& reason) { return !reason.empty(); };
+    const auto first = std::ranges::find_if(reasons, lacks);
+    if (first == reasons.end()) return std::nullopt;
+    if (std::ranges::all_of(reasons, lacks)) return *first;
+    char host[65] = {};
+    gethostname(host, sizeof host - 1);
+    const auto rank = static_cast<std::size_t>(first - reasons.begin());
+    return *first + " (rank " + std::to_string(rank) + " on " + gathered_texts(world, host)[rank] +
+           ", though other ranks have it)";
 }
 
 std::vector<std::string> gathered_texts(World& world, const std::string& mine) {

@@ -154,6 +154,25 @@ std::vector<std::string> gathered_texts(World& world, const std::string& mine);
 /// first rank's `problem`, behind `what` failed. Null: none here. Collective.
 void agree_on(World& world, const std::string& what, const char* problem);
 
+/// Why something cannot be had, where that may differ by host: nothing if all ranks have it, else
+/// the same words on all; if only some lack it, with the first of them and its host. Collective.
+std::optional<std::string> missing_on_any(World& world, const std::optional<std::string>& here);
+
+/// What `make` gives here. All ranks fail together with the first one's words where it throws Error
+/// on some. Collective; `make` need not be.
+template <class Make>
+auto made_by_all(World& world, const std::string& what, Make&& make) {
+    decltype(make()) made{};
+    std::string problem;
+    try {
+        made = make();
+    } catch (const Error& error) {
+        problem = error.what();
+    }
+    agree_on(world, what, problem.empty() ? nullptr : problem.c_str());
+    return made;
+}
+
 /// The ranks that name the same group as this one, in order; none if it names none. Collective.
 std::vector<Rank> ranks_of_group(World& world, std::optional<int> group);
 

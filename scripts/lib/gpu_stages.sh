@@ -81,24 +81,7 @@ configure() {
 }
 
 # Only what the stages run.
-targets_of() {
-    local known
-    known=$(cmake --build "$1" --target help)
-    local target
-    for target in "${@:2}"; do
-        grep -qE "(^|[^a-z_])$target([^a-z_]|\$)" <<<"$known" && echo "$target"
-    done
-}
-
-compile() {
-    local build=$1 targets
-    # A test NAME is the program test_NAME.
-    targets=$(ctest --test-dir "$build" -N -L gpu 2>/dev/null | sed -n 's/.*Test *#[0-9]*: */test_/p')
-    # shellcheck disable=SC2086
-    targets=$(targets_of "$build" gpu_sweep tutti cuda_kernels_bench $targets)
-    # shellcheck disable=SC2086
-    cmake --build "$build" --parallel "$(nproc)" --target $targets
-}
+compile() { cmake --build "$1" --parallel "$(nproc)" --target gpu_programs; }
 
 programs_in() {
     find "$1" -maxdepth 1 -type f -executable \( -name 'test_*' -o -name '*_bench' -o -name gpu_sweep -o -name tutti \) | sort
@@ -106,7 +89,7 @@ programs_in() {
 
 run_tests() {
     [[ -e $1/CTestTestfile.cmake ]] || { echo "no GoogleTest, no tests; the sweeps check every result"; return 77; }
-    ctest --test-dir "$1" -L gpu --output-on-failure --timeout 60
+    ctest --test-dir "$1" -L gpu --output-on-failure --timeout 120
 }
 
 # A tool of NVIDIA's that sees each access; so it takes small cases.

@@ -87,14 +87,14 @@ TEST_F(RaceLogTest, ALineThatSaysWhatNobodyKnowsIsRefusedWithItsPlace) {
         std::string text = whole.str();
         const auto place = text.find(fmt::format("\"{}\"", known));
         ASSERT_NE(place, text.npos) << known;
-        std::ofstream(path_) << text.replace(place + 1, known.size(), "pinned");
+        std::ofstream(path_) << text.replace(place + 1, known.size(), "managed");
         try {
             read();
             ADD_FAILURE() << "must be refused: " << known;
         } catch (const Error& error) {
             const std::string what = error.what();
             EXPECT_NE(what.find("races:2: unknown "), what.npos) << what;
-            EXPECT_NE(what.find("'pinned'"), what.npos) << what;
+            EXPECT_NE(what.find("'managed'"), what.npos) << what;
         }
     }
 }

@@ -17,7 +17,7 @@ Finding found(std::int64_t size, std::vector<Evidence> entries) {
 TEST(Ranges, MeetAtTheGeometricMean) {
     const std::vector<Finding> findings = {found(100, {{0, {10}}, {1, {20}}}),
                                            found(400, {{1, {10}}, {0, {20}}})};
-    const Compression compression = ranges_of(findings, 0.03);
+    const FewerRanges compression = ranges_of(findings, 0.03);
     ASSERT_EQ(compression.ranges.size(), 2U);
     EXPECT_EQ(compression.ranges[0].from, Bytes{0});
     EXPECT_EQ(compression.ranges[0].arm, 0);
@@ -32,7 +32,7 @@ TEST(Ranges, AreOneWhereThatCostsLessThanTheHysteresis) {
                                     found(16, {{1, {100}}, {0, {of_the_other}}}),
                                     found(32, {{0, {100}}, {1, {150}}})};
     };
-    const Compression merged = ranges_of(findings(102), 0.03);
+    const FewerRanges merged = ranges_of(findings(102), 0.03);
     ASSERT_EQ(merged.ranges.size(), 1U);
     EXPECT_EQ(merged.ranges[0].arm, 0);
     EXPECT_EQ(merged.ranges[0].first, 0U);
@@ -61,7 +61,7 @@ TEST(Ranges, JudgeAnArmThatDidNotRaceByTheSizesBesideIt) {
     const std::vector<Finding> findings = {
         found(4, {{0, {100}}, {1, {200}}}), found(8, {{1, {100}}, {0, {102}}}),
         found(16, {{1, {100}}}), found(32, {{1, {100}}, {0, {102}}})};
-    const Compression compression = ranges_of(findings, 0.03);
+    const FewerRanges compression = ranges_of(findings, 0.03);
     ASSERT_EQ(compression.ranges.size(), 1U);
     EXPECT_EQ(compression.ranges[0].arm, 0);
     EXPECT_NEAR(compression.worst_penalty, 0.02, 1e-12);
@@ -72,7 +72,7 @@ TEST(Ranges, TakeTheCheapestOfEquallyMany) {
     const std::vector<Finding> findings = {found(8, {{0, {100}}, {1, {200}}}),
                                            found(16, {{2, {100}}, {1, {101}}, {0, {102}}}),
                                            found(32, {{1, {100}}, {0, {200}}})};
-    const Compression compression = ranges_of(findings, 0.03);
+    const FewerRanges compression = ranges_of(findings, 0.03);
     ASSERT_EQ(compression.ranges.size(), 2U);
     EXPECT_EQ(compression.ranges[1].first, 1U);
     EXPECT_EQ(compression.ranges[1].arm, 1);
@@ -81,7 +81,7 @@ TEST(Ranges, TakeTheCheapestOfEquallyMany) {
 TEST(Ranges, PassOverSizesWhereNothingCanRun) {
     const std::vector<Finding> findings = {Finding{.size = Bytes{4}}, found(8, {{3, {1}}}),
                                            Finding{.size = Bytes{16}}, found(32, {{3, {1}}})};
-    const Compression compression = ranges_of(findings, 0.03);
+    const FewerRanges compression = ranges_of(findings, 0.03);
     ASSERT_EQ(compression.ranges.size(), 1U);
     EXPECT_EQ(compression.ranges[0].arm, 3);
     EXPECT_EQ(compression.ranges[0].from, Bytes{0});

@@ -144,7 +144,7 @@ TEST(TableJson, NamesLineAndFaultOfEveryDamage) {
         {"all_reduce", "broadcast", 5, "native types and plain operations of broadcast"},
         {"\"native\"", "\"float\"", 5, "class of types"},
         {"\"plain\"", "\"sum\"", 5, "class of operations"},
-        {"\"registered\"", "\"pinned\"", 5, "unknown buffers 'pinned'"},
+        {"\"registered\"", "\"managed\"", 5, "unknown buffers 'managed'"},
         {"\"from\": 0", "\"from\": 1", 7, "begins at 1 bytes"},
         {"\"from\": 64", "\"from\": 0", 9, "begins at 0 bytes, not above"},
         {"\"algorithm\": \"ring\", ", "", 7, "lacks its algorithm"},

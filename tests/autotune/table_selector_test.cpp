@@ -45,6 +45,28 @@ TEST(Selector, FindsTheRangeThatHoldsTheSize) {
     EXPECT_EQ(picked_from(selector, -1), 0);
 }
 
+TEST(Selector, DoesNotTakeADevicesAnswerForTheHostsNorTheOtherWayRound) {
+    const auto pick = [](const Selector& selector, BufferKind kind) {
+        const Range* range =
+            selector.pick(Collective::all_reduce, DataType::float32, Op::sum, kind, Bytes{1000});
+        return range == nullptr ? "nothing" : range->choice.algorithm;
+    };
+    const auto section = [](BufferKind kind, const std::string& algorithm) {
+        return section_for(test::subject_of(Collective::all_reduce, kind), {0}, algorithm);
+    };
+    using enum BufferKind;
+    const Selector host({.sections = {section(ordinary, "of-host")}}, two_ranks);
+    for (const BufferKind kind : {registered, ordinary, pinned})
+        EXPECT_EQ(pick(host, kind), "of-host");
+    EXPECT_EQ(pick(host, device), "nothing");
+    const Selector both({.sections = {section(ordinary, "of-host"), section(device, "of-device"),
+                                      section(pinned, "of-pinned")}},
+                        two_ranks);
+    EXPECT_EQ(pick(both, device), "of-device");
+    EXPECT_EQ(pick(both, pinned), "of-pinned");
+    EXPECT_EQ(pick(both, registered), "of-host");
+}
+
 TEST(Selector, AgreesWithASearchThroughAllRanges) {
     std::mt19937_64 random(7);
     const Table table = test::RandomTables(3).table(40);

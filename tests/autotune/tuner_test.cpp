@@ -58,6 +58,31 @@ TuneRequest small_request() {
     return request;
 }
 
+// Over a device's own transport and by messages; host memory is another subject.
+TEST(Tuner, RacesOnTheMemoryOfDevicesAndInPinnedMemory) {
+    TuneRequest request = small_request();
+    request.collectives = {Collective::all_reduce};
+    request.buffers = {BufferKind::device, BufferKind::pinned};
+    request.contest.transports = {"cuda-emulated", "shm", "shm-direct"};
+    request.contest.algorithms = {"ring"};
+    request.repetitions_of_all = 2;
+    const Told told = tuned(request);
+    ASSERT_EQ(told.sections.size(), 2u);
+    for (std::size_t i = 0; i < 2; ++i) {
+        const Section& section = told.sections[i];
+        EXPECT_EQ(section.subject.buffers, request.buffers[i]);
+        EXPECT_TRUE(section.is_complete);
+        ASSERT_FALSE(section.ranges.empty());
+        for (const Range& range : section.ranges) {
+            EXPECT_EQ(range.origin, Origin::measured);
+            // The host's own way cannot run on a device.
+            if (i == 0) {
+                EXPECT_NE(range.choice.transport, "shm-direct");
+            }
+        }
+    }
+}
+
 TEST(Tuner, TellsHowFarItIsInEachPartOfTheWork) {
     TuneRequest request = small_request();
     for (int TuneRequest::*repetitions :

@@ -9,7 +9,7 @@ import tutti
 WRONG, TIME_OUT = 2, 4
 CASES = [("all_reduce", "ring"), ("all_reduce", "one-shot"), ("broadcast", "ring"), ("broadcast", "tree"),
          ("all_gather", "bruck"), ("scatter", "tree")]
-IMPATIENT, PATIENT = "0.5s", "15s"
+IMPATIENT, PATIENT = "0.2s", "15s"
 
 
 def run_with(fault, collective, algorithm, patience, *words):
@@ -28,7 +28,7 @@ class Faults(unittest.TestCase):
 
     def assert_gave_up(self, done, collective, algorithm):
         self.assertEqual(done.returncode, TIME_OUT, done.stdout + done.stderr)
-        self.assertRegex(done.stderr, rf"\Atutti: rank [012] waited 0\.5 s in {collective} {algorithm} "
+        self.assertRegex(done.stderr, rf"\Atutti: rank [012] waited 0\.2 s in {collective} {algorithm} "
                                       r"\(loopback\), step \d+ of \d+, for rank [012]\n\Z")
 
     def test_that_lose_messages_end_by_the_deadline_and_name_the_step(self):

@@ -170,18 +170,35 @@ TEST(AnEmulatedDevice, KnowsOneFault) {
     });
 }
 
-TEST(BuffersOnADevice, AreReachedByItsOwnTransportAlone) {
+TEST(BuffersOnADevice, AreReachedByItsOwnTransportAndByMessages) {
     run_as_threads(2, 20, [](World& world) {
         Planner planner(world);
         const auto memory = planner.registered_memory("cuda-emulated", 8000);
-        EXPECT_EQ(planner.refuses("cuda-emulated", MemoryOf::device, memory.get()), std::nullopt);
-        for (const char* other : {"shm", "loopback"}) {
+        auto* const values = reinterpret_cast<float*>(memory->mine().data());
+        const Call call{.count = 1000};
+        const CallBuffers buffers{memory->mine().first(4000), memory->mine().last(4000)};
+        const Algorithm& ring = find_algorithm(Collective::all_reduce, "ring");
+        for (const char* transport : {"cuda-emulated", "shm", "loopback"}) {
+            EXPECT_EQ(planner.refuses(transport, MemoryOf::device, memory.get()), std::nullopt);
+            std::fill_n(values, 1000, 21.0F);
+            planner.plan({&ring, transport}, call, buffers, memory.get())->run();
+            EXPECT_EQ(std::count(values + 1000, values + 2000, 42.0F), 1000) << transport;
+            world.barrier();
+        }
+        for (const char* other : {"shm-direct"}) {
             EXPECT_NE(planner.refuses(other, MemoryOf::device, memory.get()), std::nullopt);
-            const Call call{.count = 1000};
-            const CallBuffers buffers{memory->mine().first(4000), memory->mine().last(4000)};
-            const Algorithm& ring = find_algorithm(Collective::all_reduce, "ring");
             EXPECT_THROW(planner.plan({&ring, other}, call, buffers, memory.get()), Error);
         }
+        world.barrier();
+    });
+}
+
+TEST(PinnedMemory, IsOfTransportsThatHaveDevices) {
+    run_as_threads(2, 20, [](World& world) {
+        Planner planner(world);
+        const auto memory = planner.pinned_memory("cuda-emulated", 8000);
+        std::fill_n(memory.get(), 8000, std::byte{1});
+        EXPECT_THROW(planner.pinned_memory("loopback", 8000), Error);
         world.barrier();
     });
 }

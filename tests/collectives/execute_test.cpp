@@ -142,6 +142,18 @@ TEST_P(EveryPlan, IsRightInSegmentsAndInChannels) {
     }
 }
 
+// On devices moves are large enough to be dealt to several blocks.
+TEST_P(EveryPlan, IsRightForLargeCalls) {
+    for (int ranks : {2, 3}) {
+        std::vector<Trial> trials;
+        for (const Algorithm& algorithm : catalog())
+            for (const Buffers buffers : {Buffers::registered, Buffers::ordinary})
+                trials.push_back({call(algorithm, 50'001, 1), &algorithm, GetParam(),
+                                  /*in_place=*/false, buffers});
+        expect_right(ranks, trials);
+    }
+}
+
 // Rank 1 passes on what it never got: the check must say so, and nothing may crash.
 TEST_P(EveryPlan, OfAWrongScheduleRunsAndIsFoundWrong) {
     const Algorithm forgetful{Collective::broadcast, "forgetful",

@@ -3,6 +3,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <deque>
 #include <functional>
 #include <map>
@@ -42,7 +43,18 @@ public:
     }
 
     std::shared_ptr<std::byte> pinned(std::size_t bytes) override {
-        return {new std::byte[bytes], std::default_delete<std::byte[]>()};
+        std::shared_ptr<std::byte[]> memory(new std::byte[bytes]);
+        return {memory.get(), [memory, known = make_known({memory.get(), bytes})](
+                                  std::byte*) mutable { known.reset(); }};
+    }
+
+    std::shared_ptr<void> make_known(std::span<std::byte> memory) override {
+        known_.push_back(memory);
+        return {memory.data(), [this, memory](void*) {
+                    std::erase_if(known_, [&](std::span<std::byte> one) {
+                        return one.data() == memory.data() && one.size() == memory.size();
+                    });
+                }};
     }
 
     std::unique_ptr<DeviceQueue> queue() override { return std::make_unique<Queue>(*this); }
@@ -56,6 +68,18 @@ public:
         }
         return const_cast<std::byte*>(address);
     }
+
+    /// Whether it may copy there by itself: its own memory, or what it was told of.
+    bool knows(const std::byte* address, std::size_t bytes) const {
+        return seen(address) != address ||
+               std::ranges::any_of(known_, [&](std::span<const std::byte> one) {
+                   return address >= one.data() && address + bytes <= one.data() + one.size();
+               });
+    }
+    /// Pieces of the host's memory that it knows.
+    std::size_t known() const { return known_.size(); }
+
+    std::size_t most_sources = SIZE_MAX;  ///< that a queue combines at once
 
     /// Asked for so far, of all queues.
     long copies = 0, combinations = 0, asked = 0;
@@ -74,7 +98,11 @@ public:
 
         void copy(std::byte* to, const std::byte* from, std::size_t bytes) override {
             ++device_.copies;
-            ask([=, this] { std::copy_n(device_.seen(from), bytes, device_.seen(to)); });
+            ask([=, this] {
+                if (!device_.knows(from, bytes) || !device_.knows(to, bytes))
+                    throw Error("the device copies memory of the host that it does not know");
+                std::copy_n(device_.seen(from), bytes, device_.seen(to));
+            });
         }
         void combine(DataType type, Op op, std::span<std::byte* const> outs,
                      std::span<const std::byte* const> sources, std::size_t elements) override {
@@ -87,6 +115,7 @@ public:
                 find_reduce(type, op)(to.data(), to.size(), from.data(), from.size(), elements);
             });
         }
+        std::size_t most_sources(DataType) const override { return device_.most_sources; }
         void divide(DataType type, std::byte* values, std::size_t elements, int ranks) override {
             ask([=, this] { find_divide(type)(device_.seen(values), elements, ranks); });
         }
@@ -139,6 +168,7 @@ private:
 
     std::mt19937 dice_;
     std::map<std::byte*, Piece> pieces_;
+    std::vector<std::span<std::byte>> known_;
     std::vector<Queue*> queues_;
 };
 

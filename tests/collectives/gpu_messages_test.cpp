@@ -107,25 +107,47 @@ TEST_F(OnAGpu, AQueueCopiesCombinesDividesAndTellsItsEnd) {
     for (std::size_t i = 0; i < elements; ++i) ASSERT_EQ(values[i], 2 * static_cast<float>(i));
 }
 
+// Over shm the threads' GPU is told of the same memory by each of them.
 TEST_F(OnAGpu, StagedPlansOfSeveralRanksAreRight) {
-    for (const int ranks : {1, 2, 3})
-        run_as_threads(ranks, 20, [&](World& world) {
-            Planner planner(world);
-            for (const Algorithm& algorithm : catalog())
-                for (const std::int64_t count : {1, 5000, 1'500'000}) {
-                    if (algorithm.refuses({.collective = algorithm.collective, .ranks = ranks}))
-                        continue;
-                    if (count > 5000 && algorithm.name != "ring") continue;
-                    const Call call{algorithm.collective, DataType::float32, Op::sum, Rank{0},
-                                    count};
-                    const auto plan = [&](World&, const Call& what, const CallBuffers& buffers) {
-                        return planner.plan({.algorithm = &algorithm, .transport = "loopback"},
-                                            what, buffers);
-                    };
-                    EXPECT_EQ(wrong_elements(world, call, false, plan), 0)
-                        << name_of(algorithm.collective) << " " << algorithm.name;
-                }
-        });
+    for (const char* transport : {"loopback", "shm"})
+        for (const int ranks : {1, 2, 3})
+            run_as_threads(ranks, 20, [&](World& world) {
+                Planner planner(world);
+                for (const Algorithm& algorithm : catalog())
+                    for (const std::int64_t count : {1, 5000, 1'500'000}) {
+                        if (algorithm.refuses({.collective = algorithm.collective, .ranks = ranks}))
+                            continue;
+                        if (count > 5000 && algorithm.name != "ring") continue;
+                        const Call call{algorithm.collective, DataType::float32, Op::sum, Rank{0},
+                                        count};
+                        const auto plan = [&](World&, const Call& what,
+                                              const CallBuffers& buffers) {
+                            return planner.plan({.algorithm = &algorithm, .transport = transport},
+                                                what, buffers);
+                        };
+                        EXPECT_EQ(wrong_elements(world, call, false, plan), 0)
+                            << name_of(algorithm.collective) << " " << algorithm.name << " over "
+                            << transport;
+                    }
+            });
+}
+
+TEST_F(OnAGpu, MemoryIsKnownUntilItsLastOwnerIsGone) {
+    const auto world = world_of_one();
+    MemoryDevice& gpu = gpu_of(*world);
+    constexpr std::size_t bytes = 1 << 20;
+    const std::unique_ptr<std::byte, decltype(&std::free)> memory(
+        static_cast<std::byte*>(std::aligned_alloc(4096, bytes)), &std::free);
+    for (int round = 0; round < 2; ++round) {
+        auto one = gpu.make_known({memory.get(), bytes});
+        const auto other = gpu.make_known({memory.get(), bytes});
+        one.reset();
+        const auto there = gpu.allocate(bytes);
+        const auto queue = gpu.queue();
+        queue->copy(there.get(), memory.get(), bytes);
+        const auto mark = queue->mark();
+        while (!queue->is_past(mark)) continue;
+    }
 }
 
 TEST_F(OnAGpu, NcclsOwnCollectivesOfOneRankAreRight) {

@@ -4,53 +4,15 @@
 
 #include <gtest/gtest.h>
 
-#include "collectives/execute/planner.hpp"
 #include "collectives/transport/loopback.hpp"
-#include "far_device.hpp"
-#include "workloads/check_of_call.hpp"
+#include "on_far_device.hpp"
 
 namespace tutti {
 namespace {
 
 using test::FarDevice;
 
-struct Trial {
-    Call call;
-    const Algorithm* algorithm;
-    bool in_place = false;
-    Bytes segment = {1024};
-};
-
-// Wrong elements over some runs, in the device's own view of its memory.
-std::int64_t wrong_elements(Planner& planner, FarDevice& device, std::string_view transport,
-                            const Trial& trial) {
-    const int ranks = planner.world().size();
-    const Rank me = planner.world().rank();
-    const std::size_t input = input_bytes(trial.call, ranks, me),
-                      output = output_bytes(trial.call, ranks, me);
-    const auto at = trial.in_place ? in_place_offsets(trial.call, ranks, me)
-                                   : InPlace{.input = 0, .output = input};
-    const std::size_t bytes = std::max(at.input + input, at.output + output);
-    const auto memory = device.allocate(bytes);
-    const CallBuffers there{.input = {memory.get() + at.input, input},
-                            .output = {memory.get() + at.output, output},
-                            .in_place = trial.in_place,
-                            .device = &device};
-    const std::span here_in(device.seen(memory.get()) + at.input, input);
-    const std::span here_out(device.seen(memory.get()) + at.output, output);
-    const auto plan = planner.plan({trial.algorithm, transport, trial.segment}, trial.call, there);
-    std::int64_t wrong = 0;
-    for (std::uint64_t run = 0; run < 2; ++run) {
-        const CheckCase check = check_of(trial.call, ranks, run);
-        poison(here_out);
-        fill_input(check, me, here_in);
-        plan->run();
-        wrong += count_wrong(check, me, here_out);
-    }
-    if (const auto left = plan->left_over()) throw Error(*left);
-    planner.world().barrier();
-    return wrong;
-}
+using Trial = test::FarTrial;
 
 class OnADevice : public testing::TestWithParam<std::string_view> {
 protected:
@@ -62,7 +24,7 @@ protected:
             for (const Trial& trial : trials) {
                 const Job job{.collective = trial.call.collective, .ranks = ranks};
                 if (trial.algorithm->refuses(job)) continue;
-                EXPECT_EQ(wrong_elements(planner, device, GetParam(), trial), 0)
+                EXPECT_EQ(test::wrong_elements(planner, device, GetParam(), trial), 0)
                     << name_of(trial.call.collective) << " " << trial.algorithm->name << " of "
                     << trial.call.count << " on " << ranks << " ranks"
                     << (trial.in_place ? " in place" : "");
@@ -98,6 +60,30 @@ TEST_P(OnADevice, TypesOperationsAndLanesAreRight) {
 
 INSTANTIATE_TEST_SUITE_P(Threads, OnADevice, testing::Values("loopback", "ucx", "shm"),
                          [](const auto& param) { return std::string(param.param); });
+
+// A device may be able to add up only so many shares of a type, and only one rank see that.
+TEST(OnADeviceThatAddsUpFew, APlanThatAsksForMoreIsRefusedOnAllRanks) {
+    run_as_threads(3, 20, [](World& world) {
+        FarDevice device(static_cast<unsigned>(world.rank().index));
+        if (world.rank() == Rank{1}) device.most_sources = 2;
+        Planner planner(world);
+        const Call call{.collective = Collective::all_reduce, .count = 100};
+        const auto try_by = [&](const char* algorithm) {
+            const Trial trial{call, &find_algorithm(Collective::all_reduce, algorithm)};
+            EXPECT_EQ(test::wrong_elements(planner, device, "loopback", trial), 0);
+        };
+        try_by("ring");
+        try {
+            try_by("one-shot");
+            ADD_FAILURE() << "three shares were added up";
+        } catch (const Error& error) {
+            EXPECT_NE(std::string(error.what()).find("at most 2 shares of float at once, and here"),
+                      std::string::npos)
+                << error.what();
+            EXPECT_EQ(error.code(), Exit::usage);
+        }
+    });
+}
 
 // A queue and a staged wire for each of two ranks, with pieces of 256 bytes.
 void between_two(const std::function<void(World&, FarDevice&, DeviceQueue&, Wire&)>& body) {

@@ -131,8 +131,7 @@ bool is_mapped(const void* address, std::size_t bytes) {
     const std::lock_guard lock(mappings_mutex);
     return std::ranges::any_of(mappings, [&](const auto& mapping) {
         const auto begin = number(mapping.second.begin);
-        return number(address) >= begin &&
-               number(address) + bytes <= begin + mapping.second.bytes;
+        return number(address) >= begin && number(address) + bytes <= begin + mapping.second.bytes;
     });
 }
 

@@ -38,7 +38,9 @@ private:
     static constexpr std::size_t unit = 512, guard = 512;
 
     // Of an allocation: what its memory and the guard behind it take.
-    static std::size_t room_for(std::size_t bytes) { return (bytes + unit - 1) / unit * unit + guard; }
+    static std::size_t room_for(std::size_t bytes) {
+        return (bytes + unit - 1) / unit * unit + guard;
+    }
 
     std::size_t size_;
     int file_ = -1;

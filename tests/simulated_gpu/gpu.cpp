@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -97,11 +98,18 @@ void Gpu::drain() {
 void Gpu::run(const Grid& grid) {
     const std::lock_guard one(busy_);
     if (failure() != cudaSuccess) return;
+    static const std::size_t never = SIZE_MAX,
+                             loses_after = setting("SIMULATED_GPU_LOSES_BLOCKS_AFTER", never),
+                             fails_after = setting("SIMULATED_GPU_FAILS_AFTER", never);
+    if (grid.together) ++launches_;
+    if (launches_ > fails_after) return fail(cudaErrorIllegalAddress, "it was asked to fail");
+    const bool loses_last = grid.together && launches_ > loses_after;
     std::atomic<unsigned> next = 0;
     std::atomic<unsigned> left = grid.together ? grid.blocks : 2;
     Moment end;
     const auto work = [&] {
         for (unsigned block = next++; block < grid.blocks; block = next++) {
+            if (loses_last && block + 1 == grid.blocks) break;
             run_block({grid.kernel, grid.arguments.data(), grid.threads, block, grid.blocks,
                        grid.together});
             if (grid.together) break;
@@ -120,7 +128,7 @@ extern "C" {
 
 cudaError_t cudaGetLastError() {
     const cudaError_t error = last_error;
-    last_error = cudaSuccess;
+    last_error = failure();
     return error;
 }
 cudaError_t cudaPeekAtLastError() { return last_error; }

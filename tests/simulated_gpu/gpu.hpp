@@ -42,11 +42,14 @@ public:
 private:
     std::mutex busy_, streams_mutex_;
     std::set<Stream*> streams_;
+    std::size_t launches_ = 0;  // of all blocks at once
     BlockThreads threads_;
 };
 
-/// Environment variable SIMULATED_GPUS says how many (2), SIMULATED_GPU_MEMORY how many MiB each
-/// of them has (4096).
+/// Environment variables say how many there are (SIMULATED_GPUS, else 2), how many MiB each has
+/// (SIMULATED_GPU_MEMORY, else 4096), and what goes wrong: after how many launches of all blocks at
+/// once the last block never runs (SIMULATED_GPU_LOSES_BLOCKS_AFTER), or the GPU is lost
+/// (SIMULATED_GPU_FAILS_AFTER).
 int how_many_gpus();
 Gpu& gpu(int number);
 Gpu& current_gpu();

@@ -64,7 +64,8 @@ cudaError_t launch(const void* function, dim3 blocks, dim3 threads, void** argum
 }  // namespace
 
 void run_block(const Block& block) {
-    static auto* const run = reinterpret_cast<RunBlock*>(dlsym(device_code(), "simulated_run_block"));
+    static auto* const run =
+        reinterpret_cast<RunBlock*>(dlsym(device_code(), "simulated_run_block"));
     if (const char* const problem = run(block); *problem != '\0')
         fail(cudaErrorLaunchFailure, problem);
 }
@@ -102,8 +103,9 @@ cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, const voi
     return answer(kernel_of(function) == nullptr ? cudaErrorInvalidDeviceFunction : cudaSuccess);
 }
 cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* blocks,
-                                                                   const void* function, int threads,
-                                                                   std::size_t shared, unsigned) {
+                                                                   const void* function,
+                                                                   int threads, std::size_t shared,
+                                                                   unsigned) {
     return cudaOccupancyMaxActiveBlocksPerMultiprocessor(blocks, function, threads, shared);
 }
 

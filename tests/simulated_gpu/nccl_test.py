@@ -16,8 +16,8 @@ from tutti import COLLECTIVES, QUICK  # noqa: E402
 
 TIME_OUT, RANK_LOST, USAGE = 4, 5, 64
 
-LIBRARIES = os.environ.get("SIMULATED_GPU", str(tutti.ROOT / "build/simulated_gpu"))
-PRELOAD = f"{LIBRARIES}/libsimulated_cudart.so:{LIBRARIES}/libsimulated_nccl.so"
+BUILT = tutti.ROOT / "build/simulated_gpu"
+PRELOAD = os.environ.get("SIMULATED_GPUS_BY", f"{BUILT}/libsimulated_cudart.so:{BUILT}/libsimulated_nccl.so")
 
 TRANSPORT = ("--transport", "nccl", "--baseline", "none")
 BASELINE = ("--algo", "none", "--baseline", "nccl")

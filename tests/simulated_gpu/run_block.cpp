@@ -82,7 +82,8 @@ public:
     }
 
     bool meet(bool mine) {
-        if (!block_->meets) throw std::logic_error("a meeting in a kernel launched as if it had none");
+        if (!block_->meets)
+            throw std::logic_error("a meeting in a kernel launched as if it had none");
         now_->says_yes = mine;
         now_->leave();
         return all_say_yes_;
@@ -99,7 +100,8 @@ private:
             fibers_.push_back(std::make_unique<Fiber>(&Runner::run_threads));
         for (unsigned thread = 0; thread < block_->threads; ++thread)
             fibers_[thread]->is_over = false;
-        while (step()) {}
+        while (step()) {
+        }
     }
 
     // Every thread up to the next meeting, or to its end. False when there is no more to do.

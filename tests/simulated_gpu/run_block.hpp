@@ -15,8 +15,8 @@ struct Block {
 inline constexpr std::size_t most_arguments = 1024;
 
 /// Runs all threads of the block, in turn on this thread of the host: each until it meets the
-/// others, or to its end. Returns "", or why the block stopped: an access that a GPU would refuse, or threads
-/// that have ended while others wait for them.
+/// others, or to its end. Returns "", or why the block stopped: an access that a GPU would refuse,
+/// or threads that have ended while others wait for them.
 using RunBlock = const char*(const Block&);
 
 }  // namespace tutti::simulated

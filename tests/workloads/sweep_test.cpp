@@ -382,19 +382,52 @@ TEST(BuffersOnDevices, AreTakenWhereOnlyDevicesTakePart) {
     }
 }
 
+// shm stages them; shm-direct would have the host read them.
 TEST(BuffersOnDevices, AreRefusedByThoseWhoCannotReachThem) {
-    const Contest contest{
-        .algorithms = {"ring"}, .transports = {"shm", "cuda-emulated"}, .baselines = {"none"}};
+    const Contest contest{.algorithms = {"ring"},
+                          .transports = {"shm", "shm-direct", "loopback", "cuda-emulated"},
+                          .baselines = {"none"}};
     Sweep sweep = sweep_of(Collective::all_reduce, contest);
     sweep.buffers = {BufferKind::device};
     const auto all = points_of_run(sweep, 2);
     ASSERT_EQ(all.size(), 1u);
-    ASSERT_EQ(all[0].size(), 2u);
+    ASSERT_EQ(all[0].size(), 4u);
     for (const Point& point : all[0]) {
-        EXPECT_EQ(point.skipped.has_value(), point.key.transport == "shm");
+        EXPECT_EQ(point.skipped.has_value(), point.key.transport == "shm-direct");
         if (point.skipped) continue;
         EXPECT_EQ(point.check.state, CheckState::ok);
+        EXPECT_EQ(point.key.buf, "cuda");
     }
+}
+
+TEST(PinnedBuffers, AreOrdinaryForTheHostAndCopiedToTheDeviceAndBack) {
+    const Contest contest{.algorithms = {"ring"},
+                          .transports = {"shm", "loopback", "cuda-emulated"},
+                          .baselines = {"none"}};
+    Sweep sweep = sweep_of(Collective::all_reduce, contest);
+    sweep.buffers = {BufferKind::pinned, BufferKind::device};
+    sweep.in_place = {false, true};
+    const auto all = points_of_run(sweep, 2);
+    ASSERT_EQ(all.size(), 1u);
+    ASSERT_EQ(all[0].size(), 12u);
+    for (std::size_t i = 0; i < 12; ++i) {
+        const Point& point = all[0][i];
+        ASSERT_FALSE(point.skipped) << *point.skipped;
+        EXPECT_EQ(point.check.state, CheckState::ok);
+        EXPECT_EQ(point.key.buf, i < 6 ? "pinned" : "cuda");
+    }
+}
+
+TEST(Buffers, ThatNeedADeviceAreRefusedWhereNothingMakesThem) {
+    const auto world = world_of_one();
+    for (const BufferKind kind : {BufferKind::device, BufferKind::pinned}) try {
+            const Stage stage(*world, 100, std::span(&kind, 1));
+            ADD_FAILURE() << name_of(kind);
+        } catch (const Error& error) {
+            EXPECT_EQ(error.what(), "no " + std::string(name_of(kind)) +
+                                        " buffers here, as the host computes what is in them; type "
+                                        "--buffers registered or ordinary");
+        }
 }
 
 TEST(BuffersOnTheHost, AreCopiedToTheDeviceAndBack) {

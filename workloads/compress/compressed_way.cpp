@@ -74,11 +74,15 @@ public:
 
     bool is_exact(const Call& call) const override { return !is_compressible(call); }
 
-    std::optional<std::string> refuses(const Call& call, bool in_place) override {
-        if (!is_compressible(call)) return way_->refuses(call, in_place);
+    std::optional<std::string> refuses(const Call& call, const StageBuffers& buffers) override {
+        if (!is_compressible(call)) return way_->refuses(call, buffers);
+        if (memory_of(buffers.call) == MemoryOf::device)
+            return "the host compresses, and has no buffers on devices; type --compress none";
         std::optional<std::string> reason;
         for (const Call& inner : inner_calls(compression_, call, ground_.first.world->size())) {
-            const auto refused = way_->refuses(inner, inner.collective != Collective::all_to_all);
+            StageBuffers of_host;
+            of_host.call.in_place = inner.collective != Collective::all_to_all;
+            const auto refused = way_->refuses(inner, of_host);
             if (refused && !reason) reason = fmt::format("compressed: {}", *refused);
         }
         return reason;

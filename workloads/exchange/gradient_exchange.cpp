@@ -15,13 +15,13 @@ std::unique_ptr<GradientExchange> GradientExchange::make(GradientMemory& memory,
                                                          std::string& reason) {
     std::string mine;
     if (!way.is_for(Collective::all_reduce)) mine = "it is no algorithm for all_reduce";
-    const auto ask = [&](const Call& call) {
-        const auto refused = way.refuses(call, true);
+    const auto ask = [&](const Call& call, const StageBuffers& buffers) {
+        const auto refused = way.refuses(call, buffers);
         if (refused && mine.empty()) mine = *refused;
     };
-    for (std::size_t bucket = 0; bucket < memory.buckets().size(); ++bucket)
-        ask(memory.call_of(static_cast<int>(bucket)));
-    ask(memory.call_of_numbers());
+    for (int bucket = 0; bucket < static_cast<int>(memory.buckets().size()); ++bucket)
+        ask(memory.call_of(bucket), memory.buffers_of(bucket));
+    ask(memory.call_of_numbers(), memory.buffers_of_numbers());
     for (const std::string& of_rank : gathered_texts(memory.world(), mine))
         if (reason = of_rank; !reason.empty()) return nullptr;
     return std::unique_ptr<GradientExchange>(new GradientExchange(memory, way));

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "base/clock.hpp"
+#include "workloads/device_buffers.hpp"
 
 namespace tutti {
 namespace {
@@ -76,18 +77,23 @@ Channel measured_channel(const WorkloadGround& ground) {
     const auto call_of = [](Bytes bytes) { return Call{.op = Op::avg, .count = bytes.count / 4}; };
     std::vector<BufferKind> kinds;
     if (ground.buffers) kinds.push_back(*ground.buffers);
-    const Stage stage(world, Stage::bytes_for(call_of(large), world.size(), true), kinds);
+    const Stage stage(world, Stage::bytes_for(call_of(large), world.size(), true), kinds,
+                      device_buffers(ground.planner, ground.transports));
+    const auto buffers_of = [&](Bytes bytes) {
+        return stage.set(call_of(bytes), true, stage.kinds().front());
+    };
     const Ground here{
         .ranks = world.size(), .hosts = world.hosts(), .usual_segment = usual_segment(world)};
     for (const Way& way : ground.named) {
         const auto group = way.of_group(ground.planner, here);
         bool can = true;
         double ns[2] = {};
-        for (const Bytes bytes : {small, large}) can = !group->refuses(call_of(bytes), true) && can;
+        for (const Bytes bytes : {small, large})
+            can = !group->refuses(call_of(bytes), buffers_of(bytes)) && can;
         if (!holds_on_all(world, can)) continue;
         for (const Bytes bytes : {small, large}) {
-            const auto buffers = stage.set(call_of(bytes), true, stage.kinds().front());
-            ns[bytes == large ? 1 : 0] = time_of(world, *group->operation(call_of(bytes), buffers));
+            ns[bytes == large ? 1 : 0] =
+                time_of(world, *group->operation(call_of(bytes), buffers_of(bytes)));
         }
         return channel_through(small, ns[0], large, ns[1]);
     }

@@ -104,7 +104,7 @@ private:
     void open_messages(std::string name) {
         if (name == "auto") name = world_.kind() == "threads" ? "loopback" : "mpi";
         const TransportRow& row = find_transport(name);
-        const auto missing = row.missing();
+        const auto missing = missing_on_any(world_, row.missing());
         if (const auto refusal = missing ? missing : row.refuses(world_))
             throw Error(fmt::format("--messages {}: {}", name, *refusal));
         transport_ = row.open(world_, std::nullopt);

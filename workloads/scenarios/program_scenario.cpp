@@ -109,7 +109,7 @@ public:
           uneven_(ground.skew.is_none() ? std::nullopt
                                         : std::optional(skewed(program_, ground.skew))),
           deadline_(ground.planner.world(), uneven_ ? *uneven_ : program_),
-          stage_(ground.planner, program_, ground.buffers),
+          stage_(ground.planner, program_, ground.buffers, ground.transports),
           seed_(ground.seed),
           before_(std::move(before)),
           clock_(ground.clock) {

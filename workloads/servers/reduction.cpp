@@ -27,12 +27,12 @@ std::unique_ptr<WholeReduction> WholeReduction::make(Site& site, const Way& way,
                                                      std::string& reason) {
     std::unique_ptr<WholeReduction> made(new WholeReduction(site));
     made->way_ = way.of_group(site.planner, site.ground);
+    made->buffers_ = site.stage.set(site.call, true, site.stage.kinds().front());
     const auto refused = made->way_->is_for(Collective::all_reduce)
-                             ? made->way_->refuses(site.call, true)
+                             ? made->way_->refuses(site.call, made->buffers_)
                              : "all_reduce has no algorithm of this name";
     for (const std::string& of_rank : gathered_texts(site.planner.world(), refused.value_or("")))
         if (reason = of_rank; !reason.empty()) return nullptr;
-    made->buffers_ = site.stage.set(site.call, true, site.stage.kinds().front());
     made->operation_ = made->way_->operation(site.call, made->buffers_);
     return made;
 }

@@ -3,11 +3,13 @@
 #include <map>
 #include <set>
 
+#include "workloads/device_buffers.hpp"
 #include "workloads/steps/step_runner.hpp"
 
 namespace tutti {
 
-ProgramStage::ProgramStage(Planner& all, const Program& program, std::optional<BufferKind> buffers)
+ProgramStage::ProgramStage(Planner& all, const Program& program, std::optional<BufferKind> buffers,
+                           const std::vector<std::string>& transports)
     : all_(all), program_(program), groups_(program.groups.size()) {
     const Rank me = world().rank();
     bool all_are_taken = false;
@@ -46,8 +48,9 @@ ProgramStage::ProgramStage(Planner& all, const Program& program, std::optional<B
         if (one.memory >= 0) memory = shared[one.memory];
         if (!memory) {
             World& ranks = group->plans->world();
-            memory = std::make_shared<Stage>(
-                ranks, Stage::bytes_for(one.call, ranks.size(), one.in_place), kinds);
+            memory = std::make_shared<Stage>(ranks,
+                                             Stage::bytes_for(one.call, ranks.size(), one.in_place),
+                                             kinds, device_buffers(*group->plans, transports));
         }
         if (one.memory >= 0) shared[one.memory] = memory;
     }

@@ -104,7 +104,8 @@ std::optional<std::string> StepRunner::choose(const Way& way) {
         auto& of_group = of_group_[static_cast<std::size_t>(calls[i].group)];
         if (!of_group) of_group = way.of_group(*group->plans, group->ground);
         blocks = blocks || of_group->blocks();
-        refusals.add(calls[i].label, of_group->refuses(calls[i].call, calls[i].in_place));
+        refusals.add(calls[i].label,
+                     of_group->refuses(calls[i].call, stage_.buffers_of(static_cast<int>(i))));
     }
     auto reason = refusals.reason();
     if (!reason && blocks) {

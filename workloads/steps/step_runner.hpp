@@ -24,8 +24,9 @@ enum class StepPart : std::uint8_t { whole, compute, communication };
 class ProgramStage {
 public:
     /// Collective; `program` outlives it and has been checked for these ranks. Throws Error where
-    /// memory does not suffice.
-    ProgramStage(Planner& all, const Program& program, std::optional<BufferKind> buffers);
+    /// memory does not suffice. `transports`: as for device_buffers().
+    ProgramStage(Planner& all, const Program& program, std::optional<BufferKind> buffers,
+                 const std::vector<std::string>& transports = {});
 
     /// Of a group that this rank is in.
     struct Group {

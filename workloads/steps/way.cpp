@@ -25,8 +25,8 @@ public:
         return contest_.algorithms.front() == "none" &&
                find_baseline(contest_.baselines.front()).blocks;
     }
-    std::optional<std::string> refuses(const Call& call, bool in_place) override {
-        return refusal(group_, of(call.collective), call, in_place, ground_.hosts);
+    std::optional<std::string> refuses(const Call& call, const StageBuffers& buffers) override {
+        return refusal(group_, of(call.collective), call, buffers, ground_.hosts);
     }
     std::unique_ptr<Operation> operation(const Call& call, const StageBuffers& buffers) override {
         return operation_of(group_, of(call.collective), call, buffers, ground_);

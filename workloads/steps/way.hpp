@@ -30,8 +30,9 @@ public:
     virtual CompressionTally* tally() { return nullptr; }
     /// Whether starting a call takes until it is done.
     virtual bool blocks() const { return false; }
-    /// Why they cannot do this call so; nothing if they can. Collective.
-    virtual std::optional<std::string> refuses(const Call& call, bool in_place) = 0;
+    /// Why they cannot do this call so on such buffers (see refusal); nothing if they can.
+    /// Collective.
+    virtual std::optional<std::string> refuses(const Call& call, const StageBuffers& buffers) = 0;
     /// Collective; the call is not refused.
     virtual std::unique_ptr<Operation> operation(const Call& call, const StageBuffers& buffers) = 0;
     /// Whether every rank's result is the same bit for bit, as its order of addition tells; nothing

@@ -58,11 +58,13 @@ void RecordedGradients::load(const ProgramStage& stage, std::int64_t number) con
     std::size_t at = 0;
     for (std::size_t i = 0; i < calls.size(); ++i) {
         if (calls[i].call.collective != Collective::all_reduce) continue;
-        const auto input = stage.buffers_of(static_cast<int>(i)).writable_input;
+        const StageBuffers buffers = stage.buffers_of(static_cast<int>(i));
         if (at == bytes.size()) at = 0;  // the next round of a repeated step
-        if (at + input.size() > bytes.size()) return;
-        std::memcpy(input.data(), bytes.data() + at, input.size());
-        at += input.size();
+        if (at + buffers.writable_input.size() > bytes.size()) return;
+        buffers.fill_input([&](std::span<std::byte> input) {
+            std::memcpy(input.data(), bytes.data() + at, input.size());
+        });
+        at += buffers.writable_input.size();
     }
 }
 

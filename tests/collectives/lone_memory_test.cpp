@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+// Memory of a rank's own device, and how ranks agree on what their hosts lack.
+#include "collectives/transport/lone_memory.hpp"
+
+#include <gtest/gtest.h>
+
+#include "collectives/device/emulated_device.hpp"
+#include "collectives/device/gpus.hpp"
+#include "collectives/execute/planner.hpp"
+
+namespace tutti {
+namespace {
+
+TEST(LoneMemory, IsItsRanksAloneAndOnItsDevice) {
+    const auto device = emulated_device(std::nullopt);
+    const LoneMemory memory(Rank{1}, device, 1000);
+    EXPECT_EQ(memory.mine().size(), 1000u);
+    EXPECT_TRUE(memory.of(Rank{0}).empty());
+    EXPECT_EQ(memory.device(), device.get());
+    EXPECT_EQ(memory.offset_of(memory.mine().subspan(300, 700)), 300u);
+    EXPECT_EQ(memory.offset_of({memory.mine().data() + 300, 701}), std::nullopt);
+    EXPECT_TRUE(LoneMemory(Rank{0}, device, 0).mine().empty());
+}
+
+// Each rank has a device of its own, which is what ranks on several hosts have.
+TEST(LoneMemory, IsReachedByMessages) {
+    run_as_threads(3, 20, [](World& world) {
+        constexpr std::int64_t count = 1000;
+        const std::size_t bytes = count * sizeof(float);
+        const LoneMemory memory(world.rank(), emulated_device(std::nullopt), bytes);
+        auto* const values = reinterpret_cast<float*>(memory.mine().data());
+        Planner planner(world);
+        const Algorithm& ring = find_algorithm(Collective::all_reduce, "ring");
+        for (const char* transport : {"loopback", "shm", "shm-lines"}) {
+            ASSERT_EQ(planner.refuses(transport, MemoryOf::device, &memory), std::nullopt);
+            std::fill_n(values, count, static_cast<float>(1 + world.rank().index));
+            const CallBuffers buffers{memory.mine(), memory.mine(), true};
+            const auto plan = planner.plan({&ring, transport}, {.count = count}, buffers, &memory);
+            plan->run();
+            EXPECT_EQ(std::count(values, values + count, 6.0F), count) << transport;
+            world.barrier();
+        }
+        // Blocks of a device would have to load and store the peers' memory.
+        EXPECT_NE(planner.refuses("cuda-emulated", MemoryOf::device, &memory), std::nullopt);
+    });
+}
+
+TEST(LoneGpuMemory, IsRefusedOnAllRanksInTheSameWordsWhereThereIsNoGpu) {
+    if (!gpus_missing()) GTEST_SKIP() << "there is a GPU here";
+    run_as_threads(3, 20, [](World& world) {
+        for (const bool pins : {false, true}) {
+            try {
+                if (pins)
+                    lone_pinned_memory(world, 100);
+                else
+                    lone_gpu_memory(world, 100);
+                ADD_FAILURE() << "there was memory";
+            } catch (const Error& error) {
+                const std::string what = error.what();
+                EXPECT_TRUE(what.starts_with(pins ? "pinned buffers: " : "buffers on devices: "));
+                EXPECT_NE(what.find(gpus_missing()->substr(0, 60)), std::string::npos) << what;
+                EXPECT_EQ(error.code(), Exit::usage);
+            }
+            world.barrier();
+        }
+    });
+}
+
+TEST(WhatIsMissing, IsNothingWhereAllHaveIt) {
+    run_as_threads(
+        3, 20, [](World& world) { EXPECT_EQ(missing_on_any(world, std::nullopt), std::nullopt); });
+}
+
+TEST(WhatIsMissing, IsToldInTheFirstRanksWordsWhereAllLackIt) {
+    run_as_threads(3, 20, [](World& world) {
+        EXPECT_EQ(missing_on_any(world, "no GPU at " + std::to_string(world.rank().index)),
+                  "no GPU at 0");
+    });
+}
+
+TEST(WhatIsMissing, IsToldWithTheRankAndItsHostWhereOthersHaveIt) {
+    run_as_threads(3, 20, [](World& world) {
+        std::optional<std::string> here;
+        if (world.rank().index == 1) here = "no GPU here";
+        const auto told = missing_on_any(world, here);
+        ASSERT_TRUE(told);
+        EXPECT_TRUE(told->starts_with("no GPU here (rank 1 on ")) << *told;
+        EXPECT_EQ(gathered_texts(world, *told), std::vector<std::string>(3, *told));
+    });
+}
+
+TEST(MadeByAll, IsGivenWhereAllHaveMadeItAndRefusedOnAllWhereOneHasNot) {
+    run_as_threads(3, 20, [](World& world) {
+        const auto make = [&](int who_fails) {
+            return made_by_all(world, "a number", [&] {
+                if (world.rank().index == who_fails) throw Error("too large");
+                return 10 + world.rank().index;
+            });
+        };
+        EXPECT_EQ(make(-1), 10 + world.rank().index);
+        try {
+            make(2);
+            ADD_FAILURE();
+        } catch (const Error& error) {
+            EXPECT_STREQ(error.what(), "a number: too large");
+        }
+    });
+}
+
+}  // namespace
+}  // namespace tutti
