@@ -33,7 +33,7 @@ Communicator::Communicator(const ncclUniqueId& id, int ranks, int rank)
       rank_(rank),
       gpu_(current_number()),
       chance_(static_cast<unsigned>(rank) + 1) {
-    if (!mishap().is("init", rank)) mailbox_.take_seat(rank, gpu_);
+    if (!mishap().is("missed", rank)) mailbox_.take_seat(rank, gpu_);
 }
 
 ncclResult_t Communicator::fail(ncclResult_t result, const std::string& why) {

@@ -17,6 +17,7 @@ namespace tutti::simulated {
 ///   id        there is no unique id
 ///   init      no communicator can be made; init:R only rank R finds that out
 ///   async:N   each communicator breaks under its call N, which never ends
+///   missed:R  rank R does not come
 ///   stuck:N   call N never reaches the stream
 ///   absent:R  rank R asks for its calls, but does nothing
 struct Mishap {
