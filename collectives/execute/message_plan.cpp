@@ -62,6 +62,7 @@ public:
 
     int step() const { return at_ < program_.steps.size() ? program_.steps[at_].number : 0; }
     std::optional<Rank> waits_for() const { return wire_->waits_for(); }
+    Wire& wire() const { return *wire_; }
 
 private:
     void post(const MessageStep& step) {
@@ -150,14 +151,23 @@ private:
                 queue.divide(type_, caller_.given().output.data(), elements_, world().size());
             settling_ = queue.mark();
         }
-        return queue.is_past(*settling_);
+        if (queue.is_past(*settling_)) return true;
+        for (Lane& lane : lanes_) lane.wire().throw_if_failed();
+        return false;
     }
 
     // Of the first lane that is not done.
     Stand stand() const override {
         for (const Lane& lane : lanes_)
             if (!lane.is_over()) return {lane.step(), lane.waits_for()};
+        for (const Lane& lane : lanes_)
+            if (auto pending = lane.wire().pending())
+                return {.step = pending->step, .one_of = std::move(pending->peers)};
         return {};
+    }
+
+    void give_up() override {
+        for (Lane& lane : lanes_) lane.wire().give_up();
     }
 
     std::vector<Lane> lanes_;

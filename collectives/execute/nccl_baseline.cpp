@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 #include <nccl.h>
 
+#include <exception>
+
 #include "collectives/device/gpus.hpp"
 #include "collectives/device/memory_device.hpp"
 #include "collectives/transport/gpu_placement.hpp"
@@ -66,21 +68,28 @@ public:
         block_ = static_cast<std::size_t>(call.count) * size_of(call.type);
     }
 
+    // On its way out over an error, whatever the error is.
+    ~NcclCollective() override {
+        if (std::uncaught_exceptions() > 0) ranks_.give_up();
+    }
+
     void run() override {
         start();
         wait();
     }
 
     void start() override {
-        ranks_.ask("a collective",
+        ranks_.ask([this] { return in_words(); },
                    [this](void* comm) { return begin(static_cast<ncclComm_t>(comm)); });
         end_ = queue_->mark();
     }
 
     bool test() override {
         if (!end_) return true;
-        ranks_.throw_if_failed();
-        if (!queue_->is_past(*end_)) return false;
+        if (!queue_->is_past(*end_)) {
+            ranks_.throw_if_failed([this] { return in_words(); });
+            return false;
+        }
         end_.reset();
         return true;
     }
@@ -88,12 +97,15 @@ public:
     void wait() override {
         Patience patience(world_);
         while (!test())
-            if (!patience.pause()) throw Error(report_of_hang(), Exit::time_out);
+            if (!patience.pause()) {
+                ranks_.give_up();
+                throw Error(report_of_hang(), Exit::time_out);
+            }
     }
 
     std::string report_of_hang() const override {
-        return fmt::format("rank {} waited {:g} s in NCCL's own {}", world_.rank().index,
-                           world_.hang_timeout, name_of(call_.collective));
+        return fmt::format("rank {} waited {:g} s in {}", world_.rank().index, world_.hang_timeout,
+                           in_words());
     }
 
     bool rebinds() const override { return true; }
@@ -104,6 +116,16 @@ private:
     std::byte* output() const { return buffers_.output.data(); }
     int root() const { return call_.root.index; }
     bool is_root() const { return world_.rank() == call_.root; }
+
+    // Who is late is known where there is but one other, or a root that alone is met.
+    std::string in_words() const {
+        std::string words = fmt::format("NCCL's own {}", name_of(call_.collective));
+        const bool meets_root_only =
+            call_.collective == Collective::scatter || call_.collective == Collective::gather;
+        if (meets_root_only && !is_root()) return words + fmt::format(" with rank {}", root());
+        if (world_.size() == 2) words += fmt::format(" with rank {}", 1 - world_.rank().index);
+        return words;
+    }
 
     ncclResult_t begin(ncclComm_t comm) const {
         switch (call_.collective) {
@@ -168,18 +190,22 @@ private:
     std::optional<DeviceQueue::Mark> end_;
 };
 
-// The oldest GPU of this rank's decides; NCCL reduces fp8 from 9.0 on.
-bool is_too_old_for(DataType type, const World& world) {
-    return name_of(type).starts_with("fp8") &&
-           gpus().at(static_cast<std::size_t>(gpu_number(world))).capability < 90;
+// The oldest GPU of all ranks decides; NCCL reduces fp8 from 9.0 on. Collective for these types.
+bool is_too_old_for(DataType type, World& world) {
+    if (!name_of(type).starts_with("fp8")) return false;
+    const auto mine = static_cast<std::size_t>(gpu_number(world));
+    return !holds_on_all(world, gpus().at(mine).capability >= 90);
 }
 
 }  // namespace
 
 std::optional<std::string> nccl_baseline_refuses(World& world, const LibraryCall& what) {
     const Call& call = what.call;
+    if (what.memory == MemoryOf::host) {
+        const auto missing = nccl_missing();
+        return missing ? missing : "needs --buffers device";
+    }
     if (auto refusal = nccl_refuses(world)) return refusal;
-    if (what.memory == MemoryOf::host) return "needs --buffers device";
     if (!what.algorithm.empty())
         return fmt::format("NCCL's algorithms are not forced from here ({}); set NCCL_ALGO",
                            what.algorithm);

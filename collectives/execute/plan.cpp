@@ -36,6 +36,10 @@ void Progress::finish_all() {
     while (!active_.empty()) active_.front()->wait();
 }
 
+void Progress::give_up_all() {
+    for (Plan* plan : active_) plan->give_up();
+}
+
 Plan::Plan(Progress& progress, std::string what, int steps)
     : progress_(progress), what_(std::move(what)), steps_(steps) {
     progress_.active_.reserve(++progress_.plans_);
@@ -64,9 +68,11 @@ void Plan::wait() {
     while (!done_) {
         if (progress_.poll())
             patience.renew();
-        else if (!patience.pause())
-            throw Error(report_of_hang(), Exit::time_out);
-        else if (patience.wants_sleep())
+        else if (!patience.pause()) {
+            const std::string report = report_of_hang();
+            progress_.give_up_all();
+            throw Error(report, Exit::time_out);
+        } else if (patience.wants_sleep())
             sleep();
     }
 }
@@ -77,8 +83,9 @@ void Plan::sleep() {}
 std::string Plan::report_of_hang() const { return report_of(world().rank(), stand()); }
 
 std::string Plan::report_of(Rank rank, const Stand& stand) const {
-    const std::string peer = stand.waits_for ? "for rank " + std::to_string(stand.waits_for->index)
-                                             : std::string("for no rank");
+    std::string peer = "for no rank";
+    if (stand.waits_for) peer = "for rank " + std::to_string(stand.waits_for->index);
+    if (!stand.one_of.empty()) peer = "for " + one_of(stand.one_of);
     return fmt::format("rank {} waited {:g} s in {}, step {} of {}, {}", rank.index,
                        world().hang_timeout, what_, stand.step, steps_, peer);
 }

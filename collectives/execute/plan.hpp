@@ -55,6 +55,8 @@ public:
     bool is_idle() const { return active_.empty(); }
     /// Waits for all of them; throws as Plan::wait() does.
     void finish_all();
+    /// None of them will end: whoever tells so does this before it leaves.
+    void give_up_all();
 
 private:
     friend class Plan;
@@ -98,7 +100,8 @@ protected:
     /// Where a plan stands, for the report of a hang.
     struct Stand {
         int step = 0;
-        std::optional<Rank> waits_for;
+        std::optional<Rank> waits_for = {};
+        std::vector<Rank> one_of = {};  ///< it waits for, where no more is known
     };
 
     static constexpr std::int64_t longest_sleep_ns = 200'000;
@@ -118,6 +121,8 @@ private:
     /// Goes on as far as possible without waiting; true at the end.
     virtual bool advance() = 0;
     virtual Stand stand() const = 0;
+    /// It will not end; what goes on beside the host must not keep this rank from leaving.
+    virtual void give_up() {}
     /// Until there may be something to do, but not for long, as other plans may be under way.
     virtual void sleep();
 

@@ -23,83 +23,77 @@ std::string words_of(ncclResult_t result, ncclComm_t communicator) {
 
 class Ranks final : public NcclRanks {
 public:
-    explicit Ranks(World& world) : world_(world), me_(world.rank().index) {
+    Ranks(World& world, const ncclUniqueId& id) : world_(world), me_(world.rank().index) {
         check_cuda(cudaSetDevice(gpu_number(world)));
-        struct Word {
-            ncclUniqueId id;
-            ncclResult_t result;
-        } word{};
-        if (world.is_first()) word.result = ncclGetUniqueId(&word.id);
-        word = of_first(world, word);
-        if (word.result != ncclSuccess) fail("ncclGetUniqueId", word.result);
         ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
         config.blocking = 0;
-        settle("ncclCommInitRankConfig",
-               ncclCommInitRankConfig(&communicator_, world.size(), word.id, world.rank().index,
-                                      &config));
+        const auto what = [] { return std::string("ncclCommInitRankConfig"); };
+        settle(what, ncclCommInitRankConfig(&communicator_, world.size(), id, me_, &config));
     }
 
     // What is under way ends first, unless this rank leaves because something went wrong.
     ~Ranks() override {
         if (communicator_ == nullptr) return;
         if (std::uncaught_exceptions() == 0) try {
-                settle("ncclCommFinalize", ncclCommFinalize(communicator_));
+                settle([] { return std::string("ncclCommFinalize"); },
+                       ncclCommFinalize(communicator_));
                 ncclCommDestroy(communicator_);
                 return;
             } catch (const Error&) {
             }
-        abort();
+        give_up();
     }
 
     void* communicator() const override { return communicator_; }
 
-    void ask(const char* what, const std::function<int(void*)>& call) override {
+    void ask(const What& what, const std::function<int(void*)>& call) override {
         refuse_if_given_up(what);
         settle(what, static_cast<ncclResult_t>(call(communicator_)));
     }
 
-    void throw_if_failed() override {
-        refuse_if_given_up("a collective");
+    void throw_if_failed(const What& what) override {
+        refuse_if_given_up(what);
         ncclResult_t state = ncclSuccess;
         const ncclResult_t asked = ncclCommGetAsyncError(communicator_, &state);
-        if (asked != ncclSuccess) fail("ncclCommGetAsyncError", asked);
-        if (state != ncclSuccess && state != ncclInProgress) fail("a collective", state);
+        if (asked != ncclSuccess) fail(what, asked);
+        if (state != ncclSuccess && state != ncclInProgress) fail(what, state);
+    }
+
+    // Kernels under way end, too; other ranks are told by their own look at NCCL.
+    void give_up() override {
+        if (communicator_ != nullptr) ncclCommAbort(communicator_);
+        communicator_ = nullptr;
     }
 
 private:
-    void refuse_if_given_up(const char* what) const {
+    void refuse_if_given_up(const What& what) const {
         if (communicator_ == nullptr)
-            throw Error(fmt::format("rank {} has given up NCCL before {}", me_, what),
+            throw Error(fmt::format("rank {} has given up NCCL before {}", me_, what()),
                         Exit::rank_lost);
     }
 
-    void settle(const char* what, ncclResult_t result) {
+    void settle(const What& what, ncclResult_t result) {
         world_.met();
         Patience patience(world_);
         while (result == ncclInProgress) {
             const ncclResult_t asked = ncclCommGetAsyncError(communicator_, &result);
             if (asked != ncclSuccess) fail(what, asked);
             if (result == ncclInProgress && !patience.pause()) {
-                abort();
-                throw Error(fmt::format("rank {} waited {:g} s in {} of NCCL", me_,
-                                        world_.hang_timeout, what),
+                const std::string in_words = what();
+                give_up();
+                throw Error(fmt::format("rank {} waited {:g} s in NCCL, {}", me_,
+                                        world_.hang_timeout, in_words),
                             Exit::time_out);
             }
         }
         if (result != ncclSuccess) fail(what, result);
     }
 
-    [[noreturn]] void fail(const char* what, ncclResult_t result) {
-        const std::string text = fmt::format("rank {}: NCCL failed in {}: {}", me_, what,
+    [[noreturn]] void fail(const What& what, ncclResult_t result) {
+        const std::string text = fmt::format("rank {}: NCCL failed in {}: {}", me_, what(),
                                              words_of(result, communicator_));
-        abort();
+        give_up();
         throw Error(text, Exit::rank_lost);
-    }
-
-    // Kernels under way end, too; other ranks are told by their own look at NCCL.
-    void abort() {
-        if (communicator_ != nullptr) ncclCommAbort(communicator_);
-        communicator_ = nullptr;
     }
 
     World& world_;
@@ -124,9 +118,43 @@ std::optional<std::string> two_ranks_on_one_gpu(World& world) {
     return std::nullopt;
 }
 
-struct Refusal {
-    std::optional<std::string> reason;
+// Both or neither: the ranks as NCCL knows them, or why it does not.
+struct Joined {
+    std::unique_ptr<Ranks> ranks;
+    std::optional<std::string> refusal;
 };
+
+// Any rank may find that it cannot be. Then the others leave, too, and all know why.
+Joined join(World& world) {
+    struct Word {
+        ncclUniqueId id;
+        ncclResult_t result;
+    } word{};
+    if (world.is_first()) word.result = ncclGetUniqueId(&word.id);
+    word = of_first(world, word);
+    if (word.result != ncclSuccess)
+        return {nullptr,
+                fmt::format("NCCL failed in ncclGetUniqueId: {}", words_of(word.result, nullptr))};
+    Joined joined;
+    std::string problem;
+    try {
+        joined.ranks = std::make_unique<Ranks>(world, word.id);
+    } catch (const Error& error) {
+        problem = error.what();
+    }
+    for (std::string& of_rank : gathered_texts(world, problem))
+        if (!of_rank.empty() && !joined.refusal) joined.refusal = std::move(of_rank);
+    if (joined.refusal && joined.ranks) joined.ranks->give_up();
+    return joined;
+}
+
+Joined& joined(World& world) {
+    return world.kept<Joined>([&] {
+        std::optional<std::string> refusal = gpu_placement_refuses(world);
+        if (!refusal) refusal = two_ranks_on_one_gpu(world);
+        return std::make_shared<Joined>(refusal ? Joined{nullptr, refusal} : join(world));
+    });
+}
 
 }  // namespace
 
@@ -138,19 +166,12 @@ std::string nccl_version() {
     return fmt::format("{}.{}.{}", number / 10000, number / 100 % 100, number % 100);
 }
 
-std::optional<std::string> nccl_refuses(World& world) {
-    return world
-        .kept<Refusal>([&] {
-            auto found = std::make_shared<Refusal>();
-            found->reason = gpu_placement_refuses(world);
-            if (!found->reason) found->reason = two_ranks_on_one_gpu(world);
-            return found;
-        })
-        .reason;
-}
+std::optional<std::string> nccl_refuses(World& world) { return joined(world).refusal; }
 
 NcclRanks& NcclRanks::of(World& world) {
-    return world.kept<Ranks>([&] { return std::make_shared<Ranks>(world); });
+    const Joined& all = joined(world);
+    if (all.refusal) throw Error(*all.refusal);
+    return *all.ranks;
 }
 
 }  // namespace tutti

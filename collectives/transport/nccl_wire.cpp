@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <nccl.h>
 
+#include <algorithm>
+#include <exception>
+
 #include "collectives/transport/nccl.hpp"
 
 namespace tutti {
@@ -10,30 +13,46 @@ namespace {
 class NcclWire final : public Wire {
 public:
     NcclWire(NcclRanks& ranks, const WireNeeds& needs)
-        : ranks_(ranks), stream_(static_cast<cudaStream_t>(needs.queue->handle())) {
+        : ranks_(ranks), queue_(*needs.queue), stream_(static_cast<cudaStream_t>(queue_.handle())) {
         messages_.reserve(needs.most_posts);
     }
-
-    void post_receive(int, Rank from, std::span<std::byte> into) override {
-        messages_.push_back({Way::in, from, into});
+    // On its way out over an error, whatever the error is.
+    ~NcclWire() override {
+        if (std::uncaught_exceptions() > 0) ranks_.give_up();
     }
 
-    void post_send(int, Rank to, std::span<const std::byte> from) override {
+    void post_receive(int step, Rank from, std::span<std::byte> into) override {
+        add(step, {Way::in, from, into});
+    }
+
+    void post_send(int step, Rank to, std::span<const std::byte> from) override {
         // Only ever read.
-        messages_.push_back({Way::out, to, {const_cast<std::byte*>(from.data()), from.size()}});
+        add(step, {Way::out, to, {const_cast<std::byte*>(from.data()), from.size()}});
     }
 
     // From then on the stream keeps the order: what it is asked next comes after the messages.
     bool all_done() override {
-        ranks_.throw_if_failed();
-        if (!messages_.empty())
-            ranks_.ask("a group of ncclSend and ncclRecv",
-                       [&](void* comm) { return post(static_cast<ncclComm_t>(comm)); });
-        messages_.clear();
+        if (groups_.empty() || groups_.back().posted) return true;
+        Group& group = groups_.back();
+        ranks_.ask([&] { return in_words(&group); },
+                   [&](void* comm) { return post(group, static_cast<ncclComm_t>(comm)); });
+        group.posted = queue_.mark();
         return true;
     }
 
     std::optional<Rank> waits_for() const override { return std::nullopt; }
+
+    std::optional<Pending> pending() const override {
+        const Group* group = current();
+        if (group == nullptr) return std::nullopt;
+        return Pending{group->step, peers_of(*group)};
+    }
+
+    void throw_if_failed() override {
+        ranks_.throw_if_failed([this] { return in_words(current()); });
+    }
+
+    void give_up() override { ranks_.give_up(); }
 
 private:
     enum class Way : std::uint8_t { in, out };
@@ -42,10 +61,56 @@ private:
         Rank peer;
         std::span<std::byte> memory;
     };
+    struct Group {
+        int step;
+        std::size_t first, end;  // of its messages
+        std::optional<DeviceQueue::Mark> posted = {};
+    };
 
-    ncclResult_t post(ncclComm_t comm) const {
+    // Those of a run are kept until the next one, to tell where the stream is. So only the first
+    // run allocates.
+    void add(int step, const Message& message) {
+        const bool is_next_run =
+            !groups_.empty() && groups_.back().posted && step <= groups_.back().step;
+        if (is_next_run) {
+            groups_.clear();
+            messages_.clear();
+        }
+        if (groups_.empty() || groups_.back().posted)
+            groups_.push_back({step, messages_.size(), messages_.size()});
+        messages_.push_back(message);
+        groups_.back().end = messages_.size();
+    }
+
+    std::span<const Message> messages_of(const Group& group) const {
+        return std::span(messages_).subspan(group.first, group.end - group.first);
+    }
+
+    // The first that the stream is not past.
+    const Group* current() const {
+        for (const Group& group : groups_)
+            if (!group.posted || !queue_.is_past(*group.posted)) return &group;
+        return nullptr;
+    }
+
+    std::vector<Rank> peers_of(const Group& group) const {
+        std::vector<Rank> peers;
+        for (const Message& message : messages_of(group)) peers.push_back(message.peer);
+        std::ranges::sort(peers);
+        const auto doubled = std::ranges::unique(peers);
+        peers.erase(doubled.begin(), doubled.end());
+        return peers;
+    }
+
+    std::string in_words(const Group* group) const {
+        if (group == nullptr) return "messages that have come";
+        return "messages of step " + std::to_string(group->step) + " with " +
+               one_of(peers_of(*group));
+    }
+
+    ncclResult_t post(const Group& group, ncclComm_t comm) const {
         ncclResult_t worst = ncclGroupStart();
-        for (const auto& [way, peer, memory] : messages_) {
+        for (const auto& [way, peer, memory] : messages_of(group)) {
             if (worst != ncclSuccess) break;
             worst = keep(
                 way == Way::in
@@ -62,8 +127,10 @@ private:
     }
 
     NcclRanks& ranks_;
+    DeviceQueue& queue_;
     cudaStream_t stream_;
     std::vector<Message> messages_;
+    std::vector<Group> groups_;
 };
 
 class NcclMessages final : public MessageTransport {

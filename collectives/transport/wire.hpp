@@ -42,6 +42,17 @@ public:
     /// A peer that this rank still waits for, for the report of a hang.
     virtual std::optional<Rank> waits_for() const = 0;
 
+    /// Where what goes on in the order of a queue stands: the messages that it has come to.
+    struct Pending {
+        int step = 0;
+        std::vector<Rank> peers = {};  ///< of these messages; no more is known of who is late
+    };
+    virtual std::optional<Pending> pending() const { return std::nullopt; }
+    /// Throws Error (rank_lost) if that will never end.
+    virtual void throw_if_failed() {}
+    /// Nobody waits for it any more, and no memory of it may be touched from here on.
+    virtual void give_up() {}
+
     /// A message that came and was never received, in words: a sign of a doubled transfer.
     virtual std::optional<std::string> left_over() const { return std::nullopt; }
 };

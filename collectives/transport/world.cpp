@@ -65,4 +65,11 @@ std::vector<std::string> gathered_texts(World& world, const std::string& mine) {
     return texts;
 }
 
+std::string one_of(std::span<const Rank> ranks) {
+    std::string words = ranks.size() == 1 ? "rank " : "one of ranks ";
+    for (std::size_t i = 0; i < ranks.size(); ++i)
+        words += (i == 0 ? "" : ", ") + std::to_string(ranks[i].index);
+    return words;
+}
+
 }  // namespace tutti

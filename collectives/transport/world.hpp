@@ -176,6 +176,9 @@ auto made_by_all(World& world, const std::string& what, Make&& make) {
 /// The ranks that name the same group as this one, in order; none if it names none. Collective.
 std::vector<Rank> ranks_of_group(World& world, std::optional<int> group);
 
+/// "rank 2", "one of ranks 1, 2".
+std::string one_of(std::span<const Rank> ranks);
+
 /// A rank that is alone, of kind "threads".
 std::unique_ptr<World> world_of_one();
 

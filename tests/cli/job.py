@@ -77,14 +77,14 @@ def wait_until(condition, what, seconds=30):
 class Job:
     """`tutti bench` on two MPI ranks, with its records in `file`."""
 
-    def __init__(self, file, *words):
+    def __init__(self, file, *words, **environment):
         self.file = file
         self.log = file.with_suffix(".err")
         with open(self.log, "w", encoding="utf-8") as log:
             self.launcher = subprocess.Popen(
                 [tutti.MPI_RUN, "2", tutti.EXECUTABLE, "bench", "all_reduce", "--json", str(file),
                  *map(str, words)], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=log,
-                env=tutti.CLEAN)
+                env=tutti.CLEAN | environment)
         self.processes, self.ranks, self.shared_files = [], [], set()
 
     def wait_for_points(self, number):

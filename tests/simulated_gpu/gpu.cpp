@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 
 #include "tests/simulated_gpu/kernels.hpp"
 
@@ -43,6 +44,12 @@ Gpu& gpu(int number) { return *gpus().at(static_cast<std::size_t>(number)); }
 Gpu& current_gpu() { return gpu(current); }
 int current_number() { return current; }
 
+int capability_of(int number) {
+    const char* const digits = std::getenv("SIMULATED_GPU_CAPABILITIES");
+    const auto place = static_cast<std::size_t>(number);
+    return digits == nullptr || std::strlen(digits) <= place ? 9 : digits[place] - '0';
+}
+
 bool choose_gpu(int number) {
     if (number < 0 || number >= how_many_gpus()) return false;
     current = number;
@@ -65,6 +72,26 @@ cudaError_t failure() { return failed; }
 cudaError_t answer(cudaError_t error) {
     if (error != cudaSuccess) last_error = error;
     return error;
+}
+
+void Gpu::add(Stream& stream) {
+    const std::lock_guard lock(streams_mutex_);
+    streams_.insert(&stream);
+}
+
+void Gpu::remove(Stream& stream) {
+    const std::lock_guard lock(streams_mutex_);
+    streams_.erase(&stream);
+}
+
+void Gpu::drain() {
+    std::vector<std::shared_ptr<Moment>> ends{default_stream.mark()};
+    {
+        const std::lock_guard lock(streams_mutex_);
+        for (Stream* stream : streams_)
+            if (!stream->is_captured()) ends.push_back(stream->mark());
+    }
+    for (const auto& end : ends) end->wait();
 }
 
 // Blocks that do not wait for each other take turns.
@@ -136,7 +163,7 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
     properties->pciBusID = device + 1;
     properties->totalGlobalMem = gpu(device).memory.size();
     properties->multiProcessorCount = Gpu::multiprocessors;
-    properties->major = 9;
+    properties->major = capability_of(device);
     return answer(cudaSuccess);
 }
 
@@ -150,7 +177,7 @@ cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr which, int device)
             *value = 1;
             break;
         case cudaDevAttrComputeCapabilityMajor:
-            *value = 9;
+            *value = capability_of(device);
             break;
         default:
             *value = 0;

@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <mutex>
+#include <set>
 #include <vector>
 
 #include "collectives/device/block_threads.hpp"
@@ -30,11 +31,17 @@ public:
     static constexpr int multiprocessors = 8, blocks_of_each = 2;
     static constexpr unsigned most_blocks = multiprocessors * blocks_of_each;
 
+    void add(Stream& stream);
+    void remove(Stream& stream);
+    /// Until all is done that its streams have been asked for so far.
+    void drain();
+
     /// Returns when the grid is done. One at a time: a GPU need not run two kernels at once.
     void run(const Grid& grid);
 
 private:
-    std::mutex busy_;
+    std::mutex busy_, streams_mutex_;
+    std::set<Stream*> streams_;
     std::size_t launches_ = 0;  // of all blocks at once
     BlockThreads threads_;
 };
@@ -47,6 +54,9 @@ int how_many_gpus();
 Gpu& gpu(int number);
 Gpu& current_gpu();
 int current_number();
+/// The first digit of its compute capability, which SIMULATED_GPU_CAPABILITIES says for each: "98".
+/// 9 where nothing is said.
+int capability_of(int number);
 /// False if there is no such GPU.
 bool choose_gpu(int number);
 

@@ -89,8 +89,11 @@ cudaError_t cudaMalloc(void** memory, std::size_t bytes) {
 // Waits for what the GPU is doing, as the real one does.
 cudaError_t cudaFree(void* memory) {
     if (memory == nullptr) return answer(failure());
-    for (int number = 0; number < how_many_gpus(); ++number)
+    for (int number = 0; number < how_many_gpus(); ++number) {
+        if (!gpu(number).memory.owns(memory)) continue;
+        gpu(number).drain();
         if (gpu(number).memory.release(static_cast<std::byte*>(memory))) return answer(failure());
+    }
     return answer(cudaErrorInvalidValue);
 }
 

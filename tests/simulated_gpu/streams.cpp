@@ -23,13 +23,17 @@ extern "C" {
 
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned) {
     return answer_of([&] {
-        *stream = reinterpret_cast<cudaStream_t>(new Stream);
+        auto* const made = new Stream;
+        current_gpu().add(*made);
+        *stream = reinterpret_cast<cudaStream_t>(made);
         return cudaSuccess;
     });
 }
 cudaError_t cudaStreamCreate(cudaStream_t* stream) { return cudaStreamCreateWithFlags(stream, 0); }
 cudaError_t cudaStreamDestroy(cudaStream_t stream) {
-    delete reinterpret_cast<Stream*>(stream);
+    auto* const gone = reinterpret_cast<Stream*>(stream);
+    for (int number = 0; number < how_many_gpus(); ++number) gpu(number).remove(*gone);
+    delete gone;
     return answer(failure());
 }
 cudaError_t cudaStreamSynchronize(cudaStream_t stream) {

@@ -1,0 +1,201 @@
+# SPDX-License-Identifier: Apache-2.0
+"""NCCL between GPUs that threads of the host stand for: right results, one rank for each GPU, and
+what the program makes of everything that can go wrong there. Not NCCL itself: nothing here is a figure."""
+import os
+import re
+import signal
+import sys
+import unittest
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "cli"))
+
+import tutti  # noqa: E402
+from job import Job, wait_until  # noqa: E402
+from tutti import COLLECTIVES, QUICK  # noqa: E402
+
+TIME_OUT, RANK_LOST, USAGE = 4, 5, 64
+
+BUILT = tutti.ROOT / "build/simulated_gpu"
+PRELOAD = os.environ.get("SIMULATED_GPUS_BY", f"{BUILT}/libsimulated_cudart.so:{BUILT}/libsimulated_nccl.so")
+
+TRANSPORT = ("--transport", "nccl", "--baseline", "none")
+BASELINE = ("--algo", "none", "--baseline", "nccl")
+BOTH = ("--transport", "nccl", "--baseline", "nccl")
+ON_GPUS = ("--buffers", "device", *QUICK)
+
+
+class OnSimulatedGpus(tutti.Folder):
+    def setUp(self):
+        super().setUp()
+        self.file = self.folder / "r.jsonl"
+
+    def bench(self, ranks, collective, *words, gpus=4, mpi=False, fail="", **environment):
+        """On threads, or on processes."""
+        self.file.unlink(missing_ok=True)
+        environment |= {"LD_PRELOAD": PRELOAD, "SIMULATED_GPUS": str(gpus), "SIMULATED_NCCL_FAIL": fail}
+        words = ("bench", collective, *words, *ON_GPUS, "--json", self.file)
+        return tutti.run_ranks(ranks, *words, **environment) if mpi else \
+            tutti.run(*words, "--ranks", ranks, **environment)
+
+    def points(self, *words, **how):
+        """Of a run in which nothing is wrong, and NCCL was never asked for what it does not allow."""
+        done = self.bench(*words, **how)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertNotIn("simulated", done.stderr)
+        points = tutti.points(self.file)
+        for point in points:
+            self.assertTrue(point.get("skipped") or point["check"]["state"] == "ok", point)
+        return points
+
+    def one_line(self, done, code):
+        """What the run says at its end; nothing of it is left in shared memory."""
+        self.assertEqual(done.returncode, code, done.stdout + done.stderr)
+        self.assertNotIn("simulated", done.stderr)
+        line, = tutti.said(done.stderr)
+        return line
+
+    def assert_all_run(self, points, *names):
+        self.assertEqual([point["skipped"] for point in points if "skipped" in point], [])
+        self.assertLessEqual(set(names), {point["key"]["transport"] or point["key"]["impl"] for point in points})
+
+
+class Results(OnSimulatedGpus):
+    def test_of_every_collective_and_algorithm_are_right(self):
+        for collective in COLLECTIVES:
+            with self.subTest(collective):
+                points = self.points(4, collective, *BOTH, "--counts", "0,1,1001", "-r", 3, "--inplace", "no")
+                self.assert_all_run(points, "nccl")
+                self.assertIn("", {point["key"]["algo"] for point in points})  # NCCL's own
+
+    def test_in_place_are_right(self):
+        for collective in COLLECTIVES:
+            with self.subTest(collective):
+                points = self.points(3, collective, *BOTH, "--counts", 1001, "--inplace", "yes")
+                skipped = {point["skipped"] for point in points if "skipped" in point and
+                           point["key"]["impl"] == "nccl"}
+                self.assertEqual(len(skipped), collective == "all_to_all", skipped)
+
+    def test_of_every_type_and_operation_of_nccl_are_right(self):
+        points = self.points(2, "all_reduce", *BOTH, "--algo", "ring", "--inplace", "no", "--counts", 1001,
+                             "-d", "all", "-o", "all")
+        skipped = {point["key"]["dtype"] for point in points if "skipped" in point}
+        self.assertEqual(skipped, {"int16", "uint16"})
+
+    def test_of_large_messages_are_right(self):
+        for collective in ("all_reduce", "all_to_all"):
+            with self.subTest(collective):
+                self.assert_all_run(self.points(2, collective, *BOTH, "--counts", 300000, "--inplace", "no"))
+
+    @tutti.needs_mpi
+    def test_of_processes_are_right(self):
+        for collective, ranks in (("all_reduce", 3), ("all_to_all", 2), ("gather", 3)):
+            with self.subTest(collective):
+                self.assert_all_run(self.points(ranks, collective, *BOTH, "--counts", "1,1001", "-r", 1, "--inplace",
+                                                "no", mpi=True))
+
+
+class Refusals(OnSimulatedGpus):
+    def refused(self, *words, **how):
+        done = self.bench(*words, **how)
+        self.assertEqual(self.one_line(done, USAGE), "tutti: nothing was measured: the lines '# skipped' say why")
+        reason, = {point["skipped"] for point in tutti.points(self.file)}
+        return reason
+
+    def test_two_ranks_on_one_gpu_are_refused_with_the_reason(self):
+        for ways in (TRANSPORT, BASELINE):
+            self.assertIn("ranks 0 and 2 share the GPU", self.refused(3, "all_reduce", *ways, "--counts", 1, gpus=2))
+
+    def test_fp8_is_reduced_where_all_gpus_can(self):
+        for gpus in ("98", "89", "88"):
+            with self.subTest(gpus):
+                reason = self.refused(2, "all_reduce", *BASELINE, "-d", "fp8_e4m3", "--counts", 1,
+                                      SIMULATED_GPU_CAPABILITIES=gpus)
+                self.assertIn("compute capability 9.0", reason)
+
+    def test_what_nccl_cannot_join_is_refused_in_its_words(self):
+        for fail, says in (("init", "rank 0: NCCL failed in ncclCommInitRankConfig: unhandled system error"),
+                           ("id", "NCCL failed in ncclGetUniqueId: unhandled system error")):
+            for ways in (TRANSPORT, BASELINE):
+                with self.subTest(fail):
+                    self.assertIn(says, self.refused(2, "all_reduce", *ways, "--counts", "1,2", fail=fail))
+
+    def test_what_one_rank_finds_out_all_know(self):
+        self.assertIn("rank 1: NCCL failed in ncclCommInitRankConfig",
+                      self.refused(3, "all_reduce", *BOTH, "--counts", 1, fail="init:1"))
+
+    def test_a_communicator_that_is_never_ready_is_done_without(self):
+        self.assertEqual(self.refused(2, "all_reduce", *BOTH, "--counts", 1, "--timeout", 1, fail="missed:1"),
+                         "rank 0 waited 1 s in NCCL, ncclCommInitRankConfig")
+
+    def check_rest_of_sweep(self, **how):
+        done = self.bench(2, "all_reduce", "--transport", "all", "--baseline", "all", "--algo", "ring", "--counts",
+                          "1,1001", "--inplace", "no", fail="init", **how)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertEqual(len(re.findall("^# transport nccl left out: rank 0: NCCL failed", done.stdout, re.M)), 1)
+        self.assertEqual(len(re.findall("^# baseline nccl left out: rank 0: NCCL failed", done.stdout, re.M)), 1)
+        points = [point for point in tutti.points(self.file) if "skipped" not in point]
+        self.assertEqual(sum(point["key"]["transport"] == "shm" for point in points), 2)
+        self.assertEqual(tutti.records(self.file)[-1]["kind"], "end")
+
+    def test_the_rest_of_a_sweep_is_measured_without_nccl(self):
+        self.check_rest_of_sweep()
+
+    @tutti.needs_mpi
+    def test_the_rest_of_a_sweep_of_processes_is_measured_without_nccl(self):
+        self.check_rest_of_sweep(mpi=True)
+
+
+class Ends(OnSimulatedGpus):
+    def end_of(self, ranks, *words, fail, code, **how):
+        line = self.one_line(self.bench(ranks, "all_reduce", *words, "--counts", "1,1001", "--inplace", "no",
+                                        "--timeout", 1, fail=fail, **how), code)
+        failed = tutti.records(self.file)[-1]
+        self.assertEqual(failed["kind"], "fail")
+        return line
+
+    def test_an_error_beside_the_host_ends_the_run_in_nccls_words(self):
+        for ways, what in (((*TRANSPORT, "--algo", "ring"), r"messages of step \d+ with rank [01]"),
+                           (BASELINE, r"NCCL's own all_reduce with rank [01]")):
+            with self.subTest(what):
+                self.assertRegex(self.end_of(2, *ways, fail="async:3", code=RANK_LOST),
+                                 rf"rank [01]: NCCL failed in {what}: remote process exited or there was a network "
+                                 "error: socketProgress")
+
+    def test_a_rank_that_does_nothing_is_named_with_the_step(self):
+        self.assertRegex(self.end_of(2, *TRANSPORT, "--algo", "ring", fail="absent:1", code=TIME_OUT),
+                         r"^tutti: rank (0 waited 1 s in all_reduce ring \(nccl\), step 0 of 2, for rank 1"
+                         r"|1 waited 1 s in all_reduce ring \(nccl\), step 0 of 2, for rank 0)$")
+        self.assertRegex(self.end_of(3, *TRANSPORT, "--algo", "ring", fail="absent:1", code=TIME_OUT),
+                         r"^tutti: rank \d waited 1 s in all_reduce ring \(nccl\), step \d of 4, "
+                         r"for (rank|one of ranks \d,) \d$")
+
+    def test_a_library_call_without_end_is_named(self):
+        self.assertRegex(self.end_of(2, *BASELINE, fail="absent:1", code=TIME_OUT),
+                         r"^tutti: rank [01] waited 1 s in NCCL's own all_reduce with rank [01]$")
+
+    def test_what_nccl_never_begins_is_named(self):
+        self.assertRegex(self.end_of(2, *TRANSPORT, "--algo", "ring", fail="stuck:1", code=TIME_OUT),
+                         r"^tutti: rank [01] waited 1 s in NCCL, messages of step 1 with rank [01]$")
+        self.assertRegex(self.end_of(2, *BASELINE, fail="stuck:1", code=TIME_OUT),
+                         r"^tutti: rank [01] waited 1 s in NCCL, NCCL's own all_reduce with rank [01]$")
+
+    @tutti.needs_mpi
+    def test_a_process_that_does_not_answer_is_named(self):
+        job = Job(self.file, *TRANSPORT, "--algo", "ring", "--buffers", "device", "--counts", "1,1000000",
+                  "--inplace", "no", "-c", 0, "-n", 2000, "-w", 0, "-T", "1s",
+                  LD_PRELOAD=PRELOAD, SIMULATED_GPUS="2")
+        self.addCleanup(job.clean_up)
+        job.wait_for_points(1)
+        busy_since = job.ranks[0].cpu_seconds()
+        wait_until(lambda: job.ranks[0].cpu_seconds() - busy_since > 0.2, "the second point is under way")
+        job.ranks[1].kill(signal.SIGSTOP)
+        self.assertEqual(job.end(seconds=15), TIME_OUT, job.stderr())
+        self.assertEqual(len(job.said()), 1, job.stderr())
+        self.assertRegex(job.said()[0], r"^tutti: rank 0 (waited 1 s in all_reduce ring \(nccl\), step [01] of 2, "
+                                        r"for rank 1$|.*another rank does not answer)")
+        wait_until(lambda: not job.left_behind(), "all processes and shared files are gone", seconds=10)
+
+
+if __name__ == "__main__":
+    unittest.main()
