@@ -147,8 +147,9 @@ class Refusals(OnSimulatedGpus):
 
 
 class Ends(OnSimulatedGpus):
+    # Of so many elements every rank receives in every step.
     def end_of(self, ranks, *words, fail, code, **how):
-        line = self.one_line(self.bench(ranks, "all_reduce", *words, "--counts", "1,1001", "--inplace", "no",
+        line = self.one_line(self.bench(ranks, "all_reduce", *words, "--counts", "1001", "--inplace", "no",
                                         "--timeout", 1, fail=fail, **how), code)
         failed = tutti.records(self.file)[-1]
         self.assertEqual(failed["kind"], "fail")
