@@ -6,6 +6,8 @@
 #include <map>
 #include <memory>
 
+#include "autotune/choice_on_devices.hpp"
+
 namespace tutti {
 namespace {
 
@@ -92,8 +94,10 @@ CommunicatorCandidate candidate_of(World& world, const char* name, CommunicatorO
 
 CommunicatorCandidate candidate_by_table(World& world, const std::optional<Table>& table,
                                          std::size_t most_plans) {
-    return candidate_of(world, "auto",
-                        {.table = table, .most_plans = most_plans, .deadline = world.hang_timeout});
+    CommunicatorCandidate made = candidate_of(
+        world, "auto", {.table = table, .most_plans = most_plans, .deadline = world.hang_timeout});
+    made.candidate.on_devices = choice_on_devices(world, table);
+    return made;
 }
 
 CommunicatorCandidate candidate_that_learns(World& world, const std::optional<Table>& table,

@@ -12,19 +12,20 @@ namespace {
 
 class ByTable final : public GroupWay {
 public:
-    explicit ByTable(CommunicatorCandidate communicator) : communicator_(std::move(communicator)) {}
+    ByTable(Planner& group, CommunicatorCandidate communicator)
+        : group_(group), communicator_(std::move(communicator)) {}
 
     // Now and then a start has the ranks meet, to agree on one more plan under way.
     bool blocks() const override { return true; }
-    std::optional<std::string> refuses(const Call&, const StageBuffers& buffers) override {
-        if (memory_of(buffers.call) == MemoryOf::host) return std::nullopt;
-        return "auto takes no buffers on devices; type --algo ring";
+    std::optional<std::string> refuses(const Call& call, const StageBuffers& buffers) override {
+        return refusal(group_, communicator_.candidate, call, buffers, {});
     }
     std::unique_ptr<Operation> operation(const Call& call, const StageBuffers& buffers) override {
-        return communicator_.candidate.chooser(call, buffers);
+        return operation_of(group_, communicator_.candidate, call, buffers, {});
     }
 
 private:
+    Planner& group_;
     CommunicatorCandidate communicator_;
 };
 
@@ -47,6 +48,7 @@ Way way_by_table(const std::string& file, bool anyway) {
                 // would have the ranks meet in the middle of a step to make them again.
                 constexpr auto no_limit = std::numeric_limits<std::size_t>::max();
                 return std::make_unique<ByTable>(
+                    group,
                     candidate_by_table(world, table_for_group(world, file, anyway), no_limit));
             }};
 }

@@ -192,6 +192,8 @@ std::optional<std::string> refusal(Planner& planner, const Candidate& candidate,
             if (auto reason = refusal(planner.world(), *candidate.baseline,
                                       {call, candidate.algorithm, buffers.call.in_place, memory}))
                 return reason;
+        if (memory == MemoryOf::device && candidate.on_devices)
+            return candidate.on_devices->refuses(planner, call, buffers);
         const bool takes_device = candidate.baseline != nullptr && candidate.baseline->takes_device;
         if (memory == MemoryOf::host || takes_device) return std::nullopt;
         return (candidate.chooser ? candidate.algorithm : candidate.impl) +

@@ -23,6 +23,18 @@ public:
 using Chooser =
     std::function<std::unique_ptr<ChosenOperation>(const Call& call, const StageBuffers& buffers)>;
 
+/// The same for buffers on devices, which only plans of the planner that made them reach.
+class DeviceChooser {
+public:
+    virtual ~DeviceChooser() = default;
+    /// Why it has no way for this call; nothing if it has. Collective.
+    virtual std::optional<std::string> refuses(Planner& planner, const Call& call,
+                                               const StageBuffers& buffers) const = 0;
+    /// Collective; the call is not refused.
+    virtual std::unique_ptr<ChosenOperation> operation(Planner& planner, const Call& call,
+                                                       const StageBuffers& buffers) const = 0;
+};
+
 /// What competes at a point: one of our algorithms over one transport, or a library's collective by
 /// its own choice of algorithm or by a forced one.
 struct Candidate {
@@ -35,7 +47,8 @@ struct Candidate {
     int channels = 1;            ///< of ours
     const Algorithm* row = nullptr;
     const Baseline* baseline = nullptr;
-    Chooser chooser = {};  ///< of one that is neither
+    Chooser chooser = {};                                  ///< of one that is neither
+    std::shared_ptr<const DeviceChooser> on_devices = {};  ///< beside it; none: it takes none
 
     bool is_ours() const { return row != nullptr; }
     /// "ring/shm", "mpi" or "mpi/ring"; with what is not usual in brackets, and the order:

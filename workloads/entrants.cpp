@@ -8,6 +8,8 @@ namespace tutti {
 std::unique_ptr<Operation> operation_of(Planner& planner, const Candidate& candidate,
                                         const Call& call, const StageBuffers& buffers,
                                         const Ground& ground) {
+    if (candidate.on_devices && memory_of(buffers.call) == MemoryOf::device)
+        return candidate.on_devices->operation(planner, call, buffers);
     if (candidate.chooser) return candidate.chooser(call, buffers);
     if (!candidate.is_ours())
         return candidate.baseline->make(

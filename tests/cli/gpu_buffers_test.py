@@ -76,6 +76,14 @@ class OverTheEmulatedGpu(tutti.Folder):
         self.assertEqual([section["subject"]["buffers"] for section in sections], ["device"])
         self.assertIn("all_reduce native plain device: ", out)
         self.done("tune", "--explain", table)
+        file = self.folder / "auto.jsonl"
+        self.done("bench", "all_reduce", *EMULATED[:2], "--algo", "auto,ring", *EMULATED[4:], "--buffers", "device",
+                  "--counts", "10,500", *QUICK, "--table", table, "--json", file)
+        chosen = [point for point in tutti.points(file) if point["key"]["algo"] == "auto"]
+        self.assertEqual(len(chosen), 2 * 2)
+        for point in chosen:
+            self.assertEqual((point["key"]["buf"], point["check"]), ("cuda", {"state": "ok", "n_wrong": 0}), point)
+            self.assertRegex(point["choice"], "^ring.*/(shm|loopback|cuda-emulated\\(v\\))$")
 
     def test_a_training_step_has_its_buckets_on_devices(self):
         for workload in (("ddp",), ("zero",), ("moe",)):
@@ -92,7 +100,7 @@ class OverTheEmulatedGpu(tutti.Folder):
     def test_what_has_no_way_for_them_is_left_out_with_the_reason(self):
         out = self.done("workload", "ddp", *EMULATED[:2], *EMULATED[4:], "--algo", "auto,ring", *STEPS, "--buffers", "device",
                         "--compress", "none,bf16")
-        self.assertRegex(out, r"# skipped auto: auto takes no buffers on devices; type --algo ring\n")
+        self.assertRegex(out, r"# skipped auto: .*has nothing for \w+ on devices; type first: tutti tune \w+ --buffers dev")
         self.assertRegex(out, r"# skipped ring/shm\+bf16: .*the host compresses, and has no buffers on devices")
 
 
