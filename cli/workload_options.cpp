@@ -172,6 +172,10 @@ std::optional<WorkloadOptions> parse_workload(const Arguments& arguments) {
         options.buffers = kinds.front();
     }
     options.compressions = parse_compressions(typed.compress);
+    if (!options.compressions.empty() && options.buffers == BufferKind::device)
+        throw Error(
+            "the host compresses, and has no buffers on devices; type --buffers registered or "
+            "--compress none");
     if (!typed.skew.empty()) parse_skew(typed.skew, options.skew);
     if (!typed.slow_rank.empty()) parse_slow_rank(typed.slow_rank, options.skew);
     options.skew.seed = typed.seed;

@@ -41,6 +41,11 @@ class Refused(tutti.Folder):
             done = tutti.run(*words, "--baseline", baselines)
             self.assertEqual((done.returncode, tutti.said(done.stderr)), (0, []), done.stdout + done.stderr)
 
+    def test_where_the_host_compresses(self):
+        for compress in ("int8", "none,bf16"):
+            self.refused("workload", "ddp", *EMULATED, *STEPS, "--buffers", "device", "--compress", compress,
+                         says=["the host compresses", "type --buffers registered or --compress none"])
+
     def test_where_the_host_computes_what_is_in_them(self):
         for workload in ("train", "federated", "parameter-server"):
             for kind in ("device", "pinned"):
@@ -98,10 +103,8 @@ class OverTheEmulatedGpu(tutti.Folder):
                         self.assertEqual((step["key"]["buffers"], step["check"]), (kind, {"state": "ok", "n_wrong": 0}))
 
     def test_what_has_no_way_for_them_is_left_out_with_the_reason(self):
-        out = self.done("workload", "ddp", *EMULATED[:2], *EMULATED[4:], "--algo", "auto,ring", *STEPS, "--buffers", "device",
-                        "--compress", "none,bf16")
+        out = self.done("workload", "ddp", *EMULATED[:2], *EMULATED[4:], "--algo", "auto,ring", *STEPS, "--buffers", "device")
         self.assertRegex(out, r"# skipped auto: .*has nothing for \w+ on devices; type first: tutti tune \w+ --buffers dev")
-        self.assertRegex(out, r"# skipped ring/shm\+bf16: .*the host compresses, and has no buffers on devices")
 
 
 if __name__ == "__main__":
