@@ -19,7 +19,7 @@ constexpr std::size_t huge_page = std::size_t{2} << 20;
 
 std::size_t whole_pages(std::size_t bytes) { return (bytes + page - 1) / page * page; }
 
-constexpr std::string_view smaller_sizes = "a smaller -e or --counts";
+constexpr std::string_view smaller_sizes = "a smaller -e or --counts, or of a workload --scale";
 
 Error no_memory(std::size_t bytes, std::string_view instead) {
     return Error("no memory for buffers of " + in_words(Bytes{static_cast<std::int64_t>(bytes)}) +
