@@ -181,9 +181,14 @@ Exit workload_on_rank(World& world, const WorkloadOptions& options, const Argume
                                          : ""));
         output.begin(launch, notes);
         say_activity(std::string(options.workload->name));
-        auto steps = run_scenario(world, *scenario, scenario->ways(named), protocol);
-        for (TrainingStep& step : steps)
-            if (scenario->has_compute_mode()) step.key.compute = name_of(options.compute);
+        const auto ways = scenario->ways(named);
+        auto steps = run_scenario(world, *scenario, ways, protocol);
+        for (std::size_t i = 0; i < steps.size(); ++i) {
+            StepKey& key = steps[i].key;
+            if (scenario->has_compute_mode()) key.compute = name_of(options.compute);
+            const std::string& over = ways[i].transport;
+            if (!over.empty() && planner.is_virtual(over)) key.placement = virtual_ranks;
+        }
         return output.end(std::move(steps));
     });
 }

@@ -39,7 +39,7 @@ struct Key {
 /// How a placement begins where several ranks share a GPU: their times say nothing of links between
 /// GPUs.
 inline constexpr std::string_view virtual_ranks = "virtual ranks";
-inline bool is_virtual(const Key& key) { return key.placement.starts_with(virtual_ranks); }
+inline bool is_virtual(const auto& key) { return key.placement.starts_with(virtual_ranks); }
 
 /// 16 hex digits, the same on every machine: the head of SHA-256 over the key's JSON text.
 std::string point_id(const Key& key);

@@ -215,6 +215,7 @@ void walk(auto& f, Is<StepKey> auto& key) {
     f.may("compute", key.compute);
     f.may("buffers", key.buffers);
     f.may("settings", key.settings);
+    f.may("placement", key.placement);
     f.must("way", key.way);
     f.must("nranks", key.nranks);
     f.must("ppn", key.ppn);

@@ -17,8 +17,9 @@ struct StepKey {
     std::string compute;   // sleep, burn, real; empty: the workload's own computing
     std::string
         buffers;  // registered, ordinary, pinned, device; empty: registered where that is possible
-    std::string settings;  // what else was asked for: "bucket-cap=5M scale=0.1"
-    std::string way;       // "ring/shm", "auto", "mpi", "mpi-nonblocking", "sharded servers"
+    std::string settings;   // what else was asked for: "bucket-cap=5M scale=0.1"
+    std::string placement;  // as in a point's key: virtual ranks share a GPU
+    std::string way;        // "ring/shm", "auto", "mpi", "mpi-nonblocking", "sharded servers"
     int nranks = 1;
     int ppn = 1;             // ranks on each host
     std::int64_t bytes = 0;  // that the busiest rank hands to collectives in a step

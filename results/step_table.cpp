@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "results/key.hpp"
+
 namespace tutti {
 namespace {
 
@@ -15,6 +17,11 @@ double ms(const Summary& times) { return static_cast<double>(times.p50) * 1e-6; 
 std::string overlap_of(const TrainingStep& step) {
     const std::int64_t interval = step.step.ci95_hi - step.step.ci95_lo;
     return 2 * step.communication.p50 > interval ? fmt::format("{:.2f}", step.overlap) : "-";
+}
+
+// Marked as bench's tables mark it.
+std::string way_of(const TrainingStep& step) {
+    return step.key.way + (is_virtual(step.key) ? "(v)" : "");
 }
 
 std::string in_words(const Metric& metric) {
@@ -45,7 +52,7 @@ std::string row(const TrainingStep& step, const std::vector<Metric>& alike) {
         "{:>34} {:>10.3f} {:>6} {:>10.3f} {:>10.3f} {:>10.3f} {:>8} {:>8.2f} {:>10.3f} "
         "{:>10.3f} "
         "{:>7}",
-        step.key.way, ms(step.step), half < 1000 ? fmt::format("{:.1f}", half) : "N/A",
+        way_of(step), ms(step.step), half < 1000 ? fmt::format("{:.1f}", half) : "N/A",
         ms(step.compute), ms(step.communication), ms(step.exposed), overlap_of(step), step.slowdown,
         ms(step.wait), ms(step.work), wrong);
     for (const Metric& metric : step.metrics)
@@ -94,11 +101,11 @@ std::string step_table_footer(std::span<const TrainingStep> steps) {
     const TrainingStep& best = *done.front();
     text += fmt::format(
         "# Least exposed        : {}, {:.3f} ms of a step of {:.3f} ms; the bound is {:.3f} ms\n",
-        best.key.way, ms(best.exposed), ms(best.step), best.bound_ns * 1e-6);
+        way_of(best), ms(best.exposed), ms(best.step), best.bound_ns * 1e-6);
     if (done.size() > 1 && !exposed_differs(best, *done[1]))
         text += fmt::format(
             "# Not told apart       : {}, which leaves {:.3f} ms, may be as good: {}\n",
-            done[1]->key.way, ms(done[1]->exposed),
+            way_of(*done[1]), ms(done[1]->exposed),
             std::isfinite(half_width(best.step)) && std::isfinite(half_width(done[1]->step))
                 ? "the 95 % intervals overlap"
                 : "too few steps for an interval");

@@ -95,7 +95,8 @@ class OverTheEmulatedGpu(tutti.Folder):
             for kind in ("device", "pinned"):
                 with self.subTest(workload=workload, kind=kind):
                     file = self.folder / f"{workload[0]}-{kind}.jsonl"
-                    self.done("workload", *workload, *EMULATED, *STEPS, "--buffers", kind, "--json", file)
+                    table = self.done("workload", *workload, *EMULATED, *STEPS, "--buffers", kind, "--json", file)
+                    self.assertIn(" ring/cuda-emulated(v) ", table)
                     steps = [record for record in tutti.records(file) if record["kind"] == "step"]
                     self.assertEqual({step["key"]["way"] for step in steps},
                                      {"ring/cuda-emulated", "ring/loopback", "ring/shm"})
@@ -105,6 +106,8 @@ class OverTheEmulatedGpu(tutti.Folder):
     def test_what_has_no_way_for_them_is_left_out_with_the_reason(self):
         out = self.done("workload", "ddp", *EMULATED[:2], *EMULATED[4:], "--algo", "auto,ring", *STEPS, "--buffers", "device")
         self.assertRegex(out, r"# skipped auto: .*has nothing for \w+ on devices; type first: tutti tune \w+ --buffers dev")
+                        placement = "virtual ranks" if step["key"]["way"] == "ring/cuda-emulated" else None
+                        self.assertEqual(step["key"].get("placement"), placement)
 
 
 if __name__ == "__main__":

@@ -121,10 +121,13 @@ private:
 Way compressed(Way way, const Compression& compression) {
     if (compression.kind == Compression::Kind::none) return way;
     std::string name = fmt::format("{}+{}", way.name, name_of(compression));
+    std::string transport = way.transport;
     return {.name = std::move(name),
-            .of_group = [way = std::move(way), compression](Planner& group, const Ground& ground) {
-                return std::make_unique<CompressedGroup>(way, compression, group, ground);
-            }};
+            .of_group =
+                [way = std::move(way), compression](Planner& group, const Ground& ground) {
+                    return std::make_unique<CompressedGroup>(way, compression, group, ground);
+                },
+            .transport = std::move(transport)};
 }
 
 std::vector<Way> with_compressed(std::vector<Way> ways, std::span<const Compression> compressions) {

@@ -59,9 +59,13 @@ private:
 };
 
 Way way_by(std::string name, const Contest& contest) {
-    return {.name = std::move(name), .of_group = [contest](Planner& group, const Ground& ground) {
-                return std::make_unique<ByName>(contest, group, ground);
-            }};
+    const std::string& over = contest.transports.front();
+    return {.name = std::move(name),
+            .of_group =
+                [contest](Planner& group, const Ground& ground) {
+                    return std::make_unique<ByName>(contest, group, ground);
+                },
+            .transport = over == "none" ? "" : over};
 }
 
 // Those of all collectives, each once.

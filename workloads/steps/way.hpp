@@ -48,6 +48,7 @@ public:
 struct Way {
     std::string name;
     std::function<std::unique_ptr<GroupWay>(Planner& group, const Ground& ground)> of_group;
+    std::string transport = {};  ///< of all its plans; empty: a library's, or not known before
 };
 
 /// For each algorithm and transport of a contest, and for each of its libraries, the way that does
