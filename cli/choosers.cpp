@@ -7,6 +7,7 @@
 
 #include "autotune/table/table_json.hpp"
 #include "autotune/table_for_ranks.hpp"
+#include "autotune/table_in_words.hpp"
 #include "autotune/tuner/verdict.hpp"
 #include "cli/version.hpp"
 
@@ -19,7 +20,8 @@ Choosers::Choosers(World& world, const BenchOptions& options, std::vector<std::s
         std::optional<Table> table;
         if (!learns || of_first(world, std::filesystem::exists(file_))) {
             table = table_for_ranks(world, file_, {.anyway = options.table_anyway});
-            notes.push_back(fmt::format("{}: by {}", name, file_));
+            notes.push_back(
+                fmt::format("{}: {}", name, source_in_words(*table, file_, options.sweep.buffers)));
         }
         all_.push_back(learns ? candidate_that_learns(world, table, options.learning_bound)
                               : candidate_by_table(world, *table));

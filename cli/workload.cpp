@@ -6,6 +6,8 @@
 #include <filesystem>
 #include <memory>
 
+#include "autotune/table_for_ranks.hpp"
+#include "autotune/table_in_words.hpp"
 #include "autotune/way_by_table.hpp"
 #include "base/clock.hpp"
 #include "base/words.hpp"
@@ -119,6 +121,14 @@ private:
     std::unique_ptr<Store> store_;
 };
 
+std::string source_of_auto(World& world, const WorkloadOptions& options, bool is_there) {
+    if (!is_there) return "by built-in rules";
+    const auto table = table_for_ranks(world, options.table_file, {.anyway = options.table_anyway});
+    std::vector<BufferKind> kinds;
+    if (options.buffers) kinds.push_back(*options.buffers);
+    return source_in_words(table, options.table_file, kinds);
+}
+
 // What the user names, libraries last.
 std::vector<Way> ways_of(Planner& planner, const WorkloadOptions& options, const Contest& contest,
                          std::vector<std::string>& notes) {
@@ -131,7 +141,7 @@ std::vector<Way> ways_of(Planner& planner, const WorkloadOptions& options, const
                 fmt::format("there is no table '{}'; type --table FILE of 'tutti tune', or leave "
                             "it out for built-in rules",
                             options.table_file));
-        notes.push_back(is_there ? "auto: by " + options.table_file : "auto: by built-in rules");
+        notes.push_back("auto: " + source_of_auto(planner.world(), options, is_there));
         ways.insert(ways.begin(), way_by_table(options.table_file, options.table_anyway));
     }
     return with_compressed(std::move(ways), options.compressions);

@@ -90,6 +90,11 @@ class OverTheEmulatedGpu(tutti.Folder):
             self.assertEqual((point["key"]["buf"], point["check"]), ("cuda", {"state": "ok", "n_wrong": 0}), point)
             self.assertRegex(point["choice"], "^ring.*/(shm|loopback|cuda-emulated\\(v\\))$")
 
+        for command in (("bench", "all_reduce", "--counts", 10, *QUICK), ("workload", "ddp", *STEPS)):
+            with self.subTest(command=command[0]):
+                said = self.done(*command, *EMULATED[:2], "--algo", "auto", *EMULATED[4:], "--table", table)
+                self.assertIn(f"# auto: by built-in rules, as {table} has nothing for buffers of the host\n", said)
+
     def test_a_training_step_has_its_buckets_on_devices(self):
         for workload in (("ddp",), ("zero",), ("moe",)):
             for kind in ("device", "pinned"):
@@ -101,13 +106,13 @@ class OverTheEmulatedGpu(tutti.Folder):
                     self.assertEqual({step["key"]["way"] for step in steps},
                                      {"ring/cuda-emulated", "ring/loopback", "ring/shm"})
                     for step in steps:
+                        placement = "virtual ranks" if step["key"]["way"] == "ring/cuda-emulated" else None
+                        self.assertEqual(step["key"].get("placement"), placement)
                         self.assertEqual((step["key"]["buffers"], step["check"]), (kind, {"state": "ok", "n_wrong": 0}))
 
     def test_what_has_no_way_for_them_is_left_out_with_the_reason(self):
         out = self.done("workload", "ddp", *EMULATED[:2], *EMULATED[4:], "--algo", "auto,ring", *STEPS, "--buffers", "device")
         self.assertRegex(out, r"# skipped auto: .*has nothing for \w+ on devices; type first: tutti tune \w+ --buffers dev")
-                        placement = "virtual ranks" if step["key"]["way"] == "ring/cuda-emulated" else None
-                        self.assertEqual(step["key"].get("placement"), placement)
 
 
 if __name__ == "__main__":
