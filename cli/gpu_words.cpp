@@ -48,7 +48,7 @@ void describe_gpus(Launch& launch) {
         if (name.starts_with("NCCL_")) launch.nccl->settings.emplace(name, value);
 }
 
-std::string gpu_uuid_of(const World& world) {
+std::string gpu_uuid_of(World& world) {
     const auto here = gpus();
     return here.empty() ? "" : here[static_cast<std::size_t>(gpu_number(world))].uuid;
 }

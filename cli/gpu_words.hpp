@@ -17,6 +17,6 @@ std::vector<std::string> gpus_in_words();
 void describe_gpus(Launch& launch);
 
 /// The GPU that a rank would run on; empty where there is none.
-std::string gpu_uuid_of(const World& world);
+std::string gpu_uuid_of(World& world);
 
 }  // namespace tutti

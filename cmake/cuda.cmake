@@ -34,6 +34,7 @@ if(TUTTI_CUDA)
         endif()
         set(CMAKE_CUDA_STANDARD 20)
         set(CMAKE_CUDA_STANDARD_REQUIRED ON)
+        set(CMAKE_CUDA_RUNTIME_LIBRARY Shared)  # so that the tests can put another in its place
         find_package(CUDAToolkit REQUIRED)
         set(TUTTI_WITH_CUDA ON)
     else()

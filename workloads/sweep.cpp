@@ -104,15 +104,27 @@ private:
         return names;
     }
 
-    // Where nothing is said, and only devices take part: their memory.
+    static bool is_of_devices(const Candidate& candidate) {
+        if (candidate.baseline != nullptr) return candidate.baseline->takes_device;
+        if (!candidate.is_ours()) return false;
+        const TransportRow& row = find_transport(candidate.transport);
+        return row.on_device || row.between_devices;
+    }
+
+    // Where nothing is said, and all that was asked of us is done by devices: their memory. Where
+    // nothing was asked of us, the libraries decide.
     std::vector<BufferKind> kinds() const {
-        const bool all_on_device =
-            !sweep_.candidates.empty() &&
-            std::ranges::all_of(sweep_.candidates, [](const Candidate& candidate) {
-                return candidate.is_ours() && find_transport(candidate.transport).on_device;
+        if (!sweep_.buffers.empty()) return sweep_.buffers;
+        const bool are_baselines_all = std::ranges::all_of(
+            sweep_.candidates,
+            [](const Candidate& candidate) { return candidate.baseline != nullptr; });
+        const bool all_of_devices =
+            std::ranges::all_of(sweep_.candidates, [&](const Candidate& candidate) {
+                return is_of_devices(candidate) ||
+                       (candidate.baseline != nullptr && !are_baselines_all);
             });
-        if (sweep_.buffers.empty() && all_on_device) return {BufferKind::device};
-        return sweep_.buffers;
+        if (!sweep_.candidates.empty() && all_of_devices) return {BufferKind::device};
+        return {};
     }
 
     static std::string title_of(const Spot& spot) {
@@ -131,8 +143,12 @@ private:
             point.skipped = refusal(planner_, candidate, spot.call, buffers, sweep_.ground.hosts);
             const std::int64_t calls_of_run =
                 candidate.is_ours() ? planner_.runs_of_call(candidate.transport) : 1;
-            if (calls_of_run > 1 && spot.in_place)
-                point.skipped = "in place each run of a graph takes what the one before left";
+            if (!point.skipped && planner_.runs_on_devices() > 1) {
+                if (calls_of_run == 1)
+                    point.skipped = "one launch does one call there; take -G away";
+                else if (spot.in_place)
+                    point.skipped = "in place each run of a graph takes what the one before left";
+            }
             if (!of_first(world_, !point.skipped)) {
                 if (!point.skipped) point.skipped = "rank 0 cannot run it";
                 continue;
@@ -245,7 +261,11 @@ private:
         point.samples = measured.samples;
         // In a row of calls with a root ranks run ahead: the least time of one call is no bound.
         const bool runs_ahead = has_root(point.key.coll) && point.calls_of_sample > 1;
-        if (sweep_.limits && !runs_ahead) compare(point, *sweep_.limits);
+        // What is known are the host's limits.
+        const bool is_on_host =
+            point.key.buf != "cuda" &&
+            (point.key.transport.empty() || !find_transport(point.key.transport).on_device);
+        if (sweep_.limits && is_on_host && !runs_ahead) compare(point, *sweep_.limits);
     }
 
     void compare(Point& point, const Limits& limits) const {

@@ -32,6 +32,21 @@ cudaDeviceProp properties(int ordinal) {
     return all;
 }
 
+// A GPU chosen for a while.
+class Chosen {
+public:
+    explicit Chosen(int ordinal) {
+        cudaGetDevice(&before_);
+        cudaSetDevice(ordinal);
+    }
+    ~Chosen() { cudaSetDevice(before_); }
+    Chosen(const Chosen&) = delete;
+    Chosen& operator=(const Chosen&) = delete;
+
+private:
+    int before_ = 0;
+};
+
 class CudaDevice final : public Accelerator {
 public:
     CudaDevice(int ordinal, const std::vector<int>& peers)
@@ -75,17 +90,22 @@ public:
         std::size_t free = 0, all = 0;
         check(cudaMemGetInfo(&free, &all), "cudaMemGetInfo");
         void* memory = nullptr;
-        if (bytes > free || cudaMalloc(&memory, bytes) != cudaSuccess) {
+        const cudaError_t answer =
+            bytes > free ? cudaErrorMemoryAllocation : cudaMalloc(&memory, bytes);
+        if (answer == cudaErrorMemoryAllocation) {
             cudaGetLastError();
             throw Error("GPU " + std::to_string(ordinal_) + " has " + in_words(free) +
-                        " bytes free and " + in_words(bytes) + " are needed; type a smaller -e");
+                        " bytes free and " + in_words(bytes) +
+                        " are needed; take smaller messages");
         }
+        check(answer, "cudaMalloc");
         check(cudaMemsetAsync(memory, 0, bytes, copies_), "cudaMemsetAsync");
         check(cudaStreamSynchronize(copies_), "cudaStreamSynchronize");
         return static_cast<std::byte*>(memory);
     }
+    // By whichever thread was the last owner, whose own GPU stays chosen.
     void release(std::byte* memory) noexcept override {
-        cudaSetDevice(ordinal_);
+        const Chosen here(ordinal_);
         cudaFree(memory);
     }
 
@@ -115,7 +135,7 @@ public:
         return static_cast<std::byte*>(memory);
     }
     void close(std::byte* memory) noexcept override {
-        cudaSetDevice(ordinal_);
+        const Chosen here(ordinal_);
         cudaIpcCloseMemHandle(memory);
     }
 
@@ -185,7 +205,7 @@ private:
     int multiprocessors_;
     std::unique_ptr<MemoryDevice> for_messages_ = gpu_memory(ordinal_);
     cudaStream_t kernels_ = nullptr, copies_ = nullptr;
-    std::uint64_t* stop_ = nullptr;  // of the host, seen by all devices
+    std::uint64_t* stop_ = nullptr;  // of the host
     std::int64_t launch_ns_ = 0;
 };
 

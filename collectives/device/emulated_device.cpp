@@ -134,7 +134,8 @@ public:
 
     std::byte* allocate(std::size_t bytes) override {
         auto* memory = static_cast<std::byte*>(::operator new(bytes, page, std::nothrow));
-        if (memory == nullptr) throw Error("no memory for an emulated device; type a smaller -e");
+        if (memory == nullptr)
+            throw Error("no memory for an emulated device; take smaller messages");
         std::memset(memory, 0, bytes);
         return memory;
     }

@@ -34,7 +34,8 @@ public:
     std::shared_ptr<std::byte> allocate(std::size_t bytes) override {
         constexpr std::align_val_t page{4096};
         auto* memory = static_cast<std::byte*>(::operator new(bytes, page, std::nothrow));
-        if (memory == nullptr) throw Error("no memory for an emulated device; type a smaller -e");
+        if (memory == nullptr)
+            throw Error("no memory for an emulated device; take smaller messages");
         return {memory, [](std::byte* there) { ::operator delete(there, page); }};
     }
     std::shared_ptr<std::byte> pinned(std::size_t bytes) override { return allocate(bytes); }

@@ -21,8 +21,8 @@ namespace {
 
 Error no_room(const char* where, std::size_t bytes, cudaError_t error) {
     cudaGetLastError();  // said here, and not by the next call
-    return Error(fmt::format("no room for {} bytes {} (CUDA says: {}); type a smaller -e", bytes,
-                             where, cudaGetErrorString(error)));
+    return Error(fmt::format("no room for {} bytes {} (CUDA says: {}); take smaller messages",
+                             bytes, where, cudaGetErrorString(error)));
 }
 
 // Events mark where a stream is; those that are past are used again.
@@ -69,9 +69,13 @@ private:
     DeviceQueue::Mark made_ = 0, past_ = 0;
 };
 
+// CUDA keeps it for each thread, and takes work for a stream of that GPU alone.
+void choose(int number) { check_cuda(cudaSetDevice(number)); }
+
 class Stream final : public DeviceQueue {
 public:
-    Stream() {
+    explicit Stream(int number) : number_(number) {
+        choose(number);
         check_cuda(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking));
         check_cuda(cudaEventCreateWithFlags(&follows_, cudaEventDisableTiming));
     }
@@ -88,6 +92,7 @@ public:
 
     void combine(DataType type, Op op, std::span<std::byte* const> outs,
                  std::span<const std::byte* const> sources, std::size_t elements) override {
+        choose(number_);
         const Op sum = op == Op::avg ? Op::sum : op;
         const auto count = static_cast<std::int64_t>(elements);
         // A launch takes so many; the others are combined with what is there then, in order, which
@@ -112,20 +117,26 @@ public:
     }
 
     void divide(DataType type, std::byte* values, std::size_t elements, int ranks) override {
+        choose(number_);
         device::divide(type, values, static_cast<std::int64_t>(elements), ranks, stream_);
     }
 
     // An event may be recorded anew: who waits for it waits for what it stood for then.
     void follow(DeviceQueue& other) override {
+        choose(number_);
         check_cuda(cudaEventRecord(follows_, static_cast<cudaStream_t>(other.handle())));
         check_cuda(cudaStreamWaitEvent(stream_, follows_));
     }
 
-    Mark mark() override { return marks_.make(stream_); }
+    Mark mark() override {
+        choose(number_);
+        return marks_.make(stream_);
+    }
     bool is_past(Mark mark) override { return marks_.is_past(mark); }
     void* handle() const override { return stream_; }
 
 private:
+    int number_;
     cudaStream_t stream_ = nullptr;
     cudaEvent_t follows_ = nullptr;
     Marks marks_;
@@ -167,10 +178,10 @@ private:
 
 class Gpu final : public MemoryDevice {
 public:
-    explicit Gpu(int number) : number_(number) { choose(); }
+    explicit Gpu(int number) : number_(number) { choose(number_); }
 
     std::shared_ptr<std::byte> allocate(std::size_t bytes) override {
-        choose();
+        choose(number_);
         void* memory = nullptr;
         if (const auto error = cudaMalloc(&memory, std::max<std::size_t>(bytes, 1));
             error != cudaSuccess)
@@ -180,7 +191,7 @@ public:
 
     // Ordinary pages made known to CUDA, so that libraries may still let the kernel copy them.
     std::shared_ptr<std::byte> pinned(std::size_t bytes) override {
-        choose();
+        choose(number_);
         bytes = std::max<std::size_t>(bytes, 1);
         void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
@@ -195,19 +206,16 @@ public:
 
     std::shared_ptr<void> make_known(std::span<std::byte> memory) override {
         if (memory.empty()) return nullptr;
-        choose();
+        choose(number_);
         return std::make_shared<KnownMemory>(memory);
     }
 
     std::unique_ptr<DeviceQueue> queue() override {
-        choose();
-        return std::make_unique<Stream>();
+        choose(number_);
+        return std::make_unique<Stream>(number_);
     }
 
 private:
-    // CUDA keeps it for each thread.
-    void choose() const { check_cuda(cudaSetDevice(number_)); }
-
     int number_;
 };
 

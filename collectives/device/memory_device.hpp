@@ -47,7 +47,7 @@ public:
 };
 
 /// A device with memory of its own that the host cannot touch, as far as plans by message need one.
-/// Must outlive its memory and its queues.
+/// Must outlive its queues.
 class MemoryDevice {
 public:
     virtual ~MemoryDevice() = default;

@@ -55,6 +55,7 @@ public:
     /// From now on a start of a plan on devices is so many runs: of CUDA, one graph. In place each
     /// run works on what the one before left.
     void repeat_on_devices(unsigned runs) { runs_on_devices_ = runs; }
+    unsigned runs_on_devices() const { return runs_on_devices_; }
     /// So many runs are one call over the transport. Collective when first asked.
     unsigned runs_of_call(std::string_view transport) {
         return on_device(transport) != nullptr ? runs_on_devices_ : 1;

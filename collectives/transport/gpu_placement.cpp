@@ -38,27 +38,37 @@ std::vector<int> chosen_gpus() {
 
 }  // namespace
 
-std::vector<int> gpus_of_ranks(const World& world) {
+int gpu_number(World& world) {
     const std::vector<int> chosen = chosen_gpus();
-    std::vector<int> of_rank(static_cast<std::size_t>(world.size()));
-    for (const auto& host : world.hosts().nodes())
+    World& whole = world.whole();
+    for (const auto& host : whole.hosts().nodes())
         for (std::size_t place = 0; place < host.size(); ++place)
-            of_rank[static_cast<std::size_t>(host[place].index)] = chosen[place % chosen.size()];
-    return of_rank;
+            if (host[place] == whole.rank()) return chosen[place % chosen.size()];
+    throw Error("this rank is on no host");  // hosts have all
 }
+
+std::vector<int> gpus_of_process(World& world) {
+    std::vector<int> chosen = chosen_gpus();
+    chosen.resize(std::min(chosen.size(), static_cast<std::size_t>(world.whole().size())));
+    return distinct(std::move(chosen));
+}
+
+std::vector<int> distinct(std::vector<int> gpus) {
+    std::ranges::sort(gpus);
+    gpus.erase(std::ranges::unique(gpus).begin(), gpus.end());
+    return gpus;
+}
+
+std::vector<int> gpus_of_ranks(World& world) { return gathered(world, gpu_number(world)); }
 
 std::optional<std::string> gpu_placement_refuses(World& world) {
     std::optional<std::string> problem;
     try {
-        gpus_of_ranks(world);
+        gpu_number(world);
     } catch (const Error& error) {
         problem = error.what();
     }
     return missing_on_any(world, problem);
-}
-
-int gpu_number(const World& world) {
-    return gpus_of_ranks(world)[static_cast<std::size_t>(world.rank().index)];
 }
 
 }  // namespace tutti

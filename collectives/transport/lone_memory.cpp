@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "collectives/transport/lone_memory.hpp"
 
-#include "collectives/device/cuda_device.hpp"
 #include "collectives/device/gpu_memory.hpp"
 #include "collectives/transport/gpu_placement.hpp"
+#include "collectives/transport/own_gpu.hpp"
 
 namespace tutti {
 
 std::unique_ptr<ReachableMemory> lone_gpu_memory(World& world, std::size_t bytes) {
     return made_by_all(world, "buffers on devices", [&]() -> std::unique_ptr<ReachableMemory> {
-        return std::make_unique<LoneMemory>(world.rank(), cuda_device(gpu_number(world), {}),
-                                            bytes);
+        return std::make_unique<LoneMemory>(world.rank(), own_gpu(world), bytes);
     });
 }
 

@@ -30,9 +30,6 @@ public:
     /// it refuses. Collective when first asked.
     static NcclRanks& of(World& world);
 
-    /// An ncclComm_t.
-    virtual void* communicator() const = 0;
-
     /// What NCCL is asked for, in words for an error.
     using What = std::function<std::string()>;
 

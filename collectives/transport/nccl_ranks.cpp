@@ -44,8 +44,6 @@ public:
         give_up();
     }
 
-    void* communicator() const override { return communicator_; }
-
     void ask(const What& what, const std::function<int(void*)>& call) override {
         refuse_if_given_up(what);
         settle(what, static_cast<ncclResult_t>(call(communicator_)));

@@ -149,13 +149,18 @@ public:
           in_(device.queue()) {
         step_.receives.reserve(needs.most_posts);
         step_.sends.reserve(needs.most_posts);
+        const auto pinned = made_by_all(world, "pinned memory", [&] {
+            std::vector<std::shared_ptr<std::byte>> of_slots;
+            for (int slot = 0; slot < staging.slots; ++slot)
+                of_slots.push_back(device.pinned(needs.most_posts * cut_.bytes()));
+            return of_slots;
+        });
         for (int slot = 0; slot < staging.slots; ++slot) {
             WireNeeds of_slot = needs;
             of_slot.plan = needs.plan * staging.slots + slot;
             of_slot.most_bytes = cut_.bytes();
             of_slot.queue = nullptr;
-            slots_.emplace_back(messages.connect(of_slot),
-                                device.pinned(needs.most_posts * cut_.bytes()));
+            slots_.emplace_back(messages.connect(of_slot), pinned[static_cast<std::size_t>(slot)]);
         }
     }
 

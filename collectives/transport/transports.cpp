@@ -49,6 +49,7 @@ std::unique_ptr<Transport> host_transport(std::string_view name, HostTransport::
 
 constexpr bool is_part = true;
 constexpr bool on_device = true;
+constexpr bool between_devices = true;
 
 const TransportRow rows[] = {
     {"loopback", "messages between threads of one process; injects faults on command",
@@ -70,7 +71,8 @@ const TransportRow rows[] = {
      nccl_missing, nccl_refuses,
      [](World& world, const std::optional<Fault>&) -> std::unique_ptr<Transport> {
          return nccl_transport(world);
-     }},
+     },
+     !is_part, !on_device, between_devices},
     {"shm", "ranks of one host read and write each other's memory, in the best of the ways below",
      nothing_missing, needs_one_host,
      [](World& world, const std::optional<Fault>&) -> std::unique_ptr<Transport> {

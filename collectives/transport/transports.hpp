@@ -25,6 +25,8 @@ struct TransportRow {
     bool is_part = false;
     /// Its plans run on devices: memory of theirs is registered memory for it, any other is copied.
     bool on_device = false;
+    /// Its messages go between devices: it takes memory of theirs alone.
+    bool between_devices = false;
 };
 
 /// The one place where transports are listed.

@@ -67,11 +67,6 @@ public:
         barrier();
     }
 
-    /// All ranks fail together, where otherwise some would wait for the others: throws Error with
-    /// the
-    /// first rank's `problem`, behind `what` failed. Null: none here. Collective.
-    void agree_on(World& world, const std::string& what, const char* problem);
-
     /// The ranks that name the same group, as a world of their own in their order here, valid as
     /// long as this one; none for those who name none. Groups may meet and run plans at the same
     /// time. Collective over all ranks of this world.
@@ -119,9 +114,10 @@ public:
     /// Hosts that are containers of one machine share its cores.
     bool crowded = false;
 
-private:
+    /// Of all ranks, whatever part this is.
     World& whole() { return within == nullptr ? *this : within->whole(); }
 
+private:
     std::vector<MovedAlong*> moved_along_;  // of the whole world only
     std::map<std::type_index, std::shared_ptr<void>> kept_;
 };
@@ -167,6 +163,7 @@ auto made_by_all(World& world, const std::string& what, Make&& make) {
     try {
         made = make();
     } catch (const Error& error) {
+        if (error.code() != Exit::usage) throw;  // a rank is lost: the others miss it
         problem = error.what();
     }
     agree_on(world, what, problem.empty() ? nullptr : problem.c_str());

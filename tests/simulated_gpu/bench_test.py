@@ -72,6 +72,33 @@ class Placements(OnSimulatedGpus):
 
 
 class Calls(OnSimulatedGpus):
+    def test_are_on_devices_where_nothing_else_is_asked_for(self):
+        for gpus in (1, 4):
+            points = self.measured("bench", "all_reduce", "--ranks", 4, "--transport", "cuda", "--algo", "ring",
+                                   "--counts", 64, *tutti.QUICK, gpus=gpus)
+            self.assertEqual({point["key"]["buf"] for point in points}, {"cuda"})
+
+    def test_have_no_limit_of_the_host(self):
+        words = ("bench", "all_reduce", "--ranks", 2, "--transport", "shm,cuda", "--algo", "ring", "--counts", 50000,
+                 "--baseline", "none", "--buffers", "device,registered", "--limits", "measure", *tutti.QUICK)
+        points = self.measured(*words, XDG_CACHE_HOME=str(self.folder))
+        self.assertEqual({(point["key"]["transport"], point["key"]["buf"])
+                          for point in points if point.get("limit_ns")}, {("shm", "registered")})
+
+    def test_of_other_ways_are_no_graph(self):
+        self.measured("bench", "all_reduce", "--ranks", 2, "--transport", "shm,cuda", "--baseline", "none",
+                      "--algo", "ring", "--counts", 64, "--inplace", "no", "--buffers", "device", "-G", 3, *tutti.QUICK)
+        skipped, = (point for point in tutti.points(self.folder / "points.jsonl") if "skipped" in point)
+        self.assertEqual(skipped["key"]["transport"], "shm")
+        self.assertIn("take -G away", skipped["skipped"])
+
+    # Its ranks keep the GPUs that they have in the whole.
+    def test_of_a_group_are_right(self):
+        done = run("workload", "tensor-parallel", "--ranks", 4, "--tensor-ranks", 2, "--transport", "cuda,shm",
+                   "--buffers", "device", "--algo", "ring", "--baseline", "none", "--scale", "small",
+                   "--min-steps", 1, "--steps", 1, gpus=4)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+
     def test_of_every_collective_are_right_on_devices(self):
         for collective in tutti.COLLECTIVES:
             with self.subTest(collective):
@@ -104,7 +131,7 @@ class Trouble(OnSimulatedGpus):
     def test_with_too_little_memory_is_one_line(self):
         done = run("bench", "all_reduce", "--ranks", 2, *CUDA, "-b", "64M", "-e", "64M", "--buffers", "device",
                    SIMULATED_GPU_MEMORY="32")
-        self.assert_refused(done, "32M bytes free", "type a smaller -e")
+        self.assert_refused(done, "32M bytes free", "take smaller messages")
 
     def test_with_no_gpu_is_one_line(self):
         self.assert_refused(run(*self.ONE, gpus=0), "no GPU here", "no CUDA-capable device")

@@ -23,7 +23,7 @@ std::vector<std::unique_ptr<Gpu>>& gpus() {
     static auto* const all = [] {
         auto* made = new std::vector<std::unique_ptr<Gpu>>;
         for (int i = 0; i < how_many_gpus(); ++i)
-            made->push_back(std::make_unique<Gpu>(setting("SIMULATED_GPU_MEMORY", 4096) << 20));
+            made->push_back(std::make_unique<Gpu>(i, setting("SIMULATED_GPU_MEMORY", 4096) << 20));
         return made;
     }();
     return *all;
@@ -128,7 +128,7 @@ extern "C" {
 
 cudaError_t cudaGetLastError() {
     const cudaError_t error = last_error;
-    last_error = failure();
+    last_error = cudaSuccess;
     return error;
 }
 cudaError_t cudaPeekAtLastError() { return last_error; }

@@ -23,7 +23,7 @@ struct Grid {
 
 class Gpu {
 public:
-    explicit Gpu(std::size_t bytes) : memory(bytes) {}
+    Gpu(int number, std::size_t bytes) : memory(bytes), default_stream(number) {}
 
     Arena memory;
     Stream default_stream;

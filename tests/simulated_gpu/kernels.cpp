@@ -47,6 +47,7 @@ cudaError_t launch(const void* function, dim3 blocks, dim3 threads, void** argum
     return answer_of([&] {
         const void* const kernel = kernel_of(function);
         if (kernel == nullptr) return cudaErrorInvalidDeviceFunction;
+        if (stream_of(stream).gpu() != current_number()) return cudaErrorInvalidResourceHandle;
         if (blocks.x == 0 || blocks.y * blocks.z != 1 || threads.y * threads.z != 1 ||
             threads.x == 0 || threads.x > 1024)
             return cudaErrorInvalidConfiguration;

@@ -19,7 +19,7 @@ void Moment::wait() {
     past_.wait(lock, [&] { return is_past(); });
 }
 
-Stream::Stream() : thread_([this] { work(); }) {}
+Stream::Stream(int gpu) : gpu_(gpu), thread_([this] { work(); }) {}
 
 // What was asked for is done first.
 Stream::~Stream() {

@@ -33,10 +33,13 @@ class Stream {
 public:
     using Task = std::function<void()>;
 
-    Stream();
+    explicit Stream(int gpu);
     ~Stream();
     Stream(const Stream&) = delete;
     Stream& operator=(const Stream&) = delete;
+
+    /// It takes kernels and events of that one alone.
+    int gpu() const { return gpu_; }
 
     /// Done later; or, while the stream is captured, only noted.
     void add(Task task);
@@ -50,6 +53,7 @@ public:
 private:
     void work();
 
+    int gpu_;
     std::mutex mutex_;
     std::condition_variable more_;
     std::deque<Task> tasks_;

@@ -7,6 +7,7 @@ namespace tutti::simulated {
 namespace {
 
 struct Event {
+    int gpu;
     std::shared_ptr<Moment> last;  // none before it was recorded
 };
 
@@ -23,7 +24,7 @@ extern "C" {
 
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned) {
     return answer_of([&] {
-        auto* const made = new Stream;
+        auto* const made = new Stream(current_number());
         current_gpu().add(*made);
         *stream = reinterpret_cast<cudaStream_t>(made);
         return cudaSuccess;
@@ -52,7 +53,7 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned
 
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned) {
     return answer_of([&] {
-        *event = reinterpret_cast<cudaEvent_t>(new Event);
+        *event = reinterpret_cast<cudaEvent_t>(new Event{current_number(), nullptr});
         return cudaSuccess;
     });
 }
@@ -63,6 +64,7 @@ cudaError_t cudaEventDestroy(cudaEvent_t event) {
 }
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
     return answer_of([&] {
+        if (event_of(event).gpu != stream_of(stream).gpu()) return cudaErrorInvalidResourceHandle;
         event_of(event).last = stream_of(stream).mark();
         return cudaSuccess;
     });
