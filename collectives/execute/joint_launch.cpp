@@ -29,15 +29,10 @@ std::shared_ptr<JointLaunch> joint_launch(World& world, const DevicePlaces& plac
     for (const Rank rank : places.neighbours)
         work.of_rank.push_back(all[static_cast<std::size_t>(rank.index)]);
     const Rank first = places.neighbours.front();
-    std::shared_ptr<JointLaunch> own;
-    std::string problem;
-    try {
-        if (first == world.rank())
-            own = std::make_shared<JointLaunch>(*places.device, places.neighbours, work);
-    } catch (const Error& error) {
-        problem = error.what();
-    }
-    agree_on(world, "launch", problem.empty() ? nullptr : problem.c_str());
+    const auto own = made_by_all(world, "launch", [&]() -> std::shared_ptr<JointLaunch> {
+        if (first != world.rank()) return nullptr;
+        return std::make_shared<JointLaunch>(*places.device, places.neighbours, work);
+    });
     return shared_by_first(world, first, own);
 }
 
