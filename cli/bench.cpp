@@ -8,21 +8,21 @@
 
 #include "autotune/tuner/calibration.hpp"
 #include "base/clock.hpp"
-#include "cli/bench_options.hpp"
 #include "cli/choosers.hpp"
-#include "cli/failures.hpp"
-#include "cli/guardian.hpp"
 #include "cli/limits_choice.hpp"
 #include "cli/model_choice.hpp"
+#include "cli/options/bench_options.hpp"
 #include "cli/prepare.hpp"
 #include "cli/progress_bar.hpp"
 #include "cli/provenance.hpp"
-#include "cli/watchdog.hpp"
-#include "collectives/transport/ucx.hpp"
+#include "cli/ranks/failures.hpp"
+#include "cli/ranks/guardian.hpp"
+#include "cli/ranks/watchdog.hpp"
+#include "collectives/transport/ucx/ucx.hpp"
 #include "results/csv.hpp"
 #include "results/store.hpp"
 #include "results/text_table.hpp"
-#include "workloads/pinning.hpp"
+#include "workloads/timing/pinning.hpp"
 
 namespace tutti {
 namespace {
@@ -130,7 +130,9 @@ private:
         std::fflush(stdout);
     }
 
-    bool asks_for_segments() const { return options_.contest.segments != Contest{}.segments; }
+    bool asks_for_segments() const {
+        return options_.search_space.segments != SearchSpace{}.segments;
+    }
 
     // Of one kind of buffers.
     void print_block(std::span<const Point> points) const {
@@ -160,9 +162,9 @@ private:
 };
 
 // Collective, as transports are opened. What rank 0 found stands for all.
-void tell_details(const Contest& contest, Planner& planner, Launch& launch,
+void tell_details(const SearchSpace& search_space, Planner& planner, Launch& launch,
                   std::vector<std::string>& notes) {
-    for (const std::string& name : contest.transports) {
+    for (const std::string& name : search_space.transports) {
         const std::string details = planner.details(name);
         if (details.empty()) continue;
         notes.push_back(fmt::format("transport {}: {}", name, details));
@@ -181,7 +183,7 @@ std::vector<std::string> reading_notes(const BenchOptions& options, const World&
                          : "input is not rewritten between calls, so what fits the caches is read "
                            "from them (as in OSU and nccl-tests)"));
     if (options.sweep.protocol.sync == Protocol::Sync::automatic)
-        notes.push_back(!world.crowded
+        notes.push_back(!world.oversubscribed
                             ? "calls start at a common deadline; rows that would miss most of "
                               "them, at a barrier"
                         : world.one_host() && options.sweep.input == InputState::untouched
@@ -232,19 +234,19 @@ Exit bench_on_rank(World& world, const BenchOptions& options, const Arguments& a
         for (auto& note : limit_notes) notes.push_back(std::move(note));
         Sweep sweep = options.sweep;
         sweep.limits = limits;
-        Contest contest = options.contest;
-        expect_named_library(contest, world);
-        leave_out_unusable(contest, planner, notes);
-        tell_details(contest, planner, launch, notes);
-        sweep.candidates = candidates(sweep.collective, contest);
+        SearchSpace search_space = options.search_space;
+        expect_named_library(search_space, world);
+        leave_out_unusable(search_space, planner, notes);
+        tell_details(search_space, planner, launch, notes);
+        sweep.candidates = candidates(sweep.collective, search_space);
         const Choosers choosers(world, options, notes);
         choosers.add_to(sweep.candidates);
         const auto model = choose_model(world, options.model, options.table_file, notes);
         const bool is_placed = sweep.ranks_per_node > 0 || sweep.ranks_per_island > 0;
         if (model && !is_placed) sweep.predict = predictor_of_candidates(*model, world.hosts());
         fit_to_ranks(sweep, options, world.size());
-        sweep.ground =
-            ground_of(world, contest.orders, sweep.ranks_per_node, sweep.ranks_per_island, notes);
+        sweep.environment = ground_of(world, search_space.orders, sweep.ranks_per_node,
+                                      sweep.ranks_per_island, notes);
         sweep.protocol.clock = &clock;
         output.begin(launch, notes, points_of(sweep, world.size()), model.has_value());
         if (limits) output.compare_with(*limits);
@@ -265,7 +267,7 @@ Exit bench_on_rank(World& world, const BenchOptions& options, const Arguments& a
 Exit run_bench(const Arguments& arguments) {
     const auto options = parse_bench(arguments);
     if (!options) return Exit::ok;
-    before_start(options->contest);
+    before_start(options->search_space);
     return run_ranks(options->ranks,
                      [&](World& world) { return bench_on_rank(world, *options, arguments); });
 }

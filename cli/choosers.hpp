@@ -3,8 +3,8 @@
 #include <string>
 #include <vector>
 
-#include "autotune/chooser.hpp"
-#include "cli/bench_options.hpp"
+#include "cli/auto/chooser.hpp"
+#include "cli/options/bench_options.hpp"
 
 namespace tutti {
 

@@ -5,8 +5,8 @@
 #include <unistd.h>
 
 #include "collectives/device/gpus.hpp"
-#include "collectives/transport/gpu_placement.hpp"
-#include "collectives/transport/nccl.hpp"
+#include "collectives/transport/gpu/gpu_placement.hpp"
+#include "collectives/transport/gpu/nccl.hpp"
 #include "results/environment.hpp"
 
 namespace tutti {

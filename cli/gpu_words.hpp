@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "collectives/transport/world.hpp"
+#include "collectives/world/world.hpp"
 #include "results/launch.hpp"
 
 namespace tutti {

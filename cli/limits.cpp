@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "workloads/limits.hpp"
+#include "workloads/limits/limits.hpp"
 
 #include <fmt/format.h>
 
 #include <memory>
 
 #include "base/clock.hpp"
-#include "cli/guardian.hpp"
 #include "cli/limits_table.hpp"
-#include "cli/options.hpp"
+#include "cli/options/options.hpp"
+#include "cli/options/typed_values.hpp"
 #include "cli/provenance.hpp"
-#include "cli/typed_values.hpp"
+#include "cli/ranks/guardian.hpp"
 #include "results/limits_file.hpp"
 #include "results/store.hpp"
-#include "topology/host_facts.hpp"
+#include "topology/detect/host_facts.hpp"
 
 namespace tutti {
 namespace {

@@ -10,19 +10,19 @@
 #include "cli/limits_table.hpp"
 #include "results/limits_file.hpp"
 #include "results/record.hpp"
-#include "topology/detect.hpp"
-#include "topology/fingerprint.hpp"
-#include "workloads/crew.hpp"
-#include "workloads/limits.hpp"
-#include "workloads/network_limits.hpp"
+#include "topology/detect/detect.hpp"
+#include "topology/machine/fingerprint.hpp"
+#include "workloads/limits/limits.hpp"
+#include "workloads/limits/network_limits.hpp"
+#include "workloads/limits/rank_team.hpp"
 
 namespace tutti {
 namespace {
 
 constexpr double seconds_to_measure = 4;
 
-// What is kept for this host, if it covers so many cores. Fewer would make crowded ranks of ranks
-// that are none.
+// What is kept for this host, if it covers so many cores. Fewer would make oversubscribed ranks of
+// ranks that are none.
 std::optional<Limits> kept_limits(const std::filesystem::path& path, const std::string& host,
                                   int cores, std::vector<std::string>& notes) {
     if (!std::filesystem::exists(path)) return std::nullopt;
@@ -48,7 +48,7 @@ Limits measured_now(World& world, std::vector<std::string>& notes) {
 }
 
 Limits stored_limits(World& world, std::vector<std::string>& notes) {
-    const int cores = Crew::members_of(world);
+    const int cores = RankTeam::members_of(world);
     const std::string host = fingerprint(detect_host());
     const auto path = limits_path(host);
     std::optional<Limits> kept;

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "collectives/transport/world.hpp"
+#include "collectives/world/world.hpp"
 #include "results/limits.hpp"
 
 namespace tutti {

@@ -7,7 +7,7 @@
 #include <set>
 #include <vector>
 
-#include "workloads/least_time.hpp"
+#include "workloads/limits/least_time.hpp"
 
 namespace tutti {
 namespace {
@@ -56,7 +56,7 @@ std::string latencies(const Limits& limits) {
     const auto row = [&](const std::string& what, double ns) {
         text += fmt::format("  {:<34}{:>10}\n", what, time_text(ns));
     };
-    for (const HandOver& pair : limits.hand_overs) {
+    for (const SignalLatency& pair : limits.hand_overs) {
         const std::string who = fmt::format("rank {} and rank {}", pair.a.index, pair.b.index);
         row("cache line one way, " + who, pair.one_way_ns);
         row("exchange, " + who, pair.exchange_ns);
@@ -106,13 +106,13 @@ std::string least_times(const Limits& limits) {
     const int ranks = std::max(limits.cores, 2);
     std::string text =
         fmt::format("#\n# least time of all_reduce on {} ranks, out of place\n", ranks);
-    text += fmt::format("# {:>12}  {:>13}  {:>13}\n", "bytes", "registered", "ordinary");
+    text += fmt::format("# {:>12}  {:>13}  {:>13}\n", "bytes", "registered", "unregistered");
     for (const std::int64_t bytes :
          {8L, 64L, 512L, 4L << 10, 32L << 10, 256L << 10, 1L << 20, 8L << 20, 64L << 20}) {
         const Call call{.count = bytes / 4};
         text += fmt::format("  {:>12}  {:>13}  {:>13}\n", to_string(Bytes{bytes}),
                             time_text(least_time(limits, call, ranks, false, Reach::registered)),
-                            time_text(least_time(limits, call, ranks, false, Reach::ordinary)));
+                            time_text(least_time(limits, call, ranks, false, Reach::unregistered)));
     }
     return text;
 }

@@ -5,12 +5,12 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/gpu_words.hpp"
-#include "cli/options.hpp"
+#include "cli/options/options.hpp"
 #include "cli/version.hpp"
 #include "collectives/algorithms/catalog.hpp"
-#include "collectives/execute/baselines.hpp"
-#include "collectives/transport/transports.hpp"
-#include "workloads/workload.hpp"
+#include "collectives/baselines/baselines.hpp"
+#include "collectives/transport/table/transports.hpp"
+#include "workloads/scenarios/workload.hpp"
 
 namespace tutti {
 namespace {

@@ -6,8 +6,8 @@
 #include <thread>
 
 #include "base/name_table.hpp"
-#include "cli/commands.hpp"
-#include "cli/launcher.hpp"
+#include "cli/options/commands.hpp"
+#include "cli/ranks/launcher.hpp"
 #include "cli/version.hpp"
 
 namespace tutti {

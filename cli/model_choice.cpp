@@ -6,9 +6,9 @@
 
 #include <filesystem>
 
+#include "autotune/choice/job_shape.hpp"
 #include "autotune/model/model_file.hpp"
 #include "autotune/model/model_json.hpp"
-#include "autotune/rank_setting.hpp"
 #include "autotune/table/table_json.hpp"
 #include "autotune/tuner/calibration.hpp"
 
@@ -60,7 +60,7 @@ std::optional<CostModel> choose_model(World& world, const std::string& choice,
                                       const std::string& table_file,
                                       std::vector<std::string>& notes) {
     if (choice == "none") return std::nullopt;
-    const std::string topology = setting_of(world).topology;
+    const std::string topology = job_shape_of(world).topology;
     std::optional<Found> found;
     std::string refusal;
     if (world.is_first()) try {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "autotune/model/cost_model.hpp"
-#include "collectives/transport/world.hpp"
+#include "collectives/world/world.hpp"
 
 namespace tutti {
 

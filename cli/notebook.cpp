@@ -35,7 +35,7 @@ Notebook::Notebook(std::string file, const Session& session)
     keep_table(table_, file_);
 }
 
-void Notebook::log_races(const Setting& setting, const std::string& plan, bool goes_on) {
+void Notebook::log_races(const JobShape& setting, const std::string& plan, bool goes_on) {
     log_.emplace(fmt::format("{}.races", file_), setting, plan, goes_on);
 }
 

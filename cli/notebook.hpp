@@ -19,7 +19,7 @@ public:
 
     /// From here on races are kept in FILE.races. With `goes_on` those of an interrupted search are
     /// read; `plan` tells all that was asked for. Throws Error.
-    void log_races(const Setting& setting, const std::string& plan, bool goes_on);
+    void log_races(const JobShape& setting, const std::string& plan, bool goes_on);
     std::vector<RaceLog::Entry> earlier() const {
         return log_ ? log_->earlier() : std::vector<RaceLog::Entry>{};
     }

@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <set>
 
-#include "topology/detect.hpp"
-#include "workloads/rank_sites.hpp"
+#include "topology/detect/detect.hpp"
+#include "workloads/timing/rank_bindings.hpp"
 
 namespace tutti {
 namespace {
@@ -25,10 +25,10 @@ std::optional<std::string> missing_for(Planner& planner, const Candidate& candid
 
 }  // namespace
 
-void expect_runner(const Contest& contest, Collective collective, Planner& planner) {
+void expect_runner(const SearchSpace& search_space, Collective collective, Planner& planner) {
     std::string reasons;
     std::set<std::string> asked;
-    for (const Candidate& candidate : candidates(collective, contest)) {
+    for (const Candidate& candidate : candidates(collective, search_space)) {
         const std::string& name = candidate.is_ours() ? candidate.transport : candidate.impl;
         if (!asked.insert(name).second) continue;
         const auto missing = missing_for(planner, candidate);
@@ -39,9 +39,9 @@ void expect_runner(const Contest& contest, Collective collective, Planner& plann
                             reasons));
 }
 
-void expect_named_library(const Contest& contest, World& world) {
+void expect_named_library(const SearchSpace& search_space, World& world) {
     std::string reasons;
-    for (const auto& typed : contest.baselines) {
+    for (const auto& typed : search_space.baselines) {
         const std::string name = typed.substr(0, typed.find('/'));  // with an algorithm of its own
         if (name == "none" || name == "all") return;
         const auto missing = missing_on_any(world, find_baseline(name).missing());
@@ -54,25 +54,26 @@ void expect_named_library(const Contest& contest, World& world) {
             "--baseline names what is not there: {}type --baseline none, or all", reasons));
 }
 
-void leave_out_unusable(Contest& contest, Planner& planner, std::vector<std::string>& notes) {
-    std::erase(contest.transports, "none");
-    if (std::erase(contest.transports, "all") > 0)
+void leave_out_unusable(SearchSpace& search_space, Planner& planner,
+                        std::vector<std::string>& notes) {
+    std::erase(search_space.transports, "none");
+    if (std::erase(search_space.transports, "all") > 0)
         for (const TransportRow& row : transports()) {
-            if (row.is_part || is_in(contest.transports, row.name)) continue;
+            if (row.is_part || is_in(search_space.transports, row.name)) continue;
             const auto refusal = planner.refuses(row.name, MemoryOf::any);
             if (!refusal)
-                contest.transports.emplace_back(row.name);
+                search_space.transports.emplace_back(row.name);
             else
                 notes.push_back(fmt::format("transport {} left out: {}", row.name, *refusal));
         }
-    if (contest.baselines == std::vector<std::string>{"all"}) {
-        contest.baselines = {"none"};
+    if (search_space.baselines == std::vector<std::string>{"all"}) {
+        search_space.baselines = {"none"};
         for (const Baseline& row : baselines()) {
-            if (!row.is_usual) continue;
+            if (!row.is_default) continue;
             const auto reason =
                 refusal(planner.world(), row, {.call = {.count = 1}, .memory = MemoryOf::any});
             if (!reason)
-                contest.baselines.emplace_back(row.name);
+                search_space.baselines.emplace_back(row.name);
             else
                 notes.push_back(fmt::format("baseline {} left out: {}", row.name, *reason));
         }
@@ -92,19 +93,22 @@ std::string in_words(const Order& order) {
 
 }  // namespace
 
-Ground ground_of(World& world, const std::vector<std::string>& orders, int ranks_per_node,
-                 int ranks_per_island, std::vector<std::string>& notes) {
+Environment ground_of(World& world, const std::vector<std::string>& orders, int ranks_per_node,
+                      int ranks_per_island, std::vector<std::string>& notes) {
     const auto sites = sites_of_ranks(world);
-    Ground ground{
-        .ranks = world.size(), .hosts = placement_of(sites), .usual_segment = usual_segment(world)};
-    if (ranks_per_node > 0) ground.hosts = Placement::in_nodes_of(world.size(), ranks_per_node);
-    if (ranks_per_island > 0) ground.hosts = ground.hosts.with_islands_of(ranks_per_island);
+    Environment environment{.ranks = world.size(),
+                            .hosts = placement_of(sites),
+                            .default_segment = default_segment(world)};
+    if (ranks_per_node > 0)
+        environment.hosts = Placement::in_nodes_of(world.size(), ranks_per_node);
+    if (ranks_per_island > 0)
+        environment.hosts = environment.hosts.with_islands_of(ranks_per_island);
     for (const auto& name : orders) {
-        const Order& order = ground.orders[name] = order_called(name, world, sites);
+        const Order& order = environment.orders[name] = order_called(name, world, sites);
         if (!order.channels.empty() && world.size() <= 64)
             notes.push_back(fmt::format("order {}:{}", name, in_words(order)));
     }
-    return ground;
+    return environment;
 }
 
 HostTuning host_tuning(World& world, const std::optional<Limits>& limits,

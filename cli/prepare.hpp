@@ -5,25 +5,26 @@
 #include <vector>
 
 #include "results/limits.hpp"
-#include "workloads/entrants.hpp"
+#include "workloads/bench/trials.hpp"
 
 namespace tutti {
 
 /// "all" is what works here, beside what is named; what does not is told once in `notes` instead of
 /// in every row. Collective.
-void leave_out_unusable(Contest& contest, Planner& planner, std::vector<std::string>& notes);
+void leave_out_unusable(SearchSpace& search_space, Planner& planner,
+                        std::vector<std::string>& notes);
 
 /// Throws Error with the reasons where libraries are named and none of them is there at all.
 /// Collective.
-void expect_named_library(const Contest& contest, World& world);
+void expect_named_library(const SearchSpace& search_space, World& world);
 
-/// Throws Error with the reasons where no transport and no library of the contest works here.
+/// Throws Error with the reasons where no transport and no library of the search_space works here.
 /// Collective.
-void expect_runner(const Contest& contest, Collective collective, Planner& planner);
+void expect_runner(const SearchSpace& search_space, Collective collective, Planner& planner);
 
 /// Nodes, islands and orders, as asked for (0: as the ranks sit). Collective.
-Ground ground_of(World& world, const std::vector<std::string>& orders, int ranks_per_node,
-                 int ranks_per_island, std::vector<std::string>& notes);
+Environment ground_of(World& world, const std::vector<std::string>& orders, int ranks_per_node,
+                      int ranks_per_island, std::vector<std::string>& notes);
 
 /// From the caches, and what was measured of them; the same on all ranks. Collective.
 HostTuning host_tuning(World& world, const std::optional<Limits>& limits,

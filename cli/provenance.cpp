@@ -9,12 +9,12 @@
 #include "base/sha256.hpp"
 #include "cli/gpu_words.hpp"
 #include "cli/version.hpp"
-#include "collectives/transport/mpi.hpp"
+#include "collectives/transport/messages/mpi.hpp"
 #include "results/environment.hpp"
 #include "results/identity.hpp"
-#include "topology/detect.hpp"
-#include "topology/fingerprint.hpp"
-#include "topology/host_facts.hpp"
+#include "topology/detect/detect.hpp"
+#include "topology/detect/host_facts.hpp"
+#include "topology/machine/fingerprint.hpp"
 
 namespace tutti {
 namespace {
@@ -132,9 +132,9 @@ std::vector<std::string> in_notes(const Launch& launch, const World& world) {
                     (tool.git.empty() ? "" : " (" + tool.git + (tool.dirty ? ", changed)" : ")")));
     const std::string kind = world.kind() == "mpi" ? "processes of " + mpi_library()
                                                    : std::string("threads of one process");
-    notes.push_back(fmt::format("{} {}, {}{}", launch.nranks, launch.nranks == 1 ? "rank" : "ranks",
-                                kind,
-                                world.crowded ? "; more ranks than cores: they take turns" : ""));
+    notes.push_back(
+        fmt::format("{} {}, {}{}", launch.nranks, launch.nranks == 1 ? "rank" : "ranks", kind,
+                    world.oversubscribed ? "; more ranks than cores: they take turns" : ""));
     for (const HostRecord& host : launch.hosts)
         notes.push_back(fmt::format("host {}: {}, {} cores, {}{}", host.name, host.cpu_model,
                                     host.cores, host.kernel,

@@ -2,8 +2,8 @@
 #pragma once
 #include <vector>
 
-#include "cli/commands.hpp"
-#include "collectives/transport/world.hpp"
+#include "cli/options/commands.hpp"
+#include "collectives/world/world.hpp"
 #include "results/record.hpp"
 
 namespace tutti {

@@ -6,7 +6,7 @@
 #include <cstring>
 #include <filesystem>
 
-#include "cli/options.hpp"
+#include "cli/options/options.hpp"
 #include "cli/scripts_folder.hpp"
 #include "results/reader.hpp"
 

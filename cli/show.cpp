@@ -4,7 +4,7 @@
 #include <fstream>
 
 #include "base/name_table.hpp"
-#include "cli/options.hpp"
+#include "cli/options/options.hpp"
 #include "collectives/algorithms/catalog.hpp"
 #include "collectives/schedule/count.hpp"
 #include "collectives/schedule/print.hpp"
@@ -27,10 +27,10 @@ const Algorithm& algorithm_named(const std::string& name, const std::string& col
 }
 
 void print_counts(const Algorithm& algorithm, const Job& job, const Schedule& schedule) {
-    const Promise promise{job.collective, job.ranks, job.root};
-    const Counts counts = count(schedule, promise);
+    const CollectiveSpec spec{job.collective, job.ranks, job.root};
+    const Counts counts = count(schedule, spec);
     const LowerBound bound = lower_bound(job.collective, job.ranks);
-    const Proof proof = prove(schedule, promise);
+    const Proof proof = prove(schedule, spec);
     const auto vectors = [&](long chunks) {
         return fmt::format("{:.4g} n", static_cast<double>(chunks) / counts.chunks_per_vector);
     };
@@ -42,13 +42,13 @@ void print_counts(const Algorithm& algorithm, const Job& job, const Schedule& sc
                vectors(counts.most_received()), bound.busiest);
     fmt::print("messages   {:<12} in all\n", counts.transfers);
     fmt::print("proof      {}\n", proof.fault ? "WRONG: " + *proof.fault : std::string("delivers"));
-    if (promise.reduces())
+    if (spec.reduces())
         fmt::print("bits       {}\n", proof.same_order_everywhere
                                           ? "the same on all ranks"
                                           : "ranks may differ in the last ones");
     fmt::print("n is {}; bounds are for one message at a time each way\n",
                job.collective == Collective::all_to_all ? "what one rank sends in all"
-               : promise.blocks() == 1                  ? "the vector"
+               : spec.blocks() == 1                     ? "the vector"
                                                         : "all ranks' blocks together");
 }
 

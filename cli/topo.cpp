@@ -4,15 +4,15 @@
 #include <filesystem>
 
 #include "cli/gpu_words.hpp"
-#include "cli/options.hpp"
+#include "cli/options/options.hpp"
 #include "cli/topo_files.hpp"
 #include "cli/topo_routes.hpp"
-#include "collectives/transport/gather_machine.hpp"
-#include "topology/detect.hpp"
-#include "topology/draw.hpp"
+#include "collectives/world/gather_machine.hpp"
+#include "topology/detect/detect.hpp"
+#include "topology/draw/draw.hpp"
 #include "topology/import/import.hpp"
-#include "topology/machine.hpp"
-#include "topology/nccl_export.hpp"
+#include "topology/machine/machine.hpp"
+#include "topology/routes/nccl_export.hpp"
 
 namespace tutti {
 namespace {

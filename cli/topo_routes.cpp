@@ -3,10 +3,10 @@
 
 #include "base/error.hpp"
 #include "cli/topo_files.hpp"
-#include "topology/paths.hpp"
-#include "topology/printable.hpp"
-#include "topology/rings.hpp"
-#include "topology/trees.hpp"
+#include "topology/machine/printable.hpp"
+#include "topology/routes/paths.hpp"
+#include "topology/routes/rings.hpp"
+#include "topology/routes/trees.hpp"
 
 namespace tutti {
 namespace {

@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "topology/machine.hpp"
+#include "topology/machine/machine.hpp"
 
 namespace tutti {
 

@@ -3,23 +3,23 @@
 
 #include <filesystem>
 
+#include "autotune/choice/job_shape.hpp"
 #include "autotune/model/model_file.hpp"
 #include "autotune/model/model_json.hpp"
-#include "autotune/rank_setting.hpp"
 #include "autotune/table/table_json.hpp"
 #include "autotune/tuner/calibration.hpp"
 #include "autotune/tuner/tasks.hpp"
 #include "base/clock.hpp"
 #include "cli/notebook.hpp"
+#include "cli/options/tune_options.hpp"
 #include "cli/prepare.hpp"
 #include "cli/progress_bar.hpp"
 #include "cli/provenance.hpp"
-#include "cli/tune_options.hpp"
+#include "cli/ranks/watchdog.hpp"
 #include "cli/tune_tables.hpp"
-#include "cli/watchdog.hpp"
-#include "topology/host_facts.hpp"
-#include "workloads/crew.hpp"
-#include "workloads/pinning.hpp"
+#include "topology/detect/host_facts.hpp"
+#include "workloads/limits/rank_team.hpp"
+#include "workloads/timing/pinning.hpp"
 
 namespace tutti {
 namespace {
@@ -55,7 +55,7 @@ CostModel merged_with_kept(const std::filesystem::path& path, const CostModel& m
 // What rank 0 says and keeps while the tuner works; other ranks are silent.
 class Output {
 public:
-    Output(const TuneOptions& options, const Setting& setting, const Session& session,
+    Output(const TuneOptions& options, const JobShape& setting, const Session& session,
            std::size_t subjects, bool speaks)
         : speaks_(speaks), table_file_(options.table_file), subjects_(subjects), bar_(1000) {
         if (speaks_) notebook_.emplace(options.table_file, session);
@@ -91,7 +91,7 @@ public:
     }
 
     // Ended by itself, and compared with the library if that is asked for.
-    bool is_done(const Setting& setting, const Subject& subject, bool is_held_out) const {
+    bool is_done(const JobShape& setting, const Subject& subject, bool is_held_out) const {
         const Section* known = find_section(notebook_->table(), setting, subject);
         if (known == nullptr || !known->is_complete) return false;
         const auto has_hold_out = [](const Range& range) {
@@ -192,7 +192,7 @@ private:
 
 // The launcher may have bound each rank to a core of its own: then those of all count. Collective.
 int cores_of_host(World& world) {
-    return std::max(of_first(world, usable_cores()), Crew::members_of(world));
+    return std::max(of_first(world, usable_cores()), RankTeam::members_of(world));
 }
 
 // What several hosts are like, if they are alike.
@@ -239,15 +239,15 @@ Exit tune_on_rank(World& world, const TuneOptions& options, const Arguments& arg
     const HostTuning tuning = host_tuning(world, std::nullopt, std::nullopt);
     planner.tune(tuning);
     const Launch launch = describe_launch(world, session.id);
-    const Setting setting = setting_of(world);
+    const JobShape setting = job_shape_of(world);
     std::vector<std::string> notes = in_notes(launch, world);
     if (ranks_on_core > 0) notes.push_back(in_words_of_pinning(ranks_on_core));
     GlobalClock clock(world);
     TuneRequest request = options.request;
     request.protocol.clock = &clock;
-    leave_out_unusable(request.contest, planner, notes);
-    expect_runner(request.contest, request.collectives.front(), planner);
-    request.ground = ground_of(world, {}, 0, 0, notes);
+    leave_out_unusable(request.search_space, planner, notes);
+    expect_runner(request.search_space, request.collectives.front(), planner);
+    request.environment = ground_of(world, {}, 0, 0, notes);
     Output output(options, setting, session, subjects_of(request, kinds_for(request, world)).size(),
                   world.is_first());
     output.begin(notes);
@@ -286,7 +286,7 @@ Exit run_tune(const Arguments& arguments) {
     if (options->job == TuneOptions::Job::explain) return explain_tables(*options);
     if (options->job == TuneOptions::Job::merge) return merge_tables(*options);
     if (options->job == TuneOptions::Job::model_only) return predict_table(*options);
-    before_start(options->request.contest);
+    before_start(options->request.search_space);
     return run_ranks(options->ranks,
                      [&](World& world) { return tune_on_rank(world, *options, arguments); });
 }

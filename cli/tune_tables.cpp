@@ -17,8 +17,8 @@
 #include "base/words.hpp"
 #include "cli/version.hpp"
 #include "results/identity.hpp"
-#include "topology/detect.hpp"
-#include "topology/fingerprint.hpp"
+#include "topology/detect/detect.hpp"
+#include "topology/machine/fingerprint.hpp"
 
 namespace tutti {
 namespace {
@@ -63,11 +63,11 @@ struct Silence {
     std::string why, instead;
 };
 
-Silence silence_of(const CostModel& model, const Setting& setting) {
+Silence silence_of(const CostModel& model, const JobShape& setting) {
     const ModelParameters& known = model.parameters();
-    const bool is_crowded = setting.ranks_per_host > known.machine.cores;
+    const bool is_oversubscribed = setting.ranks_per_host > known.machine.cores;
     const auto is_so = [&](const auto& tariff) {
-        return tariff.first.ends_with(" crowded") == is_crowded;
+        return tariff.first.ends_with(" oversubscribed") == is_oversubscribed;
     };
     const auto calibrate = [](const std::string& ranks) {
         return fmt::format("calibrate with such ranks: mpirun {} tutti tune --budget 30s", ranks);
@@ -81,7 +81,7 @@ Silence silence_of(const CostModel& model, const Setting& setting) {
                 fmt::format("type --ranks-per-host 1, or {}", calibrate("with more on a host"))};
     const bool knows_none =
         std::ranges::none_of(known.within, is_so) && std::ranges::none_of(known.across, is_so);
-    if (knows_none && is_crowded)
+    if (knows_none && is_oversubscribed)
         return {fmt::format("the model was calibrated with a core for each rank, and a host has {}",
                             counted(cores, "core")),
                 fmt::format("type {} {}, or {}",
@@ -96,7 +96,7 @@ Silence silence_of(const CostModel& model, const Setting& setting) {
 }
 
 // Of as many hosts like the model's as the ranks fill.
-Setting setting_of(const CostModel& model, int ranks, int ranks_per_host) {
+JobShape job_shape_of(const CostModel& model, int ranks, int ranks_per_host) {
     const int fullest = ranks_per_host > 0 ? std::min(ranks_per_host, ranks) : ranks;
     const std::size_t hosts = static_cast<std::size_t>((ranks + fullest - 1) / fullest);
     const std::vector<std::string> alike(hosts, host_of(model));
@@ -106,13 +106,13 @@ Setting setting_of(const CostModel& model, int ranks, int ranks_per_host) {
 }
 
 // Of all transports those that the model knows.
-Contest contest_of(const CostModel& model, Contest contest) {
-    contest.baselines = {"none"};
-    if (contest.transports != std::vector<std::string>{"all"}) return contest;
-    contest.transports.clear();
+SearchSpace contest_of(const CostModel& model, SearchSpace search_space) {
+    search_space.baselines = {"none"};
+    if (search_space.transports != std::vector<std::string>{"all"}) return search_space;
+    search_space.transports.clear();
     for (const TransportRow& row : transports())
-        if (!row.is_part && model.knows(row.name)) contest.transports.emplace_back(row.name);
-    return contest;
+        if (!row.is_part && model.knows(row.name)) search_space.transports.emplace_back(row.name);
+    return search_space;
 }
 
 bool is_all_predicted(const Section& section) {
@@ -158,12 +158,12 @@ Exit predict_table(const TuneOptions& options) {
     const std::int64_t began = now_ns();
     const CostModel model = known_model(options);
     TuneRequest request = options.request;
-    request.contest = contest_of(model, request.contest);
+    request.search_space = contest_of(model, request.search_space);
     Table predicted{
         .written = utc_now(), .tool = version(), .sections = {}, .model = to_json(model)};
     std::string instead = "type other --for-ranks";
     for (const int ranks : options.rank_counts) {
-        const Setting setting = setting_of(model, ranks, options.ranks_per_host);
+        const JobShape setting = job_shape_of(model, ranks, options.ranks_per_host);
         auto sections = predicted_sections(model, request, setting);
         if (sections.empty()) {
             const Silence silence = silence_of(model, setting);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include "cli/tune_options.hpp"
+#include "cli/options/tune_options.hpp"
 
 namespace tutti {
 

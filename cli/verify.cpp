@@ -6,8 +6,8 @@
 #include <bit>
 
 #include "base/clock.hpp"
-#include "cli/options.hpp"
-#include "cli/ranges.hpp"
+#include "cli/options/options.hpp"
+#include "cli/options/ranges.hpp"
 #include "collectives/algorithms/catalog.hpp"
 
 namespace tutti {
@@ -22,7 +22,7 @@ struct Verdict {
 
 void prove_job(const Algorithm& algorithm, const Job& job, Verdict& verdict) {
     const Proof proof =
-        prove(build_in_order(algorithm, job), Promise{job.collective, job.ranks, job.root});
+        prove(build_in_order(algorithm, job), CollectiveSpec{job.collective, job.ranks, job.root});
     ++verdict.proofs;
     verdict.same_bits = verdict.same_bits && proof.same_order_everywhere;
     if (proof.fault)

@@ -6,22 +6,22 @@
 #include <filesystem>
 #include <memory>
 
-#include "autotune/table_for_ranks.hpp"
-#include "autotune/table_in_words.hpp"
-#include "autotune/way_by_table.hpp"
+#include "autotune/table/table_for_ranks.hpp"
+#include "autotune/table/table_in_words.hpp"
 #include "base/clock.hpp"
 #include "base/words.hpp"
-#include "cli/failures.hpp"
-#include "cli/guardian.hpp"
+#include "cli/auto/method_by_table.hpp"
 #include "cli/limits_choice.hpp"
+#include "cli/options/workload_options.hpp"
 #include "cli/prepare.hpp"
 #include "cli/progress_bar.hpp"
 #include "cli/provenance.hpp"
-#include "cli/watchdog.hpp"
-#include "cli/workload_options.hpp"
+#include "cli/ranks/failures.hpp"
+#include "cli/ranks/guardian.hpp"
+#include "cli/ranks/watchdog.hpp"
 #include "results/step_table.hpp"
 #include "results/store.hpp"
-#include "workloads/pinning.hpp"
+#include "workloads/timing/pinning.hpp"
 
 namespace tutti {
 namespace {
@@ -130,9 +130,9 @@ std::string source_of_auto(World& world, const WorkloadOptions& options, bool is
 }
 
 // What the user names, libraries last.
-std::vector<Way> ways_of(Planner& planner, const WorkloadOptions& options, const Contest& contest,
-                         std::vector<std::string>& notes) {
-    std::vector<Way> ways = ways_named(contest);
+std::vector<Method> ways_of(Planner& planner, const WorkloadOptions& options,
+                            const SearchSpace& search_space, std::vector<std::string>& notes) {
+    std::vector<Method> ways = ways_named(search_space);
     if (options.chooses) {
         const bool is_there =
             of_first(planner.world(), std::filesystem::exists(options.table_file));
@@ -142,7 +142,7 @@ std::vector<Way> ways_of(Planner& planner, const WorkloadOptions& options, const
                             "it out for built-in rules",
                             options.table_file));
         notes.push_back("auto: " + source_of_auto(planner.world(), options, is_there));
-        ways.insert(ways.begin(), way_by_table(options.table_file, options.table_anyway));
+        ways.insert(ways.begin(), method_by_table(options.table_file, options.table_anyway));
     }
     return with_compressed(std::move(ways), options.compressions);
 }
@@ -159,9 +159,9 @@ Exit workload_on_rank(World& world, const WorkloadOptions& options, const Argume
         GlobalClock clock(world);
         std::vector<std::string> notes = in_notes(launch, world);
         if (ranks_on_core > 0) notes.push_back(in_words_of_pinning(ranks_on_core));
-        Contest contest = options.contest;
-        leave_out_unusable(contest, planner, notes);
-        const auto named = ways_of(planner, options, contest, notes);
+        SearchSpace search_space = options.search_space;
+        leave_out_unusable(search_space, planner, notes);
+        const auto named = ways_of(planner, options, search_space, notes);
         StepProtocol protocol = options.protocol;
         protocol.clock = &clock;
         protocol.after_round = [&](std::int64_t rounds, double seconds) {
@@ -172,7 +172,7 @@ Exit workload_on_rank(World& world, const WorkloadOptions& options, const Argume
             options.workload->make(options.settings, {.planner = planner,
                                                       .compute = options.compute,
                                                       .buffers = options.buffers,
-                                                      .transports = contest.transports,
+                                                      .transports = search_space.transports,
                                                       .clock = &clock,
                                                       .seed = options.protocol.seed,
                                                       .named = named,
@@ -208,7 +208,7 @@ Exit workload_on_rank(World& world, const WorkloadOptions& options, const Argume
 Exit run_workload(const Arguments& arguments) {
     const auto options = parse_workload(arguments);
     if (!options) return Exit::ok;
-    before_start(options->contest);
+    before_start(options->search_space);
     return run_ranks(options->ranks,
                      [&](World& world) { return workload_on_rank(world, *options, arguments); });
 }

@@ -9,9 +9,9 @@
 
 namespace tutti {
 
-/// How results are stored. `cached`: by ordinary stores. `streaming`: past the caches, for results
-/// that do not fit them; ends with a store fence, so that a later release store publishes them.
-/// A hint about where bytes go, not what they are: where there are no such stores it means
+/// How results are stored. `cached`: by unregistered stores. `streaming`: past the caches, for
+/// results that do not fit them; ends with a store fence, so that a later release store publishes
+/// them. A hint about where bytes go, not what they are: where there are no such stores it means
 /// `cached`.
 enum class Stores { cached, streaming };
 

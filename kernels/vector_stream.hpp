@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stores past the caches; where the architecture has none, ordinary ones. See vector_lanes.hpp for
-// why all is in an unnamed namespace.
+// Stores past the caches; where the architecture has none, unregistered ones. See vector_lanes.hpp
+// for why all is in an unnamed namespace.
 #pragma once
 #include "kernels/vector_lanes.hpp"
 

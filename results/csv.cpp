@@ -18,7 +18,7 @@ std::string known(const std::optional<double>& value) {
     return value ? fmt::format("{:.1f}", *value) : "";
 }
 
-std::string wire_bytes(const Point& point, double WireBytes::*direction) {
+std::string wire_bytes(const Point& point, double NetworkBytes::*direction) {
     return point.wire ? fmt::format("{:.0f}", *point.wire.*direction) : "";
 }
 
@@ -76,9 +76,9 @@ constexpr Column measured_columns[] = {
     {"algbw_GBps", [](const Point& p) { return fmt::format("{}", p.bandwidth.algbw); }},
     {"busbw_GBps", [](const Point& p) { return fmt::format("{}", p.bandwidth.busbw); }},
     {"wire_tx_bytes_per_call",
-     [](const Point& p) { return wire_bytes(p, &WireBytes::tx_per_call); }},
+     [](const Point& p) { return wire_bytes(p, &NetworkBytes::tx_per_call); }},
     {"wire_rx_bytes_per_call",
-     [](const Point& p) { return wire_bytes(p, &WireBytes::rx_per_call); }},
+     [](const Point& p) { return wire_bytes(p, &NetworkBytes::rx_per_call); }},
     {"check", [](const Point& p) { return std::string(name_of(p.check.state)); }},
     {"n_wrong", [](const Point& p) { return std::to_string(p.check.n_wrong); }},
     {"limit_ns", [](const Point& p) { return known(p.limit_ns); }},

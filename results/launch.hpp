@@ -83,7 +83,7 @@ struct NetworkPort {
 
 /// How far the hosts' clocks agree; only of several hosts. Lists are in the order of the hosts.
 struct ClockSync {
-    std::string mode;                          // "ping-pong": see workloads/global_clock.hpp
+    std::string mode;                          // "ping-pong": see workloads/timing/global_clock.hpp
     std::vector<std::int64_t> offset_ns = {};  // each host's clock less the first host's
     std::vector<double> drift_ppm = {};        // how much faster it runs
     std::int64_t reach_ns = 0;  // offsets are no further from the truth, whatever the network does

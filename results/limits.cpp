@@ -29,14 +29,14 @@ const Curve* Limits::curve(std::string_view pass, std::string_view stores, int c
 
 double Limits::one_way_ns() const {
     double least = 0;
-    for (const HandOver& pair : hand_overs)
+    for (const SignalLatency& pair : hand_overs)
         if (least == 0 || pair.one_way_ns < least) least = pair.one_way_ns;
     return least;
 }
 
 double Limits::exchange_ns() const {
     double least = 0;
-    for (const HandOver& pair : hand_overs)
+    for (const SignalLatency& pair : hand_overs)
         if (least == 0 || pair.exchange_ns < least) least = pair.exchange_ns;
     return least;
 }

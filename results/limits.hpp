@@ -37,12 +37,12 @@ struct Curve {
 };
 
 /// What two ranks need to tell each other something in a cache line.
-struct HandOver {
+struct SignalLatency {
     Rank a, b;
     double one_way_ns = 0;
     double exchange_ns = 0;  // both ways at once
 
-    bool operator==(const HandOver&) const = default;
+    bool operator==(const SignalLatency&) const = default;
 };
 
 /// An exchange of all ranks whose inputs and outputs have `bytes` together, by either kind of
@@ -91,14 +91,14 @@ struct HostNetwork {
 struct Limits {
     std::string session;
     int launch = 1;
-    std::string t;                     // RFC 3339, UTC
-    std::string topo_sha256;           // the host's fingerprint
-    std::string kernels;               // the fastest set that was allowed: avx512, ...
-    int cores = 1;                     // that took part, each with one rank
-    double clock_ns = 0;               // of reading the clock
-    std::vector<HandOver> hand_overs;  // rank 0 with each other
-    double yield_ns = 0;               // from one rank to the next on the same core
-    double wake_ns = 0;                // futex: from the call that wakes to running, other core
+    std::string t;                          // RFC 3339, UTC
+    std::string topo_sha256;                // the host's fingerprint
+    std::string kernels;                    // the fastest set that was allowed: avx512, ...
+    int cores = 1;                          // that took part, each with one rank
+    double clock_ns = 0;                    // of reading the clock
+    std::vector<SignalLatency> hand_overs;  // rank 0 with each other
+    double yield_ns = 0;                    // from one rank to the next on the same core
+    double wake_ns = 0;  // futex: from the call that wakes to running, other core
     double wake_same_core_ns = 0;
     std::vector<Curve> curves;
     Rates staged;               // each core: copied in and out of shared pieces of this size

@@ -41,7 +41,7 @@ struct Check {
 
 /// What the network interfaces of one host moved for a call: headers and acknowledgements included,
 /// and what the start of the calls takes.
-struct WireBytes {
+struct NetworkBytes {
     int host = 0;  // the busiest, by its number in the launch
     double tx_per_call = 0;
     double rx_per_call = 0;
@@ -54,7 +54,7 @@ struct WireBytes {
     };
     std::vector<Interface> interfaces;
 
-    bool operator==(const WireBytes&) const = default;
+    bool operator==(const NetworkBytes&) const = default;
 };
 
 /// One candidate at one size in one launch: its times, or why there are none.
@@ -76,7 +76,7 @@ struct Point {
     std::map<Rank, std::int64_t> straggler;  // how often a rank was the last
     Bandwidth bandwidth;                     // from the median
     Check check;
-    std::optional<WireBytes> wire;       // of several hosts only
+    std::optional<NetworkBytes> wire;    // of several hosts only
     std::int64_t clock_residual_ns = 0;  // how far the hosts' clocks were apart, at most
     std::optional<double> limit_ns;      // the least time that this machine allows, if known
     std::optional<double> pct_of_limit;  // of the median: 100 is as fast as can be

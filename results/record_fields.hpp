@@ -164,13 +164,13 @@ void walk(auto& f, Is<Check> auto& check) {
     f.may("max_ulp", check.max_ulp);
 }
 
-void walk(auto& f, Is<WireBytes::Interface> auto& interface) {
+void walk(auto& f, Is<NetworkBytes::Interface> auto& interface) {
     f.must("if", interface.name);
     f.must("tx_bytes_per_call", interface.tx_per_call);
     f.must("rx_bytes_per_call", interface.rx_per_call);
 }
 
-void walk(auto& f, Is<WireBytes> auto& wire) {
+void walk(auto& f, Is<NetworkBytes> auto& wire) {
     f.must("host", wire.host);
     f.must("tx_bytes_per_call", wire.tx_per_call);
     f.must("rx_bytes_per_call", wire.rx_per_call);
@@ -285,7 +285,7 @@ void walk(auto& f, Is<Curve> auto& curve) {
     walk(f, curve.rates);
 }
 
-void walk(auto& f, Is<HandOver> auto& pair) {
+void walk(auto& f, Is<SignalLatency> auto& pair) {
     f.must("a", pair.a);
     f.must("b", pair.b);
     f.must("one_way_ns", pair.one_way_ns);

@@ -1,39 +1,52 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Says which #include points up the layers, or brings in a library's header where none belongs.
+"""Says which #include points up the layers or runs in a circle between folders, which brings in a library's
+header where none belongs, and which folder or file has grown too large.
 
 check_layers.py [FOLDER]: one line per offence, exit code 1 if there is any.
 """
 import fnmatch
+import graphlib
 import os
 import posixpath
 import re
 import sys
+from collections import Counter
 from pathlib import Path
 from typing import Iterator, NamedTuple, Optional
 
-# Layer -> what its files may include besides their own layer: layers, or single headers.
+# Layer -> what its files may include: folders with all below them, or single headers. A file belongs to the
+# innermost layer that holds it, and may always include its own. Folders within a layer know each other as they
+# like, as long as there is no circle.
 BELOW_COLLECTIVES = ["base", "kernels", "topology"]
-COLLECTIVES = ["collectives", "collectives/schedule", "collectives/algorithms",
-               "collectives/device", "collectives/transport", "collectives/execute"]
-BELOW_CLI = [*BELOW_COLLECTIVES, *COLLECTIVES, "results", "workloads", "autotune"]
+CHOOSING = ["autotune/choice", "autotune/model", "autotune/table", "autotune/online"]
+PUBLIC = "library/include"
+BELOW_CLI = [*BELOW_COLLECTIVES, "results", "collectives", "workloads", "autotune", "library"]
 MAY_INCLUDE = {
     "base": [],
     "kernels": ["base"],
     "topology": ["base"],
     "results": ["base"],
     "collectives/schedule": ["base"],
-    "collectives/algorithms": ["base", "collectives/schedule", "topology/order.hpp",
-                               "topology/placement.hpp"],
+    "collectives/algorithms": ["base", "collectives/schedule", "topology/placement"],
     "collectives/device": ["base", "kernels"],
-    "collectives/transport": ["base", "topology", "collectives/schedule", "collectives/device"],
-    "collectives/execute": [*BELOW_COLLECTIVES, *COLLECTIVES],
-    "collectives": [*BELOW_COLLECTIVES, *COLLECTIVES],
-    "workloads": [*BELOW_COLLECTIVES, *COLLECTIVES, "results"],
-    "autotune": ["base", "topology", *COLLECTIVES, "results", "workloads"],
-    "cli": BELOW_CLI,
+    "collectives/world": ["base", "topology"],
+    "collectives/transport": ["base", "topology", "collectives/schedule", "collectives/device",
+                              "collectives/world"],
+    "collectives": [*BELOW_COLLECTIVES, "collectives"],
+    "workloads": [*BELOW_COLLECTIVES, "collectives", "results"],
+    **{folder: ["base", "topology", "collectives", "results", *CHOOSING] for folder in CHOOSING},
+    "autotune/search": ["base", "autotune/choice"],
+    "autotune": ["base", "topology", "collectives", "results", "workloads", "autotune"],
+    "library": ["base", "topology", "collectives", "results", *CHOOSING],
+    "cli": [*BELOW_CLI],
     "tests": [*BELOW_CLI, "cli"],
 }
+
+# What a reader can keep in mind. Tests and results have as many as they need.
+MOST_FILES = 40
+MOST_LINES = 460
+OF_ANY_SIZE = ("tests", "results")
 
 
 class Library(NamedTuple):
@@ -45,9 +58,9 @@ class Library(NamedTuple):
 SOURCES = ["*.cpp", "*.cu", "*.cuh"]
 SIMULATED = "tests/simulated_gpu/*"  # is such a library itself
 LIBRARIES = [
-    Library(r"mpi\.h", ["collectives/transport/mpi*.cpp", "collectives/execute/mpi*.cpp",
+    Library(r"mpi\.h", ["collectives/transport/messages/mpi*.cpp", "collectives/baselines/mpi*.cpp",
                        "docs/examples/*.cpp", "tests/autotune/over_mpi.cpp"]),
-    Library(r"hwloc(\.h|/.*)", ["topology/detect_hwloc.cpp"]),
+    Library(r"hwloc(\.h|/.*)", ["topology/detect/detect_hwloc.cpp"]),
     Library(r"tinyxml2\.h", SOURCES),
     Library(r"uc[pst]/.*", SOURCES),
     Library(r"cuda.*\.h|cuda/.*|cooperative_groups.*", [*SOURCES, SIMULATED]),
@@ -78,11 +91,15 @@ def includes_of(root: Path, path: Path) -> Iterator[Include]:
             yield Include(file, number, match[2], quoted=match[1] == '"')
 
 
+def folder_of(file: str) -> str:
+    return posixpath.dirname(file)
+
+
 def layer_of(file: str) -> Optional[str]:
     """The innermost layer that holds this file; none for files outside all of them."""
-    folder = posixpath.dirname(file)
+    folder = folder_of(file)
     while folder and folder not in MAY_INCLUDE:
-        folder = posixpath.dirname(folder)
+        folder = folder_of(folder)
     return folder or None
 
 
@@ -90,7 +107,11 @@ def included_file(include: Include) -> str:
     """Headers are named from the root; a bare name is one in the includer's own folder."""
     if layer_of(include.target):
         return include.target
-    return posixpath.normpath(posixpath.join(posixpath.dirname(include.file), include.target))
+    return posixpath.normpath(posixpath.join(folder_of(include.file), include.target))
+
+
+def lies_in(file: str, place: str) -> bool:
+    return file == place or file.startswith(place + "/")
 
 
 def layer_offence(include: Include) -> Optional[str]:
@@ -98,7 +119,7 @@ def layer_offence(include: Include) -> Optional[str]:
     upper, lower = layer_of(include.file), layer_of(target)
     if not include.quoted or upper is None or lower is None or upper == lower:
         return None
-    if lower in MAY_INCLUDE[upper] or target in MAY_INCLUDE[upper]:
+    if any(lies_in(target, place) for place in MAY_INCLUDE[upper]):
         return None
     return f"layer {upper} may not include layer {lower} ({target})"
 
@@ -112,20 +133,57 @@ def library_offence(include: Include) -> Optional[str]:
     return None
 
 
-def offences(root: Path) -> list:
-    found = []
-    for path in code_files(root):
-        for include in includes_of(root, path):
-            for offence in (layer_offence(include), library_offence(include)):
-                if offence:
-                    found.append(f"{include.file}:{include.line}: {offence}")
+def circle(includes: list) -> list:
+    """The includes that lead from a folder round to itself; none where folders form no circle."""
+    between = {}
+    for include in includes:
+        target = included_file(include)
+        ends = (folder_of(include.file), folder_of(target))
+        if include.quoted and ends[0] != ends[1] and layer_of(include.file) and layer_of(target):
+            between.setdefault(ends, include)
+    graph = {}
+    for upper, lower in between:
+        graph.setdefault(upper, []).append(lower)
+    try:
+        graphlib.TopologicalSorter(graph).prepare()
+    except graphlib.CycleError as error:
+        folders = error.args[1]  # each is included by the next
+        return [between[(upper, lower)] for lower, upper in zip(folders, folders[1:])]
+    return []
+
+
+def size_offences(root: Path, paths: list) -> list:
+    files = [path.relative_to(root).as_posix() for path in paths]
+    counted = [(file, path) for file, path in zip(files, paths)
+               if layer_of(file) and not any(lies_in(file, place) for place in OF_ANY_SIZE)]
+    found = [f"{folder}: {number} source files are more than {MOST_FILES}; part them into folders of one idea each"
+             for folder, number in Counter(folder_of(file) for file, _ in counted).items() if number > MOST_FILES]
+    for file, path in counted:
+        lines = len(path.read_text(errors="replace").splitlines())
+        if lines > MOST_LINES:
+            found.append(f"{file}: {lines} lines are more than {MOST_LINES}; look for the second idea in it")
     return found
+
+
+def offences(root: Path) -> list:
+    paths = list(code_files(root))
+    includes = [include for path in paths for include in includes_of(root, path)]
+    found = []
+    for include in includes:
+        for offence in (layer_offence(include), library_offence(include)):
+            if offence:
+                found.append(f"{include.file}:{include.line}: {offence}")
+    round_trip = circle(includes)
+    if round_trip:
+        way = ", ".join(f"{one.file}:{one.line} includes {included_file(one)}" for one in round_trip)
+        found.append(f"folders include each other in a circle: {way}")
+    return found + size_offences(root, paths)
 
 
 def main(arguments: list) -> int:
     root = Path(arguments[0]) if arguments else Path(__file__).resolve().parent.parent
     found = offences(root)
-    print("\n".join(found) if found else "layers: every include points down")
+    print("\n".join(found) if found else "layers: every include points down, and no folder or file is too large")
     return 1 if found else 0
 
 

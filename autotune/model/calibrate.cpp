@@ -24,22 +24,24 @@ constexpr double anchorage = 0.003;
 constexpr double most_change = 1.5;
 
 // Plausible for any machine; measured times decide.
-Tariff first_guess() {
-    Tariff tariff = Tariff::uniform(/*step=*/300, /*message=*/200, /*copy=*/0.1, /*reduce=*/0.15);
-    tariff.ns[Tariff::call] = 100;
-    tariff.ns[Tariff::turn] = 2000;
-    tariff.ns[Tariff::link] = 0.1;
+LogGpParameters first_guess() {
+    LogGpParameters tariff =
+        LogGpParameters::uniform(/*step=*/300, /*message=*/200, /*copy=*/0.1, /*reduce=*/0.15);
+    tariff.ns[LogGpParameters::call] = 100;
+    tariff.ns[LogGpParameters::turn] = 2000;
+    tariff.ns[LogGpParameters::link] = 0.1;
     for (const PerByte kind : {PerByte::send, PerByte::write, PerByte::own, PerByte::pack})
-        std::fill_n(tariff.ns.begin() + static_cast<std::ptrdiff_t>(Tariff::begin_of(kind)),
-                    footprint_points.size(), 0.05);
+        std::fill_n(
+            tariff.ns.begin() + static_cast<std::ptrdiff_t>(LogGpParameters::begin_of(kind)),
+            footprint_points.size(), 0.05);
     return tariff;
 }
 
 // Whether the term and the one behind it are neighbours on a curve.
 bool continues(std::size_t term) {
-    if (term < Tariff::message) return false;
-    if (term < Tariff::bytes) return term + 1 < Tariff::bytes;
-    return (term + 1 - Tariff::bytes) % footprint_points.size() != 0;
+    if (term < LogGpParameters::message) return false;
+    if (term < LogGpParameters::bytes) return term + 1 < LogGpParameters::bytes;
+    return (term + 1 - LogGpParameters::bytes) % footprint_points.size() != 0;
 }
 
 class Calibration {
@@ -104,26 +106,26 @@ private:
 
     // Each tariff is a block of unknowns, in multiples of what they are now.
     void improve(int round) {
-        std::map<const Tariff*, std::size_t> begin_of;
-        std::vector<Tariff*> tariffs;
+        std::map<const LogGpParameters*, std::size_t> begin_of;
+        std::vector<LogGpParameters*> tariffs;
         for (auto* tariffs_by_name : {&model_.within, &model_.across})
             for (auto& [name, tariff] : *tariffs_by_name) {
-                begin_of[&tariff] = tariffs.size() * Tariff::terms;
+                begin_of[&tariff] = tariffs.size() * LogGpParameters::terms;
                 tariffs.push_back(&tariff);
             }
-        NonNegativeFit fit(tariffs.size() * Tariff::terms);
-        std::vector<double> row(tariffs.size() * Tariff::terms);
+        NonNegativeFit fit(tariffs.size() * LogGpParameters::terms);
+        std::vector<double> row(tariffs.size() * LogGpParameters::terms);
         for (const Case& one : cases_) {
             std::ranges::fill(row, 0);
             const auto of = tariffs_for(model_, one.route, one.seen.call);
-            const auto add = [&](const Tariff* tariff, std::size_t first) {
+            const auto add = [&](const LogGpParameters* tariff, std::size_t first) {
                 if (tariff == nullptr) return;
-                for (std::size_t term = 0; term < Tariff::terms; ++term)
+                for (std::size_t term = 0; term < LogGpParameters::terms; ++term)
                     row[begin_of.at(tariff) + term] +=
                         one.path.amount[first + term] * scale_of(term) / one.path.ns;
             };
             add(of->within, 0);
-            add(of->across, Tariff::terms);
+            add(of->across, LogGpParameters::terms);
             // The logarithm, made linear at the prediction of now.
             const double change = std::clamp(-one.error(), -most_change, most_change);
             fit.add(row, 1 + change, 1 / std::max(std::abs(one.error()), small_error));
@@ -134,20 +136,21 @@ private:
 
     // Unknowns are multiples of these, so that "equal" means the same for all.
     static double scale_of(std::size_t term) {
-        static const Tariff guess = first_guess();
+        static const LogGpParameters guess = first_guess();
         return guess.ns[term];
     }
 
-    void add_habits(NonNegativeFit& fit, const std::vector<Tariff*>& tariffs) const {
-        std::vector<double> row(tariffs.size() * Tariff::terms);
+    void add_habits(NonNegativeFit& fit, const std::vector<LogGpParameters*>& tariffs) const {
+        std::vector<double> row(tariffs.size() * LogGpParameters::terms);
         for (std::size_t i = 0; i < row.size(); ++i) {
-            const std::size_t term = i % Tariff::terms;
-            const double now = tariffs[i / Tariff::terms]->ns[term] / scale_of(term);
+            const std::size_t term = i % LogGpParameters::terms;
+            const double now = tariffs[i / LogGpParameters::terms]->ns[term] / scale_of(term);
             row[i] = 1;
             fit.add(row, now, anchorage);
             if (continues(term)) {
                 row[i + 1] = -1;
-                const double next = tariffs[i / Tariff::terms]->ns[term + 1] / scale_of(term + 1);
+                const double next =
+                    tariffs[i / LogGpParameters::terms]->ns[term + 1] / scale_of(term + 1);
                 fit.add(row, 0, smoothness / std::max(1.0, std::max(now, next)));
                 row[i + 1] = 0;
             }
@@ -155,15 +158,16 @@ private:
         }
     }
 
-    static void apply(const NonNegativeFit& fit, const std::vector<Tariff*>& tariffs, double pace) {
+    static void apply(const NonNegativeFit& fit, const std::vector<LogGpParameters*>& tariffs,
+                      double pace) {
         std::vector<double> now;
-        for (const Tariff* tariff : tariffs)
-            for (std::size_t term = 0; term < Tariff::terms; ++term)
+        for (const LogGpParameters* tariff : tariffs)
+            for (std::size_t term = 0; term < LogGpParameters::terms; ++term)
                 now.push_back(tariff->ns[term] / scale_of(term));
         const std::vector<double> next = fit.solve(now);
         for (std::size_t i = 0; i < now.size(); ++i)
-            tariffs[i / Tariff::terms]->ns[i % Tariff::terms] =
-                (now[i] + pace * (next[i] - now[i])) * scale_of(i % Tariff::terms);
+            tariffs[i / LogGpParameters::terms]->ns[i % LogGpParameters::terms] =
+                (now[i] + pace * (next[i] - now[i])) * scale_of(i % LogGpParameters::terms);
     }
 
     ModelParameters model_;

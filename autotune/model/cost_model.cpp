@@ -13,26 +13,26 @@ constexpr int enough_cores = 1 << 30;
 
 // What terms belong to, so that the items of a path can be added up.
 double* share_for(Explanation& explanation, std::size_t term) {
-    if (term < Tariff::bytes && term != Tariff::link)
-        return term == Tariff::turn ? &explanation.waiting : &explanation.latency;
-    const bool adds =
-        term >= Tariff::begin_of(PerByte::reduce) && term < Tariff::begin_of(PerByte::write);
+    if (term < LogGpParameters::bytes && term != LogGpParameters::link)
+        return term == LogGpParameters::turn ? &explanation.waiting : &explanation.latency;
+    const bool adds = term >= LogGpParameters::begin_of(PerByte::reduce) &&
+                      term < LogGpParameters::begin_of(PerByte::write);
     return adds ? &explanation.reduction : &explanation.bytes;
 }
 
-struct Way {
+struct Method {
     Route route;
-    CallTariffs tariffs;
+    CallParameters tariffs;
 };
 
-std::optional<Way> way_of(const ModelParameters& model, const Configuration& configuration,
-                          const ModelCall& call) {
+std::optional<Method> way_of(const ModelParameters& model, const Configuration& configuration,
+                             const ModelCall& call) {
     if (!is_modelled(call.buffers)) return std::nullopt;
     auto route = route_of(configuration, call, model.machine);
     if (!route) return std::nullopt;
     const auto tariffs = tariffs_for(model, *route, call);
     if (!tariffs) return std::nullopt;
-    return Way{std::move(*route), *tariffs};
+    return Method{std::move(*route), *tariffs};
 }
 
 }  // namespace
@@ -68,13 +68,13 @@ std::optional<Explanation> CostModel::explain(const Configuration& configuration
     if (!way) return std::nullopt;
     const Itemized alone = cost_of<Itemized>(way->route, call, way->tariffs, enough_cores).first;
     Explanation explanation;
-    const auto add = [&](const Tariff* tariff, std::size_t begin) {
+    const auto add = [&](const LogGpParameters* tariff, std::size_t begin) {
         if (tariff == nullptr) return;
-        for (std::size_t term = 0; term < Tariff::terms; ++term)
+        for (std::size_t term = 0; term < LogGpParameters::terms; ++term)
             *share_for(explanation, term) += alone.amount[begin + term] * tariff->ns[term];
     };
     add(way->tariffs.within, 0);
-    add(way->tariffs.across, Tariff::terms);
+    add(way->tariffs.across, LogGpParameters::terms);
     explanation.total =
         cost_of<double>(way->route, call, way->tariffs, parameters_.machine.cores).first;
     explanation.waiting = std::max(0.0, explanation.total - alone.ns);

@@ -7,18 +7,18 @@
 #include <string_view>
 #include <vector>
 
-#include "autotune/configuration.hpp"
-#include "autotune/model/tariff.hpp"
-#include "autotune/subject.hpp"
-#include "collectives/execute/layout.hpp"
-#include "topology/host_tuning.hpp"
-#include "topology/placement.hpp"
+#include "autotune/choice/configuration.hpp"
+#include "autotune/choice/subject.hpp"
+#include "autotune/model/loggp_parameters.hpp"
+#include "collectives/execute/plan/layout.hpp"
+#include "topology/machine/host_tuning.hpp"
+#include "topology/placement/placement.hpp"
 
 namespace tutti {
 
 /// Whether the model knows such buffers: the host's, which it is calibrated with.
 inline bool is_modelled(BufferKind kind) {
-    return kind == BufferKind::registered || kind == BufferKind::ordinary;
+    return kind == BufferKind::registered || kind == BufferKind::unregistered;
 }
 
 /// A call as the model sees it, out of place.
@@ -39,7 +39,7 @@ struct Observation {
 
 /// The machine that a model is of.
 struct ModelledMachine {
-    std::string fingerprint;  ///< of all hosts (topology/fingerprint.hpp)
+    std::string fingerprint;  ///< of all hosts (topology/machine/fingerprint.hpp)
     int cores = 1;            ///< of a host, for ranks
     HostTuning tuning = {};   ///< that plans are made with
     /// Fingerprint of each of several hosts that are alike; else empty: one host, or unlike ones.
@@ -50,9 +50,10 @@ struct ModelledMachine {
 /// What a model knows.
 struct ModelParameters {
     ModelledMachine machine;
-    std::vector<int> ranks;                        ///< that it was calibrated with, ascending
-    std::string date;                              ///< RFC 3339, UTC
-    std::map<std::string, Tariff> within, across;  ///< a host, hosts; by transport and memory
+    std::vector<int> ranks;  ///< that it was calibrated with, ascending
+    std::string date;        ///< RFC 3339, UTC
+    std::map<std::string, LogGpParameters> within,
+        across;  ///< a host, hosts; by transport and memory
     bool operator==(const ModelParameters&) const = default;
 };
 

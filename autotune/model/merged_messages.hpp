@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "autotune/model/message_sizes.hpp"
-#include "collectives/execute/request.hpp"
+#include "collectives/execute/plan/plan_request.hpp"
 
 namespace tutti {
 

@@ -2,7 +2,7 @@
 #pragma once
 #include <cstdint>
 
-#include "collectives/execute/layout.hpp"
+#include "collectives/execute/plan/layout.hpp"
 #include "collectives/schedule/transfer.hpp"
 
 namespace tutti {
@@ -23,18 +23,16 @@ public:
     }
 
     /// What a rank copies from its own input to its own output.
-    double own(const Promise& promise, Rank rank) const {
-        return static_cast<double>(own_blocks(promise, rank)) * element_ *
-               static_cast<double>(count_);
+    double own(const CollectiveSpec& spec, Rank rank) const {
+        return static_cast<double>(own_blocks(spec, rank)) * element_ * static_cast<double>(count_);
     }
-    std::int64_t own_chunks(const Promise& promise, Rank rank) const {
-        return own_blocks(promise, rank) * chunks_per_block_;
+    std::int64_t own_chunks(const CollectiveSpec& spec, Rank rank) const {
+        return own_blocks(spec, rank) * chunks_per_block_;
     }
 
     /// Whether the chunks are the block that a gathering rank began with, and others.
-    bool mixes_own_block(const Promise& promise, Chunks chunks, Rank rank) const {
-        if (promise.collective() != Collective::all_gather &&
-            promise.collective() != Collective::gather)
+    bool mixes_own_block(const CollectiveSpec& spec, Chunks chunks, Rank rank) const {
+        if (spec.collective() != Collective::all_gather && spec.collective() != Collective::gather)
             return false;
         const std::int64_t own = rank.index * chunks_per_block_, end = own + chunks_per_block_;
         const std::int64_t last = chunks.first + chunks.count;
@@ -48,15 +46,15 @@ private:
         return block * count_ + count_ * (chunk - block * chunks_per_block_) / chunks_per_block_;
     }
 
-    static std::int64_t own_blocks(const Promise& promise, Rank rank) {
-        if (promise.ranks() == 1) return 1;
-        if (promise.reduces()) return 0;
-        switch (promise.collective()) {
+    static std::int64_t own_blocks(const CollectiveSpec& spec, Rank rank) {
+        if (spec.ranks() == 1) return 1;
+        if (spec.reduces()) return 0;
+        switch (spec.collective()) {
             case Collective::all_gather:
             case Collective::all_to_all:
                 return 1;
             default:
-                return rank == promise.root() ? 1 : 0;
+                return rank == spec.root() ? 1 : 0;
         }
     }
 

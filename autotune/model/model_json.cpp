@@ -6,7 +6,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "topology/import/json_value.hpp"
+#include "base/json_value.hpp"
 
 namespace tutti {
 namespace {
@@ -14,17 +14,19 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 // The single terms of a tariff and its curves, as the text calls them.
-constexpr std::pair<const char*, std::size_t> single_terms[] = {
-    {"call", Tariff::call}, {"step", Tariff::step}, {"turn", Tariff::turn}, {"link", Tariff::link}};
+constexpr std::pair<const char*, std::size_t> single_terms[] = {{"call", LogGpParameters::call},
+                                                                {"step", LogGpParameters::step},
+                                                                {"turn", LogGpParameters::turn},
+                                                                {"link", LogGpParameters::link}};
 
 struct CurveTerms {
     const char* name;
     std::size_t begin, size;
 };
 constexpr CurveTerms curve_of(const char* name, PerByte kind) {
-    return {name, Tariff::begin_of(kind), footprint_points.size()};
+    return {name, LogGpParameters::begin_of(kind), footprint_points.size()};
 }
-constexpr CurveTerms curve_terms[] = {{"message", Tariff::message, message_points.size()},
+constexpr CurveTerms curve_terms[] = {{"message", LogGpParameters::message, message_points.size()},
                                       curve_of("send", PerByte::send),
                                       curve_of("copy", PerByte::copy),
                                       curve_of("reduce", PerByte::reduce),
@@ -35,13 +37,13 @@ constexpr CurveTerms curve_terms[] = {{"message", Tariff::message, message_point
 
 constexpr std::pair<const char*, Bytes HostTuning::*> tuned_sizes[] = {
     {"stream_from", &HostTuning::stream_from},
-    {"lines_up_to", &HostTuning::lines_up_to},
-    {"lines_up_to_ordinary", &HostTuning::lines_up_to_ordinary},
+    {"lines_up_to", &HostTuning::ll_up_to},
+    {"lines_up_to_ordinary", &HostTuning::ll_up_to_unregistered},
     {"fetch_from", &HostTuning::fetch_from},
     {"fetch_all_reduce_from", &HostTuning::fetch_all_reduce_from},
     {"stage_piece", &HostTuning::stage_piece}};
 
-Json json_of(const std::map<std::string, Tariff>& tariffs) {
+Json json_of(const std::map<std::string, LogGpParameters>& tariffs) {
     Json all = Json::object();
     for (const auto& [name, tariff] : tariffs) {
         Json one;
@@ -51,6 +53,16 @@ Json json_of(const std::map<std::string, Tariff>& tariffs) {
         all[name] = std::move(one);
     }
     return all;
+}
+
+// Files of version 0.1 call unregistered memory "ordinary", and oversubscribed hosts "crowded".
+std::string present_name(std::string name) {
+    const auto replace = [&](std::string_view old, std::string_view now) {
+        if (const auto at = name.find(old); at != name.npos) name.replace(at, old.size(), now);
+    };
+    replace("/ordinary", "/unregistered");
+    replace(" crowded", " oversubscribed");
+    return name;
 }
 
 // Takes the fields of the object apart; whatever is not as it must be is told with its line.
@@ -109,10 +121,10 @@ public:
                 source_.fail(value.line, "curves of another tutti; calibrate again");
     }
 
-    std::map<std::string, Tariff> tariffs(const JsonValue& value) const {
-        std::map<std::string, Tariff> tariffs;
+    std::map<std::string, LogGpParameters> tariffs(const JsonValue& value) const {
+        std::map<std::string, LogGpParameters> tariffs;
         for (const JsonField& one : as<JsonValue::Object>(value, "object")) {
-            Tariff& tariff = tariffs[one.name];
+            LogGpParameters& tariff = tariffs[present_name(one.name)];
             for (const auto& [name, term] : single_terms)
                 tariff.ns[term] = cost(field(one.value, name));
             for (const auto& [name, begin, size] : curve_terms) {

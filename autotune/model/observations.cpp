@@ -12,13 +12,14 @@ std::optional<Observation> observation_of(const Point& point) {
     Observation seen;
     seen.configuration = {
         .algorithm = key.algo, .transport = key.transport, .segment = key.segment};
-    seen.call = {.call = {.collective = key.coll,
-                          .type = key.dtype,
-                          .op = key.op.value_or(Op::sum),
-                          .root = key.root.value_or(Rank{0}),
-                          .count = key.count},
-                 .buffers = key.buf == "registered" ? BufferKind::registered : BufferKind::ordinary,
-                 .hosts = Placement::in_nodes_of(key.nranks, key.ppn)};
+    seen.call = {
+        .call = {.collective = key.coll,
+                 .type = key.dtype,
+                 .op = key.op.value_or(Op::sum),
+                 .root = key.root.value_or(Rank{0}),
+                 .count = key.count},
+        .buffers = key.buf == "registered" ? BufferKind::registered : BufferKind::unregistered,
+        .hosts = Placement::in_nodes_of(key.nranks, key.ppn)};
     seen.time_ns = static_cast<double>(point.time.p50);
     return seen;
 }

@@ -6,8 +6,8 @@
 #include <algorithm>
 
 #include "collectives/algorithms/catalog.hpp"
-#include "collectives/execute/ordinary_way.hpp"
-#include "collectives/execute/planner.hpp"
+#include "collectives/execute/direct/unregistered_method.hpp"
+#include "collectives/planner/planner.hpp"
 #include "collectives/schedule/compose.hpp"
 
 namespace tutti {
@@ -28,21 +28,22 @@ Route route_on_host(std::string_view transport, Schedule schedule, const ModelCa
                     const HostTuning& tuning) {
     const Call& call = model_call.call;
     const int ranks = model_call.ranks();
-    const bool is_ordinary = transport == "shm-cma" || model_call.buffers == BufferKind::ordinary;
-    const Bytes most = is_ordinary ? tuning.lines_up_to_ordinary : tuning.lines_up_to;
+    const bool is_unregistered =
+        transport == "shm-cma" || model_call.buffers == BufferKind::unregistered;
+    const Bytes most = is_unregistered ? tuning.ll_up_to_unregistered : tuning.ll_up_to;
     const Bytes vector{total_bytes(call, ranks)};
     if (transport == "shm-lines" || (transport == "shm" && vector <= most))
         return {std::move(schedule), Manner::messages, "shm-lines"};
-    if (!is_ordinary) return {std::move(schedule), Manner::direct, "shm-direct/registered"};
+    if (!is_unregistered) return {std::move(schedule), Manner::direct, "shm-direct/registered"};
     if (transport == "shm-cma" ||
         (transport == "shm" && is_worth_fetching(call, ranks, schedule.chunks(), tuning)))
-        return {std::move(schedule), Manner::fetched, "shm-cma/ordinary"};
+        return {std::move(schedule), Manner::single_copy, "shm-cma/unregistered"};
     const int pieces = staged_pieces(call, ranks, schedule.chunks(), tuning);
-    return {pieces > 1 ? pipelined(schedule, pieces) : std::move(schedule), Manner::staged,
-            "shm-direct/ordinary"};
+    return {pieces > 1 ? pipelined(schedule, pieces) : std::move(schedule),
+            Manner::copy_in_copy_out, "shm-direct/unregistered"};
 }
 
-bool is_crowded(const Placement& hosts, int cores) {
+bool is_oversubscribed(const Placement& hosts, int cores) {
     return std::ranges::any_of(hosts.nodes(), [&](const auto& host) {
         return host.size() > static_cast<std::size_t>(cores);
     });
@@ -67,7 +68,7 @@ std::optional<Route> route_of(const Configuration& configuration, const ModelCal
             : Route{schedule, Manner::messages,
                     fmt::format("{}/{}", configuration.transport, name_of(call.buffers)),
                     lanes_for(*algorithm, job, schedule)};
-    if (is_crowded(call.hosts, machine.cores)) route.tariff += " crowded";
+    if (is_oversubscribed(call.hosts, machine.cores)) route.tariff += " oversubscribed";
     return route;
 }
 

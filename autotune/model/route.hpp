@@ -3,25 +3,27 @@
 #include <optional>
 #include <string>
 
-#include "autotune/configuration.hpp"
+#include "autotune/choice/configuration.hpp"
 #include "autotune/model/cost_model.hpp"
-#include "collectives/execute/request.hpp"
+#include "collectives/execute/plan/plan_request.hpp"
 #include "collectives/schedule/schedule.hpp"
-#include "topology/host_tuning.hpp"
+#include "topology/machine/host_tuning.hpp"
 
 namespace tutti {
 
 /// How bytes come from rank to rank: in messages, which keep both ends busy; read by the receiver
 /// where they are, or written by whoever computes them (`direct`); copied by the sender to where
-/// peers read them (`staged`); read through the kernel (`fetched`). See docs/shared_memory.md.
-enum class Manner { messages, direct, staged, fetched };
+/// peers read them (`copy_in_copy_out`); read through the kernel (`single_copy`). See
+/// docs/shared_memory.md.
+enum class Manner { messages, direct, copy_in_copy_out, single_copy };
 
 /// What the planner would make of a configuration for a call.
 struct Route {
     Schedule schedule;
     Manner manner;
-    /// Whose prices hold: "mpi/ordinary", "shm-direct/registered crowded". Where a host has more
-    /// ranks than cores, waiting is another thing: ranks do not spin but give their core away.
+    /// Whose prices hold: "mpi/unregistered", "shm-direct/registered oversubscribed". Where a host
+    /// has more ranks than cores, waiting is another thing: ranks do not spin but give their core
+    /// away.
     std::string tariff;
     Lanes lanes = {};  ///< of messages: what goes in different lanes is not one message
 };

@@ -4,11 +4,11 @@
 #include <cstdint>
 #include <vector>
 
+#include "autotune/model/call_costs.hpp"
 #include "autotune/model/chunk_marks.hpp"
+#include "autotune/model/core_assignment.hpp"
 #include "autotune/model/merged_messages.hpp"
-#include "autotune/model/prices.hpp"
 #include "autotune/model/route.hpp"
-#include "autotune/model/seats.hpp"
 #include "autotune/model/step_reader.hpp"
 
 namespace tutti {
@@ -23,15 +23,15 @@ inline constexpr std::int64_t most_visits = 1 << 17;
 template <class Time>
 class ScheduleWalk {
 public:
-    ScheduleWalk(const Route& route, const Call& call, const Seats& seats, Prices<Time>& within,
-                 Prices<Time>& across)
+    ScheduleWalk(const Route& route, const Call& call, const CoreAssignment& seats,
+                 CallCosts<Time>& within, CallCosts<Time>& across)
         : route_(route),
           schedule_(route.schedule),
           seats_(seats),
           within_(within),
           across_(across),
-          promise_{call.collective, schedule_.ranks(), call.root},
-          sizes_(call, promise_.blocks(), schedule_.chunks()),
+          spec_{call.collective, schedule_.ranks(), call.root},
+          sizes_(call, spec_.blocks(), schedule_.chunks()),
           reader_(schedule_, call.root, seats),
           ranks_(static_cast<std::size_t>(schedule_.ranks())),
           leaving_(static_cast<std::size_t>(seats.hosts)),
@@ -56,7 +56,7 @@ public:
         Time slowest{};
         for (const Rank rank : all_ranks(schedule_.ranks())) {
             Time end = of(rank).clock;
-            end += within_.per_byte(PerByte::own) * sizes_.own(promise_, rank);
+            end += within_.per_byte(PerByte::own) * sizes_.own(spec_, rank);
             later(slowest, end);
         }
         return met_ + slowest + (seats_.hosts > 1 ? across_ : within_).call;
@@ -82,20 +82,20 @@ private:
         if (time < other) time = other;
     }
     bool keeps_marks() const {
-        return route_.manner == Manner::staged ||
-               (route_.manner == Manner::direct && promise_.reduces());
+        return route_.manner == Manner::copy_in_copy_out ||
+               (route_.manner == Manner::direct && spec_.reduces());
     }
     // Of those that share a core a sample may have none or all: see meet().
-    bool shares_cores() const { return seats_.is_crowded && !reader_.is_sampled(); }
+    bool shares_cores() const { return seats_.is_oversubscribed && !reader_.is_sampled(); }
     int host_of(Rank rank) const { return seats_.host_of[static_cast<std::size_t>(rank.index)]; }
     bool crosses(const Message& message) const {
         return seats_.hosts > 1 && host_of(message.first.from) != host_of(message.first.to);
     }
-    Prices<Time>& prices(const Message& message) { return crosses(message) ? across_ : within_; }
+    CallCosts<Time>& prices(const Message& message) { return crosses(message) ? across_ : within_; }
 
     void walk_step(int step) {
         active_.clear();
-        if (route_.manner == Manner::direct && !promise_.reduces()) count_chunks();
+        if (route_.manner == Manner::direct && !spec_.reduces()) count_chunks();
         const auto for_each = [&](auto&& visit) {
             for_each_message(reader_.transfers(), sizes_, route_.lanes, visit);
         };
@@ -125,7 +125,7 @@ private:
 
     // What the sender has to do for a message.
     Time sending(const Message& message) {
-        Prices<Time>& price = prices(message);
+        CallCosts<Time>& price = prices(message);
         const Rank from = message.first.from;
         const Chunks chunks = message.first.chunks;
         Time work{};
@@ -134,23 +134,23 @@ private:
                 work += price.message(message.bytes);
                 work += price.per_byte(PerByte::send) * message.bytes;
                 // Its own block goes out of its input, what it has collected out of its output.
-                if (message.parts > 1 || sizes_.mixes_own_block(promise_, chunks, from))
+                if (message.parts > 1 || sizes_.mixes_own_block(spec_, chunks, from))
                     work += price.per_byte(PerByte::pack) * message.bytes;
                 break;
             case Manner::direct:
                 if (!is_pushed(message)) break;
                 work += price.message(message.bytes);
-                work += price.per_byte(promise_.reduces() ? PerByte::write : PerByte::copy) *
+                work += price.per_byte(spec_.reduces() ? PerByte::write : PerByte::copy) *
                         message.bytes;
                 break;
-            case Manner::staged:
+            case Manner::copy_in_copy_out:
                 if (shown_.has(from, chunks)) break;
                 work +=
                     price.per_byte(computed_.has(from, chunks) ? PerByte::write : PerByte::send) *
                     message.bytes;
                 shown_.set(from, chunks, true);
                 break;
-            case Manner::fetched:
+            case Manner::single_copy:
                 break;
         }
         return work;
@@ -161,7 +161,7 @@ private:
         activate(from);
         activate(message.first.to);
         if (from == message.first.to) {
-            of(from).adds_all = promise_.reduces();
+            of(from).adds_all = spec_.reduces();
             return;
         }
         const Time work = sending(message);
@@ -181,17 +181,17 @@ private:
         const auto& [chunks, from, to, action] = message.first;
         if (action == Action::reduce) return false;
         const std::int64_t block = sizes_.block_of(chunks);
-        if (promise_.reduces()) return computed_.has(from, chunks) && promise_.ends_with(to, block);
-        return promise_.source_of(block) == from && promise_.ends_with(to, block) &&
-               sizes_.own_chunks(promise_, from) + of(from).arriving + of(from).sending <
-                   sizes_.own_chunks(promise_, to) + of(to).arriving;
+        if (spec_.reduces()) return computed_.has(from, chunks) && spec_.ends_with(to, block);
+        return spec_.source_of(block) == from && spec_.ends_with(to, block) &&
+               sizes_.own_chunks(spec_, from) + of(from).arriving + of(from).sending <
+                   sizes_.own_chunks(spec_, to) + of(to).arriving;
     }
 
     void receive(const Message& message) {
         const Rank from = message.first.from, to = message.first.to;
         OfRank& receiver = of(to);
         if (from == to) return;
-        Prices<Time>& price = prices(message);
+        CallCosts<Time>& price = prices(message);
         Time seen = of(from).clock;
         if (crosses(message)) {
             Time& entering = entering_[static_cast<std::size_t>(host_of(to))];
@@ -273,7 +273,7 @@ private:
     // The step stands for so many.
     void count_for(int steps) {
         Time slowest = meet(active_);
-        if (reader_.is_sampled() && seats_.is_crowded) {
+        if (reader_.is_sampled() && seats_.is_oversubscribed) {
             slowest += within_.turn;
             steps *= seats_.most_on_core;
         }
@@ -282,10 +282,10 @@ private:
 
     const Route& route_;
     const Schedule& schedule_;
-    const Seats& seats_;
-    Prices<Time>& within_;
-    Prices<Time>& across_;
-    Promise promise_;
+    const CoreAssignment& seats_;
+    CallCosts<Time>& within_;
+    CallCosts<Time>& across_;
+    CollectiveSpec spec_;
     MessageSizes sizes_;
     StepReader reader_;
     std::vector<OfRank> ranks_;

@@ -19,7 +19,7 @@ std::vector<Rank> sample_of(int ranks, Rank root) {
 
 }  // namespace
 
-StepReader::StepReader(const Schedule& schedule, Rank root, const Seats& seats)
+StepReader::StepReader(const Schedule& schedule, Rank root, const CoreAssignment& seats)
     : schedule_(schedule),
       sample_(sample_of(schedule.ranks(), root)),
       weights_(static_cast<std::size_t>(schedule.ranks())) {

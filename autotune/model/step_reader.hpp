@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "autotune/model/seats.hpp"
+#include "autotune/model/core_assignment.hpp"
 #include "collectives/schedule/schedule.hpp"
 
 namespace tutti {
@@ -13,7 +13,7 @@ namespace tutti {
 /// few ranks only, which stand for the others: such steps are alike for all, but for the root.
 class StepReader {
 public:
-    StepReader(const Schedule& schedule, Rank root, const Seats& seats);
+    StepReader(const Schedule& schedule, Rank root, const CoreAssignment& seats);
 
     /// So that no more than about `most` transfers are read if only each n-th step is. Asks the
     /// first, the middle and the last step.

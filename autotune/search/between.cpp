@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "autotune/scale.hpp"
+#include "autotune/choice/scale.hpp"
 
 namespace tutti {
 namespace {
@@ -18,8 +18,7 @@ double affine_level(Bytes low, double low_level, Bytes high, double high_level, 
 }
 
 /// The least that the model says of any member.
-std::optional<double> prior_level(const SearchCourse& course, std::size_t family,
-                                  std::size_t size) {
+std::optional<double> prior_level(const SearchState& course, std::size_t family, std::size_t size) {
     std::optional<double> least;
     for (const int arm : course.families().members(family)) {
         const std::optional<double> level = course.prior().level(arm, size);
@@ -28,14 +27,14 @@ std::optional<double> prior_level(const SearchCourse& course, std::size_t family
     return least;
 }
 
-bool is_trusted(const SearchCourse& course) {
+bool is_trusted(const SearchState& course) {
     const std::optional<double> error = course.prior().error();
     return error && *error <= course.options().model_error;
 }
 
 }  // namespace
 
-Ends ends_of(const SearchCourse& course, std::size_t family, std::size_t size) {
+Ends ends_of(const SearchState& course, std::size_t family, std::size_t size) {
     Ends ends;
     for (std::size_t low = size; low-- > 0 && !ends.low;)
         if (course.best_of(family, low) >= 0) ends.low = low;
@@ -44,8 +43,8 @@ Ends ends_of(const SearchCourse& course, std::size_t family, std::size_t size) {
     return ends;
 }
 
-std::optional<double> level_between(const SearchCourse& course, std::size_t family,
-                                    std::size_t size, Line line) {
+std::optional<double> level_between(const SearchState& course, std::size_t family, std::size_t size,
+                                    Line line) {
     const Ends ends = ends_of(course, family, size);
     if (!ends.are_both()) return std::nullopt;
     const Bytes low = course.sizes()[*ends.low], high = course.sizes()[*ends.high];

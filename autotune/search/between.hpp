@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <optional>
 
-#include "autotune/search/course.hpp"
+#include "autotune/search/search_state.hpp"
 
 namespace tutti {
 
@@ -21,10 +21,10 @@ struct Ends {
     bool are_both() const { return low && high; }
 };
 
-Ends ends_of(const SearchCourse& course, std::size_t family, std::size_t size);
+Ends ends_of(const SearchState& course, std::size_t family, std::size_t size);
 
 /// Where the line passes: the logarithm of the family's time at `size`. Nothing without both ends.
-std::optional<double> level_between(const SearchCourse& course, std::size_t family,
-                                    std::size_t size, Line line);
+std::optional<double> level_between(const SearchState& course, std::size_t family, std::size_t size,
+                                    Line line);
 
 }  // namespace tutti

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <limits>
 
-#include "autotune/scale.hpp"
+#include "autotune/choice/scale.hpp"
 #include "autotune/search/between.hpp"
 
 namespace tutti {
@@ -19,7 +19,7 @@ void add_once(std::vector<int>& arms, int arm) {
 
 /// How far behind the best each family is at a size, as the kindest of the lines has it; 0 for
 /// those that cannot be interpolated.
-std::vector<double> least_gaps(const SearchCourse& course, std::size_t size) {
+std::vector<double> least_gaps(const SearchState& course, std::size_t size) {
     const std::size_t families = course.families().count();
     std::vector<double> gaps(families, nowhere);
     for (const Line line : all_lines) {
@@ -39,7 +39,7 @@ std::vector<double> least_gaps(const SearchCourse& course, std::size_t size) {
 
 /// The level beyond which the model alone drops an arm. Twice the factor where it was not checked
 /// on both sides: an error of its bandwidths shows at large sizes only.
-double model_limit(const SearchCourse& course, std::size_t size) {
+double model_limit(const SearchState& course, std::size_t size) {
     const std::optional<double> error = course.prior().error();
     if (!error || *error > course.options().model_error) return nowhere;
     double best = nowhere;
@@ -52,12 +52,12 @@ double model_limit(const SearchCourse& course, std::size_t size) {
     return best + factor + (course.prior().is_between(size) ? 0 : std::log(2));
 }
 
-bool model_drops(const SearchCourse& course, int arm, std::size_t size, double limit) {
+bool model_drops(const SearchState& course, int arm, std::size_t size, double limit) {
     const std::optional<double> level = course.prior().level(arm, size);
     return level && *level > limit;
 }
 
-int favourite_of_model(const SearchCourse& course, std::size_t family, std::size_t size) {
+int favourite_of_model(const SearchState& course, std::size_t family, std::size_t size) {
     int favourite = -1;
     double least = nowhere;
     for (const int arm : course.families().members(family)) {
@@ -69,20 +69,20 @@ int favourite_of_model(const SearchCourse& course, std::size_t family, std::size
     return favourite;
 }
 
-int leader_below(const SearchCourse& course, std::size_t size) {
+int leader_below(const SearchState& course, std::size_t size) {
     int leader = -1;
     while (leader < 0 && size > 0) leader = course.book().leader(--size);
     return leader;
 }
 
-int leader_above(const SearchCourse& course, std::size_t size) {
+int leader_above(const SearchState& course, std::size_t size) {
     int leader = -1;
     while (leader < 0 && ++size < course.sizes().size()) leader = course.book().leader(size);
     return leader;
 }
 
 /// Parameters change slowly with the size: halfway between the best on both sides.
-int representative_between(const SearchCourse& course, std::size_t family, const Ends& ends) {
+int representative_between(const SearchState& course, std::size_t family, const Ends& ends) {
     const int low = ends.low ? course.best_of(family, *ends.low) : -1;
     const int high = ends.high ? course.best_of(family, *ends.high) : -1;
     if (low < 0 && high < 0) return course.families().middle(family);
@@ -92,7 +92,7 @@ int representative_between(const SearchCourse& course, std::size_t family, const
 
 }  // namespace
 
-std::vector<int> candidates_at(const SearchCourse& course, std::size_t size) {
+std::vector<int> candidates_at(const SearchState& course, std::size_t size) {
     std::vector<int> arms;
     add_once(arms, leader_below(course, size));
     add_once(arms, leader_above(course, size));
@@ -112,7 +112,7 @@ std::vector<int> candidates_at(const SearchCourse& course, std::size_t size) {
     return arms;
 }
 
-std::vector<int> representatives_at(const SearchCourse& course, std::size_t size) {
+std::vector<int> representatives_at(const SearchState& course, std::size_t size) {
     std::vector<int> arms;
     const double limit = model_limit(course, size);
     for (std::size_t family = 0; family < course.families().count(); ++family) {
@@ -132,7 +132,7 @@ std::vector<int> representatives_at(const SearchCourse& course, std::size_t size
     return arms;
 }
 
-int taken_over_at(const SearchCourse& course, std::size_t size) {
+int taken_over_at(const SearchState& course, std::size_t size) {
     const int below = leader_below(course, size);
     const int above = leader_above(course, size);
     if (below < 0 || above < 0 || below == above) return std::max(below, above);

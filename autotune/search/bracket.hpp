@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "autotune/search/course.hpp"
+#include "autotune/search/search_state.hpp"
 
 namespace tutti {
 
@@ -11,13 +11,13 @@ namespace tutti {
 /// sides, and one member of each family that may have come between. A family is left out only if
 /// it was measured on both sides, and lost there by so much that no line between the two leads it
 /// near the best; or if a model that proved right puts it far behind.
-std::vector<int> candidates_at(const SearchCourse& course, std::size_t size);
+std::vector<int> candidates_at(const SearchState& course, std::size_t size);
 
 /// Who takes part at an anchor: a representative of each family, but for those that a model which
 /// proved right at other anchors puts very far behind.
-std::vector<int> representatives_at(const SearchCourse& course, std::size_t size);
+std::vector<int> representatives_at(const SearchState& course, std::size_t size);
 
 /// The best arm at a size where nothing has raced, by its neighbours; -1 if nothing is known.
-int taken_over_at(const SearchCourse& course, std::size_t size);
+int taken_over_at(const SearchState& course, std::size_t size);
 
 }  // namespace tutti

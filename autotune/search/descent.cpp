@@ -14,7 +14,7 @@ constexpr std::size_t parameters = 3;
 constexpr double worth_a_move = 0.01;
 
 /// Races the neighbours along one scale; true if the best member moved.
-bool step(SearchCourse& course, std::size_t family, std::size_t size, std::size_t parameter,
+bool step(SearchState& course, std::size_t family, std::size_t size, std::size_t parameter,
           int stride) {
     const int start = course.best_of(family, size);
     const std::vector<int> scale = course.families().scale_through(start, parameter);
@@ -33,7 +33,7 @@ bool step(SearchCourse& course, std::size_t family, std::size_t size, std::size_
 
 }  // namespace
 
-void descend(SearchCourse& course, std::size_t family, std::size_t size, int stride) {
+void descend(SearchState& course, std::size_t family, std::size_t size, int stride) {
     if (course.best_of(family, size) < 0) return;
     for (; stride > 0; stride /= 2) {
         bool has_moved = true;

@@ -24,15 +24,15 @@ Finding finding_by_medians(Bytes size, const SamplesByArm& samples_ns) {
 // Judges by plain medians, not by the search's own statistics: what is measured against it must not
 // share its errors.
 std::vector<Finding> search_exhaustively(
-    Track& track, std::span<const Bytes> sizes, int repetitions,
+    Evaluator& evaluator, std::span<const Bytes> sizes, int repetitions,
     const std::function<void(const SearchProgress&)>& progress) {
-    std::vector<int> all(track.arms().size());
+    std::vector<int> all(evaluator.arms().size());
     std::iota(all.begin(), all.end(), 0);
     std::vector<Finding> findings;
     for (const Bytes size : sizes) {
         SamplesByArm samples;
-        if (!track.is_over()) {
-            auto raced = track.race(size, all, repetitions);
+        if (!evaluator.is_over()) {
+            auto raced = evaluator.race(size, all, repetitions);
             for (const int arm : all)
                 samples[arm] = std::move(raced[static_cast<std::size_t>(arm)]);
         }

@@ -16,11 +16,11 @@ Families::Families(std::span<const Arm> arms) : arms_(arms.begin(), arms.end()) 
     }
 }
 
-int Families::nearest(std::size_t family, const std::array<double, 3>& notch) const {
+int Families::nearest(std::size_t family, const std::array<double, 3>& level) const {
     const auto distance = [&](int arm) {
         double sum = 0;
-        for (std::size_t p = 0; p < notch.size(); ++p) {
-            const double apart = arms_[static_cast<std::size_t>(arm)].notch[p] - notch[p];
+        for (std::size_t p = 0; p < level.size(); ++p) {
+            const double apart = arms_[static_cast<std::size_t>(arm)].level[p] - level[p];
             sum += apart * apart;
         }
         return sum;
@@ -32,10 +32,10 @@ int Families::nearest(std::size_t family, const std::array<double, 3>& notch) co
 int Families::middle(std::size_t family) const {
     std::array<double, 3> centre{};
     for (std::size_t p = 0; p < centre.size(); ++p) {
-        std::vector<int> notches;
+        std::vector<int> levels;
         for (const int arm : members_[family])
-            notches.push_back(arms_[static_cast<std::size_t>(arm)].notch[p]);
-        const auto [least, most] = std::minmax_element(notches.begin(), notches.end());
+            levels.push_back(arms_[static_cast<std::size_t>(arm)].level[p]);
+        const auto [least, most] = std::minmax_element(levels.begin(), levels.end());
         centre[p] = (*least + *most) / 2.0;
     }
     return nearest(family, centre);
@@ -45,7 +45,7 @@ int Families::between(int one, int other) const {
     const Arm& a = arms_[static_cast<std::size_t>(one)];
     const Arm& b = arms_[static_cast<std::size_t>(other)];
     std::array<double, 3> halfway{};
-    for (std::size_t p = 0; p < halfway.size(); ++p) halfway[p] = (a.notch[p] + b.notch[p]) / 2.0;
+    for (std::size_t p = 0; p < halfway.size(); ++p) halfway[p] = (a.level[p] + b.level[p]) / 2.0;
     return nearest(of(one), halfway);
 }
 
@@ -54,12 +54,12 @@ std::vector<int> Families::scale_through(int arm, std::size_t parameter) const {
     std::vector<int> scale;
     for (const int member : members_[of(arm)]) {
         const Arm& candidate = arms_[static_cast<std::size_t>(member)];
-        wanted.notch[parameter] = candidate.notch[parameter];
+        wanted.level[parameter] = candidate.level[parameter];
         if (candidate == wanted) scale.push_back(member);
     }
     std::sort(scale.begin(), scale.end(), [&](int a, int b) {
-        return arms_[static_cast<std::size_t>(a)].notch[parameter] <
-               arms_[static_cast<std::size_t>(b)].notch[parameter];
+        return arms_[static_cast<std::size_t>(a)].level[parameter] <
+               arms_[static_cast<std::size_t>(b)].level[parameter];
     });
     return scale;
 }

@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "autotune/search/track.hpp"
+#include "autotune/search/evaluator.hpp"
 
 namespace tutti {
 
@@ -28,7 +28,7 @@ public:
     std::vector<int> scale_through(int arm, std::size_t parameter) const;
 
 private:
-    int nearest(std::size_t family, const std::array<double, 3>& notch) const;
+    int nearest(std::size_t family, const std::array<double, 3>& level) const;
 
     std::vector<Arm> arms_;
     std::vector<std::size_t> family_of_;

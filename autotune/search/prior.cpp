@@ -4,11 +4,11 @@
 #include <algorithm>
 #include <cmath>
 
-#include "autotune/scale.hpp"
+#include "autotune/choice/scale.hpp"
 
 namespace tutti {
 
-void Prior::learn(const Logbook& book, std::size_t size) {
+void Prior::learn(const SampleLog& book, std::size_t size) {
     std::vector<double> residuals;
     for (const int arm : book.raced(size)) {
         const std::optional<double> predicted = track_.predicted_ns(arm, sizes_[size]);

@@ -5,8 +5,8 @@
 #include <span>
 #include <vector>
 
-#include "autotune/search/logbook.hpp"
-#include "autotune/search/track.hpp"
+#include "autotune/search/evaluator.hpp"
+#include "autotune/search/sample_log.hpp"
 
 namespace tutti {
 
@@ -14,10 +14,11 @@ namespace tutti {
 /// Levels are logarithms of times in ns.
 class Prior {
 public:
-    Prior(const Track& track, std::span<const Bytes> sizes) : track_(track), sizes_(sizes) {}
+    Prior(const Evaluator& evaluator, std::span<const Bytes> sizes)
+        : track_(evaluator), sizes_(sizes) {}
 
     /// Compares the model with all that raced at a size.
-    void learn(const Logbook& book, std::size_t size);
+    void learn(const SampleLog& book, std::size_t size);
 
     /// The model's level, shifted as the sizes learnt beside it say.
     std::optional<double> level(int arm, std::size_t size) const;
@@ -29,7 +30,7 @@ public:
     bool is_between(std::size_t size) const;
 
 private:
-    const Track& track_;
+    const Evaluator& track_;
     std::span<const Bytes> sizes_;
     std::map<std::size_t, double> shifts_;  // by size
     std::vector<double> errors_;

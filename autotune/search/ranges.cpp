@@ -7,7 +7,7 @@
 #include <optional>
 #include <utility>
 
-#include "autotune/scale.hpp"
+#include "autotune/choice/scale.hpp"
 #include "base/median.hpp"
 
 namespace tutti {

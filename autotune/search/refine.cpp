@@ -5,9 +5,9 @@
 #include <cmath>
 #include <vector>
 
-#include "autotune/scale.hpp"
+#include "autotune/choice/scale.hpp"
+#include "autotune/search/budget.hpp"
 #include "autotune/search/descent.hpp"
-#include "autotune/search/spending.hpp"
 #include "autotune/search/trend.hpp"
 
 namespace tutti {
@@ -25,14 +25,14 @@ struct Final {
 
 /// Every size counts the same, so cheap sizes come first among the equally doubtful; the root keeps
 /// them from taking everything.
-double urgency_of(const SearchCourse& course, const Final& at, double doubt) {
+double urgency_of(const SearchState& course, const Final& at, double doubt) {
     double price_ns = 0;
     for (const int arm : at.finalists) price_ns += std::exp(*course.book().level(at.size, arm));
     return doubt / std::pow(price_ns, 0.25);
 }
 
-Final final_at(const SearchCourse& course, const Trend& trend, std::size_t size) {
-    const Logbook& book = course.book();
+Final final_at(const SearchState& course, const Trend& trend, std::size_t size) {
+    const SampleLog& book = course.book();
     Final final{.size = size};
     const int leader = trend.leader(size);
     if (leader < 0) return final;
@@ -54,11 +54,11 @@ Final final_at(const SearchCourse& course, const Trend& trend, std::size_t size)
 }
 
 /// Only sizes near the one that raced have changed.
-bool may_have_changed(const SearchCourse& course, std::size_t raced, std::size_t size) {
+bool may_have_changed(const SearchState& course, std::size_t raced, std::size_t size) {
     return std::abs(octaves(course.sizes()[raced], course.sizes()[size])) <= Trend::reach;
 }
 
-void decide_doubts(SearchCourse& course, const Trend& trend, const Spending& spending) {
+void decide_doubts(SearchState& course, const Trend& trend, const Budget& spending) {
     std::vector<Final> finals;
     for (std::size_t size = 0; size < course.sizes().size(); ++size)
         finals.push_back(final_at(course, trend, size));
@@ -76,7 +76,7 @@ void decide_doubts(SearchCourse& course, const Trend& trend, const Spending& spe
 }
 
 /// Winners at the nearest measured sizes that have not raced here, and the leader itself.
-std::vector<int> visitors_at(const SearchCourse& course, const Trend& trend, std::size_t size) {
+std::vector<int> visitors_at(const SearchState& course, const Trend& trend, std::size_t size) {
     const int leader = trend.leader(size);
     if (leader < 0) return {};
     std::vector<int> arms = {leader};
@@ -95,7 +95,7 @@ std::vector<int> visitors_at(const SearchCourse& course, const Trend& trend, std
 }
 
 /// Good parameters spread from size to size, and become better on the way.
-void exchange_winners(SearchCourse& course, const Trend& trend, const Spending& spending) {
+void exchange_winners(SearchState& course, const Trend& trend, const Budget& spending) {
     bool has_raced = true;
     for (int turn = 0; turn < most_turns && has_raced; ++turn) {
         has_raced = false;
@@ -114,8 +114,8 @@ void exchange_winners(SearchCourse& course, const Trend& trend, const Spending& 
 
 }  // namespace
 
-void refine(SearchCourse& course) {
-    const Spending spending(course);
+void refine(SearchState& course) {
+    const Budget spending(course);
     const Trend trend(course.book(), course.sizes());
     exchange_winners(course, trend, spending);
     decide_doubts(course, trend, spending);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include "autotune/search/course.hpp"
+#include "autotune/search/search_state.hpp"
 
 namespace tutti {
 
@@ -8,6 +8,6 @@ namespace tutti {
 /// neighbouring sizes that have not raced at a size meet its winner, which goes down its scales
 /// again; and more samples for the finalists, first where the choice is most in doubt for its
 /// price, until no choice is in doubt or the finalists have enough.
-void refine(SearchCourse& course);
+void refine(SearchState& course);
 
 }  // namespace tutti

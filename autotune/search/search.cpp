@@ -5,11 +5,11 @@
 #include <cmath>
 #include <set>
 
-#include "autotune/scale.hpp"
+#include "autotune/choice/scale.hpp"
 #include "autotune/search/bracket.hpp"
-#include "autotune/search/course.hpp"
 #include "autotune/search/descent.hpp"
 #include "autotune/search/refine.hpp"
+#include "autotune/search/search_state.hpp"
 #include "autotune/search/trend.hpp"
 
 namespace tutti {
@@ -21,7 +21,7 @@ constexpr double close_in_bracket = 1.5;
 constexpr std::size_t most_descents = 3;
 
 /// The best families with parameters go down their scales.
-void tune_finalists(SearchCourse& course, std::size_t size, double close, int stride) {
+void tune_finalists(SearchState& course, std::size_t size, double close, int stride) {
     const int leader = course.book().leader(size);
     if (leader < 0) return;
     const double best = *course.book().level(size, leader);
@@ -39,13 +39,13 @@ void tune_finalists(SearchCourse& course, std::size_t size, double close, int st
 
 /// Smallest and largest. Where transports change their protocol times jump, but at another size for
 /// each variant; bisection finds that as well as a search that is told.
-std::set<std::size_t> anchors_of(const SearchCourse& course) {
+std::set<std::size_t> anchors_of(const SearchState& course) {
     return {0, course.sizes().size() - 1};
 }
 
 // The largest comes last: the model has been compared with the others by then, and saves the most
 // time there.
-void race_at_anchors(SearchCourse& course) {
+void race_at_anchors(SearchState& course) {
     for (const std::size_t size : anchors_of(course)) {
         if (course.is_over()) return;
         course.race_in_rounds(size, representatives_at(course, size));
@@ -55,7 +55,7 @@ void race_at_anchors(SearchCourse& course) {
     }
 }
 
-bool leads_clearly(const SearchCourse& course, std::size_t size, int winner) {
+bool leads_clearly(const SearchState& course, std::size_t size, int winner) {
     for (const int arm : course.book().raced(size)) {
         if (arm == winner) continue;
         if (course.book().gap(size, arm, winner) < std::log(1 + course.options().clear_lead))
@@ -65,7 +65,7 @@ bool leads_clearly(const SearchCourse& course, std::size_t size, int winner) {
 }
 
 /// One winner at both ends, far ahead, two octaves apart: nothing is to be found between them.
-bool is_taken_over(const SearchCourse& course, std::size_t low, std::size_t high) {
+bool is_taken_over(const SearchState& course, std::size_t low, std::size_t high) {
     const int winner = course.book().leader(low);
     return winner >= 0 && winner == course.book().leader(high) &&
            octaves(course.sizes()[low], course.sizes()[high]) <= 2 &&
@@ -77,7 +77,7 @@ struct Bracket {
 };
 
 /// The unsettled size nearest to the middle of the bracket.
-std::size_t middle_of(const SearchCourse& course, const Bracket& bracket) {
+std::size_t middle_of(const SearchState& course, const Bracket& bracket) {
     std::size_t middle = bracket.low + 1;
     const double half = octaves(course.sizes()[bracket.low], course.sizes()[bracket.high]) / 2;
     const auto distance = [&](std::size_t size) {
@@ -89,7 +89,7 @@ std::size_t middle_of(const SearchCourse& course, const Bracket& bracket) {
 }
 
 /// The widest first, so that an early end leaves no part of the sizes unseen.
-void bisect(SearchCourse& course) {
+void bisect(SearchState& course) {
     std::vector<Bracket> brackets{{0, course.sizes().size() - 1}};
     const auto width = [&](const Bracket& b) {
         return octaves(course.sizes()[b.low], course.sizes()[b.high]);
@@ -115,8 +115,8 @@ void bisect(SearchCourse& course) {
     }
 }
 
-Finding finding_at(const SearchCourse& course, const Trend& trend, std::size_t size) {
-    const Logbook& book = course.book();
+Finding finding_at(const SearchState& course, const Trend& trend, std::size_t size) {
+    const SampleLog& book = course.book();
     Finding finding{.size = course.sizes()[size], .winner = trend.leader(size)};
     if (finding.winner < 0) {
         finding.winner = taken_over_at(course, size);
@@ -136,7 +136,7 @@ Finding finding_at(const SearchCourse& course, const Trend& trend, std::size_t s
     return finding;
 }
 
-std::vector<Finding> findings_of(const SearchCourse& course) {
+std::vector<Finding> findings_of(const SearchState& course) {
     const Trend trend(course.book(), course.sizes());
     std::vector<Finding> findings;
     for (std::size_t size = 0; size < course.sizes().size(); ++size)
@@ -146,10 +146,10 @@ std::vector<Finding> findings_of(const SearchCourse& course) {
 
 }  // namespace
 
-std::vector<Finding> search(Track& track, std::span<const Bytes> sizes,
+std::vector<Finding> search(Evaluator& evaluator, std::span<const Bytes> sizes,
                             const SearchOptions& options) {
-    if (sizes.empty() || track.arms().empty()) return {};
-    SearchCourse course(track, sizes, options);
+    if (sizes.empty() || evaluator.arms().empty()) return {};
+    SearchState course(evaluator, sizes, options);
     race_at_anchors(course);
     bisect(course);
     refine(course);

@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "autotune/search/track.hpp"
+#include "autotune/search/evaluator.hpp"
 
 namespace tutti {
 
@@ -85,14 +85,14 @@ struct SearchOptions {
 /// smallest and the largest, then bisection in the logarithm of the size where winners differ
 /// (Hunold et al. 2018; ACCLAiM 2022; AutoCCL 2025 for the descent over parameters). An arm is
 /// dropped only inside a bracket at whose both ends it loses. The same samples give the same
-/// search. Ends early where the track is over; what is known then is used.
-std::vector<Finding> search(Track& track, std::span<const Bytes> sizes,
+/// search. Ends early where the evaluator is over; what is known then is used.
+std::vector<Finding> search(Evaluator& evaluator, std::span<const Bytes> sizes,
                             const SearchOptions& options);
 
 /// Every arm at every size, `repetitions` times: the oracle that a search is measured against.
 /// `progress`, where it is given, is told after each size.
 std::vector<Finding> search_exhaustively(
-    Track& track, std::span<const Bytes> sizes, int repetitions,
+    Evaluator& evaluator, std::span<const Bytes> sizes, int repetitions,
     const std::function<void(const SearchProgress&)>& progress = {});
 
 using SamplesByArm = std::map<int, std::vector<double>>;

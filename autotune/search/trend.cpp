@@ -5,7 +5,7 @@
 #include <cmath>
 #include <numbers>
 
-#include "autotune/scale.hpp"
+#include "autotune/choice/scale.hpp"
 
 namespace tutti {
 namespace {
@@ -43,7 +43,7 @@ double GapEstimate::doubt() const {
     return error * std::max(0.0, density - x * beyond);
 }
 
-Trend::Trend(const Logbook& book, std::span<const Bytes> sizes) : book_(book) {
+Trend::Trend(const SampleLog& book, std::span<const Bytes> sizes) : book_(book) {
     for (const Bytes size : sizes) octaves_.push_back(octaves(Bytes{1}, size));
 }
 

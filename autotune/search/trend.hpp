@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "autotune/search/logbook.hpp"
+#include "autotune/search/sample_log.hpp"
 #include "base/units.hpp"
 
 namespace tutti {
@@ -26,7 +26,7 @@ public:
     /// Octaves over which sizes lend each other samples.
     static constexpr double reach = 3;
 
-    Trend(const Logbook& book, std::span<const Bytes> sizes);
+    Trend(const SampleLog& book, std::span<const Bytes> sizes);
 
     /// Both have raced at `size`.
     GapEstimate gap(std::size_t size, int slower, int faster) const;
@@ -41,7 +41,7 @@ private:
     std::vector<std::size_t> lenders(std::size_t size, int one, int other) const;
     double covariance(std::size_t a, std::size_t b) const;
 
-    const Logbook& book_;
+    const SampleLog& book_;
     std::vector<double> octaves_;  // of the sizes
 };
 

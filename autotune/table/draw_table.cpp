@@ -10,7 +10,7 @@
 #include "autotune/table/explain.hpp"
 #include "autotune/table/range_text.hpp"
 #include "autotune/table/size_axis.hpp"
-#include "topology/svg_canvas.hpp"
+#include "topology/draw/svg_canvas.hpp"
 
 namespace tutti {
 namespace {
@@ -105,7 +105,7 @@ public:
     std::string draw() {
         text(gap, 22, "Which configuration for which size", "title");
         y_ += 6;
-        for (const Setting& setting : settings_of(table_)) draw_setting(setting);
+        for (const JobShape& setting : settings_of(table_)) draw_setting(setting);
         draw_legend();
         const std::string all_styles = fmt::format("{}{}", styles, palette_.styles());
         return canvas_.page(left() + chart_width() + gap, y_ + gap, all_styles);
@@ -122,7 +122,7 @@ private:
         canvas_.text({x, y_}, words, style, Anchor::start);
     }
 
-    void draw_setting(const Setting& setting) {
+    void draw_setting(const JobShape& setting) {
         text(gap, 30, to_string(setting), "setting");
         y_ += 10;
         std::vector<const Section*> sections;

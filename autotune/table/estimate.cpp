@@ -6,7 +6,7 @@
 #include <limits>
 #include <utility>
 
-#include "autotune/scale.hpp"
+#include "autotune/choice/scale.hpp"
 
 namespace tutti {
 namespace {
@@ -39,14 +39,14 @@ TimeInterval predicted(double time_ns) { return {.p50 = time_ns, .low = time_ns,
 
 }  // namespace
 
-std::optional<double> Estimate::model(const Configuration& choice, const Setting& setting,
+std::optional<double> Estimate::model(const Configuration& choice, const JobShape& setting,
                                       Bytes size) const {
     if (!predict_) return std::nullopt;
     const auto time = predict_(choice, seen_.subject, setting, size);
     return time && std::isfinite(*time) && *time > 0 ? time : std::nullopt;
 }
 
-std::optional<double> Estimate::operator()(const Configuration& choice, const Setting& setting,
+std::optional<double> Estimate::operator()(const Configuration& choice, const JobShape& setting,
                                            Bytes size) const {
     const auto asked = model(choice, setting, size);
     if (!asked) return std::nullopt;
@@ -58,7 +58,8 @@ std::optional<double> Estimate::operator()(const Configuration& choice, const Se
     return std::isfinite(corrected) ? corrected : asked;
 }
 
-Range best_of(const Contender& first, const Contender& second, const Setting& setting, Bytes from) {
+Range best_of(const Contender& first, const Contender& second, const JobShape& setting,
+              Bytes from) {
     constexpr Bytes smallest{8};  // of no bytes a model knows little
     const Bytes size = std::max(from, smallest);
     Range range{.from = from, .choice = first.choice, .origin = Origin::interpolated};

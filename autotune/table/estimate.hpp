@@ -9,7 +9,7 @@ namespace tutti {
 
 /// A model's time of one call in ns; nothing for what it does not know. May be empty: no model.
 using Predictor = std::function<std::optional<double>(const Configuration&, const Subject&,
-                                                      const Setting&, Bytes)>;
+                                                      const JobShape&, Bytes)>;
 
 /// A model corrected by what was measured: its error at the measured size next to the asked one is
 /// taken to be its error there too, so that what is told of sizes and ranks between agrees with the
@@ -20,11 +20,11 @@ public:
     Estimate(const Predictor& predict, const Section& seen) : predict_(predict), seen_(seen) {}
 
     /// ns; nothing where the model knows nothing.
-    std::optional<double> operator()(const Configuration& choice, const Setting& setting,
+    std::optional<double> operator()(const Configuration& choice, const JobShape& setting,
                                      Bytes size) const;
 
 private:
-    std::optional<double> model(const Configuration& choice, const Setting& setting,
+    std::optional<double> model(const Configuration& choice, const JobShape& setting,
                                 Bytes size) const;
 
     const Predictor& predict_;
@@ -40,6 +40,6 @@ struct Contender {
 /// The first stays unless another is estimated to be faster; where its own time is not
 /// known it stays in any case. As a range that begins at `from`, marked as interpolated; the
 /// estimates are its evidence.
-Range best_of(const Contender& first, const Contender& second, const Setting& setting, Bytes from);
+Range best_of(const Contender& first, const Contender& second, const JobShape& setting, Bytes from);
 
 }  // namespace tutti

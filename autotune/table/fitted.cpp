@@ -21,7 +21,7 @@ namespace {
 double times_apart(int a, int b) { return std::abs(std::log2(static_cast<double>(a) / b)); }
 
 // Ranks matter more than how they are spread over hosts.
-auto distance(const Section& section, const Setting& setting) {
+auto distance(const Section& section, const JobShape& setting) {
     return std::tuple(section.setting.topology != setting.topology,
                       times_apart(section.setting.ranks, setting.ranks),
                       times_apart(section.setting.ranks_per_host, setting.ranks_per_host));
@@ -34,7 +34,7 @@ struct Neighbours {
 };
 
 Neighbours neighbours(const std::vector<const Section*>& sections, const Subject& subject,
-                      const Setting& setting) {
+                      const JobShape& setting) {
     const Section *below = nullptr, *above = nullptr;
     const auto offer = [&](const Section*& place, const Section* section) {
         if (!place || distance(*section, setting) < distance(*place, setting)) place = section;
@@ -51,7 +51,7 @@ Neighbours neighbours(const std::vector<const Section*>& sections, const Subject
 }
 
 // What the section would have taken at the size if it had been made for these ranks.
-std::optional<Configuration> choice_for(const Section& section, const Setting& setting,
+std::optional<Configuration> choice_for(const Section& section, const JobShape& setting,
                                         Bytes size) {
     const Range& range = range_at(section, size);
     if (!unusable(range.choice, section.subject, setting)) return range.choice;
@@ -70,7 +70,7 @@ std::set<Bytes> beginnings(const Neighbours& sections) {
 }
 
 // Of the two neighbours' choices the one that the model finds faster on these ranks.
-std::optional<Section> between_ranks(const Neighbours& unmarked, const Setting& setting,
+std::optional<Section> between_ranks(const Neighbours& unmarked, const JobShape& setting,
                                      const Predictor& predict) {
     const Section near = decided_between_sizes(*unmarked.near, predict);
     const Section far = decided_between_sizes(*unmarked.far, predict);
@@ -94,7 +94,7 @@ std::optional<Section> between_ranks(const Neighbours& unmarked, const Setting& 
     return section;
 }
 
-[[noreturn]] void refuse(const Table& table, const Setting& setting) {
+[[noreturn]] void refuse(const Table& table, const JobShape& setting) {
     if (table.sections.empty()) throw Error("the table has no choices; type: tutti tune");
     throw Error(
         fmt::format("the table was made on another topology ({}) than this one ({}); type: tutti "
@@ -105,7 +105,7 @@ std::optional<Section> between_ranks(const Neighbours& unmarked, const Setting& 
 
 }  // namespace
 
-Table fitted(const Table& table, const Setting& setting, const Predictor& predict,
+Table fitted(const Table& table, const JobShape& setting, const Predictor& predict,
              FitOptions options) {
     std::vector<const Section*> sections;
     std::set<Subject> subjects;

@@ -31,7 +31,7 @@ Table merged(std::span<const Table> tables) {
         result.tool = table->tool;
         if (!table->model.empty()) result.model = table->model;
     }
-    std::map<std::pair<Setting, Subject>, Section> best;
+    std::map<std::pair<JobShape, Subject>, Section> best;
     for (const Table& table : tables)
         for (Section section : table.sections) {
             if (section.measured_at.empty()) section.measured_at = table.written;

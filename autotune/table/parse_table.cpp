@@ -8,7 +8,7 @@
 #include "autotune/table/table_checks.hpp"
 #include "autotune/table/table_fields.hpp"
 #include "autotune/table/table_json.hpp"
-#include "topology/printable.hpp"
+#include "topology/machine/printable.hpp"
 
 namespace tutti {
 namespace {

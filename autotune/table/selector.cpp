@@ -18,11 +18,11 @@ std::vector<BufferKind> as_good_as(BufferKind wanted) {
     using enum BufferKind;
     switch (wanted) {
         case registered:
-            return {registered, ordinary};
-        case ordinary:
-            return {ordinary, registered};
+            return {registered, unregistered};
+        case unregistered:
+            return {unregistered, registered};
         case pinned:
-            return {pinned, ordinary, registered};
+            return {pinned, unregistered, registered};
         case device:
             return {device};
     }
@@ -49,7 +49,7 @@ std::optional<std::int16_t> best_answer(const Subject& wanted, std::span<const S
 
 }  // namespace
 
-Selector::Selector(const Table& table, const Setting& setting) {
+Selector::Selector(const Table& table, const JobShape& setting) {
     std::vector<Subject> known;
     for (const Section& section : table.sections)
         if (section.setting == setting && !section.ranges.empty()) {
@@ -62,7 +62,7 @@ Selector::Selector(const Table& table, const Setting& setting) {
     for (const Collective collective : all_collectives())
         for (const DataType type : all_data_types())
             for (const Op op : all_ops())
-                for (const BufferKind buffers : {BufferKind::registered, BufferKind::ordinary,
+                for (const BufferKind buffers : {BufferKind::registered, BufferKind::unregistered,
                                                  BufferKind::device, BufferKind::pinned})
                     answers_[question(collective, type, op, buffers)] =
                         best_answer({collective, class_of(collective, type),

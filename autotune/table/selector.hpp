@@ -14,7 +14,7 @@ class Selector {
 public:
     /// Takes the sections of `setting`. Throws Error if there is none: use `fitted` (fitted.hpp)
     /// first.
-    Selector(const Table& table, const Setting& setting);
+    Selector(const Table& table, const JobShape& setting);
 
     /// The range that holds calls of `bytes` (as total_bytes counts them), or null: the table knows
     /// nothing of such calls. Where it lacks their class the nearest is taken: plain for averages,

@@ -13,13 +13,13 @@
 namespace tutti {
 namespace {
 
-const Setting setting{.ranks = 4, .ranks_per_host = 4, .topology = "bench"};
+const JobShape setting{.ranks = 4, .ranks_per_host = 4, .topology = "bench"};
 
 // Every subject that there can be, with a range for each octave from 8 B to 4 MiB.
 Table full_table() {
     Table table;
     for (const Collective collective : all_collectives())
-        for (const BufferKind buffers : {BufferKind::registered, BufferKind::ordinary})
+        for (const BufferKind buffers : {BufferKind::registered, BufferKind::unregistered})
             for (const DataType type : {DataType::float32, DataType::half})
                 for (const Op op : {Op::sum, Op::avg}) {
                     const Subject subject{collective, class_of(collective, type),
@@ -51,7 +51,7 @@ std::vector<Question> random_questions() {
     for (Question& question : questions) {
         const auto bits = random() % 23;
         question = {one_of(all_collectives()), one_of(all_data_types()), one_of(all_ops()),
-                    random() % 2 == 0 ? BufferKind::registered : BufferKind::ordinary,
+                    random() % 2 == 0 ? BufferKind::registered : BufferKind::unregistered,
                     Bytes{static_cast<std::int64_t>(random() >> 41 >> bits)}};
     }
     return questions;
@@ -81,7 +81,8 @@ BENCHMARK(pick);
 // As a program does that calls the same again and again.
 void pick_the_same(benchmark::State& state) {
     const Selector selector(full_table(), setting);
-    Question q{Collective::all_reduce, DataType::float32, Op::sum, BufferKind::ordinary, {50'000}};
+    Question q{
+        Collective::all_reduce, DataType::float32, Op::sum, BufferKind::unregistered, {50'000}};
     for (auto _ : state) {
         benchmark::DoNotOptimize(q);
         benchmark::DoNotOptimize(selector.pick(q.collective, q.type, q.op, q.buffers, q.bytes));

@@ -28,20 +28,20 @@ const Range& range_at(const Section& section, Bytes bytes) {
     return above == section.ranges.begin() ? *above : *std::prev(above);
 }
 
-const Section* find_section(const Table& table, const Setting& setting, const Subject& subject) {
+const Section* find_section(const Table& table, const JobShape& setting, const Subject& subject) {
     const auto found = std::ranges::find_if(table.sections, [&](const Section& section) {
         return section.setting == setting && section.subject == subject;
     });
     return found == table.sections.end() ? nullptr : &*found;
 }
 
-std::vector<Setting> settings_of(const Table& table) {
-    std::set<Setting> settings;
+std::vector<JobShape> settings_of(const Table& table) {
+    std::set<JobShape> settings;
     for (const Section& section : table.sections) settings.insert(section.setting);
     return {settings.begin(), settings.end()};
 }
 
-std::string to_string(const Setting& setting) {
+std::string to_string(const JobShape& setting) {
     return fmt::format("{} ranks, {} per host, topology {}", setting.ranks, setting.ranks_per_host,
                        short_fingerprint(setting.topology));
 }

@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
-#include "autotune/configuration.hpp"
-#include "autotune/subject.hpp"
+#include "autotune/choice/configuration.hpp"
+#include "autotune/choice/subject.hpp"
 
 namespace tutti {
 
@@ -58,7 +58,7 @@ struct Range {
 
 /// The ranges of one subject on one setting, ascending from 0 bytes.
 struct Section {
-    Setting setting;
+    JobShape setting;
     Subject subject;
     std::vector<Range> ranges;
     std::vector<std::string> launches;  ///< sessions that it was measured in
@@ -81,13 +81,13 @@ struct Table {
 };
 
 /// Null where the table has no such section.
-const Section* find_section(const Table& table, const Setting& setting, const Subject& subject);
+const Section* find_section(const Table& table, const JobShape& setting, const Subject& subject);
 
 /// All that the table has sections for, ascending, each once.
-std::vector<Setting> settings_of(const Table& table);
+std::vector<JobShape> settings_of(const Table& table);
 
 /// "4 ranks, 2 per host, topology 0123456789ab".
-std::string to_string(const Setting& setting);
+std::string to_string(const JobShape& setting);
 
 /// The first digits of a fingerprint, enough for a human to compare.
 std::string short_fingerprint(std::string_view fingerprint);

@@ -14,7 +14,7 @@ constexpr int most_ranks = 1 << 24;
 
 }  // namespace
 
-void check(const Setting& setting, const JsonPlace& place) {
+void check(const JobShape& setting, const JsonPlace& place) {
     if (setting.ranks < 1 || setting.ranks > most_ranks)
         place.fail(fmt::format("has {} ranks, where 1 to {} can be", setting.ranks, most_ranks));
     if (setting.ranks_per_host < 1 || setting.ranks_per_host > setting.ranks)
@@ -77,7 +77,7 @@ void check(const Section& section, const JsonPlace& place) {
 }
 
 void check(const Table& table, const JsonPlace& place) {
-    std::set<std::pair<Setting, Subject>> seen;
+    std::set<std::pair<JobShape, Subject>> seen;
     for (std::size_t i = 0; i < table.sections.size(); ++i) {
         const Section& section = table.sections[i];
         if (!seen.emplace(section.setting, section.subject).second)

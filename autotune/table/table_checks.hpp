@@ -7,7 +7,7 @@ namespace tutti {
 
 /// What the fields of a part must say together; that each is of its type is known before. Each
 /// throws Error at the place to be looked at.
-void check(const Setting&, const JsonPlace& place);
+void check(const JobShape&, const JsonPlace& place);
 void check(const Subject&, const JsonPlace& place);
 void check(const Configuration&, const JsonPlace& place);
 void check(const TimeInterval&, const JsonPlace& place);

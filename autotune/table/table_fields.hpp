@@ -9,7 +9,7 @@ namespace tutti {
 /// have a default, and are not written where they hold it; a `text` is of another format.
 
 template <class Visitor>
-void visit_fields(Visitor& visit, Setting& setting) {
+void visit_fields(Visitor& visit, JobShape& setting) {
     visit.needed("ranks", setting.ranks);
     visit.needed("ranks_per_host", setting.ranks_per_host);
     visit.needed("topology", setting.topology);

@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "base/error.hpp"
-#include "topology/import/json_value.hpp"
+#include "base/json_value.hpp"
 
 namespace tutti {
 

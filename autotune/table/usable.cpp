@@ -8,8 +8,8 @@
 
 #include "base/error.hpp"
 #include "collectives/algorithms/catalog.hpp"
-#include "collectives/execute/baselines.hpp"
-#include "collectives/transport/transports.hpp"
+#include "collectives/baselines/baselines.hpp"
+#include "collectives/transport/table/transports.hpp"
 
 namespace tutti {
 namespace {
@@ -27,7 +27,7 @@ std::optional<std::string> unusable_library(const Configuration& choice, Collect
 }
 
 std::optional<std::string> unusable_algorithm(const Configuration& choice, Collective collective,
-                                              const Setting& setting) {
+                                              const JobShape& setting) {
     const auto algorithms = algorithms_of(collective);
     const auto algorithm = std::ranges::find(algorithms, choice.algorithm, &Algorithm::name);
     if (algorithm == algorithms.end())
@@ -96,7 +96,7 @@ bool make_usable(Section& section) {
 }  // namespace
 
 std::optional<std::string> unusable(const Configuration& choice, const Subject& subject,
-                                    const Setting& setting) {
+                                    const JobShape& setting) {
     if (!choice.is_ours()) return unusable_library(choice, subject.collective);
     if (auto reason = unusable_transport(choice.transport)) return reason;
     return unusable_algorithm(choice, subject.collective, setting);

@@ -2,10 +2,10 @@
 #include "autotune/tuner/calibration.hpp"
 
 #include "autotune/model/calibrate.hpp"
-#include "autotune/model/calibration_plan.hpp"
 #include "autotune/model/model_json.hpp"
+#include "autotune/tuner/calibration_plan.hpp"
 #include "base/clock.hpp"
-#include "workloads/sweep.hpp"
+#include "workloads/bench/sweep.hpp"
 
 namespace tutti {
 namespace {
@@ -15,7 +15,7 @@ constexpr int repetitions = 2;  // some thousand probes: their number makes up f
 std::size_t most_bytes(const std::vector<ModelProbe>& plan, int ranks) {
     std::size_t most = 0;
     for (const ModelProbe& probe : plan)
-        most = std::max(most, Stage::bytes_for(probe.call.call, ranks, false));
+        most = std::max(most, BufferPool::bytes_for(probe.call.call, ranks, false));
     return most;
 }
 
@@ -35,35 +35,32 @@ Candidate candidate_of(const ModelProbe& probe) {
 }
 
 // Probes of the same call, in turns.
-void measure_together(Planner& planner, const Stage& stage, const TuneRequest& request,
+void measure_together(Planner& planner, const BufferPool& stage, const TuneRequest& request,
                       std::span<const ModelProbe> probes, std::vector<Observation>& observations) {
     World& world = planner.world();
     const ModelCall& asked = probes.front().call;
-    const StageBuffers buffers = stage.set(asked.call, false, asked.buffers);
+    const PooledBuffers buffers = stage.set(asked.call, false, asked.buffers);
     std::vector<const ModelProbe*> taking_part;
     std::vector<std::unique_ptr<Operation>> operations;
-    std::vector<Entrant> entrants;
+    std::vector<Trial> trials;
     for (const ModelProbe& probe : probes) {
         const Candidate candidate = candidate_of(probe);
-        if (!holds_on_all(world,
-                          !refusal(planner, candidate, asked.call, buffers, request.ground.hosts)))
+        if (!holds_on_all(world, !refusal(planner, candidate, asked.call, buffers,
+                                          request.environment.hosts)))
             continue;
         taking_part.push_back(&probe);
-        operations.push_back(operation_of(planner, candidate, asked.call, buffers, request.ground));
-        entrants.push_back(entrant_of(*operations.back(), world, asked.call, buffers, false));
+        operations.push_back(
+            operation_of(planner, candidate, asked.call, buffers, request.environment));
+        trials.push_back(trial_of(*operations.back(), world, asked.call, buffers, false));
     }
     Protocol protocol = request.protocol;
     protocol.fixed_samples = repetitions;
-    const auto measured = measure(world, entrants, protocol);
+    const auto measured = measure(world, trials, protocol);
     for (std::size_t i = 0; i < measured.size(); ++i)
         if (!measured[i].samples.empty())
             observations.push_back(
                 {taking_part[i]->configuration, asked,
                  interval_of(std::span<const std::int64_t>(measured[i].samples)).p50});
-}
-
-Placement in_hosts_of(const Setting& setting) {
-    return Placement::in_nodes_of(setting.ranks, std::max(setting.ranks_per_host, 1));
 }
 
 }  // namespace
@@ -75,8 +72,8 @@ std::optional<Calibration> calibrate_here(Planner& planner, const TuneRequest& r
     auto kinds = kinds_for(request, world);
     std::erase_if(kinds, [](BufferKind kind) { return !is_modelled(kind); });
     if (kinds.empty()) return std::nullopt;
-    const auto plan = calibration_plan(world.hosts(), request.contest.transports, kinds);
-    const Stage stage(world, most_bytes(plan, world.size()), kinds);
+    const auto plan = calibration_plan(world.hosts(), request.search_space.transports, kinds);
+    const BufferPool stage(world, most_bytes(plan, world.size()), kinds);
     std::vector<Observation> observations;
     for (std::size_t begin = 0, end = 0; begin < plan.size(); begin = end) {
         while (end < plan.size() && is_same_call(plan[begin], plan[end])) ++end;
@@ -111,17 +108,6 @@ predictor_of_candidates(const CostModel& model, const Placement& hosts) {
             if (!candidate.is_ours() || !candidate.order.empty()) return std::nullopt;
             return predict(configuration_of(candidate), call, buffers);
         };
-}
-
-Predictor predictor_of_settings(const CostModel& model) {
-    return [=](const Configuration& configuration, const Subject& subject, const Setting& setting,
-               Bytes size) {
-        const auto [type, op] = representative_of(subject);
-        const MeasuredTrack::Race race{.subject = subject, .type = type, .op = op};
-        return model.predict(configuration, {.call = call_of(race, setting.ranks, size),
-                                             .buffers = subject.buffers,
-                                             .hosts = in_hosts_of(setting)});
-    };
 }
 
 }  // namespace tutti

@@ -4,7 +4,6 @@
 #include <vector>
 
 #include "autotune/model/cost_model.hpp"
-#include "autotune/table/estimate.hpp"
 #include "autotune/tuner/tuner.hpp"
 
 namespace tutti {
@@ -32,8 +31,5 @@ CallPredictor predictor_of_calls(const CostModel& model, const Placement& hosts)
 /// The same as sweeps ask; nothing for what has an order of its own.
 std::function<std::optional<double>(const Candidate&, const Call&, BufferKind)>
 predictor_of_candidates(const CostModel& model, const Placement& hosts);
-
-/// The same as tables ask: of settings, whose hosts are filled one after the other.
-Predictor predictor_of_settings(const CostModel& model);
 
 }  // namespace tutti

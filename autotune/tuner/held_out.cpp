@@ -3,10 +3,10 @@
 
 #include <algorithm>
 
+#include "autotune/table/verdict.hpp"
 #include "autotune/tuner/tasks.hpp"
-#include "autotune/tuner/verdict.hpp"
 #include "base/clock.hpp"
-#include "workloads/device_buffers.hpp"
+#include "workloads/bench/device_buffers.hpp"
 
 namespace tutti {
 
@@ -61,12 +61,12 @@ std::vector<Bytes> sizes_of(const Section& section) {
 
 }  // namespace
 
-void hold_out(Planner& planner, const TuneRequest& request, const Setting& setting,
+void hold_out(Planner& planner, const TuneRequest& request, const JobShape& setting,
               const std::string& session, const Table& table, const TuneEvents& events) {
     const std::int64_t began = now_ns();
     World& world = planner.world();
-    const Stage stage(world, most_bytes(request, world.size()), kinds_for(request, world),
-                      device_buffers(planner, request.contest.transports));
+    const BufferPool stage(world, most_bytes(request, world.size()), kinds_for(request, world),
+                           device_buffers(planner, request.search_space.transports));
     std::vector<std::pair<TuneTask, Section>> sections;
     for (const TuneTask& task : tasks_of(request, stage.kinds()))
         for (const Section& section : table.sections)
@@ -76,9 +76,9 @@ void hold_out(Planner& planner, const TuneRequest& request, const Setting& setti
         auto& [task, section] = sections[i];
         const double seconds = share_of(world, began, request.budget_seconds, sections.size() - i);
         const std::int64_t began_here = now_ns();
-        const MeasuredTrack::Race race{task.subject, task.type, task.op, request.ground,
-                                       request.protocol};
-        const auto all = candidates(task.subject.collective, request.contest);
+        const MeasuringEvaluator::Race race{task.subject, task.type, task.op, request.environment,
+                                            request.protocol};
+        const auto all = candidates(task.subject.collective, request.search_space);
         events.progress(task.subject, 0, "");
         const auto sizes = sizes_of(section);
         HeldOut held{

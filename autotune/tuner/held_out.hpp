@@ -15,8 +15,8 @@ inline constexpr const char* against_library = "against the library";
 /// Compares each choice of a section with the library.
 struct HeldOut {
     Planner& planner;
-    const Stage& stage;
-    const MeasuredTrack::Race& race;
+    const BufferPool& stage;
+    const MeasuringEvaluator::Race& race;
     const HoldOutOptions& options;
     std::span<const Bytes> sizes;  // that the section is about
     Bytes first, last;             // of those that are compared

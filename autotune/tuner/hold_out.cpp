@@ -43,19 +43,19 @@ TimeInterval interval_of(std::span<const double> samples_ns) {
     return interval_of(whole);
 }
 
-std::optional<HoldOut> hold_out(Planner& planner, const Stage& stage,
-                                const MeasuredTrack::Race& race, const HoldOutPair& pair,
+std::optional<HoldOut> hold_out(Planner& planner, const BufferPool& stage,
+                                const MeasuringEvaluator::Race& race, const HoldOutPair& pair,
                                 Bytes size, const HoldOutOptions& options, bool& is_wrong) {
     World& world = planner.world();
     const Call call = call_of(race, world.size(), size);
-    const StageBuffers buffers = stage.set(call, false, race.subject.buffers);
+    const PooledBuffers buffers = stage.set(call, false, race.subject.buffers);
     std::vector<std::unique_ptr<Operation>> operations;
-    std::vector<Entrant> entrants;
+    std::vector<Trial> trials;
     for (const Candidate* candidate : {&pair.choice, &pair.library}) {
-        const bool runs = !refusal(planner, *candidate, call, buffers, race.ground.hosts);
+        const bool runs = !refusal(planner, *candidate, call, buffers, race.environment.hosts);
         if (!holds_on_all(world, runs)) return std::nullopt;
-        operations.push_back(operation_of(planner, *candidate, call, buffers, race.ground));
-        entrants.push_back(entrant_of(*operations.back(), world, call, buffers, true));
+        operations.push_back(operation_of(planner, *candidate, call, buffers, race.environment));
+        trials.push_back(trial_of(*operations.back(), world, call, buffers, true));
     }
     std::vector<std::int64_t> of_choice, of_library;
     HoldOut found{.library = pair.library.name()};
@@ -64,7 +64,7 @@ std::optional<HoldOut> hold_out(Planner& planner, const Stage& stage,
     for (int pairs = options.pairs;; pairs *= 2) {
         protocol.fixed_samples = pairs - static_cast<int>(of_choice.size());
         protocol.seed += 1;
-        const auto measured = measure(world, entrants, protocol);
+        const auto measured = measure(world, trials, protocol);
         is_wrong = measured[0].check.state == CheckState::fail;
         for (const Measured& each : measured)
             if (each.check.state == CheckState::fail || each.samples.empty()) return std::nullopt;

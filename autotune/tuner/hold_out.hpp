@@ -3,7 +3,7 @@
 #include <string>
 
 #include "autotune/table/table.hpp"
-#include "autotune/tuner/measured_track.hpp"
+#include "autotune/tuner/measuring_evaluator.hpp"
 
 namespace tutti {
 
@@ -24,8 +24,8 @@ struct HoldOutPair {
 /// measuring, so that a change of the machine's mood meets both; its interval assumes no
 /// distribution. Collective; nothing if one of the two cannot run here, or gives a wrong result
 /// (`is_wrong`: the choice does).
-std::optional<HoldOut> hold_out(Planner& planner, const Stage& stage,
-                                const MeasuredTrack::Race& race, const HoldOutPair& pair,
+std::optional<HoldOut> hold_out(Planner& planner, const BufferPool& stage,
+                                const MeasuringEvaluator::Race& race, const HoldOutPair& pair,
                                 Bytes size, const HoldOutOptions& options, bool& is_wrong);
 
 /// The median of times in ns, with its 95 % interval.

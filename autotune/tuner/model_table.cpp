@@ -5,15 +5,16 @@
 #include <limits>
 
 #include "autotune/search/ranges.hpp"
+#include "autotune/table/model_predictor.hpp"
+#include "autotune/table/verdict.hpp"
 #include "autotune/tuner/calibration.hpp"
-#include "autotune/tuner/verdict.hpp"
 
 namespace tutti {
 namespace {
 
-// The model as if it were a track: a race at one size has a sample of each, its prediction.
+// The model as if it were a evaluator: a race at one size has a sample of each, its prediction.
 std::vector<Finding> findings_of(const Predictor& predict, const std::vector<Variant>& variants,
-                                 const Subject& subject, const Setting& setting,
+                                 const Subject& subject, const JobShape& setting,
                                  std::span<const Bytes> sizes) {
     std::vector<Finding> findings;
     for (const Bytes size : sizes) {
@@ -65,13 +66,13 @@ std::vector<Range> ranges_by_model(const std::vector<Finding>& findings,
 }  // namespace
 
 std::vector<Section> predicted_sections(const CostModel& model, const TuneRequest& request,
-                                        const Setting& setting) {
-    const Predictor predict = predictor_of_settings(model);
+                                        const JobShape& setting) {
+    const Predictor predict = predictor_of_job_shapes(model);
     std::vector<Section> sections;
     std::vector<BufferKind> kinds = request.buffers;
-    if (kinds.empty()) kinds = {BufferKind::registered, BufferKind::ordinary};
+    if (kinds.empty()) kinds = {BufferKind::registered, BufferKind::unregistered};
     for (const Subject& subject : subjects_of(request, kinds)) {
-        const auto variants = variants_of(candidates(subject.collective, request.contest));
+        const auto variants = variants_of(candidates(subject.collective, request.search_space));
         const auto findings = findings_of(predict, variants, subject, setting, request.sizes);
         auto ranges = ranges_by_model(findings, variants, request.search.hysteresis);
         if (!ranges.empty())

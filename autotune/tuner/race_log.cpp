@@ -13,7 +13,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-Json head_of(const Setting& setting, const std::string& plan) {
+Json head_of(const JobShape& setting, const std::string& plan) {
     return {{"kind", "races"},
             {"v", 1},
             {"ranks", setting.ranks},
@@ -90,7 +90,7 @@ void at_line(const std::filesystem::path& path, std::size_t line, Read&& read) {
 
 }  // namespace
 
-RaceLog::RaceLog(std::filesystem::path path, const Setting& setting, const std::string& plan,
+RaceLog::RaceLog(std::filesystem::path path, const JobShape& setting, const std::string& plan,
                  bool goes_on)
     : path_(std::move(path)) {
     const Json head = head_of(setting, plan);

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "autotune/configuration.hpp"
-#include "autotune/subject.hpp"
-#include "collectives/transport/world.hpp"
+#include "autotune/choice/configuration.hpp"
+#include "autotune/choice/subject.hpp"
+#include "collectives/world/world.hpp"
 
 namespace tutti {
 
@@ -38,7 +38,7 @@ public:
     /// Begins a file anew, or with `goes_on` reads what an earlier search of the same setting and
     /// `plan` (a digest of what was asked for) has left, and appends. A torn last line is cut off.
     /// Throws Error where the file is of another setting or plan, or is no such log.
-    RaceLog(std::filesystem::path path, const Setting& setting, const std::string& plan,
+    RaceLog(std::filesystem::path path, const JobShape& setting, const std::string& plan,
             bool goes_on);
 
     const std::vector<Entry>& earlier() const { return earlier_; }

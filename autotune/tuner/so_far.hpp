@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "autotune/search/remembered_track.hpp"
+#include "autotune/search/caching_evaluator.hpp"
 #include "autotune/search/search.hpp"
 
 namespace tutti {

@@ -29,8 +29,9 @@ std::size_t most_bytes(const TuneRequest& request, int ranks) {
     for (const Collective collective : request.collectives)
         for (const DataType type : request.types)
             for (const Bytes size : request.sizes) {
-                const MeasuredTrack::Race race{.subject = {collective}, .type = type};
-                most = std::max(most, Stage::bytes_for(call_of(race, ranks, size), ranks, false));
+                const MeasuringEvaluator::Race race{.subject = {collective}, .type = type};
+                most =
+                    std::max(most, BufferPool::bytes_for(call_of(race, ranks, size), ranks, false));
             }
     return most;
 }

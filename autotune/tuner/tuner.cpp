@@ -3,14 +3,14 @@
 
 #include <algorithm>
 
+#include "autotune/search/caching_evaluator.hpp"
 #include "autotune/search/ranges.hpp"
-#include "autotune/search/remembered_track.hpp"
+#include "autotune/table/verdict.hpp"
 #include "autotune/tuner/held_out.hpp"
 #include "autotune/tuner/so_far.hpp"
 #include "autotune/tuner/tasks.hpp"
-#include "autotune/tuner/verdict.hpp"
 #include "base/clock.hpp"
-#include "workloads/device_buffers.hpp"
+#include "workloads/bench/device_buffers.hpp"
 
 namespace tutti {
 namespace {
@@ -24,13 +24,13 @@ constexpr double judging = 10, holding_out = 0.5;
 // The search for one subject, and what becomes of it.
 class SubjectRun {
 public:
-    SubjectRun(Planner& planner, const Stage& stage, const TuneRequest& request,
-               const TuneTask& task, const Setting& setting, const std::string& session,
+    SubjectRun(Planner& planner, const BufferPool& stage, const TuneRequest& request,
+               const TuneTask& task, const JobShape& setting, const std::string& session,
                const CallPredictor& predictor, const TuneEvents& events, double seconds)
         : planner_(planner),
           stage_(stage),
           request_(request),
-          race_{task.subject, task.type, task.op, request.ground, request.protocol},
+          race_{task.subject, task.type, task.op, request.environment, request.protocol},
           session_(session),
           events_(events),
           seconds_(seconds),
@@ -47,13 +47,13 @@ public:
         tell(0, "");
         const auto kept = remembered(earlier);
         for (const KeptSamples& race : kept) so_far_.add(race);
-        RememberedTrack track(track_, kept, [&](const KeptSamples& race) { keep(race); });
-        const auto findings = find(track);
-        section_.is_complete = !track.is_over();
+        CachingEvaluator evaluator(track_, kept, [&](const KeptSamples& race) { keep(race); });
+        const auto findings = find(evaluator);
+        section_.is_complete = !evaluator.is_over();
         section_.ranges = ranges_by(findings);
         events_.section(section_);
         cost_.seconds = seconds_since(began_ns_);
-        if (request_.repetitions_to_judge > 0) judge();
+        if (request_.repetitions_to_judge > 0) evaluate();
         tell_wrong();
         if (request_.holds_out) hold_out_all();
         events_.cost(section_.subject, cost_);
@@ -63,15 +63,16 @@ public:
 
 private:
     std::vector<Candidate> distinct_candidates(const TuneTask& task) const {
-        const auto all = candidates(task.subject.collective, request_.contest);
-        // At the largest size all segments differ; what is the same at smaller ones, the track
+        const auto all = candidates(task.subject.collective, request_.search_space);
+        // At the largest size all segments differ; what is the same at smaller ones, the evaluator
         // sees.
-        const MeasuredTrack::Race race{.subject = task.subject, .type = task.type, .op = task.op};
+        const MeasuringEvaluator::Race race{
+            .subject = task.subject, .type = task.type, .op = task.op};
         const Call largest = call_of(race, planner_.world().size(), request_.sizes.back());
-        return distinct(all, largest, request_.ground);
+        return distinct(all, largest, request_.environment);
     }
 
-    MeasuredTrack::Prediction prediction_by(const CallPredictor& predictor) const {
+    MeasuringEvaluator::Prediction prediction_by(const CallPredictor& predictor) const {
         if (!predictor) return {};
         return [&predictor, buffers = race_.subject.buffers](const Configuration& configuration,
                                                              const Call& call) {
@@ -106,9 +107,9 @@ private:
 
     // As near in time to the search as can be: a machine has moods in which other variants win. In
     // two passes with plans of their own, as each plan has its luck with the memory that it gets.
-    void judge() {
+    void evaluate() {
         const std::int64_t began = now_ns();
-        RememberedTrack track(track_, {}, [&](const KeptSamples& race) {
+        CachingEvaluator evaluator(track_, {}, [&](const KeptSamples& race) {
             cost_.judge_samples += static_cast<std::int64_t>(race.samples_ns.size());
             events_.raced({.subject = section_.subject,
                            .size = race.size,
@@ -119,7 +120,7 @@ private:
         has_no_end_ = true;
         begin_part(judging);
         for (int pass = 0; pass < 2; ++pass)
-            search_exhaustively(track, sizes_, (request_.repetitions_to_judge + 1) / 2,
+            search_exhaustively(evaluator, sizes_, (request_.repetitions_to_judge + 1) / 2,
                                 [&](const SearchProgress& now) {
                                     tell((pass + now.share) / 2, "judged by every variant");
                                 });
@@ -138,16 +139,16 @@ private:
         return sizes;
     }
 
-    std::vector<Finding> find(Track& track) {
+    std::vector<Finding> find(Evaluator& evaluator) {
         SearchOptions options = request_.search;
         options.progress = [&](const SearchProgress& now) {
             tell(now.share, now.winner < 0 ? "" : to_string(configuration_of_arm(now.winner)));
             keep_draft();
         };
         if (request_.repetitions_of_all > 0)
-            return search_exhaustively(track, sizes_, request_.repetitions_of_all,
+            return search_exhaustively(evaluator, sizes_, request_.repetitions_of_all,
                                        options.progress);
-        return search(track, sizes_, options);
+        return search(evaluator, sizes_, options);
     }
 
     // What follows takes about so many times what the search takes.
@@ -206,7 +207,7 @@ private:
 
     // In the time that is left of the subject's share, and half as much again.
     void hold_out_all() {
-        const auto all = candidates(section_.subject.collective, request_.contest);
+        const auto all = candidates(section_.subject.collective, request_.search_space);
         HeldOut held{
             .planner = planner_,
             .stage = stage_,
@@ -232,15 +233,15 @@ private:
     }
 
     Planner& planner_;
-    const Stage& stage_;
+    const BufferPool& stage_;
     const TuneRequest& request_;
-    MeasuredTrack::Race race_;
+    MeasuringEvaluator::Race race_;
     const std::string& session_;
     const TuneEvents& events_;
     double seconds_;
     std::int64_t began_ns_ = now_ns();
     std::vector<Variant> variants_;
-    MeasuredTrack track_;
+    MeasuringEvaluator track_;
     Section section_;
     std::vector<Bytes> sizes_ = own_sizes();
     SoFar so_far_;
@@ -254,8 +255,8 @@ private:
 
 std::vector<BufferKind> kinds_for(const TuneRequest& request, const World& world) {
     if (!request.buffers.empty()) return request.buffers;
-    if (!world.one_host()) return {BufferKind::ordinary};
-    return {BufferKind::registered, BufferKind::ordinary};
+    if (!world.one_host()) return {BufferKind::unregistered};
+    return {BufferKind::registered, BufferKind::unregistered};
 }
 
 std::vector<Subject> subjects_of(const TuneRequest& request, const std::vector<BufferKind>& kinds) {
@@ -264,13 +265,13 @@ std::vector<Subject> subjects_of(const TuneRequest& request, const std::vector<B
     return subjects;
 }
 
-void tune(Planner& planner, const TuneRequest& request, const Setting& setting,
+void tune(Planner& planner, const TuneRequest& request, const JobShape& setting,
           const std::string& session, const CallPredictor& predictor,
           const std::vector<RaceLog::Entry>& earlier, const TuneEvents& events) {
     const std::int64_t began = now_ns();
     World& world = planner.world();
-    const Stage stage(world, most_bytes(request, world.size()), kinds_for(request, world),
-                      device_buffers(planner, request.contest.transports));
+    const BufferPool stage(world, most_bytes(request, world.size()), kinds_for(request, world),
+                           device_buffers(planner, request.search_space.transports));
     const auto tasks = tasks_of(request, stage.kinds());
     double budget = request.budget_seconds;  // what judges take does not count
     for (std::size_t i = 0; i < tasks.size(); ++i) {

@@ -19,12 +19,12 @@ struct TuneRequest {
     std::vector<Op> ops{Op::sum};
     std::vector<BufferKind> buffers;  ///< empty: both, as far as ranks can share memory
     std::vector<Bytes> sizes;         ///< ascending
-    Contest contest;
-    Ground ground;
+    SearchSpace search_space;
+    Environment environment;
     Protocol protocol;
     SearchOptions search;
     int repetitions_of_all = 0;    ///< of every variant at every size, instead of a search
-    int repetitions_to_judge = 0;  ///< the same behind each search, to judge it by
+    int repetitions_to_judge = 0;  ///< the same behind each search, to evaluate it by
     HoldOutOptions hold_out;
     bool holds_out = true;  ///< compares with the library's own collective at the end
     double budget_seconds = 150;
@@ -60,13 +60,13 @@ std::vector<Subject> subjects_of(const TuneRequest& request, const std::vector<B
 
 /// Searches subject by subject; each gets an equal share of the time that is left. `earlier` are
 /// samples of an interrupted search of the same request. Collective.
-void tune(Planner& planner, const TuneRequest& request, const Setting& setting,
+void tune(Planner& planner, const TuneRequest& request, const JobShape& setting,
           const std::string& session, const CallPredictor& predictor,
           const std::vector<RaceLog::Entry>& earlier, const TuneEvents& events);
 
 /// Races every choice of a table's sections for these ranks against the library's own collective,
 /// and lets the default stay where a choice is not beyond doubt faster. Collective.
-void hold_out(Planner& planner, const TuneRequest& request, const Setting& setting,
+void hold_out(Planner& planner, const TuneRequest& request, const JobShape& setting,
               const std::string& session, const Table& table, const TuneEvents& events);
 
 }  // namespace tutti

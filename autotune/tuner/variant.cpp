@@ -43,7 +43,7 @@ std::vector<Variant> variants_of(const std::vector<Candidate>& candidates) {
         variants.push_back({candidate, configuration, {.family = number}});
     }
     for (Variant& variant : variants)
-        variant.arm.notch = {place_in(segments, variant.configuration.segment),
+        variant.arm.level = {place_in(segments, variant.configuration.segment),
                              place_in(radices, variant.configuration.radix),
                              place_in(channels, variant.configuration.channels)};
     return variants;

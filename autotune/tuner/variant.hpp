@@ -3,9 +3,9 @@
 #include <span>
 #include <vector>
 
-#include "autotune/configuration.hpp"
-#include "autotune/search/track.hpp"
-#include "workloads/candidates.hpp"
+#include "autotune/choice/configuration.hpp"
+#include "autotune/search/evaluator.hpp"
+#include "workloads/bench/candidates.hpp"
 
 namespace tutti {
 
@@ -18,7 +18,7 @@ struct Variant {
 
 Configuration configuration_of(const Candidate& candidate);
 
-/// Candidates of the same algorithm over the same transport are a family; each parameter's notches
+/// Candidates of the same algorithm over the same transport are a family; each parameter's levels
 /// are its values among the candidates of all families, ascending.
 std::vector<Variant> variants_of(const std::vector<Candidate>& candidates);
 

@@ -4,7 +4,7 @@
 // catalog.cpp.
 #include "base/ids.hpp"
 #include "collectives/schedule/schedule.hpp"
-#include "topology/placement.hpp"
+#include "topology/placement/placement.hpp"
 
 namespace tutti {
 

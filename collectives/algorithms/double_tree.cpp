@@ -59,7 +59,8 @@ Schedule double_tree_broadcast(int ranks, Rank root) {
     const int others = ranks - 1;
     if (others == 0) return Schedule({ranks, 1, 0}, [](int, Step&) {});
     const InOrderTree tree{others};
-    // Seats of the second tree: mirrored where that turns even seats into odd ones, else shifted.
+    // CoreAssignment of the second tree: mirrored where that turns even seats into odd ones, else
+    // shifted.
     const auto second = [=](int seat) { return ranks % 2 == 1 ? ranks - seat : seat % others + 1; };
     return Schedule({ranks, /*chunks=*/2, tree.depth()}, [=](int level, Step& step) {
         const auto tell = [&](int parent, int child) {

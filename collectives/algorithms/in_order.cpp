@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "collectives/algorithms/catalog.hpp"
-#include "collectives/schedule/promise.hpp"
+#include "collectives/schedule/collective_spec.hpp"
 #include "collectives/schedule/reorder.hpp"
 
 namespace tutti {
@@ -18,7 +18,7 @@ Schedule build_in_order(const Algorithm& algorithm, const Job& job) {
         channels.push_back(reordered(algorithm.build(of_positions), channel, job.collective));
     }
     if (channels.size() == 1) return channels.front();
-    const auto blocks = Promise{job.collective, job.ranks}.blocks();
+    const auto blocks = CollectiveSpec{job.collective, job.ranks}.blocks();
     return side_by_side(channels, static_cast<int>(blocks));
 }
 

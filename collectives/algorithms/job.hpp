@@ -2,13 +2,13 @@
 #pragma once
 #include "base/ids.hpp"
 #include "base/types.hpp"
-#include "topology/order.hpp"
-#include "topology/placement.hpp"
+#include "topology/placement/order.hpp"
+#include "topology/placement/placement.hpp"
 
 namespace tutti {
 
 /// What a step multiplies by where nothing is asked for.
-inline constexpr int usual_radix = 2;
+inline constexpr int default_radix = 2;
 /// A rank that serves more peers in a step than this is as good as linear.
 inline constexpr int most_radix = 64;
 

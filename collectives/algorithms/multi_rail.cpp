@@ -3,7 +3,7 @@
 
 #include "collectives/algorithms/building_blocks.hpp"
 #include "collectives/schedule/compose.hpp"
-#include "topology/placement.hpp"
+#include "topology/placement/placement.hpp"
 
 namespace tutti {
 namespace {

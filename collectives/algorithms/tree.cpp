@@ -9,7 +9,8 @@ namespace tutti {
 // step: ceil(log2 P) steps with radix 2 (a binomial tree), the fewest possible where a rank sends
 // one message at a time. A wider tree has fewer steps and radix-1 messages in each: better where
 // starting a message costs a sender less than waiting for one costs a receiver. Best for small
-// messages. Seats are counted from the root: seat i tells seats i + informed, i + 2 informed, ...
+// messages. CoreAssignment are counted from the root: seat i tells seats i + informed, i + 2
+// informed, ...
 Schedule tree_broadcast(int ranks, Rank root, int radix) {
     const Ring ring{ranks};
     return Schedule(

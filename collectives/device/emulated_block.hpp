@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stand-ins for block_instructions.cuh by which the host's compiler can build the plan kernels.
+// ProgressState-ins for block_instructions.cuh by which the host's compiler can build the plan
+// kernels.
 #pragma once
 #include <sched.h>
 

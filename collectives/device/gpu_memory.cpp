@@ -189,7 +189,8 @@ public:
         return {static_cast<std::byte*>(memory), [](std::byte* there) { cudaFree(there); }};
     }
 
-    // Ordinary pages made known to CUDA, so that libraries may still let the kernel copy them.
+    // UnregisteredMethod pages made known to CUDA, so that libraries may still let the kernel copy
+    // them.
     std::shared_ptr<std::byte> pinned(std::size_t bytes) override {
         choose(number_);
         bytes = std::max<std::size_t>(bytes, 1);

@@ -20,12 +20,12 @@ double Counts::busiest() const {
     return static_cast<double>(std::max(most_sent(), most_received())) / chunks_per_vector;
 }
 
-Counts count(const Schedule& schedule, const Promise& promise) {
+Counts count(const Schedule& schedule, const CollectiveSpec& spec) {
     const auto ranks = static_cast<std::size_t>(schedule.ranks());
     Counts counts;
     counts.sent.resize(ranks);
     counts.received.resize(ranks);
-    const bool per_pair = promise.collective() == Collective::all_to_all;
+    const bool per_pair = spec.collective() == Collective::all_to_all;
     counts.chunks_per_vector = schedule.chunks() / (per_pair ? schedule.ranks() : 1);
     for (int step = 0; step < schedule.steps(); ++step) {
         const long before = counts.transfers;

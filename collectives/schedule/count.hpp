@@ -2,7 +2,7 @@
 #pragma once
 #include <vector>
 
-#include "collectives/schedule/promise.hpp"
+#include "collectives/schedule/collective_spec.hpp"
 #include "collectives/schedule/schedule.hpp"
 
 namespace tutti {
@@ -21,7 +21,7 @@ struct Counts {
     double busiest() const;
 };
 
-Counts count(const Schedule& schedule, const Promise& promise);
+Counts count(const Schedule& schedule, const CollectiveSpec& spec);
 
 /// The least that any algorithm needs where a rank sends and receives one message at a time
 /// (Chan, Heimlich, Purkayastha, van de Geijn 2007).

@@ -25,7 +25,7 @@ private:
 
 // What one rank sends, and what it receives.
 struct Part {
-    Chain departures, arrivals;
+    Chain sends, receives;
 };
 
 void add_to(Chain& chain, int step, int chunk, Rank peer, Action action) {
@@ -50,8 +50,8 @@ std::optional<std::uint64_t> fingerprint(const Schedule& schedule, long most_chu
             moved += t.chunks.count;
             if (moved > most_chunks) return;
             for (int chunk = t.chunks.first; chunk < t.chunks.first + t.chunks.count; ++chunk) {
-                add_to(part_of(t.from).departures, busy_steps, chunk, t.to, t.action);
-                add_to(part_of(t.to).arrivals, busy_steps, chunk, t.from, t.action);
+                add_to(part_of(t.from).sends, busy_steps, chunk, t.to, t.action);
+                add_to(part_of(t.to).receives, busy_steps, chunk, t.from, t.action);
             }
         });
         if (moved > before) ++busy_steps;
@@ -60,8 +60,8 @@ std::optional<std::uint64_t> fingerprint(const Schedule& schedule, long most_chu
     Chain all;
     all.add(schedule.chunks());
     for (const Part& part : parts) {
-        all.add(part.departures.value());
-        all.add(part.arrivals.value());
+        all.add(part.sends.value());
+        all.add(part.receives.value());
     }
     return all.value();
 }

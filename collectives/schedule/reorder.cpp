@@ -5,22 +5,22 @@
 #include <memory>
 #include <numeric>
 
-#include "collectives/schedule/promise.hpp"
+#include "collectives/schedule/collective_spec.hpp"
 
 namespace tutti {
 namespace {
 
 // Ranks at positions, and what becomes of the blocks.
-class Seating {
+class Reordering {
 public:
-    Seating(const std::vector<Rank>& order, int chunks, Collective collective)
+    Reordering(const std::vector<Rank>& order, int chunks, Collective collective)
         : rank_at_(order),
           position_of_(order.size()),
           per_pair_(collective == Collective::all_to_all) {
         for (std::size_t position = 0; position < order.size(); ++position)
             position_of_[static_cast<std::size_t>(order[position].index)] =
                 static_cast<int>(position);
-        const auto blocks = Promise{collective, ranks()}.blocks();
+        const auto blocks = CollectiveSpec{collective, ranks()}.blocks();
         chunks_per_block_ = blocks == 1 ? 0 : static_cast<int>(chunks / blocks);
     }
 
@@ -70,7 +70,7 @@ private:
 
 Schedule reordered(const Schedule& schedule, const std::vector<Rank>& order,
                    Collective collective) {
-    const auto seating = std::make_shared<Seating>(order, schedule.chunks(), collective);
+    const auto seating = std::make_shared<Reordering>(order, schedule.chunks(), collective);
     const Extent extent{schedule.ranks(), schedule.chunks(), schedule.steps()};
     return Schedule(extent, [=](int step, Step& out) {
         std::optional<Rank> only;

@@ -12,9 +12,9 @@ namespace {
 // reads what its sender held before.
 class Follower {
 public:
-    Follower(const Schedule& schedule, const Promise& promise)
+    Follower(const Schedule& schedule, const CollectiveSpec& spec)
         : schedule_(schedule),
-          promise_(promise),
+          spec_(spec),
           chunks_(schedule.chunks()),
           sums_(schedule.ranks()),
           held_(static_cast<std::size_t>(schedule.ranks()) * static_cast<std::size_t>(chunks_)),
@@ -22,8 +22,8 @@ public:
           read_in_(held_.size(), -1) {}
 
     Proof run() {
-        if (chunks_ % promise_.blocks() != 0) {
-            fault(fmt::format("{} chunks cannot hold {} blocks", chunks_, promise_.blocks()));
+        if (chunks_ % spec_.blocks() != 0) {
+            fault(fmt::format("{} chunks cannot hold {} blocks", chunks_, spec_.blocks()));
             return proof_;
         }
         hand_out_shares();
@@ -43,7 +43,7 @@ private:
         return static_cast<std::size_t>(rank.index) * static_cast<std::size_t>(chunks_) +
                static_cast<std::size_t>(chunk);
     }
-    std::int64_t block_of(int chunk) const { return chunk / (chunks_ / promise_.blocks()); }
+    std::int64_t block_of(int chunk) const { return chunk / (chunks_ / spec_.blocks()); }
 
     void fault(std::string text) {
         if (!proof_.fault) proof_.fault = std::move(text);
@@ -52,7 +52,7 @@ private:
     void hand_out_shares() {
         for (Rank rank : all_ranks(schedule_.ranks()))
             for (int chunk = 0; chunk < chunks_; ++chunk)
-                if (promise_.starts_with(rank, block_of(chunk)))
+                if (spec_.starts_with(rank, block_of(chunk)))
                     held_[cell(rank, chunk)] = sums_.share_of(rank);
     }
 
@@ -129,7 +129,7 @@ private:
         for (int chunk = 0; chunk < chunks_ && !proof_.fault; ++chunk) {
             Sum first = nothing;
             for (Rank rank : all_ranks(schedule_.ranks())) {
-                if (!promise_.ends_with(rank, block_of(chunk))) continue;
+                if (!spec_.ends_with(rank, block_of(chunk))) continue;
                 const Sum sum = held_[cell(rank, chunk)];
                 check_end(rank, chunk, sum);
                 if (first == nothing) first = sum;
@@ -142,20 +142,20 @@ private:
         if (sum == nothing)
             return fault(
                 fmt::format("at the end rank {} has nothing of chunk {}", rank.index, chunk));
-        if (promise_.reduces()) {
+        if (spec_.reduces()) {
             if (const auto lost = sums_.missing_from(sum))
                 fault(fmt::format("at the end rank {} lacks rank {}'s share of chunk {}",
                                   rank.index, lost->index, chunk));
             return;
         }
-        const Rank source = promise_.source_of(block_of(chunk));
+        const Rank source = spec_.source_of(block_of(chunk));
         if (sum != sums_.share_of(source))
             fault(fmt::format("at the end rank {} has rank {}'s data in chunk {}, not rank {}'s",
                               rank.index, sums_.any_in(sum)->index, chunk, source.index));
     }
 
     const Schedule& schedule_;
-    const Promise& promise_;
+    const CollectiveSpec& spec_;
     int chunks_;
     PartialSums sums_;
     std::vector<Sum> held_;                 // by rank, then chunk
@@ -167,12 +167,12 @@ private:
 
 }  // namespace
 
-Proof prove(const Schedule& schedule, const Promise& promise) {
-    return Follower(schedule, promise).run();
+Proof prove(const Schedule& schedule, const CollectiveSpec& spec) {
+    return Follower(schedule, spec).run();
 }
 
-std::optional<std::string> find_fault(const Schedule& schedule, const Promise& promise) {
-    return prove(schedule, promise).fault;
+std::optional<std::string> find_fault(const Schedule& schedule, const CollectiveSpec& spec) {
+    return prove(schedule, spec).fault;
 }
 
 }  // namespace tutti

@@ -3,7 +3,7 @@
 #include <optional>
 #include <string>
 
-#include "collectives/schedule/promise.hpp"
+#include "collectives/schedule/collective_spec.hpp"
 #include "collectives/schedule/schedule.hpp"
 
 namespace tutti {
@@ -11,7 +11,7 @@ namespace tutti {
 /// What was found by following every share of every rank through a schedule.
 struct Proof {
     /// The first thing that is wrong, in words ("step 3: rank 2 adds rank 5's share of chunk 1 a
-    /// second time"); nothing if every rank ends with exactly what the collective promises.
+    /// second time"); nothing if every rank ends with exactly what the collective specifies.
     std::optional<std::string> fault;
 
     /// Every rank that ends with a block added it up in the same order (a + b counts as b + a, as
@@ -26,9 +26,9 @@ struct Proof {
 /// Proves a schedule symbolically, without buffers: each (rank, chunk) holds an expression over
 /// ranks' shares. Reads the schedule step by step; memory is one number per rank and chunk, and the
 /// distinct partial sums.
-Proof prove(const Schedule& schedule, const Promise& promise);
+Proof prove(const Schedule& schedule, const CollectiveSpec& spec);
 
 /// prove(...).fault
-std::optional<std::string> find_fault(const Schedule& schedule, const Promise& promise);
+std::optional<std::string> find_fault(const Schedule& schedule, const CollectiveSpec& spec);
 
 }  // namespace tutti

@@ -3,23 +3,23 @@
 #include <memory>
 #include <optional>
 
-#include "collectives/transport/wire.hpp"
+#include "collectives/transport/endpoint.hpp"
 
 namespace tutti {
+
+/// How peers come to memory that they cannot reach: its owner copies it, piece by piece, to where
+/// they can, or the kernel copies it for them at once (CMA).
+enum class UnregisteredMethod { copy_in_copy_out, single_copy };
 
 /// Between ranks of one host: peers' memory is read and written in place, see execute/direct_plan;
 /// the smallest messages travel in the lines of flags.
 class HostTransport final : public Transport {
 public:
-    /// What to do with memory that peers cannot reach: copy it where they can, piece by piece, or
-    /// let them read it through the kernel.
-    enum class Ordinary { staged, fetched };
-
     struct Ways {
         std::unique_ptr<MessageTransport> lines = {};  ///< for small messages; none: never
         /// None: whichever is likely to be faster.
-        std::optional<Ordinary> ordinary = Ordinary::staged;
-        bool takes_registered = true;  ///< or registered memory is treated as ordinary
+        std::optional<UnregisteredMethod> unregistered = UnregisteredMethod::copy_in_copy_out;
+        bool takes_registered = true;  ///< or registered memory is treated as unregistered
     };
 
     HostTransport(std::string_view name, Ways ways) : name_(name), ways_(std::move(ways)) {}

@@ -9,10 +9,10 @@
 #include <string_view>
 #include <vector>
 
-#include "autotune/communicator.hpp"
 #include "autotune/table/table_json.hpp"
-#include "autotune/tuner/verdict.hpp"
+#include "autotune/table/verdict.hpp"
 #include "base/error.hpp"
+#include "library/communicator.hpp"
 
 namespace {
 
@@ -47,17 +47,17 @@ bool sum_all(tutti::Communicator& communicator) {
             communicator.all_reduce(bucket);
             all_right = all_right && is_summed(bucket, ranks, step);
         }
-        std::vector<tutti::Pending> under_way;
+        std::vector<tutti::Request> under_way;
         for (const std::span<float> bucket : buckets) {
             compute(bucket, rank, step);
             under_way.push_back(communicator.start_all_reduce(bucket));
-            for (tutti::Pending& one : under_way) one.test();  // what was started goes on
+            for (tutti::Request& one : under_way) one.test();  // what was started goes on
         }
-        for (tutti::Pending& one : under_way) one.wait();
+        for (tutti::Request& one : under_way) one.wait();
         for (const std::span<float> bucket : buckets)
             all_right = all_right && is_summed(bucket, ranks, step);
     }
-    // The ranks agree, in ordinary memory and by the least of what they found.
+    // The ranks agree, in unregistered memory and by the least of what they found.
     int verdict = all_right ? 1 : 0;
     communicator.all_reduce(std::span(&verdict, 1), tutti::Op::min);
     return verdict == 1;

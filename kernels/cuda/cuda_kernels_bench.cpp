@@ -139,9 +139,9 @@ Work cast(const Buffers& buffers, DataType type, bool narrows) {
 }
 
 std::vector<Work> all_work(const Buffers& buffers) {
-    constexpr int usual_waves = 4;
+    constexpr int default_waves = 4;
     std::vector<Work> all = {memory_copy(buffers)};
-    for (int waves : {1, usual_waves, 16}) {
+    for (int waves : {1, default_waves, 16}) {
         all.push_back(own_copy(buffers, waves));
         for (std::size_t sources : {2, 8})
             all.push_back(reduction(buffers, DataType::float32, Op::sum, sources, waves));
@@ -149,10 +149,10 @@ std::vector<Work> all_work(const Buffers& buffers) {
     for (DataType type : all_data_types())
         for (std::size_t sources : {2, 3, 4, 8})
             if (type != DataType::float32 || sources == 3 || sources == 4)
-                all.push_back(reduction(buffers, type, Op::sum, sources, usual_waves));
+                all.push_back(reduction(buffers, type, Op::sum, sources, default_waves));
     for (Op op : {Op::prod, Op::max, Op::avg})
         for (DataType type : {DataType::float32, DataType::half, DataType::int8})
-            all.push_back(reduction(buffers, type, op, 2, usual_waves));
+            all.push_back(reduction(buffers, type, op, 2, default_waves));
     for (DataType type :
          {DataType::half, DataType::bfloat16, DataType::fp8_e4m3, DataType::fp8_e5m2}) {
         all.push_back(cast(buffers, type, true));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stand-ins for the words of CUDA's language, by which the host's compiler can build kernels.
+// ProgressState-ins for the words of CUDA's language, by which the host's compiler can build
+// kernels.
 #pragma once
 
 #ifndef __device__  // CUDA's own headers, if they came first, have these for the host

@@ -18,7 +18,7 @@ import torch.distributed as dist
 from torch import nn
 from torch.nn.parallel import DistributedDataParallel
 
-DIGITS = Path(__file__).resolve().parents[2] / "workloads/training/data/digits.libsvm"
+DIGITS = Path(__file__).resolve().parents[2] / "workloads/learn/training/data/digits.libsvm"
 NETWORKS = {
     "logistic": lambda: nn.Sequential(nn.Linear(64, 10)),
     "mlp": lambda: nn.Sequential(nn.Linear(64, 256), nn.ReLU(), nn.Linear(256, 256), nn.ReLU(), nn.Linear(256, 10)),

@@ -4,8 +4,8 @@
 #include <deque>
 #include <random>
 
-#include "autotune/communicator.hpp"
-#include "workloads/check_data.hpp"
+#include "library/communicator.hpp"
+#include "workloads/check/check_data.hpp"
 
 namespace tutti::test {
 
@@ -50,7 +50,7 @@ private:
         std::vector<std::byte>* memory = nullptr;
         CallArguments arguments;
         std::span<std::byte> output;
-        Pending pending = {};
+        Request pending = {};
     };
 
     Job& prepared(const Call& call) {

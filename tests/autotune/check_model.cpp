@@ -17,12 +17,12 @@
 #include <tuple>
 
 #include "autotune/model/calibrate.hpp"
-#include "autotune/model/calibration_plan.hpp"
 #include "autotune/model/observations.hpp"
+#include "autotune/tuner/calibration_plan.hpp"
 #include "base/error.hpp"
+#include "base/source.hpp"
 #include "results/reader.hpp"
-#include "topology/detect.hpp"
-#include "topology/import/source.hpp"
+#include "topology/detect/detect.hpp"
 
 namespace tutti {
 namespace {
@@ -96,7 +96,7 @@ std::vector<Observation> probes_of(const std::vector<Measured>& all) {
         placements.insert(
             {one.seen.call.ranks(), static_cast<int>(one.seen.call.hosts.nodes()[0].size())});
     const std::vector<std::string> transports{"shm", "mpi", "ucx", "loopback"};
-    const std::vector<BufferKind> kinds{BufferKind::registered, BufferKind::ordinary};
+    const std::vector<BufferKind> kinds{BufferKind::registered, BufferKind::unregistered};
     for (const auto& [ranks, per_host] : placements)
         for (const ModelProbe& probe :
              calibration_plan(Placement::in_nodes_of(ranks, per_host), transports, kinds))
@@ -141,7 +141,7 @@ struct Rivals {
         chosen_of_all = one.seen.time_ns;
         for (const int half : {0, 1}) chosen[half] = one.half(1 - half);
     }
-    void judge(Verdict& verdict) const {
+    void evaluate(Verdict& verdict) const {
         verdict.regrets.push_back(chosen_of_all / best_of_all - 1);
         verdict.fair.push_back((chosen[0] / judged[0] + chosen[1] / judged[1]) / 2 - 1);
     }
@@ -156,7 +156,7 @@ void check(int cores, const std::vector<std::string>& calibrating,
     fmt::print("# {} points calibrate, {} judge\n", probes.size(), all.size());
     for (const auto& [name, tariff] : model.parameters().within) {
         fmt::print("# {}:", name);
-        for (std::size_t term = 0; term < Tariff::terms; ++term)
+        for (std::size_t term = 0; term < LogGpParameters::terms; ++term)
             fmt::print(" {} {:.4g},", name_of_term(term), tariff.ns[term]);
         fmt::print("\n");
     }
@@ -185,12 +185,12 @@ void check(int cores, const std::vector<std::string>& calibrating,
     }
     for (const auto& [key, rivals] : calls) {
         const std::string ranks = fmt::format("{} ranks", std::get<2>(key));
-        rivals.judge(verdicts[ranks]);
-        rivals.judge(verdicts[fmt::format("{} {}", ranks, name_of(std::get<0>(key)))]);
+        rivals.evaluate(verdicts[ranks]);
+        rivals.evaluate(verdicts[fmt::format("{} {}", ranks, name_of(std::get<0>(key)))]);
     }
     for (const auto& [key, rivals] : calls_of_transport)
-        rivals.judge(verdicts[fmt::format("{} ranks {} {}", std::get<2>(key.first),
-                                          name_of(std::get<1>(key.first)), key.second)]);
+        rivals.evaluate(verdicts[fmt::format("{} ranks {} {}", std::get<2>(key.first),
+                                             name_of(std::get<1>(key.first)), key.second)]);
     fmt::print("{:36} {:>6} {:>9} {:>9} {:>6} {:>9} {:>9} {:>9}\n", "", "points", "median", "p90",
                "calls", "regret", "p95", "fair");
     for (const auto& [what, verdict] : verdicts) verdict.print(what);

@@ -2,12 +2,12 @@
 // What a communicator does its calls by: as a table says, by rules, or as it learns.
 #include <gtest/gtest.h>
 
-#include "autotune/communicator_state.hpp"
-#include "autotune/rank_setting.hpp"
+#include "autotune/choice/job_shape.hpp"
 #include "autotune/table/selector.hpp"
 #include "autotune/table/table_json.hpp"
 #include "caller.hpp"
-#include "collectives/transport/world.hpp"
+#include "collectives/world/world.hpp"
+#include "library/communicator_state.hpp"
 
 namespace tutti {
 namespace {
@@ -15,8 +15,8 @@ namespace {
 using test::Caller;
 
 Table table_of(World& world, std::vector<Range> ranges) {
-    const Subject subject{.buffers = BufferKind::ordinary};
-    return {.sections = {{setting_of(world), subject, std::move(ranges)}}};
+    const Subject subject{.buffers = BufferKind::unregistered};
+    return {.sections = {{job_shape_of(world), subject, std::move(ranges)}}};
 }
 
 CallArguments all_reduce_of(std::vector<float>& data) {
@@ -158,7 +158,7 @@ TEST(CommunicatorChoices, LearnsWhileTheProgramRuns) {
         const Table table = communicator.learnt();
         ASSERT_FALSE(table.sections.empty());
         EXPECT_EQ(parse_table(to_json(table), "learnt"), table);
-        EXPECT_NO_THROW(Selector(table, setting_of(world)));
+        EXPECT_NO_THROW(Selector(table, job_shape_of(world)));
         for (const Section& section : table.sections)
             for (const Range& range : section.ranges) {
                 EXPECT_EQ(range.origin, Origin::learnt);

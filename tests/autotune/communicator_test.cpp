@@ -5,9 +5,9 @@
 #include <array>
 #include <random>
 
-#include "autotune/communicator_state.hpp"
 #include "caller.hpp"
-#include "collectives/transport/world.hpp"
+#include "collectives/world/world.hpp"
+#include "library/communicator_state.hpp"
 #include "tests/collectives/allocations.hpp"
 
 namespace tutti {
@@ -80,7 +80,7 @@ TEST(Communicator, TakesVectorsArraysAndSpans) {
         std::vector<double> total{static_cast<double>(me) + 1};
         all.reduce(total, Op::sum, Rank{1});
         EXPECT_EQ(total[0], me == 1 ? 3 : total[0]);
-        Pending pending = all.start_all_reduce(total, Op::min);
+        Request pending = all.start_all_reduce(total, Op::min);
         pending.wait();
         EXPECT_TRUE(pending.test());
     });
@@ -104,7 +104,7 @@ static_assert(CanStart<const Ints&, Ints&> && CanStart<std::span<const int>, std
 static_assert(!CanStart<Ints, Ints&> && !CanStart<const Ints, Ints&> && !CanStart<Ints&, Ints>);
 
 TEST(Communicator, IsOneRankByItself) {
-    Communicator alone = Communicator::alone();
+    Communicator alone = Communicator::self();
     std::vector<int> data{1, 2, 3}, copy(3);
     alone.all_reduce(data, copy, Op::prod);
     EXPECT_EQ(copy, data);
@@ -192,9 +192,9 @@ TEST(Communicator, WaitsForWhatIsLetGoOf) {
     run_as_threads(2, 20, [&](World& world) {
         Communicator communicator(world);
         std::vector<int> data(1000, 1);
-        { const Pending forgotten = communicator.start_all_reduce(data); }
+        { const Request forgotten = communicator.start_all_reduce(data); }
         EXPECT_EQ(data, std::vector<int>(1000, 2));
-        Pending first = communicator.start_all_reduce(data);
+        Request first = communicator.start_all_reduce(data);
         std::vector<int> others(1000, 5);
         first = communicator.start_all_reduce(others);
         EXPECT_EQ(data, std::vector<int>(1000, 4));
@@ -237,15 +237,15 @@ TEST(Communicator, DealsReleasedMemoryOutAgain) {
         EXPECT_EQ(third.data(), first.data());
         EXPECT_EQ(std::ranges::count(third, 0), 500) << "not zeroed";
         EXPECT_THROW(communicator.release(third.subspan(8)), Error);
-        std::vector<double> ordinary(5);
-        EXPECT_THROW(communicator.release(std::span(ordinary)), Error);
+        std::vector<double> unregistered(5);
+        EXPECT_THROW(communicator.release(std::span(unregistered)), Error);
         communicator.release(third);
         communicator.release(second);
         EXPECT_EQ(communicator.allocate<double>(2000).data(), first.data()) << "not joined";
     });
 }
 
-// A large piece gets an arena of its own; calls across two arenas are those of ordinary memory.
+// A large piece gets an arena of its own; calls across two arenas are those of unregistered memory.
 TEST(Communicator, TakesInputAndOutputFromDifferentArenas) {
     run_as_threads(2, 20, [&](World& world) {
         Communicator communicator(world);
@@ -263,7 +263,7 @@ TEST(Communicator, LetsGoOfAdoptedMemory) {
         Communicator::State state(nullptr, world, {});
         std::optional<SharedMemory> memory;
         for (const std::size_t bytes : {std::size_t{4096}, std::size_t{1} << 20}) {
-            const std::size_t ordinary = state.calls.size();
+            const std::size_t unregistered = state.calls.size();
             memory.emplace(world, bytes);
             state.adopt(*memory);
             const auto mine = memory->mine();
@@ -274,13 +274,13 @@ TEST(Communicator, LetsGoOfAdoptedMemory) {
             EXPECT_TRUE(state.key_of(call, Form::blocking).is_registered());
             for (int i = 0; i < 3; ++i) state.run(call);
             EXPECT_EQ(std::ranges::count(all, 8.0f), std::ssize(all));
-            const Pending under_way = state.start(call);
-            EXPECT_EQ(state.calls.size(), ordinary + 2);
+            const Request under_way = state.start(call);
+            EXPECT_EQ(state.calls.size(), unregistered + 2);
             state.disown(*memory);
-            EXPECT_EQ(state.calls.size(), ordinary) << "plans in memory that ends";
+            EXPECT_EQ(state.calls.size(), unregistered) << "plans in memory that ends";
             EXPECT_EQ(std::ranges::count(all, 16.0f), std::ssize(all));
             EXPECT_FALSE(state.key_of(call, Form::blocking).is_registered());
-            state.run(call);  // as in ordinary memory
+            state.run(call);  // as in unregistered memory
             EXPECT_EQ(std::ranges::count(all, 32.0f), std::ssize(all));
         }
     });
@@ -349,8 +349,8 @@ TEST(Communicator, AllocatesNothingInTheSteadyState) {
             communicator.all_reduce(b, a);
             communicator.broadcast(c);
             communicator.all_gather(std::span(c).first(30'000), d);
-            Pending first = communicator.start_all_reduce(c, d);
-            Pending second = communicator.start_all_reduce(a, Op::max);
+            Request first = communicator.start_all_reduce(c, d);
+            Request second = communicator.start_all_reduce(a, Op::max);
             second.wait();
             first.wait();
         };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Lessons on a model machine: times are known, so is what was lost.
-#include "autotune/learn.hpp"
+#include "autotune/online/learn.hpp"
 
 #include <gtest/gtest.h>
 

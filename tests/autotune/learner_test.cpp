@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A communicator's lessons in a program whose calls are seldom alike: times are made up.
-#include "autotune/learner.hpp"
+#include "library/learner.hpp"
 
 #include <gtest/gtest.h>
 

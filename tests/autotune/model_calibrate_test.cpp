@@ -5,8 +5,8 @@
 #include <cmath>
 
 #include "autotune/model/calibrate.hpp"
-#include "autotune/model/calibration_plan.hpp"
 #include "autotune/model/nnls.hpp"
+#include "autotune/tuner/calibration_plan.hpp"
 #include "base/error.hpp"
 #include "collectives/algorithms/catalog.hpp"
 #include "tests/autotune/model_call.hpp"
@@ -15,17 +15,19 @@ namespace tutti {
 namespace {
 
 // A machine with a switch of protocol at 4 KiB, whose bytes cost more outside the caches.
-Tariff planted() {
-    Tariff tariff = Tariff::uniform(/*step=*/400, /*message=*/150, /*copy=*/0.05, /*reduce=*/0.12);
-    tariff.ns[Tariff::call] = 200;
-    tariff.ns[Tariff::turn] = 1500;
+LogGpParameters planted() {
+    LogGpParameters tariff =
+        LogGpParameters::uniform(/*step=*/400, /*message=*/150, /*copy=*/0.05, /*reduce=*/0.12);
+    tariff.ns[LogGpParameters::call] = 200;
+    tariff.ns[LogGpParameters::turn] = 1500;
     for (std::size_t i = 0; i < message_points.size(); ++i)
-        if (message_points[i] >= 4096) tariff.ns[Tariff::message + i] = 900;
+        if (message_points[i] >= 4096) tariff.ns[LogGpParameters::message + i] = 900;
     for (const PerByte kind : {PerByte::copy, PerByte::reduce}) {
-        tariff.ns[Tariff::begin_of(kind) + 3] *= 2;
-        tariff.ns[Tariff::begin_of(kind) + 4] *= 3;
+        tariff.ns[LogGpParameters::begin_of(kind) + 3] *= 2;
+        tariff.ns[LogGpParameters::begin_of(kind) + 4] *= 3;
     }
-    std::fill_n(tariff.ns.begin() + Tariff::begin_of(PerByte::own), footprint_points.size(), 0.04);
+    std::fill_n(tariff.ns.begin() + LogGpParameters::begin_of(PerByte::own),
+                footprint_points.size(), 0.04);
     return tariff;
 }
 
@@ -47,7 +49,7 @@ private:
 std::vector<Observation> measured_on(const CostModel& machine, const Placement& hosts,
                                      double noise) {
     Noise factor(noise);
-    const std::vector<BufferKind> kinds{BufferKind::registered, BufferKind::ordinary};
+    const std::vector<BufferKind> kinds{BufferKind::registered, BufferKind::unregistered};
     std::vector<std::string> transports{"mpi"};
     if (hosts.nodes().size() == 1) transports.push_back("shm");
     std::vector<Observation> seen;
@@ -103,8 +105,9 @@ TEST(Calibration, SaysSoOfOtherRankCountsToo) {
 TEST(Calibration, TellsTheNetworkFromTheHost) {
     ModelParameters known = model_of(planted(), 4).parameters();
     for (auto& [name, tariff] : known.across) {
-        tariff = Tariff::uniform(/*step=*/20000, /*message=*/1000, /*copy=*/0.1, /*reduce=*/0.2);
-        tariff.ns[Tariff::link] = 1;
+        tariff = LogGpParameters::uniform(/*step=*/20000, /*message=*/1000, /*copy=*/0.1,
+                                          /*reduce=*/0.2);
+        tariff.ns[LogGpParameters::link] = 1;
     }
     const CostModel truth(known);
     const CostModel model =
@@ -119,11 +122,11 @@ TEST(Calibration, FindsTheCostOfAByte) {
     const CostModel truth = model_of(planted(), 4);
     const CostModel model =
         calibrate(measured_on(truth, Placement::one_node(4), 0.05), {.cores = 4});
-    const Tariff& mpi = model.parameters().within.at("mpi/registered");
+    const LogGpParameters& mpi = model.parameters().within.at("mpi/registered");
     const std::size_t at_1M = 2;
-    EXPECT_NEAR(mpi.ns[Tariff::begin_of(PerByte::reduce) + at_1M], 0.12, 0.02);
-    EXPECT_NEAR(mpi.ns[Tariff::begin_of(PerByte::copy) + at_1M] +
-                    mpi.ns[Tariff::begin_of(PerByte::send) + at_1M],
+    EXPECT_NEAR(mpi.ns[LogGpParameters::begin_of(PerByte::reduce) + at_1M], 0.12, 0.02);
+    EXPECT_NEAR(mpi.ns[LogGpParameters::begin_of(PerByte::copy) + at_1M] +
+                    mpi.ns[LogGpParameters::begin_of(PerByte::send) + at_1M],
                 0.05, 0.015);
 }
 
@@ -149,7 +152,7 @@ TEST(Calibration, NeedsTimesOfOurAlgorithms) {
 
 TEST(CalibrationPlan, AsksForFewThings) {
     const std::vector<std::string> transports{"shm", "mpi", "ucx"};
-    const std::vector<BufferKind> kinds{BufferKind::registered, BufferKind::ordinary};
+    const std::vector<BufferKind> kinds{BufferKind::registered, BufferKind::unregistered};
     const auto plan = calibration_plan(Placement::one_node(4), transports, kinds);
     std::size_t candidates = 0;  // times 20 sizes and the same ways: the exhaustive search
     for (const Algorithm& row : catalog()) candidates += row.name.empty() ? 0 : 1;

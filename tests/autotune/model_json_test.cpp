@@ -20,10 +20,10 @@ CostModel some_model() {
     known.machine.tuning.stage_piece = Bytes{32 << 10};
     known.ranks = {2, 4};
     known.date = "2026-01-31T12:00:00.000Z";
-    Tariff tariff = Tariff::uniform(0.1, 1.0 / 3, 1e-7, 12345.678);
-    tariff.ns[Tariff::link] = 2;  // written as a whole number
-    known.within["shm-direct/ordinary crowded"] = tariff;
-    known.across["mpi/registered"] = Tariff{};
+    LogGpParameters tariff = LogGpParameters::uniform(0.1, 1.0 / 3, 1e-7, 12345.678);
+    tariff.ns[LogGpParameters::link] = 2;  // written as a whole number
+    known.within["shm-direct/unregistered oversubscribed"] = tariff;
+    known.across["mpi/registered"] = LogGpParameters{};
     return CostModel(known);
 }
 
@@ -45,6 +45,13 @@ std::string with(std::string text, const std::string& old, const std::string& ot
 TEST(ModelJson, GoesBothWays) {
     const CostModel model = some_model();
     EXPECT_EQ(model_from_json(to_json(model), "text").parameters(), model.parameters());
+}
+
+TEST(ModelJson, ReadsFilesThatStillHaveOldNames) {
+    const CostModel model = some_model();
+    const std::string old = with(to_json(model), "shm-direct/unregistered oversubscribed",
+                                 "shm-direct/ordinary crowded");
+    EXPECT_EQ(model_from_json(old, "text").parameters(), model.parameters());
 }
 
 TEST(ModelJson, KnowsTheHostThatSeveralAreLike) {
@@ -117,14 +124,14 @@ TEST_F(ModelFile, HasAPlaceForEachMachine) {
 TEST(ModelFileMerge, AddsWhatOtherRanksHaveShown) {
     ModelParameters two = some_model().parameters(), four = two;
     two.ranks = {2};
-    two.within = {{"mpi/ordinary", Tariff::uniform(1, 1, 1, 1)},
-                  {"mpi/registered", Tariff::uniform(2, 2, 2, 2)}};
+    two.within = {{"mpi/unregistered", LogGpParameters::uniform(1, 1, 1, 1)},
+                  {"mpi/registered", LogGpParameters::uniform(2, 2, 2, 2)}};
     four.ranks = {4};
-    four.within = {{"mpi/registered", Tariff::uniform(3, 3, 3, 3)}};
+    four.within = {{"mpi/registered", LogGpParameters::uniform(3, 3, 3, 3)}};
     const ModelParameters all = merged(CostModel(two), CostModel(four)).parameters();
     EXPECT_EQ(all.ranks, (std::vector<int>{2, 4}));
-    EXPECT_EQ(all.within.at("mpi/ordinary"), Tariff::uniform(1, 1, 1, 1));
-    EXPECT_EQ(all.within.at("mpi/registered"), Tariff::uniform(3, 3, 3, 3));
+    EXPECT_EQ(all.within.at("mpi/unregistered"), LogGpParameters::uniform(1, 1, 1, 1));
+    EXPECT_EQ(all.within.at("mpi/registered"), LogGpParameters::uniform(3, 3, 3, 3));
 
     two.machine.cores = 64;
     EXPECT_EQ(merged(CostModel(two), CostModel(four)).parameters(), four);

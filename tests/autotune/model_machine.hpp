@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "autotune/search/track.hpp"
+#include "autotune/search/evaluator.hpp"
 
 namespace tutti {
 
@@ -40,7 +40,7 @@ struct Weather {
 
 /// A machine whose true times are planted: nothing of it runs, the clock is counted. The k-th
 /// sample of an arm at a size is always the same, whoever asks and when, but for the drift.
-class ModelMachine : public Track {
+class ModelMachine : public Evaluator {
 public:
     /// ns at a size; nothing where the arm cannot run.
     using Truth = std::function<std::optional<double>(Bytes)>;

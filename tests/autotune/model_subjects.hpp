@@ -32,7 +32,7 @@ struct LatencyAndBandwidth {
 };
 
 /// A pipeline over `hops`: (segments + hops - 1) steps of one segment each; channels share the
-/// bytes but cost latency. Both have one best notch for each size.
+/// bytes but cost latency. Both have one best level for each size.
 struct Pipeline {
     double step_ns = 0, ns_per_byte = 0, hops = 0;
     int segment_notch = 0, channel_notch = 0;
@@ -75,14 +75,14 @@ inline ModelMachine planted_machine(int plain, int pipelined, std::uint64_t seed
         previous = line;
         if (i > 0 && uniform(draws) < 0.1) line.least = Bytes{1024};
         if (i > 0 && uniform(draws) < 0.1) line.most = Bytes{1 << 20};
-        machine.add({.family = family, .notch = {}}, line);
+        machine.add({.family = family, .level = {}}, line);
     }
     for (int i = 0; i < pipelined; ++i, ++family) {
         const double hops = 1 + std::floor(uniform(draws) * 7);
         const double step_ns = between(800, 4000), ns_per_byte = between(0.12, 0.8);
         for (int segment = 0; segment < 6; ++segment)
             for (int channel = 0; channel < 3; ++channel)
-                machine.add({.family = family, .notch = {segment, channel, 0}},
+                machine.add({.family = family, .level = {segment, channel, 0}},
                             Pipeline{step_ns, ns_per_byte, hops, segment, channel});
     }
     return machine;

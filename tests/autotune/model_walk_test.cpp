@@ -15,7 +15,7 @@ constexpr int P = 8;
 constexpr std::int64_t n = 1 << 16;                 // floats
 constexpr double N = 4.0 * static_cast<double>(n);  // bytes
 
-CostModel textbook() { return model_of(Tariff::uniform(L, o, G, R)); }
+CostModel textbook() { return model_of(LogGpParameters::uniform(L, o, G, R)); }
 
 double predicted(Collective collective, const char* algorithm, std::int64_t count = n,
                  const char* transport = "mpi", Bytes segment = Bytes{0}) {
@@ -53,8 +53,9 @@ TEST(CostModel, SegmentsFollowOneAnother) {
 
 // After the first step a rank's own block is in its input, and what it was sent in its output.
 TEST(CostModel, AMessageThatLiesInTwoPlacesIsPacked) {
-    Tariff tariff;
-    std::fill_n(tariff.ns.begin() + Tariff::begin_of(PerByte::pack), footprint_points.size(), 2);
+    LogGpParameters tariff;
+    std::fill_n(tariff.ns.begin() + LogGpParameters::begin_of(PerByte::pack),
+                footprint_points.size(), 2);
     const auto time = [&](const char* algorithm) {
         return model_of(tariff)
             .predict(configured(algorithm, "mpi"), model_call(Collective::all_gather, 4, 4, 100))
@@ -74,9 +75,10 @@ TEST(CostModel, ManyPutTheirBlocksIntoOneAtTheSameTime) {
 }
 
 TEST(CostModel, WhoComputesAChunkWritesItToThoseWhoWaitForIt) {
-    Tariff tariff = Tariff::uniform(L, o, G, R);
+    LogGpParameters tariff = LogGpParameters::uniform(L, o, G, R);
     const double W = 0.5;
-    std::fill_n(tariff.ns.begin() + Tariff::begin_of(PerByte::write), footprint_points.size(), W);
+    std::fill_n(tariff.ns.begin() + LogGpParameters::begin_of(PerByte::write),
+                footprint_points.size(), W);
     const auto time = model_of(tariff).predict(configured("two-shot", "shm-direct"),
                                                model_call(Collective::all_reduce, P, P, n));
     // Adds up its chunk from seven peers, then stores it to seven peers, who see that.
@@ -84,9 +86,10 @@ TEST(CostModel, WhoComputesAChunkWritesItToThoseWhoWaitForIt) {
 }
 
 TEST(CostModel, SeveralSourcesAreAddedUpInOnePass) {
-    Tariff tariff = Tariff::uniform(L, o, G, R);
+    LogGpParameters tariff = LogGpParameters::uniform(L, o, G, R);
     const double A = 0.5;
-    std::fill_n(tariff.ns.begin() + Tariff::begin_of(PerByte::add), footprint_points.size(), A);
+    std::fill_n(tariff.ns.begin() + LogGpParameters::begin_of(PerByte::add),
+                footprint_points.size(), A);
     const auto time = [&](const char* algorithm) {
         return model_of(tariff)
             .predict(configured(algorithm, "shm-direct"),
@@ -98,18 +101,19 @@ TEST(CostModel, SeveralSourcesAreAddedUpInOnePass) {
 }
 
 TEST(CostModel, OrdinaryMemoryIsStagedOnceForAllReaders) {
-    Tariff tariff = Tariff::uniform(L, o, G, R);
+    LogGpParameters tariff = LogGpParameters::uniform(L, o, G, R);
     const double S = 0.125;
-    std::fill_n(tariff.ns.begin() + Tariff::begin_of(PerByte::send), footprint_points.size(), S);
+    std::fill_n(tariff.ns.begin() + LogGpParameters::begin_of(PerByte::send),
+                footprint_points.size(), S);
     ModelCall call = model_call(Collective::broadcast, P, P, 1 << 12);
-    call.buffers = BufferKind::ordinary;
+    call.buffers = BufferKind::unregistered;
     const double bytes = 4.0 * (1 << 12);
     EXPECT_NEAR(model_of(tariff).predict(configured("linear", "shm-direct"), call).value(),
                 bytes * S + L + o + bytes * G, 1e-3);
 }
 
 TEST(CostModel, RanksOnACoreWorkOneAfterTheOther) {
-    const Tariff copies = Tariff::uniform(0, 0, 1, 0);
+    const LogGpParameters copies = LogGpParameters::uniform(0, 0, 1, 0);
     const ModelCall call = model_call(Collective::all_gather, 4, 4, 256);
     const Configuration configuration = configured("one-shot", "shm-direct");
     EXPECT_NEAR(model_of(copies, 4).predict(configuration, call).value(), 3 * 1024, 1e-6);
@@ -118,8 +122,8 @@ TEST(CostModel, RanksOnACoreWorkOneAfterTheOther) {
 }
 
 TEST(CostModel, ACoreThatChangesRanksTakesTime) {
-    Tariff tariff;
-    tariff.ns[Tariff::turn] = 100;
+    LogGpParameters tariff;
+    tariff.ns[LogGpParameters::turn] = 100;
     const auto time = [&](const char* algorithm, int cores) {
         return model_of(tariff, cores)
             .predict(configured(algorithm, "shm-direct"),
@@ -134,11 +138,11 @@ TEST(CostModel, ACoreThatChangesRanksTakesTime) {
 }
 
 TEST(CostModel, WhatLeavesAHostLeavesThroughItsLink) {
-    Tariff across;
-    across.ns[Tariff::link] = 2;
+    LogGpParameters across;
+    across.ns[LogGpParameters::link] = 2;
     ModelParameters known;
     known.machine.cores = 64;
-    known.within["mpi/registered"] = Tariff{};
+    known.within["mpi/registered"] = LogGpParameters{};
     known.across["mpi/registered"] = across;
     const ModelCall call = model_call(Collective::all_to_all, 4, 2, 100);
     // Two ranks have a block of 400 bytes for each of two ranks of the other host.
@@ -156,12 +160,12 @@ TEST(CostModel, ExplainsATimeByItsItems) {
     EXPECT_NEAR(ring->waiting, 0, 1e-6);
     EXPECT_NEAR(ring->total, ring->latency + ring->bytes + ring->reduction, 1e-3);
 
-    const auto crowded = model_of(Tariff::uniform(0, 0, 1, 0), 1)
-                             .explain(configured("one-shot", "shm-direct"),
-                                      model_call(Collective::all_gather, 4, 4, 256));
-    ASSERT_TRUE(crowded);
-    EXPECT_NEAR(crowded->bytes, 3 * 1024, 1e-6);
-    EXPECT_NEAR(crowded->waiting, 9 * 1024, 1e-6);
+    const auto oversubscribed = model_of(LogGpParameters::uniform(0, 0, 1, 0), 1)
+                                    .explain(configured("one-shot", "shm-direct"),
+                                             model_call(Collective::all_gather, 4, 4, 256));
+    ASSERT_TRUE(oversubscribed);
+    EXPECT_NEAR(oversubscribed->bytes, 3 * 1024, 1e-6);
+    EXPECT_NEAR(oversubscribed->waiting, 9 * 1024, 1e-6);
 }
 
 TEST(CostModel, MoreBytesNeverTakeLess) {
@@ -193,8 +197,9 @@ TEST(CostModel, SaysNothingOfWhatItDoesNotKnow) {
 }
 
 TEST(CostModel, OneRankOnlyCopies) {
-    Tariff tariff;
-    std::fill_n(tariff.ns.begin() + Tariff::begin_of(PerByte::own), footprint_points.size(), 0.5);
+    LogGpParameters tariff;
+    std::fill_n(tariff.ns.begin() + LogGpParameters::begin_of(PerByte::own),
+                footprint_points.size(), 0.5);
     EXPECT_NEAR(model_of(tariff)
                     .predict(configured("ring", "mpi"), model_call(Collective::all_reduce, 1, 1, n))
                     .value(),
@@ -232,14 +237,14 @@ TEST(CostModel, AFewRanksStandForAThousandWhereAllMeetAll) {
     const double exact = (ranks - 1) * (2 * o + 1024 * G) + L;
     EXPECT_NEAR(textbook().predict(configured("linear", "mpi"), call).value() / exact, 1, 0.01);
     // On half as many cores everything takes turns.
-    EXPECT_NEAR(model_of(Tariff::uniform(L, o, G, R), ranks / 2)
+    EXPECT_NEAR(model_of(LogGpParameters::uniform(L, o, G, R), ranks / 2)
                         .predict(configured("linear", "mpi"), call)
                         .value() /
                     exact,
                 2, 0.02);
     // Behind the link of a host are half of the ranks, with a block for each of the others.
-    Tariff link;
-    link.ns[Tariff::link] = 1;
+    LogGpParameters link;
+    link.ns[LogGpParameters::link] = 1;
     const ModelCall halves = model_call(Collective::all_to_all, ranks, ranks / 2, 256);
     EXPECT_NEAR(
         model_of(link).predict(configured("linear", "mpi"), halves).value() / (512.0 * 512 * 1024),
@@ -259,9 +264,9 @@ TEST(ScheduleWalk, CountsWhatWasBeforeASampledStepOnce) {
                            .to = number < 2 ? ring.next(from) : Rank{from.index ^ 1}});
     });
     const Route route{schedule, Manner::messages, "any"};
-    const Tariff tariff = Tariff::uniform(L, o, G, R);
-    Prices<double> prices(tariff, 1, 0);
-    const Seats seats(Placement::one_node(ranks), ranks, ranks);
+    const LogGpParameters tariff = LogGpParameters::uniform(L, o, G, R);
+    CallCosts<double> prices(tariff, 1, 0);
+    const CoreAssignment seats(Placement::one_node(ranks), ranks, ranks);
     const double m = 4 << 10;
     const double exact = 2 * (2 * o + L + m * G) + (2 * o + L + ranks * m * G);
     EXPECT_NEAR(ScheduleWalk<double>(route, call, seats, prices, prices).run(), exact, 1e-3);

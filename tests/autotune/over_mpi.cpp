@@ -6,11 +6,11 @@
 
 #include <cstdio>
 
-#include "autotune/rank_setting.hpp"
+#include "autotune/choice/job_shape.hpp"
 #include "caller.hpp"
-#include "collectives/execute/baselines.hpp"
-#include "collectives/execute/mpi_setting.hpp"
-#include "collectives/transport/mpi.hpp"
+#include "collectives/baselines/baselines.hpp"
+#include "collectives/baselines/mpi_control_variable.hpp"
+#include "collectives/transport/messages/mpi.hpp"
 
 namespace {
 
@@ -21,16 +21,16 @@ const char* forced(Collective collective) {
     return collective == Collective::all_gather ? "ring" : "linear";
 }
 
-// For calls in ordinary memory: by size the library, a forced algorithm of it, messages of MPI.
+// For calls in unregistered memory: by size the library, a forced algorithm of it, messages of MPI.
 Table mixed(int handle) {
     const auto world = mpi_world(handle);
-    const Setting setting = setting_of(*world);
+    const JobShape setting = job_shape_of(*world);
     Table table;
     for (const Collective collective : all_collectives())
         table.sections.push_back(
             {setting,
              {collective, reduces(collective) ? TypeClass::native : TypeClass::bytes,
-              reduces(collective) ? OpClass::plain : OpClass::none, BufferKind::ordinary},
+              reduces(collective) ? OpClass::plain : OpClass::none, BufferKind::unregistered},
              {{Bytes{0}, {.impl = "mpi"}},
               {Bytes{1000}, {.impl = "mpi", .algorithm = forced(collective)}},
               {Bytes{3000}, {.algorithm = "linear", .transport = "mpi"}},
@@ -64,8 +64,9 @@ std::int64_t wrong_elements(MPI_Comm comm, bool learns) {
 // What the library is told of an all-gather is told to this communicator alone.
 bool keeps_to_itself(MPI_Comm comm) {
     const auto setting = [] {
-        const auto open_mpi = MpiSetting::find("coll_tuned_allgather_algorithm");
-        return open_mpi ? open_mpi : MpiSetting::find("MPIR_CVAR_ALLGATHER_INTRA_ALGORITHM");
+        const auto open_mpi = MpiControlVariable::find("coll_tuned_allgather_algorithm");
+        return open_mpi ? open_mpi
+                        : MpiControlVariable::find("MPIR_CVAR_ALLGATHER_INTRA_ALGORITHM");
     }();
     const int handle = MPI_Comm_c2f(comm);
     auto communicator = Communicator::over_mpi(handle, {.table = mixed(handle)});

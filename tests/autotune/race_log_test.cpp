@@ -13,9 +13,9 @@
 namespace tutti {
 namespace {
 
-const Setting two_ranks{.ranks = 2, .ranks_per_host = 2, .topology = "abc"};
+const JobShape two_ranks{.ranks = 2, .ranks_per_host = 2, .topology = "abc"};
 const RaceLog::Entry entry{
-    .subject = {Collective::reduce, TypeClass::half, OpClass::average, BufferKind::ordinary},
+    .subject = {Collective::reduce, TypeClass::half, OpClass::average, BufferKind::unregistered},
     .size = {4096},
     .configuration =
         {.algorithm = "chain", .transport = "mpi", .segment = {8192}, .radix = 4, .channels = 2},
@@ -30,7 +30,7 @@ protected:
     }
     ~RaceLogTest() override { std::filesystem::remove_all(folder_); }
 
-    std::vector<RaceLog::Entry> read(const Setting& setting = two_ranks,
+    std::vector<RaceLog::Entry> read(const JobShape& setting = two_ranks,
                                      const std::string& plan = "plan") const {
         return RaceLog(path_, setting, plan, true).earlier();
     }
@@ -83,7 +83,7 @@ TEST_F(RaceLogTest, ALineThatSaysWhatNobodyKnowsIsRefusedWithItsPlace) {
     { RaceLog(path_, two_ranks, "plan", false).append(entry); }
     std::stringstream whole;
     whole << std::ifstream(path_).rdbuf();
-    for (const std::string known : {"ordinary", "reduce", "half", "average"}) {
+    for (const std::string known : {"unregistered", "reduce", "half", "average"}) {
         std::string text = whole.str();
         const auto place = text.find(fmt::format("\"{}\"", known));
         ASSERT_NE(place, text.npos) << known;

@@ -4,17 +4,17 @@
 #include <cmath>
 
 #include "autotune/search/families.hpp"
-#include "autotune/search/logbook.hpp"
+#include "autotune/search/sample_log.hpp"
 #include "autotune/search/trend.hpp"
 
 namespace tutti {
 namespace {
 
 std::vector<Arm> grid(int segments, int channels) {
-    std::vector<Arm> arms = {{.family = 9, .notch = {}}};
+    std::vector<Arm> arms = {{.family = 9, .level = {}}};
     for (int segment = 0; segment < segments; ++segment)
         for (int channel = 0; channel < channels; ++channel)
-            arms.push_back({.family = 4, .notch = {segment, channel, 0}});
+            arms.push_back({.family = 4, .level = {segment, channel, 0}});
     return arms;
 }
 
@@ -32,8 +32,8 @@ TEST(Families, KnowWhoIsNextToWhom) {
 constexpr int three[] = {0, 1, 2};
 constexpr int two[] = {0, 1};
 
-TEST(Logbook, TakesTheMoodOfARaceOut) {
-    Logbook book(1, 3);
+TEST(SampleLog, TakesTheMoodOfARaceOut) {
+    SampleLog book(1, 3);
     book.add(0, three, {{100, 100}, {120, 120}, {140, 140}});
     book.add(0, two, {{150, 150}, {180, 180}});  // the machine is 1.5 times as slow
     EXPECT_NEAR(book.gap(0, 2, 0), std::log(1.4), 0.01);
@@ -41,25 +41,25 @@ TEST(Logbook, TakesTheMoodOfARaceOut) {
     EXPECT_EQ(book.leader(0), 0);
 }
 
-TEST(Logbook, OneLuckyStartDoesNotPullLaterRacesDown) {
+TEST(SampleLog, OneLuckyStartDoesNotPullLaterRacesDown) {
     // Arm 0 started with luck, alone; noise is of the same size as the luck.
-    Logbook book(1, 3);
+    SampleLog book(1, 3);
     book.add(0, three, {{80, 100}, {100, 125}, {130, 160}});
     const int alone[] = {0};
     book.add(0, alone, {{110, 125, 110, 125, 115}});
     EXPECT_GT(*book.level(0, 0), std::log(100));
 }
 
-TEST(Logbook, BearsOutliers) {
-    Logbook book(1, 2);
+TEST(SampleLog, BearsOutliers) {
+    SampleLog book(1, 2);
     book.add(0, two, {{300, 100}, {110, 110}});  // of two, the larger one was disturbed
     EXPECT_EQ(book.leader(0), 0);
     book.add(0, two, {{100, 400, 100}, {110, 110, 900}});
     EXPECT_NEAR(book.gap(0, 1, 0), std::log(1.1), 0.02);
 }
 
-TEST(Logbook, IsUnsureOfAnArmThatIsAsOftenSlowAsFast) {
-    Logbook book(1, 2);
+TEST(SampleLog, IsUnsureOfAnArmThatIsAsOftenSlowAsFast) {
+    SampleLog book(1, 2);
     book.add(0, two, {{100, 101, 100, 101}, {90, 300, 91, 301}});
     EXPECT_GT(book.gap_error(0, 1, 0), 0.5);
 }
@@ -85,7 +85,7 @@ protected:
         }
         book.add(1, two, {{104, 114}, {99, 109}});
     }
-    Logbook book{3, 2};
+    SampleLog book{3, 2};
     std::vector<Bytes> sizes = {Bytes{8}, Bytes{16}, Bytes{32}};
 };
 

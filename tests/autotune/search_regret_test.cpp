@@ -94,7 +94,7 @@ void expect_good(const Figures& figures) {
 
 class SearchRegret : public testing::TestWithParam<std::tuple<double, double>> {};
 
-// What the search promises, over all shapes of subjects and many machines.
+// What the search specifies, over all shapes of subjects and many machines.
 TEST_P(SearchRegret, IsSmallForATenthOfTheSamples) {
     const auto [noise, model_error] = GetParam();
     Figures all;

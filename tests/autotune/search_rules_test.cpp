@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <set>
 
-#include "autotune/search/counting_track.hpp"
+#include "autotune/search/counting_evaluator.hpp"
 #include "autotune/search/search.hpp"
 #include "tests/autotune/model_subjects.hpp"
 
@@ -13,7 +13,7 @@ namespace {
 
 constexpr Weather calm{.noise = 0.02, .outliers = 0, .drift = 0, .model_error = -1};
 
-Arm plain(int family) { return {.family = family, .notch = {}}; }
+Arm plain(int family) { return {.family = family, .level = {}}; }
 
 std::set<Bytes> sizes_raced_by(int arm, const std::vector<Finding>& findings) {
     std::set<Bytes> sizes;
@@ -83,19 +83,19 @@ TEST(Search, GoesDownTheScalesOfAFinalist) {
     ModelMachine machine;
     machine.set(calm);
     machine.add(plain(0), [](Bytes) { return 1500; });
-    // A valley with its ground, 1000 ns, at notches 4 and 2 of 0..7 and 0..3.
+    // A valley with its environment, 1000 ns, at levels 4 and 2 of 0..7 and 0..3.
     std::vector<Arm> family;
     for (int segment = 0; segment < 8; ++segment)
         for (int channel = 0; channel < 4; ++channel) {
             const double ns = 1000 + 150 * std::abs(segment - 4) + 250 * std::abs(channel - 2);
-            family.push_back({.family = 1, .notch = {segment, channel, 0}});
+            family.push_back({.family = 1, .level = {segment, channel, 0}});
             machine.add(family.back(), [ns](Bytes) { return ns; });
         }
     const std::vector<Bytes> one_size = {Bytes{65536}};
     const std::vector<Finding> findings = search(machine, one_size, {});
     ASSERT_GT(findings[0].winner, 0);
     EXPECT_EQ(machine.arms()[static_cast<std::size_t>(findings[0].winner)],
-              (Arm{.family = 1, .notch = {4, 2, 0}}));
+              (Arm{.family = 1, .level = {4, 2, 0}}));
     EXPECT_LE(findings[0].entries.size(), family.size() / 2);
 }
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "autotune/subject.hpp"
+#include "autotune/choice/subject.hpp"
 
 #include <gtest/gtest.h>
 
-#include "autotune/configuration.hpp"
+#include "autotune/choice/configuration.hpp"
 #include "base/error.hpp"
 
 namespace tutti {
@@ -26,8 +26,8 @@ TEST(Subject, NamesGoBothWays) {
     EXPECT_THROW(parse_type_class("float"), Error);
     EXPECT_EQ(to_string(Subject{}), "all_reduce native plain registered");
     EXPECT_EQ(to_string(Subject{Collective::scatter, TypeClass::bytes, OpClass::none,
-                                BufferKind::ordinary}),
-              "scatter ordinary");
+                                BufferKind::unregistered}),
+              "scatter unregistered");
 }
 
 TEST(Configuration, SaysWhatIsNotUsual) {

@@ -19,7 +19,7 @@ using test::time_of;
 const Subject reduction = subject_of(Collective::all_reduce);
 const Configuration tree = ours("tree"), ring = ours("ring");
 
-Setting on(int ranks, const std::string& topology = std::string(64, 'a')) {
+JobShape on(int ranks, const std::string& topology = std::string(64, 'a')) {
     return {.ranks = ranks, .ranks_per_host = ranks, .topology = topology};
 }
 
@@ -33,13 +33,13 @@ Section section(int ranks, std::int64_t crossover,
     return made;
 }
 
-std::optional<double> knows_nothing(const Configuration&, const Subject&, const Setting&, Bytes) {
+std::optional<double> knows_nothing(const Configuration&, const Subject&, const JobShape&, Bytes) {
     return std::nullopt;
 }
 
 // The tree takes log2 of the ranks, the ring twice the ranks of start-ups; the ring's bytes cost an
 // eighth of the tree's. They are equal where size = 8000 / 7 * (2 ranks - 2 - log2 ranks).
-std::optional<double> textbook(const Configuration& choice, const Subject&, const Setting& setting,
+std::optional<double> textbook(const Configuration& choice, const Subject&, const JobShape& setting,
                                Bytes size) {
     const double steps = choice == tree ? std::log2(setting.ranks) : 2.0 * (setting.ranks - 1);
     if (choice != tree && choice != ring) return std::nullopt;
@@ -53,7 +53,7 @@ Origin origin_at(const Table& table, std::int64_t size) {
     return range_at(table.sections.at(0), {size}).origin;
 }
 
-std::string error_of(const Table& table, const Setting& setting) {
+std::string error_of(const Table& table, const JobShape& setting) {
     try {
         fitted(table, setting, knows_nothing);
     } catch (const Error& error) {

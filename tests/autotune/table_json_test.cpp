@@ -64,7 +64,7 @@ TEST(TableJson, ReadsTheFirstVersionForEver) {
     const Table table = read_table(AUTOTUNE_TEST_DATA "/table_v1.json");
     ASSERT_EQ(table.sections.size(), 2u);
     const Section& reduction = table.sections[0];
-    EXPECT_EQ(reduction.setting, (Setting{2, 2, "0123456789abcdef"}));
+    EXPECT_EQ(reduction.setting, (JobShape{2, 2, "0123456789abcdef"}));
     EXPECT_EQ(reduction.subject, test::subject_of(Collective::all_reduce));
     EXPECT_TRUE(reduction.is_complete);
     ASSERT_EQ(reduction.ranges.size(), 2u);
@@ -80,7 +80,7 @@ TEST(TableJson, ReadsTheFirstVersionForEver) {
     EXPECT_EQ(large.evidence[0].hold_out->default_.p50, 3015);
     EXPECT_EQ(large.evidence[0].hold_out->gain_high, 1.6);
     const Section& broadcast = table.sections[1];
-    EXPECT_EQ(broadcast.subject, test::subject_of(Collective::broadcast, BufferKind::ordinary));
+    EXPECT_EQ(broadcast.subject, test::subject_of(Collective::broadcast, BufferKind::unregistered));
     EXPECT_EQ(broadcast.ranges[0].origin, Origin::kept);
 }
 

@@ -76,10 +76,10 @@ TEST(MergedTables, RememberWhenEachSectionWasMeasured) {
 TEST(MergedTables, KeepSettingsAndBuffersApart) {
     Section more_ranks = section(reduction, "more");
     more_ranks.setting.ranks = 3;
-    Section ordinary = section(reduction, "ordinary");
-    ordinary.subject.buffers = BufferKind::ordinary;
-    const Table table = merged(
-        std::vector{written("1", {section(reduction, "a"), more_ranks}), written("2", {ordinary})});
+    Section unregistered = section(reduction, "unregistered");
+    unregistered.subject.buffers = BufferKind::unregistered;
+    const Table table = merged(std::vector{written("1", {section(reduction, "a"), more_ranks}),
+                                           written("2", {unregistered})});
     EXPECT_EQ(table.sections.size(), 3u);
 }
 

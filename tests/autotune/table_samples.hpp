@@ -7,7 +7,7 @@
 
 namespace tutti::test {
 
-inline const Setting two_ranks{.ranks = 2, .ranks_per_host = 2, .topology = std::string(64, 'a')};
+inline const JobShape two_ranks{.ranks = 2, .ranks_per_host = 2, .topology = std::string(64, 'a')};
 
 inline Subject subject_of(Collective collective, BufferKind buffers = BufferKind::registered) {
     if (reduces(collective)) return {collective, TypeClass::native, OpClass::plain, buffers};
@@ -35,7 +35,7 @@ public:
         Table made{.written = "2026-01-31T12:00:00.000Z", .tool = "tutti"};
         if (coin()) made.model = "{\n  \"latency\": 1\n}";
         for (const Collective collective : all_collectives())
-            for (const BufferKind buffers : {BufferKind::registered, BufferKind::ordinary})
+            for (const BufferKind buffers : {BufferKind::registered, BufferKind::unregistered})
                 if (coin()) made.sections.push_back(section(subject_of(collective, buffers), most));
         return made;
     }

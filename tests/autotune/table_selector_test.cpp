@@ -55,12 +55,12 @@ TEST(Selector, DoesNotTakeADevicesAnswerForTheHostsNorTheOtherWayRound) {
         return section_for(test::subject_of(Collective::all_reduce, kind), {0}, algorithm);
     };
     using enum BufferKind;
-    const Selector host({.sections = {section(ordinary, "of-host")}}, two_ranks);
-    for (const BufferKind kind : {registered, ordinary, pinned})
+    const Selector host({.sections = {section(unregistered, "of-host")}}, two_ranks);
+    for (const BufferKind kind : {registered, unregistered, pinned})
         EXPECT_EQ(pick(host, kind), "of-host");
     EXPECT_EQ(pick(host, device), "nothing");
-    const Selector both({.sections = {section(ordinary, "of-host"), section(device, "of-device"),
-                                      section(pinned, "of-pinned")}},
+    const Selector both({.sections = {section(unregistered, "of-host"),
+                                      section(device, "of-device"), section(pinned, "of-pinned")}},
                         two_ranks);
     EXPECT_EQ(pick(both, device), "of-device");
     EXPECT_EQ(pick(both, pinned), "of-pinned");
@@ -103,17 +103,17 @@ TEST(Selector, TakesTheNearestClassThatThereIs) {
     const Subject plain = all_reduce(TypeClass::native, OpClass::plain, registered);
     const Subject plain_half = all_reduce(TypeClass::half, OpClass::plain, registered);
     const Subject average = all_reduce(TypeClass::native, OpClass::average, registered);
-    const Subject ordinary_half = all_reduce(TypeClass::half, OpClass::average, ordinary);
-    const std::vector<Subject> all{plain, plain_half, average, ordinary_half};
+    const Subject unregistered_half = all_reduce(TypeClass::half, OpClass::average, unregistered);
+    const std::vector<Subject> all{plain, plain_half, average, unregistered_half};
 
     EXPECT_EQ(answer(all, DataType::half, Op::sum, registered), to_string(plain_half));
     EXPECT_EQ(answer(all, DataType::half, Op::avg, registered), to_string(plain_half));
-    EXPECT_EQ(answer(all, DataType::half, Op::avg, ordinary), to_string(ordinary_half));
-    EXPECT_EQ(answer(all, DataType::float64, Op::avg, ordinary), to_string(average));
-    EXPECT_EQ(answer(all, DataType::float64, Op::min, ordinary), to_string(plain));
-    EXPECT_EQ(answer({plain}, DataType::bfloat16, Op::avg, ordinary), to_string(plain));
+    EXPECT_EQ(answer(all, DataType::half, Op::avg, unregistered), to_string(unregistered_half));
+    EXPECT_EQ(answer(all, DataType::float64, Op::avg, unregistered), to_string(average));
+    EXPECT_EQ(answer(all, DataType::float64, Op::min, unregistered), to_string(plain));
+    EXPECT_EQ(answer({plain}, DataType::bfloat16, Op::avg, unregistered), to_string(plain));
     EXPECT_EQ(answer({plain, average}, DataType::half, Op::avg, registered), to_string(average));
-    EXPECT_EQ(answer({ordinary_half}, DataType::float32, Op::sum, registered), "nothing");
+    EXPECT_EQ(answer({unregistered_half}, DataType::float32, Op::sum, registered), "nothing");
     EXPECT_EQ(
         answer({test::subject_of(Collective::gather)}, DataType::float32, Op::sum, registered),
         "nothing");
@@ -124,13 +124,13 @@ TEST(Selector, AnswersMovesWhateverTypeAndOperation) {
         {.sections = {section_for(test::subject_of(Collective::broadcast), {0})}}, two_ranks);
     for (const DataType type : all_data_types())
         for (const Op op : all_ops())
-            EXPECT_NE(selector.pick(Collective::broadcast, type, op, BufferKind::ordinary, {0}),
+            EXPECT_NE(selector.pick(Collective::broadcast, type, op, BufferKind::unregistered, {0}),
                       nullptr);
 }
 
 TEST(Selector, KnowsItsRanksOnly) {
     const Table table{.sections = {section_for(test::subject_of(Collective::broadcast), {0})}};
-    Setting others = two_ranks;
+    JobShape others = two_ranks;
     others.ranks = 3;
     EXPECT_THROW(Selector(table, others), Error);
     EXPECT_THROW(Selector({}, two_ranks), Error);

@@ -15,7 +15,7 @@ using test::two_ranks;
 const Subject reduction = subject_of(Collective::all_reduce);
 const Configuration good = ours("ring"), unknown = ours("of-tomorrow");
 
-Setting on(int ranks) { return {.ranks = ranks, .ranks_per_host = ranks}; }
+JobShape on(int ranks) { return {.ranks = ranks, .ranks_per_host = ranks}; }
 
 Range range_of(std::int64_t from, const Configuration& choice,
                const std::optional<Configuration>& runner_up = {}) {

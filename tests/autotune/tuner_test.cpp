@@ -5,8 +5,8 @@
 
 #include <algorithm>
 
-#include "autotune/rank_setting.hpp"
-#include "collectives/transport/world.hpp"
+#include "autotune/choice/job_shape.hpp"
+#include "collectives/world/world.hpp"
 
 namespace tutti {
 namespace {
@@ -23,7 +23,7 @@ Told tuned(const TuneRequest& asked) {
     run_as_threads(2, 20, [&](World& world) {
         Planner planner(world);
         TuneRequest request = asked;
-        request.ground = {.ranks = world.size(), .hosts = world.hosts()};
+        request.environment = {.ranks = world.size(), .hosts = world.hosts()};
         TuneEvents events;
         const bool listens = world.is_first();
         events.progress = [&](const Subject&, double done, const std::string& now) {
@@ -40,7 +40,7 @@ Told tuned(const TuneRequest& asked) {
         };
         events.cost = [](const Subject&, const TuneCost&) {};
         events.wrong = [](const Subject&, const Configuration&) { FAIL() << "a wrong result"; };
-        tune(planner, request, setting_of(world), "session", {}, {}, events);
+        tune(planner, request, job_shape_of(world), "session", {}, {}, events);
     });
     return told;
 }
@@ -48,11 +48,11 @@ Told tuned(const TuneRequest& asked) {
 TuneRequest small_request() {
     TuneRequest request;
     request.collectives = {Collective::all_gather};
-    request.buffers = {BufferKind::ordinary};
+    request.buffers = {BufferKind::unregistered};
     request.sizes = {Bytes{8}, Bytes{128}, Bytes{2048}};
-    request.contest.algorithms = {"ring", "linear"};
-    request.contest.transports = {"loopback"};
-    request.contest.baselines = {"none"};
+    request.search_space.algorithms = {"ring", "linear"};
+    request.search_space.transports = {"loopback"};
+    request.search_space.baselines = {"none"};
     request.protocol.sync = Protocol::Sync::barrier;
     request.holds_out = false;
     return request;
@@ -63,8 +63,8 @@ TEST(Tuner, RacesOnTheMemoryOfDevicesAndInPinnedMemory) {
     TuneRequest request = small_request();
     request.collectives = {Collective::all_reduce};
     request.buffers = {BufferKind::device, BufferKind::pinned};
-    request.contest.transports = {"cuda-emulated", "shm", "shm-direct"};
-    request.contest.algorithms = {"ring"};
+    request.search_space.transports = {"cuda-emulated", "shm", "shm-direct"};
+    request.search_space.algorithms = {"ring"};
     request.repetitions_of_all = 2;
     const Told told = tuned(request);
     ASSERT_EQ(told.sections.size(), 2u);

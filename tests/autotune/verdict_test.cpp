@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "autotune/tuner/verdict.hpp"
+#include "autotune/table/verdict.hpp"
 
 #include <gtest/gtest.h>
 

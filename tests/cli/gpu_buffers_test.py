@@ -51,7 +51,7 @@ class Refused(tutti.Folder):
             for kind in ("device", "pinned"):
                 with self.subTest(workload=workload, kind=kind):
                     self.refused("workload", workload, *EMULATED, "--buffers", kind,
-                                 says=[f"no {kind} buffers here", "type --buffers registered or ordinary"])
+                                 says=[f"no {kind} buffers here", "type --buffers registered or unregistered"])
 
 
 class OverTheEmulatedGpu(tutti.Folder):
@@ -70,7 +70,7 @@ class OverTheEmulatedGpu(tutti.Folder):
                           for transport in ("cuda-emulated", "shm", "loopback")})
         for point in points:
             self.assertEqual(point["check"], {"state": "ok", "n_wrong": 0}, point["key"])
-        for kind in ("ordinary", "pinned", "device", "registered"):
+        for kind in ("unregistered", "pinned", "device", "registered"):
             self.assertIn(f"# {kind} buffers\n", table)
 
     def test_tune_finds_the_best_on_the_memory_of_devices(self):

@@ -64,13 +64,13 @@ class Buffers(tutti.Folder):
             [point["key"]["buf"] for point in tutti.points(file)]
 
     def test_of_two_kinds_are_told_apart(self):
-        self.assertEqual(self.kinds("--buffers", "registered,ordinary"),
-                         (["registered", "ordinary"], ["registered", "host"]))
+        self.assertEqual(self.kinds("--buffers", "registered,unregistered"),
+                         (["registered", "unregistered"], ["registered", "host"]))
 
     def test_of_one_kind_need_no_word_in_the_table(self):
         self.assertEqual(self.kinds(), ([], ["registered"]))
         self.assertEqual(self.kinds("--buffers", "registered"), ([], ["registered"]))
-        self.assertEqual(self.kinds("--buffers", "ordinary,ordinary"), ([], ["host"]))
+        self.assertEqual(self.kinds("--buffers", "unregistered,unregistered"), ([], ["host"]))
 
 
 class Records(tutti.Folder):

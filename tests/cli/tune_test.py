@@ -59,14 +59,14 @@ class Tune(tutti.Folder):
         return found
 
 
-BOTH = [(collective, buffers) for collective in ("all_reduce", "scatter") for buffers in ("registered", "ordinary")]
+BOTH = [(collective, buffers) for collective in ("all_reduce", "scatter") for buffers in ("registered", "unregistered")]
 
 
 class Search(Tune):
     def test_leaves_a_table_its_samples_and_a_model(self):
         out = self.tune("all_reduce,scatter")
         self.check_sections(BOTH)
-        for text in ("all_reduce native plain registered: ", "scatter ordinary: ", "cost model calibrated by "):
+        for text in ("all_reduce native plain registered: ", "scatter unregistered: ", "cost model calibrated by "):
             self.assertIn(text, out)
         kinds = [record["kind"] for record in self.races()]
         self.assertEqual((kinds[0], kinds.count("cost"), kinds.count("calibration")), ("races", 4, 1))
@@ -166,17 +166,17 @@ class Tables(Tune):
         self.table.rename(other)
         self.tune("broadcast", "--model", "none")
         self.run_here("tune", "--merge", other, self.table)
-        self.check_sections([*BOTH, ("broadcast", "registered"), ("broadcast", "ordinary")])
+        self.check_sections([*BOTH, ("broadcast", "registered"), ("broadcast", "unregistered")])
 
     def test_follow_from_the_model_alone(self):
         self.table.unlink()  # the model is kept for this machine
         out = self.run_here("tune", "all_reduce", "--model-only", "--for-ranks", 2, "-b", 8, "-e", "1M", "-f", 8)
         self.assertIn(" predicted ", out)
-        self.check_sections([("all_reduce", "registered"), ("all_reduce", "ordinary")])
+        self.check_sections([("all_reduce", "registered"), ("all_reduce", "unregistered")])
 
     def predict(self, *words, code=0):
         """Topologies of the sections that follow from the table's model, and all that was said."""
-        words = ["tune", "broadcast", "--model-only", "-b", 8, "-e", "2K", "-f", 16, "--buffers", "ordinary", *words]
+        words = ["tune", "broadcast", "--model-only", "-b", 8, "-e", "2K", "-f", 16, "--buffers", "unregistered", *words]
         done = tutti.run(*words, "--table", self.table, **self.home)
         self.assertEqual(done.returncode, code, done.stderr)
         topologies = {section["setting"]["ranks"]: section["setting"]["topology"] for section in self.sections()}
@@ -186,7 +186,7 @@ class Tables(Tune):
         table = json.loads(self.table.read_text())
         model = json.loads(table["model"])
         tariff = next(iter(model["within"].values()))
-        model["within"] = model["across"] = {"mpi/ordinary": tariff}
+        model["within"] = model["across"] = {"mpi/unregistered": tariff}
         model |= {"fingerprint": "of two hosts", "host": "one host", "cores": 4}
         table |= {"model": json.dumps(model, indent=1), "sections": []}
         self.table.write_text(json.dumps(table))
@@ -218,7 +218,7 @@ class Tables(Tune):
         return out, tutti.points(file)
 
     def test_choose_for_auto(self):
-        out, points = self.bench("--algo", "auto", "--buffers", "registered,ordinary")
+        out, points = self.bench("--algo", "auto", "--buffers", "registered,unregistered")
         self.assertIn("  auto: ", out)
         self.assertEqual(len(points), 3 * 2 * 2)  # sizes, in place or not, kinds of buffers
         for point in points:
@@ -293,7 +293,7 @@ class UnderMpirun(Tune):
         self.assertIn("# Out of bounds values : 0 OK", done)
 
     def test_goes_on_without_a_model_where_only_the_library_takes_part(self):
-        out = self.run_ranks("tune", "all_reduce", "-b", 8, "-e", "2K", "-f", 16, "--transport", "none", "--buffers", "ordinary")
+        out = self.run_ranks("tune", "all_reduce", "-b", 8, "-e", "2K", "-f", 16, "--transport", "none", "--buffers", "unregistered")
         self.assertNotIn("calibrated", out)
         only, = self.sections()
         self.assertEqual({choice["choice"]["impl"] for choice in only["ranges"]}, {"mpi"})

@@ -38,7 +38,7 @@ class Processes(tutti.Folder):
         self.check(self.bench(3, "all_reduce", "-d", "all", "-o", "all", "--counts", 131))
 
     def test_agree_in_memory_of_either_kind(self):
-        self.check(self.bench(3, "all_gather", "--buffers", "registered,ordinary", "--counts", "100,100000"))
+        self.check(self.bench(3, "all_gather", "--buffers", "registered,unregistered", "--counts", "100,100000"))
 
     def test_of_one_host_share_memory_and_the_record_says_so(self):
         file = self.folder / "r.jsonl"

@@ -27,8 +27,8 @@ protected:
         job.collective = algorithm().collective;
         if (algorithm().refuses(job)) return;
         for_each_root(job, [&](const Job& one) {
-            const Promise promise{one.collective, one.ranks, one.root};
-            EXPECT_EQ(find_fault(build_in_order(algorithm(), one), promise), std::nullopt)
+            const CollectiveSpec spec{one.collective, one.ranks, one.root};
+            EXPECT_EQ(find_fault(build_in_order(algorithm(), one), spec), std::nullopt)
                 << one.ranks << " ranks, root " << one.root.index << ", " << one.segments
                 << " segments";
         });
@@ -59,7 +59,8 @@ TEST_P(EveryAlgorithm, GivesAllRanksTheSameBitsWithAnyRadixIfWithTwo) {
     if (!algorithm().takes_radix || !reduces(algorithm().collective)) return;
     const auto is_same = [&](int ranks, int radix) {
         const Job job{.collective = algorithm().collective, .ranks = ranks, .radix = radix};
-        return prove(algorithm().build(job), Promise{job.collective, ranks}).same_order_everywhere;
+        return prove(algorithm().build(job), CollectiveSpec{job.collective, ranks})
+            .same_order_everywhere;
     };
     for (int ranks = 2; ranks <= 33; ++ranks)
         for (int radix = 3; radix <= 8; ++radix)
@@ -154,7 +155,7 @@ TEST_P(EveryAlgorithm, NeverBeatsTheLowerBound) {
     for (int ranks : {2, 3, 4, 7, 8, 13, 16, 33}) {
         const Job job{.collective = algorithm().collective, .ranks = ranks};
         if (algorithm().refuses(job)) continue;
-        const Counts counts = count(algorithm().build(job), Promise{job.collective, ranks});
+        const Counts counts = count(algorithm().build(job), CollectiveSpec{job.collective, ranks});
         const LowerBound bound = lower_bound(job.collective, ranks);
         EXPECT_GE(counts.busiest(), bound.busiest - 1e-9) << ranks;
         // Steps in which a rank talks to several peers at once count as one, so fewer are possible.

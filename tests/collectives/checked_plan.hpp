@@ -3,8 +3,8 @@
 #include <memory>
 #include <vector>
 
-#include "collectives/execute/planner.hpp"
-#include "workloads/check_data.hpp"
+#include "collectives/planner/planner.hpp"
+#include "workloads/check/check_data.hpp"
 
 namespace tutti::test {
 

@@ -92,7 +92,7 @@ TEST(Counts, EqualTheTextbook) {
             if (formula.powers_only && !is_power(ranks)) continue;
             const Job job{.collective = formula.collective, .ranks = ranks};
             const Schedule schedule = find_algorithm(job.collective, formula.algorithm).build(job);
-            const Counts counts = count(schedule, Promise{job.collective, ranks});
+            const Counts counts = count(schedule, CollectiveSpec{job.collective, ranks});
             const double sent = static_cast<double>(counts.most_sent()) / counts.chunks_per_vector;
             SCOPED_TRACE(std::string(name_of(job.collective)) + " " + formula.algorithm + " on " +
                          std::to_string(ranks) + " ranks");
@@ -165,7 +165,7 @@ TEST(Counts, OfAnyRadixEqualTheTextbook) {
                 const Job job{.collective = formula.collective, .ranks = ranks, .radix = radix};
                 const Schedule schedule =
                     find_algorithm(job.collective, formula.algorithm).build(job);
-                const Counts counts = count(schedule, Promise{job.collective, ranks});
+                const Counts counts = count(schedule, CollectiveSpec{job.collective, ranks});
                 SCOPED_TRACE(std::string(name_of(job.collective)) + " " + formula.algorithm +
                              " with radix " + std::to_string(radix) + " on " +
                              std::to_string(ranks) + " ranks");
@@ -203,10 +203,10 @@ TEST(Counts, OfPipelinedAlgorithmsGrowByOneStepPerSegment) {
         if (!algorithm.pipelines) continue;
         for (int ranks : {2, 3, 8, 13}) {
             Job job{.collective = algorithm.collective, .ranks = ranks};
-            const Promise promise{job.collective, ranks};
-            const Counts whole = count(algorithm.build(job), promise);
+            const CollectiveSpec spec{job.collective, ranks};
+            const Counts whole = count(algorithm.build(job), spec);
             job.segments = 6;
-            const Counts cut = count(algorithm.build(job), promise);
+            const Counts cut = count(algorithm.build(job), spec);
             EXPECT_EQ(cut.steps, whole.steps + 5) << algorithm.name;
             EXPECT_NEAR(cut.busiest(), whole.busiest(), 1e-9) << algorithm.name;
         }
@@ -218,17 +218,17 @@ TEST(Counts, OfPipelinedAlgorithmsGrowByOneStepPerSegment) {
 TEST(Counts, OfTheDoubleTreeSpreadTheLoad) {
     for (int ranks = 2; ranks <= 65; ++ranks) {
         const Job job{.collective = broadcast, .ranks = ranks};
-        const Counts counts =
-            count(find_algorithm(broadcast, "double-tree").build(job), Promise{broadcast, ranks});
+        const Counts counts = count(find_algorithm(broadcast, "double-tree").build(job),
+                                    CollectiveSpec{broadcast, ranks});
         EXPECT_LE(counts.busiest(), 1.0) << ranks;
         EXPECT_LE(counts.steps, lg(ranks) + 1) << ranks;
     }
 }
 
 // What each node sends to others, in vectors.
-std::vector<double> sent_by_nodes(const Schedule& schedule, const Promise& promise,
+std::vector<double> sent_by_nodes(const Schedule& schedule, const CollectiveSpec& spec,
                                   const std::vector<int>& node_of_rank) {
-    const Counts counts = count(schedule, promise);
+    const Counts counts = count(schedule, spec);
     const auto node_of = [&](Rank rank) {
         return static_cast<std::size_t>(node_of_rank[static_cast<std::size_t>(rank.index)]);
     };
@@ -272,8 +272,8 @@ TEST(Counts, OfHierarchicalAllReducesSendTheLeastThatNodesCan) {
                     .segments = segments,
                     .placement = Placement::by_label(split.node_of_rank).with_islands_of(2)};
                 const Schedule schedule = find_algorithm(all_reduce, name).build(job);
-                for (double sent :
-                     sent_by_nodes(schedule, Promise{all_reduce, job.ranks}, split.node_of_rank))
+                for (double sent : sent_by_nodes(schedule, CollectiveSpec{all_reduce, job.ranks},
+                                                 split.node_of_rank))
                     EXPECT_NEAR(sent, 2 * rest(split.nodes), 1e-9) << name << ", " << split.name;
             }
 }
@@ -291,7 +291,7 @@ TEST(Counts, OfHierarchicalGathersSendTheLeastThatEqualNodesCan) {
                               .placement = Placement::by_label(split.node_of_rank)};
                 const Schedule schedule = find_algorithm(collective, name).build(job);
                 for (double sent :
-                     sent_by_nodes(schedule, Promise{collective, ranks}, split.node_of_rank))
+                     sent_by_nodes(schedule, CollectiveSpec{collective, ranks}, split.node_of_rank))
                     EXPECT_NEAR(sent, rest(split.nodes), 1e-9) << name << ", " << split.name;
             }
 }
@@ -305,7 +305,7 @@ TEST(Counts, OfTheMultiRailBroadcastSendTheMessageOncePerNode) {
                       .placement = Placement::by_label(split.node_of_rank)};
         const Schedule schedule = find_algorithm(broadcast, "multi-rail").build(job);
         const auto sent =
-            sent_by_nodes(schedule, Promise{broadcast, job.ranks, {1}}, split.node_of_rank);
+            sent_by_nodes(schedule, CollectiveSpec{broadcast, job.ranks, {1}}, split.node_of_rank);
         EXPECT_EQ(std::ranges::count(sent, 1.0), split.nodes - 1) << split.name;
         EXPECT_EQ(std::ranges::count(sent, 0.0), 1) << split.name;
     }
@@ -335,7 +335,7 @@ TEST(Counts, OfTheTwoLevelButterflyAreLogarithmicInNodes) {
                       .ranks = 2 * nodes,
                       .placement = Placement::in_nodes_of(2 * nodes, 2)};
         const Schedule schedule = find_algorithm(all_reduce, "two-level-butterfly").build(job);
-        EXPECT_EQ(count(schedule, Promise{all_reduce, job.ranks}).steps, lg(nodes) + 2);
+        EXPECT_EQ(count(schedule, CollectiveSpec{all_reduce, job.ranks}).steps, lg(nodes) + 2);
     }
 }
 

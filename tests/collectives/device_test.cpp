@@ -8,7 +8,7 @@
 
 #include "checked_plan.hpp"
 #include "collectives/device/gpus.hpp"
-#include "collectives/execute/device_draft.hpp"
+#include "collectives/execute/device/device_draft.hpp"
 
 namespace tutti {
 namespace {

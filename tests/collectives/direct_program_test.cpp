@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Programs for direct execution, proved free of races without being run.
-#include "collectives/execute/direct_program.hpp"
+#include "collectives/execute/direct/direct_program.hpp"
 
 #include <gtest/gtest.h>
 
 #include "collectives/algorithms/catalog.hpp"
-#include "collectives/execute/find_race.hpp"
+#include "collectives/execute/direct/find_race.hpp"
 #include "collectives/schedule/compose.hpp"
 
 namespace tutti {
@@ -13,7 +13,7 @@ namespace {
 
 using Programs = std::vector<DirectProgram>;
 
-enum class Memory { ordinary, ordinary_in_place, registered, in_place, fetched };
+enum class Memory { unregistered, unregistered_in_place, registered, in_place, fetched };
 
 struct Case {
     const Algorithm* algorithm;
@@ -25,8 +25,8 @@ struct Case {
 };
 
 std::string to_text(const Case& tried) {
-    const char* memories[] = {"ordinary", "ordinary in place", "registered", "registered in place",
-                              "fetched"};
+    const char* memories[] = {"unregistered", "unregistered in place", "registered",
+                              "registered in place", "fetched"};
     return std::string(name_of(tried.algorithm->collective)) + " " +
            std::string(tried.algorithm->name) + ", " + std::to_string(tried.ranks) +
            " ranks, root " + std::to_string(tried.root) + ", " + std::to_string(tried.count) +
@@ -65,10 +65,10 @@ Programs programs_of(const Case& tried, const Schedule& schedule) {
         const Place own_input{Place::In::input, 0}, own_output{Place::In::output, 0};
         const auto own = [](std::size_t offset) { return Place{Place::In::output, offset}; };
         switch (tried.memory) {
-            case Memory::ordinary:
+            case Memory::unregistered:
                 parts.push_back({request, {own_input, own_output, false, false}});
                 break;
-            case Memory::ordinary_in_place:
+            case Memory::unregistered_in_place:
                 parts.push_back({request, {own(both.input), own(both.output), false, false}});
                 break;
             case Memory::fetched:
@@ -90,7 +90,7 @@ Programs programs_of(const Case& tried, const Schedule& schedule) {
     Programs programs;
     for (Rank rank : all_ranks(tried.ranks)) {
         const auto me = static_cast<std::size_t>(rank.index);
-        PushTalk talk{told[me], {}};
+        PushNegotiation talk{told[me], {}};
         for (const PushFacts& of_peer : told) {
             talk.heard.havings.push_back(of_peer.havings[me]);
             talk.heard.offers.push_back(of_peer.offers[me]);
@@ -110,15 +110,15 @@ void expect_no_race(const Case& tried) {
 TEST(DirectProgram, HasNoRaceInPieces) {
     for (const Algorithm& algorithm : catalog())
         for (int ranks : {2, 3, 4, 5})
-            for (Memory memory :
-                 {Memory::ordinary, Memory::ordinary_in_place, Memory::registered, Memory::fetched})
+            for (Memory memory : {Memory::unregistered, Memory::unregistered_in_place,
+                                  Memory::registered, Memory::fetched})
                 expect_no_race({&algorithm, ranks, memory, ranks / 2, 200, /*pieces=*/12});
 }
 
 // The pieces use the same memory again and again.
 TEST(DirectProgram, StagesInMemoryThatDoesNotGrowWithTheMessage) {
     for (const char* name : {"ring", "two-shot", "butterfly", "chain", "tree"}) {
-        Case tried = {&find_algorithm(Collective::all_reduce, name), 4, Memory::ordinary};
+        Case tried = {&find_algorithm(Collective::all_reduce, name), 4, Memory::unregistered};
         std::size_t most = 0;
         for (const int pieces : {20, 200}) {
             tried.pieces = pieces;
@@ -136,8 +136,8 @@ TEST(DirectProgram, StagesInMemoryThatDoesNotGrowWithTheMessage) {
 TEST(DirectProgram, HasNoRaceWhateverTheAlgorithmAndTheMemory) {
     for (const Algorithm& algorithm : catalog())
         for (int ranks : {1, 2, 3, 4, 5, 7, 8})
-            for (Memory memory : {Memory::ordinary, Memory::ordinary_in_place, Memory::registered,
-                                  Memory::in_place, Memory::fetched})
+            for (Memory memory : {Memory::unregistered, Memory::unregistered_in_place,
+                                  Memory::registered, Memory::in_place, Memory::fetched})
                 for (int root : {0, ranks - 1})
                     for (int count : {1, ranks - 1, 64}) {
                         if (root != 0 && !has_root(algorithm.collective)) continue;
@@ -149,21 +149,21 @@ Case all_reduce_by(std::string_view name, int ranks, Memory memory = Memory::reg
     return {&find_algorithm(Collective::all_reduce, name), ranks, memory};
 }
 
-// Takes out every need in turn; returns how many nobody misses.
+// Takes out every dependency in turn; returns how many nobody misses.
 int needs_to_spare(const Case& tried) {
     Programs programs = programs_of(tried, schedule_of(tried).value());
     int to_spare = 0;
-    const auto take_out_each = [&](std::vector<Need>& needs) {
-        for (std::size_t i = 0; i < needs.size(); ++i) {
-            const auto place = needs.begin() + static_cast<long>(i);
-            const Need taken = *place;
-            needs.erase(place);
+    const auto take_out_each = [&](std::vector<Dependency>& dependencies) {
+        for (std::size_t i = 0; i < dependencies.size(); ++i) {
+            const auto place = dependencies.begin() + static_cast<long>(i);
+            const Dependency taken = *place;
+            dependencies.erase(place);
             if (!find_race(programs)) ++to_spare;
-            needs.insert(place, taken);
+            dependencies.insert(place, taken);
         }
     };
     for (DirectProgram& program : programs) {
-        for (DirectStep& step : program.steps) take_out_each(step.needs);
+        for (DirectStep& step : program.steps) take_out_each(step.dependencies);
         take_out_each(program.last_readers);
     }
     return to_spare;
@@ -172,15 +172,15 @@ int needs_to_spare(const Case& tried) {
 TEST(FindRace, MissesEveryNeedThatIsTakenOut) {
     for (const char* name :
          {"tree", "butterfly", "halving-doubling", "circulant", "linear", "one-shot", "two-shot"})
-        for (Memory memory :
-             {Memory::ordinary, Memory::ordinary_in_place, Memory::registered, Memory::in_place})
+        for (Memory memory : {Memory::unregistered, Memory::unregistered_in_place,
+                              Memory::registered, Memory::in_place})
             EXPECT_EQ(needs_to_spare(all_reduce_by(name, 4, memory)), 0) << name;
 }
 
 // What comes back to a rank of the ring has passed through the next rank, which must have read that
-// chunk before: the need to wait for this reader follows from the others, and so does the one that
-// the next rank has begun when the result is pushed there. Needs are pruned by each rank alone, so
-// they stay; each costs one look at a counter that has long been there.
+// chunk before: the dependency to wait for this reader follows from the others, and so does the one
+// that the next rank has begun when the result is pushed there. Needs are pruned by each rank
+// alone, so they stay; each costs one look at a counter that has long been there.
 TEST(FindRace, KnowsThatTheRingWaitsForReadersInAnyCase) {
     for (int ranks : {4, 5, 8}) {
         EXPECT_EQ(needs_to_spare(all_reduce_by("ring", ranks)), ranks * (ranks - 1));
@@ -197,13 +197,13 @@ Programs all_reduce_programs(std::string_view name, int ranks) {
 // 64 floats: the input is the first 256 bytes of the registered memory, the output the next 256.
 TEST(FindRace, NamesAReadThatIsTooEarly) {
     Programs programs = all_reduce_programs("butterfly", 2);
-    programs[1].steps[0].needs.clear();
+    programs[1].steps[0].dependencies.clear();
     EXPECT_EQ(find_race(programs),
               "rank 1 at step 0 reads bytes 0..255 of the registered memory of rank 0 and may be "
               "too early: "
               "rank 0 at its begin may still write there");
     programs = all_reduce_programs("butterfly", 4);
-    programs[1].steps[1].needs.clear();
+    programs[1].steps[1].dependencies.clear();
     EXPECT_EQ(
         find_race(programs),
         "rank 1 at step 1 reads bytes 256..511 of the registered memory of rank 3 and may be too "
@@ -234,13 +234,13 @@ TEST(FindRace, NamesAPushIntoAPlaceThatIsInUse) {
     ASSERT_EQ(sound[1].steps.at(0).moves.at(0).targets.at(0).peer, Rank{0});
 
     Programs programs = sound;
-    programs[1].steps[0].needs.clear();
+    programs[1].steps[0].dependencies.clear();
     EXPECT_EQ(
         find_race(programs),
         "rank 1 at step 0 pushes to bytes 512..767 of the registered memory of rank 0, which may "
         "not have begun");
     programs = sound;
-    for (DirectStep& step : programs[0].steps) step.needs.clear();
+    for (DirectStep& step : programs[0].steps) step.dependencies.clear();
     EXPECT_EQ(
         find_race(programs),
         "rank 1 at step 0 pushes to bytes 512..767 of the registered memory of rank 0, which may "
@@ -257,8 +257,8 @@ TEST(FindRace, NamesAPushIntoAPlaceThatIsInUse) {
 
 TEST(FindRace, NamesAWaitThatNothingEnds) {
     Programs programs = all_reduce_programs("butterfly", 2);
-    programs[0].steps[0].needs[0].steps = 1;
-    programs[1].steps[0].needs[0].steps = 1;
+    programs[0].steps[0].dependencies[0].steps = 1;
+    programs[1].steps[0].dependencies[0].steps = 1;
     EXPECT_EQ(find_race(programs),
               "rank 0 at step 0 waits for ever for rank 1 to finish the steps before 1");
 }

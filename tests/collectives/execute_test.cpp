@@ -7,8 +7,8 @@
 namespace tutti {
 namespace {
 
+using test::Attempt;
 using test::Buffers;
-using test::Trial;
 using test::wrong_elements;
 
 class EveryPlan : public testing::TestWithParam<std::string_view> {
@@ -18,10 +18,10 @@ protected:
     }
 
     // Runs all trials on `ranks` threads.
-    void expect_right(int ranks, const std::vector<Trial>& trials) const {
+    void expect_right(int ranks, const std::vector<Attempt>& trials) const {
         run_as_threads(ranks, 20, [&](World& world) {
             Planner planner(world);
-            for (const Trial& trial : trials) {
+            for (const Attempt& trial : trials) {
                 const Job job{.collective = trial.call.collective, .ranks = ranks};
                 if (trial.algorithm->refuses(job)) continue;
                 EXPECT_EQ(wrong_elements(planner, trial), 0) << test::to_text(trial, ranks);
@@ -36,7 +36,7 @@ protected:
 
 TEST_P(EveryPlan, IsRightForEveryCount) {
     for (int ranks : {1, 2, 3, 4, 5, 7, 8}) {
-        std::vector<Trial> trials;
+        std::vector<Attempt> trials;
         for (const Algorithm& algorithm : catalog())
             for (int count : {0, 1, ranks - 1, ranks, 101, 1030})
                 trials.push_back({call(algorithm, count, ranks / 2), &algorithm, GetParam()});
@@ -46,9 +46,9 @@ TEST_P(EveryPlan, IsRightForEveryCount) {
 
 TEST_P(EveryPlan, IsRightInPlaceAndInRegisteredMemory) {
     for (int ranks : {1, 2, 3, 4, 5, 8}) {
-        std::vector<Trial> trials;
+        std::vector<Attempt> trials;
         for (const Algorithm& algorithm : catalog())
-            for (Buffers buffers : {Buffers::registered, Buffers::ordinary})
+            for (Buffers buffers : {Buffers::registered, Buffers::unregistered})
                 for (bool in_place : {false, true})
                     trials.push_back({call(algorithm, 333, ranks - 1), &algorithm, GetParam(),
                                       in_place, buffers, /*runs=*/3});
@@ -58,7 +58,7 @@ TEST_P(EveryPlan, IsRightInPlaceAndInRegisteredMemory) {
 
 TEST_P(EveryPlan, IsRightForEveryTypeAndOperation) {
     for (int ranks : {3, 4}) {
-        std::vector<Trial> trials;
+        std::vector<Attempt> trials;
         for (const Algorithm& algorithm : catalog())
             for (DataType type : all_data_types())
                 for (Op op : all_ops()) {
@@ -76,7 +76,7 @@ TEST_P(EveryPlan, IsRightForEveryTypeAndOperation) {
 
 TEST_P(EveryPlan, IsRightForEveryRootAndNodeSize) {
     for (int ranks : {3, 5, 6}) {
-        std::vector<Trial> trials;
+        std::vector<Attempt> trials;
         for (const Algorithm& algorithm : catalog()) {
             if (!has_root(algorithm.collective) && !algorithm.hierarchical) continue;
             for (int root = 0; root < ranks; ++root)
@@ -85,7 +85,7 @@ TEST_P(EveryPlan, IsRightForEveryRootAndNodeSize) {
                                       &algorithm,
                                       GetParam(),
                                       false,
-                                      Buffers::ordinary,
+                                      Buffers::unregistered,
                                       1,
                                       {1024},
                                       Placement::in_nodes_of(ranks, per_node)});
@@ -96,11 +96,11 @@ TEST_P(EveryPlan, IsRightForEveryRootAndNodeSize) {
 
 TEST_P(EveryPlan, IsRightWithARadixAndInChannelsOfItsOwn) {
     for (int ranks : {2, 5, 8}) {
-        std::vector<Trial> trials;
+        std::vector<Attempt> trials;
         for (const Algorithm& algorithm : catalog())
             for (const int channels : {1, 2, 3})
                 for (const bool in_place : {false, true}) {
-                    Trial& trial = trials.emplace_back();
+                    Attempt& trial = trials.emplace_back();
                     trial.call = call(algorithm, 3000, 1);
                     trial.algorithm = &algorithm;
                     trial.transport = GetParam();
@@ -118,7 +118,7 @@ TEST_P(EveryPlan, IsRightWithARadixAndInChannelsOfItsOwn) {
 // Many segments: a plan by message goes through several lanes. Two channels in orders of their own.
 TEST_P(EveryPlan, IsRightInSegmentsAndInChannels) {
     for (int ranks : {2, 4, 6}) {
-        std::vector<Trial> trials;
+        std::vector<Attempt> trials;
         std::vector<Rank> there, back;
         for (const Rank rank : all_ranks(ranks)) there.push_back(rank);
         back.assign(there.rbegin(), there.rend());
@@ -127,7 +127,7 @@ TEST_P(EveryPlan, IsRightInSegmentsAndInChannels) {
                 for (const bool in_place : {false, true})
                     for (const Op op : {Op::sum, Op::avg}) {
                         if (op == Op::avg && !reduces(algorithm.collective)) continue;
-                        Trial& trial = trials.emplace_back();
+                        Attempt& trial = trials.emplace_back();
                         trial.call = call(algorithm, 1000, 1);
                         trial.call.op = op;
                         trial.algorithm = &algorithm;
@@ -147,9 +147,9 @@ class EveryPlanOnADevice : public EveryPlan {};
 
 TEST_P(EveryPlanOnADevice, IsRightForLargeCalls) {
     for (int ranks : {2, 3}) {
-        std::vector<Trial> trials;
+        std::vector<Attempt> trials;
         for (const Algorithm& algorithm : catalog())
-            for (const Buffers buffers : {Buffers::registered, Buffers::ordinary})
+            for (const Buffers buffers : {Buffers::registered, Buffers::unregistered})
                 trials.push_back({call(algorithm, 50'001, 1), &algorithm, GetParam(),
                                   /*in_place=*/false, buffers});
         expect_right(ranks, trials);
@@ -168,7 +168,7 @@ TEST_P(EveryPlan, OfAWrongScheduleRunsAndIsFoundWrong) {
                               [](const Job&) { return std::optional<std::string>(); }};
     run_as_threads(3, 20, [&](World& world) {
         Planner planner(world);
-        const Trial trial{call(forgetful, 100), &forgetful, GetParam()};
+        const Attempt trial{call(forgetful, 100), &forgetful, GetParam()};
         const std::int64_t wrong = wrong_elements(planner, trial);
         EXPECT_EQ(wrong > 0, !world.is_first());
     });

@@ -140,8 +140,8 @@ public:
         }
 
     private:
-        template <class Deed>
-        void ask(Deed deed) {
+        template <class PlanSignature>
+        void ask(PlanSignature deed) {
             ask_when([deed]() mutable {
                 deed();
                 return true;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "collectives/transport/gather_machine.hpp"
+#include "collectives/world/gather_machine.hpp"
 
 #include <gtest/gtest.h>
 
-#include "topology/detect.hpp"
+#include "topology/detect/detect.hpp"
 
 namespace tutti {
 

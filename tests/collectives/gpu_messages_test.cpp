@@ -4,10 +4,10 @@
 
 #include "collectives/device/gpu_memory.hpp"
 #include "collectives/device/gpus.hpp"
-#include "collectives/execute/planner.hpp"
-#include "collectives/transport/gpu_placement.hpp"
-#include "collectives/transport/nccl.hpp"
-#include "workloads/check_of_call.hpp"
+#include "collectives/planner/planner.hpp"
+#include "collectives/transport/gpu/gpu_placement.hpp"
+#include "collectives/transport/gpu/nccl.hpp"
+#include "workloads/check/check_of_call.hpp"
 
 namespace tutti {
 namespace {

@@ -4,8 +4,8 @@
 #include <map>
 #include <set>
 
-#include "collectives/execute/message_draft.hpp"
-#include "collectives/execute/planner.hpp"
+#include "collectives/execute/messages/message_draft.hpp"
+#include "collectives/planner/planner.hpp"
 
 namespace tutti {
 namespace {

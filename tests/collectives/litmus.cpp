@@ -7,8 +7,8 @@
 #include <string_view>
 #include <thread>
 
-#include "collectives/transport/handover.hpp"
-#include "collectives/transport/message_line.hpp"
+#include "collectives/transport/messages/message_queue.hpp"
+#include "collectives/world/signal.hpp"
 
 namespace tutti {
 namespace {
@@ -61,7 +61,7 @@ void step_counters() {
 // As shm-lines: data and flag in one line, a ring of them, and a count of those taken.
 template <class Orders>
 void flag_lines() {
-    std::array<FlagLine, 4> ring{};
+    std::array<LlLine, 4> ring{};
     std::uint64_t taken = 0;
     std::array<std::byte, 8> data{};
     const auto send = [&] {
@@ -84,7 +84,7 @@ void flag_lines() {
 // As loopback: told where the message is, and free to change it once it is taken.
 template <class Orders>
 void message_line() {
-    MessageLine<Orders> line;
+    MessageQueue<Orders> line;
     line.make_room_for(2);
     std::array<std::byte, 8> message{}, copy{};
     const auto send = [&] {

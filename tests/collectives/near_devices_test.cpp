@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "collectives/transport/near_devices.hpp"
+#include "collectives/transport/ucx/near_devices.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // One checked call in memory that the host cannot touch.
-#include "collectives/execute/planner.hpp"
+#include "collectives/planner/planner.hpp"
 #include "far_device.hpp"
-#include "workloads/check_of_call.hpp"
+#include "workloads/check/check_of_call.hpp"
 
 namespace tutti::test {
 

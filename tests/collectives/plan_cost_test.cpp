@@ -8,8 +8,8 @@
 #include "allocations.hpp"
 #include "base/clock.hpp"
 #include "checked_plan.hpp"
-#include "collectives/execute/direct_program.hpp"
-#include "collectives/execute/message_program.hpp"
+#include "collectives/execute/direct/direct_program.hpp"
+#include "collectives/execute/messages/message_program.hpp"
 
 namespace tutti {
 namespace {
@@ -94,7 +94,7 @@ BuildingTime time_to_build(const Algorithm& algorithm, int ranks, Rank rank) {
                                                .segments = 32,
                                                .placement = Placement::in_nodes_of(ranks, 8)});
     // Large enough that no chunk is empty.
-    const bool is_one_vector = Promise{algorithm.collective, ranks}.blocks() == 1;
+    const bool is_one_vector = CollectiveSpec{algorithm.collective, ranks}.blocks() == 1;
     const Call call{.collective = algorithm.collective, .count = is_one_vector ? 4 * ranks : 4};
     const std::size_t input = input_bytes(call, ranks, rank),
                       output = output_bytes(call, ranks, rank);
@@ -107,7 +107,7 @@ BuildingTime time_to_build(const Algorithm& algorithm, int ranks, Rank rank) {
     return {.messages = seconds_of([&] { compile_messages(request, world, std::size_t{1} << 30); }),
             .direct = seconds_of([&] {
                 const Buffers buffers{{Place::In::registered, 0}, {Place::In::registered, input}};
-                PushTalk talk{push_facts(request, rank, buffers), {}};
+                PushNegotiation talk{push_facts(request, rank, buffers), {}};
                 // What peers would say: that they can neither push nor be pushed to.
                 for (const auto& havings : talk.told.havings)
                     talk.heard.offers.emplace_back(havings.size());
@@ -118,7 +118,7 @@ BuildingTime time_to_build(const Algorithm& algorithm, int ranks, Rank rank) {
 }
 
 // Through one rank go ranks * ranks / 2 blocks or more, each with its own place in the plan:
-// seconds and gigabytes among thousands of ranks, where nobody would run them.
+// seconds and bandwidth_GBps among thousands of ranks, where nobody would run them.
 bool carries_the_blocks_of_all_pairs(const Algorithm& algorithm) {
     using enum Collective;
     return (algorithm.collective == all_to_all && algorithm.name == "ring") ||

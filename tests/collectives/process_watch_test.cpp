@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "collectives/transport/process_watch.hpp"
+#include "collectives/world/process_watch.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/syscall.h>

@@ -5,10 +5,10 @@
 
 #include <mutex>
 
-#include "collectives/execute/message_plan.hpp"
-#include "collectives/execute/planner.hpp"
+#include "collectives/execute/messages/message_plan.hpp"
+#include "collectives/planner/planner.hpp"
 #include "far_device.hpp"
-#include "workloads/check_of_call.hpp"
+#include "workloads/check/check_of_call.hpp"
 
 namespace tutti {
 namespace {
@@ -44,12 +44,12 @@ public:
     std::string_view name() const override { return "queue"; }
     bool is_between_devices() const override { return true; }
     bool follows_queue() const override { return true; }
-    std::unique_ptr<Wire> connect(const WireNeeds& needs) override {
+    std::unique_ptr<Endpoint> connect(const EndpointNeeds& needs) override {
         return std::make_unique<QueueWire>(*this, static_cast<FarDevice::Queue&>(*needs.queue));
     }
 
 private:
-    class QueueWire final : public Wire {
+    class QueueWire final : public Endpoint {
     public:
         QueueWire(QueueMessages& all, FarDevice::Queue& queue) : all_(all), queue_(queue) {}
 
@@ -90,10 +90,10 @@ private:
 };
 
 // A plan, its memory, and what it should give.
-class Trial {
+class Attempt {
 public:
-    Trial(Progress& progress, FarDevice& device, MessageTransport& messages,
-          const Algorithm& algorithm, Op op, int number)
+    Attempt(Progress& progress, FarDevice& device, MessageTransport& messages,
+            const Algorithm& algorithm, Op op, int number)
         : device_(device),
           me_(progress.world().rank()),
           call_{algorithm.collective, DataType::int32, op, Rank{0}, 500 + number},
@@ -154,7 +154,7 @@ TEST(QueueMessages, EveryAlgorithmIsRight) {
                 if (algorithm.refuses({.collective = algorithm.collective, .ranks = ranks}))
                     continue;
                 const Op op = reduces(algorithm.collective) ? Op::avg : Op::sum;
-                Trial trial(progress, device, messages, algorithm, op, ++number);
+                Attempt trial(progress, device, messages, algorithm, op, ++number);
                 for (int run = 0; run < 2; ++run) {
                     trial.start();
                     trial.plan().wait();
@@ -170,7 +170,7 @@ TEST(QueueMessages, AllIsAskedForWhenAPlanIsStarted) {
     on_ranks(3, [&](World& world, FarDevice& device, MessageTransport& messages) {
         Progress progress(world);
         const Algorithm& ring = find_algorithm(Collective::all_reduce, "ring");
-        Trial trial(progress, device, messages, ring, Op::avg, 1);
+        Attempt trial(progress, device, messages, ring, Op::avg, 1);
         trial.start();
         const long asked = device.asked;
         EXPECT_GT(asked, 10);
@@ -184,14 +184,14 @@ TEST(QueueMessages, AllIsAskedForWhenAPlanIsStarted) {
 TEST(QueueMessages, PlansUnderWayTogetherKeepTheOrderOfTheirStarts) {
     on_ranks(3, [&](World& world, FarDevice& device, MessageTransport& messages) {
         Progress progress(world);
-        std::vector<std::unique_ptr<Trial>> trials;
+        std::vector<std::unique_ptr<Attempt>> trials;
         for (const char* name : {"ring", "tree", "butterfly", "ring", "one-shot"})
             for (const Algorithm* algorithm : algorithms_of(Collective::all_reduce))
                 if (algorithm->name == name &&
                     !algorithm->refuses({.collective = Collective::all_reduce, .ranks = 3}))
-                    trials.push_back(std::make_unique<Trial>(progress, device, messages, *algorithm,
-                                                             Op::sum,
-                                                             static_cast<int>(trials.size())));
+                    trials.push_back(std::make_unique<Attempt>(progress, device, messages,
+                                                               *algorithm, Op::sum,
+                                                               static_cast<int>(trials.size())));
         ASSERT_GE(trials.size(), 2U);
         std::mt19937 dice(static_cast<unsigned>(world.rank().index));
         for (int round = 0; round < 100; ++round) {

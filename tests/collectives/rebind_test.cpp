@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Plans over ordinary memory that get other buffers between runs, each rank when it likes.
+// Plans over unregistered memory that get other buffers between runs, each rank when it likes.
 #include <random>
 
 #include "threads.hpp"

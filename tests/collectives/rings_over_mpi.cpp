@@ -3,7 +3,7 @@
 // device of its own whose memory the host cannot touch. rings_over_mpi_test.py starts it.
 #include <cstdio>
 
-#include "collectives/transport/mpi.hpp"
+#include "collectives/transport/messages/mpi.hpp"
 #include "on_far_device.hpp"
 
 namespace {

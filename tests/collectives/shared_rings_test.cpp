@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Messages between devices by rings in memory that ranks share. That plans over them are right is
 // shown by staged_test over shm.
-#include "collectives/transport/shared_rings.hpp"
+#include "collectives/transport/gpu/shared_rings.hpp"
 
 #include <gtest/gtest.h>
 
@@ -20,7 +20,7 @@ struct End {
     World& world;
     FarDevice& device;
     DeviceQueue& queue;
-    Wire& wire;
+    Endpoint& wire;
 
     Rank me() const { return world.rank(); }
     Rank other() const { return Rank{1 - me().index}; }

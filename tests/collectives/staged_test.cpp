@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Plans by message on memory that the host cannot touch.
-#include "collectives/transport/staged.hpp"
+#include "collectives/transport/gpu/staged.hpp"
 
 #include <gtest/gtest.h>
 
-#include "collectives/transport/loopback.hpp"
+#include "collectives/transport/messages/loopback.hpp"
 #include "on_far_device.hpp"
 
 namespace tutti {
@@ -12,16 +12,16 @@ namespace {
 
 using test::FarDevice;
 
-using Trial = test::FarTrial;
+using Attempt = test::FarTrial;
 
 class OnADevice : public testing::TestWithParam<std::string_view> {
 protected:
-    static void expect_right(int ranks, const std::vector<Trial>& trials) {
+    static void expect_right(int ranks, const std::vector<Attempt>& trials) {
         run_as_threads(ranks, 20, [&](World& world) {
             FarDevice device(static_cast<unsigned>(world.rank().index));
             Planner planner(world);
             if (planner.refuses(GetParam())) return;
-            for (const Trial& trial : trials) {
+            for (const Attempt& trial : trials) {
                 const Job job{.collective = trial.call.collective, .ranks = ranks};
                 if (trial.algorithm->refuses(job)) continue;
                 EXPECT_EQ(test::wrong_elements(planner, device, GetParam(), trial), 0)
@@ -35,7 +35,7 @@ protected:
 
 TEST_P(OnADevice, EveryPlanIsRightAndTheHostTouchesNothing) {
     for (const int ranks : {1, 2, 3, 4}) {
-        std::vector<Trial> trials;
+        std::vector<Attempt> trials;
         for (const Algorithm& algorithm : catalog())
             for (const int count : {0, 1, ranks, 1030})
                 for (const bool in_place : {false, true})
@@ -48,7 +48,7 @@ TEST_P(OnADevice, EveryPlanIsRightAndTheHostTouchesNothing) {
 }
 
 TEST_P(OnADevice, TypesOperationsAndLanesAreRight) {
-    std::vector<Trial> trials;
+    std::vector<Attempt> trials;
     for (const Collective collective : {Collective::all_reduce, Collective::reduce_scatter})
         for (const Algorithm* algorithm : algorithms_of(collective))
             for (const DataType type : {DataType::int8, DataType::half, DataType::float64})
@@ -69,7 +69,7 @@ TEST(OnADeviceThatAddsUpFew, APlanThatAsksForMoreIsRefusedOnAllRanks) {
         Planner planner(world);
         const Call call{.collective = Collective::all_reduce, .count = 100};
         const auto try_by = [&](const char* algorithm) {
-            const Trial trial{call, &find_algorithm(Collective::all_reduce, algorithm)};
+            const Attempt trial{call, &find_algorithm(Collective::all_reduce, algorithm)};
             EXPECT_EQ(test::wrong_elements(planner, device, "loopback", trial), 0);
         };
         try_by("ring");
@@ -86,7 +86,7 @@ TEST(OnADeviceThatAddsUpFew, APlanThatAsksForMoreIsRefusedOnAllRanks) {
 }
 
 // A queue and a staged wire for each of two ranks, with pieces of 256 bytes.
-void between_two(const std::function<void(World&, FarDevice&, DeviceQueue&, Wire&)>& body) {
+void between_two(const std::function<void(World&, FarDevice&, DeviceQueue&, Endpoint&)>& body) {
     run_as_threads(2, 20, [&](World& world) {
         FarDevice device(7U + static_cast<unsigned>(world.rank().index));
         const auto transport =
@@ -104,8 +104,8 @@ void between_two(const std::function<void(World&, FarDevice&, DeviceQueue&, Wire
     });
 }
 
-TEST(StagedWire, CutsAMessageIntoPiecesThatArriveInOrder) {
-    between_two([](World& world, FarDevice& device, DeviceQueue&, Wire& wire) {
+TEST(StagedEndpoint, CutsAMessageIntoPiecesThatArriveInOrder) {
+    between_two([](World& world, FarDevice& device, DeviceQueue&, Endpoint& wire) {
         const Rank me = world.rank(), other{1 - me.index};
         for (const std::size_t bytes : {1, 255, 256, 257, 768, 769, 5000}) {
             const auto out = device.allocate(bytes), in = device.allocate(bytes);
@@ -123,8 +123,8 @@ TEST(StagedWire, CutsAMessageIntoPiecesThatArriveInOrder) {
     });
 }
 
-TEST(StagedWire, SendsWhatTheQueueIsStillToWrite) {
-    between_two([](World& world, FarDevice& device, DeviceQueue& queue, Wire& wire) {
+TEST(StagedEndpoint, SendsWhatTheQueueIsStillToWrite) {
+    between_two([](World& world, FarDevice& device, DeviceQueue& queue, Endpoint& wire) {
         const Rank me = world.rank(), other{1 - me.index};
         const std::size_t bytes = 1000;
         const auto first = device.allocate(bytes), out = device.allocate(bytes),
@@ -139,8 +139,8 @@ TEST(StagedWire, SendsWhatTheQueueIsStillToWrite) {
     });
 }
 
-TEST(StagedWire, NamesThePeerThatItWaitsFor) {
-    between_two([](World& world, FarDevice& device, DeviceQueue&, Wire& wire) {
+TEST(StagedEndpoint, NamesThePeerThatItWaitsFor) {
+    between_two([](World& world, FarDevice& device, DeviceQueue&, Endpoint& wire) {
         if (world.rank() != Rank{0}) return;
         const auto in = device.allocate(300);
         wire.post_receive(0, Rank{1}, {in.get(), 300});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "collectives/execute/store_choice.hpp"
+#include "collectives/execute/plan/store_choice.hpp"
 
 #include <gtest/gtest.h>
 

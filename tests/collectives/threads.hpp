@@ -7,20 +7,20 @@
 #include <cstring>
 
 #include "collectives/device/accelerator.hpp"
-#include "collectives/execute/planner.hpp"
-#include "workloads/check_of_call.hpp"
+#include "collectives/planner/planner.hpp"
+#include "workloads/check/check_of_call.hpp"
 
 namespace tutti::test {
 
-enum class Buffers { registered, ordinary };
+enum class Buffers { registered, unregistered };
 
 /// One call as tests describe it.
-struct Trial {
+struct Attempt {
     Call call;
     const Algorithm* algorithm;
     std::string_view transport;
     bool in_place = false;
-    Buffers buffers = Buffers::ordinary;
+    Buffers buffers = Buffers::unregistered;
     int runs = 2;
     Bytes segment = {1024};
     Placement placement = {};
@@ -30,7 +30,7 @@ struct Trial {
 };
 
 /// Runs the trial on this rank and returns how many elements of its results were wrong.
-inline std::int64_t wrong_elements(Planner& planner, const Trial& trial) {
+inline std::int64_t wrong_elements(Planner& planner, const Attempt& trial) {
     World& world = planner.world();
     const int ranks = world.size();
     const std::size_t input = input_bytes(trial.call, ranks, world.rank());
@@ -40,13 +40,13 @@ inline std::int64_t wrong_elements(Planner& planner, const Trial& trial) {
     const std::size_t bytes = std::max(both.input + input, both.output + output);
 
     std::unique_ptr<ReachableMemory> shared;
-    std::vector<std::byte> ordinary;
+    std::vector<std::byte> unregistered;
     if (trial.buffers == Buffers::registered)
         shared = planner.registered_memory(trial.transport, bytes);
     Accelerator* const device = shared ? shared->device() : nullptr;
-    if (!shared || device) ordinary.resize(bytes);  // what is on a device is filled from here
-    const std::span<std::byte> there = shared ? shared->mine() : ordinary;
-    const std::span<std::byte> here = device ? ordinary : there;
+    if (!shared || device) unregistered.resize(bytes);  // what is on a device is filled from here
+    const std::span<std::byte> there = shared ? shared->mine() : unregistered;
+    const std::span<std::byte> here = device ? unregistered : there;
 
     const CallBuffers buffers{there.subspan(both.input, input), there.subspan(both.output, output),
                               trial.in_place};
@@ -76,13 +76,13 @@ inline std::string name_of_transport(const testing::TestParamInfo<std::string_vi
     return name;
 }
 
-inline std::string to_text(const Trial& trial, int ranks) {
+inline std::string to_text(const Attempt& trial, int ranks) {
     return std::string(name_of(trial.call.collective)) + " " + std::string(trial.algorithm->name) +
            " over " + std::string(trial.transport) + ", " + std::to_string(ranks) +
            " ranks, root " + std::to_string(trial.call.root.index) + ", " +
            std::to_string(trial.call.count) + " " + std::string(name_of(trial.call.type)) + " " +
            std::string(name_of(trial.call.op)) + (trial.in_place ? " in place" : "") +
-           (trial.buffers == Buffers::registered ? " registered" : " ordinary");
+           (trial.buffers == Buffers::registered ? " registered" : " unregistered");
 }
 
 }  // namespace tutti::test

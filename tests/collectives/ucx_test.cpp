@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Wires of the transport ucx by themselves, ranks as threads. What plans make of them:
 // execute_test.cpp.
-#include "collectives/transport/ucx.hpp"
+#include "collectives/transport/ucx/ucx.hpp"
 
 #include <gtest/gtest.h>
 
 #include <numeric>
 
-#include "collectives/transport/patience.hpp"
+#include "collectives/world/backoff.hpp"
 
 namespace tutti {
 namespace {
@@ -18,7 +18,7 @@ protected:
         if (const auto missing = ucx_missing()) GTEST_SKIP() << *missing;
     }
 
-    static WireNeeds needs(int plan, std::vector<Rank> peers) {
+    static EndpointNeeds needs(int plan, std::vector<Rank> peers) {
         return {.plan = plan,
                 .most_posts = 4,
                 .most_to_one = 4,
@@ -26,8 +26,8 @@ protected:
                 .peers = std::move(peers)};
     }
 
-    static void wait(World& world, Wire& wire) {
-        Patience patience(world);
+    static void wait(World& world, Endpoint& wire) {
+        Backoff patience(world);
         while (!wire.all_done()) ASSERT_TRUE(patience.pause()) << "no message came";
     }
 };
@@ -129,7 +129,7 @@ TEST_F(UcxWires, NameTheRankThatTheyWaitFor) {
         if (world.is_first()) {
             wire->post_receive(0, {1}, std::as_writable_bytes(std::span(in).first(1)));
             wire->post_receive(0, {2}, std::as_writable_bytes(std::span(in).last(1)));
-            Patience patience(world);
+            Backoff patience(world);
             while (wire->waits_for() == Rank{1} && patience.pause()) wire->all_done();
             EXPECT_EQ(in[0], 42);
             EXPECT_EQ(wire->waits_for(), Rank{2});

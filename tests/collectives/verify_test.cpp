@@ -33,8 +33,8 @@ long transfers_of(const Schedule& schedule) {
     return number;
 }
 
-std::string fault_of(const Schedule& schedule, const Promise& promise) {
-    return find_fault(schedule, promise).value_or("no fault found");
+std::string fault_of(const Schedule& schedule, const CollectiveSpec& spec) {
+    return find_fault(schedule, spec).value_or("no fault found");
 }
 
 // No algorithm has a transfer to spare: dropping any one must be seen. Not so where a broadcast
@@ -49,13 +49,13 @@ TEST(Verify, SeesEveryDroppedTransferOfEveryAlgorithm) {
                 (algorithm.name == "butterfly" || algorithm.name == "round-robin");
             if (algorithm.refuses(job) || ends_in_all_gather) continue;
             const Schedule schedule = algorithm.build(job);
-            const Promise promise{job.collective, ranks};
+            const CollectiveSpec spec{job.collective, ranks};
             for (long nth = 0; nth < transfers_of(schedule); ++nth) {
                 bool moves_nothing = false;
                 const Schedule dropped = sabotaged(schedule, nth, [&](const Transfer& t, Step&) {
                     moves_nothing = t.from == t.to && t.action == Action::copy;
                 });
-                const auto fault = find_fault(dropped, promise);
+                const auto fault = find_fault(dropped, spec);
                 EXPECT_TRUE(fault.has_value() || moves_nothing)
                     << name_of(job.collective) << " " << algorithm.name << ", transfer " << nth;
             }
@@ -76,7 +76,7 @@ TEST(Verify, SeesEveryDoubledReductionOfEveryAlgorithm) {
                     out.say(t);
                     out.say(t);
                 });
-                const std::string fault = fault_of(twice, Promise{job.collective, ranks});
+                const std::string fault = fault_of(twice, CollectiveSpec{job.collective, ranks});
                 EXPECT_TRUE(!is_reduction || fault.find("a second time") != std::string::npos)
                     << fault;
             }
@@ -88,11 +88,11 @@ const Job four{.collective = Collective::all_reduce, .ranks = 4};
 TEST(Verify, NamesTheLostShare) {
     const Schedule ring = find_algorithm(Collective::all_gather, "ring").build(four);
     const auto dropped = sabotaged(ring, 4, [](const Transfer&, Step&) {});  // step 1, rank 0 to 1
-    EXPECT_EQ(fault_of(dropped, Promise{Collective::all_gather, 4}),
+    EXPECT_EQ(fault_of(dropped, CollectiveSpec{Collective::all_gather, 4}),
               "step 2: rank 1 sends chunk 3 to rank 2, but holds nothing of it yet");
     const Schedule tree = find_algorithm(Collective::reduce, "tree").build(four);
     const auto lost = sabotaged(tree, 0, [](const Transfer&, Step&) {});
-    EXPECT_EQ(fault_of(lost, Promise{Collective::reduce, 4}),
+    EXPECT_EQ(fault_of(lost, CollectiveSpec{Collective::reduce, 4}),
               "at the end rank 0 lacks rank 2's share of chunk 0");
 }
 
@@ -103,7 +103,7 @@ TEST(Verify, NamesTheStepThatAddsAShareTwice) {
         out.say(t);
     });
     EXPECT_EQ(
-        fault_of(doubled, Promise{Collective::all_reduce, 4}),
+        fault_of(doubled, CollectiveSpec{Collective::all_reduce, 4}),
         "step 0: rank 1 adds rank 0's share of chunk 3 a second time (it arrives from rank 0)");
 }
 
@@ -113,12 +113,12 @@ TEST(Verify, NamesTheRankThatGotAnothersData) {
         step.copy({.chunks = {2, 1}, .from = {0}, .to = {1}});
         step.copy({.chunks = {1, 1}, .from = {0}, .to = {2}});
     });
-    EXPECT_EQ(fault_of(swapped, Promise{Collective::scatter, 3}),
+    EXPECT_EQ(fault_of(swapped, CollectiveSpec{Collective::scatter, 3}),
               "at the end rank 1 has nothing of chunk 1");
     const Schedule wrong_source({.ranks = 2, .chunks = 1, .steps = 1}, [](int, Step& step) {
         step.copy({.chunks = {}, .from = {1}, .to = {0}});
     });
-    EXPECT_EQ(fault_of(wrong_source, Promise{Collective::all_reduce, 2}),
+    EXPECT_EQ(fault_of(wrong_source, CollectiveSpec{Collective::all_reduce, 2}),
               "at the end rank 0 lacks rank 0's share of chunk 0");
 }
 
@@ -129,7 +129,8 @@ TEST(Verify, SwappedTransfersOfTheRingAreFound) {
             std::swap(t.from, t.to);
             out.say(t);
         });
-        EXPECT_TRUE(find_fault(swapped, Promise{Collective::all_reduce, 4}).has_value()) << nth;
+        EXPECT_TRUE(find_fault(swapped, CollectiveSpec{Collective::all_reduce, 4}).has_value())
+            << nth;
     }
 }
 
@@ -139,7 +140,7 @@ TEST(Verify, NamesTwoWritesOfOneStepThatRace) {
         step.copy({.chunks = {}, .from = {1}, .to = {2}});
     });
     EXPECT_EQ(
-        fault_of(racing, Promise{Collective::all_reduce, 3}),
+        fault_of(racing, CollectiveSpec{Collective::all_reduce, 3}),
         "step 0: rank 2's chunk 0 is overwritten by rank 1 after another transfer of the same "
         "step wrote it");
 }
@@ -147,7 +148,7 @@ TEST(Verify, NamesTwoWritesOfOneStepThatRace) {
 TEST(Verify, CountsReadsThatRaceWithWritesOfTheSameStep) {
     const auto races = [](Collective collective, const char* name) {
         const Job job{.collective = collective, .ranks = 4};
-        return prove(find_algorithm(collective, name).build(job), Promise{collective, 4})
+        return prove(find_algorithm(collective, name).build(job), CollectiveSpec{collective, 4})
             .overwritten_while_read;
     };
     EXPECT_EQ(races(Collective::all_reduce, "butterfly"), 4 * 2);  // both partners, both steps
@@ -159,7 +160,7 @@ TEST(Verify, KnowsWhichAlgorithmsGiveAllRanksTheSameBits) {
     const auto same = [](const char* name, int ranks) {
         const Job job{.collective = Collective::all_reduce, .ranks = ranks};
         return prove(find_algorithm(job.collective, name).build(job),
-                     Promise{job.collective, ranks})
+                     CollectiveSpec{job.collective, ranks})
             .same_order_everywhere;
     };
     for (int ranks : {2, 3, 5, 8})
@@ -171,7 +172,7 @@ TEST(Verify, KnowsWhichAlgorithmsGiveAllRanksTheSameBits) {
             for (Rank from : all_ranks(4))
                 if (from != to) step.reduce({.chunks = {}, .from = from, .to = to});
     });
-    const Proof proof = prove(own_first, Promise{Collective::all_reduce, 4});
+    const Proof proof = prove(own_first, CollectiveSpec{Collective::all_reduce, 4});
     EXPECT_EQ(proof.fault, std::nullopt);
     EXPECT_FALSE(proof.same_order_everywhere);
 }
@@ -180,8 +181,9 @@ TEST(Verify, RefusesTransfersOutsideOfTheSchedule) {
     const Schedule outside({.ranks = 2, .chunks = 1, .steps = 1}, [](int, Step& step) {
         step.copy({.chunks = {1, 1}, .from = {0}, .to = {1}});
     });
-    EXPECT_NE(fault_of(outside, Promise{Collective::broadcast, 2}).find("outside of 2 ranks"),
-              std::string::npos);
+    EXPECT_NE(
+        fault_of(outside, CollectiveSpec{Collective::broadcast, 2}).find("outside of 2 ranks"),
+        std::string::npos);
 }
 
 }  // namespace

@@ -44,7 +44,7 @@ class PartOfAProgram(tutti.Folder):
         self.file("CMakeLists.txt", "cmake_minimum_required(VERSION 3.25)\nproject(program CXX)\n"
                   f"add_subdirectory({tutti.ROOT} tutti)\nadd_executable(program program.cpp)\n"
                   "target_link_libraries(program PRIVATE tutti::tutti)\n")
-        self.file("program.cpp", '#include "autotune/communicator.hpp"\n'
+        self.file("program.cpp", '#include "library/communicator.hpp"\n'
                   "int main() { return tutti::Communicator::alone().size() - 1; }\n")
         cmake = os.environ.get("TUTTI_CMAKE", "cmake")
         done = subprocess.run([cmake, "-S", self.folder, "-B", self.folder / "build", "-DCMAKE_EXPORT_COMPILE_COMMANDS=ON"],
@@ -52,7 +52,7 @@ class PartOfAProgram(tutti.Folder):
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         commands = json.loads((self.folder / "build/compile_commands.json").read_text(encoding="utf-8"))
         files = {str(Path(command["file"])) for command in commands}
-        self.assertTrue(any(file.endswith("autotune/communicator.cpp") for file in files))
+        self.assertTrue(any(file.endswith("library/communicator.cpp") for file in files))
         self.assertEqual([file for file in files if "/tests/" in file or "_bench" in file or "/cli/" in file], [])
         program, = (command["command"] for command in commands if Path(command["file"]) == self.folder / "program.cpp")
         self.assertNotIn("-Wall", program, "the program's warnings are its own")

@@ -36,7 +36,7 @@ class CheckLayers(unittest.TestCase):
     def test_includes_that_point_down_are_allowed(self):
         self.assert_allowed("kernels/reduce.cpp", '#include "base/types.hpp"',
                             '#include "kernels/reduce.hpp"', "#include <vector>")
-        self.assert_allowed("cli/bench.cpp", '#include "autotune/table.hpp"',
+        self.assert_allowed("cli/bench.cpp", '#include "autotune/table/table.hpp"',
                             '#include "base/error.hpp"')
         self.assert_allowed("tests/cli/bench_test.cpp", '#include "cli/bench.hpp"')
 
@@ -46,19 +46,54 @@ class CheckLayers(unittest.TestCase):
             ["base/units.cpp:2: layer base may not include layer results (results/record.hpp)"])
 
     def test_neighbours_do_not_know_one_another(self):
-        self.assert_refused("kernels/a.cpp", '#include "topology/machine.hpp"')
+        self.assert_refused("kernels/a.cpp", '#include "topology/machine/machine.hpp"')
 
     def test_results_know_no_collectives(self):
         self.assert_refused("results/a.hpp", '#include "collectives/schedule/schedule.hpp"')
 
     def test_the_tuner_does_not_reach_down_to_kernels(self):
-        self.assert_refused("autotune/a.cpp", '#include "kernels/reduce.hpp"')
+        self.assert_refused("autotune/tuner/a.cpp", '#include "kernels/reduce.hpp"')
+
+    def test_the_library_knows_no_workload(self):
+        self.assert_refused("library/a.cpp", '#include "workloads/bench/sweep.hpp"')
+        (self.root / "library/a.cpp").unlink()
+        self.assert_refused("autotune/table/a.cpp", '#include "workloads/bench/sweep.hpp"')
+        (self.root / "autotune/table/a.cpp").unlink()
+        self.assert_allowed("autotune/tuner/a.cpp", '#include "workloads/bench/sweep.hpp"')
+
+    def test_a_circle_between_folders_is_named_with_its_includes(self):
+        self.write("topology/detect/detect.cpp", '#include "topology/import/import.hpp"')
+        self.assertEqual(check_layers.offences(self.root), [])
+        found = self.offences("topology/import/import.cpp", "", '#include "topology/detect/sysfs.hpp"')
+        self.assertEqual(len(found), 1)
+        self.assertIn("in a circle", found[0])
+        self.assertIn("topology/detect/detect.cpp:1 includes topology/import/import.hpp", found[0])
+        self.assertIn("topology/import/import.cpp:2 includes topology/detect/sysfs.hpp", found[0])
+
+    def test_a_circle_through_three_folders_is_named(self):
+        self.write("workloads/bench/a.cpp", '#include "workloads/check/b.hpp"')
+        self.write("workloads/check/b.cpp", '#include "workloads/timing/c.hpp"')
+        found = self.offences("workloads/timing/c.cpp", '#include "workloads/bench/a.hpp"')
+        self.assertEqual(len(found), 1)
+        self.assertEqual(found[0].count(" includes "), 3)
+
+    def test_a_folder_and_a_file_may_grow_up_to_a_bound(self):
+        for number in range(check_layers.MOST_FILES):
+            self.write(f"cli/file{number}.cpp", "")
+        self.assert_allowed("base/long.cpp", *["//"] * check_layers.MOST_LINES)
+        self.assertIn("cli: 41 source files", self.offences("cli/one_more.cpp", "")[0])
+        longer = check_layers.MOST_LINES + 1
+        self.assertIn(f"base/longer.cpp: {longer} lines",
+                      self.offences("base/longer.cpp", *["//"] * longer)[1])
+
+    def test_tests_are_as_large_as_they_need_to_be(self):
+        self.assert_allowed("tests/base/long_test.cpp", *["//"] * 1000)
 
     def test_algorithms_see_the_placement_and_no_more_of_topology(self):
         self.assert_allowed("collectives/algorithms/a.cpp",
-                            '#include "topology/placement.hpp"',
+                            '#include "topology/placement/placement.hpp"',
                             '#include "collectives/schedule/schedule.hpp"')
-        self.assert_refused("collectives/algorithms/a.cpp", '#include "topology/machine.hpp"')
+        self.assert_refused("collectives/algorithms/a.cpp", '#include "topology/machine/machine.hpp"')
 
     def test_transports_know_no_algorithm(self):
         self.assert_refused("collectives/transport/a.cpp",
@@ -72,17 +107,17 @@ class CheckLayers(unittest.TestCase):
         self.assert_refused("cli/a.cpp", '#include "tests/cli/fixture.hpp"')
 
     def test_mpi_is_included_by_its_adapters_alone(self):
-        self.assert_allowed("collectives/transport/mpi_send.cpp", "#include <mpi.h>")
+        self.assert_allowed("collectives/transport/messages/mpi_send.cpp", "#include <mpi.h>")
         self.assert_refused("collectives/transport/shm.cpp", "#include <mpi.h>")
 
     def test_hwloc_is_included_by_its_adapter_alone(self):
-        self.assert_allowed("topology/detect_hwloc.cpp", "#include <hwloc.h>")
-        self.assert_refused("topology/detect.cpp", "#include <hwloc/linux.h>")
+        self.assert_allowed("topology/detect/detect_hwloc.cpp", "#include <hwloc.h>")
+        self.assert_refused("topology/detect/detect.cpp", "#include <hwloc/linux.h>")
 
     def test_no_header_of_ours_brings_in_a_library(self):
         for header in ("mpi.h", "hwloc.h", "ucp/api/ucp.h", "cuda_runtime.h", "nccl.h"):
             with self.subTest(header):
-                self.assert_refused("collectives/transport/mpi.hpp", f"#include <{header}>")
+                self.assert_refused("collectives/transport/messages/mpi.hpp", f"#include <{header}>")
 
     def test_sources_may_include_cuda(self):
         self.assert_allowed("kernels/reduce.cu", "#include <cuda_runtime.h>")

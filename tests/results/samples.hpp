@@ -37,10 +37,10 @@ inline Point sample_point() {
     point.bandwidth = bandwidth(point.key.coll, 4, {1024}, static_cast<double>(point.time.p50));
     point.check = {.state = CheckState::ok, .max_ulp = 0.5};
     point.clock_residual_ns = 80;
-    point.wire = WireBytes{.host = 1,
-                           .tx_per_call = 1060,
-                           .rx_per_call = 1050,
-                           .interfaces = {{"eth0", 1000, 990}, {"eth1", 60, 60}}};
+    point.wire = NetworkBytes{.host = 1,
+                              .tx_per_call = 1060,
+                              .rx_per_call = 1050,
+                              .interfaces = {{"eth0", 1000, 990}, {"eth1", 60, 60}}};
     point.limit_ns = 550;
     point.pct_of_limit = 50;
     return point;

@@ -74,7 +74,7 @@ class Summary(unittest.TestCase):
     def test_keeps_kinds_of_memory_sizes_ranks_and_collectives_apart(self):
         rows = rows_of(point(1), point(2, buf="host"), point(3, size=64), point(4, ranks=4), point(5, coll="gather"))
         self.assertEqual([row["ours"]["p50_ns"] for row in rows], [1, 2, 3, 4, 5])
-        self.assertEqual([row["buffers"] for row in rows[:2]], ["registered", "ordinary"])
+        self.assertEqual([row["buffers"] for row in rows[:2]], ["registered", "unregistered"])
 
     def test_neither_a_wrong_result_nor_a_skipped_candidate_can_win(self):
         row, = rows_of(point(100), point(1, algo="tree", check={"state": "fail", "n_wrong": 1}),
@@ -115,7 +115,7 @@ class Goals(unittest.TestCase):
         self.assertEqual(goal.judge(rows), ("0.99 (gather, 64 B)", "no"))  # rounded down
 
     def test_a_mean_is_of_each_collective_apart(self):
-        goal = goals.Goal(("reduce", "gather"), 2, "ordinary", 1.0, mean=True)
+        goal = goals.Goal(("reduce", "gather"), 2, "unregistered", 1.0, mean=True)
         rows = [dict(row, ratio_to_best=0.5) if row["coll"] == "reduce" else row for row in self.ALL]
         self.assertEqual(goal.judge(rows), ("0.50 (reduce)", "no"))
 

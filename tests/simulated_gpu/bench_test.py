@@ -56,7 +56,7 @@ class Placements(OnSimulatedGpus):
     @tutti.needs_mpi
     def test_of_processes_reach_each_other(self):
         for collective in ("all_reduce", "all_gather"):
-            points = self.measured("bench", collective, *CUDA, "--buffers", "device,ordinary",
+            points = self.measured("bench", collective, *CUDA, "--buffers", "device,unregistered",
                                    "--algo", "ring,butterfly,one-shot", "--counts", "100,50000",
                                    ranks=3, gpus=3)
             self.assertEqual({point["key"]["buf"] for point in points}, {"cuda", "host"})

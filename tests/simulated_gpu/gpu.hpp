@@ -46,7 +46,7 @@ private:
     BlockThreads threads_;
 };
 
-/// Environment variables say how many there are (SIMULATED_GPUS, else 2), how many MiB each has
+/// FakeEnvironment variables say how many there are (SIMULATED_GPUS, else 2), how many MiB each has
 /// (SIMULATED_GPU_MEMORY, else 4096), and what goes wrong: after how many launches of all blocks at
 /// once the last block never runs (SIMULATED_GPU_LOSES_BLOCKS_AFTER), or the GPU is lost
 /// (SIMULATED_GPU_FAILS_AFTER).

@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/topology/example_host.hpp"
-#include "topology/detect.hpp"
+#include "topology/detect/detect.hpp"
 
 namespace tutti {
 namespace {

@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "topology/detect.hpp"
-#include "topology/fingerprint.hpp"
-#include "topology/sysfs_host.hpp"
+#include "topology/detect/detect.hpp"
+#include "topology/detect/sysfs_host.hpp"
+#include "topology/machine/fingerprint.hpp"
 
 namespace tutti {
 namespace {

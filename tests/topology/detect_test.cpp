@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "topology/detect.hpp"
+#include "topology/detect/detect.hpp"
 
 #include <gtest/gtest.h>
 
@@ -7,8 +7,8 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "topology/fingerprint.hpp"
-#include "topology/sysfs_host.hpp"
+#include "topology/detect/sysfs_host.hpp"
+#include "topology/machine/fingerprint.hpp"
 
 // What must hold on whatever machine runs the tests.
 namespace tutti {

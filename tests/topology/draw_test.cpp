@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "topology/draw.hpp"
+#include "topology/draw/draw.hpp"
 
 #include <gtest/gtest.h>
 #include <tinyxml2.h>
@@ -110,7 +110,7 @@ TEST(Dot, HasNoControlCharactersInNames) {
 
 TEST(Dot, WritesWhatLinksOfUnknownSpeedCarry) {
     Host host = mesh();
-    for (Link& link : host.links) link.gigabytes = 0;
+    for (Link& link : host.links) link.bandwidth_GBps = 0;
     for (Device& device : host.devices) device.compute_capability = 80;
     EXPECT_NE(to_dot(Machine{{host}, {}}).find("h0_device2 -- h0_device3 [label=\"40\""),
               std::string::npos);

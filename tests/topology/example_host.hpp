@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include "topology/machine.hpp"
+#include "topology/machine/machine.hpp"
 
 namespace tutti {
 

@@ -19,7 +19,7 @@
 #include <string>
 #include <vector>
 
-#include "topology/nvml_library.hpp"
+#include "topology/detect/nvml_library.hpp"
 
 namespace {
 

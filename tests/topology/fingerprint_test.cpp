@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "topology/fingerprint.hpp"
+#include "topology/machine/fingerprint.hpp"
 
 #include <gtest/gtest.h>
 
@@ -118,7 +118,7 @@ TEST(Fingerprint, TellsMeshesOfLinksApart) {
     wider.links[3].count = 2;
     EXPECT_NE(fingerprint(one_ring), fingerprint(wider));
     wider.links = one_ring.links;
-    wider.links[3].gigabytes = 25;
+    wider.links[3].bandwidth_GBps = 25;
     EXPECT_NE(fingerprint(one_ring), fingerprint(wider));
 }
 

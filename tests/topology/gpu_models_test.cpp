@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "topology/gpu_models.hpp"
+#include "topology/machine/gpu_models.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "topology/host_tuning.hpp"
+#include "topology/machine/host_tuning.hpp"
 
 #include <gtest/gtest.h>
 

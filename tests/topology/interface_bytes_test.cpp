@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "topology/interface_bytes.hpp"
+#include "topology/detect/interface_bytes.hpp"
 
 #include <gtest/gtest.h>
 

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "topology/machine.hpp"
+#include "topology/machine/machine.hpp"
 
 namespace tutti::machines {
 
@@ -54,9 +54,12 @@ inline void add_nic(Host& host, int numa_node, PcieLink link, std::optional<int>
 
 inline LinkEnd device(int index) { return {LinkEnd::Kind::device, index}; }
 
-inline void join(Host& host, LinkKind kind, int a, int b, int count, double gigabytes = 0) {
-    host.links.push_back(
-        {.kind = kind, .a = device(a), .b = device(b), .count = count, .gigabytes = gigabytes});
+inline void join(Host& host, LinkKind kind, int a, int b, int count, double bandwidth_GBps = 0) {
+    host.links.push_back({.kind = kind,
+                          .a = device(a),
+                          .b = device(b),
+                          .count = count,
+                          .bandwidth_GBps = bandwidth_GBps});
 }
 
 /// Eight V100, six NVLinks each; two GPUs and a 100 Gbit/s NIC under each of four switches.

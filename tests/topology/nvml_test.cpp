@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "topology/nvml.hpp"
+#include "topology/detect/nvml.hpp"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include <cstdlib>
 
 #include "tests/topology/fixture_tree.hpp"
-#include "topology/link_speeds.hpp"
+#include "topology/machine/link_speeds.hpp"
 
 namespace tutti {
 namespace {
@@ -99,7 +99,7 @@ TEST(Nvml, FindsADirectMeshWithEachLinkOnce) {
     ASSERT_NE(wide, nullptr);
     EXPECT_EQ(wide->kind, LinkKind::nvlink);
     EXPECT_EQ(wide->count, 2);
-    EXPECT_DOUBLE_EQ(wide->gigabytes, 40);
+    EXPECT_DOUBLE_EQ(wide->bandwidth_GBps, 40);
     int links_of_all = 0;
     for (const Link& link : host.links) links_of_all += link.count;
     EXPECT_EQ(links_of_all, 8);
@@ -119,12 +119,12 @@ TEST(Nvml, FindsNvswitches) {
     EXPECT_EQ(host.devices.size(), 12u);
     EXPECT_EQ(host.links.size(), 32u);
     for (int gpu = 4; gpu < 12; ++gpu) {
-        double gigabytes = 0;
+        double bandwidth_GBps = 0;
         int count = 0;
         for (const Link& link : host.links)
-            if (link.a == gpu_end(gpu)) count += link.count, gigabytes += link.gigabytes;
+            if (link.a == gpu_end(gpu)) count += link.count, bandwidth_GBps += link.bandwidth_GBps;
         EXPECT_EQ(count, 18);
-        EXPECT_NEAR(gigabytes, 370.8, 1e-9);
+        EXPECT_NEAR(bandwidth_GBps, 370.8, 1e-9);
     }
 }
 
@@ -171,7 +171,7 @@ TEST(Nvml, ALinkThatRunsSlowlyCountsLess) {
     const Host host = described(gpu_lines(2, "20b010de 8 0 A100") +
                                 links_line(0, 1, "0000" + gpu_address(1), 10000));
     ASSERT_EQ(host.links.size(), 1u);
-    EXPECT_DOUBLE_EQ(host.links[0].gigabytes, 9);
+    EXPECT_DOUBLE_EQ(host.links[0].bandwidth_GBps, 9);
 }
 
 TEST(Nvml, NamesGpusThatCannotReachEachOther) {
@@ -191,7 +191,7 @@ TEST(Nvml, SaysWhichGpuIsCutIntoInstances) {
 TEST(Nvml, AnOldDriverLacksFunctionsButNotLinks) {
     const Host host = described(half_a_dgx1() + "unreachable 0 1", {}, old_driver);
     EXPECT_EQ(host.links.size(), 6u);
-    EXPECT_DOUBLE_EQ(find_link(host, gpu_end(1), gpu_end(2))->gigabytes, 40);
+    EXPECT_DOUBLE_EQ(find_link(host, gpu_end(1), gpu_end(2))->bandwidth_GBps, 40);
     EXPECT_TRUE(host.no_peer_access.empty());
 }
 

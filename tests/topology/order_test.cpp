@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "topology/order.hpp"
+#include "topology/placement/order.hpp"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -21,12 +21,12 @@ std::vector<int> numbers_of(const std::vector<Rank>& ranks) {
 }
 
 TEST(OrderByTopology, WalksHostByHostInTheOrderOfTheirFirstRanks) {
-    const std::vector<RankSite> dealt{{.host = 5}, {.host = 2}, {.host = 5}, {.host = 2}};
+    const std::vector<RankBinding> dealt{{.host = 5}, {.host = 2}, {.host = 5}, {.host = 2}};
     EXPECT_EQ(numbers_of(order_by_topology(dealt).channels.at(0)), (std::vector{0, 2, 1, 3}));
 }
 
 TEST(OrderByTopology, WalksPackagesThenNumaNodesThenCachesThenCores) {
-    const std::vector<RankSite> sites{
+    const std::vector<RankBinding> sites{
         {.package = 1, .numa_node = 2, .cache = 4, .core = 8},
         {.package = 0, .numa_node = 1, .cache = 2, .core = 5},
         {.package = 0, .numa_node = 0, .cache = 1, .core = 2},
@@ -37,7 +37,7 @@ TEST(OrderByTopology, WalksPackagesThenNumaNodesThenCachesThenCores) {
 }
 
 TEST(OrderByTopology, LeavesRanksInOrderWhereNothingIsKnownOfThem) {
-    const std::vector<RankSite> sites(4);
+    const std::vector<RankBinding> sites(4);
     EXPECT_EQ(numbers_of(order_by_topology(sites).channels.at(0)), (std::vector{0, 1, 2, 3}));
 }
 
@@ -89,11 +89,12 @@ TEST(ChannelsOf, RefuseNoneAndTooMany) {
 
 TEST(SiteOf, NamesWhatHoldsAllCpusOfARankAndNothingElse) {
     const Host host = example_host();
-    EXPECT_EQ(site_of(host, {6}), (RankSite{.package = 1, .numa_node = 1, .cache = 1, .core = 2}));
+    EXPECT_EQ(site_of(host, {6}),
+              (RankBinding{.package = 1, .numa_node = 1, .cache = 1, .core = 2}));
     EXPECT_EQ(site_of(host, {2, 6}), site_of(host, {6}));  // two threads of one core
-    EXPECT_EQ(site_of(host, {0, 1}), (RankSite{.package = 0, .numa_node = 0, .cache = 0}));
-    EXPECT_EQ(site_of(host, {0, 3}), RankSite{});
-    EXPECT_EQ(site_of(host, {}), RankSite{});
+    EXPECT_EQ(site_of(host, {0, 1}), (RankBinding{.package = 0, .numa_node = 0, .cache = 0}));
+    EXPECT_EQ(site_of(host, {0, 3}), RankBinding{});
+    EXPECT_EQ(site_of(host, {}), RankBinding{});
 }
 
 class OrderFile : public testing::Test {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "topology/paths.hpp"
+#include "topology/routes/paths.hpp"
 
 #include <gtest/gtest.h>
 
@@ -31,8 +31,8 @@ struct Found {
 TEST(Paths, OfNvlinkCarryTheirLinksTogether) {
     const Found dgx1(machines::dgx1());
     EXPECT_EQ(dgx1.gpus(0, 1).type, PathType::nvl);
-    EXPECT_DOUBLE_EQ(dgx1.gpus(0, 1).gigabytes, 20);
-    EXPECT_DOUBLE_EQ(dgx1.gpus(0, 3).gigabytes, 40);
+    EXPECT_DOUBLE_EQ(dgx1.gpus(0, 1).bandwidth_GBps, 20);
+    EXPECT_DOUBLE_EQ(dgx1.gpus(0, 3).bandwidth_GBps, 40);
     EXPECT_EQ(dgx1.smi(0, 1), "NV1");
     EXPECT_EQ(dgx1.smi(0, 3), "NV2");
 }
@@ -54,18 +54,18 @@ TEST(Paths, PassOneGpuAndNoMore) {
 TEST(Paths, ThroughNvswitchCountAsNvlink) {
     const Found h100(machines::dgx_h100());
     EXPECT_EQ(h100.gpus(0, 7).type, PathType::nvl);
-    EXPECT_NEAR(h100.gpus(0, 7).gigabytes, 370.8, 1e-9);  // 18 links of 20.6
+    EXPECT_NEAR(h100.gpus(0, 7).bandwidth_GBps, 370.8, 1e-9);  // 18 links of 20.6
     EXPECT_EQ(h100.smi(0, 7), "NV18");
 }
 
 TEST(Paths, OfPcieAreNamedAfterWhatTheyPass) {
     const Found pcie(machines::pcie_only());
     EXPECT_EQ(pcie.gpus(0, 1).type, PathType::pix);
-    EXPECT_DOUBLE_EQ(pcie.gpus(0, 1).gigabytes, 12);
+    EXPECT_DOUBLE_EQ(pcie.gpus(0, 1).bandwidth_GBps, 12);
     EXPECT_EQ(pcie.gpus(0, 2).type, PathType::phb);
-    EXPECT_DOUBLE_EQ(pcie.gpus(0, 2).gigabytes, 12);
+    EXPECT_DOUBLE_EQ(pcie.gpus(0, 2).bandwidth_GBps, 12);
     EXPECT_EQ(pcie.gpus(0, 4).type, PathType::sys);
-    EXPECT_DOUBLE_EQ(pcie.gpus(0, 4).gigabytes, 10);  // Skylake's sockets
+    EXPECT_DOUBLE_EQ(pcie.gpus(0, 4).bandwidth_GBps, 10);  // Skylake's sockets
     EXPECT_EQ(pcie.smi(0, 1), "PIX");
     EXPECT_EQ(pcie.smi(0, 2), "PHB");
     EXPECT_EQ(pcie.smi(0, 4), "SYS");
@@ -84,7 +84,7 @@ TEST(Paths, OverSeveralSwitchesArePxbUnlessTheyAreOneChip) {
     };
     EXPECT_EQ(Found(with_switches("10b5:9797")).gpus(0, 1).type, PathType::pxb);
     EXPECT_EQ(Found(with_switches("1000:c030")).gpus(0, 1).type, PathType::pix);
-    EXPECT_DOUBLE_EQ(Found(with_switches("1000:c030")).gpus(0, 1).gigabytes,
+    EXPECT_DOUBLE_EQ(Found(with_switches("1000:c030")).gpus(0, 1).bandwidth_GBps,
                      48);  // not the way up: 24
 }
 
@@ -109,18 +109,18 @@ TEST(Paths, KnowTheLevelsOfASwitchByItsSubsystem) {
 }
 
 TEST(Paths, OfXgmiAreAsWideAsTheGpusLinks) {
-    const auto gigabytes = [](const char* model, const char* pci_id) {
+    const auto bandwidth_GBps = [](const char* model, const char* pci_id) {
         Host host = machines::plain_gpus(2);
         for (Device& gpu : host.devices) {
             gpu.model = model;
             gpu.pci_id = pci_id;
         }
         machines::join(host, LinkKind::xgmi, 0, 1, 2);
-        return Found(host).gpus(0, 1).gigabytes;
+        return Found(host).gpus(0, 1).bandwidth_GBps;
     };
-    EXPECT_DOUBLE_EQ(gigabytes("gfx908", ""), 2 * 24);
-    EXPECT_DOUBLE_EQ(gigabytes("", "1002:7408"), 2 * 36);  // MI250X
-    EXPECT_DOUBLE_EQ(gigabytes("", ""), 2 * 48);
+    EXPECT_DOUBLE_EQ(bandwidth_GBps("gfx908", ""), 2 * 24);
+    EXPECT_DOUBLE_EQ(bandwidth_GBps("", "1002:7408"), 2 * 36);  // MI250X
+    EXPECT_DOUBLE_EQ(bandwidth_GBps("", ""), 2 * 48);
 }
 
 TEST(Paths, OfSeveralHostsAreOneDocument) {
@@ -136,9 +136,9 @@ TEST(Paths, OfSeveralHostsAreOneDocument) {
 TEST(Paths, ToADistantNicGoOverAPeerThatHasItNear) {
     const Found h100(machines::dgx_h100());
     EXPECT_EQ(h100.to_port(0, 0).type, PathType::pix);
-    EXPECT_DOUBLE_EQ(h100.to_port(0, 0).gigabytes, 48);  // PCIe; the port has 50
+    EXPECT_DOUBLE_EQ(h100.to_port(0, 0).bandwidth_GBps, 48);  // PCIe; the port has 50
     EXPECT_EQ(h100.to_port(0, 7).type, PathType::pxn);
-    EXPECT_DOUBLE_EQ(h100.to_port(0, 7).gigabytes, 48);
+    EXPECT_DOUBLE_EQ(h100.to_port(0, 7).bandwidth_GBps, 48);
     const Found pcie = [] {
         Host host = machines::pcie_only();
         machines::add_nic(host, 1, machines::gen3_x16, 3, 100);
@@ -155,12 +155,12 @@ TEST(Paths, FromChipToChipAndOnByPcieAreP2c) {
         host.links.push_back({.kind = LinkKind::c2c,
                               .a = machines::device(gpu),
                               .b = {LinkEnd::Kind::numa_node, chip},
-                              .gigabytes = 450});
+                              .bandwidth_GBps = 450});
     }
     machines::add_nic(host, 0, machines::gen5_x16, {}, 400);
     const Found grace(host);
     EXPECT_EQ(grace.to_port(0, 0).type, PathType::p2c);
-    EXPECT_DOUBLE_EQ(grace.to_port(0, 0).gigabytes, 48);
+    EXPECT_DOUBLE_EQ(grace.to_port(0, 0).bandwidth_GBps, 48);
     EXPECT_EQ(grace.gpus(0, 1).type, PathType::sys);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "topology/placement.hpp"
+#include "topology/placement/placement.hpp"
 
 #include <gtest/gtest.h>
 

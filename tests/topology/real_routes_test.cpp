@@ -9,7 +9,7 @@
 
 #include "tests/topology/shared_data.hpp"
 #include "topology/import/import.hpp"
-#include "topology/rings.hpp"
+#include "topology/routes/rings.hpp"
 
 namespace tutti {
 namespace {
@@ -21,8 +21,8 @@ std::optional<std::filesystem::path> data_file(const std::string& name) {
 
 struct RealCase {
     const char* file;
-    int nvlinks;       ///< that the file leaves to the driver
-    double gigabytes;  ///< of the rings, from NCCL's constants
+    int nvlinks;            ///< that the file leaves to the driver
+    double bandwidth_GBps;  ///< of the rings, from NCCL's constants
     PathType inside;
     const char* why;
 };
@@ -38,10 +38,10 @@ TEST_P(RealRings, AreAsWideAsTheMachinesLinks) {
     if (expected.nvlinks > 0)
         machine.hosts.front() = with_nvswitches(machine.hosts.front(), expected.nvlinks);
     const RingPlan plan = plan_rings(machine);
-    EXPECT_NEAR(plan.found.gigabytes, expected.gigabytes, 0.001 * expected.gigabytes)
+    EXPECT_NEAR(plan.found.bandwidth_GBps, expected.bandwidth_GBps, 0.001 * expected.bandwidth_GBps)
         << expected.why;
     EXPECT_EQ(plan.found.inside, expected.inside);
-    EXPECT_GE(plan.found.gigabytes, plan.naive.gigabytes);
+    EXPECT_GE(plan.found.bandwidth_GBps, plan.naive.bandwidth_GBps);
     if (expected.inside == PathType::nvl) {
         EXPECT_FALSE(plan.found.kinds.contains(EdgeKind::pcie));
         EXPECT_FALSE(plan.found.kinds.contains(EdgeKind::sockets));
@@ -104,7 +104,7 @@ TEST(RealHosts, InPairsUseEveryPort) {
     const auto file = data_file("nccl/oci-H100-topology.xml");
     if (!file) GTEST_SKIP() << "no shared/data/topology above the checkout";
     const RingPlan plan = plan_rings(copies_of(read_machine(*file).hosts.front(), 2));
-    EXPECT_NEAR(plan.found.gigabytes, 16 * 22.5, 1e-6);
+    EXPECT_NEAR(plan.found.bandwidth_GBps, 16 * 22.5, 1e-6);
     EXPECT_EQ(plan.found.channels.size(), 16u);
     EXPECT_EQ(plan.found.to_port, PathType::pix);
     EXPECT_EQ(plan.found.kinds, std::set{EdgeKind::nvlink});

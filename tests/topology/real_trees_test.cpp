@@ -5,7 +5,7 @@
 
 #include "tests/topology/fixture_tree.hpp"
 #include "tests/topology/shared_data.hpp"
-#include "topology/sysfs_host.hpp"
+#include "topology/detect/sysfs_host.hpp"
 
 // Copies of /proc and /sys of real machines, described in SOURCES.md beside them.
 namespace tutti {

@@ -6,16 +6,16 @@
 #include <numeric>
 #include <vector>
 
-#include "topology/ring_load.hpp"
+#include "topology/routes/ring_load.hpp"
 
 namespace tutti {
 
 /// An upper bound of what any set of rings over one host's members can give in all, whatever their
-/// number and shares. Prices on edges make every ring cost at least `cheapest`; whoever spends no
-/// more than each edge's capacity times its price cannot run more than that over `cheapest`
-/// (duality of linear programs). Prices are raised where the cheapest ring goes, round after round
-/// (Garg & Koenemann 2007), and the least bound seen is returned. Tries all (n-1)! rings: for few
-/// members.
+/// number and shares. CallCosts on edges make every ring cost at least `cheapest`; whoever spends
+/// no more than each edge's capacity times its price cannot run more than that over `cheapest`
+/// (duality of linear programs). CallCosts are raised where the cheapest ring goes, round after
+/// round (Garg & Koenemann 2007), and the least bound seen is returned. Tries all (n-1)! rings: for
+/// few members.
 inline double bound_of_rings(const HostRoutes& routes, PathType worst, int rounds = 1500) {
     std::vector<std::vector<double>> loads;
     HostChannel ring{.members = std::vector<int>(static_cast<std::size_t>(routes.members()))};

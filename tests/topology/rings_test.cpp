@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "topology/rings.hpp"
+#include "topology/routes/rings.hpp"
 
 #include <gtest/gtest.h>
 
@@ -59,19 +59,20 @@ void expect_sound(const RingPlan& plan, const RingSet& rings) {
         }
         const std::vector<double> load = plain_load(plan.hosts[h], here);
         for (std::size_t e = 0; e < load.size(); ++e)
-            EXPECT_LE(load[e] * rings.gigabytes_per_channel,
+            EXPECT_LE(load[e] * rings.bandwidth_GBps_per_channel,
                       plan.hosts[h].capacity(static_cast<int>(e)) * (1 + 1e-9));
     }
-    EXPECT_NEAR(rings.gigabytes,
-                rings.gigabytes_per_channel * static_cast<double>(rings.channels.size()), 1e-9);
+    EXPECT_NEAR(rings.bandwidth_GBps,
+                rings.bandwidth_GBps_per_channel * static_cast<double>(rings.channels.size()),
+                1e-9);
 }
 
-void expect_found(const RingPlan& plan, double gigabytes, PathType inside) {
+void expect_found(const RingPlan& plan, double bandwidth_GBps, PathType inside) {
     expect_sound(plan, plan.found);
     expect_sound(plan, plan.naive);
-    EXPECT_NEAR(plan.found.gigabytes, gigabytes, 1e-9 * gigabytes);
+    EXPECT_NEAR(plan.found.bandwidth_GBps, bandwidth_GBps, 1e-9 * bandwidth_GBps);
     EXPECT_EQ(plan.found.inside, inside);
-    EXPECT_GE(plan.found.gigabytes, plan.naive.gigabytes);
+    EXPECT_GE(plan.found.bandwidth_GBps, plan.naive.bandwidth_GBps);
 }
 
 TEST(Rings, OfADgx1UseEveryNvlinkInBothDirections) {
@@ -82,7 +83,7 @@ TEST(Rings, OfADgx1UseEveryNvlinkInBothDirections) {
     EXPECT_EQ(plan.found.kinds, std::set{EdgeKind::nvlink});
     // GPU3 to GPU4 and GPU7 to GPU0 are no neighbours: two hops each, over links in use already.
     EXPECT_EQ(plan.naive.inside, PathType::nvb);
-    EXPECT_NEAR(plan.naive.gigabytes, 40, 1e-9);
+    EXPECT_NEAR(plan.naive.bandwidth_GBps, 40, 1e-9);
 }
 
 TEST(Rings, BehindAnNvswitchNeedOneChannelInAnyOrder) {
@@ -106,10 +107,10 @@ TEST(Rings, OfMi250xStayOnXgmi) {
     expect_sound(plan, plan.found);
     EXPECT_EQ(plan.found.kinds, std::set{EdgeKind::xgmi});
     EXPECT_EQ(plan.found.inside, PathType::nvl);
-    EXPECT_GE(plan.found.gigabytes, 2 * 36.0);  // one ring in both directions
-    EXPECT_LE(plan.found.gigabytes, 3 * 36.0);  // three links leave each GCD
+    EXPECT_GE(plan.found.bandwidth_GBps, 2 * 36.0);  // one ring in both directions
+    EXPECT_LE(plan.found.bandwidth_GBps, 3 * 36.0);  // three links leave each GCD
     const double bound = bound_of_rings(plan.hosts.front(), PathType::nvl, 100);
-    EXPECT_GE(plan.found.gigabytes, 0.85 * bound);
+    EXPECT_GE(plan.found.bandwidth_GBps, 0.85 * bound);
 }
 
 TEST(Rings, OverTwoIslandsAreHeldUpWhereTheyCross) {
@@ -138,7 +139,8 @@ TEST(Rings, OverPcieCrossTheSocketsOnceEachWay) {
         EXPECT_EQ(crossings, 2);
     }
     // Numbered across the sockets, a ring crosses them four times each way.
-    EXPECT_NEAR(rings_of(machines::pcie_only({0, 4, 1, 5, 2, 6, 3, 7})).naive.gigabytes, 2.5, 1e-9);
+    EXPECT_NEAR(rings_of(machines::pcie_only({0, 4, 1, 5, 2, 6, 3, 7})).naive.bandwidth_GBps, 2.5,
+                1e-9);
 }
 
 TEST(Rings, OfLassenAreAsWideAsTheLinkBetweenItsSockets) {
@@ -149,7 +151,7 @@ TEST(Rings, OfLassenAreAsWideAsTheLinkBetweenItsSockets) {
 double rate_of_two(const CpuIdentity& cpu) {
     Host host{.name = "two", .cpu = cpu};
     for (int gpu = 0; gpu < 2; ++gpu) machines::add_gpu(host, 0, machines::gen3_x16, {}, 80);
-    return rings_of(host).found.gigabytes;
+    return rings_of(host).found.bandwidth_GBps;
 }
 
 TEST(Rings, LoseASixthInAnIntelRootComplex) {
@@ -166,16 +168,17 @@ TEST(Rings, ThroughAPowerProcessorShareBothDirectionsOfNvlink) {
                               .b = {LinkEnd::Kind::numa_node, 0},
                               .count = 3});
     }
-    EXPECT_NEAR(rings_of(host).found.gigabytes, 3 * 20.0 / 2, 1e-9);
+    EXPECT_NEAR(rings_of(host).found.bandwidth_GBps, 3 * 20.0 / 2, 1e-9);
 }
 
 TEST(Rings, OfOldGpusLoseAnEighthOfWhatNicsSendThem) {
-    for (const auto& [capability, gigabytes] : {std::pair(70, 12 / 1.125), std::pair(80, 12.)}) {
+    for (const auto& [capability, bandwidth_GBps] :
+         {std::pair(70, 12 / 1.125), std::pair(80, 12.)}) {
         Host host{.name = "one", .cpu = machines::rome};
         const int above = machines::add_switch(host, 0, machines::gen3_x16);
         machines::add_gpu(host, 0, machines::gen3_x16, above, capability);
         machines::add_nic(host, 0, machines::gen4_x16, above, 200);
-        EXPECT_NEAR(rings_of(host, 2).found.gigabytes, gigabytes, 1e-9);
+        EXPECT_NEAR(rings_of(host, 2).found.bandwidth_GBps, bandwidth_GBps, 1e-9);
     }
 }
 
@@ -183,7 +186,7 @@ TEST(Rings, OfFewMembersAreWhatTheyCanBe) {
     expect_found(rings_of(machines::plain_gpus(2)), 24, PathType::phb);  // generation 4, 16 lanes
     const RingPlan one = rings_of(machines::plain_gpus(1));
     EXPECT_EQ(one.found.channels.size(), 1u);
-    EXPECT_EQ(one.found.gigabytes, 0);  // as the bus bandwidth of one rank
+    EXPECT_EQ(one.found.bandwidth_GBps, 0);  // as the bus bandwidth of one rank
     EXPECT_EQ(one.found.limit, "");
 
     Host without_gpus{.name = "cpu", .cpu = machines::skylake};
@@ -197,15 +200,15 @@ TEST(Rings, OfFewMembersAreWhatTheyCanBe) {
 TEST(Rings, ShareTheNicsOfSeveralHostsEvenly) {
     struct Case {
         Host host;
-        double gigabytes;
+        double bandwidth_GBps;
     };
     // PCIe of a NIC carries less than its port but for generation 3 at 100 Gbit/s (12 to 12.5).
-    for (const auto& [host, gigabytes] :
+    for (const auto& [host, bandwidth_GBps] :
          {Case{machines::dgx1(), 4 * 12.0}, Case{machines::dgx2(), 8 * 12.0},
           Case{machines::dgx_a100(), 4 * 24.0}, Case{machines::dgx_h100(), 8 * 48.0}})
         for (const int hosts : {2, 4}) {
             const RingPlan plan = rings_of(host, hosts);
-            expect_found(plan, gigabytes, PathType::nvl);
+            expect_found(plan, bandwidth_GBps, PathType::nvl);
             EXPECT_EQ(plan.found.to_port, PathType::pix);
             std::map<int, int> in;
             std::map<int, int> out;
@@ -226,7 +229,7 @@ TEST(Rings, OverSeveralHostsAreNoFasterThanTheMeasuredNetwork) {
     Machine machine = copies_of(machines::dgx_h100(), 2);
     machine.network = {{0, 1, 40, 2}, {1, 0, 30, 2}};
     const RingPlan plan = plan_rings(machine);
-    EXPECT_NEAR(plan.found.gigabytes, 30, 1e-9);
+    EXPECT_NEAR(plan.found.bandwidth_GBps, 30, 1e-9);
     EXPECT_EQ(plan.found.limit, "network from host 1 to host 0");
 }
 
@@ -242,9 +245,9 @@ TEST(Rings, LeaveOutPortsThatAreSlowOrOfUnknownSpeed) {
 
 TEST(Rings, IgnoreNetworkLinksOfWhichNobodyKnowsTheSpeed) {
     Machine machine = copies_of(machines::dgx_h100(), 2);
-    const double alone = plan_rings(machine).found.gigabytes;
+    const double alone = plan_rings(machine).found.bandwidth_GBps;
     machine.network = {{0, 1, 0, 2}, {1, 0, 0, 2}};
-    EXPECT_DOUBLE_EQ(plan_rings(machine).found.gigabytes, alone);
+    EXPECT_DOUBLE_EQ(plan_rings(machine).found.bandwidth_GBps, alone);
 }
 
 // Eight MI100 in two islands, with four NICs.
@@ -270,19 +273,19 @@ TEST(Rings, OfHostsThatDifferInMemoryAndNamesAreThoseOfEqualHosts) {
         host.devices.front().pci_address = fmt::format("0000:{:02x}:00.0", h);
     }
     const RingPlan plan = plan_rings(machine);
-    EXPECT_DOUBLE_EQ(plan.found.gigabytes, equal.found.gigabytes);
+    EXPECT_DOUBLE_EQ(plan.found.bandwidth_GBps, equal.found.bandwidth_GBps);
     EXPECT_EQ(members_of(plan, plan.found), members_of(equal, equal.found));
-    EXPECT_GT(plan.found.gigabytes, 2 * plan.naive.gigabytes);
+    EXPECT_GT(plan.found.bandwidth_GBps, 2 * plan.naive.bandwidth_GBps);
 }
 
 TEST(Rings, OfHostsThatReallyDifferAreSearchedForEach) {
     constexpr int hosts = 16;
     Machine machine = copies_of(islands_with_nics(), hosts);
-    const double equal = plan_rings(machine).found.gigabytes;
+    const double equal = plan_rings(machine).found.bandwidth_GBps;
     for (int h = 0; h < hosts; ++h)  // faster ports than the PCIe links they hang on
         for (Device& device : machine.hosts[static_cast<std::size_t>(h)].devices)
             for (Port& port : device.ports) port.gigabits += h;
-    EXPECT_NEAR(plan_rings(machine).found.gigabytes, equal, 0.01 * equal);
+    EXPECT_NEAR(plan_rings(machine).found.bandwidth_GBps, equal, 0.01 * equal);
 }
 
 TEST(Rings, NameTheHostThatHoldsThemUpWhereHostsDiffer) {
@@ -354,9 +357,9 @@ TEST(Rings, ComeNearTheBestThatAnyRingsCouldDo) {
         const RingPlan plan = rings_of(random_host(3 + static_cast<int>(seed % 4), seed));
         expect_sound(plan, plan.found);
         const double bound = bound_of_rings(plan.hosts.front(), plan.found.inside);
-        EXPECT_LE(plan.found.gigabytes, bound * (1 + 1e-6)) << seed;
-        EXPECT_GE(plan.found.gigabytes, 0.9 * bound) << seed;
-        sum += plan.found.gigabytes / bound;
+        EXPECT_LE(plan.found.bandwidth_GBps, bound * (1 + 1e-6)) << seed;
+        EXPECT_GE(plan.found.bandwidth_GBps, 0.9 * bound) << seed;
+        sum += plan.found.bandwidth_GBps / bound;
     }
     EXPECT_GE(sum / hosts, 0.98);
 }
@@ -370,7 +373,7 @@ TEST(Rings, AreNeverWorseThanTheNaiveOrder) {
             const RingPlan plan = rings_of(host, hosts);
             expect_sound(plan, plan.found);
             expect_sound(plan, plan.naive);
-            EXPECT_GE(plan.found.gigabytes, plan.naive.gigabytes) << seed;
+            EXPECT_GE(plan.found.bandwidth_GBps, plan.naive.bandwidth_GBps) << seed;
         }
     }
 }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "topology/sysfs_devices.hpp"
+#include "topology/detect/sysfs_devices.hpp"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
 #include "tests/topology/pci_files.hpp"
-#include "topology/sysfs_host.hpp"
+#include "topology/detect/sysfs_host.hpp"
 
 namespace tutti {
 namespace {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "topology/sysfs_host.hpp"
+#include "topology/detect/sysfs_host.hpp"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
 #include "tests/topology/pci_files.hpp"
-#include "topology/host_facts.hpp"
+#include "topology/detect/host_facts.hpp"
 
 namespace tutti {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "topology/sysfs_nics.hpp"
+#include "topology/detect/sysfs_nics.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "topology/sysfs.hpp"
+#include "topology/detect/sysfs.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "topology/sysfs_xgmi.hpp"
+#include "topology/detect/sysfs_xgmi.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "topology/trees.hpp"
+#include "topology/routes/trees.hpp"
 
 #include <gtest/gtest.h>
 
@@ -57,7 +57,7 @@ TEST(Trees, HaveChainsOfTheFewestHops) {
                   8u);
     }
     // Both directions of the narrowest NVLink on the way, used once each.
-    EXPECT_GE(plan_trees({HostRoutes(machines::dgx1())}).gigabytes, 20);
+    EXPECT_GE(plan_trees({HostRoutes(machines::dgx1())}).bandwidth_GBps, 20);
 }
 
 TEST(Trees, EnterTheHostsByDifferentNics) {
@@ -68,22 +68,22 @@ TEST(Trees, EnterTheHostsByDifferentNics) {
     // In either tree a host with a parent and two children takes each share in three times and
     // sends it out three times, over the PCIe link of its first GPU: 12 GB/s, of which a V100 loses
     // an eighth of what it receives from a NIC.
-    EXPECT_DOUBLE_EQ(plan.gigabytes, 2 * 12.0 / (3 + 3 / 8.0));
+    EXPECT_DOUBLE_EQ(plan.bandwidth_GBps, 2 * 12.0 / (3 + 3 / 8.0));
 }
 
 TEST(Trees, AreNoFasterThanTheMeasuredNetwork) {
     const std::vector<HostRoutes> hosts(2, HostRoutes(machines::dgx1()));
-    const double alone = plan_trees(hosts).gigabytes;
-    EXPECT_DOUBLE_EQ(plan_trees(hosts, {{0, 1, 0, 2}}).gigabytes, alone);  // speed unknown
+    const double alone = plan_trees(hosts).bandwidth_GBps;
+    EXPECT_DOUBLE_EQ(plan_trees(hosts, {{0, 1, 0, 2}}).bandwidth_GBps, alone);  // speed unknown
     // Both trees go up and down between the two: each way is used twice for half of the message.
     const TreePlan plan = plan_trees(hosts, {{0, 1, 4, 2}, {1, 0, 3, 2}});
-    EXPECT_DOUBLE_EQ(plan.gigabytes, 3);
+    EXPECT_DOUBLE_EQ(plan.bandwidth_GBps, 3);
     EXPECT_EQ(plan.limit, "network from host 1 to host 0");
 }
 
 TEST(Trees, OfOneMemberCarryNothing) {
     const TreePlan plan = plan_trees({HostRoutes(machines::plain_gpus(1))});
-    EXPECT_EQ(plan.gigabytes, 0);
+    EXPECT_EQ(plan.bandwidth_GBps, 0);
     EXPECT_EQ(plan.limit, "");
 }
 

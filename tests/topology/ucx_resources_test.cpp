@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "topology/ucx_resources.hpp"
+#include "topology/detect/ucx_resources.hpp"
 
 #include <gtest/gtest.h>
 

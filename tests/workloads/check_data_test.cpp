@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "workloads/check_data.hpp"
+#include "workloads/check/check_data.hpp"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "tests/workloads/check_reference.hpp"
-#include "workloads/check_noise.hpp"
+#include "workloads/check/check_noise.hpp"
 
 namespace tutti {
 

@@ -9,14 +9,14 @@
 #include <utility>
 
 #include "tests/workloads/check_reference.hpp"
-#include "workloads/check_data.hpp"
+#include "workloads/check/check_data.hpp"
 
 namespace tutti {
 namespace {
 
 using namespace check_reference;
 
-// The shortest message that the checker promises to see faults in, for up to 64 ranks.
+// The shortest message that the checker specifies to see faults in, for up to 64 ranks.
 constexpr int elements = 64;
 
 bool counts_twice(Op op) { return op != Op::min && op != Op::max; }

@@ -8,8 +8,8 @@
 #include <ostream>
 #include <vector>
 
-#include "workloads/check_data.hpp"
-#include "workloads/check_number.hpp"
+#include "workloads/check/check_data.hpp"
+#include "workloads/check/check_number.hpp"
 
 namespace tutti {
 

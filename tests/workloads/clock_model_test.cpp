@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Stamps of clocks that differ by what is known, over ways whose times are known.
-#include "workloads/clock_model.hpp"
+#include "workloads/timing/clock_model.hpp"
 
 #include <gtest/gtest.h>
 

@@ -12,10 +12,10 @@
 #include "base/error.hpp"
 #include "workloads/compress/codec_set.hpp"
 #include "workloads/compress/codecs.hpp"
-#include "workloads/compress/compressed_way.hpp"
-#include "workloads/compress/gradient_like.hpp"
-#include "workloads/compress/loss.hpp"
+#include "workloads/compress/compressed_method.hpp"
 #include "workloads/scenarios/program_scenario.hpp"
+#include "workloads/steps/gradient_like.hpp"
+#include "workloads/steps/loss.hpp"
 
 namespace tutti {
 namespace {

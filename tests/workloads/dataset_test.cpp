@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "workloads/training/dataset.hpp"
+#include "workloads/learn/training/dataset.hpp"
 
 #include <gtest/gtest.h>
 
@@ -31,7 +31,7 @@ std::vector<int> numbers(int count) {
 
 }  // namespace
 
-// Counts of the test set as its authors give them (workloads/training/data/README.md).
+// Counts of the test set as its authors give them (workloads/learn/training/data/README.md).
 TEST(Digits, AreTheOnesPublished) {
     const Dataset data = digits();
     EXPECT_EQ(data.rows(), 1797);

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Threads that play hosts, each with a clock of its own.
-#include "workloads/global_clock.hpp"
+#include "workloads/timing/global_clock.hpp"
 
 #include <gtest/gtest.h>
 
 #include <cstdlib>
 
-#include "workloads/batch.hpp"
-#include "workloads/measure.hpp"
+#include "workloads/timing/batch.hpp"
+#include "workloads/timing/measure.hpp"
 
 namespace tutti {
 namespace {

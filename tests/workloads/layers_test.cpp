@@ -5,11 +5,11 @@
 #include <algorithm>
 #include <cmath>
 
-#include "workloads/training/layer.hpp"
-#include "workloads/training/lbfgs.hpp"
-#include "workloads/training/matrix_product.hpp"
-#include "workloads/training/random.hpp"
-#include "workloads/training/softmax_cross_entropy.hpp"
+#include "workloads/learn/training/layer.hpp"
+#include "workloads/learn/training/lbfgs.hpp"
+#include "workloads/learn/training/matrix_product.hpp"
+#include "workloads/learn/training/random.hpp"
+#include "workloads/learn/training/softmax_cross_entropy.hpp"
 
 namespace tutti {
 namespace {

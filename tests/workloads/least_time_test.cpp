@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "workloads/least_time.hpp"
+#include "workloads/limits/least_time.hpp"
 
 #include <gtest/gtest.h>
 
@@ -35,7 +35,7 @@ constexpr std::int64_t K = 1024;
 }  // namespace
 
 TEST(LeastTime, OfWhatFitsALineIsOneHandOver) {
-    for (const Reach reach : {Reach::registered, Reach::ordinary}) {
+    for (const Reach reach : {Reach::registered, Reach::unregistered}) {
         EXPECT_DOUBLE_EQ(least(Collective::all_reduce, 8, reach), one_way);
         EXPECT_DOUBLE_EQ(least(Collective::all_to_all, 56, reach), one_way);
         EXPECT_DOUBLE_EQ(least(Collective::broadcast, 8, reach), one_way);
@@ -91,13 +91,14 @@ TEST(LeastTime, TakesTheBandwidthAtWhatEachCoreTouches) {
 
 TEST(LeastTime, OfOrdinaryMemoryIsTheBetterOfStagingAndSingleCopies) {
     const double n = 16 * K;
-    EXPECT_DOUBLE_EQ(least(Collective::all_reduce, 16 * K, Reach::ordinary), one_way + n / staged);
-    EXPECT_DOUBLE_EQ(least(Collective::broadcast, 16 * K, Reach::ordinary),
+    EXPECT_DOUBLE_EQ(least(Collective::all_reduce, 16 * K, Reach::unregistered),
+                     one_way + n / staged);
+    EXPECT_DOUBLE_EQ(least(Collective::broadcast, 16 * K, Reach::unregistered),
                      one_way + n / 2 / staged);
     Limits limits = sample_limits();
     limits.staged.gbps = {1e-3, 1e-3};
     const Call call{.collective = Collective::all_gather, .type = DataType::int8, .count = 16 * K};
-    EXPECT_DOUBLE_EQ(least_time(limits, call, 2, false, Reach::ordinary),
+    EXPECT_DOUBLE_EQ(least_time(limits, call, 2, false, Reach::unregistered),
                      one_way + single_copy_call + n / single_copy);
 }
 
@@ -109,14 +110,14 @@ TEST(LeastTime, OfRegisteredMemoryIsNeverMoreThanOfOrdinary) {
                     const double registered =
                         least(collective, bytes, Reach::registered, in_place, ranks);
                     EXPECT_LE(registered,
-                              least(collective, bytes, Reach::ordinary, in_place, ranks));
+                              least(collective, bytes, Reach::unregistered, in_place, ranks));
                     EXPECT_GE(registered, 0);
                 }
 }
 
 TEST(LeastTime, GrowsWithTheMessage) {
     for (const Collective collective : all_collectives())
-        for (const Reach reach : {Reach::registered, Reach::ordinary})
+        for (const Reach reach : {Reach::registered, Reach::unregistered})
             for (std::int64_t bytes = 1; bytes < 1 << 28; bytes *= 2)
                 EXPECT_LE(least(collective, bytes, reach), least(collective, 2 * bytes, reach))
                     << name_of(collective) << " " << bytes;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "workloads/limits.hpp"
+#include "workloads/limits/limits.hpp"
 
 #include <gtest/gtest.h>
 
 #include <mutex>
 #include <thread>
 
-#include "workloads/crew.hpp"
+#include "workloads/limits/rank_team.hpp"
 
 namespace tutti {
 namespace {
@@ -55,7 +55,7 @@ TEST(MeasureLimits, ShowTheWholeWorldThatTheyGoOn) {
     run_as_threads(1, 60, [](World& all) {
         run_as_threads(1, 60, [&](World& host) {
             host.within = &all;
-            Crew crew(host, 1, 64);
+            RankTeam crew(host, 1, 64);
             const long before = all.meetings;
             for (int i = 0; i < 3; ++i) crew.meet();
             EXPECT_EQ(all.meetings - before, 3);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // How calls are timed, by operations whose times and faults are known. Sleeping takes at least as
 // long as asked for, so that lower limits hold on any machine, however busy.
-#include "workloads/measure.hpp"
+#include "workloads/timing/measure.hpp"
 
 #include <gtest/gtest.h>
 
@@ -12,7 +12,7 @@
 #include <mutex>
 #include <thread>
 
-#include "workloads/batch.hpp"
+#include "workloads/timing/batch.hpp"
 
 namespace tutti {
 namespace {
@@ -52,8 +52,8 @@ Protocol fixed(std::int64_t samples) {
 }
 
 Measured measure_one(World& world, Operation& operation, const Protocol& protocol) {
-    std::vector<Entrant> entrants{{.operation = &operation, .prepare = {}, .count_wrong = {}}};
-    return measure(world, entrants, protocol).at(0);
+    std::vector<Trial> trials{{.operation = &operation, .prepare = {}, .count_wrong = {}}};
+    return measure(world, trials, protocol).at(0);
 }
 
 void on_ranks(const std::function<void(World&)>& body) { run_as_threads(ranks, 60, body); }
@@ -100,11 +100,11 @@ TEST(Measure, ARowSharesItsTimeAmongItsCalls) {
 TEST(Measure, ARowIsOfOneCallWhereSomethingIsDoneBeforeEach) {
     on_ranks([](World& world) {
         Fake quick = nothing();
-        std::vector<Entrant> entrants{{.operation = &quick, .prepare = {}, .count_wrong = {}}};
-        entrants[0].before_call = [] {};
+        std::vector<Trial> trials{{.operation = &quick, .prepare = {}, .count_wrong = {}}};
+        trials[0].before_call = [] {};
         Protocol protocol = fixed(4);
         protocol.sync = Protocol::Sync::row;
-        EXPECT_EQ(measure(world, entrants, protocol).at(0).start, Start::barrier);
+        EXPECT_EQ(measure(world, trials, protocol).at(0).start, Start::barrier);
     });
 }
 
@@ -203,14 +203,14 @@ TEST(Measure, LeavesTheWorkBeforeACallOutOfItsTime) {
         on_ranks([&](World& world) {
             Fake operation = nothing();
             long times = 0;
-            std::vector<Entrant> entrants{{.operation = &operation}};
-            entrants[0].before_call = [&] {
+            std::vector<Trial> trials{{.operation = &operation}};
+            trials[0].before_call = [&] {
                 ++times;
                 std::this_thread::sleep_for(work);
             };
             Protocol protocol = fixed(5);
             protocol.sync = sync;
-            const Measured measured = measure(world, entrants, protocol).at(0);
+            const Measured measured = measure(world, trials, protocol).at(0);
             EXPECT_GE(times, static_cast<long>(measured.samples.size()));
             ASSERT_FALSE(measured.samples.empty());
             EXPECT_LT(*std::min_element(measured.samples.begin(), measured.samples.end()),
@@ -251,12 +251,11 @@ Check check_of(const std::function<bool(long call)>& goes_wrong, bool keeps_inpu
         Fake* self = nullptr;
         Fake operation([&] { is_wrong = world.rank().index == 1 && goes_wrong(self->calls()); });
         self = &operation;
-        std::vector<Entrant> entrants{
-            {.operation = &operation,
-             .prepare = [&](std::uint64_t) { is_wrong = true; },
-             .count_wrong = [&](std::uint64_t) { return is_wrong ? 5 : 0; },
-             .keeps_input = keeps_input}};
-        const Measured measured = measure(world, entrants, fixed(20)).at(0);
+        std::vector<Trial> trials{{.operation = &operation,
+                                   .prepare = [&](std::uint64_t) { is_wrong = true; },
+                                   .count_wrong = [&](std::uint64_t) { return is_wrong ? 5 : 0; },
+                                   .keeps_input = keeps_input}};
+        const Measured measured = measure(world, trials, fixed(20)).at(0);
         if (world.is_first()) found = measured.check;
     });
     return found;
@@ -295,39 +294,38 @@ TEST(MeasureChecks, WithOtherDataEachTime) {
     on_ranks([](World& world) {
         Fake operation = nothing();
         std::vector<std::uint64_t> prepared, checked;
-        std::vector<Entrant> entrants{
-            {.operation = &operation,
-             .prepare = [&](std::uint64_t seed) { prepared.push_back(seed); },
-             .count_wrong = [&](std::uint64_t seed) -> std::int64_t {
-                 checked.push_back(seed);
-                 return 0;
-             }}};
-        measure(world, entrants, fixed(30));
+        std::vector<Trial> trials{{.operation = &operation,
+                                   .prepare = [&](std::uint64_t seed) { prepared.push_back(seed); },
+                                   .count_wrong = [&](std::uint64_t seed) -> std::int64_t {
+                                       checked.push_back(seed);
+                                       return 0;
+                                   }}};
+        measure(world, trials, fixed(30));
         EXPECT_EQ(prepared, checked);
         ASSERT_GE(checked.size(), 2U);
         EXPECT_NE(checked.front(), checked.back());
     });
 }
 
-// Who had a turn after whom, on rank 0, once all have warmed up: three entrants, eight batches
+// Who had a turn after whom, on rank 0, once all have warmed up: three trials, eight batches
 // each.
 std::vector<int> turns(const std::function<void(Protocol&)>& change) {
     std::vector<int> order;
     on_ranks([&](World& world) {
         std::vector<std::unique_ptr<Fake>> fakes;
-        std::vector<Entrant> entrants;
+        std::vector<Trial> trials;
         for (int i = 0; i < 3; ++i) {
             // Longer than a batch, so that each call is a batch of its own.
             fakes.push_back(std::make_unique<Fake>([&order, &world, i] {
                 if (world.is_first()) order.push_back(i);
                 std::this_thread::sleep_for(milliseconds(2));
             }));
-            entrants.push_back({.operation = fakes.back().get(), .prepare = {}, .count_wrong = {}});
+            trials.push_back({.operation = fakes.back().get(), .prepare = {}, .count_wrong = {}});
         }
         Protocol protocol = fixed(8);
         protocol.sync = Protocol::Sync::barrier;
         change(protocol);
-        measure(world, entrants, protocol);
+        measure(world, trials, protocol);
     });
     EXPECT_EQ(order.size(), 3U * (2 + 8));  // the checked call, one to warm up, the samples
     return {order.end() - 3 * 8, order.end()};

@@ -6,10 +6,10 @@
 #include <set>
 
 #include "tests/results/samples.hpp"
-#include "workloads/least_time.hpp"
-#include "workloads/link_fit.hpp"
-#include "workloads/network_bound.hpp"
-#include "workloads/network_limits.hpp"
+#include "workloads/limits/least_time.hpp"
+#include "workloads/limits/link_fit.hpp"
+#include "workloads/limits/network_bound.hpp"
+#include "workloads/limits/network_limits.hpp"
 
 namespace tutti {
 namespace {
@@ -197,19 +197,19 @@ TEST(LeastTime, OfSeveralHostsIsTheGreaterOfBothBounds) {
     const Call call = call_of(Collective::all_reduce, 1 << 20);
     const Placement hosts = Placement::in_nodes_of(4, 2);
     limits.network.reset();
-    EXPECT_EQ(least_time(limits, call, hosts, false, Reach::ordinary), 0);  // no network known
+    EXPECT_EQ(least_time(limits, call, hosts, false, Reach::unregistered), 0);  // no network known
     limits.network = network_of(2);
-    EXPECT_NEAR(least_time(limits, call, hosts, false, Reach::ordinary), 50'000 + (1 << 20) / 0.125,
-                1);
+    EXPECT_NEAR(least_time(limits, call, hosts, false, Reach::unregistered),
+                50'000 + (1 << 20) / 0.125, 1);
     limits.network = network_of(2);
     for (HostLink& link : limits.network->links)
         link.latency_ns = 1, link.gbps = link.back_gbps = 1e6;
-    EXPECT_EQ(least_time(limits, call, hosts, false, Reach::ordinary),
-              least_time(limits, call, 2, false, Reach::ordinary));
-    EXPECT_EQ(least_time(limits, call, Placement::one_node(2), false, Reach::ordinary),
-              least_time(limits, call, 2, false, Reach::ordinary));
+    EXPECT_EQ(least_time(limits, call, hosts, false, Reach::unregistered),
+              least_time(limits, call, 2, false, Reach::unregistered));
+    EXPECT_EQ(least_time(limits, call, Placement::one_node(2), false, Reach::unregistered),
+              least_time(limits, call, 2, false, Reach::unregistered));
     limits.network = network_of(3);
-    EXPECT_EQ(least_time(limits, call, hosts, false, Reach::ordinary), 0);  // of other hosts
+    EXPECT_EQ(least_time(limits, call, hosts, false, Reach::unregistered), 0);  // of other hosts
 }
 
 TEST(HostNetwork, IsMeasuredBetweenThreadsThatPlayHosts) {

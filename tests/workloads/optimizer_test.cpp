@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "workloads/training/optimizer.hpp"
+#include "workloads/learn/training/optimizer.hpp"
 
 #include <gtest/gtest.h>
 
@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "base/error.hpp"
-#include "workloads/training/lbfgs.hpp"
-#include "workloads/training/learning_rate.hpp"
+#include "workloads/learn/training/lbfgs.hpp"
+#include "workloads/learn/training/learning_rate.hpp"
 
 namespace tutti {
 namespace {

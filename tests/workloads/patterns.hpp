@@ -13,7 +13,7 @@
 #include "tests/topology/shared_data.hpp"
 #include "workloads/program/ideal_run.hpp"
 #include "workloads/program/program.hpp"
-#include "workloads/workload.hpp"
+#include "workloads/scenarios/workload.hpp"
 
 namespace tutti {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "workloads/pinning.hpp"
+#include "workloads/timing/pinning.hpp"
 
 #include <gtest/gtest.h>
 #include <sched.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Parameter servers and federated clients, their ranks as threads: bytes, staleness, what is
 // learnt.
-#include "workloads/servers/server.hpp"
+#include "workloads/learn/servers/server.hpp"
 
 #include <gtest/gtest.h>
 
@@ -13,11 +13,11 @@
 #include <string>
 #include <utility>
 
-#include "collectives/transport/loopback.hpp"
-#include "workloads/servers/clients.hpp"
-#include "workloads/servers/server_settings.hpp"
-#include "workloads/servers/server_trainer.hpp"
-#include "workloads/workload.hpp"
+#include "collectives/transport/messages/loopback.hpp"
+#include "workloads/learn/servers/clients.hpp"
+#include "workloads/learn/servers/server_settings.hpp"
+#include "workloads/learn/servers/server_trainer.hpp"
+#include "workloads/scenarios/workload.hpp"
 
 namespace tutti {
 namespace {
@@ -293,7 +293,7 @@ TEST(ServerSettings, SayWhatToTypeInstead) {
     EXPECT_THROW(server_ways(choice_of({{"drop-slowest", "4"}}), 4), Error);
     EXPECT_THROW(server_ways(choice_of({{"slow-rank", "4:2"}}), 4), Error);
     std::vector<std::string> names;
-    for (const ServerWay& way :
+    for (const ServerMode& way :
          server_ways(choice_of({{"servers", "1"}, {"slow-rank", "3:3"}, {"drop-slowest", "1"}}), 4))
         names.push_back(way.name);
     EXPECT_EQ(names, (std::vector<std::string>{"1 server sync", "1 server sync, slowed",

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "workloads/sweep.hpp"
+#include "workloads/bench/sweep.hpp"
 
 #include <gtest/gtest.h>
 
@@ -11,10 +11,10 @@
 namespace tutti {
 namespace {
 
-Sweep sweep_of(Collective collective, const Contest& contest) {
+Sweep sweep_of(Collective collective, const SearchSpace& search_space) {
     Sweep sweep;
     sweep.collective = collective;
-    sweep.candidates = candidates(collective, contest);
+    sweep.candidates = candidates(collective, search_space);
     sweep.counts = {10};
     sweep.protocol.fixed_samples = 2;
     sweep.protocol.warm_up_calls = 0;
@@ -79,9 +79,10 @@ TEST(Sweep, MeasuresSizesOnceThatAreRoundedToTheSame) {
 }
 
 TEST(Sweep, GoesThroughEverythingThatMattersToTheCollective) {
-    const Contest contest{.algorithms = {"ring"}, .transports = {"loopback"}, .baselines = {}};
+    const SearchSpace search_space{
+        .algorithms = {"ring"}, .transports = {"loopback"}, .baselines = {}};
     const auto told_of = [&](Collective collective) {
-        Sweep sweep = sweep_of(collective, contest);
+        Sweep sweep = sweep_of(collective, search_space);
         sweep.types = {DataType::int8, DataType::float32};
         sweep.ops = {Op::sum, Op::min, Op::max};
         sweep.roots = {Rank{0}, Rank{1}};
@@ -123,8 +124,8 @@ TEST(Sweep, TellsTheOrdersOfRanksApartAndLeavesTheLaunchersOutOfTheKey) {
                                                     .transports = {"loopback"},
                                                     .baselines = {},
                                                     .orders = {"naive", "topology", "mine"}});
-    sweep.ground.orders = {{"topology", {{{{2}, {0}, {1}}}}},
-                           {"mine", {{{{0}, {1}, {2}}, {{2}, {1}, {0}}}}}};
+    sweep.environment.orders = {{"topology", {{{{2}, {0}, {1}}}}},
+                                {"mine", {{{{0}, {1}, {2}}, {{2}, {1}, {0}}}}}};
     const auto told = points_of_run(sweep, 3);
     ASSERT_EQ(told.size(), 1U);
     ASSERT_EQ(told[0].size(), 3U);
@@ -159,13 +160,13 @@ std::vector<std::string> names_of(const std::vector<Candidate>& candidates) {
 
 // Chain is cut, a tree has a radix, two-level-butterfly both, a ring neither.
 TEST(Candidates, AreEveryCombinationOfParametersThatAnAlgorithmMakesUseOf) {
-    const Contest contest{.algorithms = {"ring", "tree", "chain", "two-level-butterfly"},
-                          .transports = {"shm"},
-                          .baselines = {"mpi"},
-                          .segments = {Bytes{}, Bytes{16384}},
-                          .radices = {0, 4},
-                          .channels = {1, 2}};
-    EXPECT_EQ(names_of(candidates(Collective::all_reduce, contest)),
+    const SearchSpace search_space{.algorithms = {"ring", "tree", "chain", "two-level-butterfly"},
+                                   .transports = {"shm"},
+                                   .baselines = {"mpi"},
+                                   .segments = {Bytes{}, Bytes{16384}},
+                                   .radices = {0, 4},
+                                   .channels = {1, 2}};
+    EXPECT_EQ(names_of(candidates(Collective::all_reduce, search_space)),
               (std::vector<std::string>{
                   "ring/shm", "ring[x2]/shm",                                               //
                   "tree/shm", "tree[x2]/shm", "tree[k4]/shm", "tree[k4,x2]/shm",            //
@@ -178,23 +179,23 @@ TEST(Candidates, AreEveryCombinationOfParametersThatAnAlgorithmMakesUseOf) {
 }
 
 TEST(Candidates, AreNamedOnceHoweverTheUsualRadixIsSaid) {
-    const Contest contest{.algorithms = {"tree"},
-                          .transports = {"shm"},
-                          .baselines = {},
-                          .orders = {"naive", "topology"},
-                          .radices = {0, 2, 3, 3}};
-    EXPECT_EQ(names_of(candidates(Collective::broadcast, contest)),
+    const SearchSpace search_space{.algorithms = {"tree"},
+                                   .transports = {"shm"},
+                                   .baselines = {},
+                                   .orders = {"naive", "topology"},
+                                   .radices = {0, 2, 3, 3}};
+    EXPECT_EQ(names_of(candidates(Collective::broadcast, search_space)),
               (std::vector<std::string>{"tree/shm", "tree[k3]/shm", "tree@topology/shm",
                                         "tree[k3]@topology/shm"}));
 }
 
 TEST(Candidates, OfWhichSeveralWouldDoTheSameAreDistinctOnce) {
-    const Contest contest{.algorithms = {"tree", "linear", "chain", "two-level"},
-                          .transports = {"loopback", "shm"},
-                          .baselines = {"mpi"},
-                          .segments = {Bytes{}, Bytes{16384}},
-                          .radices = {0, 3, 4, 8}};
-    const auto all = candidates(Collective::broadcast, contest);
+    const SearchSpace search_space{.algorithms = {"tree", "linear", "chain", "two-level"},
+                                   .transports = {"loopback", "shm"},
+                                   .baselines = {"mpi"},
+                                   .segments = {Bytes{}, Bytes{16384}},
+                                   .radices = {0, 3, 4, 8}};
+    const auto all = candidates(Collective::broadcast, search_space);
     const auto left = [&](int ranks, std::int64_t count, int per_node) {
         auto names =
             names_of(distinct(all, {.collective = Collective::broadcast, .count = count},
@@ -230,15 +231,15 @@ TEST(Candidates, AreDistinctByTransportAndLeftInWhereNothingIsKnown) {
 }
 
 TEST(Sweep, TellsParametersApartAndLeavesUsualOnesOutOfTheKey) {
-    const Contest contest{.algorithms = {"tree", "chain"},
-                          .transports = {"loopback"},
-                          .baselines = {},
-                          .segments = {Bytes{}, Bytes{1024}},
-                          .radices = {0, 3},
-                          .channels = {1, 2}};
-    Sweep sweep = sweep_of(Collective::all_reduce, contest);
+    const SearchSpace search_space{.algorithms = {"tree", "chain"},
+                                   .transports = {"loopback"},
+                                   .baselines = {},
+                                   .segments = {Bytes{}, Bytes{1024}},
+                                   .radices = {0, 3},
+                                   .channels = {1, 2}};
+    Sweep sweep = sweep_of(Collective::all_reduce, search_space);
     sweep.counts = {3000};
-    sweep.ground.usual_segment = Bytes{4096};
+    sweep.environment.default_segment = Bytes{4096};
     const auto told = points_of_run(sweep, 4);
     std::set<std::string> ids;
     std::vector<std::tuple<std::string, std::int64_t, int, int>> keys;
@@ -304,13 +305,13 @@ TEST(Sweep, MeasuresInEachKindOfBuffers) {
         }
         return kinds;
     };
-    const std::vector<std::string> registered(4, "registered"), ordinary(4, "host");
-    std::vector<std::string> both = ordinary;
+    const std::vector<std::string> registered(4, "registered"), unregistered(4, "host");
+    std::vector<std::string> both = unregistered;
     both.insert(both.end(), registered.begin(), registered.end());
     EXPECT_EQ(kinds_of({}), registered);  // threads can share memory
     EXPECT_EQ(kinds_of({BufferKind::registered}), registered);
-    EXPECT_EQ(kinds_of({BufferKind::ordinary}), ordinary);
-    EXPECT_EQ(kinds_of({BufferKind::ordinary, BufferKind::registered}), both);
+    EXPECT_EQ(kinds_of({BufferKind::unregistered}), unregistered);
+    EXPECT_EQ(kinds_of({BufferKind::unregistered, BufferKind::registered}), both);
 }
 
 TEST(Sweep, TellsRewrittenInputFromUntouched) {
@@ -364,9 +365,9 @@ TEST(Sweep, TellsTheSameOnAllRanks) {
 }
 
 TEST(BuffersOnDevices, AreTakenWhereOnlyDevicesTakePart) {
-    const Contest contest{
+    const SearchSpace search_space{
         .algorithms = {"ring", "one-shot"}, .transports = {"cuda-emulated"}, .baselines = {"none"}};
-    Sweep sweep = sweep_of(Collective::all_reduce, contest);
+    Sweep sweep = sweep_of(Collective::all_reduce, search_space);
     sweep.counts = {10, 3000};
     sweep.in_place = {false, true};
     const auto all = points_of_run(sweep, 3);
@@ -384,10 +385,10 @@ TEST(BuffersOnDevices, AreTakenWhereOnlyDevicesTakePart) {
 
 // shm stages them; shm-direct would have the host read them.
 TEST(BuffersOnDevices, AreRefusedByThoseWhoCannotReachThem) {
-    const Contest contest{.algorithms = {"ring"},
-                          .transports = {"shm", "shm-direct", "loopback", "cuda-emulated"},
-                          .baselines = {"none"}};
-    Sweep sweep = sweep_of(Collective::all_reduce, contest);
+    const SearchSpace search_space{.algorithms = {"ring"},
+                                   .transports = {"shm", "shm-direct", "loopback", "cuda-emulated"},
+                                   .baselines = {"none"}};
+    Sweep sweep = sweep_of(Collective::all_reduce, search_space);
     sweep.buffers = {BufferKind::device};
     const auto all = points_of_run(sweep, 2);
     ASSERT_EQ(all.size(), 1u);
@@ -401,10 +402,10 @@ TEST(BuffersOnDevices, AreRefusedByThoseWhoCannotReachThem) {
 }
 
 TEST(PinnedBuffers, AreOrdinaryForTheHostAndCopiedToTheDeviceAndBack) {
-    const Contest contest{.algorithms = {"ring"},
-                          .transports = {"shm", "loopback", "cuda-emulated"},
-                          .baselines = {"none"}};
-    Sweep sweep = sweep_of(Collective::all_reduce, contest);
+    const SearchSpace search_space{.algorithms = {"ring"},
+                                   .transports = {"shm", "loopback", "cuda-emulated"},
+                                   .baselines = {"none"}};
+    Sweep sweep = sweep_of(Collective::all_reduce, search_space);
     sweep.buffers = {BufferKind::pinned, BufferKind::device};
     sweep.in_place = {false, true};
     const auto all = points_of_run(sweep, 2);
@@ -421,20 +422,20 @@ TEST(PinnedBuffers, AreOrdinaryForTheHostAndCopiedToTheDeviceAndBack) {
 TEST(Buffers, ThatNeedADeviceAreRefusedWhereNothingMakesThem) {
     const auto world = world_of_one();
     for (const BufferKind kind : {BufferKind::device, BufferKind::pinned}) try {
-            const Stage stage(*world, 100, std::span(&kind, 1));
+            const BufferPool stage(*world, 100, std::span(&kind, 1));
             ADD_FAILURE() << name_of(kind);
         } catch (const Error& error) {
             EXPECT_EQ(error.what(), "no " + std::string(name_of(kind)) +
                                         " buffers here, as the host computes what is in them; type "
-                                        "--buffers registered or ordinary");
+                                        "--buffers registered or unregistered");
         }
 }
 
 TEST(BuffersOnTheHost, AreCopiedToTheDeviceAndBack) {
-    const Contest contest{
+    const SearchSpace search_space{
         .algorithms = {"ring"}, .transports = {"shm", "cuda-emulated"}, .baselines = {"none"}};
-    Sweep sweep = sweep_of(Collective::all_reduce, contest);
-    sweep.buffers = {BufferKind::registered, BufferKind::ordinary};
+    Sweep sweep = sweep_of(Collective::all_reduce, search_space);
+    sweep.buffers = {BufferKind::registered, BufferKind::unregistered};
     const auto all = points_of_run(sweep, 2);
     ASSERT_EQ(all.size(), 1u);
     ASSERT_EQ(all[0].size(), 4u);

@@ -363,7 +363,7 @@ TEST_F(Traces, BringTheirGradientsIntoWhateverBuckets) {
     run_as_threads(3, 60, [&](World& world) {
         const Program program = repeated(program_of(net, "net", derived, 3), 2);
         Planner planner(world);
-        const ProgramStage stage(planner, program, std::nullopt);
+        const ProgramBuffers stage(planner, program, std::nullopt);
         const RecordedGradients kept(trace_file, net, world.rank());
         ASSERT_EQ(kept.steps(), 2);
         for (int number : {0, 3}) {

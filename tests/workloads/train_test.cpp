@@ -2,24 +2,24 @@
 // Networks that ranks train together: what they learn, whether they stay equal, and what they send.
 #include <gtest/gtest.h>
 
-#include "workloads/exchange/gradient_exchange.hpp"
-#include "workloads/exchange/meeting_exchange.hpp"
-#include "workloads/exchange/recorded_exchange.hpp"
-#include "workloads/learning/learn.hpp"
-#include "workloads/training/optimizer.hpp"
-#include "workloads/workload.hpp"
+#include "workloads/learn/exchange/gradient_exchange.hpp"
+#include "workloads/learn/exchange/meeting_exchange.hpp"
+#include "workloads/learn/exchange/recorded_exchange.hpp"
+#include "workloads/learn/learning/learn.hpp"
+#include "workloads/learn/training/optimizer.hpp"
+#include "workloads/scenarios/workload.hpp"
 
 namespace tutti {
 namespace {
 
 constexpr BucketCaps small_buckets{Bytes{1000}, Bytes{50'000}};
 
-Course course_of(const char* network, const char* optimizer, int epochs) {
-    Course course{.network = network,
-                  .data = split(digits()),
-                  .optimizer = optimizer,
-                  .batch = 32,
-                  .epochs = epochs};
+TrainingSetup course_of(const char* network, const char* optimizer, int epochs) {
+    TrainingSetup course{.network = network,
+                         .data = split(digits()),
+                         .optimizer = optimizer,
+                         .batch = 32,
+                         .epochs = epochs};
     if (course.is_by_lbfgs())
         course.batch = course.data.train.rows();
     else
@@ -28,22 +28,23 @@ Course course_of(const char* network, const char* optimizer, int epochs) {
     return course;
 }
 
-std::vector<Way> ways_called(const std::vector<std::string>& algorithms) {
+std::vector<Method> ways_called(const std::vector<std::string>& algorithms) {
     return ways_named(
         {.algorithms = algorithms, .transports = {"shm", "loopback"}, .baselines = {"none"}});
 }
 
 // Gradients added up in each of these ways, in several buckets.
-void for_each_way(int ranks, const Course& course, const std::vector<std::string>& algorithms,
+void for_each_way(int ranks, const TrainingSetup& course,
+                  const std::vector<std::string>& algorithms,
                   const std::function<void(World&, GradientExchange&, const std::string&)>& body) {
     run_as_threads(ranks, 60, [&](World& world) {
         Planner planner(world);
         Network network = course.new_network();
         GradientMemory memory(world, network, small_buckets, std::nullopt);
-        const Ground ground{
-            .ranks = ranks, .hosts = world.hosts(), .usual_segment = usual_segment(world)};
-        for (const Way& way : ways_called(algorithms)) {
-            const auto of_group = way.of_group(planner, ground);
+        const Environment environment{
+            .ranks = ranks, .hosts = world.hosts(), .default_segment = default_segment(world)};
+        for (const Method& way : ways_called(algorithms)) {
+            const auto of_group = way.of_group(planner, environment);
             std::string reason;
             const auto exchange = GradientExchange::make(memory, *of_group, reason);
             if (!exchange && algorithms.front() == "all") continue;  // not for these ranks
@@ -71,7 +72,7 @@ std::string refusal_of(std::map<std::string, std::string> typed) {
 // Of two numbers there is one sum: no algorithm, transport or bucket may change a bit of it.
 TEST(GradientExchange, OfTwoRanksGivesTheLossesThatAddingInRankOrderGives) {
     for (const char* network : {"logistic", "mlp", "cnn"}) {
-        const Course course = course_of(network, "sgd", 1);
+        const TrainingSetup course = course_of(network, "sgd", 1);
         for_each_way(2, course, {"ring", "two-shot", "tree", "butterfly"},
                      [&](World& world, GradientExchange& exchange, const std::string& way) {
                          MeetingExchange meeting(world);
@@ -87,7 +88,7 @@ TEST(GradientExchange, OfTwoRanksGivesTheLossesThatAddingInRankOrderGives) {
 TEST(GradientExchange, LeavesTheCurveOfOneRankWithTheWholeBatch) {
     for (const char* optimizer : {"sgd", "adam"})
         for (const int ranks : {1, 2, 3, 4}) {
-            const Course course = course_of("logistic", optimizer, 10);
+            const TrainingSetup course = course_of("logistic", optimizer, 10);
             for_each_way(ranks, course, {"ring", "two-shot"},
                          [&](World& world, GradientExchange& exchange, const std::string& way) {
                              const Learnt one = learn_on_one_rank(world, course);
@@ -101,7 +102,7 @@ TEST(GradientExchange, LeavesTheCurveOfOneRankWithTheWholeBatch) {
 
 TEST(GradientExchange, OfShortTrainingLeavesTheCurveAlsoOfNetworksWithKinks) {
     for (const char* network : {"mlp", "cnn"}) {
-        const Course course = course_of(network, "sgd", 1);
+        const TrainingSetup course = course_of(network, "sgd", 1);
         for_each_way(4, course, {"ring", "two-shot"},
                      [&](World& world, GradientExchange& exchange, const std::string& way) {
                          const Learnt one = learn_on_one_rank(world, course);
@@ -112,7 +113,7 @@ TEST(GradientExchange, OfShortTrainingLeavesTheCurveAlsoOfNetworksWithKinks) {
 }
 
 TEST(GradientExchange, KeepsWeightsEqualBitForBitWhereTheScheduleSaysSo) {
-    const Course course = course_of("mlp", "adam", 1);
+    const TrainingSetup course = course_of("mlp", "adam", 1);
     int promised = 0;
     for_each_way(3, course, {"all"},
                  [&](World& world, GradientExchange& exchange, const std::string& way) {
@@ -130,7 +131,7 @@ TEST(Training, OfSeveralRanksLearnsTheDigits) {
         for (const auto& [network, optimizer, epochs] :
              {std::tuple("mlp", "sgd", 10), std::tuple("mlp", "lbfgs", 60),
               std::tuple("logistic", "adam", 60)}) {
-            const Course course = course_of(network, optimizer, epochs);
+            const TrainingSetup course = course_of(network, optimizer, epochs);
             for_each_way(ranks, course, {"two-shot"},
                          [&](World& world, GradientExchange& exchange, const std::string& way) {
                              if (way != "two-shot/shm") return;
@@ -142,7 +143,7 @@ TEST(Training, OfSeveralRanksLearnsTheDigits) {
 }
 
 TEST(GradientExchange, GivesEveryRankTheSameNumbers) {
-    const Course course = course_of("logistic", "sgd", 1);
+    const TrainingSetup course = course_of("logistic", "sgd", 1);
     for_each_way(3, course, {"ring", "two-shot", "tree"},
                  [&](World& world, GradientExchange& exchange, const std::string& way) {
                      const auto numbers = exchange.numbers(0.1 * (world.rank().index + 1));
@@ -152,13 +153,13 @@ TEST(GradientExchange, GivesEveryRankTheSameNumbers) {
 }
 
 TEST(GradientExchange, GivesUpOnABucketThatDoesNotEndByItsName) {
-    const Course course = course_of("mlp", "sgd", 1);
+    const TrainingSetup course = course_of("mlp", "sgd", 1);
     run_as_threads(2, 0.3, [&](World& world) {
         Planner planner(world);
         Network network = course.new_network();
         GradientMemory memory(world, network, small_buckets, std::nullopt);
-        const Ground ground{.ranks = 2, .hosts = world.hosts()};
-        const auto of_group = ways_called({"ring"}).front().of_group(planner, ground);
+        const Environment environment{.ranks = 2, .hosts = world.hosts()};
+        const auto of_group = ways_called({"ring"}).front().of_group(planner, environment);
         std::string reason;
         const auto exchange = GradientExchange::make(memory, *of_group, reason);
         if (!world.is_first()) {  // is not there for the step, but later
@@ -182,7 +183,7 @@ TEST(GradientMemory, HasEveryGradientOnceInReadyOrder) {
     run_as_threads(2, 60, [&](World& world) {
         for (const NetworkKind& kind : all_networks()) {
             Network network = make_network(kind.name, 64, 10, 1);
-            GradientMemory memory(world, network, small_buckets, BufferKind::ordinary);
+            GradientMemory memory(world, network, small_buckets, BufferKind::unregistered);
             std::int64_t elements = 0;
             std::vector<int> in_buckets;
             for (const Bucket& bucket : memory.buckets()) {
@@ -198,7 +199,7 @@ TEST(GradientMemory, HasEveryGradientOnceInReadyOrder) {
 
 // A step that is repeated without communication asks for as much as the one that was recorded.
 TEST(RepeatedExchange, LetsAStepOfLbfgsComputeAsBefore) {
-    const Course course = course_of("logistic", "lbfgs", 14);
+    const TrainingSetup course = course_of("logistic", "lbfgs", 14);
     run_as_threads(2, 60, [&](World& world) {
         const auto trainer = trainer_of(course, world.rank(), world.size());
         MeetingExchange meeting(world);

@@ -7,10 +7,10 @@
 #include <numeric>
 
 #include "base/error.hpp"
-#include "workloads/training/lbfgs.hpp"
-#include "workloads/training/learning_rate.hpp"
-#include "workloads/training/network.hpp"
-#include "workloads/training/optimizer.hpp"
+#include "workloads/learn/training/lbfgs.hpp"
+#include "workloads/learn/training/learning_rate.hpp"
+#include "workloads/learn/training/network.hpp"
+#include "workloads/learn/training/optimizer.hpp"
 
 namespace tutti {
 namespace {

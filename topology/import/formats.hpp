@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include "topology/import/source.hpp"
-#include "topology/machine.hpp"
+#include "base/source.hpp"
+#include "topology/machine/machine.hpp"
 
 namespace tutti {
 

@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "topology/import/hwloc_parts.hpp"
-#include "topology/link_speeds.hpp"
+#include "topology/machine/link_speeds.hpp"
 
 namespace tutti {
 namespace {
@@ -93,7 +93,7 @@ void add_links(const Matrix& matrix, Host& host,
             Link link = link_of(megabytes, *gpu);
             link.a = *a;
             link.b = *b;
-            link.gigabytes = gigabytes_of(link, host);
+            link.bandwidth_GBps = bandwidth_GBps_of(link, host);
             host.links.push_back(link);
         }
 }

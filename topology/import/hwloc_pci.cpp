@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
-#include "topology/gpu_models.hpp"
+#include "topology/detect/sysfs_devices.hpp"
 #include "topology/import/hwloc_parts.hpp"
-#include "topology/sysfs_devices.hpp"
+#include "topology/machine/gpu_models.hpp"
 
 namespace tutti {
 namespace {
@@ -52,14 +52,14 @@ std::string address_of(const XmlElement& object, const Source& source) {
 
 // hwloc gives the 10^9 bytes per second of all lanes together, after encoding. Several generations
 // can have brought that, with fewer lanes each; the oldest is as fast as any of them.
-PcieLink link_that_carries(double gigabytes) {
-    const auto lane_gigabytes = [](double gigatransfers) {
+PcieLink link_that_carries(double bandwidth_GBps) {
+    const auto lane_GBps = [](double gigatransfers) {
         const double encoding = gigatransfers <= 5 ? 8 / 10. : 128 / 130.;
         return gigatransfers * encoding / 8;
     };
     for (const double gigatransfers : {2.5, 5., 8., 16., 32., 64.})
         for (const int lanes : {1, 2, 4, 8, 12, 16}) {
-            const double ratio = gigabytes / (lane_gigabytes(gigatransfers) * lanes);
+            const double ratio = bandwidth_GBps / (lane_GBps(gigatransfers) * lanes);
             if (ratio > 0.99 && ratio < 1.01) return {gigatransfers, lanes};
         }
     return {};
@@ -68,11 +68,11 @@ PcieLink link_that_carries(double gigabytes) {
 PcieLink link_of(const XmlElement& object, HwlocHost& into, const Source& source) {
     const std::string text = object.value("pci_link_speed");
     if (text.empty()) return {};
-    const auto gigabytes = real_number(text);
-    if (!gigabytes || *gigabytes < 0)
+    const auto bandwidth_GBps = real_number(text);
+    if (!bandwidth_GBps || *bandwidth_GBps < 0)
         source.fail(object.line,
                     fmt::format("pci_link_speed={} is no speed in GB/s", in_quotes(text)));
-    const PcieLink link = link_that_carries(*gigabytes);
+    const PcieLink link = link_that_carries(*bandwidth_GBps);
     into.speeds_are_current = into.speeds_are_current || link.lanes > 0;
     return link;
 }

@@ -5,9 +5,9 @@
 #include <limits>
 #include <set>
 
-#include "topology/core_of_cpu.hpp"
 #include "topology/import/formats.hpp"
 #include "topology/import/hwloc_parts.hpp"
+#include "topology/machine/core_of_cpu.hpp"
 
 namespace tutti {
 namespace {

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "topology/machine.hpp"
+#include "topology/machine/machine.hpp"
 
 namespace tutti {
 

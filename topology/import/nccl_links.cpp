@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <tuple>
 
-#include "topology/link_speeds.hpp"
+#include "topology/machine/link_speeds.hpp"
 
 namespace tutti {
 namespace {
@@ -48,7 +48,7 @@ public:
             Link& link = counted.link;
             link.count =
                 static_cast<int>(std::min(std::max(counted.from_a, counted.from_b), most_links));
-            link.gigabytes = gigabytes_of(link, host_);
+            link.bandwidth_GBps = bandwidth_GBps_of(link, host_);
             host_.links.push_back(link);
         }
         for (Link& link : to_cpu_) host_.links.push_back(link);
@@ -140,7 +140,7 @@ private:
                            .a = {LinkEnd::Kind::device, gpu},
                            .b = {LinkEnd::Kind::numa_node, *node},
                            .count = static_cast<int>(count),
-                           .gigabytes = static_cast<double>(megabytes * count) / 1000});
+                           .bandwidth_GBps = static_cast<double>(megabytes * count) / 1000});
     }
 
     std::map<std::string, int>& by_address_;

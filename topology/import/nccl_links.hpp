@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "topology/import/xml.hpp"
-#include "topology/machine.hpp"
+#include "topology/machine/machine.hpp"
 
 namespace tutti {
 

@@ -6,12 +6,12 @@
 #include <map>
 #include <set>
 
-#include "topology/gpu_models.hpp"
+#include "topology/detect/sysfs_devices.hpp"
 #include "topology/import/formats.hpp"
 #include "topology/import/nccl_links.hpp"
 #include "topology/import/pcie_tree.hpp"
 #include "topology/import/xml.hpp"
-#include "topology/sysfs_devices.hpp"
+#include "topology/machine/gpu_models.hpp"
 
 namespace tutti {
 namespace {

@@ -7,7 +7,7 @@
 #include "topology/import/formats.hpp"
 #include "topology/import/nvidia_smi_matrix.hpp"
 #include "topology/import/pcie_tree.hpp"
-#include "topology/link_speeds.hpp"
+#include "topology/machine/link_speeds.hpp"
 
 namespace tutti {
 namespace {
@@ -131,9 +131,9 @@ void add_switches(const SmiMatrix& matrix, Host& host) {
 // through NVSwitches.
 constexpr int most_nvlinks = 18;
 
-double gigabytes_of(int links) {
+double bandwidth_GBps_of(int links) {
     constexpr int hopper = 90;  // the oldest with 18 links
-    return links * nvlink_gigabytes(links == most_nvlinks ? hopper : 0);
+    return links * nvlink_GBps(links == most_nvlinks ? hopper : 0);
 }
 
 Link link_between(std::size_t a, std::size_t b, int count) {
@@ -141,7 +141,7 @@ Link link_between(std::size_t a, std::size_t b, int count) {
             .a = {LinkEnd::Kind::device, static_cast<int>(a)},
             .b = {LinkEnd::Kind::device, static_cast<int>(b)},
             .count = count,
-            .gigabytes = gigabytes_of(count)};
+            .bandwidth_GBps = bandwidth_GBps_of(count)};
 }
 
 void add_nvlinks(const SmiMatrix& matrix, Host& host) {

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "topology/import/source.hpp"
+#include "base/source.hpp"
 
 namespace tutti {
 

@@ -2,8 +2,8 @@
 #pragma once
 #include <optional>
 
-#include "topology/import/source.hpp"
-#include "topology/machine.hpp"
+#include "base/source.hpp"
+#include "topology/machine/machine.hpp"
 
 namespace tutti {
 

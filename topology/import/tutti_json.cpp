@@ -6,9 +6,9 @@
 #include <set>
 #include <type_traits>
 
+#include "base/json_value.hpp"
 #include "topology/import/formats.hpp"
-#include "topology/import/json_value.hpp"
-#include "topology/machine_fields.hpp"
+#include "topology/machine/machine_fields.hpp"
 
 namespace tutti {
 namespace {

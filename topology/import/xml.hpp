@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "topology/import/source.hpp"
+#include "base/source.hpp"
 
 namespace tutti {
 

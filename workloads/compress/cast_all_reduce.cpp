@@ -9,10 +9,10 @@ namespace {
 template <class Element>
 class CastAllReduce final : public CompressedAllReduce {
 public:
-    CastAllReduce(CompressedGround& ground, const Call& call, const StageBuffers& buffers,
-                  const Call& narrow)
-        : CompressedAllReduce(ground, call, buffers),
-          all_reduce_(inner(ground.first, narrow, true)) {
+    CastAllReduce(CompressedEnvironment& environment, const Call& call,
+                  const PooledBuffers& buffers, const Call& narrow)
+        : CompressedAllReduce(environment, call, buffers),
+          all_reduce_(inner(environment.first, narrow, true)) {
         runs({all_reduce_.operation.get()},
              2.0 * (ranks() - 1) / ranks() * sizeof(Element) * static_cast<double>(call.count));
     }
@@ -30,13 +30,13 @@ private:
 
 }  // namespace
 
-std::unique_ptr<Operation> cast_all_reduce(CompressedGround& ground, const Call& call,
-                                           const StageBuffers& buffers, DataType type) {
+std::unique_ptr<Operation> cast_all_reduce(CompressedEnvironment& environment, const Call& call,
+                                           const PooledBuffers& buffers, DataType type) {
     Call narrow = call;
     narrow.type = type;
     if (type == DataType::half)
-        return std::make_unique<CastAllReduce<Half>>(ground, call, buffers, narrow);
-    return std::make_unique<CastAllReduce<BFloat16>>(ground, call, buffers, narrow);
+        return std::make_unique<CastAllReduce<Half>>(environment, call, buffers, narrow);
+    return std::make_unique<CastAllReduce<BFloat16>>(environment, call, buffers, narrow);
 }
 
 }  // namespace tutti

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "workloads/compress/codecs.hpp"
-#include "workloads/compress/gradient_like.hpp"
 #include "workloads/compress/top_k.hpp"
+#include "workloads/steps/gradient_like.hpp"
 
 namespace tutti {
 namespace {

@@ -4,11 +4,11 @@
 #include <algorithm>
 
 #include "base/clock.hpp"
-#include "collectives/transport/patience.hpp"
+#include "collectives/world/backoff.hpp"
 
 namespace tutti {
 
-void CompressedUnderWay::move_along() {
+void CompressedUnderWay::make_progress() {
     std::size_t ahead = SIZE_MAX;
     for (CompressedAllReduce* one : all_) {
         one->advance(ahead);
@@ -18,9 +18,9 @@ void CompressedUnderWay::move_along() {
                   [](const CompressedAllReduce* one) { return one->done_ == one->inner_.size(); });
 }
 
-CompressedAllReduce::CompressedAllReduce(CompressedGround& ground, const Call& call,
-                                         const StageBuffers& buffers)
-    : call_(call), ground_(ground), buffers_(buffers) {
+CompressedAllReduce::CompressedAllReduce(CompressedEnvironment& environment, const Call& call,
+                                         const PooledBuffers& buffers)
+    : call_(call), ground_(environment), buffers_(buffers) {
     ground_.under_way.all_.reserve(++ground_.under_way.exist_);
 }
 
@@ -29,13 +29,13 @@ CompressedAllReduce::~CompressedAllReduce() {
     --ground_.under_way.exist_;
 }
 
-CompressedAllReduce::Inner CompressedAllReduce::inner(const CompressedGround::Part& part,
+CompressedAllReduce::Inner CompressedAllReduce::inner(const CompressedEnvironment::Part& part,
                                                       const Call& call, bool in_place) {
     const BufferKind kind =
-        buffers_.registered != nullptr ? BufferKind::registered : BufferKind::ordinary;
+        buffers_.registered != nullptr ? BufferKind::registered : BufferKind::unregistered;
     Inner inner;
-    inner.stage = std::make_unique<Stage>(*part.world, Stage::bytes_for(call, ranks(), in_place),
-                                          std::span(&kind, 1));
+    inner.stage = std::make_unique<BufferPool>(
+        *part.world, BufferPool::bytes_for(call, ranks(), in_place), std::span(&kind, 1));
     inner.buffers = inner.stage->set(call, in_place, kind);
     inner.operation = part.way->operation(call, inner.buffers);
     return inner;
@@ -96,12 +96,12 @@ void CompressedAllReduce::advance(std::size_t most_begun) {
 }
 
 bool CompressedAllReduce::test() {
-    if (done_ < inner_.size()) ground_.under_way.move_along();
+    if (done_ < inner_.size()) ground_.under_way.make_progress();
     return done_ == inner_.size();
 }
 
 void CompressedAllReduce::wait() {
-    Patience patience(*ground_.first.world);
+    Backoff patience(*ground_.first.world);
     while (!test())
         if (!patience.pause()) throw Error(report_of_hang(), Exit::time_out);
 }

@@ -3,10 +3,10 @@
 #include <memory>
 #include <vector>
 
-#include "collectives/execute/planner.hpp"
+#include "collectives/planner/planner.hpp"
 #include "workloads/compress/compression.hpp"
-#include "workloads/compress/compression_tally.hpp"
-#include "workloads/steps/way.hpp"
+#include "workloads/steps/compression_tally.hpp"
+#include "workloads/steps/method.hpp"
 
 namespace tutti {
 
@@ -16,7 +16,7 @@ class CompressedAllReduce;
 /// Their second collectives begin in that order, too, as libraries want it the same on all ranks.
 class CompressedUnderWay {
 public:
-    void move_along();
+    void make_progress();
 
 private:
     friend class CompressedAllReduce;
@@ -25,12 +25,12 @@ private:
 };
 
 /// What compressed operations of a group have in common.
-struct CompressedGround {
+struct CompressedEnvironment {
     /// By the first collective of a call and by the second, which have ranks of their own: see
     /// CompressedUnderWay. The second may be null where there is none.
     struct Part {
         World* world = nullptr;
-        GroupWay* way = nullptr;
+        GroupMethod* way = nullptr;
     };
     Part first, second;
     CompressedUnderWay under_way;
@@ -41,7 +41,8 @@ struct CompressedGround {
 /// other. Whoever tests one moves all that are under way.
 class CompressedAllReduce : public Operation {
 public:
-    CompressedAllReduce(CompressedGround& ground, const Call& call, const StageBuffers& buffers);
+    CompressedAllReduce(CompressedEnvironment& environment, const Call& call,
+                        const PooledBuffers& buffers);
     ~CompressedAllReduce() override;
     CompressedAllReduce(const CompressedAllReduce&) = delete;
     CompressedAllReduce& operator=(const CompressedAllReduce&) = delete;
@@ -55,11 +56,11 @@ public:
 protected:
     /// Memory for an inner collective, and the collective itself. Collective.
     struct Inner {
-        std::unique_ptr<Stage> stage;
-        StageBuffers buffers;
+        std::unique_ptr<BufferPool> stage;
+        PooledBuffers buffers;
         std::unique_ptr<Operation> operation;
     };
-    Inner inner(const CompressedGround::Part& part, const Call& call, bool in_place);
+    Inner inner(const CompressedEnvironment::Part& part, const Call& call, bool in_place);
     /// Those that are run, in order; set by the constructor. `sent_bytes`: see CompressionTally.
     void runs(std::vector<Operation*> inner, double sent_bytes);
 
@@ -79,8 +80,8 @@ private:
     void begin();
     void advance(std::size_t most_begun);
 
-    CompressedGround& ground_;
-    StageBuffers buffers_;
+    CompressedEnvironment& ground_;
+    PooledBuffers buffers_;
     std::vector<Operation*> inner_;
     double sent_bytes_ = 0;
     std::size_t begun_ = 0, done_ = 0;  // inner collectives
@@ -90,12 +91,12 @@ private:
 std::vector<Call> inner_calls(const Compression& compression, const Call& call, int ranks);
 
 /// Collective. The call has elements.
-std::unique_ptr<Operation> cast_all_reduce(CompressedGround& ground, const Call& call,
-                                           const StageBuffers& buffers, DataType type);
-std::unique_ptr<Operation> int8_all_reduce(CompressedGround& ground, const Call& call,
-                                           const StageBuffers& buffers);
-std::unique_ptr<Operation> sparse_all_reduce(CompressedGround& ground, const Call& call,
-                                             const StageBuffers& buffers,
+std::unique_ptr<Operation> cast_all_reduce(CompressedEnvironment& environment, const Call& call,
+                                           const PooledBuffers& buffers, DataType type);
+std::unique_ptr<Operation> int8_all_reduce(CompressedEnvironment& environment, const Call& call,
+                                           const PooledBuffers& buffers);
+std::unique_ptr<Operation> sparse_all_reduce(CompressedEnvironment& environment, const Call& call,
+                                             const PooledBuffers& buffers,
                                              const Compression& compression);
 
 }  // namespace tutti

@@ -12,13 +12,14 @@ namespace {
 // as in an all-reduce, and each element is rounded twice.
 class Int8AllReduce final : public CompressedAllReduce {
 public:
-    Int8AllReduce(CompressedGround& ground, const Call& call, const StageBuffers& buffers)
-        : CompressedAllReduce(ground, call, buffers),
+    Int8AllReduce(CompressedEnvironment& environment, const Call& call,
+                  const PooledBuffers& buffers)
+        : CompressedAllReduce(environment, call, buffers),
           part_((static_cast<std::size_t>(call.count) + parts() - 1) / parts()),
           sum_(part_) {
         const auto calls = inner_calls({.kind = Compression::Kind::int8}, call, ranks());
-        to_all_ = inner(ground.first, calls[0], false);
-        gather_ = inner(ground.second, calls[1], true);
+        to_all_ = inner(environment.first, calls[0], false);
+        gather_ = inner(environment.second, calls[1], true);
         runs({to_all_.operation.get(), gather_.operation.get()},
              2.0 * (ranks() - 1) * static_cast<double>(bytes_of_part()));
     }
@@ -69,9 +70,9 @@ private:
 
 }  // namespace
 
-std::unique_ptr<Operation> int8_all_reduce(CompressedGround& ground, const Call& call,
-                                           const StageBuffers& buffers) {
-    return std::make_unique<Int8AllReduce>(ground, call, buffers);
+std::unique_ptr<Operation> int8_all_reduce(CompressedEnvironment& environment, const Call& call,
+                                           const PooledBuffers& buffers) {
+    return std::make_unique<Int8AllReduce>(environment, call, buffers);
 }
 
 }  // namespace tutti

@@ -12,12 +12,12 @@ namespace {
 // merges on the way.)
 class SparseAllReduce final : public CompressedAllReduce {
 public:
-    SparseAllReduce(CompressedGround& ground, const Call& call, const StageBuffers& buffers,
-                    const Compression& compression)
-        : CompressedAllReduce(ground, call, buffers),
+    SparseAllReduce(CompressedEnvironment& environment, const Call& call,
+                    const PooledBuffers& buffers, const Compression& compression)
+        : CompressedAllReduce(environment, call, buffers),
           top_(static_cast<std::size_t>(call.count), compression.selection) {
         const Call gather = inner_calls(compression, call, ranks()).front();
-        gather_ = inner(ground.first, gather, true);
+        gather_ = inner(environment.first, gather, true);
         runs({gather_.operation.get()},
              static_cast<double>(ranks() - 1) * sizeof(Entry) * static_cast<double>(gather.count));
     }
@@ -44,10 +44,10 @@ private:
 
 }  // namespace
 
-std::unique_ptr<Operation> sparse_all_reduce(CompressedGround& ground, const Call& call,
-                                             const StageBuffers& buffers,
+std::unique_ptr<Operation> sparse_all_reduce(CompressedEnvironment& environment, const Call& call,
+                                             const PooledBuffers& buffers,
                                              const Compression& compression) {
-    return std::make_unique<SparseAllReduce>(ground, call, buffers, compression);
+    return std::make_unique<SparseAllReduce>(environment, call, buffers, compression);
 }
 
 }  // namespace tutti

@@ -11,9 +11,9 @@
 #include <cstdlib>
 
 #include "base/clock.hpp"
-#include "collectives/execute/planner.hpp"
+#include "collectives/planner/planner.hpp"
 #include "results/bandwidth.hpp"
-#include "workloads/check_of_call.hpp"
+#include "workloads/check/check_of_call.hpp"
 #include "workloads/gpu_check/sweep_memory.hpp"
 
 namespace tutti {

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "collectives/device/accelerator.hpp"
-#include "collectives/execute/planner.hpp"
-#include "workloads/check_data.hpp"
+#include "collectives/planner/planner.hpp"
+#include "workloads/check/check_data.hpp"
 
 namespace tutti {
 

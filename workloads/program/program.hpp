@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/ids.hpp"
-#include "collectives/execute/layout.hpp"
+#include "collectives/execute/plan/layout.hpp"
 
 namespace tutti {
 

@@ -5,7 +5,7 @@
 #include <numeric>
 
 #include "base/clock.hpp"
-#include "workloads/device_buffers.hpp"
+#include "workloads/bench/device_buffers.hpp"
 
 namespace tutti {
 namespace {
@@ -71,21 +71,21 @@ const CapTried& best_of(std::span<const CapTried> tried) {
     return *best;
 }
 
-Channel measured_channel(const WorkloadGround& ground) {
-    World& world = ground.planner.world();
+Channel measured_channel(const WorkloadEnvironment& environment) {
+    World& world = environment.planner.world();
     constexpr Bytes small{64 << 10}, large{32 << 20};  // more than caches keep
     const auto call_of = [](Bytes bytes) { return Call{.op = Op::avg, .count = bytes.count / 4}; };
     std::vector<BufferKind> kinds;
-    if (ground.buffers) kinds.push_back(*ground.buffers);
-    const Stage stage(world, Stage::bytes_for(call_of(large), world.size(), true), kinds,
-                      device_buffers(ground.planner, ground.transports));
+    if (environment.buffers) kinds.push_back(*environment.buffers);
+    const BufferPool stage(world, BufferPool::bytes_for(call_of(large), world.size(), true), kinds,
+                           device_buffers(environment.planner, environment.transports));
     const auto buffers_of = [&](Bytes bytes) {
         return stage.set(call_of(bytes), true, stage.kinds().front());
     };
-    const Ground here{
-        .ranks = world.size(), .hosts = world.hosts(), .usual_segment = usual_segment(world)};
-    for (const Way& way : ground.named) {
-        const auto group = way.of_group(ground.planner, here);
+    const Environment here{
+        .ranks = world.size(), .hosts = world.hosts(), .default_segment = default_segment(world)};
+    for (const Method& way : environment.named) {
+        const auto group = way.of_group(environment.planner, here);
         bool can = true;
         double ns[2] = {};
         for (const Bytes bytes : {small, large})

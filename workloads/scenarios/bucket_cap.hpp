@@ -6,7 +6,7 @@
 #include "workloads/models/buckets.hpp"
 #include "workloads/models/ready_times.hpp"
 #include "workloads/program/exposed.hpp"
-#include "workloads/workload.hpp"
+#include "workloads/scenarios/workload.hpp"
 
 namespace tutti {
 
@@ -30,6 +30,6 @@ const CapTried& best_of(std::span<const CapTried> tried);
 /// The channel that the group's all-reduces of float32 are by the first of the ways that can do
 /// them: through the medians of 64 KiB and of 32 MiB, of the slowest rank. Collective. Throws Error
 /// where there is no such way.
-Channel measured_channel(const WorkloadGround& ground);
+Channel measured_channel(const WorkloadEnvironment& environment);
 
 }  // namespace tutti

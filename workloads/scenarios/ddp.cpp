@@ -137,11 +137,11 @@ void check_settings(const Settings& asked) {
 
 // Tells what each cap would leave exposed.
 BucketCaps find_caps(const Settings& asked, const Model& model, const ComputeTimes& times,
-                     const WorkloadGround& ground, std::vector<std::string>& notes) {
+                     const WorkloadEnvironment& environment, std::vector<std::string>& notes) {
     const auto given = network_of(asked);
     // The same on all ranks, as it decides what they send.
     const Channel channel =
-        of_first(ground.planner.world(), given ? *given : measured_channel(ground));
+        of_first(environment.planner.world(), given ? *given : measured_channel(environment));
     std::vector<std::int64_t> counts;
     for (const int parameter : model.ready_order)
         counts.push_back(model.parameters[static_cast<std::size_t>(parameter)].count());
@@ -157,20 +157,20 @@ BucketCaps find_caps(const Settings& asked, const Model& model, const ComputeTim
     return best_of(tried).caps;
 }
 
-std::unique_ptr<Scenario> make(const Settings& asked, const WorkloadGround& ground) {
+std::unique_ptr<Scenario> make(const Settings& asked, const WorkloadEnvironment& environment) {
     const Model model = model_of(asked);
     const ComputeTimes times =
         step_times_by_formula(model, static_cast<std::int64_t>(asked.seconds("step-time") * 1e9));
     std::vector<std::string> notes;
     const BucketCaps caps =
-        searches_cap(asked) ? find_caps(asked, model, times, ground, notes)
+        searches_cap(asked) ? find_caps(asked, model, times, environment, notes)
                             : BucketCaps{asked.bytes("first-bucket"), asked.bytes("bucket-cap")};
     const auto buckets = buckets_of(model, Bytes{4}, caps);
     notes.push_back(
         fmt::format("{}: {} parameters in {} buckets", model.name, model.count(), buckets.size()));
-    return scenario_of(
-        ddp_program(model, DataType::float32, buckets, {&times, 1}, ground.planner.world().size()),
-        std::move(notes), {}, ground);
+    return scenario_of(ddp_program(model, DataType::float32, buckets, {&times, 1},
+                                   environment.planner.world().size()),
+                       std::move(notes), {}, environment);
 }
 
 }  // namespace

@@ -3,11 +3,11 @@
 
 #include <algorithm>
 
-#include "workloads/learning/learning_settings.hpp"
+#include "workloads/learn/learning/learning_settings.hpp"
+#include "workloads/learn/servers/clients.hpp"
+#include "workloads/learn/servers/federated_trainer.hpp"
 #include "workloads/scenarios/rows.hpp"
-#include "workloads/servers/clients.hpp"
-#include "workloads/servers/federated_trainer.hpp"
-#include "workloads/servers/training_steps.hpp"
+#include "workloads/scenarios/training_steps.hpp"
 
 namespace tutti {
 namespace {
@@ -52,12 +52,12 @@ struct FederatedChoice {
 
 class FederatedScenario final : public Scenario {
 public:
-    FederatedScenario(const Settings& asked, const WorkloadGround& ground)
-        : world_(ground.planner.world()),
+    FederatedScenario(const Settings& asked, const WorkloadEnvironment& environment)
+        : world_(environment.planner.world()),
           choice_(asked),
           data_(split(digits())),
           learner_(learner_of(world_.rank())),
-          site_(ground.planner, learner_.first_weights().size() + 1, ground.buffers) {}
+          site_(environment.planner, learner_.first_weights().size() + 1, environment.buffers) {}
 
     std::string model() const override { return choice_.network; }
     bool has_compute_mode() const override { return false; }
@@ -77,15 +77,15 @@ public:
     }
 
     // The first way once more, averaging every step: what is saved is against that.
-    std::vector<Way> ways(std::vector<Way> named) const override {
+    std::vector<Method> ways(std::vector<Method> named) const override {
         if (named.empty()) return named;
-        Way often = named.front();
+        Method often = named.front();
         often.name += every_step;
         named.push_back(std::move(often));
         return named;
     }
 
-    std::unique_ptr<Steps> steps(const Way& way, std::string& reason) override {
+    std::unique_ptr<Steps> steps(const Method& way, std::string& reason) override {
         auto reduction = WholeReduction::make(site_, way, reason);
         if (!reduction) return nullptr;
         if (way.name.find("+topk") != std::string::npos) {
@@ -162,8 +162,8 @@ Workload federated_workload() {
         .settings = settings,
         .check = [](const Settings& asked) { FederatedChoice{asked}; },
         .make = [](const Settings& asked,
-                   const WorkloadGround& ground) -> std::unique_ptr<Scenario> {
-            return std::make_unique<FederatedScenario>(asked, ground);
+                   const WorkloadEnvironment& environment) -> std::unique_ptr<Scenario> {
+            return std::make_unique<FederatedScenario>(asked, environment);
         }};
 }
 

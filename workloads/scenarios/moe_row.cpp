@@ -70,9 +70,9 @@ void check_settings(const Settings& asked) {
     asked_step_ns(asked);
 }
 
-std::unique_ptr<Scenario> make(const Settings& asked, const WorkloadGround& ground) {
+std::unique_ptr<Scenario> make(const Settings& asked, const WorkloadEnvironment& environment) {
     const Model model = asked_mixture(asked);
-    const int ranks = ground.planner.world().size();
+    const int ranks = environment.planner.world().size();
     const MoeShape shape = shape_of(asked, model, ranks);
     MoeProgram made = moe_program(model, shape, asked_step_ns(asked), ranks);
     std::vector<std::string> notes{
@@ -88,7 +88,7 @@ std::unique_ptr<Scenario> make(const Settings& asked, const WorkloadGround& grou
     std::vector<Metric> metrics{{"dropped_share", made.dropped_share},
                                 {"padding_share", made.padding_share},
                                 {"imbalance", made.imbalance}};
-    return scenario_of(std::move(made.program), std::move(notes), std::move(metrics), ground);
+    return scenario_of(std::move(made.program), std::move(notes), std::move(metrics), environment);
 }
 
 }  // namespace

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
-#include "workloads/learning/learning_settings.hpp"
+#include "workloads/learn/learning/learning_settings.hpp"
+#include "workloads/learn/servers/reducing_trainer.hpp"
+#include "workloads/learn/servers/server_settings.hpp"
 #include "workloads/scenarios/rows.hpp"
-#include "workloads/servers/reducing_trainer.hpp"
-#include "workloads/servers/server_settings.hpp"
-#include "workloads/servers/training_steps.hpp"
+#include "workloads/scenarios/training_steps.hpp"
 
 namespace tutti {
 namespace {
 
 class ParameterServerScenario final : public Scenario {
 public:
-    ParameterServerScenario(const Settings& asked, const WorkloadGround& ground)
-        : world_(ground.planner.world()),
+    ParameterServerScenario(const Settings& asked, const WorkloadEnvironment& environment)
+        : world_(environment.planner.world()),
           choice_(server_choice(asked)),
           network_(network_of(asked).name),
           optimizer_(optimizer_of(asked)),
@@ -25,7 +25,7 @@ public:
                  learner_.batches_per_epoch()),
           rate_{.of_one_rank = learning_rate_of(asked, optimizer_.learning_rate),
                 .steps = static_cast<int>(steps_)},
-          site_(ground.planner, learner_.first_weights().size(), ground.buffers) {
+          site_(environment.planner, learner_.first_weights().size(), environment.buffers) {
         open_messages(asked.text("messages"));
     }
 
@@ -55,10 +55,10 @@ public:
         return lines;
     }
 
-    std::vector<Way> ways(std::vector<Way> named) const override {
-        std::vector<Way> all;
-        for (const ServerWay& way : ways_) all.push_back({.name = way.name, .of_group = {}});
-        for (Way& way : named) {
+    std::vector<Method> ways(std::vector<Method> named) const override {
+        std::vector<Method> all;
+        for (const ServerMode& way : ways_) all.push_back({.name = way.name, .of_group = {}});
+        for (Method& way : named) {
             way.name = "all-reduce " + way.name;
             all.push_back(way);
             if (!choice_.slow) continue;
@@ -68,9 +68,9 @@ public:
         return all;
     }
 
-    std::unique_ptr<Steps> steps(const Way& way, std::string& reason) override {
+    std::unique_ptr<Steps> steps(const Method& way, std::string& reason) override {
         const bool is_sgd = std::string_view(optimizer_.name) == "sgd";  // adam blows rounding up
-        for (const ServerWay& known : ways_) {
+        for (const ServerMode& known : ways_) {
             if (known.name != way.name) continue;
             const Architecture& of = known.architecture;
             if (of.rules.dropped > 0 && of.servers > 1) {
@@ -140,7 +140,7 @@ private:
     ServerChoice choice_;
     std::string network_;
     const OptimizerKind& optimizer_;
-    std::vector<ServerWay> ways_;
+    std::vector<ServerMode> ways_;
     Split data_;
     DigitsLearner learner_;
     std::int64_t steps_;
@@ -168,8 +168,8 @@ Workload parameter_server_workload() {
         .settings = server_settings(),
         .check = check_settings,
         .make = [](const Settings& asked,
-                   const WorkloadGround& ground) -> std::unique_ptr<Scenario> {
-            return std::make_unique<ParameterServerScenario>(asked, ground);
+                   const WorkloadEnvironment& environment) -> std::unique_ptr<Scenario> {
+            return std::make_unique<ParameterServerScenario>(asked, environment);
         }};
 }
 

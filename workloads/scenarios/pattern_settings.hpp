@@ -7,7 +7,7 @@
 #include "base/types.hpp"
 #include "workloads/models/model.hpp"
 #include "workloads/program/program.hpp"
-#include "workloads/settings.hpp"
+#include "workloads/program/settings.hpp"
 
 /// What the patterns of parallelism ask for alike.
 namespace tutti {

@@ -45,7 +45,7 @@ int most_in_flight(PipelineOrder order, int stage, int stages, int micro_batches
 /// same; with pipedream one for each micro-batch in flight, P - s of stage s of P.
 int weight_versions(PipelineOrder order, int stage, int stages);
 
-/// Stage of each unit: the blocks shared out evenly in their order, the embedding in the first
+/// BufferPool of each unit: the blocks shared out evenly in their order, the embedding in the first
 /// stage, the head in the last. Throws Error for more stages than blocks.
 std::vector<int> stages_of_units(const Model& model, int stages);
 
@@ -53,10 +53,11 @@ std::vector<int> stages_of_units(const Model& model, int stages);
 bool has_tied_head(const Model& model);
 
 /// A step of `micro_batches` through the stages; `compute_ns` is what a rank computes in it on the
-/// mean. Stage s of replica d is rank s D + d. Activations go to the next stage, gradients back,
-/// each as a broadcast in a group of two; at most two messages of a direction are on their way. A
-/// pipeline that begins and ends empty idles (P-1) of M+P-1 turns. Pipedream's step is cut out of a
-/// pipeline that has been full for long: what is on its way at the cut is waited for there.
+/// mean. BufferPool s of replica d is rank s D + d. Activations go to the next stage, gradients
+/// back, each as a broadcast in a group of two; at most two messages of a direction are on their
+/// way. A pipeline that begins and ends empty idles (P-1) of M+P-1 turns. Pipedream's step is cut
+/// out of a pipeline that has been full for long: what is on its way at the cut is waited for
+/// there.
 ///
 /// Over each boundary a rank hands over 2 M T H b bytes: T tokens' activations and their gradients.
 /// Throws Error where stages do not divide the ranks or exceed the blocks.

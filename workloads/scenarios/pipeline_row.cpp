@@ -42,9 +42,9 @@ void check_settings(const Settings& asked) {
     asked_step_ns(asked);
 }
 
-std::unique_ptr<Scenario> make(const Settings& asked, const WorkloadGround& ground) {
+std::unique_ptr<Scenario> make(const Settings& asked, const WorkloadEnvironment& environment) {
     const Model model = asked_transformer(asked, "gpt2, bert-base, llama3-8b");
-    const int ranks = ground.planner.world().size();
+    const int ranks = environment.planner.world().size();
     const PipelineShape shape = shape_of(asked, model, ranks);
     Program program = pipeline_program(model, shape, asked_step_ns(asked), ranks);
     check(program);
@@ -72,7 +72,7 @@ std::unique_ptr<Scenario> make(const Settings& asked, const WorkloadGround& grou
         {"bubble_share", bubble},
         {"weight_versions", static_cast<double>(weight_versions(shape.order, 0, p))},
         {"activations_kept", static_cast<double>(kept)}};
-    return scenario_of(std::move(program), std::move(notes), std::move(metrics), ground);
+    return scenario_of(std::move(program), std::move(notes), std::move(metrics), environment);
 }
 
 }  // namespace

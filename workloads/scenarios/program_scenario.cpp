@@ -101,18 +101,18 @@ private:
 class ProgramScenario final : public Scenario {
 public:
     ProgramScenario(Program program, std::vector<std::string> notes, std::vector<Metric> metrics,
-                    const WorkloadGround& ground, BeforeStep before)
+                    const WorkloadEnvironment& environment, BeforeStep before)
         : program_((check(program), std::move(program))),
           notes_(std::move(notes)),
           metrics_(std::move(metrics)),
-          computer_(computer(ground.compute, ground.planner.world().crowded)),
-          uneven_(ground.skew.is_none() ? std::nullopt
-                                        : std::optional(skewed(program_, ground.skew))),
-          deadline_(ground.planner.world(), uneven_ ? *uneven_ : program_),
-          stage_(ground.planner, program_, ground.buffers, ground.transports),
-          seed_(ground.seed),
+          computer_(computer(environment.compute, environment.planner.world().oversubscribed)),
+          uneven_(environment.skew.is_none() ? std::nullopt
+                                             : std::optional(skewed(program_, environment.skew))),
+          deadline_(environment.planner.world(), uneven_ ? *uneven_ : program_),
+          stage_(environment.planner, program_, environment.buffers, environment.transports),
+          seed_(environment.seed),
           before_(std::move(before)),
-          clock_(ground.clock) {
+          clock_(environment.clock) {
         tell_hideable();
     }
 
@@ -130,7 +130,7 @@ public:
         return most;
     }
 
-    std::unique_ptr<Steps> steps(const Way& way, std::string& reason) override {
+    std::unique_ptr<Steps> steps(const Method& way, std::string& reason) override {
         auto runner = StepRunner::make(stage_, way, reason);
         if (!runner) return nullptr;
         std::function<void(std::int64_t)> before;
@@ -175,7 +175,7 @@ private:
     std::unique_ptr<Computer> computer_;
     std::optional<Program> uneven_;  // with skew
     LaterDeadline deadline_;         // groups take theirs from it
-    ProgramStage stage_;
+    ProgramBuffers stage_;
     std::uint64_t seed_;
     BeforeStep before_;
     const GlobalClock* clock_;
@@ -184,10 +184,10 @@ private:
 }  // namespace
 
 std::unique_ptr<Scenario> scenario_of(Program program, std::vector<std::string> notes,
-                                      std::vector<Metric> metrics, const WorkloadGround& ground,
-                                      BeforeStep before) {
+                                      std::vector<Metric> metrics,
+                                      const WorkloadEnvironment& environment, BeforeStep before) {
     return std::make_unique<ProgramScenario>(std::move(program), std::move(notes),
-                                             std::move(metrics), ground, std::move(before));
+                                             std::move(metrics), environment, std::move(before));
 }
 
 }  // namespace tutti

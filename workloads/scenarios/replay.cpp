@@ -95,9 +95,9 @@ void tell_recorded_calls(const GradientTrace& trace, std::vector<std::string>& n
 }
 
 std::unique_ptr<Scenario> make_gradients(const Asked& asked, const Settings& typed,
-                                         const WorkloadGround& ground) {
+                                         const WorkloadEnvironment& environment) {
     const auto& trace = std::get<GradientTrace>(asked.trace.what);
-    World& world = ground.planner.world();
+    World& world = environment.planner.world();
     Program program = program_of(trace, asked.trace.model, asked.buckets, world.size());
     stretch(program, asked.time_scale);
     auto notes = notes_of(asked.trace);
@@ -117,23 +117,23 @@ std::unique_ptr<Scenario> make_gradients(const Asked& asked, const Settings& typ
         if (gradients->steps() > 0) {
             notes.push_back(
                 fmt::format("the recorded gradients of {} steps are sent", gradients->steps()));
-            before = [gradients](const ProgramStage& stage, std::int64_t number) {
+            before = [gradients](const ProgramBuffers& stage, std::int64_t number) {
                 gradients->load(stage, number);
             };
         }
     }
-    return scenario_of(repeated(program, asked.repeat), std::move(notes), {}, ground,
+    return scenario_of(repeated(program, asked.repeat), std::move(notes), {}, environment,
                        std::move(before));
 }
 
-std::unique_ptr<Scenario> make_ops(const Asked& asked, const WorkloadGround& ground) {
+std::unique_ptr<Scenario> make_ops(const Asked& asked, const WorkloadEnvironment& environment) {
     const auto& trace = std::get<OpsTrace>(asked.trace.what);
     const auto ranks = static_cast<int>(trace.ranks.size());
-    if (ranks != ground.planner.world().size())
+    if (ranks != environment.planner.world().size())
         throw Error(
             fmt::format("the trace is of {} ranks, and these are {}; type mpirun -n {} "
                         "before tutti, or without it --ranks {}",
-                        ranks, ground.planner.world().size(), ranks, ranks));
+                        ranks, environment.planner.world().size(), ranks, ranks));
     OpsProgram made = program_of(trace, asked.trace.model);
     stretch(made.program, asked.time_scale);
     auto notes = notes_of(asked.trace);
@@ -147,14 +147,14 @@ std::unique_ptr<Scenario> make_ops(const Asked& asked, const WorkloadGround& gro
         metrics.push_back({"padding_bytes", static_cast<double>(made.padding_bytes)});
     }
     return scenario_of(repeated(made.program, asked.repeat), std::move(notes), std::move(metrics),
-                       ground);
+                       environment);
 }
 
-std::unique_ptr<Scenario> make(const Settings& typed, const WorkloadGround& ground) {
+std::unique_ptr<Scenario> make(const Settings& typed, const WorkloadEnvironment& environment) {
     const Asked asked = read(typed);
     return std::holds_alternative<GradientTrace>(asked.trace.what)
-               ? make_gradients(asked, typed, ground)
-               : make_ops(asked, ground);
+               ? make_gradients(asked, typed, environment)
+               : make_ops(asked, environment);
 }
 
 }  // namespace

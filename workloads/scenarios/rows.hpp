@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include "workloads/workload.hpp"
+#include "workloads/scenarios/workload.hpp"
 
 namespace tutti {
 

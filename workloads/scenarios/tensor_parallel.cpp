@@ -182,7 +182,7 @@ constexpr SettingRow settings[] = {
     {"step-time", "what a rank computes in a step, forward and backward", "100ms"},
 };
 
-constexpr const char* usual_models = "gpt2, bert-base, llama3-8b";
+constexpr const char* default_models = "gpt2, bert-base, llama3-8b";
 
 TensorShape shape_of(const Settings& asked, const Model& model, int ranks) {
     const std::int64_t heads = model.transformer->heads;
@@ -200,13 +200,13 @@ TensorShape shape_of(const Settings& asked, const Model& model, int ranks) {
 }
 
 void check_settings(const Settings& asked) {
-    shape_of(asked, asked_transformer(asked, usual_models), 1);
+    shape_of(asked, asked_transformer(asked, default_models), 1);
     asked_step_ns(asked);
 }
 
-std::unique_ptr<Scenario> make(const Settings& asked, const WorkloadGround& ground) {
-    const Model model = asked_transformer(asked, usual_models);
-    const int ranks = ground.planner.world().size();
+std::unique_ptr<Scenario> make(const Settings& asked, const WorkloadEnvironment& environment) {
+    const Model model = asked_transformer(asked, default_models);
+    const int ranks = environment.planner.world().size();
     const TensorShape shape = shape_of(asked, model, ranks);
     Program program = tensor_parallel_program(model, shape, asked_step_ns(asked), ranks);
     std::vector<std::string> notes{fmt::format(
@@ -216,7 +216,7 @@ std::unique_ptr<Scenario> make(const Settings& asked, const WorkloadGround& grou
         counted(ranks / shape.tensor_ranks, "replica"),
         shape.tokens * model.transformer->hidden * static_cast<std::int64_t>(size_of(shape.type)),
         counted(shape.tokens, "token"))};
-    return scenario_of(std::move(program), std::move(notes), {}, ground);
+    return scenario_of(std::move(program), std::move(notes), {}, environment);
 }
 
 }  // namespace

@@ -5,13 +5,13 @@
 #include <array>
 
 #include "base/clock.hpp"
-#include "workloads/compress/loss.hpp"
-#include "workloads/exchange/gradient_exchange.hpp"
-#include "workloads/exchange/meeting_exchange.hpp"
-#include "workloads/exchange/recorded_exchange.hpp"
-#include "workloads/learning/course_settings.hpp"
-#include "workloads/learning/learn.hpp"
+#include "workloads/learn/exchange/gradient_exchange.hpp"
+#include "workloads/learn/exchange/meeting_exchange.hpp"
+#include "workloads/learn/exchange/recorded_exchange.hpp"
+#include "workloads/learn/learning/learn.hpp"
+#include "workloads/learn/learning/training_settings.hpp"
 #include "workloads/scenarios/rows.hpp"
+#include "workloads/steps/loss.hpp"
 
 namespace tutti {
 namespace {
@@ -20,14 +20,14 @@ namespace {
 // state before each timed step.
 class Training {
 public:
-    Training(Course course, BucketCaps caps, const WorkloadGround& ground)
+    Training(TrainingSetup course, BucketCaps caps, const WorkloadEnvironment& environment)
         : course_(std::move(course)),
-          planner_(ground.planner),
+          planner_(environment.planner),
           trainer_(trainer_of(course_, world().rank(), world().size())),
-          memory_(world(), trainer_->network(), caps, ground.buffers),
+          memory_(world(), trainer_->network(), caps, environment.buffers),
           ground_{.ranks = world().size(),
                   .hosts = world().hosts(),
-                  .usual_segment = usual_segment(world())} {
+                  .default_segment = default_segment(world())} {
         MeetingExchange meeting(world());
         // lbfgs has its whole history after so many.
         constexpr int full_history = 12;
@@ -41,8 +41,8 @@ public:
 
     World& world() const { return planner_.world(); }
     Planner& planner() const { return planner_; }
-    const Course& course() const { return course_; }
-    const Ground& ground() const { return ground_; }
+    const TrainingSetup& course() const { return course_; }
+    const Environment& environment() const { return ground_; }
     GradientMemory& memory() { return memory_; }
     const GradientMemory& memory() const { return memory_; }
     Trainer& trainer() { return *trainer_; }
@@ -59,18 +59,18 @@ public:
     }
 
 private:
-    Course course_;
+    TrainingSetup course_;
     Planner& planner_;
     std::unique_ptr<Trainer> trainer_;
     GradientMemory memory_;
-    Ground ground_;
+    Environment ground_;
     std::vector<Asked> asked_;
     std::optional<Learnt> reference_;
 };
 
 class TrainSteps final : public Steps {
 public:
-    TrainSteps(Training& training, std::unique_ptr<GroupWay> way,
+    TrainSteps(Training& training, std::unique_ptr<GroupMethod> way,
                std::unique_ptr<GradientExchange> exchange, std::uint64_t seed)
         : training_(training),
           way_(std::move(way)),
@@ -93,17 +93,17 @@ public:
         stamps.end_ns = now_ns();
         if (part != StepPart::communication)
             stamps.compute_ns = stamps.end_ns - stamps.begin_ns - exchange_->still_ns();
-        stamps.calls = exchange_->passages();
+        stamps.calls = exchange_->call_spans();
         return stamps;
     }
 
-    // Wrong is what known data shows, and each weight that is not as the schedule promises.
+    // Wrong is what known data shows, and each weight that is not as the schedule specifies.
     std::optional<std::int64_t> count_wrong() override {
         CompressionTally* const tally = exchange_->tally();
         std::int64_t wrong = tally == nullptr ? exchange_->count_wrong(seed_) : 0;
         exchange_->clear_passages();
         learnt_ = learn(training_.world(), training_.course(), *exchange_);
-        calls_ = exchange_->passages().size();
+        calls_ = exchange_->call_spans().size();
         if (tally != nullptr) {
             compressing_ = metrics_of(training_.world(), *tally, {}, training_.course().steps());
             return std::nullopt;
@@ -143,7 +143,7 @@ private:
     }
 
     Training& training_;
-    std::unique_ptr<GroupWay> way_;
+    std::unique_ptr<GroupMethod> way_;
     std::unique_ptr<GradientExchange> exchange_;
     RepeatedExchange repeated_;
     std::uint64_t seed_;
@@ -154,8 +154,8 @@ private:
 
 class TrainScenario final : public Scenario {
 public:
-    TrainScenario(Course course, BucketCaps caps, const WorkloadGround& ground)
-        : training_(std::move(course), caps, ground), seed_(ground.seed) {}
+    TrainScenario(TrainingSetup course, BucketCaps caps, const WorkloadEnvironment& environment)
+        : training_(std::move(course), caps, environment), seed_(environment.seed) {}
 
     std::string model() const override { return training_.course().network; }
     bool has_compute_mode() const override { return false; }
@@ -195,8 +195,8 @@ public:
                    static_cast<std::int64_t>(buckets().size());
     }
 
-    std::unique_ptr<Steps> steps(const Way& way, std::string& reason) override {
-        auto of_group = way.of_group(training_.planner(), training_.ground());
+    std::unique_ptr<Steps> steps(const Method& way, std::string& reason) override {
+        auto of_group = way.of_group(training_.planner(), training_.environment());
         auto exchange = GradientExchange::make(training_.memory(), *of_group, reason);
         if (!exchange) return nullptr;
         return std::make_unique<TrainSteps>(training_, std::move(of_group), std::move(exchange),
@@ -241,9 +241,10 @@ void check_settings(const Settings& asked) {
     buckets_of(one, first, Bytes{sizeof(float)}, caps_of(asked));  // throws for a cap of nothing
 }
 
-std::unique_ptr<Scenario> make(const Settings& asked, const WorkloadGround& ground) {
+std::unique_ptr<Scenario> make(const Settings& asked, const WorkloadEnvironment& environment) {
     return std::make_unique<TrainScenario>(
-        course_of(asked, ground.planner.world().size(), ground.seed), caps_of(asked), ground);
+        course_of(asked, environment.planner.world().size(), environment.seed), caps_of(asked),
+        environment);
 }
 
 }  // namespace

@@ -94,7 +94,7 @@ private:
     std::map<std::int64_t, int> seen_;
 };
 
-// Stage 3.
+// BufferPool 3.
 Program sharded_weights(const Model& model, const ZeroShape& shape, std::int64_t compute_ns,
                         int ranks) {
     constexpr int scatters_under_way = 2;
@@ -175,10 +175,10 @@ void check_settings(const Settings& asked) {
     zero_program(asked_model(asked), shape_of(asked), asked_step_ns(asked), 1);
 }
 
-std::unique_ptr<Scenario> make(const Settings& asked, const WorkloadGround& ground) {
+std::unique_ptr<Scenario> make(const Settings& asked, const WorkloadEnvironment& environment) {
     const Model model = asked_model(asked);
     const ZeroShape shape = shape_of(asked);
-    const int ranks = ground.planner.world().size();
+    const int ranks = environment.planner.world().size();
     std::vector<std::string> notes{
         fmt::format("{}: {} weights in {} units; ZeRO stage {}: a rank keeps {} of {}", model.name,
                     model.count(), model.units(), shape.stage, share_of(model.count(), ranks),
@@ -186,7 +186,7 @@ std::unique_ptr<Scenario> make(const Settings& asked, const WorkloadGround& grou
                     : shape.stage == 2 ? "the optimizer's state and gradients"
                                        : "weights, gradients and the optimizer's state")};
     return scenario_of(zero_program(model, shape, asked_step_ns(asked), ranks), std::move(notes),
-                       {}, ground);
+                       {}, environment);
 }
 
 }  // namespace

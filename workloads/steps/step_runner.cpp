@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "base/clock.hpp"
-#include "collectives/transport/patience.hpp"
+#include "collectives/world/backoff.hpp"
 #include "workloads/program/ideal_run.hpp"
 
 namespace tutti {
@@ -34,7 +34,7 @@ private:
 
 }  // namespace
 
-StepRunner::StepRunner(ProgramStage& stage)
+StepRunner::StepRunner(ProgramBuffers& stage)
     : stage_(stage),
       tasks_(stage.program().tasks_of(stage.world().rank())),
       of_group_(stage.program().groups.size()),
@@ -42,22 +42,22 @@ StepRunner::StepRunner(ProgramStage& stage)
     under_way_.reserve(operations_.size());
     stamps_.calls.resize(operations_.size());
     // A call that is made may have the ranks of its group meet: others go on meanwhile.
-    stage_.world().keep_moving(*this);
+    stage_.world().register_progress(*this);
 }
 
 // Ranks end what they share in one order, whatever groups they are in.
 StepRunner::~StepRunner() {
-    stage_.world().let_rest(*this);
+    stage_.world().unregister_progress(*this);
     for (auto& operation : operations_) operation.reset();
     for (auto& way : of_group_) way.reset();
 }
 
-GroupWay& StepRunner::way_of(int call) const {
+GroupMethod& StepRunner::way_of(int call) const {
     const auto& calls = stage_.program().calls;
     return *of_group_[static_cast<std::size_t>(calls[static_cast<std::size_t>(call)].group)];
 }
 
-std::unique_ptr<StepRunner> StepRunner::make(ProgramStage& stage, const Way& way,
+std::unique_ptr<StepRunner> StepRunner::make(ProgramBuffers& stage, const Method& way,
                                              std::string& reason) {
     std::unique_ptr<StepRunner> runner(new StepRunner(stage));
     // In one order on all ranks, whatever groups they are in, so that none waits in a circle.
@@ -94,7 +94,7 @@ bool StepRunner::does_all_exactly() const {
 }
 
 // How each group does its calls; why one of this rank's cannot be done so, if that is so.
-std::optional<std::string> StepRunner::choose(const Way& way) {
+std::optional<std::string> StepRunner::choose(const Method& way) {
     const auto& calls = stage_.program().calls;
     Refusals refusals;
     bool blocks = false;
@@ -102,7 +102,7 @@ std::optional<std::string> StepRunner::choose(const Way& way) {
         const auto* group = stage_.group_of(static_cast<int>(i));
         if (group == nullptr) continue;
         auto& of_group = of_group_[static_cast<std::size_t>(calls[i].group)];
-        if (!of_group) of_group = way.of_group(*group->plans, group->ground);
+        if (!of_group) of_group = way.of_group(*group->plans, group->environment);
         blocks = blocks || of_group->blocks();
         refusals.add(calls[i].label,
                      of_group->refuses(calls[i].call, stage_.buffers_of(static_cast<int>(i))));
@@ -153,7 +153,7 @@ bool StepRunner::move_all() {
 }
 
 void StepRunner::wait(int call) {
-    Patience patience(stage_.world());
+    Backoff patience(stage_.world());
     went_on_ = false;
     while (std::ranges::find(under_way_, call) != under_way_.end()) {
         stage_.world().met();  // alive, for a watchdog: this wait has a deadline of its own
@@ -191,7 +191,7 @@ StepStamps StepRunner::run(StepPart part, std::int64_t number, Computer& compute
 StepStamps StepRunner::run(StepPart part, std::int64_t number, Computer& computer,
                            std::span<const Task> tasks) {
     if (part != StepPart::compute) ++steps_;
-    std::ranges::fill(stamps_.calls, StepStamps::Passage{});
+    std::ranges::fill(stamps_.calls, StepStamps::Span{});
     stamps_.compute_ns = 0;
     stamps_.begin_ns = now_ns();
     computer.release();
@@ -214,38 +214,38 @@ StepStamps StepRunner::run(StepPart part, std::int64_t number, Computer& compute
     return stamps_;
 }
 
-Entrant StepRunner::checked(int call) const {
-    return entrant_of(
+Trial StepRunner::checked(int call) const {
+    return trial_of(
         *operations_[static_cast<std::size_t>(call)], stage_.group_of(call)->plans->world(),
         stage_.program().calls[static_cast<std::size_t>(call)].call, stage_.buffers_of(call), true);
 }
 
 // All that have memory of their own, under way together as in a step.
 std::int64_t StepRunner::count_wrong_together(std::uint64_t seed) {
-    std::vector<Entrant> all;
+    std::vector<Trial> all;
     for (std::size_t i = 0; i < operations_.size(); ++i)
         if (operations_[i] && stage_.program().calls[i].memory < 0)
             all.push_back(checked(static_cast<int>(i)));
-    for (const Entrant& one : all) one.prepare(seed);
+    for (const Trial& one : all) one.prepare(seed);
     stage_.world().barrier();
     const auto nothing = computer(ComputeMode::sleep, false);
     run(StepPart::communication, 0, *nothing);
     --steps_;
     std::int64_t wrong = 0;
-    for (const Entrant& one : all) wrong += one.count_wrong(seed);
+    for (const Trial& one : all) wrong += one.count_wrong(seed);
     // Nobody spoils what another still reads.
     stage_.world().barrier();
     return wrong;
 }
 
 std::int64_t StepRunner::count_wrong_alone(int call, std::uint64_t seed) {
-    const Entrant entrant = checked(call);
+    const Trial trial = checked(call);
     World& ranks = stage_.group_of(call)->plans->world();
-    entrant.prepare(seed);
+    trial.prepare(seed);
     ranks.barrier();
     start(call);
     wait(call);
-    const std::int64_t wrong = entrant.count_wrong(seed);
+    const std::int64_t wrong = trial.count_wrong(seed);
     ranks.barrier();
     return wrong;
 }

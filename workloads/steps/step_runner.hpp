@@ -8,11 +8,11 @@
 #include <string>
 #include <vector>
 
-#include "workloads/compress/loss.hpp"
 #include "workloads/program/program.hpp"
 #include "workloads/steps/computing.hpp"
+#include "workloads/steps/loss.hpp"
+#include "workloads/steps/method.hpp"
 #include "workloads/steps/step_times.hpp"
-#include "workloads/steps/way.hpp"
 
 namespace tutti {
 
@@ -21,19 +21,19 @@ enum class StepPart : std::uint8_t { whole, compute, communication };
 
 /// The groups of a program, of which this rank is in some: their ranks, what makes their plans, and
 /// the memory of the calls, which all ways use in turn.
-class ProgramStage {
+class ProgramBuffers {
 public:
     /// Collective; `program` outlives it and has been checked for these ranks. Throws Error where
     /// memory does not suffice. `transports`: as for device_buffers().
-    ProgramStage(Planner& all, const Program& program, std::optional<BufferKind> buffers,
-                 const std::vector<std::string>& transports = {});
+    ProgramBuffers(Planner& all, const Program& program, std::optional<BufferKind> buffers,
+                   const std::vector<std::string>& transports = {});
 
     /// Of a group that this rank is in.
     struct Group {
         std::unique_ptr<World> world;      // none: all ranks, in their order
         std::unique_ptr<Planner> planner;  // as above
         Planner* plans = nullptr;          // never null
-        Ground ground;
+        Environment environment;
     };
 
     World& world() const { return all_.world(); }
@@ -41,7 +41,7 @@ public:
     /// Null if this rank is not in it.
     const Group* group_of(int call) const;
     /// Of a call that this rank takes part in.
-    StageBuffers buffers_of(int call) const;
+    PooledBuffers buffers_of(int call) const;
 
 private:
     bool is_all(const std::vector<Rank>& group) const;
@@ -50,18 +50,18 @@ private:
     Planner& all_;
     const Program& program_;
     std::vector<std::optional<Group>> groups_;
-    std::vector<std::shared_ptr<Stage>> memory_;  // by call
+    std::vector<std::shared_ptr<BufferPool>> memory_;  // by call
 };
 
 /// One rank's part of a program, done in one way.
-class StepRunner final : private MovedAlong {
+class StepRunner final : private Progressable {
 public:
     ~StepRunner();
     StepRunner(const StepRunner&) = delete;
     StepRunner& operator=(const StepRunner&) = delete;
 
     /// Collective. Nothing if the way cannot do this program here; `reason` then says why.
-    static std::unique_ptr<StepRunner> make(ProgramStage& stage, const Way& way,
+    static std::unique_ptr<StepRunner> make(ProgramBuffers& stage, const Method& way,
                                             std::string& reason);
 
     /// Collective, but nobody meets: ranks that have met before start together. Step `number` takes
@@ -80,24 +80,24 @@ public:
     std::vector<Metric> metrics();
 
 private:
-    explicit StepRunner(ProgramStage& stage);
-    std::optional<std::string> choose(const Way& way);
+    explicit StepRunner(ProgramBuffers& stage);
+    std::optional<std::string> choose(const Method& way);
     bool has_any_of_its_own() const;
     bool does_all_exactly() const;
     std::int64_t compute(std::int64_t ns, Computer& computer);
     void start(int call);
     void wait(int call);
     bool move_all();
-    void move_along() override { move_all(); }
-    GroupWay& way_of(int call) const;
-    Entrant checked(int call) const;
+    void make_progress() override { move_all(); }
+    GroupMethod& way_of(int call) const;
+    Trial checked(int call) const;
     std::int64_t count_wrong_together(std::uint64_t seed);
     std::int64_t count_wrong_alone(int call, std::uint64_t seed);
     void see_loss(std::uint64_t seed);
 
-    ProgramStage& stage_;
+    ProgramBuffers& stage_;
     const std::vector<Task>& tasks_;
-    std::vector<std::unique_ptr<GroupWay>> of_group_;     // of the program; none: not in it
+    std::vector<std::unique_ptr<GroupMethod>> of_group_;  // of the program; none: not in it
     std::vector<std::unique_ptr<Operation>> operations_;  // by call; none: takes no part
     std::vector<int> under_way_;                          // calls
     std::vector<int> moved_groups_;                       // in one look

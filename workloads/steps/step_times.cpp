@@ -6,7 +6,7 @@
 namespace tutti {
 namespace {
 
-bool took_part(const StepStamps::Passage& call) { return call.end_ns != 0; }
+bool took_part(const StepStamps::Span& call) { return call.end_ns != 0; }
 
 // When the last rank came to each call.
 std::vector<std::int64_t> last_arrivals(std::span<const StepStamps> all) {

@@ -4,8 +4,8 @@
 #include <span>
 #include <vector>
 
-#include "collectives/transport/world.hpp"
-#include "workloads/global_clock.hpp"
+#include "collectives/world/world.hpp"
+#include "workloads/timing/global_clock.hpp"
 
 namespace tutti {
 
@@ -16,11 +16,11 @@ struct StepStamps {
     std::int64_t compute_ns = 0;  ///< what its computing took
 
     /// A call that it took part in: when it came to it, and when it saw that it had ended.
-    struct Passage {
+    struct Span {
         std::int64_t start_ns = 0;
         std::int64_t end_ns = 0;
     };
-    std::vector<Passage> calls;  ///< by call; all 0 where it took no part
+    std::vector<Span> calls;  ///< by call; all 0 where it took no part
 };
 
 /// A step of all ranks. ns.

@@ -74,13 +74,13 @@ GOALS = (
     Goal(ALL_REDUCE, 2, "registered", 1.8, sizes=(8, 64, 512)),
     Goal(ALL_REDUCE, 2, "registered", 2.5, sizes=from_size(4 * KIB)),
     Goal(ALL_REDUCE, 2, "registered", 3.5, mean=True),
-    Goal(ALL_REDUCE, 2, "ordinary", 1.0),
-    Goal(ALL_REDUCE, 2, "ordinary", 1.5, mean=True),
+    Goal(ALL_REDUCE, 2, "unregistered", 1.0),
+    Goal(ALL_REDUCE, 2, "unregistered", 1.5, mean=True),
     Goal(OTHERS, 2, "registered", 1.0),
     Goal(OTHERS, 2, "registered", 1.8, mean=True),
-    Goal(OTHERS, 2, "ordinary", 1.0, mean=True),
+    Goal(OTHERS, 2, "unregistered", 1.0, mean=True),
     *(Goal(ALL_REDUCE, ranks, buffers, bound, mean=mean)
-      for ranks in (4, 8) for buffers in ("registered", "ordinary") for bound, mean in ((1.0, False), (1.3, True))),
+      for ranks in (4, 8) for buffers in ("registered", "unregistered") for bound, mean in ((1.0, False), (1.3, True))),
     Goal(ALL_REDUCE, 2, "registered", 70, field="pct_of_limit", sizes=from_size(32 * KIB)),
     Goal(ALL_REDUCE, 2, "registered", 80, field="pct_of_limit", sizes=from_size(8 * MIB)),
 )

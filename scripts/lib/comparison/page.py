@@ -17,7 +17,7 @@ NOTES = """\
 - **ours** is the fastest of tutti's algorithms over `shm`, **library** the fastest of the MPI library's default and
   each of its own algorithms, forced. On {crowded} ranks only {algorithms} of ours take part.
 - **ratio** is library / ours: above 1 ours is faster. **to default** is the same against what the MPI library does
-  unasked. Both sides use the same memory: `registered` is shared by the ranks, `ordinary` is each one's own heap, in huge pages where the system gives them.
+  unasked. Both sides use the same memory: `registered` is shared by the ranks, `unregistered` is each one's own heap, in huge pages where the system gives them.
 - The least of several noisy medians is less than any one of them deserves. That flatters both sides alike, and the
   side with more candidates a little more; **to default** has no such choice on the library's side.
 - **% of limit** is the least time that this machine allows, as measured at the begin of the launch, over our median.
@@ -28,7 +28,7 @@ NOTES = """\
 - One launch each: another one may differ by more than the intervals say.
 """
 COLUMNS = ("ours, µs", "library, µs", "ratio", "to default", "% of limit")
-KINDS = ("registered", "ordinary")
+KINDS = ("registered", "unregistered")
 
 
 def page(results, rows):

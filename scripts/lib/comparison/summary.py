@@ -3,7 +3,7 @@
 
 import math
 
-MEMORY = {"registered": "registered", "host": "ordinary"}  # as records call it, and as --buffers does
+MEMORY = {"registered": "registered", "host": "unregistered"}  # as records call it, and as --buffers does
 
 
 def summarise(results):

@@ -50,7 +50,7 @@ void select(const Table& table) {
 }
 
 // As a model would: grows with the size, and differs from choice to choice.
-std::optional<double> predict(const Configuration& choice, const Subject&, const Setting& setting,
+std::optional<double> predict(const Configuration& choice, const Subject&, const JobShape& setting,
                               Bytes size) {
     if (!choice.is_ours()) return std::nullopt;
     const auto latency = static_cast<double>(1 + choice.algorithm.size());
@@ -62,7 +62,7 @@ void fit(const Table& table) {
     constexpr int enough = 512;
     constexpr std::size_t few = 8;
     if (table.sections.empty() || table.sections.size() > few) return;
-    Setting setting = table.sections.front().setting;
+    JobShape setting = table.sections.front().setting;
     if (setting.ranks > enough) return;
     for (const int more : {0, 1}) {
         setting.ranks += more;

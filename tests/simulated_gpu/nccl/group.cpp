@@ -50,8 +50,8 @@ bool is_done(const Message& message) {
 }  // namespace
 
 bool Group::go_on(Mailbox& mailbox, int me) {
-    using enum Message::Way;
-    std::set<std::pair<Message::Way, int>> busy;  // with an earlier message
+    using enum Message::Method;
+    std::set<std::pair<Message::Method, int>> busy;  // with an earlier message
     bool all_done = true;
     for (Work& work : works_) {
         bool done = true;

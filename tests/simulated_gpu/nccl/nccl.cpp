@@ -150,7 +150,7 @@ std::uint64_t sort_of(int collective, int op, int root) {
     return static_cast<std::uint64_t>((collective * 16 + op) * 64 + root);
 }
 
-ncclResult_t message(Message::Way way, void* memory, std::size_t count, ncclDataType_t name,
+ncclResult_t message(Message::Method way, void* memory, std::size_t count, ncclDataType_t name,
                      int peer, ncclComm_t comm, cudaStream_t stream) {
     return ask(comm, stream, [&](Communicator& of) {
         must_be_rank(peer, of);
@@ -255,11 +255,11 @@ ncclResult_t ncclGroupEnd() {
 
 ncclResult_t ncclSend(const void* from, std::size_t count, ncclDataType_t type, int peer,
                       ncclComm_t comm, cudaStream_t stream) {
-    return message(Message::Way::out, const_cast<void*>(from), count, type, peer, comm, stream);
+    return message(Message::Method::out, const_cast<void*>(from), count, type, peer, comm, stream);
 }
 ncclResult_t ncclRecv(void* into, std::size_t count, ncclDataType_t type, int peer, ncclComm_t comm,
                       cudaStream_t stream) {
-    return message(Message::Way::in, into, count, type, peer, comm, stream);
+    return message(Message::Method::in, into, count, type, peer, comm, stream);
 }
 
 ncclResult_t ncclAllReduce(const void* input, void* output, std::size_t count, ncclDataType_t type,

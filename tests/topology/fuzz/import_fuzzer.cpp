@@ -7,11 +7,11 @@
 #include <cstdlib>
 
 #include "base/error.hpp"
-#include "topology/draw.hpp"
-#include "topology/fingerprint.hpp"
+#include "topology/draw/draw.hpp"
 #include "topology/import/import.hpp"
-#include "topology/nccl_export.hpp"
-#include "topology/paths.hpp"
+#include "topology/machine/fingerprint.hpp"
+#include "topology/routes/nccl_export.hpp"
+#include "topology/routes/paths.hpp"
 
 namespace {
 

@@ -172,7 +172,7 @@ TEST(HwlocXml, JoinsAmdGpusByTheirXgmiMatrix) {
     const Host host = host_of(text);
     ASSERT_EQ(host.links.size(), 1u);
     EXPECT_EQ(host.links[0].kind, LinkKind::xgmi);
-    EXPECT_EQ(host.links[0].gigabytes, 36);
+    EXPECT_EQ(host.links[0].bandwidth_GBps, 36);
 }
 
 TEST(HwlocXml, KnowsAnNvswitchThatIsOff) {

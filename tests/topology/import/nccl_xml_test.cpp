@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "tests/topology/import/complaint.hpp"
-#include "topology/nccl_export.hpp"
+#include "topology/routes/nccl_export.hpp"
 
 namespace tutti {
 namespace {
@@ -73,7 +73,7 @@ TEST(NcclXml, CountsALinkOnceThoughBothGpusHaveARow) {
     ASSERT_EQ(host.links.size(), 2u);
     EXPECT_EQ(host.links[0], (Link{LinkKind::nvlink, device(0), device(1), 2, 2 * 20.6}));
     EXPECT_EQ(host.links[1].b, device(4));
-    EXPECT_NEAR(host.links[1].gigabytes, 3 * 20.6, 1e-9);
+    EXPECT_NEAR(host.links[1].bandwidth_GBps, 3 * 20.6, 1e-9);
 }
 
 // As NCCL, which looks for the other GPU and finds the same.
@@ -117,9 +117,9 @@ TEST(NcclXml, KnowsGpusByTheirClassWhereNcclIsToFillThemIn) {
 }
 
 TEST(NcclXml, ReadsTheDialectOfRccl) {
-    for (const auto& [gcn, model, gigabytes] : {std::tuple("908", "gfx908", 24.),
-                                                {"910", "gfx90a", 36.},
-                                                {"gfx942:sramecc+", "gfx942", 48.}}) {
+    for (const auto& [gcn, model, bandwidth_GBps] : {std::tuple("908", "gfx908", 24.),
+                                                     {"910", "gfx90a", 36.},
+                                                     {"gfx942:sramecc+", "gfx942", 48.}}) {
         const Host host = host_of(with(
             R"(<system version="2"><cpu numaid="0">
 <pci busid="0000:01:00.0" class="0x038000"><gpu dev="0" sm="120" gcn="G"><xgmi target="0000:02:00.0" count="1" tclass="0x038000"/></gpu></pci>
@@ -128,7 +128,7 @@ TEST(NcclXml, ReadsTheDialectOfRccl) {
         EXPECT_EQ(host.devices[0].model, model);
         EXPECT_EQ(host.devices[0].compute_capability, 0);
         EXPECT_EQ(host.links,
-                  (std::vector<Link>{{LinkKind::xgmi, device(0), device(1), 1, gigabytes}}));
+                  (std::vector<Link>{{LinkKind::xgmi, device(0), device(1), 1, bandwidth_GBps}}));
     }
 }
 

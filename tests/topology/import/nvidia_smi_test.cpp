@@ -79,7 +79,7 @@ TEST(NvidiaSmi, TakesPairsForWiresWhereAGpuHasThatManyLinks) {
 }
 
 TEST(NvidiaSmi, TakesMoreLinksThanAGpuHasForAnNvswitch) {
-    for (const auto& [gpus, links, gigabytes] :
+    for (const auto& [gpus, links, bandwidth_GBps] :
          {std::tuple(8, 12, 240.), {16, 6, 120.}, {8, 18, 370.8}, {4, 18, 370.8}}) {
         const Host host = host_of(all_to_all(gpus, links));
         ASSERT_EQ(static_cast<int>(host.devices.size()), gpus + 1);
@@ -88,7 +88,7 @@ TEST(NvidiaSmi, TakesMoreLinksThanAGpuHasForAnNvswitch) {
         for (const Link& link : host.links) {
             EXPECT_EQ(link.b, device(gpus));
             EXPECT_EQ(link.count, links);
-            EXPECT_NEAR(link.gigabytes, gigabytes, 1e-9);
+            EXPECT_NEAR(link.bandwidth_GBps, bandwidth_GBps, 1e-9);
         }
     }
 }

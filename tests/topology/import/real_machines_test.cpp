@@ -5,7 +5,7 @@
 
 #include "tests/topology/import/complaint.hpp"
 #include "tests/topology/shared_data.hpp"
-#include "topology/nccl_export.hpp"
+#include "topology/routes/nccl_export.hpp"
 
 namespace tutti {
 namespace {
@@ -110,13 +110,13 @@ TEST_P(RealMachine, ComesBackFromNcclXml) {
         GTEST_SKIP() << "nvidia-smi gives no PCI addresses, by which NCCL knows its GPUs";
     const Host once = parse_machine(to_nccl_xml(host_), "FILE").hosts.at(0);
     EXPECT_EQ(parse_machine(to_nccl_xml(once), "FILE").hosts.at(0), once);
-    const auto gigabytes = [](const Host& host) {
+    const auto bandwidth_GBps = [](const Host& host) {
         double sum = 0;
-        for (const Link& link : host.links) sum += link.gigabytes;
+        for (const Link& link : host.links) sum += link.bandwidth_GBps;
         return sum;
     };
     EXPECT_EQ(once.links.size(), host_.links.size());  // devices may change their order
-    EXPECT_NEAR(gigabytes(once), gigabytes(host_), 1e-6);
+    EXPECT_NEAR(bandwidth_GBps(once), bandwidth_GBps(host_), 1e-6);
     EXPECT_EQ(once.pcie_switches.size(), host_.pcie_switches.size());
     if (std::string(GetParam().file).starts_with("nccl/")) {
         Host read = host_, back = once;
@@ -163,16 +163,16 @@ INSTANTIATE_TEST_SUITE_P(All, RealMachine, testing::ValuesIn(machines), name_of)
 TEST(RealMachines, HaveTheBandwidthOfTheirNvlinks) {
     const auto folder = shared_topology();
     if (!folder) GTEST_SKIP() << "no shared/data/topology beside the checkout";
-    const auto gigabytes = [&](const char* file) {
+    const auto bandwidth_GBps = [&](const char* file) {
         const Machine machine = read_machine(*folder / file);
         double sum = 0;
-        for (const Link& link : machine.hosts.at(0).links) sum += link.gigabytes;
+        for (const Link& link : machine.hosts.at(0).links) sum += link.bandwidth_GBps;
         return sum;
     };
-    EXPECT_NEAR(gigabytes("nccl/oci-H100-topology.xml"), 8 * 370.8, 1e-6);
-    EXPECT_NEAR(gigabytes("hwloc/dgx2-16v100-nvswitch.xml"), 16 * 6 * 20, 1e-6);
-    EXPECT_NEAR(gigabytes("nvsmi/dgx1-8v100-4ib.txt"), 24 * 20, 1e-6);
-    EXPECT_NEAR(gigabytes("nccl/rccl-topo_8p_rome_4nics.xml"), 12 * 24, 1e-6);
+    EXPECT_NEAR(bandwidth_GBps("nccl/oci-H100-topology.xml"), 8 * 370.8, 1e-6);
+    EXPECT_NEAR(bandwidth_GBps("hwloc/dgx2-16v100-nvswitch.xml"), 16 * 6 * 20, 1e-6);
+    EXPECT_NEAR(bandwidth_GBps("nvsmi/dgx1-8v100-4ib.txt"), 24 * 20, 1e-6);
+    EXPECT_NEAR(bandwidth_GBps("nccl/rccl-topo_8p_rome_4nics.xml"), 12 * 24, 1e-6);
 }
 
 TEST(RealMachines, AreAllOfThoseInTheFolder) {

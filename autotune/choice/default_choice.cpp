@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "autotune/choice/default_choice.hpp"
+
+#include <string_view>
+
+#include "collectives/algorithms/catalog.hpp"
+#include "collectives/baselines/baselines.hpp"
+#include "collectives/planner/planner.hpp"
+#include "collectives/transport/table/transports.hpp"
+
+namespace tutti {
+namespace {
+
+// Up to which size the steps cost more than the bytes: on one host a hand-over takes about as long
+// as to copy some KiB; messages between hosts, ten times as many.
+constexpr Bytes small_on_host{16 * 1024};
+constexpr Bytes small_across_hosts{64 * 1024};
+
+// By name: for small messages, for large ones; across several hosts with several ranks each.
+struct Rule {
+    Collective collective;
+    std::string_view small, large, small_by_node, large_by_node;
+};
+
+constexpr Rule rules[] = {
+    {Collective::all_reduce, "butterfly", "two-shot", "two-level-butterfly", "multi-rail"},
+    {Collective::reduce_scatter, "one-shot", "one-shot", "two-level", "multi-rail"},
+    {Collective::all_gather, "one-shot", "one-shot", "two-level", "multi-rail"},
+    {Collective::broadcast, "tree", "butterfly", "two-level", "multi-rail"},
+    {Collective::reduce, "tree", "round-robin", "two-level", "multi-rail"},
+    {Collective::scatter, "linear", "linear", "two-level", "linear"},
+    {Collective::gather, "linear", "linear", "two-level", "linear"},
+    {Collective::all_to_all, "linear", "linear", "bruck", "round-robin"},
+};
+
+// Large messages between many ranks would all meet at one receiver at once.
+constexpr std::string_view large_across_hosts(Collective collective) {
+    switch (collective) {
+        case Collective::all_reduce:
+        case Collective::reduce_scatter:
+        case Collective::all_gather:
+            return "ring";
+        case Collective::all_to_all:
+            return "round-robin";
+        default:
+            return "";
+    }
+}
+
+std::string_view guess(const Call& call, const World& world) {
+    const auto& rule = rules[static_cast<std::size_t>(call.collective)];
+    const Bytes bytes{total_bytes(call, world.size())};
+    if (world.one_host()) return bytes <= small_on_host ? rule.small : rule.large;
+    const bool is_small = bytes <= small_across_hosts;
+    const bool has_nodes = static_cast<int>(world.hosts().nodes().size()) < world.size();
+    if (has_nodes) return is_small ? rule.small_by_node : rule.large_by_node;
+    const std::string_view large = large_across_hosts(call.collective);
+    if (is_small) return rule.small;
+    return large.empty() ? rule.large : large;
+}
+
+// The best first. A transport that is absent or refuses these ranks is passed over later.
+std::vector<std::string_view> transports_for(const World& world) {
+    if (world.one_process()) return {"shm", "loopback"};
+    if (world.one_host()) return {"shm", "mpi", "ucx"};
+    return {"ucx", "mpi"};
+}
+
+Configuration ours(std::string_view algorithm, std::string_view transport, const World& world) {
+    return {.algorithm = std::string(algorithm),
+            .transport = std::string(transport),
+            .segment = default_segment(world)};
+}
+
+Configuration of_row(const Algorithm& row, std::string_view transport, const World& world) {
+    Configuration one = ours(row.name, transport, world);
+    if (!row.pipelines) one.segment = Bytes{0};
+    return one;
+}
+
+}  // namespace
+
+std::vector<Configuration> default_choices(const Call& call, const World& world) {
+    std::vector<Configuration> choices;
+    const std::string_view best = guess(call, world);
+    for (const std::string_view transport : transports_for(world))
+        choices.push_back(of_row(find_algorithm(call.collective, best), transport, world));
+    for (const Configuration& other : all_choices(call.collective, world)) choices.push_back(other);
+    return choices;
+}
+
+std::vector<Configuration> all_choices(Collective collective, const World& world) {
+    std::vector<Configuration> choices;
+    for (const std::string_view transport : transports_for(world))
+        for (const Algorithm* row : algorithms_of(collective))
+            if (!row->hierarchical || !world.one_host())
+                choices.push_back(of_row(*row, transport, world));
+    for (const Baseline& library : baselines())
+        if (library.is_default) choices.push_back({.impl = std::string(library.name)});
+    return choices;
+}
+
+}  // namespace tutti

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <vector>
+
+#include "autotune/choice/configuration.hpp"
+#include "collectives/execute/plan/layout.hpp"
+#include "collectives/world/world.hpp"
+
+namespace tutti {
+
+/// What to take for a call where nothing was measured, the best guess first: few steps for small
+/// messages, few bytes for large ones, nodes one inside the other across hosts; then whatever else
+/// runs, and the libraries last. The same on all ranks.
+std::vector<Configuration> default_choices(const Call& call, const World& world);
+
+/// Everything that this build can try for a collective: each algorithm over each transport, and
+/// the libraries.
+std::vector<Configuration> all_choices(Collective collective, const World& world);
+
+}  // namespace tutti

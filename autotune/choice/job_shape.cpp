@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "autotune/choice/job_shape.hpp"
+
+#include <algorithm>
+
+#include "collectives/world/gather_machine.hpp"
+#include "topology/machine/fingerprint.hpp"
+
+namespace tutti {
+
+JobShape job_shape_of(World& world) {
+    std::size_t fullest = 0;
+    for (const auto& host : world.hosts().nodes()) fullest = std::max(fullest, host.size());
+    return {.ranks = world.size(),
+            .ranks_per_host = static_cast<int>(fullest),
+            .topology = fingerprint(gather_machine(world))};
+}
+
+}  // namespace tutti

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "autotune/model/loggp_parameters.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/units.hpp"
+
+namespace tutti {
+namespace {
+
+std::string size_text(double size) { return to_string(Bytes{static_cast<std::int64_t>(size)}); }
+
+}  // namespace
+
+CurvePlace place_on(const double* points, std::size_t count, double size) {
+    if (size <= points[0]) return {0, 0};
+    if (size >= points[count - 1]) return {count - 2, 1};
+    const double* above = std::upper_bound(points, points + count, size);
+    const double below = above[-1];
+    return {static_cast<std::size_t>(above - points) - 1,
+            std::log(size / below) / std::log(*above / below)};
+}
+
+LogGpParameters LogGpParameters::uniform(double step, double message, double copy, double reduce) {
+    LogGpParameters tariff;
+    tariff.ns[LogGpParameters::step] = step;
+    const auto fill = [&](std::size_t first, std::size_t count, double value) {
+        std::fill_n(tariff.ns.begin() + static_cast<std::ptrdiff_t>(first), count, value);
+    };
+    fill(LogGpParameters::message, message_points.size(), message);
+    fill(begin_of(PerByte::copy), footprint_points.size(), copy);
+    fill(begin_of(PerByte::reduce), footprint_points.size(), reduce);
+    fill(begin_of(PerByte::add), footprint_points.size(), reduce);
+    return tariff;
+}
+
+std::string name_of_term(std::size_t term) {
+    if (term < LogGpParameters::message) return std::array{"call", "step", "turn", "link"}[term];
+    if (term < LogGpParameters::bytes)
+        return fmt::format("message {}",
+                           size_text(message_points[term - LogGpParameters::message]));
+    const std::size_t curve = (term - LogGpParameters::bytes) / footprint_points.size();
+    const std::size_t point = (term - LogGpParameters::bytes) % footprint_points.size();
+    return fmt::format("{} {}",
+                       std::array{"send", "copy", "reduce", "add", "write", "own", "pack"}[curve],
+                       size_text(footprint_points[point]));
+}
+
+}  // namespace tutti

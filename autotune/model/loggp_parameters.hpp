@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <array>
+#include <cstddef>
+#include <string>
+
+namespace tutti {
+
+/// What costs time per byte. `send`: on the way out (into a library's buffer, or to where peers can
+/// read); `copy` and `reduce`: of what arrives; `add`: of what arrives besides, to be added to the
+/// same sum in the same pass; `write`: what was just computed, stored once more,
+/// into a peer's result; `own`: from a rank's own input to its own output; `pack`: to or from a
+/// message, by either end, where it lies in several places.
+enum class PerByte { send, copy, reduce, add, write, own, pack };
+inline constexpr std::size_t per_byte_kinds = 7;
+
+/// Where curves over the size of a message have their points: it decides how a message travels (in
+/// the line of a flag, at once, only when the receiver is ready).
+inline constexpr std::array<double, 9> message_points{64,   256,   1024,   2048,   4096,
+                                                      8192, 32768, 131072, 1048576};
+/// Where curves over the bytes that a rank touches in the call have theirs: they decide which cache
+/// the bytes come from.
+inline constexpr std::array<double, 5> footprint_points{16384, 131072, 1048576, 4194304, 16777216};
+
+/// A place on a curve: the value there is that of point `first` and of the next, weighted.
+struct CurvePlace {
+    std::size_t first = 0;
+    double share_of_next = 0;
+};
+
+/// Straight in the logarithm of the size, constant before the first point and behind the last.
+CurvePlace place_on(const double* points, std::size_t count, double size);
+
+/// What things cost over one transport, with one kind of memory, inside a host or across hosts: the
+/// parameters of the model, in ns or ns per byte, as one list that can be fitted. See
+/// docs/model.md.
+struct LogGpParameters {
+    static constexpr std::size_t call = 0;     ///< once in each call
+    static constexpr std::size_t step = 1;     ///< until a peer's step is seen: the latency
+    static constexpr std::size_t turn = 2;     ///< a core goes on with another of its ranks
+    static constexpr std::size_t link = 3;     ///< per byte that leaves or enters a host
+    static constexpr std::size_t message = 4;  ///< each, at either end: a curve
+    static constexpr std::size_t bytes = message + message_points.size();  ///< curves
+    static constexpr std::size_t terms = bytes + per_byte_kinds * footprint_points.size();
+
+    static constexpr std::size_t begin_of(PerByte kind) {
+        return bytes + static_cast<std::size_t>(kind) * footprint_points.size();
+    }
+
+    std::array<double, terms> ns{};
+    bool operator==(const LogGpParameters&) const = default;
+
+    /// LogGP as in the textbook: latency `step`, overhead `message` at either end, `copy` and
+    /// `reduce` (however many arrive at once) per byte that arrives, and nothing else.
+    static LogGpParameters uniform(double step, double message, double copy, double reduce);
+};
+
+/// "step", "message 4K", "reduce 128K".
+std::string name_of_term(std::size_t term);
+
+}  // namespace tutti

@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "autotune/online/learn.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "results/statistics.hpp"
+
+namespace tutti {
+namespace {
+
+// An arm that was never tried may be so many times as slow as the incumbent, and its plan take so
+// many times as long as any before.
+constexpr double slowest_feared = 64;
+constexpr double making_feared = 4;
+// Of meetings in the time of a turn in which nothing is tried.
+constexpr double share_of_meetings = 0.005;
+// Before anything is known, turns are shorter: what calls take is only a guess.
+constexpr std::int64_t shortest_turn = 8, longest_turn = 1 << 16, longest_first_turn = 1 << 12;
+constexpr std::int64_t longest_try = 16;
+// An arm that cannot be so much better is not worth a change.
+constexpr double worth_it = 0.97;
+// The incumbent's time has changed.
+constexpr double is_off = 1.25;
+constexpr std::size_t enough_samples = 6, enough_to_watch = 16;
+
+// The first call of a plan finds nothing in the caches, and one may meet an outlier: who is tried
+// for the first time may be much slower.
+double dropped_beyond(std::int64_t calls) {
+    if (calls <= 1) return 16;
+    return calls == 2 ? 4 : 2;
+}
+
+double median(std::span<const double> samples) {
+    std::vector<double> sorted(samples.begin(), samples.end());
+    const auto middle = sorted.begin() + static_cast<std::ptrdiff_t>(sorted.size() / 2);
+    std::nth_element(sorted.begin(), middle, sorted.end());
+    return *middle;
+}
+
+}  // namespace
+
+void Lesson::Arm::add(std::span<const double> times) {
+    for (const double time : times) {
+        fastest = seen == 0 ? time : std::min(fastest, time);
+        slowest = seen == 0 ? time : std::max(slowest, time);
+        samples[seen++ % kept_samples] = time;
+    }
+}
+
+void Lesson::Arm::forget() {
+    seen = 0;
+    calls = 0;
+    is_in = can;
+}
+
+Lesson::Lesson(const Start& start)
+    : arms_(static_cast<std::size_t>(start.arms)),
+      incumbent_(start.incumbent),
+      meeting_ns_(start.meeting_ns),
+      least_call_ns_(start.least_call_ns) {}
+
+std::optional<TimeInterval> Lesson::time_of(int number) const {
+    const Arm& one = arm(number);
+    if (one.kept() < enough_samples) return std::nullopt;
+    std::vector<std::int64_t> samples;
+    for (std::size_t i = 0; i < one.kept(); ++i) samples.push_back(std::llround(one.samples[i]));
+    const Summary summary = summarise(samples);
+    return TimeInterval{static_cast<double>(summary.p50), static_cast<double>(summary.ci95_lo),
+                        static_cast<double>(summary.ci95_hi), static_cast<std::int64_t>(summary.n)};
+}
+
+std::optional<int> Lesson::runner_up() const {
+    std::optional<int> best;
+    double best_ns = 0;
+    for (int i = 0; i < static_cast<int>(arms_.size()); ++i) {
+        const auto time = time_of(i);
+        if (i == incumbent_ || !time || (best && time->p50 >= best_ns)) continue;
+        best = i;
+        best_ns = time->p50;
+    }
+    return best;
+}
+
+// In turns.
+std::optional<int> Lesson::next_challenger() const {
+    const int count = static_cast<int>(arms_.size());
+    for (int ahead = 1; ahead <= count; ++ahead) {
+        const int number = (last_tried_ + ahead) % count;
+        if (number != incumbent_ && arm(number).is_in) return number;
+    }
+    return std::nullopt;
+}
+
+bool Lesson::is_settled() const { return !next_challenger(); }
+
+// Longer, the longer it holds out.
+std::int64_t Lesson::calls_of_turn(const Arm& challenger) const {
+    return std::clamp<std::int64_t>(challenger.calls / 2, 1, longest_try);
+}
+
+double Lesson::at_risk_ns(const Arm& challenger) const {
+    const double slowest =
+        challenger.calls == 0 ? slowest_feared * mean_ns_ : std::max(challenger.slowest, mean_ns_);
+    // Each call may be the first one in its buffers.
+    const double making = challenger.has_plans ? 0 : making_feared * making_ns_;
+    return static_cast<double>(calls_of_turn(challenger)) * (slowest - mean_ns_ + making) +
+           2 * meeting_ns_;  // of this turn, and of the incumbent's that follows
+}
+
+// As long as it takes to gain what is missing, and what its own meeting costs; rather longer, as
+// otherwise a little might be missing again.
+Turn Lesson::turn_of_incumbent(double missing_ns, const Account& account) const {
+    const double gained = account.usable_share() * std::max(mean_ns_, least_call_ns_);
+    const double calls = std::ceil(1.5 * (std::max(missing_ns, 0.0) + meeting_ns_) / gained);
+    const auto longest = static_cast<double>(mean_ns_ == 0 ? longest_first_turn : longest_turn);
+    return {incumbent_, static_cast<std::int64_t>(
+                            std::clamp(calls, static_cast<double>(shortest_turn), longest))};
+}
+
+Turn Lesson::next(const Account& account) {
+    const bool is_known = arm(incumbent_).kept() >= enough_samples;
+    const auto challenger = next_challenger();
+    if (!challenger || !is_known) {
+        // Meetings are no gain then, so there are few.
+        const double rest = meeting_ns_ * account.usable_share() / share_of_meetings;
+        return turn_of_incumbent(
+            is_known ? rest : 2 * meeting_ns_ - std::min(0.0, account.left_ns()), account);
+    }
+    const double missing = at_risk_ns(arm(*challenger)) - account.left_ns();
+    if (missing > 0 || incumbent_is_due_) return turn_of_incumbent(missing, account);
+    return {*challenger, calls_of_turn(arm(*challenger))};
+}
+
+void Lesson::took(const Turn& turn, const TurnTimes& times, Account& account) {
+    const bool is_try = turn.arm != incumbent_;
+    const auto calls = static_cast<double>(turn.calls);
+    Arm& one = arm(turn.arm);
+    account.lose(times.meeting + (is_try ? times.making : 0));
+    if (is_try) account.lose(std::max(0.0, times.calls - calls * mean_ns_));
+    meeting_ns_ = meeting_ns_ == 0 ? times.meeting : (meeting_ns_ + times.meeting) / 2;
+    making_ns_ = std::max(making_ns_, times.longest_making);
+    one.has_plans = times.making == 0;
+    one.calls += turn.calls;
+    incumbent_is_due_ = is_try;
+    if (is_try) {
+        one.add(times.samples);
+        last_tried_ = turn.arm;
+        return evaluate(turn.arm);
+    }
+    const double mean = times.calls / calls;
+    mean_ns_ = mean_ns_ == 0 ? mean : (mean_ns_ + mean) / 2;
+    watch(times.samples);
+}
+
+void Lesson::evaluate(int number) {
+    Arm& challenger = arm(number);
+    const auto incumbent = time_of(incumbent_);
+    if (!incumbent) return;
+    if (challenger.fastest > dropped_beyond(challenger.calls) * incumbent->p50) {
+        challenger.is_in = false;
+        return;
+    }
+    const auto time = time_of(number);
+    if (!time) return;
+    if (time->high < incumbent->low && time->p50 < worth_it * incumbent->p50) {
+        mean_ns_ *= time->p50 / incumbent->p50;
+        incumbent_ = number;
+        turns_off_ = 0;
+    } else if (time->low > worth_it * incumbent->p50 || challenger.seen >= kept_samples) {
+        challenger.is_in = false;
+    }
+}
+
+// A slow turn may be a mood of the machine; two in a row are a change.
+void Lesson::watch(std::span<const double> samples) {
+    Arm& incumbent = arm(incumbent_);
+    const auto before = time_of(incumbent_);
+    if (before && incumbent.kept() >= enough_to_watch && !samples.empty()) {
+        const double now = median(samples);
+        const bool has_changed = now > is_off * before->p50 || now * is_off < before->p50;
+        turns_off_ = has_changed ? turns_off_ + 1 : 0;
+        if (turns_off_ >= 2) return begin_anew(samples);
+        if (has_changed) return;  // not to be mixed with what was before
+    }
+    incumbent.add(samples);
+}
+
+void Lesson::begin_anew(std::span<const double> of_incumbent) {
+    for (Arm& one : arms_) one.forget();
+    arm(incumbent_).add(of_incumbent);
+    turns_off_ = 0;
+}
+
+void Lesson::cannot(int number) {
+    arm(number).can = arm(number).is_in = false;
+    incumbent_is_due_ = true;  // which does the call in its place
+    if (last_tried_ < 0) last_tried_ = number;
+}
+
+void Lesson::plans_are_gone() {
+    for (Arm& one : arms_) {
+        one.has_plans = false;
+        one.forget();
+    }
+    incumbent_is_due_ = true;
+}
+
+}  // namespace tutti

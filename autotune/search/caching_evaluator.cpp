@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "autotune/search/caching_evaluator.hpp"
+
+#include <algorithm>
+
+namespace tutti {
+
+CachingEvaluator::CachingEvaluator(Evaluator& inner, std::span<const KeptSamples> kept, Keep keep)
+    : inner_(inner), keep_(std::move(keep)) {
+    for (const KeptSamples& piece : kept) {
+        std::vector<double>& all = memory_[{piece.size, piece.arm}].samples_ns;
+        all.insert(all.end(), piece.samples_ns.begin(), piece.samples_ns.end());
+    }
+}
+
+std::vector<std::vector<double>> CachingEvaluator::race(Bytes size, std::span<const int> arms,
+                                                        int repetitions) {
+    const auto wanted = static_cast<std::size_t>(std::max(0, repetitions));
+    std::vector<int> lacking;
+    std::size_t most_missing = 0;
+    for (const int arm : arms) {
+        const Memory& memory = memory_[{size, arm}];
+        const std::size_t left = memory.samples_ns.size() - memory.told;
+        if (left >= wanted) continue;
+        lacking.push_back(arm);
+        most_missing = std::max(most_missing, wanted - left);
+    }
+    if (!lacking.empty()) ask(size, lacking, static_cast<int>(most_missing));
+
+    std::vector<std::vector<double>> answer;
+    for (const int arm : arms) {
+        Memory& memory = memory_[{size, arm}];
+        const std::size_t end = std::min(memory.told + wanted, memory.samples_ns.size());
+        answer.emplace_back(memory.samples_ns.begin() + static_cast<std::ptrdiff_t>(memory.told),
+                            memory.samples_ns.begin() + static_cast<std::ptrdiff_t>(end));
+        memory.told = end;
+    }
+    return answer;
+}
+
+void CachingEvaluator::ask(Bytes size, std::span<const int> arms, int repetitions) {
+    had_to_ask_ = true;
+    if (inner_.is_over()) return;
+    const std::vector<std::vector<double>> fresh = inner_.race(size, arms, repetitions);
+    for (std::size_t i = 0; i < arms.size() && i < fresh.size(); ++i) {
+        if (fresh[i].empty()) continue;
+        std::vector<double>& all = memory_[{size, arms[i]}].samples_ns;
+        all.insert(all.end(), fresh[i].begin(), fresh[i].end());
+        if (keep_) keep_({size, arms[i], fresh[i]});
+    }
+}
+
+}  // namespace tutti

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <functional>
+#include <map>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "autotune/search/evaluator.hpp"
+
+namespace tutti {
+
+/// Samples of one arm at one size, in the order of measuring.
+struct KeptSamples {
+    Bytes size;
+    int arm = 0;
+    std::vector<double> samples_ns;
+};
+
+/// A evaluator that has raced before: answers from what was kept as far as that goes, and asks the
+/// inner evaluator for the rest. A search is the same for the same samples, so an interrupted one
+/// walks through what was kept to where it was, and goes on.
+class CachingEvaluator : public Evaluator {
+public:
+    /// Hands all samples that are new to `keep`, race by race.
+    using Keep = std::function<void(const KeptSamples&)>;
+
+    /// Several pieces for one arm and size follow each other.
+    CachingEvaluator(Evaluator& inner, std::span<const KeptSamples> kept, Keep keep);
+
+    std::span<const Arm> arms() const override { return inner_.arms(); }
+    std::vector<std::vector<double>> race(Bytes size, std::span<const int> arms,
+                                          int repetitions) override;
+    bool takes_part(int arm, Bytes size) const override { return inner_.takes_part(arm, size); }
+    std::optional<double> predicted_ns(int arm, Bytes size) const override {
+        return inner_.predicted_ns(arm, size);
+    }
+    /// Not before the memory had to pass a question on: what is kept is worth something even when
+    /// time is up.
+    bool is_over() const override { return had_to_ask_ && inner_.is_over(); }
+
+private:
+    struct Memory {
+        std::vector<double> samples_ns;
+        std::size_t told = 0;
+    };
+
+    void ask(Bytes size, std::span<const int> arms, int repetitions);
+
+    Evaluator& inner_;
+    Keep keep_;
+    std::map<std::pair<Bytes, int>, Memory> memory_;
+    bool had_to_ask_ = false;
+};
+
+}  // namespace tutti

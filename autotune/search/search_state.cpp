@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "autotune/search/search_state.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace tutti {
+namespace {
+
+// A loss within twice its error may be noise.
+constexpr double errors_of_doubt = 2;
+// The first pass takes about this share of the time, the pass over doubts the rest.
+constexpr double first_pass = 0.7;
+
+}  // namespace
+
+SearchState::SearchState(Evaluator& evaluator, std::span<const Bytes> sizes,
+                         const SearchOptions& options)
+    : track_(evaluator),
+      sizes_(sizes),
+      options_(options),
+      families_(evaluator.arms()),
+      book_(sizes.size(), evaluator.arms().size()),
+      prior_(evaluator, sizes),
+      settled_(sizes.size(), false) {}
+
+void SearchState::race(std::size_t size, std::span<const int> arms, int repetitions) {
+    if (arms.empty() || is_over()) return;
+    book_.add(size, arms, track_.race(sizes_[size], arms, repetitions));
+    if (options_.progress) options_.progress({share(), sizes_[size], book_.leader(size)});
+}
+
+double SearchState::share() const {
+    const auto settled = std::count(settled_.begin(), settled_.end(), true);
+    return first_pass * static_cast<double>(settled) / static_cast<double>(settled_.size()) +
+           (1 - first_pass) * refined_;
+}
+
+std::vector<int> SearchState::survivors(std::size_t size, const std::vector<int>& arms,
+                                        double drop_beyond) const {
+    const int leader = book_.leader(size, arms);
+    std::vector<int> left;
+    for (const int arm : arms) {
+        if (book_.count(size, arm) == 0) continue;
+        const double slack =
+            families_.has_parameters(families_.of(arm)) ? options_.family_slack : 1;
+        const double gap = book_.gap(size, arm, leader);
+        const bool is_beaten = gap > std::log(drop_beyond * slack) &&
+                               gap > errors_of_doubt * book_.gap_error(size, arm, leader);
+        if (!is_beaten) left.push_back(arm);
+    }
+    return left;
+}
+
+void SearchState::race_in_rounds(std::size_t size, std::vector<int> arms) {
+    for (const HeatRound& round : options_.rounds) {
+        if (is_over()) return;
+        race(size, arms, round.repetitions);
+        arms = survivors(size, arms, round.drop_beyond);
+        if (arms.size() < 2) return;
+    }
+}
+
+int SearchState::best_of(std::size_t family, std::size_t size) const {
+    return book_.leader(size, families_.members(family));
+}
+
+int SearchState::runners(std::size_t family, std::size_t size) const {
+    return static_cast<int>(std::ranges::count_if(
+        families_.members(family), [&](int arm) { return track_.takes_part(arm, sizes_[size]); }));
+}
+
+}  // namespace tutti

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "autotune/search/evaluator.hpp"
+#include "autotune/search/families.hpp"
+#include "autotune/search/prior.hpp"
+#include "autotune/search/sample_log.hpp"
+#include "autotune/search/search.hpp"
+
+namespace tutti {
+
+/// A search under way: what it asks, what it knows, and how it races. Sizes are called by index.
+class SearchState {
+public:
+    SearchState(Evaluator& evaluator, std::span<const Bytes> sizes, const SearchOptions& options);
+
+    bool is_over() const { return track_.is_over(); }
+    /// Members of a family that can run at a size, as far as that is known without a race.
+    int runners(std::size_t family, std::size_t size) const;
+    std::span<const Bytes> sizes() const { return sizes_; }
+    const SearchOptions& options() const { return options_; }
+    const Families& families() const { return families_; }
+    const SampleLog& book() const { return book_; }
+    Prior& prior() { return prior_; }
+    const Prior& prior() const { return prior_; }
+
+    /// Each arm so many times, in turns; the samples are in the book then.
+    void race(std::size_t size, std::span<const int> arms, int repetitions);
+
+    /// The rounds of the options: all arms, fewer from round to round.
+    void race_in_rounds(std::size_t size, std::vector<int> arms);
+
+    /// The fastest known member at a size, -1 if none has raced there.
+    int best_of(std::size_t family, std::size_t size) const;
+
+    /// A size needs no more first races.
+    void settle(std::size_t size) { settled_[size] = true; }
+    bool is_settled(std::size_t size) const { return settled_[size]; }
+    /// Share of what follows the first pass that is done.
+    void set_refined(double share) { refined_ = share; }
+
+private:
+    std::vector<int> survivors(std::size_t size, const std::vector<int>& arms,
+                               double drop_beyond) const;
+    double share() const;
+
+    Evaluator& track_;
+    std::span<const Bytes> sizes_;
+    const SearchOptions& options_;
+    Families families_;
+    SampleLog book_;
+    Prior prior_;
+    std::vector<bool> settled_;
+    double refined_ = 0;
+};
+
+}  // namespace tutti

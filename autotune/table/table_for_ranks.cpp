@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "autotune/table/table_for_ranks.hpp"
+
+#include "autotune/choice/job_shape.hpp"
+#include "autotune/model/model_json.hpp"
+#include "autotune/table/model_predictor.hpp"
+#include "autotune/table/table_json.hpp"
+#include "autotune/table/usable.hpp"
+
+namespace tutti {
+namespace {
+
+// Other hosts may not have the file.
+Table table_of_first(World& world, const std::string& file) {
+    std::string text, refusal;
+    if (world.is_first()) try {
+            text = to_json(read_table(file));
+        } catch (const Error& error) {
+            refusal = error.what();
+        }
+    refusal = gathered_texts(world, refusal)[0];
+    if (!refusal.empty()) throw Error(refusal);
+    return parse_table(gathered_texts(world, text)[0], file);
+}
+
+}  // namespace
+
+Table table_for_ranks(World& world, const std::string& file, FitOptions options) {
+    const Table table = table_of_first(world, file);
+    Predictor predict;
+    if (!table.model.empty()) predict = predictor_of_job_shapes(model_from_json(table.model, file));
+    return usable(fitted(table, job_shape_of(world), predict, options));
+}
+
+}  // namespace tutti

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "autotune/tuner/measuring_evaluator.hpp"
+
+#include <algorithm>
+
+namespace tutti {
+
+Call call_of(const MeasuringEvaluator::Race& race, int ranks, Bytes size) {
+    const Collective collective = race.subject.collective;
+    return {.collective = collective,
+            .type = race.type,
+            .op = race.op,
+            .count = count_for(collective, race.type, ranks, size)};
+}
+
+MeasuringEvaluator::MeasuringEvaluator(Planner& planner, const BufferPool& stage, const Race& race,
+                                       const std::vector<Variant>& variants, Prediction prediction,
+                                       std::function<bool()> is_over)
+    : planner_(planner),
+      world_(planner.world()),
+      stage_(stage),
+      race_(race),
+      variants_(variants),
+      prediction_(std::move(prediction)),
+      is_over_(std::move(is_over)) {
+    for (const Variant& variant : variants) arms_.push_back(variant.arm);
+}
+
+// Which schedules are the same depends on the size: a chain in segments of 8 KiB is a tree for 8
+// bytes.
+const std::set<int>& MeasuringEvaluator::distinct_at(Bytes size) const {
+    const auto [place, is_new] = distinct_.try_emplace(size);
+    if (!is_new) return place->second;
+    std::vector<Candidate> all;
+    for (const Variant& variant : variants_) all.push_back(variant.candidate);
+    const auto kept = distinct(all, call_of(race_, world_.size(), size), race_.environment);
+    for (std::size_t arm = 0; arm < variants_.size(); ++arm) {
+        const auto is_it = [&](const Candidate& one) {
+            return configuration_of(one) == variants_[arm].configuration;
+        };
+        if (std::ranges::any_of(kept, is_it)) place->second.insert(static_cast<int>(arm));
+    }
+    return place->second;
+}
+
+bool MeasuringEvaluator::takes_part(int arm, Bytes size) const {
+    const Call call = call_of(race_, world_.size(), size);
+    const Bytes vector{call.count * static_cast<std::int64_t>(size_of(call.type))};
+    return !wrong_.contains(arm) && distinct_at(size).contains(arm) &&
+           carries_enough(variants_[static_cast<std::size_t>(arm)], vector);
+}
+
+bool MeasuringEvaluator::can_run(int arm, const Call& call) {
+    const Variant& variant = variants_[static_cast<std::size_t>(arm)];
+    if (!takes_part(arm, size_)) return false;
+    const bool runs =
+        !refusal(planner_, variant.candidate, call, buffers_, race_.environment.hosts);
+    return holds_on_all(world_, runs);
+}
+
+// The plans of the size before are given back.
+void MeasuringEvaluator::go_to(Bytes size) {
+    if (size == size_) return;
+    runners_.clear();
+    size_ = size;
+    call_ = call_of(race_, world_.size(), size);
+    buffers_ = stage_.set(call_, false, race_.subject.buffers);
+}
+
+// All ranks decide by the same samples; but a logarithm may be rounded otherwise by another
+// processor.
+void MeasuringEvaluator::check_all_agree(Bytes size, std::span<const int> arms,
+                                         int repetitions) const {
+    std::uint64_t digest =
+        static_cast<std::uint64_t>(size.count) * 31 + static_cast<unsigned>(repetitions);
+    for (const int arm : arms) digest = digest * 1'000'003 + static_cast<unsigned>(arm);
+    if (!holds_on_all(world_, of_first(world_, digest) == digest))
+        throw Error(
+            "ranks disagree on what to race next: their processors round differently; type "
+            "--search "
+            "exhaustive",
+            Exit::time_out);
+}
+
+MeasuringEvaluator::Runner& MeasuringEvaluator::runner_of(int arm) {
+    const auto [place, is_new] = runners_.try_emplace(arm);
+    Runner& runner = place->second;
+    if (is_new)
+        runner.operation =
+            operation_of(planner_, variants_[static_cast<std::size_t>(arm)].candidate, call_,
+                         buffers_, race_.environment);
+    // Checked once for each arm, as checks of large vectors take longer than their calls.
+    const bool check = checked_.insert(arm).second;
+    runner.trial = trial_of(*runner.operation, world_, call_, buffers_, check);
+    return runner;
+}
+
+std::vector<std::vector<double>> MeasuringEvaluator::race(Bytes size, std::span<const int> arms,
+                                                          int repetitions) {
+    check_all_agree(size, arms, repetitions);
+    std::vector<std::vector<double>> times(arms.size());
+    go_to(size);
+    std::vector<Trial> trials;
+    std::vector<std::size_t> place_of;
+    Protocol protocol = race_.protocol;
+    protocol.seed += ++number_;
+    protocol.fixed_samples = repetitions;
+    bool is_continued = true;
+    for (std::size_t i = 0; i < arms.size(); ++i) {
+        if (!can_run(arms[i], call_)) continue;
+        is_continued = is_continued && runners_.contains(arms[i]);
+        trials.push_back(runner_of(arms[i]).trial);
+        place_of.push_back(i);
+    }
+    if (is_continued) protocol.warm_up_calls = 0;
+    const auto measured = measure(world_, trials, protocol);
+    for (std::size_t i = 0; i < measured.size(); ++i) {
+        const int arm = arms[place_of[i]];
+        if (measured[i].check.state == CheckState::fail)
+            wrong_.insert(arm);
+        else
+            times[place_of[i]].assign(measured[i].samples.begin(), measured[i].samples.end());
+    }
+    return times;
+}
+
+std::optional<double> MeasuringEvaluator::predicted_ns(int arm, Bytes size) const {
+    if (!prediction_) return std::nullopt;
+    return prediction_(variants_[static_cast<std::size_t>(arm)].configuration,
+                       call_of(race_, world_.size(), size));
+}
+
+bool MeasuringEvaluator::is_over() const { return of_first(world_, is_over_()); }
+
+}  // namespace tutti

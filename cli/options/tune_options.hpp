@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "autotune/tuner/tuner.hpp"
+#include "cli/options/commands.hpp"
+#include "cli/ranks/launcher.hpp"
+#include "results/launch.hpp"
+
+namespace tutti {
+
+/// What 'tutti tune' was asked for, checked as far as that is possible without the ranks.
+struct TuneOptions {
+    /// Measure on ranks; or do something with tables that exist.
+    enum class Job { tune, hold_out, model_only, explain, merge } job = Job::tune;
+    TuneRequest request;              ///< but for what depends on the ranks
+    std::string table_file;           ///< written, or read and improved
+    std::vector<std::string> inputs;  ///< of explain and merge
+    std::string svg_file;             ///< of explain
+    std::vector<int> rank_counts;     ///< of model_only
+    int ranks_per_host = 0;           ///< of model_only; 0: all on one
+    std::string model = "measure";    ///< or stored, none
+    bool resume = false;
+    bool pin = true;
+    RankOptions ranks;
+    TextByName as_understood;
+};
+
+/// Nothing if help was asked for (and printed). Throws Error.
+std::optional<TuneOptions> parse_tune(const Arguments& arguments);
+
+}  // namespace tutti

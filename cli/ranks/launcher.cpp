@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/ranks/launcher.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <iostream>
+#include <mutex>
+#include <thread>
+
+#include "cli/ranks/guardian.hpp"
+#include "cli/ranks/watchdog.hpp"
+#include "collectives/transport/messages/mpi.hpp"
+
+namespace tutti {
+namespace {
+
+struct Trace {
+    const char* name;
+    const char* rank;
+    const char* size;
+};
+
+// Variables that launchers set for each rank, and only for ranks. MPICH's and Intel's Hydra and
+// Slurm's PMI share PMI_*; a Slurm allocation without srun has no SLURM_STEP_ID in it.
+constexpr Trace traces[] = {
+    {"Open MPI's mpirun", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
+    {"mpiexec (PMI)", "PMI_RANK", "PMI_SIZE"},
+    {"srun", "SLURM_PROCID", "SLURM_STEP_NUM_TASKS"},
+};
+
+int number_of(const char* variable) {
+    const char* text = std::getenv(variable);
+    return text == nullptr ? -1 : std::atoi(text);
+}
+
+void refuse_foreign_mpi(const Launcher& started_by, int size_of_mpi) {
+    if (started_by.size == size_of_mpi) return;
+    throw Error(
+        started_by.name + " started " + std::to_string(started_by.size) + " processes, but " +
+        mpi_library() + " sees " + std::to_string(size_of_mpi) +
+        ": tutti is linked to another MPI; start it with that library's own mpirun, or build "
+        "with the one you start with");
+}
+
+// In one piece: several ranks fail at the same time, and their lines would mix.
+void tell(const std::string& line) { std::cerr << line + "\n" << std::flush; }
+
+// A rank process. What fails here ends the whole job: no goodbye to MPI, since others may hang. So
+// the session is not yet over where errors are caught.
+Exit run_as_mpi_rank(const Launcher& started_by, const RankOptions& options, Guardian& guardian,
+                     const std::function<Exit(World&)>& body) {
+    std::optional<MpiSession> session;
+    std::optional<Watchdog> watchdog;
+    try {
+        World& world = session.emplace().world();
+        world.hang_timeout = options.hang_timeout;
+        refuse_foreign_mpi(started_by, world.size());
+        world.barrier();
+        guardian.remember_shared_files();
+        watchdog.emplace(world);
+        return body(world);
+    } catch (const Error& error) {
+        // What is wrong on all ranks, one tells: its end takes the others along while they wait.
+        const bool may_be_same_for_all = error.code() == Exit::usage && started_by.rank != 0;
+        if (may_be_same_for_all) std::this_thread::sleep_for(std::chrono::seconds(4));
+        tell("tutti: " + std::string(error.what()));
+        guardian.leave(error.code());
+    } catch (const std::exception& error) {  // out of memory, say
+        tell("tutti: rank " + std::to_string(started_by.rank) + ": " + error.what());
+        guardian.leave(Exit::usage);
+    }
+}
+
+}  // namespace
+
+Launcher launcher() {
+    for (const Trace& trace : traces) {
+        const int rank = number_of(trace.rank), size = number_of(trace.size);
+        if (rank >= 0 && size >= 1) return {trace.name, rank, size};
+    }
+    return {};
+}
+
+Exit run_ranks(const RankOptions& options, const std::function<Exit(World&)>& body) {
+    const Launcher started_by = launcher();
+    if (started_by.is_there()) {
+        if (options.threads)
+            throw Error("--ranks makes threads, but " + started_by.name + " has started " +
+                        std::to_string(started_by.size) + " processes; leave one of the two out");
+        if (const auto missing = mpi_missing(); missing && started_by.size > 1)
+            throw Error(started_by.name + " started " + std::to_string(started_by.size) +
+                        " processes, but " + *missing + "; or run without mpirun, with --ranks " +
+                        std::to_string(started_by.size));
+        else if (!missing) {
+            Guardian guardian(started_by.rank, options.results_file);
+            return run_as_mpi_rank(started_by, options, guardian, body);
+        }
+    }
+    Exit worst = Exit::ok;
+    std::mutex mutex;
+    run_as_threads(options.threads.value_or(1), options.hang_timeout, [&](World& world) {
+        const Exit code = body(world);
+        const std::lock_guard lock(mutex);
+        worst = std::max(worst, code);
+    });
+    return worst;
+}
+
+}  // namespace tutti

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+
+#include "collectives/world/world.hpp"
+
+namespace tutti {
+
+/// Ends the process (exit 4) if its rank meets no other for well over the hang timeout: the last
+/// resort for calls into libraries, which wait without a deadline of their own.
+class Watchdog {
+public:
+    explicit Watchdog(World& world);
+    ~Watchdog();
+
+private:
+    void watch();
+
+    World& world_;
+    std::mutex mutex_;
+    std::condition_variable ended_;
+    bool over_ = false;
+    std::thread thread_;
+};
+
+/// What this process is doing, for the watchdog's report: "all_reduce 4096 float".
+void say_activity(const std::string& activity);
+
+}  // namespace tutti

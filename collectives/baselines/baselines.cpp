@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collectives/baselines/baselines.hpp"
+
+#include "base/name_table.hpp"
+#include "collectives/baselines/mpi_baseline.hpp"
+#include "collectives/baselines/nccl_baseline.hpp"
+#include "collectives/transport/gpu/nccl.hpp"
+#include "collectives/transport/messages/mpi.hpp"
+
+namespace tutti {
+namespace {
+
+const Baseline rows[] = {
+    {"mpi",
+     "the MPI library's own collective (MPI_Allreduce, ...); mpi/ring forces one of its "
+     "algorithms, mpi/all tries every one",
+     mpi_missing, allow_forced_mpi_algorithms, mpi_algorithms, mpi_baseline_refuses, mpi_baseline,
+     leave_mpi_as_found},
+    {"mpi-nonblocking",
+     "the MPI library's non-blocking collective (MPI_Iallreduce, ...), tested until it is done",
+     mpi_missing, [] {}, [](Collective) { return std::vector<std::string>(); },
+     mpi_baseline_refuses, mpi_nonblocking, [] {}, /*is_default=*/false,
+     /*blocks=*/false},
+    {"nccl",
+     "NCCL's own collective (ncclAllReduce, ...) on the memory of GPUs, one rank for each; what it "
+     "has no call for as one group of ncclSend and ncclRecv",
+     nccl_missing, [] {}, [](Collective) { return std::vector<std::string>(); },
+     nccl_baseline_refuses, nccl_baseline, [] {}, /*is_default=*/true, /*blocks=*/false,
+     /*takes_device=*/true},
+};
+
+}  // namespace
+
+std::span<const Baseline> baselines() { return rows; }
+
+std::optional<std::string> refusal(World& world, const Baseline& baseline,
+                                   const LibraryCall& call) {
+    if (auto missing = missing_on_any(world, baseline.missing())) return missing;
+    return baseline.refuses(world, call);
+}
+
+const Baseline& find_baseline(std::string_view name) {
+    std::vector<std::string> names{"none"};
+    for (const Baseline& row : rows) {
+        if (row.name == name) return row;
+        names.emplace_back(row.name);
+    }
+    throw Error(unknown_name("baseline", name, names));
+}
+
+}  // namespace tutti

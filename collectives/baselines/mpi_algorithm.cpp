@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collectives/baselines/mpi_algorithm.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cctype>
+#include <cstdlib>
+#include <limits>
+
+#include "base/name_table.hpp"
+#include "collectives/baselines/mpi_baseline.hpp"
+#include "collectives/transport/messages/mpi.hpp"
+
+namespace tutti {
+namespace {
+
+using Choice = MpiControlVariable::Choice;
+
+// MPI's name of a collective, as Open MPI's settings have it.
+constexpr Named<Collective> spellings[] = {
+    {Collective::all_reduce, "allreduce"}, {Collective::reduce_scatter, "reduce_scatter_block"},
+    {Collective::all_gather, "allgather"}, {Collective::broadcast, "bcast"},
+    {Collective::reduce, "reduce"},        {Collective::scatter, "scatter"},
+    {Collective::gather, "gather"},        {Collective::all_to_all, "alltoall"},
+};
+
+std::optional<MpiControlVariable> open_mpi_setting(Collective collective, const std::string& what) {
+    return MpiControlVariable::find("coll_tuned_" + std::string(name_in(spellings, collective)) +
+                                    what);
+}
+
+std::optional<MpiControlVariable> mpich_setting(Collective collective, const std::string& what) {
+    std::string name(name_in(spellings, collective));
+    for (char& letter : name) letter = static_cast<char>(std::toupper(letter));
+    return MpiControlVariable::find("MPIR_CVAR_" + name + what);
+}
+
+// MPICH's numbers have no names but in the text that describes the setting ("auto - Internal ...
+// ring - Force ring algorithm"), whose lines have lost their ends. So the words are looked for: the
+// n-th line is number n.
+constexpr std::string_view words_of_mpich[] = {
+    "binomial",
+    "brucks",
+    "nb",
+    "noncommutative",
+    "pairwise",
+    "pairwise_sendrecv_replace",
+    "recursive_doubling",
+    "recursive_halving",
+    "reduce_scatter_allgather",
+    "reduce_scatter_gather",
+    "ring",
+    "scatter_recursive_doubling_allgather",
+    "scatter_ring_allgather",
+    "scattered",
+    "smp",
+};
+
+// "... algorithmring" ends with the word "ring", "... tsp_ring" does not.
+bool ends_with_word(std::string_view line, std::string_view word) {
+    return line.ends_with(word) && !line.substr(0, line.size() - word.size()).ends_with('_');
+}
+
+std::vector<Choice> choices_in(std::string_view text) {
+    std::vector<Choice> choices;
+    int value = 0;
+    for (auto dash = text.find(" - "); dash != text.npos; dash = text.find(" - ", dash + 1)) {
+        const auto end = text.find_last_not_of(' ', dash);
+        const std::string_view line = text.substr(0, end == text.npos ? 0 : end + 1);
+        std::string_view longest;
+        for (const std::string_view word : words_of_mpich)
+            if (ends_with_word(line, word) && word.size() > longest.size()) longest = word;
+        if (!longest.empty()) choices.push_back({std::string(longest), value});
+        ++value;
+    }
+    return choices;
+}
+
+// The setting that names the algorithm, and how: 0 is the library's own choice.
+struct Menu {
+    MpiControlVariable setting;
+    std::vector<Choice> choices;
+};
+
+std::optional<Menu> menu_of(Collective collective) {
+    std::optional<Menu> menu;
+    if (const auto found = open_mpi_setting(collective, "_algorithm"))
+        menu = Menu{*found, found->choices()};
+    else if (const auto other = mpich_setting(collective, "_INTRA_ALGORITHM"))
+        menu = Menu{*other, choices_in(other->description())};
+    if (!menu) return std::nullopt;
+    std::erase_if(menu->choices, [](const Choice& choice) { return choice.value == 0; });
+    for (Choice& choice : menu->choices)
+        std::replace(choice.name.begin(), choice.name.end(), '_', '-');
+    return menu;
+}
+
+std::optional<int> number_of(const std::string& algorithm, const Menu& menu) {
+    for (const Choice& choice : menu.choices)
+        if (choice.name == algorithm) return choice.value;
+    return std::nullopt;
+}
+
+constexpr const char* switch_of_open_mpi = "OMPI_MCA_coll_tuned_use_dynamic_rules";
+
+// Where a library quietly runs another algorithm than the one that it was told, or fails. A record
+// under that name would not be true. (Read in the sources of Open MPI 4.1.4 and MPICH 4.0.2.)
+struct Swap {
+    std::string_view library;
+    std::optional<Collective> collective;  // none: any
+    std::string_view algorithm;            // empty: any
+    bool (*happens)(const LibraryCall&, const World&);
+    std::string_view why;
+};
+
+bool is_odd(const LibraryCall&, const World& world) { return world.size() % 2 != 0; }
+bool is_not_two(const LibraryCall&, const World& world) { return world.size() != 2; }
+bool is_no_power_of_two(const LibraryCall&, const World& world) {
+    return !std::has_single_bit(static_cast<unsigned>(world.size()));
+}
+// One host, or hosts of one rank.
+bool has_one_level(const LibraryCall&, const World& world) {
+    return world.one_host() ||
+           world.hosts().nodes().size() == static_cast<std::size_t>(world.size());
+}
+bool has_fewer_elements_than_ranks(const LibraryCall& call, const World& world) {
+    return call.call.count < world.size();
+}
+// Than the largest power of two that is not above the ranks.
+bool has_fewer_elements_than_power(const LibraryCall& call, const World& world) {
+    return call.call.count < std::bit_floor(static_cast<unsigned>(world.size()));
+}
+bool is_in_place(const LibraryCall& call, const World&) { return call.in_place; }
+bool is_out_of_place(const LibraryCall& call, const World&) { return !call.in_place; }
+bool has_long_vector(const LibraryCall& call, const World& world) {
+    return call.call.count * world.size() > std::numeric_limits<int>::max();
+}
+
+// Bytes; 0 where messages are not cut.
+std::int64_t segment_of_open_mpi(Collective collective) {
+    const auto setting = open_mpi_setting(collective, "_algorithm_segmentsize");
+    return setting ? setting->value() : 0;
+}
+bool has_less_than_a_segment_per_rank(const LibraryCall& call, const World& world) {
+    const std::int64_t segment = segment_of_open_mpi(call.call.collective);
+    const auto element = static_cast<std::int64_t>(size_of(call.call.type));
+    return segment == 0 ||
+           call.call.count < world.size() * std::max<std::int64_t>(segment / element, 1);
+}
+bool has_less_than_two_segments(const LibraryCall& call, const World&) {
+    const auto element = static_cast<std::int64_t>(size_of(call.call.type));
+    return call.call.count < 2 ||
+           segment_of_open_mpi(call.call.collective) > call.call.count / 2 * element;
+}
+
+constexpr std::string_view open_mpi = "Open MPI", mpich = "MPICH";
+
+const Swap swaps[] = {
+    {open_mpi, Collective::all_reduce, "ring", has_fewer_elements_than_ranks,
+     "with fewer elements than ranks Open MPI runs recursive-doubling"},
+    {open_mpi, Collective::all_reduce, "segmented-ring", has_less_than_a_segment_per_rank,
+     "below a segment per rank Open MPI runs ring; set "
+     "OMPI_MCA_coll_tuned_allreduce_algorithm_segmentsize, for example to 65536"},
+    {open_mpi, Collective::all_reduce, "rabenseifner", has_fewer_elements_than_power,
+     "with fewer elements than ranks Open MPI runs basic-linear"},
+    {open_mpi, Collective::reduce, "rabenseifner", has_fewer_elements_than_power,
+     "with fewer elements than ranks Open MPI runs linear"},
+    {open_mpi, Collective::reduce_scatter, "recursive-doubling", has_long_vector,
+     "over 2^31-1 elements Open MPI runs basic-linear"},
+    {open_mpi, Collective::broadcast, "split-binary-tree", has_less_than_two_segments,
+     "with nothing to split Open MPI runs chain"},
+    {open_mpi, Collective::broadcast, "scatter-allgather", has_fewer_elements_than_ranks,
+     "with fewer elements than ranks Open MPI runs basic-linear"},
+    {open_mpi, Collective::broadcast, "scatter-allgather-ring", has_fewer_elements_than_ranks,
+     "with fewer elements than ranks Open MPI runs basic-linear"},
+    {open_mpi, Collective::all_gather, "recursive-doubling", is_no_power_of_two,
+     "Open MPI runs bruck where ranks are no power of two"},
+    {open_mpi, Collective::all_gather, "neighbor", is_odd,
+     "Open MPI runs ring where ranks are odd in number"},
+    {open_mpi, std::nullopt, "two-proc", is_not_two, "it needs two ranks"},
+    {open_mpi, Collective::all_to_all, "", is_in_place,
+     "in place Open MPI runs one algorithm whatever it is told"},
+
+    {mpich, std::nullopt, "smp", has_one_level, "it needs several hosts with several ranks"},
+    {mpich, Collective::all_gather, "recursive-doubling", is_no_power_of_two,
+     "it needs a power of two of ranks"},
+    {mpich, Collective::all_reduce, "reduce-scatter-allgather", has_fewer_elements_than_power,
+     "it needs as many elements as ranks"},
+    {mpich, Collective::reduce, "reduce-scatter-gather", has_fewer_elements_than_power,
+     "it needs as many elements as ranks"},
+    {mpich, Collective::reduce_scatter, "noncommutative", is_no_power_of_two,
+     "it needs a power of two of ranks"},
+    {mpich, Collective::all_to_all, "pairwise-sendrecv-replace", is_out_of_place,
+     "it works in place only"},
+    {mpich, Collective::all_to_all, "brucks", is_in_place, "it does not work in place"},
+    {mpich, Collective::all_to_all, "pairwise", is_in_place, "it does not work in place"},
+    {mpich, Collective::all_to_all, "scattered", is_in_place, "it does not work in place"},
+};
+
+bool concerns(const Swap& swap, const LibraryCall& call, const std::string& library) {
+    return library.starts_with(swap.library) &&
+           (!swap.collective || swap.collective == call.call.collective) &&
+           (swap.algorithm.empty() || swap.algorithm == call.algorithm);
+}
+
+}  // namespace
+
+MpiAlgorithm* MpiAlgorithm::told = nullptr;
+
+MpiAlgorithm::MpiAlgorithm(Collective collective, const std::string& name)
+    : listens_at_calls_(mpi_library().starts_with(mpich)) {
+    leave_as_found();
+    if (name.empty()) return;
+    const auto menu = menu_of(collective);
+    const auto number = menu ? number_of(name, *menu) : std::nullopt;
+    if (!number) throw Error("this MPI library has no algorithm '" + name + "'");
+    lines_.push_back({menu->setting, menu->setting.value(), *number});
+    // MPICH would otherwise ask the device first, which takes a collective apart by hosts.
+    if (const auto device = mpich_setting(collective, "_DEVICE_COLLECTIVE"))
+        lines_.push_back({*device, device->value(), 0});
+}
+
+MpiAlgorithm::~MpiAlgorithm() {
+    if (told == this) leave_as_found();
+}
+
+void MpiAlgorithm::tell_anew() {
+    leave_as_found();
+    for (const Line& line : lines_) line.setting.set(line.forced);
+    told = this;
+}
+
+void MpiAlgorithm::leave_as_found() {
+    if (told == nullptr) return;
+    for (const Line& line : told->lines_) line.setting.set(line.as_found);
+    told = nullptr;
+}
+
+std::vector<std::string> mpi_algorithms(Collective collective) {
+    std::vector<std::string> names;
+    if (const auto menu = menu_of(collective))
+        for (const Choice& choice : menu->choices) names.push_back(choice.name);
+    return names;
+}
+
+std::optional<std::string> mpi_algorithm_refuses(const LibraryCall& call, const World& world) {
+    if (call.algorithm.empty()) return std::nullopt;
+    const std::string library = mpi_library();
+    const auto menu = menu_of(call.call.collective);
+    if (!menu || !number_of(call.algorithm, *menu))
+        return library + " names no algorithm '" + call.algorithm + "' for " +
+               std::string(name_of(call.call.collective));
+    if (const auto heeds = MpiControlVariable::find("coll_tuned_use_dynamic_rules");
+        heeds && heeds->value() == 0)
+        return "Open MPI heeds a forced algorithm only with " + std::string(switch_of_open_mpi) +
+               "=1";
+    if (world.size() == 1) return "one rank has nobody to run an algorithm with";
+    for (const Swap& swap : swaps)
+        if (concerns(swap, call, library) && swap.happens(call, world))
+            return std::string(swap.why);
+    return std::nullopt;
+}
+
+void leave_mpi_as_found() { MpiAlgorithm::leave_as_found(); }
+
+void allow_forced_mpi_algorithms() { setenv(switch_of_open_mpi, "1", /*overwrite=*/0); }
+
+}  // namespace tutti

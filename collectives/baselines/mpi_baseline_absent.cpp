@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// Takes the place of mpi_baseline.cpp where no MPI library was found when configuring.
+#include "collectives/baselines/mpi_baseline.hpp"
+#include "collectives/transport/messages/mpi.hpp"
+
+namespace tutti {
+
+void allow_forced_mpi_algorithms() {}
+
+void leave_mpi_as_found() {}
+
+std::vector<std::string> mpi_algorithms(Collective) { return {}; }
+
+std::optional<std::string> mpi_baseline_refuses(World&, const LibraryCall&) {
+    return mpi_missing();
+}
+
+std::unique_ptr<Operation> mpi_baseline(World&, const LibraryCall&, const CallBuffers&) {
+    throw Error(*mpi_missing());
+}
+
+std::unique_ptr<Operation> mpi_nonblocking(World&, const LibraryCall&, const CallBuffers&) {
+    throw Error(*mpi_missing());
+}
+
+}  // namespace tutti

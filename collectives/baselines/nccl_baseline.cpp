@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collectives/baselines/nccl_baseline.hpp"
+
+#include <fmt/format.h>
+#include <nccl.h>
+
+#include <exception>
+
+#include "collectives/device/gpus.hpp"
+#include "collectives/device/memory_device.hpp"
+#include "collectives/transport/gpu/gpu_placement.hpp"
+#include "collectives/transport/gpu/nccl.hpp"
+#include "collectives/world/backoff.hpp"
+
+namespace tutti {
+namespace {
+
+struct NamedType {
+    std::string_view name;
+    ncclDataType_t type;
+};
+
+constexpr NamedType nccl_types[] = {
+    {"int8", ncclInt8},           {"uint8", ncclUint8},         {"int32", ncclInt32},
+    {"uint32", ncclUint32},       {"int64", ncclInt64},         {"uint64", ncclUint64},
+    {"half", ncclFloat16},        {"bfloat16", ncclBfloat16},   {"float", ncclFloat32},
+    {"double", ncclFloat64},
+#if NCCL_VERSION_CODE >= 22400
+    {"fp8_e4m3", ncclFloat8e4m3}, {"fp8_e5m2", ncclFloat8e5m2},
+#endif
+};
+
+std::optional<ncclDataType_t> type_of(DataType type) {
+    for (const NamedType& row : nccl_types)
+        if (row.name == name_of(type)) return row.type;
+    return std::nullopt;
+}
+
+ncclRedOp_t op_of(Op op) {
+    switch (op) {
+        case Op::sum:
+            return ncclSum;
+        case Op::prod:
+            return ncclProd;
+        case Op::min:
+            return ncclMin;
+        case Op::max:
+            return ncclMax;
+        case Op::avg:
+            return ncclAvg;
+    }
+    return ncclSum;
+}
+
+class NcclCollective final : public Operation {
+public:
+    NcclCollective(World& world, const Call& call, const CallBuffers& buffers)
+        : world_(world),
+          ranks_(NcclRanks::of(world)),
+          queue_(buffers.device->queue()),
+          stream_(static_cast<cudaStream_t>(queue_->handle())),
+          call_(call),
+          op_(op_of(call.op)),
+          buffers_(buffers) {
+        const auto type = type_of(call.type);
+        type_ = type.value_or(ncclUint8);
+        count_ = static_cast<std::size_t>(call.count) * (type ? 1 : size_of(call.type));
+        block_ = static_cast<std::size_t>(call.count) * size_of(call.type);
+    }
+
+    // On its way out over an error, whatever the error is.
+    ~NcclCollective() override {
+        if (std::uncaught_exceptions() > 0) ranks_.give_up();
+    }
+
+    void run() override {
+        start();
+        wait();
+    }
+
+    void start() override {
+        ranks_.ask([this] { return in_words(); },
+                   [this](void* comm) { return begin(static_cast<ncclComm_t>(comm)); });
+        end_ = queue_->mark();
+    }
+
+    bool test() override {
+        if (!end_) return true;
+        if (!queue_->is_past(*end_)) {
+            ranks_.throw_if_failed([this] { return in_words(); });
+            return false;
+        }
+        end_.reset();
+        return true;
+    }
+
+    void wait() override {
+        Backoff patience(world_);
+        while (!test())
+            if (!patience.pause()) {
+                ranks_.give_up();
+                throw Error(report_of_hang(), Exit::time_out);
+            }
+    }
+
+    std::string report_of_hang() const override {
+        return fmt::format("rank {} waited {:g} s in {}", world_.rank().index, world_.hang_timeout,
+                           in_words());
+    }
+
+    bool rebinds() const override { return true; }
+    void rebind(const CallBuffers& buffers) override { buffers_ = buffers; }
+
+private:
+    const std::byte* input() const { return buffers_.input.data(); }
+    std::byte* output() const { return buffers_.output.data(); }
+    int root() const { return call_.root.index; }
+    bool is_root() const { return world_.rank() == call_.root; }
+
+    // Who is late is known where there is but one other, or a root that alone is met.
+    std::string in_words() const {
+        std::string words = fmt::format("NCCL's own {}", name_of(call_.collective));
+        const bool meets_root_only =
+            call_.collective == Collective::scatter || call_.collective == Collective::gather;
+        if (meets_root_only && !is_root()) return words + fmt::format(" with rank {}", root());
+        if (world_.size() == 2) words += fmt::format(" with rank {}", 1 - world_.rank().index);
+        return words;
+    }
+
+    ncclResult_t begin(ncclComm_t comm) const {
+        switch (call_.collective) {
+            case Collective::all_reduce:
+                return ncclAllReduce(input(), output(), count_, type_, op_, comm, stream_);
+            case Collective::reduce_scatter:
+                return ncclReduceScatter(input(), output(), count_, type_, op_, comm, stream_);
+            case Collective::all_gather:
+                return ncclAllGather(input(), output(), count_, type_, comm, stream_);
+            case Collective::broadcast:
+                return ncclBroadcast(input(), output(), count_, type_, root(), comm, stream_);
+            case Collective::reduce:
+                return ncclReduce(input(), output(), count_, type_, op_, root(), comm, stream_);
+            case Collective::scatter:
+            case Collective::gather:
+            case Collective::all_to_all:
+                return exchange(comm);
+        }
+        return ncclInvalidArgument;
+    }
+
+    // One group. A root's own block goes the same way, unless it is already where it belongs.
+    ncclResult_t exchange(ncclComm_t comm) const {
+        const bool to_all = call_.collective == Collective::all_to_all;
+        const bool gives = to_all || (call_.collective == Collective::scatter && is_root());
+        const bool takes = to_all || (call_.collective == Collective::gather && is_root());
+        ncclResult_t worst = ncclGroupStart();
+        const auto keep = [&](ncclResult_t result) {
+            if (result != ncclSuccess && result != ncclInProgress) worst = result;
+        };
+        const auto send = [&](const std::byte* from, int peer) {
+            keep(ncclSend(from, count_, type_, peer, comm, stream_));
+        };
+        const auto receive = [&](std::byte* into, int peer) {
+            keep(ncclRecv(into, count_, type_, peer, comm, stream_));
+        };
+        const int me = world_.rank().index;
+        for (int peer = 0; peer < world_.size(); ++peer) {
+            const std::size_t at = static_cast<std::size_t>(peer) * block_;
+            if (gives && !(peer == me && input() + at == output())) send(input() + at, peer);
+            if (takes && !(peer == me && output() + at == input())) receive(output() + at, peer);
+        }
+        const std::size_t mine = static_cast<std::size_t>(me) * block_;
+        if (call_.collective == Collective::gather && !(is_root() && output() + mine == input()))
+            send(input(), root());
+        if (call_.collective == Collective::scatter && !(is_root() && input() + mine == output()))
+            receive(output(), root());
+        const ncclResult_t ended = ncclGroupEnd();
+        return worst != ncclSuccess ? worst : ended;
+    }
+
+    World& world_;
+    NcclRanks& ranks_;
+    std::unique_ptr<DeviceQueue> queue_;
+    cudaStream_t stream_;
+    Call call_;
+    ncclRedOp_t op_;
+    CallBuffers buffers_;
+    ncclDataType_t type_ = ncclUint8;
+    std::size_t count_ = 0;  // of that type, in the vector or a block
+    std::size_t block_ = 0;  // bytes
+    std::optional<DeviceQueue::Mark> end_;
+};
+
+// The oldest GPU of all ranks decides; NCCL reduces fp8 from 9.0 on. Collective for these types.
+bool is_too_old_for(DataType type, World& world) {
+    if (!name_of(type).starts_with("fp8")) return false;
+    const auto mine = static_cast<std::size_t>(gpu_number(world));
+    return !holds_on_all(world, gpus().at(mine).capability >= 90);
+}
+
+}  // namespace
+
+std::optional<std::string> nccl_baseline_refuses(World& world, const LibraryCall& what) {
+    const Call& call = what.call;
+    if (what.memory == MemoryOf::host) {
+        const auto missing = nccl_missing();
+        return missing ? missing : "needs --buffers device";
+    }
+    if (auto refusal = nccl_refuses(world)) return refusal;
+    if (!what.algorithm.empty())
+        return fmt::format("NCCL's algorithms are not forced from here ({}); set NCCL_ALGO",
+                           what.algorithm);
+    if (reduces(call.collective) && !type_of(call.type))
+        return fmt::format("NCCL has no type {}", name_of(call.type));
+    if (reduces(call.collective) && is_too_old_for(call.type, world))
+        return fmt::format("NCCL reduces {} on GPUs of compute capability 9.0 and later only",
+                           name_of(call.type));
+    if (call.collective == Collective::all_to_all && what.in_place)
+        return "NCCL sends and receives: an all_to_all in place would read what it overwrites";
+    return std::nullopt;
+}
+
+std::unique_ptr<Operation> nccl_baseline(World& world, const LibraryCall& what,
+                                         const CallBuffers& buffers) {
+    if (buffers.device == nullptr) throw Error("NCCL needs buffers of a GPU: --buffers device");
+    return std::make_unique<NcclCollective>(world, what.call, buffers);
+}
+
+}  // namespace tutti

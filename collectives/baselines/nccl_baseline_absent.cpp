@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// Takes the place of nccl_baseline.cpp where no NCCL was found when configuring.
+#include "collectives/baselines/nccl_baseline.hpp"
+#include "collectives/transport/gpu/nccl.hpp"
+
+namespace tutti {
+
+std::optional<std::string> nccl_baseline_refuses(World&, const LibraryCall&) {
+    return nccl_missing();
+}
+
+std::unique_ptr<Operation> nccl_baseline(World&, const LibraryCall&, const CallBuffers&) {
+    throw Error(*nccl_missing());
+}
+
+}  // namespace tutti

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collectives/execute/device/device_draft.hpp"
+
+#include <algorithm>
+
+#include "collectives/execute/plan/exchange_lists.hpp"
+
+namespace tutti {
+
+bool Touched::overlaps(const std::byte* from, std::size_t bytes) const {
+    const auto next = begins_.upper_bound(from);
+    return next != begins_.end() && next->second < from + bytes;
+}
+
+// Overlapping parts become one.
+void Touched::add(const std::byte* from, std::size_t bytes) {
+    const std::byte* end = from + bytes;
+    for (auto next = begins_.upper_bound(from); next != begins_.end() && next->second < end;
+         next = begins_.erase(next)) {
+        from = std::min(from, next->second);
+        end = std::max(end, next->first);
+    }
+    begins_[end] = from;
+}
+
+void DeviceDraft::add_move(std::span<std::byte* const> outs, std::span<const Moves::Source> sources,
+                           std::size_t bytes) {
+    if (bytes == 0) return;
+    const bool overwrites = std::ranges::any_of(outs, [&](const std::byte* out) {
+        return written_.overlaps(out, bytes) || read_.overlaps(out, bytes);
+    });
+    const bool reads_new = std::ranges::any_of(sources, [&](const Moves::Source& source) {
+        return written_.overlaps(source.address, bytes);
+    });
+    if (overwrites || reads_new) end_phase(DevicePhase::nothing);
+    for (const std::byte* out : outs) written_.add(out, bytes);
+    for (const Moves::Source& source : sources) read_.add(source.address, bytes);
+    moves.add(outs, sources, bytes);
+}
+
+void DeviceDraft::end_packing() {
+    packing_end_ = moves.size();
+    moves.close();
+}
+
+void DeviceDraft::end_phase(std::uint64_t shows) {
+    const auto size = [](const auto& list) { return static_cast<std::uint32_t>(list.size()); };
+    phases.push_back({.waits_end = size(waits),
+                      .packing_end = packing_end_,
+                      .sends_end = size(sends),
+                      .receives_end = size(receives),
+                      .moves_end = moves.size(),
+                      .step = step,
+                      .shows = shows});
+    end_packing();
+    read_.clear();
+    written_.clear();
+}
+
+namespace {
+
+// From places to addresses, as direct_plan does it on the host.
+class DirectLoader {
+public:
+    DirectLoader(const DirectProgram& program, World& world, const DeviceAddresses& at,
+                 DeviceDraft& draft)
+        : shown_to_me_(exchanged(world, program.shown)),
+          me_(world.rank()),
+          at_(at),
+          draft_(draft) {}
+
+    void load(const DirectProgram& program) {
+        const std::uint64_t all = draft_.steps_of_run - 1;
+        const auto& steps = program.steps;
+        const auto shows_before = [&](std::size_t next) {
+            return next < steps.size() ? static_cast<std::uint64_t>(steps[next].number) : all;
+        };
+        add_moves(program.prologue);
+        draft_.end_phase(shows_before(0));
+        for (std::size_t i = 0; i < steps.size(); ++i) {
+            draft_.step = steps[i].number;
+            add_waits(steps[i].dependencies);
+            add_moves(steps[i].moves);
+            draft_.end_phase(shows_before(i + 1));
+        }
+        draft_.step = static_cast<int>(all);
+        add_moves(program.settling_early);
+        if (draft_.has_moves_left()) draft_.end_phase(DevicePhase::nothing);
+        add_waits(program.last_readers);
+        add_moves(program.settling_late);
+        if (!program.last_readers.empty() || draft_.has_moves_left())
+            draft_.end_phase(DevicePhase::nothing);
+    }
+
+private:
+    std::byte* address(const DirectSource& source) const {
+        if (!source.peer) return at_.place(me_, source.own);
+        const auto peer = static_cast<std::size_t>(source.peer->index);
+        return at_.place(*source.peer, shown_to_me_[peer][source.shown]);
+    }
+
+    void add_waits(const std::vector<Dependency>& dependencies) {
+        for (const Dependency& dependency : dependencies)
+            draft_.waits.push_back(
+                {at_.finished(dependency.peer), dependency.steps, dependency.peer.index});
+    }
+
+    void add_moves(const std::vector<DirectMove>& moves) {
+        std::vector<std::byte*> outs;
+        std::vector<Moves::Source> sources;
+        for (const DirectMove& move : moves) {
+            outs.clear();
+            sources.clear();
+            for (const Target& target : move.targets)
+                outs.push_back(at_.place(target.peer.value_or(me_), target.place));
+            for (const DirectSource& source : move.sources) sources.push_back({address(source)});
+            draft_.add_move(outs, sources, move.bytes);
+        }
+    }
+
+    std::vector<std::vector<Place>> shown_to_me_;
+    Rank me_;
+    const DeviceAddresses& at_;
+    DeviceDraft& draft_;
+};
+
+}  // namespace
+
+DeviceDraft draft_for_device(const DirectProgram& program, const PlanRequest& request, World& world,
+                             const DeviceAddresses& at) {
+    DeviceDraft draft(request.call.type, request.call.op);
+    draft.steps_of_run = static_cast<std::uint64_t>(request.schedule.steps()) + 1;
+    DirectLoader(program, world, at, draft).load(program);
+    return draft;
+}
+
+}  // namespace tutti

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstddef>
+#include <functional>
+#include <map>
+#include <span>
+#include <vector>
+
+#include "collectives/device/device_program.hpp"
+#include "collectives/execute/direct/direct_program.hpp"
+#include "collectives/execute/plan/moves.hpp"
+#include "collectives/world/world.hpp"
+
+namespace tutti {
+
+/// Memory that was read or written, as intervals.
+class Touched {
+public:
+    bool overlaps(const std::byte* from, std::size_t bytes) const;
+    void add(const std::byte* from, std::size_t bytes);
+    void clear() { begins_.clear(); }
+
+private:
+    std::map<const std::byte*, const std::byte*> begins_;  // by ends
+};
+
+/// One rank's part of a plan in phases, with addresses in device memory, before it is dealt to the
+/// rank's blocks. On the host a rank does its moves in order; here threads do those of a phase at
+/// the same time, so that what touches the same memory gets phases of its own.
+class DeviceDraft {
+public:
+    DeviceDraft(DataType type, Op op) : moves(type, op, {}) {}
+
+    std::vector<DevicePhase> phases;
+    std::vector<DeviceWait> waits;
+    std::vector<DeviceLetter> sends, receives;
+    Moves moves;
+    int step = 0;  ///< that the next phase belongs to
+    std::uint64_t steps_of_run = 1;
+    /// At the end: results that are sums become means.
+    std::byte* divided = nullptr;
+    std::uint64_t divided_bytes = 0;
+    std::uint32_t divisor = 0;
+
+    void add_move(std::span<std::byte* const> outs, std::span<const Moves::Source> sources,
+                  std::size_t bytes);
+    /// Moves added from now on come after the messages of the phase, those so far before them.
+    void end_packing();
+    /// What was added since the last phase is the next one.
+    void end_phase(std::uint64_t shows);
+    bool has_moves_left() const { return moves.size() > phases.back().moves_end; }
+
+private:
+    std::uint32_t packing_end_ = 0;
+    Touched read_, written_;
+};
+
+/// Where things of ranks lie, as this rank's device sees them.
+struct DeviceAddresses {
+    std::function<std::byte*(Rank, Place)> place;
+    std::function<const std::uint64_t*(Rank)> finished;  ///< the rank's counter
+};
+
+/// Collective, as peers tell each other what they show.
+DeviceDraft draft_for_device(const DirectProgram& program, const PlanRequest& request, World& world,
+                             const DeviceAddresses& at);
+
+/// The programs of the rank's blocks in one piece of memory that will lie at an address which
+/// `place` is asked for, knowing its size.
+/// Moves of less than two grains go to one block each, in turn; others are cut, at multiples of 16
+/// bytes, so that each block gets a grain at least.
+struct DeviceImage {
+    std::vector<std::byte> bytes;
+    std::size_t programs = 0;  ///< offset of the blocks' programs
+    std::size_t phases = 0;
+};
+DeviceImage image_of(const DeviceDraft& draft, Rank me, unsigned blocks, std::size_t grain,
+                     DeviceState* state, const std::function<std::byte*(std::size_t)>& place);
+
+}  // namespace tutti

@@ -1,0 +1,293 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collectives/execute/direct/find_race.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+#include <vector>
+
+namespace tutti {
+namespace {
+
+// How far a rank is in a run: 0 it may not have begun, 1 it has begun (its input is in place), 1 +
+// n it has finished n of its steps. Two more moments follow that no counter shows: early settling,
+// and the end, when late settling, the user and the next run may write any place of the rank.
+using Moment = int;
+
+constexpr Moment begun = 1;
+constexpr Moment after(std::size_t steps) { return begun + static_cast<Moment>(steps); }
+
+// What a rank knows of all ranks at one of its moments: a vector clock.
+using Knowledge = std::vector<Moment>;
+
+void learn(Knowledge& mine, const Knowledge& other) {
+    for (std::size_t rank = 0; rank < mine.size(); ++rank)
+        mine[rank] = std::max(mine[rank], other[rank]);
+}
+
+// A stretch of one rank's memory.
+struct Stretch {
+    Place place;
+    std::size_t bytes;
+
+    bool overlaps(const Stretch& other) const {
+        return place.in == other.place.in && place.offset < other.place.offset + other.bytes &&
+               other.place.offset < place.offset + bytes;
+    }
+};
+
+std::string to_text(const Stretch& stretch) {
+    const char* memory = stretch.place.in == Place::In::plan ? "plan" : "registered";
+    return fmt::format("bytes {}..{} of the {} memory", stretch.place.offset,
+                       stretch.place.offset + stretch.bytes - 1, memory);
+}
+
+class Prover {
+public:
+    explicit Prover(std::span<const DirectProgram> programs)
+        : programs_(programs), known_(programs.size()) {}
+
+    std::optional<std::string> find() {
+        if (!follow_needs()) return stuck();
+        for (std::size_t reader = 0; reader < programs_.size() && !race_; ++reader)
+            check_reads_of(reader);
+        for (std::size_t pusher = 0; pusher < programs_.size() && !race_; ++pusher)
+            check_pushes_of(pusher);
+        return race_;
+    }
+
+private:
+    // Moments are numbered through: the begin, each step, early settling, the end.
+    std::size_t moments_of(std::size_t rank) const { return programs_[rank].steps.size() + 3; }
+    std::size_t settling_of(std::size_t rank) const { return programs_[rank].steps.size() + 1; }
+    std::size_t end_of(std::size_t rank) const { return programs_[rank].steps.size() + 2; }
+
+    std::span<const Dependency> needs_at(std::size_t rank, std::size_t moment) const {
+        const DirectProgram& program = programs_[rank];
+        if (moment == end_of(rank)) return program.last_readers;
+        if (moment == 0 || moment == settling_of(rank)) return {};
+        return program.steps[moment - 1].dependencies;
+    }
+
+    // What `peer` is known to have finished once a dependency is met: its steps before the number
+    // needed.
+    std::size_t steps_met(const Dependency& dependency) const {
+        const auto& steps = programs_[static_cast<std::size_t>(dependency.peer.index)].steps;
+        const auto first_open =
+            std::partition_point(steps.begin(), steps.end(),
+                                 [&](const DirectStep& s) { return s.number < dependency.steps; });
+        return static_cast<std::size_t>(first_open - steps.begin());
+    }
+
+    // Lets every rank go on as far as its dependencies allow, in any order: knowledge does not
+    // depend on it.
+    bool follow_needs() {
+        for (std::size_t rank = 0; rank < programs_.size(); ++rank) {
+            Knowledge at_begin(programs_.size(), 0);
+            at_begin[rank] = begun;
+            known_[rank].push_back(at_begin);
+        }
+        for (bool moved = true; moved;) {
+            moved = false;
+            for (std::size_t rank = 0; rank < programs_.size(); ++rank)
+                while (goes_on(rank)) moved = true;
+        }
+        for (std::size_t rank = 0; rank < programs_.size(); ++rank)
+            if (known_[rank].size() < moments_of(rank)) return false;
+        return true;
+    }
+
+    bool goes_on(std::size_t rank) {
+        const std::size_t moment = known_[rank].size();
+        if (moment == moments_of(rank)) return false;
+        Knowledge now = known_[rank].back();
+        for (const Dependency& dependency : needs_at(rank, moment)) {
+            const auto& of_peer = known_[static_cast<std::size_t>(dependency.peer.index)];
+            const std::size_t met = steps_met(dependency);
+            if (of_peer.size() <= met) return false;
+            learn(now, of_peer[met]);
+        }
+        // The rank itself has then finished the step; settling is seen by nobody.
+        now[rank] = after(std::min(moment, programs_[rank].steps.size()));
+        known_[rank].push_back(std::move(now));
+        return true;
+    }
+
+    std::string stuck() const {
+        for (std::size_t rank = 0; rank < programs_.size(); ++rank) {
+            const std::size_t moment = known_[rank].size();
+            if (moment == moments_of(rank)) continue;
+            for (const Dependency& dependency : needs_at(rank, moment))
+                if (known_[static_cast<std::size_t>(dependency.peer.index)].size() <=
+                    steps_met(dependency))
+                    return fmt::format(
+                        "{} waits for ever for rank {} to finish the steps before {}",
+                        name_of(rank, moment), dependency.peer.index, dependency.steps);
+        }
+        return {};
+    }
+
+    std::string name_of(std::size_t rank, std::size_t moment) const {
+        const auto& steps = programs_[rank].steps;
+        if (moment == 0) return fmt::format("rank {} at its begin", rank);
+        if (moment == settling_of(rank)) return fmt::format("rank {} settling its results", rank);
+        if (moment == end_of(rank)) return fmt::format("rank {} at its end", rank);
+        return fmt::format("rank {} at step {}", rank, steps[moment - 1].number);
+    }
+
+    void check_reads_of(std::size_t reader) {
+        const auto& steps = programs_[reader].steps;
+        for (std::size_t index = 0; index < steps.size(); ++index)
+            for (const DirectMove& move : steps[index].moves)
+                for (const DirectSource& source : move.sources) {
+                    if (!source.peer || race_) continue;
+                    const auto owner = static_cast<std::size_t>(source.peer->index);
+                    const Place place = programs_[owner].shown[reader][source.shown];
+                    check_read(reader, index, owner, {place, move.bytes});
+                }
+    }
+
+    // What a step of some rank does to a stretch of the owner's memory.
+    struct Access {
+        std::size_t rank, index;
+        const DirectMove* move;
+        Stretch stretch;
+        int step;  // of the schedule, that it stands for
+    };
+
+    void for_each_access(std::size_t owner, const std::function<void(const Access&)>& visit) const {
+        for (std::size_t rank = 0; rank < programs_.size(); ++rank) {
+            const auto belongs = [&](const std::optional<Rank>& peer) {
+                return peer ? static_cast<std::size_t>(peer->index) == owner : rank == owner;
+            };
+            const auto& steps = programs_[rank].steps;
+            for (std::size_t index = 0; index < steps.size(); ++index)
+                for (const DirectMove& move : steps[index].moves) {
+                    for (const Target& target : move.targets)
+                        if (belongs(target.peer))
+                            visit({rank,
+                                   index,
+                                   &move,
+                                   {target.place, move.bytes},
+                                   std::max(steps[index].number, target.for_step)});
+                    for (const DirectSource& source : move.sources)
+                        if (belongs(source.peer))
+                            visit({rank,
+                                   index,
+                                   &move,
+                                   {source.peer ? programs_[owner].shown[rank][source.shown]
+                                                : source.own,
+                                    move.bytes},
+                                   steps[index].number});
+                }
+        }
+    }
+
+    void check_pushes_of(std::size_t pusher) {
+        const auto& steps = programs_[pusher].steps;
+        for (std::size_t index = 0; index < steps.size(); ++index)
+            for (const DirectMove& move : steps[index].moves)
+                for (const Target& target : move.targets)
+                    if (target.peer && !race_)
+                        check_push(
+                            static_cast<std::size_t>(target.peer->index),
+                            {pusher, index, &move, {target.place, move.bytes}, target.for_step});
+    }
+
+    // A push stands for a transfer of a later step: all that earlier steps do to the place must be
+    // over before it, and what that step itself still reads; all else must come after it.
+    void check_push(std::size_t owner, const Access& push) {
+        if (known_[push.rank][push.index + 1][owner] < begun)
+            return report(fmt::format("{} pushes to {} of rank {}, which may not have begun",
+                                      name_of(push.rank, push.index + 1), to_text(push.stretch),
+                                      owner));
+        for_each_access(owner, [&](const Access& other) {
+            if (other.move == push.move || !other.stretch.overlaps(push.stretch)) return;
+            const bool is_before = other.step <= push.step;
+            const Access& first = is_before ? other : push;
+            const Access& then = is_before ? push : other;
+            const bool in_order =
+                first.rank == then.rank
+                    ? first.index < then.index
+                    : known_[then.rank][then.index + 1][first.rank] >= after(first.index + 1);
+            if (!in_order)
+                report(fmt::format("{} pushes to {} of rank {}, which {} uses at the same time",
+                                   name_of(push.rank, push.index + 1), to_text(push.stretch), owner,
+                                   name_of(other.rank, other.index + 1)));
+        });
+        for (const std::size_t moment : {settling_of(owner), end_of(owner)}) {
+            const bool uses = moment == end_of(owner) ||
+                              uses_place(programs_[owner].settling_early, push.stretch);
+            if (uses && known_[owner][moment][push.rank] < after(push.index + 1))
+                report(fmt::format("{} pushes to {} of rank {}, which may be past that: {}",
+                                   name_of(push.rank, push.index + 1), to_text(push.stretch), owner,
+                                   name_of(owner, moment)));
+        }
+    }
+
+    static bool uses_place(const std::vector<DirectMove>& moves, const Stretch& stretch) {
+        return writes(moves, stretch) ||
+               std::any_of(moves.begin(), moves.end(), [&](const DirectMove& move) {
+                   return stretch.overlaps({move.sources.front().own, move.bytes});
+               });
+    }
+
+    // The owner's writes before the reader's step must be over, those of it and later must wait.
+    void check_read(std::size_t reader, std::size_t index, std::size_t owner,
+                    const Stretch& stretch) {
+        const DirectProgram& program = programs_[owner];
+        const int step = programs_[reader].steps[index].number;
+        for (std::size_t i = 0; i < program.steps.size(); ++i) {
+            if (!writes(program.steps[i].moves, stretch)) continue;
+            if (program.steps[i].number < step)
+                must_follow(reader, index, owner, i + 1, stretch);
+            else
+                must_precede(reader, index, owner, i + 1, stretch);
+        }
+        must_follow(reader, index, owner, 0, stretch);
+        if (writes(program.settling_early, stretch))
+            must_precede(reader, index, owner, settling_of(owner), stretch);
+        must_precede(reader, index, owner, end_of(owner), stretch);
+    }
+
+    static bool writes(const std::vector<DirectMove>& moves, const Stretch& stretch) {
+        return std::any_of(moves.begin(), moves.end(), [&](const DirectMove& move) {
+            return std::any_of(move.targets.begin(), move.targets.end(), [&](const Target& target) {
+                return !target.peer && stretch.overlaps({target.place, move.bytes});
+            });
+        });
+    }
+
+    void must_follow(std::size_t reader, std::size_t index, std::size_t owner, std::size_t write,
+                     const Stretch& stretch) {
+        if (known_[reader][index + 1][owner] >= after(write)) return;
+        report(fmt::format("{} reads {} of rank {} and may be too early: {} may still write there",
+                           name_of(reader, index + 1), to_text(stretch), owner,
+                           name_of(owner, write)));
+    }
+
+    void must_precede(std::size_t reader, std::size_t index, std::size_t owner, std::size_t write,
+                      const Stretch& stretch) {
+        if (known_[owner][write][reader] >= after(index + 1)) return;
+        report(fmt::format("{} may overwrite {}, which {} may still read", name_of(owner, write),
+                           to_text(stretch), name_of(reader, index + 1)));
+    }
+
+    void report(std::string text) {
+        if (!race_) race_ = std::move(text);
+    }
+
+    std::span<const DirectProgram> programs_;
+    std::vector<std::vector<Knowledge>>
+        known_;  // by rank, then moment: after the dependencies of it
+    std::optional<std::string> race_;
+};
+
+}  // namespace
+
+std::optional<std::string> find_race(std::span<const DirectProgram> programs) {
+    return Prover(programs).find();
+}
+
+}  // namespace tutti

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collectives/execute/messages/message_plan.hpp"
+
+#include <algorithm>
+
+#include "collectives/execute/messages/message_program.hpp"
+#include "kernels/divide.hpp"
+
+namespace tutti {
+namespace {
+
+std::vector<Rank> peers_of(const MessageProgram& program) {
+    std::vector<Rank> peers;
+    for (const auto* posts : {&program.receives, &program.sends})
+        for (const Post& post : *posts) peers.push_back(post.peer);
+    std::sort(peers.begin(), peers.end());
+    peers.erase(std::unique(peers.begin(), peers.end()), peers.end());
+    return peers;
+}
+
+// Goes through the steps of its chunks.
+class Lane {
+public:
+    Lane(MessageTransport& transport, MessageProgram program, int number)
+        : program_(std::move(program)),
+          wire_(transport.connect({.plan = number,
+                                   .most_posts = program_.most_posts,
+                                   .most_to_one = program_.most_to_one,
+                                   .most_bytes = program_.most_bytes,
+                                   .peers = peers_of(program_),
+                                   .queue = program_.queue.get()})) {}
+
+    std::optional<std::string> left_over() const { return wire_->left_over(); }
+    void rebind(const CallerMemory& caller) { program_.rebind(caller); }
+
+    void begin() {
+        at_ = 0;
+        posted_ = false;
+    }
+
+    // Steps done since begin().
+    std::size_t at() const { return at_; }
+
+    // Goes on as far as possible without waiting; true at the end.
+    bool advance() {
+        if (is_over()) return true;
+        for (; at_ < program_.steps.size(); ++at_, posted_ = false) {
+            const MessageStep& step = program_.steps[at_];
+            if (!posted_) post(step);
+            if (!wire_->all_done()) return false;
+            program_.moves.run(step.moves.first, step.moves.end);
+        }
+        program_.moves.run(program_.settling.first, program_.settling.end);
+        at_ = program_.steps.size() + 1;
+        return true;
+    }
+
+    bool is_over() const { return at_ > program_.steps.size(); }
+
+    // What a device is still to do after the last step.
+    DeviceQueue* queue() { return program_.queue.get(); }
+
+    int step() const { return at_ < program_.steps.size() ? program_.steps[at_].number : 0; }
+    std::optional<Rank> waits_for() const { return wire_->waits_for(); }
+    Endpoint& wire() const { return *wire_; }
+
+private:
+    void post(const MessageStep& step) {
+        program_.moves.run(step.packing.first, step.packing.end);
+        for (auto i = step.receives.first; i < step.receives.end; ++i)
+            wire_->post_receive(step.number, program_.receives[i].peer,
+                                program_.receives[i].memory);
+        for (auto i = step.sends.first; i < step.sends.end; ++i)
+            wire_->post_send(step.number, program_.sends[i].peer, program_.sends[i].memory);
+        posted_ = true;
+    }
+
+    MessageProgram program_;
+    std::unique_ptr<Endpoint> wire_;
+    std::size_t at_ = 0;
+    bool posted_ = false;
+};
+
+class MessagePlan final : public Plan {
+public:
+    MessagePlan(Progress& progress, MessageTransport& transport, const PlanRequest& request)
+        : Plan(progress, request.what, request.schedule.steps()),
+          caller_({.input = request.input, .output = request.output}),
+          begins_at_once_(transport.follows_queue()),
+          type_(request.call.type) {
+        int number = request.number;
+        for (auto& program : programs_of(request, transport.most_bytes()))
+            lanes_.emplace_back(transport, std::move(program), number++);
+        if (request.call.op == Op::avg && reduces(request.call.collective) &&
+            !request.output.empty()) {
+            divide_ = find_divide(request.call.type);
+            elements_ = request.output.size() / size_of(request.call.type);
+        }
+    }
+
+    bool rebinds() const override { return true; }
+
+    void rebind(const CallBuffers& buffers) override {
+        if (caller_.is(buffers)) return;
+        const CallerMemory caller(buffers);
+        caller_.check_fits(caller);
+        for (Lane& lane : lanes_) lane.rebind(caller);
+        caller_ = caller;
+    }
+
+    std::optional<std::string> left_over() const override {
+        for (const Lane& lane : lanes_)
+            if (const auto left = lane.left_over()) return left;
+        return std::nullopt;
+    }
+
+private:
+    // A device may lack memory, or not be able to do its part.
+    std::vector<MessageProgram> programs_of(const PlanRequest& request, std::size_t most_bytes) {
+        const auto compile = [&] { return compile_messages(request, world(), most_bytes); };
+        if (request.device == nullptr) return compile();
+        return made_by_all(world(), request.what, compile);
+    }
+
+    void begin() override {
+        for (Lane& lane : lanes_) lane.begin();
+        settling_.reset();
+        if (begins_at_once_) advance();
+    }
+
+    bool advance() override {
+        bool all_are_over = true;
+        at_ = 0;
+        for (Lane& lane : lanes_) {
+            all_are_over = lane.advance() && all_are_over;
+            at_ += lane.at();
+        }
+        if (all_are_over && !lanes_.empty() && lanes_.front().queue() != nullptr)
+            return device_is_done(*lanes_.front().queue());
+        if (all_are_over && divide_ != nullptr)
+            divide_(caller_.given().output.data(), elements_, world().size());
+        return all_are_over;
+    }
+
+    // All lanes have asked their queues for their last moves.
+    bool device_is_done(DeviceQueue& queue) {
+        if (!settling_) {
+            for (Lane& lane : lanes_)
+                if (lane.queue() != &queue) queue.follow(*lane.queue());
+            if (divide_ != nullptr)
+                queue.divide(type_, caller_.given().output.data(), elements_, world().size());
+            settling_ = queue.mark();
+        }
+        if (queue.is_past(*settling_)) return true;
+        for (Lane& lane : lanes_) lane.wire().throw_if_failed();
+        return false;
+    }
+
+    // Of the first lane that is not done.
+    ProgressState stand() const override {
+        for (const Lane& lane : lanes_)
+            if (!lane.is_over()) return {lane.step(), lane.waits_for()};
+        for (const Lane& lane : lanes_)
+            if (auto outstanding = lane.wire().outstanding())
+                return {.step = outstanding->step, .one_of = std::move(outstanding->peers)};
+        return {};
+    }
+
+    void give_up() override {
+        for (Lane& lane : lanes_) lane.wire().give_up();
+    }
+
+    std::vector<Lane> lanes_;
+    CallerMemory caller_;
+    bool begins_at_once_;
+    DataType type_;
+    std::optional<DeviceQueue::Mark> settling_;  // of a device: where its work ends
+    DivideKernel divide_ = nullptr;
+    std::size_t elements_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<Plan> message_plan(Progress& progress, MessageTransport& transport,
+                                   const PlanRequest& request) {
+    return std::make_unique<MessagePlan>(progress, transport, request);
+}
+
+}  // namespace tutti

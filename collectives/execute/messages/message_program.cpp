@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collectives/execute/messages/message_program.hpp"
+
+#include <algorithm>
+
+#include "collectives/execute/messages/message_draft.hpp"
+
+namespace tutti {
+namespace {
+
+// Gives a draft its memory: spots become addresses, and its lists one flat array each.
+class Assembly {
+public:
+    Assembly(const PlanRequest& request, std::size_t most_bytes)
+        : request_(request),
+          most_bytes_(most_bytes),
+          program_(request.call,
+                   {.input = request.input, .output = request.output, .device = request.device}) {}
+
+    MessageProgram assemble(const MessageDraft& draft) {
+        program_.scratch = memory(draft.scratch);
+        program_.inbox = memory(draft.inbox);
+        program_.outbox = memory(draft.outbox);
+        for (const DraftStep& drafted : draft.steps) {
+            MessageStep step{.number = drafted.number};
+            step.packing = add_moves(drafted.packing);
+            step.receives = add_posts(program_.receives, drafted.receives);
+            step.sends = add_posts(program_.sends, drafted.sends);
+            step.moves = add_moves(drafted.moves);
+            program_.most_posts = std::max(program_.most_posts, posts_of(step));
+            program_.steps.push_back(step);
+        }
+        program_.settling = add_moves(draft.settling);
+        return std::move(program_);
+    }
+
+private:
+    static std::size_t posts_of(const MessageStep& step) {
+        return step.receives.end - step.receives.first + step.sends.end - step.sends.first;
+    }
+
+    std::shared_ptr<std::byte> memory(std::size_t bytes) const {
+        if (program_.device != nullptr) return program_.device->allocate(bytes);
+        return {new std::byte[bytes], std::default_delete<std::byte[]>()};
+    }
+
+    Entries add_moves(const std::vector<DraftMove>& drafts) {
+        program_.moves.close();
+        Entries entries{program_.moves.size(), 0};
+        std::vector<Moves::Source> sources;
+        for (const DraftMove& draft : drafts) {
+            sources.clear();
+            for (const Spot& source : draft.sources) sources.push_back({address(source)});
+            if (program_.queue != nullptr) expect_room_for(sources.size());
+            std::byte* const out = address(draft.out);
+            program_.moves.add({&out, 1}, sources, draft.bytes);
+        }
+        entries.end = program_.moves.size();
+        return entries;
+    }
+
+    Entries add_posts(std::vector<Post>& posts, const std::vector<DraftMessage>& drafts) {
+        Entries entries{static_cast<std::uint32_t>(posts.size()), 0};
+        for (const DraftMessage& draft : drafts) {
+            const std::size_t pieces = (draft.bytes + most_bytes_ - 1) / most_bytes_;
+            program_.most_to_one = std::max(program_.most_to_one, pieces);
+            program_.most_bytes = std::max(program_.most_bytes, std::min(most_bytes_, draft.bytes));
+            for (std::size_t done = 0; done < draft.bytes; done += most_bytes_)
+                posts.push_back(
+                    {draft.peer,
+                     {address(draft.spot) + done, std::min(most_bytes_, draft.bytes - done)}});
+        }
+        entries.end = static_cast<std::uint32_t>(posts.size());
+        return entries;
+    }
+
+    void expect_room_for(std::size_t sources) const {
+        const std::size_t most = program_.queue->most_sources(request_.call.type);
+        if (sources <= most) return;
+        throw Error("the GPU adds up at most " + std::to_string(most) + " shares of " +
+                    std::string(name_of(request_.call.type)) + " at once, and here are " +
+                    std::to_string(sources) + "; type --algo ring");
+    }
+
+    std::byte* address(Spot spot) const { return begin_of(spot.in) + spot.offset; }
+
+    std::byte* begin_of(Spot::In in) const {
+        switch (in) {
+            // Only ever read: it is a source, or a message that is sent.
+            case Spot::In::input:
+                return const_cast<std::byte*>(request_.input.data());
+            case Spot::In::output:
+                return request_.output.data();
+            case Spot::In::scratch:
+                return program_.scratch.get();
+            case Spot::In::inbox:
+                return program_.inbox.get();
+            case Spot::In::outbox:
+                return program_.outbox.get();
+        }
+        return nullptr;
+    }
+
+    const PlanRequest& request_;
+    std::size_t most_bytes_;
+    MessageProgram program_;
+};
+
+}  // namespace
+
+void MessageProgram::rebind(const CallerMemory& caller) {
+    for (auto* posts : {&receives, &sends})
+        for (Post& post : *posts)
+            post.memory = {moves.caller().carried(post.memory.data(), caller), post.memory.size()};
+    moves.rebind(caller);
+}
+
+std::vector<MessageProgram> compile_messages(const PlanRequest& request, const World& world,
+                                             std::size_t most_bytes) {
+    std::vector<MessageProgram> programs;
+    for (const MessageDraft& draft : draft_messages(request, world.rank()))
+        programs.push_back(Assembly(request, most_bytes).assemble(draft));
+    return programs;
+}
+
+}  // namespace tutti

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "collectives/execute/plan/moves.hpp"
+#include "collectives/execute/plan/plan_request.hpp"
+#include "collectives/world/world.hpp"
+
+namespace tutti {
+
+/// A run of entries in one of the program's lists.
+struct Entries {
+    std::uint32_t first = 0;
+    std::uint32_t end = 0;
+};
+
+/// A message and the peer at its other end. For sends the memory is only read.
+struct Post {
+    Rank peer;
+    std::span<std::byte> memory;
+};
+
+/// One step: pack, post receives and sends, wait for all, then move what arrived.
+struct MessageStep {
+    int number;
+    Entries packing;
+    Entries receives;
+    Entries sends;
+    Entries moves;
+};
+
+/// One lane of one rank's part as a list of steps. Steps without messages of this rank are not in
+/// it.
+struct MessageProgram {
+    MessageProgram(const Call& call, const CallBuffers& buffers)
+        : device(buffers.device),
+          queue(device != nullptr ? device->queue() : nullptr),
+          moves(call.type, call.op, buffers, queue.get()) {}
+
+    /// From now on in the caller's other buffers, which fit.
+    void rebind(const CallerMemory& caller);
+
+    MemoryDevice* device;                ///< in whose memory all is; none: the host's
+    std::unique_ptr<DeviceQueue> queue;  ///< of such a device
+    std::vector<MessageStep> steps;
+    std::vector<Post> receives;
+    std::vector<Post> sends;
+    Moves moves;
+    Entries settling;             ///< at the end: results that are not where they belong
+    std::size_t most_posts = 0;   ///< in one step
+    std::size_t most_to_one = 0;  ///< of them between two ranks
+    std::size_t most_bytes = 0;   ///< in one
+    /// Chunks of others on their way, what arrives, what is packed: as large as the schedule needs.
+    std::shared_ptr<std::byte> scratch, inbox, outbox;
+};
+
+/// A program for each lane. The messages between two ranks in a step of a lane are one message,
+/// chunks in the order said; both sides see the same order. Messages over `most_bytes` are cut.
+std::vector<MessageProgram> compile_messages(const PlanRequest& request, const World& world,
+                                             std::size_t most_bytes);
+
+}  // namespace tutti

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+
+#include "base/types.hpp"
+#include "base/units.hpp"
+#include "collectives/schedule/collective_spec.hpp"
+
+namespace tutti {
+
+/// What a call is about: elements are counted as MPI and NCCL count them.
+struct Call {
+    Collective collective = Collective::all_reduce;
+    DataType type = DataType::float32;
+    Op op = Op::sum;
+    Rank root = {0};
+    /// Elements of the vector (all_reduce, broadcast, reduce) or of one rank's block (the others).
+    std::int64_t count = 0;
+    bool operator==(const Call&) const = default;
+};
+
+/// Where the chunks of a message lie in one rank's input and output: the only place that divides.
+/// Chunk i of C covers the elements [n*i/C, n*(i+1)/C), so any count works, also fewer than chunks.
+class Layout {
+public:
+    Layout(const Call& call, const CollectiveSpec& spec, Rank rank, int chunks);
+
+    /// Bytes of the rank's input and output as a whole; 0 where it has none.
+    std::size_t input_bytes() const;
+    std::size_t output_bytes() const;
+
+    std::size_t bytes_of(int chunk) const;
+    std::size_t most_bytes_of_chunk() const;
+    /// Offset within the input, if the rank starts with (a share of) the chunk.
+    std::optional<std::size_t> in_input(int chunk) const;
+    /// Offset within the output, if the rank must end with the chunk.
+    std::optional<std::size_t> in_output(int chunk) const;
+
+private:
+    std::int64_t first_element(std::int64_t chunk) const;
+    std::int64_t block_of(int chunk) const { return chunk / chunks_per_block_; }
+    std::size_t offset(int chunk, std::int64_t place) const;
+
+    CollectiveSpec spec_;
+    Rank rank_;
+    std::int64_t elements_of_block_;
+    std::int64_t chunks_per_block_;
+    std::size_t element_size_;
+};
+
+/// Calls visit(chunk) for each chunk that the rank must end with, in the order of its output.
+template <class Visit>
+void for_each_output_chunk(const CollectiveSpec& spec, Rank rank, int chunks, Visit&& visit) {
+    const std::int64_t per_block = chunks / spec.blocks();
+    for (std::int64_t place = 0; place < spec.output_blocks(rank); ++place)
+        for (std::int64_t part = 0; part < per_block; ++part)
+            visit(static_cast<int>(spec.block_in_output(rank, place) * per_block + part));
+}
+
+/// Bytes of the input and output buffers that `rank` passes for a call.
+std::size_t input_bytes(const Call& call, int ranks, Rank rank);
+std::size_t output_bytes(const Call& call, int ranks, Rank rank);
+
+/// The size column of nccl-tests: the vector, or all ranks' blocks together.
+std::int64_t total_bytes(const Call& call, int ranks);
+
+/// The elements whose size (as nccl-tests counts it) is at least `size`: sizes that are no multiple
+/// are rounded up, so that a small size is never measured as nothing. 0 bytes are 0 elements.
+std::int64_t count_for(Collective collective, DataType type, int ranks, Bytes size);
+
+/// Where the input of an in-place call begins in the buffer that holds input and output, and where
+/// the output does: one of the two is 0.
+struct InPlace {
+    std::size_t input = 0;
+    std::size_t output = 0;
+};
+InPlace in_place_offsets(const Call& call, int ranks, Rank rank);
+
+}  // namespace tutti

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "base/types.hpp"
+#include "collectives/device/memory_device.hpp"
+#include "collectives/execute/plan/caller_memory.hpp"
+#include "collectives/world/peer_memory.hpp"
+#include "kernels/reduce.hpp"
+
+namespace tutti {
+
+/// The local work of a plan in order: each move combines some sources into one place or several, or
+/// copies one. Neighbouring moves over neighbouring memory are joined when added, so that cutting a
+/// message into many chunks costs the executor nothing.
+class Moves {
+public:
+    /// Memory that this process can load from, or another one's: `offset` bytes behind what stands
+    /// at `peer` when the move is done.
+    struct Source {
+        const std::byte* address = nullptr;
+        const PeerMemory* peer = nullptr;
+        std::size_t offset = 0;
+    };
+
+    /// A queue does the moves where all memory is its device's.
+    Moves(DataType type, Op op, const CallBuffers& buffers, DeviceQueue* queue = nullptr)
+        : type_(type),
+          op_(op),
+          element_size_(size_of(type)),
+          reduce_(find_reduce(type, op)),
+          streaming_reduce_(find_reduce(type, op, Stores::streaming)),
+          queue_(queue),
+          caller_(buffers) {}
+
+    const CallerMemory& caller() const { return caller_; }
+    /// From now on in the caller's other buffers, which fit.
+    void rebind(const CallerMemory& caller);
+
+    /// Each out = sources[0] op sources[1] op ...; `bytes` is a whole number of elements. Only a
+    /// `final` move, whose results nobody reads soon, is done with streaming stores as far as run()
+    /// is told so.
+    void add(std::span<std::byte* const> outs, std::span<const Source> sources, std::size_t bytes,
+             bool is_final = false);
+
+    /// Moves added from now on are not joined with those before.
+    void close() { joinable_from_ = moves_.size(); }
+    std::uint32_t size() const { return static_cast<std::uint32_t>(moves_.size()); }
+
+    /// One of them, joined as it is, for those who do the moves elsewhere. None fetches.
+    struct Whole {
+        std::size_t bytes;
+        std::span<std::byte* const> outs;
+        std::span<const std::byte* const> sources;
+    };
+    Whole at(std::uint32_t number) const {
+        const Move& move = moves_[number];
+        return {move.bytes,
+                {&outs_[move.first_out], move.outs},
+                {&sources_[move.first_source], move.sources}};
+    }
+
+    /// Does the moves from `first` up to `end`, of final ones that share with streaming stores; on
+    /// a device asks its queue for them. Throws Error only if another process or the device is
+    /// gone.
+    void run(std::uint32_t first, std::uint32_t end, double streaming_share = 0);
+
+private:
+    struct Move {
+        std::size_t bytes;
+        std::uint32_t first_out, outs;
+        std::uint32_t first_source, sources;
+        bool is_final;
+        bool fetches;  // some source is another process's
+    };
+    bool joins(const Move& last, std::span<std::byte* const> outs, std::span<const Source> sources,
+               bool is_final) const;
+    bool follows(const std::byte* last, std::size_t bytes, const std::byte* next) const;
+    void fetch(const Move& move);
+    void stream_in_part(const Move& move, double share);
+
+    void queue(const Move& move);
+
+    DataType type_;
+    Op op_;
+    std::size_t element_size_;
+    ReduceKernel reduce_, streaming_reduce_;
+    DeviceQueue* queue_;
+    std::vector<Move> moves_;
+    std::vector<std::byte*> outs_;
+    std::vector<const std::byte*> sources_;
+    std::vector<Source> all_sources_;  // the same with those of peers
+    CallerMemory caller_;
+    // Of the move that runs, so that nothing is allocated then: a piece of what is fetched, and
+    // where a part of it begins.
+    std::vector<std::byte> fetched_;
+    std::vector<const std::byte*> here_;
+    std::vector<std::byte*> here_outs_;
+    std::size_t joinable_from_ = 0;
+};
+
+}  // namespace tutti

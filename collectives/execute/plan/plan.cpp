@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collectives/execute/plan/plan.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cassert>
+
+#include "collectives/world/backoff.hpp"
+
+namespace tutti {
+
+void Operation::rebind(const CallBuffers&) {
+    throw Error("what peers reach in registered memory stays where it is; make another plan");
+}
+
+bool Progress::poll() {
+    bool any_went_on = false;
+    for (std::size_t i = 0; i < active_.size();) {
+        Plan* plan = active_[i];
+        const std::size_t was_at = plan->at_;
+        const bool ended = plan->advance();
+        any_went_on = any_went_on || ended || plan->at_ != was_at;
+        if (!ended) {
+            ++i;
+            continue;
+        }
+        plan->done_ = true;
+        active_[i] = active_.back();
+        active_.pop_back();
+    }
+    return any_went_on;
+}
+
+void Progress::finish_all() {
+    while (!active_.empty()) active_.front()->wait();
+}
+
+void Progress::give_up_all() {
+    for (Plan* plan : active_) plan->give_up();
+}
+
+Plan::Plan(Progress& progress, std::string what, int steps)
+    : progress_(progress), what_(std::move(what)), steps_(steps) {
+    progress_.active_.reserve(++progress_.plans_);
+}
+
+Plan::~Plan() {
+    --progress_.plans_;
+    std::erase(progress_.active_, this);
+}
+
+void Plan::start() {
+    assert(done_ && "a plan runs once at a time");
+    done_ = false;
+    at_ = 0;
+    begin();
+    progress_.active_.push_back(this);
+}
+
+bool Plan::test() {
+    if (!done_) progress_.poll();
+    return done_;
+}
+
+void Plan::wait() {
+    Backoff patience(progress_.world());
+    while (!done_) {
+        if (progress_.poll())
+            patience.renew();
+        else if (!patience.pause()) {
+            const std::string report = report_of_hang();
+            progress_.give_up_all();
+            throw Error(report, Exit::time_out);
+        } else if (patience.wants_sleep())
+            sleep();
+    }
+}
+
+// Most transports only move on while someone looks.
+void Plan::sleep() {}
+
+std::string Plan::report_of_hang() const { return report_of(world().rank(), stand()); }
+
+std::string Plan::report_of(Rank rank, const ProgressState& stand) const {
+    std::string peer = "for no rank";
+    if (stand.waits_for) peer = "for rank " + std::to_string(stand.waits_for->index);
+    if (!stand.one_of.empty()) peer = "for " + one_of(stand.one_of);
+    return fmt::format("rank {} waited {:g} s in {}, step {} of {}, {}", rank.index,
+                       world().hang_timeout, what_, stand.step, steps_, peer);
+}
+
+}  // namespace tutti

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/ids.hpp"
+#include "collectives/execute/plan/caller_memory.hpp"
+#include "collectives/world/world.hpp"
+
+namespace tutti {
+
+/// Something that all ranks do together and that can be timed: a plan of ours or a library's call.
+class Operation {
+public:
+    virtual ~Operation() = default;
+    /// Once, to the end. Throws Error only if the run is over: a time-out, a lost rank.
+    virtual void run() = 0;
+    /// Begins a run; it goes on while somebody calls test(), and ends with wait(). What knows no
+    /// other way does it all here, while the caller waits.
+    virtual void start() { run(); }
+    /// Moves it a little; true once it is done.
+    virtual bool test() { return true; }
+    virtual void wait() {}
+    /// Whether it is done; need not move it where something else has just moved all of its kind.
+    virtual bool is_over() { return test(); }
+    /// Another number whenever it got further; always the same where that cannot be seen.
+    virtual std::size_t mark() const { return 0; }
+    /// Where it stands, for who has waited too long for it.
+    virtual std::string report_of_hang() const {
+        return "a collective of the library does not end";
+    }
+    /// Whether rebind() can be used. Where peers have been told of the buffers it cannot.
+    virtual bool rebinds() const { return false; }
+    /// From the next run on for other buffers: of the same sizes, and in place if the first were.
+    /// Each rank does so by itself; not while running. The same buffers again cost a comparison.
+    virtual void rebind(const CallBuffers& buffers);
+    /// What the last run took on the device that it ran on, by that device's clock.
+    virtual std::optional<std::int64_t> device_ns() const { return std::nullopt; }
+    /// Something is left that should not be (a message never received), in words.
+    virtual std::optional<std::string> left_over() const { return std::nullopt; }
+};
+
+class Plan;
+
+/// The plans of one rank that are under way. Whoever waits for one moves all of them.
+class Progress {
+public:
+    explicit Progress(World& world) : world_(world) {}
+
+    World& world() { return world_; }
+    /// Moves every plan as far as it goes; whether any went on.
+    bool poll();
+    bool is_idle() const { return active_.empty(); }
+    /// Waits for all of them; throws as Plan::wait() does.
+    void finish_all();
+    /// None of them will end: whoever tells so does this before it leaves.
+    void give_up_all();
+
+private:
+    friend class Plan;
+    World& world_;
+    std::vector<Plan*> active_;
+    std::size_t plans_ = 0;  // that exist, and so may be active at once
+};
+
+/// One rank's part of a collective, compiled for given buffers, count, type, operation and
+/// transport. Built once (collectively), run many times; running allocates nothing. Buffers belong
+/// to the plan from start() until it is done.
+class Plan : public Operation {
+public:
+    /// `what` names it in reports: "all_reduce ring (shm)".
+    Plan(Progress& progress, std::string what, int steps);
+    ~Plan() override;
+    Plan(const Plan&) = delete;
+    Plan& operator=(const Plan&) = delete;
+
+    void start() override;
+    /// Moves everything under way a little; true once this plan is done.
+    bool test() override;
+    /// Throws Error (time_out) naming rank, collective, algorithm, step and peer when no step of
+    /// any plan under way has ended for too long.
+    void wait() override;
+    void run() override {
+        start();
+        wait();
+    }
+
+    bool is_over() override { return done_; }
+    std::size_t mark() const override { return at_; }
+    /// "rank 3 waited 30 s in all_reduce ring (shm), step 2 of 6, for rank 2".
+    std::string report_of_hang() const override;
+
+    const std::string& what() const { return what_; }
+    /// As far as it has been moved; moves nothing.
+    bool is_done() const { return done_; }
+
+protected:
+    /// Where a plan stands, for the report of a hang.
+    struct ProgressState {
+        int step = 0;
+        std::optional<Rank> waits_for = {};
+        std::vector<Rank> one_of = {};  ///< it waits for, where no more is known
+    };
+
+    static constexpr std::int64_t longest_sleep_ns = 200'000;
+
+    World& world() const { return progress_.world(); }
+
+    /// In the words of report_of_hang(), of any rank.
+    std::string report_of(Rank rank, const ProgressState& stand) const;
+
+    // Index of the current step among those of this rank, from 0 at each start.
+    std::size_t at_ = 0;
+
+private:
+    friend class Progress;
+
+    virtual void begin() = 0;
+    /// Goes on as far as possible without waiting; true at the end.
+    virtual bool advance() = 0;
+    virtual ProgressState stand() const = 0;
+    /// It will not end; what goes on beside the host must not keep this rank from leaving.
+    virtual void give_up() {}
+    /// Until there may be something to do, but not for long, as other plans may be under way.
+    virtual void sleep();
+
+    Progress& progress_;
+    std::string what_;
+    int steps_;
+    bool done_ = true;
+};
+
+}  // namespace tutti

@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the executors cost beside the transport. Each benchmark of a plan stands next to the bare
+// transport that does the same without a plan; the difference of the two is the executor's own
+// share.
+//   executor_bench --benchmark_counters_tabular=true
+#include <benchmark/benchmark.h>
+
+#include <atomic>
+#include <cstring>
+#include <future>
+
+#include "collectives/execute/direct/direct_plan.hpp"
+#include "collectives/execute/messages/message_plan.hpp"
+#include "collectives/world/backoff.hpp"
+
+namespace tutti {
+namespace {
+
+constexpr int steps = 1000;
+
+void report(benchmark::State& state) {
+    using benchmark::Counter;
+    state.counters["per_step"] =
+        Counter(steps, Counter::kIsIterationInvariantRate | Counter::kInvert);
+}
+
+// Rank 0 tells rank 1 an element at each step, or both tell each other one.
+Schedule telling() {
+    return Schedule{{.ranks = 2, .chunks = 2, .steps = steps}, [](int, Step& step) {
+                        step.copy({.chunks = {0, 1}, .from = {0}, .to = {1}});
+                    }};
+}
+
+Schedule exchanging() {
+    return Schedule{{.ranks = 2, .chunks = 2, .steps = steps}, [](int, Step& step) {
+                        step.copy({.chunks = {0, 1}, .from = {0}, .to = {1}});
+                        step.copy({.chunks = {1, 1}, .from = {1}, .to = {0}});
+                    }};
+}
+
+// Two floats per rank and what a plan is compiled from.
+struct Buffers {
+    float input[2] = {1, 2};
+    float output[2] = {};
+
+    PlanRequest request(const Schedule& schedule) {
+        return {.schedule = schedule,
+                .call = {.collective = Collective::all_reduce, .count = 2},
+                .input = std::as_bytes(std::span(input)),
+                .output = std::as_writable_bytes(std::span(output)),
+                .what = "benchmark"};
+    }
+};
+
+// Finished as soon as posted: leaves nothing but the executor.
+class NullTransport final : public MessageTransport {
+public:
+    class NullEndpoint final : public Endpoint {
+    public:
+        void post_receive(int, Rank, std::span<std::byte> into) override {
+            benchmark::DoNotOptimize(into.data());
+        }
+        void post_send(int, Rank, std::span<const std::byte> from) override {
+            benchmark::DoNotOptimize(from.data());
+        }
+        bool all_done() override { return true; }
+        std::optional<Rank> waits_for() const override { return std::nullopt; }
+    };
+
+    std::string_view name() const override { return "null"; }
+    std::unique_ptr<Endpoint> connect(const EndpointNeeds&) override {
+        return std::make_unique<NullEndpoint>();
+    }
+};
+
+// (a) What a run costs that has nothing to do.
+void empty_plan(benchmark::State& state) {
+    run_as_threads(1, 30, [&](World& world) {
+        Progress progress(world);
+        NullTransport transport;
+        Buffers buffers;
+        const Schedule nothing{{.ranks = 1, .chunks = 1, .steps = 0}, [](int, Step&) {}};
+        PlanRequest request = buffers.request(nothing);
+        request.output =
+            std::as_writable_bytes(std::span(buffers.input));  // in place: no copy either
+        const auto plan = message_plan(progress, transport, request);
+        for (auto _ : state) plan->run();
+    });
+}
+BENCHMARK(empty_plan);
+
+// (b) A send and a receive at each step.
+void messages_by_plan(benchmark::State& state) {
+    run_as_threads(1, 30, [&](World& world) {
+        Progress progress(world);
+        NullTransport transport;
+        Buffers buffers;
+        const Schedule schedule = exchanging();
+        const auto plan = message_plan(progress, transport, buffers.request(schedule));
+        for (auto _ : state) plan->run();
+    });
+    report(state);
+}
+BENCHMARK(messages_by_plan);
+
+void messages_bare(benchmark::State& state) {
+    Buffers buffers;
+    NullTransport::NullEndpoint wire;  // no virtual calls: they count as the plan's
+    for (auto _ : state)
+        for (int step = 0; step < steps; ++step) {
+            wire.post_receive(step, Rank{1},
+                              std::as_writable_bytes(std::span(buffers.output)).first(4));
+            wire.post_send(step, Rank{1}, std::as_bytes(std::span(buffers.input)).first(4));
+            while (!wire.all_done()) {
+            }
+        }
+    report(state);
+}
+BENCHMARK(messages_bare);
+
+// (c) Both ranks' plans moved by one thread, so that no wait is ever in vain: first the teller goes
+// through all its steps, then the listener.
+void direct_by_plan(benchmark::State& state) {
+    std::promise<Plan*> teller;
+    std::promise<void> over;
+    run_as_threads(2, 30, [&](World& world) {
+        Progress progress(world);
+        Buffers buffers;
+        const Schedule schedule = telling();
+        const auto plan = direct_plan(progress, buffers.request(schedule));
+        if (world.is_first()) {
+            teller.set_value(plan.get());
+            over.get_future().wait();
+            return;
+        }
+        Plan& other = *teller.get_future().get();
+        for (auto _ : state) {
+            other.start();
+            other.test();
+            plan->start();
+            plan->test();
+            other.test();
+        }
+        over.set_value();
+    });
+    report(state);
+}
+BENCHMARK(direct_by_plan);
+
+struct Shared {
+    alignas(64) std::atomic<std::uint64_t> counter{0};
+    alignas(64) float element = 0;
+};
+
+// The same without plans: count up as the teller; look, copy, count up as the listener.
+void direct_bare(benchmark::State& state) {
+    Shared teller, listener;
+    std::uint64_t base = 0;
+    for (auto _ : state) {
+        for (std::uint64_t step = 1; step <= steps; ++step)
+            teller.counter.store(base + step, std::memory_order_release);
+        for (std::uint64_t step = 1; step <= steps; ++step) {
+            while (teller.counter.load(std::memory_order_acquire) < base + step) {
+            }
+            std::memcpy(&listener.element, &teller.element, sizeof teller.element);
+            listener.counter.store(base + step, std::memory_order_release);
+        }
+        base += steps;
+    }
+    report(state);
+}
+BENCHMARK(direct_bare);
+
+// (d) Two cores tell each other an element at each step: here the lines on their way between the
+// caches dominate. A negative element says that this run is the last.
+void hand_over_by_plan(benchmark::State& state) {
+    run_as_threads(2, 30, [&](World& world) {
+        Progress progress(world);
+        Buffers buffers;
+        const Schedule schedule = exchanging();
+        const auto plan = direct_plan(progress, buffers.request(schedule));
+        if (world.is_first()) {
+            for (auto _ : state) plan->run();
+            buffers.input[0] = -1;
+            plan->run();
+        } else {
+            do plan->run();
+            while (buffers.output[0] > 0);
+        }
+    });
+    report(state);
+}
+BENCHMARK(hand_over_by_plan)->UseRealTime();
+
+// One run as the plan does it, to the last reader.
+void hand_over(const World& world, Shared& mine, const Shared& theirs, float& received) {
+    const auto wait_for = [&](std::uint64_t count) {
+        Backoff patience(world);
+        while (theirs.counter.load(std::memory_order_acquire) < count) patience.pause();
+    };
+    const std::uint64_t base = mine.counter.load(std::memory_order_relaxed) + 1;
+    mine.counter.store(base, std::memory_order_release);
+    for (std::uint64_t step = 0; step < steps; ++step) {
+        wait_for(base + step);
+        std::memcpy(&received, &theirs.element, sizeof received);
+        mine.counter.store(base + step + 1, std::memory_order_release);
+    }
+    wait_for(base + steps);
+}
+
+void hand_over_bare(benchmark::State& state) {
+    Shared first{.element = 1}, second{.element = 1};
+    run_as_threads(2, 30, [&](World& world) {
+        float received = 0;
+        if (world.is_first()) {
+            for (auto _ : state) hand_over(world, first, second, received);
+            first.element = -1;
+            hand_over(world, first, second, received);
+        } else {
+            do hand_over(world, second, first, received);
+            while (received > 0);
+        }
+    });
+    report(state);
+}
+BENCHMARK(hand_over_bare)->UseRealTime();
+
+}  // namespace
+}  // namespace tutti
+
+BENCHMARK_MAIN();

@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collectives/planner/planner.hpp"
+
+#include <algorithm>
+
+#include "collectives/execute/device/device_plan.hpp"
+#include "collectives/execute/direct/direct_plan.hpp"
+#include "collectives/execute/direct/unregistered_method.hpp"
+#include "collectives/execute/messages/message_plan.hpp"
+#include "collectives/schedule/compose.hpp"
+#include "collectives/transport/gpu/device_memory.hpp"
+#include "collectives/transport/gpu/shared_rings.hpp"
+#include "collectives/transport/gpu/staged.hpp"
+#include "collectives/world/peer_memory.hpp"
+
+namespace tutti {
+
+int segments_for(Bytes vector, Bytes segment) {
+    const std::int64_t size = std::max<std::int64_t>(segment.count, 1);
+    return static_cast<int>(std::clamp<std::int64_t>((vector.count + size - 1) / size, 1, 256));
+}
+
+Job job_of(const Choice& choice, const Call& call, int ranks, const Placement& hosts) {
+    const Order order = channels_of(choice.order, choice.channels, ranks);
+    const std::int64_t vector = call.count * static_cast<std::int64_t>(size_of(call.type));
+    const Bytes share{vector / std::max<std::int64_t>(std::ssize(order.channels), 1)};
+    return {.collective = call.collective,
+            .ranks = ranks,
+            .root = call.root,
+            .segments = segments_for(share, choice.segment),
+            .radix = choice.radix,
+            .placement = choice.placement.nodes().empty() ? hosts : choice.placement,
+            .order = order};
+}
+
+// More lanes bridge longer pauses of a peer; with fewer segments each they would hardly overlap.
+// Channels go through lanes of their own, as each has its own peers to wait for.
+Lanes lanes_for(const Algorithm& algorithm, const Job& job, const Schedule& schedule) {
+    constexpr int most_lanes = 8;
+    const int segments = algorithm.pipelines ? job.segments : 1;
+    const auto channels = static_cast<int>(job.order.channels.size());
+    if (channels <= 1)
+        return {.count = std::clamp(segments / 4, 1, most_lanes), .segments = segments};
+    const auto blocks =
+        static_cast<int>(CollectiveSpec{job.collective, job.ranks, job.root}.blocks());
+    const int of_each = std::clamp(segments / 4, 1, std::max(most_lanes / channels, 1));
+    return {.count = std::min(channels * of_each, most_lanes),
+            .segments = segments,
+            .channels = channels,
+            .chunks_of_share = schedule.chunks() / blocks / channels};
+}
+
+namespace {
+
+// Passes over less than that take about as long as finding out, and fit the caches anyhow.
+constexpr Bytes worth_adapting{1 << 20};
+
+// In place an all-to-all reads from a copy of its input, which all of it has to wait for.
+bool goes_in_lanes(const Call& call, const CallBuffers& buffers) {
+    return call.collective != Collective::all_to_all || !buffers.in_place;
+}
+
+// Whether peers can reach the buffers of all ranks; the same answer on each.
+bool all_is_registered(World& world, const PlanRequest& request) {
+    const auto reaches = [&](std::span<const std::byte> buffer) {
+        return buffer.empty() || request.registered->offset_of(buffer).has_value();
+    };
+    const bool mine =
+        request.registered != nullptr && reaches(request.input) && reaches(request.output);
+    return holds_on_all(world, mine);
+}
+
+// Buffers in registered memory of a device are that device's, also for messages.
+CallBuffers told_of_device(CallBuffers buffers, const ReachableMemory* registered) {
+    if (buffers.device == nullptr && registered != nullptr && registered->device() != nullptr)
+        buffers.device = registered->device()->for_messages();
+    return buffers;
+}
+
+// What a call touches in all: in place, input and output count once.
+Bytes bytes_of_all_buffers(const Call& call, int ranks, bool in_place) {
+    Bytes all;
+    for (Rank rank : all_ranks(ranks)) {
+        const std::size_t input = input_bytes(call, ranks, rank),
+                          output = output_bytes(call, ranks, rank);
+        all.count += static_cast<std::int64_t>(in_place ? std::max(input, output) : input + output);
+    }
+    return all;
+}
+
+}  // namespace
+
+Planner::Opened& Planner::opened(std::string_view name) {
+    const auto known = opened_.find(name);
+    if (known != opened_.end()) return known->second;
+    const TransportRow& row = find_transport(name);
+    Opened one;
+    one.refusal = missing_on_any(world_, row.missing());
+    if (!one.refusal) one.refusal = row.refuses(world_);
+    if (!one.refusal) one.transport = row.open(world_, fault_);
+    return opened_.emplace(name, std::move(one)).first->second;
+}
+
+std::optional<std::string> Planner::refuses(std::string_view transport, MemoryOf memory,
+                                            const ReachableMemory* registered) {
+    const Opened& way = opened(transport);
+    if (way.refusal) return way.refusal;
+    Accelerator* const holder = registered == nullptr ? nullptr : registered->device();
+    const auto* there = on_device(transport);
+    const bool reaches = there != nullptr ? holder == &there->device()
+                                          : holder != nullptr && holder->for_messages() != nullptr;
+    if (holder != nullptr && !reaches)
+        return std::string(transport) +
+               " does not reach buffers on that device; type --buffers registered";
+    if (holder != nullptr) memory = MemoryOf::device;
+    const auto* messages = dynamic_cast<const MessageTransport*>(way.transport.get());
+    const auto* host = dynamic_cast<const HostTransport*>(way.transport.get());
+    if (memory == MemoryOf::host && messages != nullptr && messages->is_between_devices())
+        return "needs --buffers device";
+    if (memory == MemoryOf::device && host != nullptr && !host->ways().lines)
+        return "has no way for the memory of GPUs; type --transport shm";
+    return std::nullopt;
+}
+
+// Never an address of a device for a library that may take it for one of the host: such messages
+// are staged over a transport of their own, whose plan numbers are theirs alone.
+MessageTransport& Planner::between_devices(std::string_view name, MemoryDevice& device) {
+    Opened& way = opened(name);
+    auto* const messages = dynamic_cast<MessageTransport*>(way.transport.get());
+    if (messages != nullptr && messages->is_between_devices()) return *messages;
+    auto& staged = way.staged[&device];
+    if (staged == nullptr) {
+        if (messages == nullptr) {  // within a host
+            staged = shared_rings_transport(world_, device);
+        } else {
+            std::unique_ptr<MessageTransport> own(static_cast<MessageTransport*>(
+                find_transport(name).open(world_, fault_).release()));
+            staged = staged_transport(world_, device, std::move(own));
+        }
+    }
+    return *staged;
+}
+
+std::string Planner::details(std::string_view transport) {
+    const Opened& way = opened(transport);
+    return way.transport ? way.transport->details() : "";
+}
+
+// Null if it is not one, or cannot be used here.
+const DeviceTransport* Planner::on_device(std::string_view name) {
+    return dynamic_cast<const DeviceTransport*>(opened(name).transport.get());
+}
+
+bool Planner::is_virtual(std::string_view transport) {
+    const DeviceTransport* way = on_device(transport);
+    return way != nullptr && way->places().is_virtual;
+}
+
+std::unique_ptr<ReachableMemory> Planner::registered_memory(std::string_view transport,
+                                                            std::size_t bytes) {
+    const Opened& way = opened(transport);
+    if (way.refusal) throw Error(*way.refusal);
+    if (const DeviceTransport* device = on_device(transport))
+        return std::make_unique<DeviceMemory>(world_, device->places().device, bytes);
+    return std::make_unique<SharedMemory>(world_, bytes);
+}
+
+std::shared_ptr<std::byte> Planner::pinned_memory(std::string_view transport, std::size_t bytes) {
+    const Opened& way = opened(transport);
+    if (way.refusal) throw Error(*way.refusal);
+    const DeviceTransport* device = on_device(transport);
+    if (device == nullptr || device->device().for_messages() == nullptr)
+        throw Error(std::string(transport) + " has no devices that copy from memory of the host");
+    return made_by_all(world_, "pinned buffers",
+                       [&] { return device->device().for_messages()->pinned(bytes); });
+}
+
+std::unique_ptr<Plan> Planner::plan(const Choice& choice, const Call& call,
+                                    const CallBuffers& given, const ReachableMemory* registered) {
+    const CallBuffers buffers = told_of_device(given, registered);
+    if (const auto refusal = refuses(choice.transport, memory_of(buffers), registered))
+        throw Error(*refusal);
+    Opened& way = opened(choice.transport);
+    const Job job = job_of(choice, call, world_.size(), world_.hosts());
+    if (const auto refusal = choice.algorithm->refuses(job)) throw Error(*refusal);
+    const Schedule schedule = build_in_order(*choice.algorithm, job);
+    PlanRequest request{.schedule = schedule,
+                        .call = call,
+                        .input = buffers.input,
+                        .output = buffers.output,
+                        .device = buffers.device,
+                        .what = std::string(name_of(call.collective)) + " " +
+                                std::string(choice.algorithm->name) + " (" +
+                                std::string(choice.transport) + ")",
+                        .number = plans_made_++,
+                        .registered = registered};
+    if (const DeviceTransport* device = on_device(choice.transport)) {
+        if (registered != nullptr && registered->device() == nullptr) request.registered = nullptr;
+        if (!all_is_registered(world_, request)) request.registered = nullptr;
+        request.runs = runs_on_devices_;
+        return device_plan(progress_, *device, request);
+    }
+    auto* messages = buffers.device != nullptr
+                         ? &between_devices(choice.transport, *buffers.device)
+                         : dynamic_cast<MessageTransport*>(way.transport.get());
+    if (messages != nullptr) {
+        if (goes_in_lanes(call, buffers) && !messages->follows_queue())
+            request.lanes = lanes_for(*choice.algorithm, job, schedule);
+        plans_made_ += request.lanes.count - 1;
+        return message_plan(progress_, *messages, request);
+    }
+    return plan_on_host(dynamic_cast<HostTransport&>(*way.transport), request, buffers.in_place);
+}
+
+// Collective, if the call is large enough for it.
+bool Planner::fetches(const PlanRequest& request) {
+    const int chunks = request.schedule.chunks();
+    if (!is_worth_fetching(request.call, world_.size(), chunks, tuning_)) return false;
+    const auto is_huge = [](std::span<const std::byte> buffer) {
+        return buffer.empty() || in_huge_pages(buffer);
+    };
+    return holds_on_all(world_, is_huge(request.input) && is_huge(request.output));
+}
+
+std::unique_ptr<Plan> Planner::plan_on_host(HostTransport& host, PlanRequest& request,
+                                            bool in_place) {
+    const HostTransport::Ways& ways = host.ways();
+    const Call& call = request.call;
+    const Bytes vector{total_bytes(call, world_.size())};
+    const bool is_unregistered = !ways.takes_registered || !all_is_registered(world_, request);
+    if (is_unregistered) request.registered = nullptr;
+    if (ways.lines &&
+        vector <= (is_unregistered ? tuning_.ll_up_to_unregistered : tuning_.ll_up_to))
+        return message_plan(progress_, *ways.lines, request);
+
+    const Bytes all_buffers = bytes_of_all_buffers(call, world_.size(), in_place);
+    request.stores =
+        StoreChoice(all_buffers >= tuning_.stream_from ? Stores::streaming : Stores::cached,
+                    tuning_.adapts_stores && all_buffers >= worth_adapting);
+    using enum UnregisteredMethod;
+    if (is_unregistered)
+        request.unregistered =
+            ways.unregistered.value_or(fetches(request) ? single_copy : copy_in_copy_out);
+    if (is_unregistered && request.unregistered == copy_in_copy_out)
+        request.schedule =
+            pipelined(request.schedule,
+                      staged_pieces(call, world_.size(), request.schedule.chunks(), tuning_));
+    return direct_plan(progress_, request);
+}
+
+}  // namespace tutti

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstdint>
+
+#include "base/ids.hpp"
+#include "base/types.hpp"
+
+namespace tutti {
+
+/// What a collective specifies, in blocks: the message is one block (all_reduce, broadcast,
+/// reduce), one block per rank (all_gather, reduce_scatter, scatter, gather: block b belongs to
+/// rank b), or one per pair (all_to_all: block i * ranks + j goes from rank i to rank j).
+class CollectiveSpec {
+public:
+    CollectiveSpec(Collective collective, int ranks, Rank root = {0})
+        : collective_(collective), ranks_(ranks), root_(root) {}
+
+    Collective collective() const { return collective_; }
+    int ranks() const { return ranks_; }
+    Rank root() const { return root_; }
+    bool reduces() const { return tutti::reduces(collective_); }
+
+    std::int64_t blocks() const;
+
+    /// Whether the rank has a share of (or the) block before the collective.
+    bool starts_with(Rank rank, std::int64_t block) const;
+    /// Whether the rank must have the finished block afterwards.
+    bool ends_with(Rank rank, std::int64_t block) const;
+    /// The rank whose data a moved block is; only for collectives that do not reduce.
+    Rank source_of(std::int64_t block) const;
+
+    /// Where a block lies in the rank's input and output, counted in blocks. Only asked for blocks
+    /// that the rank starts or ends with.
+    std::int64_t place_in_input(Rank rank, std::int64_t block) const;
+    std::int64_t place_in_output(Rank rank, std::int64_t block) const;
+    /// The block at a place of the rank's output: the inverse of place_in_output.
+    std::int64_t block_in_output(Rank rank, std::int64_t place) const;
+    /// How many blocks the rank's input and output hold (0: it has none).
+    std::int64_t input_blocks(Rank rank) const;
+    std::int64_t output_blocks(Rank rank) const;
+
+private:
+    Collective collective_;
+    int ranks_;
+    Rank root_;
+};
+
+}  // namespace tutti

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collectives/transport/gpu/device_memory.hpp"
+
+#include <algorithm>
+
+namespace tutti {
+namespace {
+
+constexpr std::size_t line = 256;
+
+}  // namespace
+
+DeviceMemory::DeviceMemory(World& world, std::shared_ptr<Accelerator> device, std::size_t mine)
+    : ReachableMemory(world.rank()), device_(std::move(device)), sizes_(gathered(world, mine)) {
+    const auto own = made_by_all(world, "memory of devices",
+                                 [&] { return allocated(device_, std::max(mine, line)); });
+    if (world.one_process()) {
+        for (const auto* of_rank : gathered<const std::shared_ptr<std::byte>*>(world, &own))
+            pieces_.push_back(*of_rank);
+        world.barrier();  // until then the peers look at `own`
+        return;
+    }
+    const auto keys = gathered(world, device_->key_of(own.get()));
+    pieces_ = made_by_all(world, "memory of devices", [&] {
+        std::vector<std::shared_ptr<std::byte>> pieces;
+        const auto close = [device = device_](std::byte* memory) { device->close(memory); };
+        for (const DeviceKey& key : keys)
+            pieces.push_back(pieces.size() == static_cast<std::size_t>(me_.index)
+                                 ? own
+                                 : std::shared_ptr<std::byte>(device_->open(key), close));
+        return pieces;
+    });
+}
+
+std::span<std::byte> DeviceMemory::of(Rank rank) const {
+    const auto i = static_cast<std::size_t>(rank.index);
+    return {pieces_[i].get(), sizes_[i]};
+}
+
+}  // namespace tutti

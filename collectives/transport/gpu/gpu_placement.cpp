@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collectives/transport/gpu/gpu_placement.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <numeric>
+#include <sstream>
+
+#include "collectives/device/gpus.hpp"
+
+namespace tutti {
+namespace {
+
+// TUTTI_GPUS, or all.
+std::vector<int> chosen_gpus() {
+    if (const auto missing = gpus_missing()) throw Error(*missing);
+    const auto there = static_cast<int>(gpus().size());
+    const char* text = std::getenv("TUTTI_GPUS");
+    std::vector<int> chosen(static_cast<std::size_t>(there));
+    std::iota(chosen.begin(), chosen.end(), 0);
+    if (text == nullptr) return chosen;
+    chosen.clear();
+    std::istringstream words(text);
+    for (std::string word; std::getline(words, word, ',');) {
+        const bool is_number =
+            !word.empty() && word.size() < 4 &&
+            std::ranges::all_of(word, [](unsigned char c) { return c >= '0' && c <= '9'; });
+        const int gpu = is_number ? std::stoi(word) : there;
+        if (gpu >= there)
+            throw Error("TUTTI_GPUS=" + std::string(text) + " names GPU '" + word +
+                        "', but this machine has 0.." + std::to_string(there - 1) +
+                        "; type for example TUTTI_GPUS=0");
+        chosen.push_back(gpu);
+    }
+    if (chosen.empty()) throw Error("TUTTI_GPUS names no GPU; type for example TUTTI_GPUS=0");
+    return chosen;
+}
+
+}  // namespace
+
+int gpu_number(World& world) {
+    const std::vector<int> chosen = chosen_gpus();
+    World& whole = world.whole();
+    for (const auto& host : whole.hosts().nodes())
+        for (std::size_t place = 0; place < host.size(); ++place)
+            if (host[place] == whole.rank()) return chosen[place % chosen.size()];
+    throw Error("this rank is on no host");  // hosts have all
+}
+
+std::vector<int> gpus_of_process(World& world) {
+    std::vector<int> chosen = chosen_gpus();
+    chosen.resize(std::min(chosen.size(), static_cast<std::size_t>(world.whole().size())));
+    return distinct(std::move(chosen));
+}
+
+std::vector<int> distinct(std::vector<int> gpus) {
+    std::ranges::sort(gpus);
+    gpus.erase(std::ranges::unique(gpus).begin(), gpus.end());
+    return gpus;
+}
+
+std::vector<int> gpus_of_ranks(World& world) { return gathered(world, gpu_number(world)); }
+
+std::optional<std::string> gpu_placement_refuses(World& world) {
+    std::optional<std::string> problem;
+    try {
+        gpu_number(world);
+    } catch (const Error& error) {
+        problem = error.what();
+    }
+    return missing_on_any(world, problem);
+}
+
+}  // namespace tutti

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cuda_runtime_api.h>
+#include <fmt/format.h>
+#include <nccl.h>
+
+#include <exception>
+
+#include "collectives/device/cuda_check.hpp"
+#include "collectives/device/gpus.hpp"
+#include "collectives/transport/gpu/gpu_placement.hpp"
+#include "collectives/transport/gpu/nccl.hpp"
+#include "collectives/world/backoff.hpp"
+
+namespace tutti {
+namespace {
+
+std::string words_of(ncclResult_t result, ncclComm_t communicator) {
+    const char* last = communicator != nullptr ? ncclGetLastError(communicator) : nullptr;
+    const bool says_more = last != nullptr && *last != '\0';
+    return fmt::format("{}{}{}", ncclGetErrorString(result), says_more ? ": " : "",
+                       says_more ? last : "");
+}
+
+class Ranks final : public NcclRanks {
+public:
+    Ranks(World& world, const ncclUniqueId& id) : world_(world), me_(world.rank().index) {
+        check_cuda(cudaSetDevice(gpu_number(world)));
+        ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
+        config.blocking = 0;
+        const auto what = [] { return std::string("ncclCommInitRankConfig"); };
+        settle(what, ncclCommInitRankConfig(&communicator_, world.size(), id, me_, &config));
+    }
+
+    // What is under way ends first, unless this rank leaves because something went wrong.
+    ~Ranks() override {
+        if (communicator_ == nullptr) return;
+        if (std::uncaught_exceptions() == 0) try {
+                settle([] { return std::string("ncclCommFinalize"); },
+                       ncclCommFinalize(communicator_));
+                ncclCommDestroy(communicator_);
+                return;
+            } catch (const Error&) {
+            }
+        give_up();
+    }
+
+    void ask(const What& what, const std::function<int(void*)>& call) override {
+        refuse_if_given_up(what);
+        settle(what, static_cast<ncclResult_t>(call(communicator_)));
+    }
+
+    void throw_if_failed(const What& what) override {
+        refuse_if_given_up(what);
+        ncclResult_t state = ncclSuccess;
+        const ncclResult_t asked = ncclCommGetAsyncError(communicator_, &state);
+        if (asked != ncclSuccess) fail(what, asked);
+        if (state != ncclSuccess && state != ncclInProgress) fail(what, state);
+    }
+
+    // Kernels under way end, too; other ranks are told by their own look at NCCL.
+    void give_up() override {
+        if (communicator_ != nullptr) ncclCommAbort(communicator_);
+        communicator_ = nullptr;
+    }
+
+private:
+    void refuse_if_given_up(const What& what) const {
+        if (communicator_ == nullptr)
+            throw Error(fmt::format("rank {} has given up NCCL before {}", me_, what()),
+                        Exit::rank_lost);
+    }
+
+    void settle(const What& what, ncclResult_t result) {
+        world_.met();
+        Backoff patience(world_);
+        while (result == ncclInProgress) {
+            const ncclResult_t asked = ncclCommGetAsyncError(communicator_, &result);
+            if (asked != ncclSuccess) fail(what, asked);
+            if (result == ncclInProgress && !patience.pause()) {
+                const std::string in_words = what();
+                give_up();
+                throw Error(fmt::format("rank {} waited {:g} s in NCCL, {}", me_,
+                                        world_.hang_timeout, in_words),
+                            Exit::time_out);
+            }
+        }
+        if (result != ncclSuccess) fail(what, result);
+    }
+
+    [[noreturn]] void fail(const What& what, ncclResult_t result) {
+        const std::string text = fmt::format("rank {}: NCCL failed in {}: {}", me_, what(),
+                                             words_of(result, communicator_));
+        give_up();
+        throw Error(text, Exit::rank_lost);
+    }
+
+    World& world_;
+    int me_;  // the world may be on its way out
+    ncclComm_t communicator_ = nullptr;
+};
+
+// "0000:17:00.0" of two ranks of one host are one GPU.
+std::optional<std::string> two_ranks_on_one_gpu(World& world) {
+    const auto mine = gpus().at(static_cast<std::size_t>(gpu_number(world))).address;
+    const auto addresses = gathered_texts(world, mine);
+    for (const auto& host : world.hosts().nodes())
+        for (std::size_t one = 0; one < host.size(); ++one)
+            for (std::size_t other = one + 1; other < host.size(); ++other) {
+                const auto& address = addresses[static_cast<std::size_t>(host[one].index)];
+                if (address != addresses[static_cast<std::size_t>(host[other].index)]) continue;
+                return fmt::format(
+                    "ranks {} and {} share the GPU {}, and NCCL takes one rank of each (it says: "
+                    "Duplicate GPU detected); start one rank for each GPU",
+                    host[one].index, host[other].index, address);
+            }
+    return std::nullopt;
+}
+
+// Both or neither: the ranks as NCCL knows them, or why it does not.
+struct Joined {
+    std::unique_ptr<Ranks> ranks;
+    std::optional<std::string> refusal;
+};
+
+// Any rank may find that it cannot be. Then the others leave, too, and all know why.
+Joined join(World& world) {
+    struct Word {
+        ncclUniqueId id;
+        ncclResult_t result;
+    } word{};
+    if (world.is_first()) word.result = ncclGetUniqueId(&word.id);
+    word = of_first(world, word);
+    if (word.result != ncclSuccess)
+        return {nullptr,
+                fmt::format("NCCL failed in ncclGetUniqueId: {}", words_of(word.result, nullptr))};
+    Joined joined;
+    std::string problem;
+    try {
+        joined.ranks = std::make_unique<Ranks>(world, word.id);
+    } catch (const Error& error) {
+        problem = error.what();
+    }
+    for (std::string& of_rank : gathered_texts(world, problem))
+        if (!of_rank.empty() && !joined.refusal) joined.refusal = std::move(of_rank);
+    if (joined.refusal && joined.ranks) joined.ranks->give_up();
+    return joined;
+}
+
+Joined& joined(World& world) {
+    return world.kept<Joined>([&] {
+        std::optional<std::string> refusal = gpu_placement_refuses(world);
+        if (!refusal) refusal = two_ranks_on_one_gpu(world);
+        return std::make_shared<Joined>(refusal ? Joined{nullptr, refusal} : join(world));
+    });
+}
+
+}  // namespace
+
+std::optional<std::string> nccl_missing() { return gpus_missing(); }
+
+std::string nccl_version() {
+    int number = 0;
+    if (ncclGetVersion(&number) != ncclSuccess) return "none";
+    return fmt::format("{}.{}.{}", number / 10000, number / 100 % 100, number % 100);
+}
+
+std::optional<std::string> nccl_refuses(World& world) { return joined(world).refusal; }
+
+NcclRanks& NcclRanks::of(World& world) {
+    const Joined& all = joined(world);
+    if (all.refusal) throw Error(*all.refusal);
+    return *all.ranks;
+}
+
+}  // namespace tutti

@@ -1,0 +1,311 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collectives/transport/messages/mpi.hpp"
+
+#include <mpi.h>
+#include <sched.h>
+#include <time.h>
+
+#include <algorithm>
+#include <map>
+#include <vector>
+
+#include "collectives/transport/messages/mpi_check.hpp"
+#include "collectives/world/backoff.hpp"
+#include "topology/detect/host_facts.hpp"
+
+namespace tutti {
+namespace {
+
+bool mpi_is_over() {
+    int is_over = 0;
+    MPI_Finalized(&is_over);
+    return is_over != 0;
+}
+
+// A program may end MPI before it lets go of what uses it; then there is nothing left to free.
+void free_unless_over(MPI_Comm& comm) {
+    if (!mpi_is_over()) MPI_Comm_free(&comm);
+}
+
+MPI_Comm duplicate(MPI_Comm comm) {
+    MPI_Comm copy = MPI_COMM_NULL;
+    check(MPI_Comm_dup(comm, &copy));
+    return copy;
+}
+
+// Numbers the hosts in the order of their first rank.
+Placement hosts_by_name(MPI_Comm comm) {
+    int size = 0;
+    check(MPI_Comm_size(comm, &size));
+    char name[MPI_MAX_PROCESSOR_NAME] = {};
+    int length = 0;
+    check(MPI_Get_processor_name(name, &length));
+    std::vector<char> all(static_cast<std::size_t>(size) * sizeof name);
+    check(MPI_Allgather(name, sizeof name, MPI_CHAR, all.data(), sizeof name, MPI_CHAR, comm));
+    std::map<std::string, int> number_of;
+    std::vector<int> labels;
+    for (int rank = 0; rank < size; ++rank) {
+        const std::string host(&all[static_cast<std::size_t>(rank) * sizeof name]);
+        labels.push_back(
+            number_of.try_emplace(host, static_cast<int>(number_of.size())).first->second);
+    }
+    return Placement::by_label(labels);
+}
+
+// Meets by non-blocking calls, so that a rank that never comes is noticed.
+class MpiWorld final : public World {
+public:
+    // Takes the communicator over.
+    MpiWorld(MPI_Comm comm, Placement hosts) : hosts_(std::move(hosts)), comm_(comm) {
+        check(MPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN));
+        check(MPI_Comm_rank(comm_, &rank_));
+        check(MPI_Comm_size(comm_, &size_));
+        // The same on all ranks, as it decides how they meet.
+        for (const char of_rank : gathered(*this, static_cast<char>(is_oversubscribed())))
+            oversubscribed = oversubscribed || of_rank != 0;
+    }
+    ~MpiWorld() override { free_unless_over(comm_); }
+
+    MPI_Comm comm() const { return comm_; }
+    Rank rank() const override { return {rank_}; }
+    int size() const override { return size_; }
+    std::string_view kind() const override { return "mpi"; }
+    bool one_process() const override { return size_ == 1; }
+    const Placement& hosts() const override { return hosts_; }
+
+    bool has_ended() const override { return mpi_is_over(); }
+
+    void barrier() override {
+        refuse_if_over();
+        MPI_Request request;
+        check(MPI_Ibarrier(comm_, &request));
+        finish(request, "a barrier");
+    }
+
+    void all_gather(std::span<const std::byte> mine, std::span<std::byte> all) override {
+        refuse_if_over();
+        MPI_Request request;
+        const int bytes = static_cast<int>(mine.size());
+        check(MPI_Iallgather(mine.data(), bytes, MPI_BYTE, all.data(), bytes, MPI_BYTE, comm_,
+                             &request));
+        finish(request, "an exchange of facts");
+    }
+
+    void broadcast(std::span<std::byte> data) override {
+        refuse_if_over();
+        MPI_Request request;
+        check(MPI_Ibcast(data.data(), static_cast<int>(data.size()), MPI_BYTE, 0, comm_, &request));
+        finish(request, "a word from rank 0");
+    }
+
+    void rest(double seconds) override {
+        MPI_Request request;
+        check(MPI_Ibarrier(comm_, &request));
+        const std::int64_t began = now_ns();
+        const double limit = seconds + hang_timeout * times_at_meetings;
+        for (int done = 0;;) {
+            check(MPI_Test(&request, &done, MPI_STATUS_IGNORE));
+            if (done != 0) return;
+            met();
+            make_progress();
+            const timespec a_while{.tv_sec = 0, .tv_nsec = 200'000};
+            nanosleep(&a_while, nullptr);
+            if (static_cast<double>(now_ns() - began) > limit * 1e9)
+                throw Error("rank " + std::to_string(rank_) + " waited " + std::to_string(limit) +
+                                " s for ranks at work: another rank does not answer",
+                            Exit::time_out);
+        }
+    }
+
+    std::unique_ptr<World> split(std::optional<int> group) override {
+        const auto members = ranks_of_group(*this, group);
+        MPI_Comm comm = MPI_COMM_NULL;
+        check(MPI_Comm_split(comm_, members.empty() ? MPI_UNDEFINED : members.front().index, rank_,
+                             &comm));
+        if (members.empty()) return nullptr;
+        auto part = std::make_unique<MpiWorld>(comm, hosts_.renamed(members));
+        part->hang_timeout = hang_timeout;
+        part->oversubscribed = oversubscribed;
+        part->within = this;
+        return part;
+    }
+
+private:
+    static void refuse_if_over() {
+        if (mpi_is_over())
+            throw Error("MPI has ended; end what uses its ranks before MPI_Finalize",
+                        Exit::rank_lost);
+    }
+
+    // The launcher may have bound each rank to a core of its own, so what counts is the union of
+    // the cores of all ranks of this machine; of containers that share one, all together.
+    bool is_oversubscribed() {
+        cpu_set_t mine;
+        CPU_ZERO(&mine);
+        sched_getaffinity(0, sizeof mine, &mine);
+        const auto cores_of = gathered(*this, mine);
+        const HostFacts facts = host_facts();
+        const double quota = facts.cpu_quota.value_or(CPU_SETSIZE);
+        const auto has_too_many = [&](const std::vector<Rank>& together, double most) {
+            if (std::ranges::find(together, rank()) == together.end()) return false;
+            cpu_set_t all;
+            CPU_ZERO(&all);
+            for (Rank member : together)
+                CPU_OR(&all, &all, &cores_of[static_cast<std::size_t>(member.index)]);
+            return static_cast<double>(together.size()) > std::min<double>(CPU_COUNT(&all), most);
+        };
+        const auto boots = gathered_texts(*this, facts.boot_id);
+        std::vector<Rank> same_boot;
+        for (int other = 0; other < size_; ++other)
+            if (!facts.boot_id.empty() && boots[static_cast<std::size_t>(other)] == facts.boot_id)
+                same_boot.push_back(Rank{other});
+        const auto has_too_many_here = [&](const auto& host) { return has_too_many(host, quota); };
+        return has_too_many(same_boot, CPU_SETSIZE) ||
+               std::ranges::any_of(hosts_.nodes(), has_too_many_here);
+    }
+
+    void finish(MPI_Request& request, const char* what) {
+        Backoff patience(*this, times_at_meetings);
+        for (int done = 0;;) {
+            met();  // also while it waits, which has a deadline of its own
+            check(MPI_Test(&request, &done, MPI_STATUS_IGNORE));
+            if (done != 0) return;
+            make_progress();
+            if (!patience.pause())
+                throw Error("rank " + std::to_string(rank_) + " waited " +
+                                std::to_string(hang_timeout * times_at_meetings) + " s for " +
+                                what + ": another rank does not answer",
+                            Exit::time_out);
+        }
+    }
+
+    Placement hosts_;
+    MPI_Comm comm_ = MPI_COMM_NULL;
+    int rank_ = 0;
+    int size_ = 1;
+};
+
+class MpiEndpoint final : public Endpoint {
+public:
+    MpiEndpoint(MPI_Comm comm, const EndpointNeeds& needs, int tag) : comm_(comm), tag_(tag) {
+        requests_.reserve(needs.most_posts);
+        peers_.reserve(needs.most_posts);
+    }
+
+    void post_receive(int, Rank from, std::span<std::byte> into) override {
+        check(MPI_Irecv(into.data(), static_cast<int>(into.size()), MPI_BYTE, from.index, tag_,
+                        comm_, &next_request(from)));
+    }
+
+    void post_send(int, Rank to, std::span<const std::byte> message) override {
+        check(MPI_Isend(message.data(), static_cast<int>(message.size()), MPI_BYTE, to.index, tag_,
+                        comm_, &next_request(to)));
+    }
+
+    bool all_done() override {
+        int done = 0;
+        check(MPI_Testall(static_cast<int>(requests_.size()), requests_.data(), &done,
+                          MPI_STATUSES_IGNORE));
+        if (done != 0) {
+            requests_.clear();
+            peers_.clear();
+        }
+        return done != 0;
+    }
+
+    std::optional<Rank> waits_for() const override {
+        for (std::size_t i = 0; i < requests_.size(); ++i) {
+            MPI_Request request = requests_[i];
+            int done = 0;
+            MPI_Request_get_status(request, &done, MPI_STATUS_IGNORE);
+            if (done == 0) return peers_[i];
+        }
+        return std::nullopt;
+    }
+
+private:
+    MPI_Request& next_request(Rank peer) {
+        peers_.push_back(peer);
+        return requests_.emplace_back(MPI_REQUEST_NULL);
+    }
+
+    MPI_Comm comm_;
+    int tag_;
+    std::vector<MPI_Request> requests_;
+    std::vector<Rank> peers_;
+};
+
+class MpiMessages final : public MessageTransport {
+public:
+    // Ranks of messages are those of the world.
+    explicit MpiMessages(const World& world) : comm_(duplicate(MPI_Comm_f2c(mpi_handle(world)))) {
+        check(MPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN));
+        int* highest = nullptr;
+        int found = 0;
+        check(MPI_Comm_get_attr(comm_, MPI_TAG_UB, &highest, &found));
+        if (found != 0) tags_ = *highest;
+    }
+    ~MpiMessages() override { free_unless_over(comm_); }
+
+    std::string_view name() const override { return "mpi"; }
+
+    std::unique_ptr<Endpoint> connect(const EndpointNeeds& needs) override {
+        return std::make_unique<MpiEndpoint>(comm_, needs, needs.plan % tags_);
+    }
+
+private:
+    MPI_Comm comm_;
+    int tags_ = 32767;  // the least that MPI specifies
+};
+
+}  // namespace
+
+std::optional<std::string> mpi_missing() { return std::nullopt; }
+
+MpiSession::MpiSession() {
+    int provided = 0;
+    check(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided));
+    world_ = mpi_world(MPI_Comm_c2f(MPI_COMM_WORLD));
+}
+
+MpiSession::~MpiSession() {
+    world_.reset();
+    MPI_Finalize();
+}
+
+std::unique_ptr<World> mpi_world(int fortran_handle) {
+    int has_begun = 0;
+    MPI_Initialized(&has_begun);
+    if (has_begun == 0 || mpi_is_over())
+        throw Error("MPI does not run; use its communicators between MPI_Init and MPI_Finalize");
+    const MPI_Comm comm = MPI_Comm_f2c(fortran_handle);
+    if (comm == MPI_COMM_NULL) throw Error("there are no ranks in MPI_COMM_NULL");
+    return std::make_unique<MpiWorld>(duplicate(comm), hosts_by_name(comm));
+}
+
+int mpi_handle(const World& world) {
+    const auto* mpi = dynamic_cast<const MpiWorld*>(&world);
+    if (mpi == nullptr) throw Error("ranks are threads; start with mpirun");
+    return MPI_Comm_c2f(mpi->comm());
+}
+
+std::unique_ptr<MessageTransport> mpi_transport(World& world) {
+    return std::make_unique<MpiMessages>(world);
+}
+
+std::string mpi_library() {
+    char text[MPI_MAX_LIBRARY_VERSION_STRING] = {};
+    int length = 0;
+    MPI_Get_library_version(text, &length);
+    // "Open MPI v4.1.4, package: ..." and "MPICH Version:\t4.0.2\nMPICH Release date..."
+    const std::string_view whole(text);
+    const std::string_view line = whole.substr(0, whole.find_first_of(",\n"));
+    const auto digit = line.find_first_of("0123456789");
+    if (digit == line.npos) return std::string(line);
+    std::string_view vendor = line.substr(0, digit);
+    vendor = vendor.substr(0, vendor.find(" Version"));
+    vendor = vendor.substr(0, vendor.find_last_not_of(" v") + 1);
+    return std::string(vendor) + " " + std::string(line.substr(digit));
+}
+
+}  // namespace tutti

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "collectives/transport/endpoint.hpp"
+
+namespace tutti {
+
+/// Why this build has no MPI, and how to get it; nothing if it has.
+std::optional<std::string> mpi_missing();
+
+/// Starts MPI and ends it; the ranks are those of the launcher. Make one, before any thread.
+class MpiSession {
+public:
+    MpiSession();
+    ~MpiSession();
+    MpiSession(const MpiSession&) = delete;
+    MpiSession& operator=(const MpiSession&) = delete;
+
+    World& world() { return *world_; }
+
+private:
+    std::unique_ptr<World> world_;
+};
+
+/// The ranks of a communicator of the program's own, by its Fortran handle (MPI_Comm_c2f), so that
+/// no header of ours needs mpi.h. Works on a duplicate. Collective over the communicator. Throws
+/// Error if MPI does not run. Ends before MPI does; where a program lets it live longer, it cannot
+/// be used any more, and leaves what it holds to MPI_Finalize.
+std::unique_ptr<World> mpi_world(int fortran_handle);
+
+/// The Fortran handle of the communicator of exactly this world's ranks. Throws Error unless its
+/// kind is "mpi".
+int mpi_handle(const World& world);
+
+/// MPI's point-to-point messages (MPI_Isend, MPI_Irecv) on a communicator of its own.
+std::unique_ptr<MessageTransport> mpi_transport(World& world);
+
+/// "Open MPI 4.1.4" as the library names itself, on one line.
+std::string mpi_library();
+
+}  // namespace tutti

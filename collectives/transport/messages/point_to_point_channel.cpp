@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collectives/transport/messages/point_to_point_channel.hpp"
+
+#include "collectives/transport/messages/loopback.hpp"
+#include "collectives/transport/messages/mpi.hpp"
+#include "collectives/world/backoff.hpp"
+
+namespace tutti {
+
+PointToPointChannel::PointToPointChannel(World& world)
+    : world_(world),
+      messages_(world.kind() == "mpi" ? mpi_transport(world) : loopback_transport(world)),
+      wire_(messages_->connect({.plan = 0, .most_posts = 2, .most_to_one = 1, .most_bytes = 0})) {}
+
+void PointToPointChannel::send(Rank to, std::span<const std::byte> words) {
+    wire_->post_send(0, to, words);
+    finish();
+}
+
+void PointToPointChannel::receive(Rank from, std::span<std::byte> words) {
+    wire_->post_receive(0, from, words);
+    finish();
+}
+
+void PointToPointChannel::exchange(Rank to, std::span<const std::byte> out, Rank from,
+                                   std::span<std::byte> in) {
+    wire_->post_receive(0, from, in);
+    wire_->post_send(0, to, out);
+    finish();
+}
+
+void PointToPointChannel::finish() {
+    world_.met();
+    Backoff patience(world_);
+    while (!wire_->all_done()) {
+        if (patience.pause()) continue;
+        const auto peer = wire_->waits_for();
+        throw Error("rank " + std::to_string(world_.rank().index) + " waited " +
+                        std::to_string(world_.hang_timeout) + " s for rank " +
+                        (peer ? std::to_string(peer->index) : "?") +
+                        " while the network was measured",
+                    Exit::time_out);
+    }
+}
+
+}  // namespace tutti

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <memory>
+
+#include "collectives/transport/endpoint.hpp"
+
+namespace tutti {
+
+/// Words between two ranks outside of plans, for what is measured of hosts and their network. All
+/// calls wait until they are done, and throw Error with Exit::time_out, naming the peer, if that
+/// takes longer than the world's deadline.
+class PointToPointChannel {
+public:
+    /// Over the plain messages of this world: MPI's, or those between threads. Collective.
+    explicit PointToPointChannel(World& world);
+
+    void send(Rank to, std::span<const std::byte> words);
+    void receive(Rank from, std::span<std::byte> words);
+    /// Both at once.
+    void exchange(Rank to, std::span<const std::byte> out, Rank from, std::span<std::byte> in);
+
+    /// T is trivially copyable.
+    template <class T>
+    void say(Rank to, const T& value) {
+        send(to, std::as_bytes(std::span(&value, 1)));
+    }
+    template <class T>
+    T hear(Rank from) {
+        T value{};
+        receive(from, std::as_writable_bytes(std::span(&value, 1)));
+        return value;
+    }
+
+private:
+    void finish();
+
+    World& world_;
+    std::unique_ptr<MessageTransport> messages_;
+    std::unique_ptr<Endpoint> wire_;
+};
+
+}  // namespace tutti

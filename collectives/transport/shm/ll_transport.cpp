@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collectives/transport/shm/ll_transport.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <vector>
+
+#include "collectives/world/shared_memory.hpp"
+#include "collectives/world/signal.hpp"
+
+namespace tutti {
+namespace {
+
+std::size_t lines_of(std::size_t bytes) {
+    return (bytes + LlLine::capacity - 1) / LlLine::capacity;
+}
+
+// How many lines the receiver has taken, on a line of its own: the sender looks there only when it
+// has gone once round.
+struct alignas(cache_line) Taken {
+    std::uint64_t lines;
+};
+
+// One end of the way from one rank to another: a ring of lines in the receiver's memory.
+class Channel {
+public:
+    Channel(std::span<std::byte> memory, std::size_t lines)
+        : taken_(reinterpret_cast<Taken*>(memory.data())),
+          ring_(reinterpret_cast<LlLine*>(memory.data() + sizeof(Taken))),
+          mask_(lines - 1) {}
+
+    static std::size_t bytes(std::size_t lines) { return sizeof(Taken) + lines * sizeof(LlLine); }
+
+    /// Sends as much of the message as there is room for, and shortens it by that.
+    void send(std::span<const std::byte>& message) {
+        const std::uint64_t first = next_;
+        while (!message.empty()) {
+            if (next_ - known_taken_ > mask_) {
+                known_taken_ = seen(taken_->lines);
+                if (next_ - known_taken_ > mask_) return;
+            }
+            const std::size_t bytes = std::min(message.size(), LlLine::capacity);
+            line().write(message.data(), bytes, next_ + 1);
+            ++next_;
+            message = message.subspan(bytes);
+        }
+        // The next message is likely to be as long.
+        for (std::uint64_t i = next_; i < next_ + (next_ - first) && i < next_ + 16; ++i)
+            prefetch_to_write(&ring_[i & mask_]);
+    }
+
+    /// Takes what has come of the message, and shortens `into` by that.
+    void take(std::span<std::byte>& into) {
+        while (!into.empty()) {
+            const std::size_t bytes = std::min(into.size(), LlLine::capacity);
+            if (!line().read(into.data(), bytes, next_ + 1)) return;
+            ++next_;
+            into = into.subspan(bytes);
+            // Seldom, as it takes the line away from the sender; but before the ring is full.
+            if (next_ - known_taken_ > mask_ / 4) publish(taken_->lines, known_taken_ = next_);
+        }
+    }
+
+private:
+    LlLine& line() const { return ring_[next_ & mask_]; }
+
+    Taken* taken_;
+    LlLine* ring_;
+    std::uint64_t mask_;
+    std::uint64_t next_ = 0;         // number of the next line, counted over all runs
+    std::uint64_t known_taken_ = 0;  // as last read (by the sender) or told (by the receiver)
+};
+
+class LlEndpoint final : public Endpoint {
+public:
+    LlEndpoint(World& world, const EndpointNeeds& needs) : in_order_(needs.most_to_one > 1) {
+        sends_.reserve(needs.most_posts);
+        receives_.reserve(needs.most_posts);
+        // Room for some runs, so that nobody waits for a slower peer's look at the last message.
+        const auto most = gathered(world, needs.most_bytes);
+        const std::size_t lines =
+            std::clamp(std::bit_ceil(8 * lines_of(*std::max_element(most.begin(), most.end()))),
+                       std::size_t{64}, std::size_t{1024});
+        const auto ranks = static_cast<std::size_t>(world.size());
+        const auto me = static_cast<std::size_t>(world.rank().index);
+        memory_ = std::make_unique<SharedMemory>(world, ranks * Channel::bytes(lines));
+        for (int peer = 0; peer < world.size(); ++peer) {
+            const auto part = [&](std::span<std::byte> piece, std::size_t sender) {
+                return piece.subspan(sender * Channel::bytes(lines), Channel::bytes(lines));
+            };
+            to_.emplace_back(part(memory_->of(Rank{peer}), me), lines);
+            from_.emplace_back(part(memory_->mine(), static_cast<std::size_t>(peer)), lines);
+        }
+    }
+
+    void post_receive(int, Rank from, std::span<std::byte> into) override {
+        receives_.push_back({from, into});
+    }
+
+    void post_send(int, Rank to, std::span<const std::byte> message) override {
+        if (!in_order_ || is_next(sends_, sends_.size(), to)) channel(to_, to).send(message);
+        if (!message.empty()) sends_.push_back({to, message});
+    }
+
+    bool all_done() override {
+        for (std::size_t i = 0; i < sends_.size();) {
+            auto& [to, message] = sends_[i];
+            if (!in_order_ || is_next(sends_, i, to)) channel(to_, to).send(message);
+            drop_if_done(sends_, i);
+        }
+        for (std::size_t i = 0; i < receives_.size();) {
+            auto& [from, into] = receives_[i];
+            if (!in_order_ || is_next(receives_, i, from)) channel(from_, from).take(into);
+            drop_if_done(receives_, i);
+        }
+        return sends_.empty() && receives_.empty();
+    }
+
+    std::optional<Rank> waits_for() const override {
+        if (!receives_.empty()) return receives_.front().peer;
+        if (!sends_.empty()) return sends_.front().peer;
+        return std::nullopt;
+    }
+
+private:
+    template <class Memory>
+    struct Open {
+        Rank peer;
+        std::span<Memory> left;
+    };
+
+    static Channel& channel(std::vector<Channel>& channels, Rank peer) {
+        return channels[static_cast<std::size_t>(peer.index)];
+    }
+
+    // Whether no earlier one to or from the same peer is open.
+    template <class Posts>
+    static bool is_next(const Posts& posts, std::size_t index, Rank peer) {
+        return std::none_of(posts.begin(), posts.begin() + static_cast<long>(index),
+                            [&](const auto& post) { return post.peer == peer; });
+    }
+
+    template <class Posts>
+    void drop_if_done(Posts& posts, std::size_t& index) const {
+        if (!posts[index].left.empty()) {
+            ++index;
+        } else if (in_order_) {
+            posts.erase(posts.begin() + static_cast<long>(index));
+        } else {
+            posts[index] = posts.back();
+            posts.pop_back();
+        }
+    }
+
+    bool in_order_;  // a step may have several messages for one peer
+    std::unique_ptr<SharedMemory> memory_;
+    std::vector<Channel> to_, from_;  // by peer
+    std::vector<Open<const std::byte>> sends_;
+    std::vector<Open<std::byte>> receives_;
+};
+
+class LlTransport final : public MessageTransport {
+public:
+    explicit LlTransport(World& world) : world_(world) {}
+    std::string_view name() const override { return "shm-lines"; }
+    std::unique_ptr<Endpoint> connect(const EndpointNeeds& needs) override {
+        return std::make_unique<LlEndpoint>(world_, needs);
+    }
+
+private:
+    World& world_;
+};
+
+}  // namespace
+
+std::unique_ptr<MessageTransport> ll_transport(World& world) {
+    return std::make_unique<LlTransport>(world);
+}
+
+}  // namespace tutti

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collectives/transport/table/transports.hpp"
+
+#include "base/name_table.hpp"
+#include "collectives/device/gpus.hpp"
+#include "collectives/transport/gpu/device_transport.hpp"
+#include "collectives/transport/gpu/nccl.hpp"
+#include "collectives/transport/host_transport.hpp"
+#include "collectives/transport/messages/loopback.hpp"
+#include "collectives/transport/messages/mpi.hpp"
+#include "collectives/transport/shm/ll_transport.hpp"
+#include "collectives/transport/ucx/ucx.hpp"
+#include "collectives/world/peer_memory.hpp"
+#include "collectives/world/shared_memory.hpp"
+
+namespace tutti {
+namespace {
+
+std::optional<std::string> nothing_missing() { return std::nullopt; }
+
+std::optional<std::string> needs_threads(World& world) {
+    if (world.kind() == "threads") return std::nullopt;
+    return "ranks are processes; this transport joins threads (run without mpirun, with --ranks N)";
+}
+
+std::optional<std::string> needs_mpi(World& world) {
+    if (world.kind() == "mpi") return std::nullopt;
+    return "ranks are threads; start with mpirun";
+}
+
+std::optional<std::string> needs_one_host(World& world) {
+    try {
+        SharedMemory trial(world, 1);
+        return std::nullopt;
+    } catch (const Error& error) {
+        if (error.code() != Exit::usage) throw;  // a rank is lost or late
+        return error.what();
+    }
+}
+
+std::optional<std::string> needs_one_host_and_peer_memory(World& world) {
+    if (auto refusal = needs_one_host(world)) return refusal;
+    return peer_memory_refuses(world);
+}
+
+std::unique_ptr<Transport> host_transport(std::string_view name, HostTransport::Ways ways) {
+    return std::make_unique<HostTransport>(name, std::move(ways));
+}
+
+constexpr bool is_part = true;
+constexpr bool on_device = true;
+constexpr bool between_devices = true;
+
+const TransportRow rows[] = {
+    {"loopback", "messages between threads of one process; injects faults on command",
+     nothing_missing, needs_threads,
+     [](World& world, const std::optional<Fault>& fault) -> std::unique_ptr<Transport> {
+         return loopback_transport(world, fault);
+     }},
+    {"mpi", "point-to-point messages of the MPI library", mpi_missing, needs_mpi,
+     [](World& world, const std::optional<Fault>&) -> std::unique_ptr<Transport> {
+         return mpi_transport(world);
+     }},
+    {"ucx", "tagged messages of UCX: InfiniBand, TCP, or within a host, whichever it finds",
+     ucx_missing, ucx_refuses,
+     [](World& world, const std::optional<Fault>&) -> std::unique_ptr<Transport> {
+         return ucx_transport(world);
+     }},
+    {"nccl",
+     "groups of ncclSend and ncclRecv between GPUs, one rank for each; reduced by our own kernels",
+     nccl_missing, nccl_refuses,
+     [](World& world, const std::optional<Fault>&) -> std::unique_ptr<Transport> {
+         return nccl_transport(world);
+     },
+     !is_part, !on_device, between_devices},
+    {"shm", "ranks of one host read and write each other's memory, in the best of the ways below",
+     nothing_missing, needs_one_host,
+     [](World& world, const std::optional<Fault>&) -> std::unique_ptr<Transport> {
+         HostTransport::Ways ways{.lines = ll_transport(world)};
+         if (!peer_memory_refuses(world)) ways.unregistered.reset();
+         return host_transport("shm", std::move(ways));
+     }},
+    {"shm-lines", "small messages in the cache lines of their flags", nothing_missing,
+     needs_one_host,
+     [](World& world, const std::optional<Fault>&) -> std::unique_ptr<Transport> {
+         return ll_transport(world);
+     },
+     is_part},
+    {"shm-direct", "registered memory in place; unregistered memory staged in shared memory",
+     nothing_missing, needs_one_host,
+     [](World&, const std::optional<Fault>&) -> std::unique_ptr<Transport> {
+         return host_transport("shm-direct", {});
+     },
+     is_part},
+    {"shm-cma", "any memory, read through the kernel (process_vm_readv)", nothing_missing,
+     needs_one_host_and_peer_memory,
+     [](World&, const std::optional<Fault>&) -> std::unique_ptr<Transport> {
+         return host_transport("shm-cma", {.unregistered = UnregisteredMethod::single_copy,
+                                           .takes_registered = false});
+     },
+     is_part},
+    {"cuda", "plans inside one kernel of each GPU, whose blocks reach all ranks' memory",
+     gpus_missing, cuda_refuses, cuda_transport, !is_part, on_device},
+    {"cuda-emulated", "what runs inside a GPU's kernel, by threads of this host; for tests",
+     nothing_missing, needs_threads, emulated_transport, is_part, on_device},
+};
+
+}  // namespace
+
+std::span<const TransportRow> transports() { return rows; }
+
+const TransportRow& find_transport(std::string_view name) {
+    std::vector<std::string> names;
+    for (const TransportRow& row : rows) {
+        if (row.name == name) return row;
+        names.emplace_back(row.name);
+    }
+    throw Error(unknown_name("transport", name, names));
+}
+
+}  // namespace tutti

@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collectives/transport/ucx/ucx_worker.hpp"
+
+#include <ucp/api/ucp.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <map>
+#include <sstream>
+
+#include "base/clock.hpp"
+#include "collectives/transport/ucx/ucx.hpp"
+#include "collectives/transport/ucx/ucx_settings.hpp"
+
+namespace tutti {
+namespace {
+
+// A peer that is gone answers no farewell.
+constexpr std::int64_t farewell_ns = 2'000'000'000;
+constexpr std::int64_t launcher_takes_ns = 2'000'000'000;  // Open MPI's takes 1 s
+
+// A look at a network is a call of the kernel; so many take as long as a message and its answer.
+// Within a host looks are short, and Backoff knows when to yield.
+constexpr long looks_for_a_hop = 32;
+
+// So many looks in which nothing moved take about a millisecond.
+constexpr long looks_between_watches = 8192;
+
+std::string failed(const std::string& what, ucs_status_t status) {
+    return "UCX cannot " + what + ": " + ucs_status_string(status);
+}
+
+// " posix/memory cma/memory": UCX has no call that tells, but it prints lines such as
+// "#   lane[0]:  7:posix/memory.0 md[4] ...".
+std::string lanes_of(ucp_ep_h endpoint) {
+    char* printed = nullptr;
+    std::size_t length = 0;
+    std::FILE* memory = open_memstream(&printed, &length);
+    if (memory == nullptr) return " ways that are not known";
+    ucp_ep_print_info(endpoint, memory);
+    std::fclose(memory);
+    std::string lanes;
+    std::istringstream lines(printed);
+    std::free(printed);
+    for (std::string line; std::getline(lines, line);) {
+        std::istringstream words(line);
+        std::string hash, lane, way;
+        if (!(words >> hash >> lane >> way) || !lane.starts_with("lane[")) continue;
+        const auto begin = way.find(':') + 1;
+        const std::string name = ' ' + way.substr(begin, way.rfind('.') - begin);
+        if (lanes.find(name) == lanes.npos) lanes += name;
+    }
+    return lanes;
+}
+
+}  // namespace
+
+UcxWorker::UcxWorker(World& world)
+    : world_(world), unwinding_before_(std::uncaught_exceptions()), neighbours_(world) {
+    try {
+        exchange(open());
+        meet_neighbours();
+    } catch (...) {
+        is_in_trouble_ = true;
+        release();
+        throw;
+    }
+    if (!world_.one_host()) looks_before_yield_ = looks_for_a_hop;
+    if (world_.oversubscribed) looks_before_yield_ = 0;
+    world_.register_progress(*this);
+}
+
+UcxWorker::~UcxWorker() {
+    is_leaving_ = true;
+    is_in_trouble_ = lost_ || std::uncaught_exceptions() != unwinding_before_;
+    // Nobody hangs up while others still talk.
+    if (!is_in_trouble_) try {
+            world_.barrier();
+        } catch (const Error&) {  // whoever is late, this rank is done
+            is_in_trouble_ = true;
+        }
+    world_.unregister_progress(*this);
+    release();
+}
+
+// What this rank can do alone; why it cannot, or nothing.
+std::string UcxWorker::open() {
+    UcxConfig config;
+    ucp_params_t params{};
+    params.field_mask = UCP_PARAM_FIELD_FEATURES | UCP_PARAM_FIELD_ESTIMATED_NUM_EPS |
+                        UCP_PARAM_FIELD_ESTIMATED_NUM_PPN | UCP_PARAM_FIELD_NAME;
+    params.features = UCP_FEATURE_TAG;
+    params.estimated_num_eps = static_cast<std::size_t>(world_.size());
+    params.estimated_num_ppn = world_.hosts().nodes().front().size();
+    params.name = "tutti";
+    ucs_status_t status = ucp_init(&params, config.handle(), &context_);
+    if (status != UCS_OK) return failed("make a context", status);
+
+    ucp_context_attr_t attributes{.field_mask = UCP_ATTR_FIELD_REQUEST_SIZE};
+    status = ucp_context_query(context_, &attributes);
+    if (status != UCS_OK) return failed("describe its context", status);
+    request_bytes_ = attributes.request_size;
+
+    ucp_worker_params_t worker{};
+    worker.field_mask = UCP_WORKER_PARAM_FIELD_THREAD_MODE;
+    worker.thread_mode = UCS_THREAD_MODE_SINGLE;
+    status = ucp_worker_create(context_, &worker, &worker_);
+    return status == UCS_OK ? "" : failed("make a worker", status);
+}
+
+void UcxWorker::exchange(std::string refusal) {
+    std::string address;
+    if (refusal.empty()) {
+        ucp_address_t* bytes = nullptr;
+        std::size_t length = 0;
+        const ucs_status_t status = ucp_worker_get_address(worker_, &bytes, &length);
+        if (status == UCS_OK) {
+            address.assign(reinterpret_cast<const char*>(bytes), length);
+            ucp_worker_release_address(worker_, bytes);
+        } else {
+            refusal = failed("tell its address", status);
+        }
+    }
+    const auto works = gathered(world_, static_cast<char>(refusal.empty()));
+    addresses_ = gathered_texts(world_, refusal.empty() ? address : refusal);
+    for (int rank = 0; rank < world_.size(); ++rank) {
+        const auto i = static_cast<std::size_t>(rank);
+        if (works[i] == 0) throw Error("on rank " + std::to_string(rank) + " " + addresses_[i]);
+        peers_.push_back({.owner = this, .rank = {rank}});
+    }
+    for (const auto& host : world_.hosts().nodes())
+        if (std::find(host.begin(), host.end(), world_.rank()) != host.end())
+            for (const Rank member : host) of(member).is_on_this_host = true;
+}
+
+// One rank of this host and one of the next host: if there is no way to them, all learn it now.
+void UcxWorker::meet_neighbours() {
+    std::string refusal;
+    try {
+        const auto& hosts = world_.hosts().nodes();
+        for (std::size_t host = 0; host < hosts.size(); ++host) {
+            const auto me = std::find(hosts[host].begin(), hosts[host].end(), world_.rank());
+            if (me == hosts[host].end()) continue;
+            const auto next = me + 1 == hosts[host].end() ? hosts[host].begin() : me + 1;
+            if (*next != world_.rank()) connect(*next);
+            if (hosts.size() > 1) connect(hosts[(host + 1) % hosts.size()].front());
+        }
+    } catch (const Error& error) {
+        refusal = error.what();
+    }
+    for (const std::string& of_rank : gathered_texts(world_, refusal))
+        if (!of_rank.empty()) throw Error(of_rank);
+}
+
+void UcxWorker::connect(Rank peer) {
+    Peer& other = of(peer);
+    if (other.endpoint != nullptr) return;
+    ucp_ep_params_t params{};
+    params.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS | UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE |
+                        UCP_EP_PARAM_FIELD_ERR_HANDLER;
+    params.address = reinterpret_cast<const ucp_address_t*>(
+        addresses_[static_cast<std::size_t>(peer.index)].data());
+    // Within a host UCX would give up its fastest ways for an endpoint that tells of errors, and
+    // look after the peer every 20 s: so we look ourselves.
+    params.err_mode =
+        other.is_on_this_host ? UCP_ERR_HANDLING_MODE_NONE : UCP_ERR_HANDLING_MODE_PEER;
+    params.err_handler.arg = &other;
+    params.err_handler.cb = [](void* argument, ucp_ep_h, ucs_status_t status) {
+        const Peer& lost = *static_cast<Peer*>(argument);
+        lost.owner->lose(lost.rank, ucs_status_string(status));
+    };
+    const ucs_status_t status = ucp_ep_create(worker_, &params, &other.endpoint);
+    if (status == UCS_OK) return;
+    other.endpoint = nullptr;
+    throw Error("UCX finds no way from rank " + std::to_string(world_.rank().index) + " to rank " +
+                std::to_string(peer.index) + " (" + ucs_status_string(status) +
+                "): look at UCX_TLS and UCX_NET_DEVICES, or type --transport mpi");
+}
+
+std::string UcxWorker::ways() const {
+    std::map<std::string, std::string> ranks_by_ways;
+    for (const Peer& peer : peers_)
+        if (peer.endpoint != nullptr)
+            ranks_by_ways[lanes_of(peer.endpoint)].append(" ").append(
+                std::to_string(peer.rank.index));
+    std::string text;
+    for (const auto& [ways, ranks] : ranks_by_ways)
+        text += "; rank " + std::to_string(world_.rank().index) + " to" + ranks + " by" + ways;
+    return text;
+}
+
+bool UcxWorker::progress() {
+    if (ucp_worker_progress(worker_) != 0) {
+        idle_looks_ = 0;
+        return true;
+    }
+    if (++idle_looks_ % looks_between_watches == 0) watch_neighbours();
+    return false;
+}
+
+// A rank that ends with an error says so itself, and its launcher ends the others: they only speak
+// if that does not come.
+void UcxWorker::watch_neighbours() {
+    const auto gone = neighbours_.ended();
+    if (!gone) return;
+    if (!gone_since_) gone_since_ = now_ns();
+    if (now_ns() - *gone_since_ > launcher_takes_ns) lose(*gone, "its process has ended");
+}
+
+void UcxWorker::make_progress() {
+    progress();
+    if (!is_leaving_) throw_if_lost();
+}
+
+void UcxWorker::throw_lost() const {
+    throw Error("rank " + std::to_string(world_.rank().index) + " lost rank " +
+                    std::to_string(lost_->peer.index) + " (ucx): " + lost_->why,
+                Exit::rank_lost);
+}
+
+// By force to other hosts: whoever closes has either met all others behind their last message, or
+// is in trouble. Within a host UCX takes no force; who is in trouble leaves those open.
+void UcxWorker::close_endpoints() {
+    std::vector<void*> under_way;
+    for (Peer& peer : peers_) {
+        if (peer.endpoint == nullptr) continue;
+        if (peer.is_on_this_host && is_in_trouble_) continue;
+        ucp_request_param_t force{};
+        force.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS;
+        force.flags = peer.is_on_this_host ? 0 : UCP_EP_CLOSE_FLAG_FORCE;
+        void* closing = ucp_ep_close_nbx(peer.endpoint, &force);
+        peer.endpoint = nullptr;
+        if (UCS_PTR_IS_PTR(closing)) under_way.push_back(closing);
+    }
+    const std::int64_t end = now_ns() + farewell_ns;
+    for (void* closing : under_way) {
+        while (ucp_request_check_status(closing) == UCS_INPROGRESS && now_ns() < end) progress();
+        ucp_request_free(closing);
+    }
+}
+
+void UcxWorker::release() {
+    if (!kept_.empty()) return;
+    if (worker_ != nullptr) {
+        close_endpoints();
+        ucp_worker_destroy(worker_);
+    }
+    if (context_ != nullptr) ucp_cleanup(context_);
+}
+
+std::string ucx_version() { return ucp_get_version_string(); }
+
+}  // namespace tutti

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <limits>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "collectives/world/process_watch.hpp"
+#include "collectives/world/world.hpp"
+
+// UCX's own types; only the .cpp files see what is in them.
+struct ucp_context;
+struct ucp_ep;
+struct ucp_worker;
+
+namespace tutti {
+
+/// One rank's UCX: a context with the user's settings, a worker that moves its messages, and an
+/// endpoint to every rank that it has spoken to.
+class UcxWorker final : public Progressable {
+public:
+    /// Collective. Throws the same Error on all ranks if one of them has no UCX that works, or
+    /// cannot reach its neighbours.
+    explicit UcxWorker(World& world);
+    /// Collective, unless this rank is being unwound by an error: then it leaves at once.
+    ~UcxWorker();
+    UcxWorker(const UcxWorker&) = delete;
+    UcxWorker& operator=(const UcxWorker&) = delete;
+
+    const World& world() const { return world_; }
+    ucp_worker* handle() const { return worker_; }
+    /// Bytes that UCX wants before the address of a request of ours.
+    std::size_t request_bytes() const { return request_bytes_; }
+
+    /// Makes the endpoint if there is none; throws Error (usage) if no way leads there.
+    void connect(Rank peer);
+    ucp_ep* endpoint(Rank peer) const { return of(peer).endpoint; }
+    bool is_on_this_host(Rank peer) const { return of(peer).is_on_this_host; }
+
+    /// What UCX takes to the ranks that it has endpoints to: "; to rank 1 by posix/memory
+    /// cma/memory". Ranks with the same ways are told together.
+    std::string ways() const;
+
+    /// Moves all messages; whether any moved.
+    bool progress();
+    /// Whether so many looks were in vain that the core should be offered to others after each.
+    bool should_yield() const { return idle_looks_ > looks_before_yield_; }
+    /// Between plans. Throws Error (rank_lost), too: the one that is lost will not come.
+    void make_progress() override;
+
+    /// Remembers the first loss, with UCX's word for it, which the next throw_if_lost() tells.
+    void lose(Rank peer, const char* why) {
+        if (!lost_) lost_ = {peer, why};
+    }
+    void throw_if_lost() const {
+        if (lost_) throw_lost();
+    }
+
+    /// Memory that UCX may still write to. The worker then stays open until the process ends: it
+    /// must move nothing any more, as the messages' own memory goes.
+    void keep(std::shared_ptr<void> memory) { kept_.push_back(std::move(memory)); }
+
+private:
+    struct Peer {
+        UcxWorker* owner = nullptr;
+        Rank rank;
+        ucp_ep* endpoint = nullptr;
+        bool is_on_this_host = false;
+    };
+    struct Loss {
+        Rank peer;
+        const char* why;
+    };
+
+    std::string open();
+    void exchange(std::string refusal);
+    void meet_neighbours();
+    void close_endpoints();
+    void watch_neighbours();
+    void release();
+    [[noreturn]] void throw_lost() const;
+    const Peer& of(Rank peer) const { return peers_[static_cast<std::size_t>(peer.index)]; }
+    Peer& of(Rank peer) { return peers_[static_cast<std::size_t>(peer.index)]; }
+
+    World& world_;
+    int unwinding_before_;
+    ucp_context* context_ = nullptr;
+    ucp_worker* worker_ = nullptr;
+    std::size_t request_bytes_ = 0;
+    std::vector<std::string> addresses_;
+    std::vector<Peer> peers_;
+    ProcessWatch neighbours_;
+    std::optional<std::int64_t> gone_since_;
+    long idle_looks_ = 0;
+    bool is_leaving_ = false;
+    bool is_in_trouble_ = false;  // an error unwinds this rank
+    long looks_before_yield_ = std::numeric_limits<long>::max();
+    std::optional<Loss> lost_;
+    std::vector<std::shared_ptr<void>> kept_;
+};
+
+}  // namespace tutti

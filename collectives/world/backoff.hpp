@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <sched.h>
+
+#include "base/clock.hpp"
+#include "collectives/world/world.hpp"
+
+namespace tutti {
+
+/// Ranks wait so many times longer where they only meet: one that waits within a plan gives up
+/// first, as it can tell for what.
+inline constexpr double times_at_meetings = 2;
+
+/// How a waiting loop spends its time: spins for as long as a hand-over from a running rank takes,
+/// then gives the core to others that may be the ones waited for. And it knows when to sleep, for
+/// who can, and when to give up. Call pause() once per failed look.
+class Backoff {
+public:
+    explicit Backoff(const World& world, double times = 1)
+        : spins_(world.oversubscribed ? 8 : 1024),
+          limit_ns_(static_cast<std::int64_t>(world.hang_timeout * times * 1e9)) {}
+
+    /// Something has come: the next wait spins first, and has the whole time before it.
+    void renew() {
+        looks_ = 0;
+        started_ns_ = waited_ns_ = 0;
+    }
+
+    /// False once the deadline has passed. The clock starts with the first call that yields.
+    bool pause() {
+        if (looks_++ < spins_) {
+            relax();
+            return true;
+        }
+        sched_yield();
+        if (looks_ % 64 != 0 && !wants_sleep()) return true;
+        if (started_ns_ == 0) started_ns_ = now_ns();
+        waited_ns_ = now_ns() - started_ns_;
+        return waited_ns_ < limit_ns_;
+    }
+
+    /// Whether what is waited for seems so far away that sleeping, if the caller can be woken,
+    /// costs nothing that counts.
+    bool wants_sleep() const { return waited_ns_ > yielding_ns; }
+
+private:
+    static constexpr std::int64_t yielding_ns = 1'000'000;
+
+    long spins_;
+    std::int64_t limit_ns_;
+    long looks_ = 0;
+    std::int64_t started_ns_ = 0;
+    std::int64_t waited_ns_ = 0;
+};
+
+}  // namespace tutti

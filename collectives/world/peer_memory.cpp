@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collectives/world/peer_memory.hpp"
+
+#include <sys/prctl.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+#include <random>
+#include <string_view>
+
+namespace tutti {
+namespace {
+
+// The bytes read; -1 with errno set if none could be.
+ssize_t read_some(const PeerMemory& from, std::byte* into, std::size_t bytes) {
+    const iovec here{into, bytes};
+    const iovec there{const_cast<std::byte*>(from.address), bytes};
+    return process_vm_readv(from.process, &here, 1, &there, 1, 0);
+}
+
+}  // namespace
+
+void PeerMemory::read(std::byte* into, std::size_t bytes) const {
+    PeerMemory rest = *this;
+    while (bytes > 0) {
+        const ssize_t done = read_some(rest, into, bytes);
+        if (done <= 0)
+            throw Error("the memory of process " + std::to_string(process) +
+                            " cannot be read any more: " + std::strerror(errno),
+                        Exit::rank_lost);
+        rest.address += done;
+        into += done;
+        bytes -= static_cast<std::size_t>(done);
+    }
+}
+
+bool in_huge_pages(std::span<const std::byte> buffer) {
+    const auto address = reinterpret_cast<std::uintptr_t>(buffer.data());
+    std::ifstream maps("/proc/self/smaps");
+    // "55d0c8a00000-55d0c8c00000 rw-p ..." begins a mapping, lines like "Rss:  2048 kB" describe
+    // it.
+    bool is_here = false;
+    std::int64_t resident = 0, huge = 0;
+    for (std::string line; std::getline(maps, line);) {
+        std::uintptr_t begin = 0, end = 0;
+        char name[32];
+        std::int64_t kilobytes = 0;
+        if (std::sscanf(line.c_str(), "%lx-%lx ", &begin, &end) == 2) {
+            if (is_here) break;
+            is_here = begin <= address && address < end;
+        } else if (is_here && std::sscanf(line.c_str(), "%31[^:]: %ld kB", name, &kilobytes) == 2) {
+            const std::string_view fact = name;
+            if (fact == "Rss") resident = kilobytes;
+            if (fact == "AnonHugePages" || fact == "ShmemPmdMapped") huge += kilobytes;
+            if (fact == "KernelPageSize" && kilobytes > 64) return true;  // set aside as such
+        }
+    }
+    return 2 * huge > resident;
+}
+
+std::optional<std::string> peer_memory_refuses(World& world) {
+    if (!world.one_host()) return "the ranks are on several hosts";
+    // Some systems let only parents look into a process, unless it says otherwise.
+    prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
+    // In containers of their own, process numbers mean someone else: only who shows the token is
+    // the peer.
+    struct CopyTrial {
+        PeerMemory where;
+        std::uint64_t token;
+    };
+    const std::uint64_t token = std::random_device{}() | std::uint64_t{1} << 32;
+    const CopyTrial mine{{getpid(), reinterpret_cast<const std::byte*>(&token)}, token};
+    const char* problem = nullptr;
+    for (const CopyTrial& of_peer : gathered(world, mine)) {
+        std::uint64_t shown = 0;
+        if (read_some(of_peer.where, reinterpret_cast<std::byte*>(&shown), sizeof shown) !=
+            sizeof shown)
+            problem = "process_vm_readv is refused (ptrace_scope or a container's rules?)";
+        else if (shown != of_peer.token)
+            problem = "process_vm_readv reaches other processes than the ranks (containers?)";
+    }
+    // The token must stay until all have read it: this exchange comes after.
+    if (!holds_on_all(world, problem == nullptr))
+        return problem != nullptr ? problem : "process_vm_readv is refused on another rank";
+    return std::nullopt;
+}
+
+}  // namespace tutti

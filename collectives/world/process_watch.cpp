@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collectives/world/process_watch.hpp"
+
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+namespace tutti {
+namespace {
+
+// A process number means something within its namespace only, and that is this host's alone.
+struct Process {
+    pid_t number;
+    dev_t device;
+    ino_t name_space;
+};
+
+Process this_process() {
+    struct stat seen {};
+    if (stat("/proc/self/ns/pid", &seen) != 0) return {};
+    return {getpid(), seen.st_dev, seen.st_ino};
+}
+
+}  // namespace
+
+ProcessWatch::ProcessWatch(World& world) {
+    const Process me = this_process();
+    const auto all = gathered(world, me);
+    if (world.one_process() || me.number == 0) return;
+    for (const auto& host : world.hosts().nodes()) {
+        if (std::find(host.begin(), host.end(), world.rank()) == host.end()) continue;
+        for (const Rank rank : host) {
+            const Process& other = all[static_cast<std::size_t>(rank.index)];
+            if (rank == world.rank() || other.device != me.device ||
+                other.name_space != me.name_space)
+                continue;
+            const long watched = syscall(SYS_pidfd_open, other.number, 0);
+            if (watched < 0) continue;  // gone already, or no such call: other deadlines remain
+            processes_.push_back({.fd = static_cast<int>(watched), .events = POLLIN, .revents = 0});
+            ranks_.push_back(rank);
+        }
+    }
+}
+
+ProcessWatch::~ProcessWatch() {
+    for (const pollfd& process : processes_) close(process.fd);
+}
+
+std::optional<Rank> ProcessWatch::ended() {
+    if (processes_.empty() || poll(processes_.data(), processes_.size(), 0) <= 0)
+        return std::nullopt;
+    for (std::size_t i = 0; i < processes_.size(); ++i)
+        if (processes_[i].revents != 0) return ranks_[i];
+    return std::nullopt;
+}
+
+}  // namespace tutti

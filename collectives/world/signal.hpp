@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+namespace tutti {
+
+/// What two ranks write must not share a line, or each write would cost the other a miss.
+inline constexpr std::size_t cache_line = 64;
+
+/// How one rank hands memory to another, and all the ordering there is in shared memory: who sees
+/// the flag sees all that was written before it (release, acquire), and nothing that its publisher
+/// still read before can be seen overwritten. On x86 both are plain moves, kept in place by the
+/// compiler. A parameter only for the test that takes them away one by one.
+struct InOrder {
+    static constexpr std::memory_order publishing = std::memory_order_release;
+    static constexpr std::memory_order seeing = std::memory_order_acquire;
+};
+
+template <class Orders = InOrder>
+void publish(std::uint64_t& flag, std::uint64_t value) {
+    std::atomic_ref(flag).store(value, Orders::publishing);
+}
+
+template <class Orders = InOrder>
+std::uint64_t seen(std::uint64_t& flag) {
+    return std::atomic_ref(flag).load(Orders::seeing);
+}
+
+/// Asks for the line that this rank will write next, as long as nobody waits for it: a store to a
+/// line that a peer has read would first have to fetch it back, which takes as long as the
+/// hand-over itself.
+inline void prefetch_to_write(const void* line) {
+#if defined(__x86_64__)
+    asm volatile("prefetchw %0"
+                 :
+                 : "m"(*static_cast<const char*>(line)));  // GCC has none without -mprfchw
+#else
+    __builtin_prefetch(line, 1);
+#endif
+}
+
+/// Data in the cache line of the flag that announces it: one miss brings both.
+struct alignas(cache_line) LlLine {
+    static constexpr std::size_t capacity = cache_line - sizeof(std::uint64_t);
+
+    std::byte data[capacity];
+    std::uint64_t flag;
+
+    template <class Orders = InOrder>
+    void write(const std::byte* from, std::size_t bytes, std::uint64_t number) {
+        if (bytes >= capacity)
+            std::memcpy(data, from, capacity);
+        else
+            std::memcpy(data, from, bytes);
+        publish<Orders>(flag, number);
+    }
+
+    /// Whether line `number` is there; then its first `bytes` are copied.
+    template <class Orders = InOrder>
+    bool read(std::byte* into, std::size_t bytes, std::uint64_t number) {
+        if (seen<Orders>(flag) != number) return false;
+        if (bytes >= capacity)
+            std::memcpy(into, data, capacity);
+        else
+            std::memcpy(into, data, bytes);
+        return true;
+    }
+};
+static_assert(sizeof(LlLine) == cache_line);
+
+}  // namespace tutti

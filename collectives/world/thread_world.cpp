@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <exception>
+#include <mutex>
+#include <system_error>
+#include <thread>
+
+#include "collectives/world/backoff.hpp"
+#include "collectives/world/world.hpp"
+
+namespace tutti {
+namespace {
+
+// What the threads of one run share.
+struct Team {
+    explicit Team(int ranks, const Team* part_of = nullptr)
+        : size(ranks),
+          whole(part_of),
+          hosts(Placement::one_node(ranks)),
+          sent(static_cast<std::size_t>(ranks)) {}
+
+    // Also if a rank of the whole has that is not in this part of it.
+    bool has_failed() const {
+        return failed.load(std::memory_order_relaxed) || (whole != nullptr && whole->has_failed());
+    }
+
+    int size;
+    const Team* whole;
+    Placement hosts;
+    std::atomic<long> receives{0};
+    std::atomic<bool> failed{false};
+    std::vector<std::span<const std::byte>> sent;  // what each rank offers in the current exchange
+
+    std::mutex mutex;
+    std::exception_ptr reason;
+};
+
+class ThreadWorld : public World {
+public:
+    ThreadWorld(std::shared_ptr<Team> team, Rank rank)
+        : shared_(std::move(team)), team_(*shared_), rank_(rank) {}
+
+    Rank rank() const override { return rank_; }
+    int size() const override { return team_.size; }
+    std::string_view kind() const override { return "threads"; }
+    bool one_process() const override { return true; }
+    const Placement& hosts() const override { return team_.hosts; }
+
+    // Arrivals are counted for ever; barrier number k is over at k * size of them.
+    void barrier() override {
+        const long goal = ++barriers_ * team_.size;
+        team_.receives.fetch_add(1, std::memory_order_acq_rel);
+        Backoff patience(*this, times_at_meetings);
+        while (team_.receives.load(std::memory_order_acquire) < goal) {
+            if (team_.has_failed()) throw OthersFailed();
+            make_progress();
+            if (!patience.pause())
+                throw Error("rank " + std::to_string(rank_.index) + " waited " +
+                                std::to_string(hang_timeout * times_at_meetings) +
+                                " s at a barrier for other ranks",
+                            Exit::time_out);
+        }
+    }
+
+    void all_gather(std::span<const std::byte> mine, std::span<std::byte> all) override {
+        exchange(mine, [&] {
+            for (std::size_t i = 0; i < team_.sent.size(); ++i)
+                if (!mine.empty())
+                    std::memcpy(&all[i * mine.size()], team_.sent[i].data(), mine.size());
+        });
+    }
+
+    void broadcast(std::span<std::byte> data) override {
+        exchange(data, [&] {
+            if (!is_first() && !data.empty())
+                std::memcpy(data.data(), team_.sent[0].data(), data.size());
+        });
+    }
+
+    std::unique_ptr<World> split(std::optional<int> group) override {
+        const auto members = ranks_of_group(*this, group);
+        std::shared_ptr<Team> part;
+        if (!members.empty() && members.front() == rank_)
+            part = std::make_shared<Team>(static_cast<int>(members.size()), &team_);
+        const auto parts = gathered<const std::shared_ptr<Team>*>(*this, &part);
+        if (!members.empty() && !part) {
+            // Nobody moves on before all have their own.
+            part = *parts[static_cast<std::size_t>(members.front().index)];
+        }
+        barrier();
+        if (!part) return nullptr;
+        const auto me = std::ranges::find(members, rank_) - members.begin();
+        auto world = std::make_unique<ThreadWorld>(part, Rank{static_cast<int>(me)});
+        world->hang_timeout = hang_timeout;
+        world->oversubscribed = oversubscribed;
+        world->within = this;
+        return world;
+    }
+
+private:
+    // Everyone shows its data between two barriers.
+    template <class Read>
+    void exchange(std::span<const std::byte> mine, Read&& read) {
+        team_.sent[static_cast<std::size_t>(rank_.index)] = mine;
+        barrier();
+        read();
+        barrier();
+    }
+
+    std::shared_ptr<Team> shared_;
+    Team& team_;
+    Rank rank_;
+    long barriers_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<World> world_of_one() {
+    return std::make_unique<ThreadWorld>(std::make_shared<Team>(1), Rank{0});
+}
+
+void run_as_threads(int ranks, double hang_timeout, const std::function<void(World&)>& body) {
+    const auto shared = std::make_shared<Team>(ranks);
+    Team& team = *shared;
+    const bool oversubscribed = ranks > static_cast<int>(std::thread::hardware_concurrency());
+    const auto fail = [&] {
+        const std::lock_guard lock(team.mutex);
+        if (!team.reason) team.reason = std::current_exception();
+        team.failed = true;
+    };
+    std::vector<std::thread> threads;
+    const auto run_rank = [&](int rank) {
+        ThreadWorld world(shared, Rank{rank});
+        world.hang_timeout = hang_timeout;
+        world.oversubscribed = oversubscribed;
+        try {
+            body(world);
+        } catch (const OthersFailed&) {  // the reason is another rank's to tell
+            team.failed = true;
+        } catch (...) {
+            fail();
+        }
+    };
+    try {
+        for (int rank = 0; rank < ranks; ++rank) threads.emplace_back(run_rank, rank);
+    } catch (const std::system_error&) {
+        team.reason = std::make_exception_ptr(
+            Error("cannot start " + std::to_string(ranks) + " threads; type a smaller --ranks"));
+        team.failed = true;
+    }
+    for (auto& thread : threads) thread.join();
+    if (team.reason) std::rethrow_exception(team.reason);
+    if (team.failed) throw OthersFailed();
+}
+
+}  // namespace tutti

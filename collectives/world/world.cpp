@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collectives/world/world.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+
+namespace tutti {
+
+std::unique_ptr<World> World::split(std::optional<int>) {
+    throw Error("ranks of kind '" + std::string(kind()) + "' cannot be split into groups");
+}
+
+std::unique_ptr<World> World::of_host() {
+    if (one_host()) return nullptr;
+    const auto& nodes = hosts().nodes();
+    const auto here = std::ranges::find_if(nodes, [&](const std::vector<Rank>& node) {
+        return std::ranges::find(node, rank()) != node.end();
+    });
+    return split(static_cast<int>(here - nodes.begin()));
+}
+
+std::vector<Rank> ranks_of_group(World& world, std::optional<int> group) {
+    constexpr std::int64_t none = INT64_MIN;
+    const auto named = gathered<std::int64_t>(world, group ? *group : none);
+    std::vector<Rank> ranks;
+    for (std::size_t rank = 0; group && rank < named.size(); ++rank)
+        if (named[rank] == *group) ranks.push_back({static_cast<int>(rank)});
+    return ranks;
+}
+
+void agree_on(World& world, const std::string& what, const char* problem) {
+    struct Text {
+        char text[160];
+    } mine{};
+    if (problem != nullptr) std::strncpy(mine.text, problem, sizeof mine.text - 1);
+    for (const Text& of_rank : gathered(world, mine))
+        if (of_rank.text[0] != '\0') throw Error(what + ": " + of_rank.text);
+}
+
+std::optional<std::string> missing_on_any(World& world, const std::optional<std::string>& here) {
+    const auto reasons = gathered_texts(world, here.value_or(""));
+    const auto lacks = [](const std::string& reason) { return !reason.empty(); };
+    const auto first = std::ranges::find_if(reasons, lacks);
+    if (first == reasons.end()) return std::nullopt;
+    if (std::ranges::all_of(reasons, lacks)) return *first;
+    char host[65] = {};
+    gethostname(host, sizeof host - 1);
+    const auto rank = static_cast<std::size_t>(first - reasons.begin());
+    return *first + " (rank " + std::to_string(rank) + " on " + gathered_texts(world, host)[rank] +
+           ", though other ranks have it)";
+}
+
+std::vector<std::string> gathered_texts(World& world, const std::string& mine) {
+    const auto sizes = gathered(world, mine.size());
+    const std::size_t longest = *std::max_element(sizes.begin(), sizes.end());
+    std::string padded = mine;
+    padded.resize(longest);
+    std::vector<std::byte> all(longest * sizes.size());
+    world.all_gather(std::as_bytes(std::span(padded)), all);
+    std::vector<std::string> texts;
+    for (std::size_t rank = 0; rank < sizes.size(); ++rank)
+        texts.emplace_back(reinterpret_cast<const char*>(all.data()) + rank * longest, sizes[rank]);
+    return texts;
+}
+
+std::string one_of(std::span<const Rank> ranks) {
+    std::string words = ranks.size() == 1 ? "rank " : "one of ranks ";
+    for (std::size_t i = 0; i < ranks.size(); ++i)
+        words += (i == 0 ? "" : ", ") + std::to_string(ranks[i].index);
+    return words;
+}
+
+}  // namespace tutti

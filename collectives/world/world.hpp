@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <typeindex>
+#include <vector>
+
+#include "base/error.hpp"
+#include "base/ids.hpp"
+#include "topology/placement/placement.hpp"
+
+namespace tutti {
+
+/// Another rank has failed, so this one ends too; it has nothing of its own to report.
+class OthersFailed : public Error {
+public:
+    OthersFailed() : Error("another rank has failed", Exit::rank_lost) {}
+};
+
+/// What only goes on while someone looks: messages that their library sends within its own calls.
+class Progressable {
+public:
+    virtual void make_progress() = 0;
+
+protected:
+    ~Progressable() = default;
+};
+
+/// The ranks of one run, and how they meet outside of measured time: all members are collective.
+/// Every wait has a deadline; past it they throw Error with Exit::time_out, saying what for.
+class World {
+public:
+    virtual ~World() = default;
+
+    virtual Rank rank() const = 0;
+    virtual int size() const = 0;
+    bool is_first() const { return rank().index == 0; }
+
+    /// "threads" or "mpi".
+    virtual std::string_view kind() const = 0;
+    /// Whether all ranks are threads of this process.
+    virtual bool one_process() const = 0;
+
+    /// What the ranks meet by is over (MPI_Finalize): nothing is left to be done with them, and
+    /// meetings throw Error.
+    virtual bool has_ended() const { return false; }
+
+    virtual void barrier() = 0;
+    /// Everyone's `mine` (the same size on all), in rank order.
+    virtual void all_gather(std::span<const std::byte> mine, std::span<std::byte> all) = 0;
+    /// `data` of rank 0 everywhere.
+    virtual void broadcast(std::span<std::byte> data) = 0;
+
+    /// A barrier for which the ranks sleep: whoever is still at work, for at most so many seconds,
+    /// has the machine to itself. Takes up to a millisecond longer than barrier().
+    virtual void rest(double seconds) {
+        (void)seconds;
+        barrier();
+    }
+
+    /// The ranks that name the same group, as a world of their own in their order here, valid as
+    /// long as this one; none for those who name none. Groups may meet and run plans at the same
+    /// time. Collective over all ranks of this world.
+    virtual std::unique_ptr<World> split(std::optional<int> group);
+
+    /// The ranks of this rank's host as a world of their own; none where all are on one host.
+    /// Collective.
+    std::unique_ptr<World> of_host();
+
+    /// Which ranks share a host.
+    virtual const Placement& hosts() const = 0;
+    bool one_host() const { return hosts().nodes().size() == 1; }
+
+    /// Grows whenever the ranks meet: shows a watchdog that this rank is alive.
+    std::atomic<long> meetings{0};
+    void met() {
+        meetings.fetch_add(1, std::memory_order_relaxed);
+        if (within != nullptr) within->met();
+    }
+
+    /// The world that this one is a part of, if any: who meets here is alive there, too.
+    World* within = nullptr;
+
+    /// Moved from here on, until it is let rest, while this rank waits in any part of the whole
+    /// world for others to meet it: one of them may first wait for the rest of a message that this
+    /// rank has sent and forgotten, or for a collective of another group.
+    void register_progress(Progressable& one) { whole().progressables_.push_back(&one); }
+    void unregister_progress(Progressable& one) { std::erase(whole().progressables_, &one); }
+    void make_progress() {
+        for (Progressable* one : whole().progressables_) one->make_progress();
+    }
+
+    /// What these ranks have made with each other once and keep for as long as they are together, a
+    /// library's communicator say: one T, made by `make` when first asked for.
+    template <class T, class Make>
+    T& kept(Make&& make) {
+        auto& place = kept_[typeid(T)];
+        if (place == nullptr) place = std::shared_ptr<T>(make());
+        return *static_cast<T*>(place.get());
+    }
+
+    /// Seconds after which a wait gives up.
+    double hang_timeout = 30;
+    /// More ranks on some machine than cores to run them: waiting then gives the core away at once.
+    /// Hosts that are containers of one machine share its cores.
+    bool oversubscribed = false;
+
+    /// Of all ranks, whatever part this is.
+    World& whole() { return within == nullptr ? *this : within->whole(); }
+
+private:
+    std::vector<Progressable*> progressables_;  // of the whole world only
+    std::map<std::type_index, std::shared_ptr<void>> kept_;
+};
+
+/// The value of every rank, in rank order. T is trivially copyable.
+template <class T>
+std::vector<T> gathered(World& world, const T& mine) {
+    std::vector<T> all(static_cast<std::size_t>(world.size()));
+    world.all_gather(std::as_bytes(std::span(&mine, 1)), std::as_writable_bytes(std::span(all)));
+    return all;
+}
+
+/// Whether it is so on all ranks; the same answer on each.
+inline bool holds_on_all(World& world, bool mine) {
+    const auto all = gathered(world, static_cast<char>(mine));
+    return std::find(all.begin(), all.end(), char{0}) == all.end();
+}
+
+/// The value of rank 0.
+template <class T>
+T of_first(World& world, T value) {
+    world.broadcast(std::as_writable_bytes(std::span(&value, 1)));
+    return value;
+}
+
+/// The text of every rank, in rank order.
+std::vector<std::string> gathered_texts(World& world, const std::string& mine);
+
+/// All ranks fail together, where otherwise some would wait for the others: throws Error with the
+/// first rank's `problem`, behind `what` failed. Null: none here. Collective.
+void agree_on(World& world, const std::string& what, const char* problem);
+
+/// Why something cannot be had, where that may differ by host: nothing if all ranks have it, else
+/// the same words on all; if only some lack it, with the first of them and its host. Collective.
+std::optional<std::string> missing_on_any(World& world, const std::optional<std::string>& here);
+
+/// What `make` gives here. All ranks fail together with the first one's words where it throws Error
+/// on some. Collective; `make` need not be.
+template <class Make>
+auto made_by_all(World& world, const std::string& what, Make&& make) {
+    decltype(make()) made{};
+    std::string problem;
+    try {
+        made = make();
+    } catch (const Error& error) {
+        if (error.code() != Exit::usage) throw;  // a rank is lost: the others miss it
+        problem = error.what();
+    }
+    agree_on(world, what, problem.empty() ? nullptr : problem.c_str());
+    return made;
+}
+
+/// The ranks that name the same group as this one, in order; none if it names none. Collective.
+std::vector<Rank> ranks_of_group(World& world, std::optional<int> group);
+
+/// "rank 2", "one of ranks 1, 2".
+std::string one_of(std::span<const Rank> ranks);
+
+/// A rank that is alone, of kind "threads".
+std::unique_ptr<World> world_of_one();
+
+/// Runs body(world) as `ranks` threads of this process and waits for all. If some throw, the others
+/// are released from their waits; the first real reason is thrown here.
+void run_as_threads(int ranks, double hang_timeout, const std::function<void(World&)>& body);
+
+}  // namespace tutti

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "library/communicator.hpp"
+
+#include <exception>
+#include <utility>
+
+#include "base/clock.hpp"
+#include "collectives/transport/messages/mpi.hpp"
+#include "library/communicator_state.hpp"
+#include "results/identity.hpp"
+
+namespace tutti {
+
+Request::Request(Request&& other) noexcept
+    : slot_(std::exchange(other.slot_, nullptr)), run_(other.run_) {}
+
+Request& Request::operator=(Request&& other) noexcept {
+    Request ended(std::move(*this));
+    slot_ = std::exchange(other.slot_, nullptr);
+    run_ = other.run_;
+    return *this;
+}
+
+Request::~Request() {
+    try {
+        wait();
+    } catch (const Error&) {  // the communicator remembers, and refuses the next call
+    }
+}
+
+bool Request::test() {
+    if (slot_ == nullptr) return true;
+    bool is_done = slot_->run != run_ || slot_->is_done();
+    if (!is_done) slot_->owner->guarded([&] { is_done = slot_->plan->test(); });
+    if (is_done) slot_ = nullptr;
+    return is_done;
+}
+
+bool Request::is_over() const { return slot_ == nullptr || slot_->run != run_ || slot_->is_done(); }
+
+std::size_t Request::mark() const { return is_over() ? 0 : slot_->plan->mark(); }
+
+std::string Request::report_of_hang() const {
+    return is_over() ? "a call that has ended" : slot_->plan->report_of_hang();
+}
+
+void Request::wait() {
+    if (slot_ == nullptr) return;
+    Slot& slot = *std::exchange(slot_, nullptr);
+    if (slot.run == run_ && !slot.is_done()) slot.owner->guarded([&] { slot.plan->wait(); });
+}
+
+Communicator::Communicator(World& world, CommunicatorOptions options)
+    : Communicator(std::make_unique<State>(nullptr, world, std::move(options))) {}
+
+Communicator::Communicator(std::unique_ptr<State> state) : state_(std::move(state)) {}
+
+namespace {
+
+std::unique_ptr<Communicator::State> on(std::unique_ptr<World> world, CommunicatorOptions options) {
+    World& ranks = *world;
+    return std::make_unique<Communicator::State>(std::move(world), ranks, std::move(options));
+}
+
+}  // namespace
+
+Communicator Communicator::over_mpi(int fortran_handle, CommunicatorOptions options) {
+    return Communicator(on(mpi_world(fortran_handle), std::move(options)));
+}
+
+Communicator Communicator::self(CommunicatorOptions options) {
+    return Communicator(on(world_of_one(), std::move(options)));
+}
+
+Communicator::Communicator(Communicator&&) noexcept = default;
+Communicator& Communicator::operator=(Communicator&&) noexcept = default;
+Communicator::~Communicator() = default;
+
+Rank Communicator::rank() const { return state_->world.rank(); }
+int Communicator::size() const { return state_->world.size(); }
+
+void Communicator::run(const CallArguments& arguments) { state_->run(arguments); }
+
+Request Communicator::start(const CallArguments& arguments) { return state_->start(arguments); }
+
+std::span<std::byte> Communicator::allocate_bytes(std::size_t bytes) {
+    return state_->allocate(bytes);
+}
+
+void Communicator::release_bytes(std::span<std::byte> memory) { state_->release(memory); }
+
+void Communicator::adopt(const ReachableMemory& memory) { state_->adopt(memory); }
+
+void Communicator::disown(const ReachableMemory& memory) { state_->disown(memory); }
+
+Configuration Communicator::choice_for(const CallArguments& arguments) {
+    return state_->choice_for(arguments);
+}
+
+Table Communicator::learnt() {
+    Table table{.written = utc_now()};
+    if (state_->learner) table.sections = state_->learner->learnt(*state_->setting);
+    return table;
+}
+
+}  // namespace tutti

@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "library/communicator_state.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <exception>
+
+#include "autotune/choice/default_choice.hpp"
+#include "autotune/choice/job_shape.hpp"
+#include "autotune/table/table_for_ranks.hpp"
+#include "library/same_call.hpp"
+#include "library/same_options.hpp"
+#include "topology/detect/detect.hpp"
+
+namespace tutti {
+namespace {
+
+// So many calls of one kind may be under way at once; more wait for the oldest of them.
+constexpr std::size_t most_slots = 8;
+
+HostTuning tuning_of(World& world) {
+    return of_first(world, world.is_first() ? tuning_from(detect_structure()) : HostTuning{});
+}
+
+void check_length(std::size_t given, std::size_t needed, std::string_view what, const Call& call) {
+    if (given == needed) return;
+    throw Error(fmt::format("{} of {} holds {} bytes; this call needs {} there", what,
+                            name_of(call.collective), given, needed));
+}
+
+}  // namespace
+
+Communicator::State::State(std::unique_ptr<World> own_world, World& its_world,
+                           CommunicatorOptions its_options)
+    : own(std::move(own_world)),
+      world(its_world),
+      options(std::move(its_options)),
+      planner(world),
+      registered(world),
+      plan_progress_(*this) {
+    if (own) own->hang_timeout = options.deadline;
+    check_same_options(world, options);
+    planner.tune(tuning_of(world));
+    if (!options.table && !options.table_file.empty())
+        options.table =
+            table_for_ranks(world, options.table_file, {.anyway = options.table_anyway});
+    if (options.table || options.learn) setting = job_shape_of(world);
+    if (options.table) selector.emplace(*options.table, *setting);
+    if (options.learn) learner.emplace(world, *options.learn);
+    world.register_progress(plan_progress_);
+}
+
+// All leave together, as a peer may still read what this rank holds.
+Communicator::State::~State() {
+    try {
+        if (!is_broken && !world.has_ended() && std::uncaught_exceptions() == 0) {
+            planner.progress().finish_all();
+            world.barrier();
+        }
+    } catch (const Error&) {  // another rank is gone; nothing is left to be done for it
+    }
+    world.unregister_progress(plan_progress_);
+}
+
+void Communicator::State::refuse() {
+    throw Error("a call of this communicator has failed before, so it cannot be used any more",
+                Exit::rank_lost);
+}
+
+CallArguments Communicator::State::settled(const CallArguments& given) const {
+    const Call& call = given.call;
+    const int ranks = world.size();
+    if (call.root.index < 0 || call.root.index >= ranks)
+        throw Error(fmt::format("there is no root {} among {} ranks", call.root.index, ranks));
+    const std::size_t input = input_bytes(call, ranks, world.rank()),
+                      output = output_bytes(call, ranks, world.rank());
+    const CallBuffers& all = given.buffers;
+    CallArguments settled = given;
+    if (!all.in_place) {
+        if (input > 0) check_length(all.input.size(), input, "input", call);
+        if (output > 0) check_length(all.output.size(), output, "output", call);
+        settled.buffers.input = all.input.first(input);
+        settled.buffers.output = all.output.first(output);
+        if (CallerMemory(settled.buffers).is_together())
+            throw Error(fmt::format("input and output of {} overlap; call it with one buffer",
+                                    name_of(call.collective)));
+        return settled;
+    }
+    const InPlace at = in_place_offsets(call, ranks, world.rank());
+    check_length(all.output.size(), std::max(at.input + input, at.output + output), "the buffer",
+                 call);
+    settled.buffers.input = std::span<const std::byte>(all.output).subspan(at.input, input);
+    settled.buffers.output = all.output.subspan(at.output, output);
+    return settled;
+}
+
+CallKey Communicator::State::key_of(const CallArguments& given, Form form) const {
+    CallKey key{.call = given.call, .in_place = given.buffers.in_place, .form = form};
+    if (!reduces(key.call.collective)) key.call.op = Op::sum;
+    if (!has_root(key.call.collective)) key.call.root = Rank{0};
+    const RegisteredPlace input = registered.place_of(given.buffers.input),
+                          output = registered.place_of(given.buffers.output);
+    const bool input_counts = !given.buffers.input.empty(),
+               output_counts = !given.buffers.output.empty();
+    // A plan takes both from one arena.
+    const bool is_registered = (!input_counts || input.arena >= 0) &&
+                               (!output_counts || output.arena >= 0) &&
+                               (!input_counts || !output_counts || input.arena == output.arena);
+    if (is_registered && input_counts) key.input = input;
+    if (is_registered && output_counts) key.output = output;
+    return key;
+}
+
+void Communicator::State::run(const CallArguments& given) {
+    RecentCall& recent = recent_.place_of(given);
+    if (recent.is(given) &&
+        (recent.spot == nullptr || learner->passes(*recent.spot, recent.arm, recent.sort))) {
+        recent.kept->last_use = ++uses_;
+        return guarded([&] { run_slot(*recent.kept->slots.front(), recent.settled, &recent); });
+    }
+    const CallArguments call = settled(given);
+    const CallKey key = key_of(given, Form::blocking);
+    guarded([&] {
+        if (learner) {
+            RecentCall learnt = run_and_learn(key, call);
+            learnt.given = given;
+            learnt.settled = call.buffers;
+            recent_.place_of(given) = learnt;  // what was there may have been forgotten meanwhile
+            return;
+        }
+        CachedPlan& found = kept(key, call);
+        recent = {given, call.buffers, &found};
+        run_slot(*found.slots.front(), call.buffers);
+    });
+}
+
+Configuration Communicator::State::choice_for(const CallArguments& given) {
+    const CallKey key = key_of(given, Form::blocking);
+    if (const Learner::Spot* spot = learner ? learner->find(key) : nullptr)
+        return spot->arms[static_cast<std::size_t>(spot->lesson.incumbent())];
+    Configuration choice;
+    guarded([&] { choice = kept(key, settled(given)).configuration; });
+    return choice;
+}
+
+Request Communicator::State::start(const CallArguments& given) {
+    const CallArguments call = settled(given);
+    const CallKey key = key_of(given, Form::nonblocking);
+    Request pending;
+    guarded([&] {
+        Request::Slot& slot = slot_to_start(kept_for_start(key, call), key, call);
+        pending.slot_ = &slot;
+        pending.run_ = ++slot.run;
+        if (slot.plan == nullptr) return run_slot(slot, call.buffers);
+        slot.plan->rebind(call.buffers);
+        slot.bound_by = nullptr;
+        slot.plan->start();
+    });
+    return pending;
+}
+
+// A library's call does not move what is under way here, and its end may wait for a rank that waits
+// for that. The program's own calls of the library are not to notice it.
+void Communicator::State::run_slot(Request::Slot& slot, const CallBuffers& buffers,
+                                   const void* bound_by) {
+    if (slot.plan == nullptr && !planner.progress().is_idle()) planner.progress().finish_all();
+    if (bound_by == nullptr || slot.bound_by != bound_by) {
+        slot.operation->rebind(buffers);
+        slot.bound_by = bound_by;
+    }
+    slot.operation->run();
+    if (slot.plan == nullptr)
+        for (const Baseline& library : baselines()) library.leave_as_found();
+}
+
+CachedPlan& Communicator::State::kept(const CallKey& key, const CallArguments& settled,
+                                      const Configuration* wish) {
+    const auto known = calls.find(key);
+    CachedPlan& call = known != calls.end() ? known->second : make(key, settled, wish);
+    call.last_use = ++uses_;
+    return call;
+}
+
+OperationRequest Communicator::State::wish_for(const CallKey& key,
+                                               const CallArguments& settled) const {
+    const std::int32_t arena = std::max(key.input.arena, key.output.arena);
+    return {key.call, settled.buffers, registered.arena(arena)};
+}
+
+CachedPlan& Communicator::State::make(const CallKey& key, const CallArguments& settled,
+                                      const Configuration* first) {
+    check_same_call(world, key);
+    while (calls.size() >= std::max<std::size_t>(options.most_plans, 1)) forget_the_oldest();
+    const OperationRequest wish = wish_for(key, settled);
+    CachedPlan made;
+    for (const Configuration& configuration : wishes(key, first)) {
+        if (auto found = operation(planner, configuration, wish)) {
+            made.configuration = configuration;
+            made.slots.reserve(most_slots);
+            made.slots.push_back(&new_slot(std::move(found)));
+            return calls.emplace(key, std::move(made)).first->second;
+        }
+        made.is_as_wished = false;
+    }
+    throw Error(fmt::format("no algorithm of this build can do {} among these {} ranks",
+                            name_of(key.call.collective), world.size()));
+}
+
+std::vector<Configuration> Communicator::State::wishes(const CallKey& key,
+                                                       const Configuration* first) const {
+    std::vector<Configuration> wishes;
+    if (first != nullptr) wishes.push_back(*first);
+    const Bytes bytes{total_bytes(key.call, world.size())};
+    const BufferKind kind = key.is_registered() ? BufferKind::registered : BufferKind::unregistered;
+    const Range* range =
+        selector ? selector->pick(key.call.collective, key.call.type, key.call.op, kind, bytes)
+                 : nullptr;
+    if (range != nullptr) {
+        wishes.push_back(range->choice);
+        for (const RangeEvidence& seen : range->evidence)
+            if (seen.runner_up) wishes.push_back(*seen.runner_up);
+    }
+    for (Configuration& usual : default_choices(key.call, world))
+        wishes.push_back(std::move(usual));
+    if (key.form == Form::blocking) return wishes;
+    // A library's call cannot be left to itself, so libraries come last.
+    std::vector<Configuration> in_order;
+    for (const bool are_ours : {true, false})
+        std::ranges::copy_if(wishes, std::back_inserter(in_order),
+                             [&](const Configuration& one) { return one.is_ours() == are_ours; });
+    return in_order;
+}
+
+Request::Slot& Communicator::State::new_slot(std::unique_ptr<Operation> operation) {
+    if (free_slots_.empty()) free_slots_.push_back(&slots_.emplace_back());
+    Request::Slot& slot = *free_slots_.back();
+    free_slots_.pop_back();
+    slot.owner = this;
+    slot.plan = dynamic_cast<Plan*>(operation.get());
+    slot.operation = std::move(operation);
+    slot.bound_by = nullptr;
+    ++slot.run;
+    return slot;
+}
+
+// Whether the next plan in turn is still under way may differ from rank to rank, and making one
+// more is for all: they ask each other, at each of the first starts, and then ever less often. In
+// between, a start waits for the plan in turn.
+Request::Slot& Communicator::State::slot_to_start(CachedPlan& kept, const CallKey& key,
+                                                  const CallArguments& settled) {
+    const std::uint64_t start = kept.starts++;
+    Request::Slot* slot = kept.slots[kept.next];
+    const bool may_grow = start > 0 && kept.slots.size() < most_slots && slot->plan != nullptr &&
+                          (start <= most_slots || std::has_single_bit(start));
+    if (may_grow && !holds_on_all(world, slot->plan->test())) {
+        if (auto more = operation(planner, kept.configuration, wish_for(key, settled))) {
+            slot = &new_slot(std::move(more));
+            kept.slots.insert(kept.slots.begin() + static_cast<std::ptrdiff_t>(kept.next), slot);
+        }
+    }
+    if (!slot->is_done()) slot->plan->wait();
+    kept.next = (kept.next + 1) % kept.slots.size();
+    return *slot;
+}
+
+}  // namespace tutti

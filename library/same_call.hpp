@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include "collectives/world/world.hpp"
+#include "library/call_key.hpp"
+
+namespace tutti {
+
+/// Throws Error (a rank is lost), on all ranks alike, where ranks ask for different calls: plans
+/// are made together, so they would wait for each other in vain. Collective.
+void check_same_call(World& world, const CallKey& key);
+
+}  // namespace tutti

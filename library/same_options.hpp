@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include "collectives/world/world.hpp"
+#include "library/communicator.hpp"
+
+namespace tutti {
+
+/// Throws Error, on all ranks alike, where ranks were given different tables or learn differently:
+/// they would make plans by different algorithms, and wait for each other in vain. Collective.
+void check_same_options(World& world, const CommunicatorOptions& options);
+
+}  // namespace tutti

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "topology/detect/host_facts.hpp"
+
+#include <sched.h>
+#include <sys/utsname.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "topology/detect/cgroup_limits.hpp"
+#include "topology/detect/sysfs_host.hpp"
+
+namespace tutti {
+namespace {
+
+// The kernel refuses a mask that is too small for its CPUs, and does not say how many it has.
+std::vector<int> allowed_cpus() {
+    for (std::size_t masks = 1; masks <= 1024; masks *= 2) {
+        std::vector<cpu_set_t> mask(masks);
+        const std::size_t bytes = masks * sizeof(cpu_set_t);
+        if (sched_getaffinity(0, bytes, mask.data()) != 0) continue;
+        std::vector<int> cpus;
+        for (int cpu = 0; cpu < static_cast<int>(masks) * CPU_SETSIZE; ++cpu)
+            if (CPU_ISSET_S(cpu, bytes, mask.data())) cpus.push_back(cpu);
+        return cpus;
+    }
+    return {};
+}
+
+int count_usable(const std::vector<Core>& cores, const std::vector<int>& cpus,
+                 std::optional<double> quota) {
+    const auto usable = [&](int cpu) { return std::ranges::binary_search(cpus, cpu); };
+    auto count = std::ranges::count_if(
+        cores, [&](const Core& core) { return std::ranges::any_of(core.threads, usable); });
+    if (quota) count = std::min(count, static_cast<std::ptrdiff_t>(*quota));
+    return std::max(static_cast<int>(count), 1);
+}
+
+}  // namespace
+
+HostFacts host_facts(const std::filesystem::path& root) {
+    const Host host = read_sysfs_host(root);
+    const std::vector<int> cpus = allowed_cpus();
+    const std::optional<double> quota = cpu_quota(root);
+    utsname system{};
+    uname(&system);
+    const std::string load = sysfs::first_line(root / "proc/loadavg").value_or("0");
+    const std::string memory = sysfs::value_of(root / "proc/meminfo", "MemTotal").value_or("0");
+    return {
+        .name = system.nodename,
+        .boot_id = sysfs::first_line(root / "proc/sys/kernel/random/boot_id").value_or(""),
+        .kernel = sysfs::first_line(root / "proc/sys/kernel/osrelease").value_or(""),
+        .cpu_model = read_cpu_model(root),
+        .sockets = static_cast<int>(host.packages.size()),
+        .cores = static_cast<int>(host.cores.size()),
+        .smt = host.cores.empty() ? 0 : static_cast<int>(host.cores.front().threads.size()),
+        .governor = sysfs::first_line(root / "sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")
+                        .value_or(""),
+        .memory = {std::strtoll(memory.c_str(), nullptr, 10) * 1024},
+        .usable_cpus = cpus,
+        .cpu_quota = quota,
+        .usable_cores = count_usable(host.cores, cpus, quota),
+        .virtualisation = virtualisation(root),
+        .container = container(root),
+        .loadavg1 = std::strtod(load.c_str(), nullptr),
+    };
+}
+
+int usable_cores() { return host_facts().usable_cores; }
+
+}  // namespace tutti

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "topology/detect/interface_bytes.hpp"
+
+#include <algorithm>
+#include <sstream>
+
+#include "topology/detect/sysfs.hpp"
+
+namespace tutti {
+namespace {
+
+// "eth0: rx_bytes and 7 more, tx_bytes and 7 more", below two lines of headings.
+std::vector<InterfaceBytes> of_interfaces(const std::filesystem::path& root) {
+    std::vector<InterfaceBytes> all;
+    for (const auto& [name, counters] : sysfs::keyed_lines(root / "proc/net/dev")) {
+        InterfaceBytes each{.name = name};
+        std::istringstream numbers(counters);
+        std::int64_t skipped = 0;
+        numbers >> each.rx;
+        for (int i = 0; i < 7; ++i) numbers >> skipped;
+        numbers >> each.tx;
+        if (numbers && each.name != "lo") all.push_back(std::move(each));
+    }
+    const auto has_no_device = [&](const InterfaceBytes& each) {
+        std::error_code none;
+        return !std::filesystem::exists(root / "sys/class/net" / each.name / "device", none);
+    };
+    if (!std::ranges::all_of(all, has_no_device)) std::erase_if(all, has_no_device);
+    return all;
+}
+
+std::vector<InterfaceBytes> of_rdma_ports(const std::filesystem::path& root) {
+    std::vector<InterfaceBytes> all;
+    const auto devices = root / "sys/class/infiniband";
+    for (const std::string& device : sysfs::entries(devices))
+        for (const std::string& port : sysfs::entries(devices / device / "ports")) {
+            const auto counters = devices / device / "ports" / port / "counters";
+            const auto tx = sysfs::number(counters / "port_xmit_data");
+            const auto rx = sysfs::number(counters / "port_rcv_data");
+            constexpr std::int64_t bytes_of_word = 4;  // the counters' unit
+            if (tx && rx)
+                all.push_back({device + "/" + port, *tx * bytes_of_word, *rx * bytes_of_word});
+        }
+    return all;
+}
+
+}  // namespace
+
+std::vector<InterfaceBytes> interface_bytes(const std::filesystem::path& root) {
+    auto all = of_interfaces(root);
+    for (auto& port : of_rdma_ports(root)) all.push_back(std::move(port));
+    return all;
+}
+
+}  // namespace tutti

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "topology/detect/sysfs.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+
+#include "base/error.hpp"
+#include "base/source.hpp"
+
+namespace tutti::sysfs {
+namespace {
+
+std::string trimmed(const std::string& text) {
+    const auto first = text.find_first_not_of(" \t\r");
+    if (first == std::string::npos) return "";
+    return text.substr(first, text.find_last_not_of(" \t\r") - first + 1);
+}
+
+template <class Number>
+std::optional<Number> whole_number(std::string_view text) {
+    Number value = 0;
+    const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (fault != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+    return value;
+}
+
+}  // namespace
+
+std::vector<std::string> lines_of(const Path& file) {
+    std::ifstream stream(file);
+    std::vector<std::string> lines;
+    for (std::string line; std::getline(stream, line);) lines.push_back(line);
+    return lines;
+}
+
+std::optional<std::string> first_line(const Path& file) {
+    std::ifstream stream(file);
+    std::string line;
+    if (!std::getline(stream, line)) return std::nullopt;
+    return trimmed(line);
+}
+
+std::optional<std::int64_t> number(const Path& file) {
+    const auto line = first_line(file);
+    return line ? whole_number<std::int64_t>(*line) : std::nullopt;
+}
+
+std::optional<Bytes> size(const Path& file) {
+    const auto line = first_line(file);
+    if (!line) return std::nullopt;
+    try {
+        return parse_bytes(*line);
+    } catch (const Error&) {
+        return std::nullopt;
+    }
+}
+
+std::optional<std::string> value_of(const Path& file, std::string_view key) {
+    std::ifstream stream(file);
+    for (std::string line; std::getline(stream, line);) {
+        const auto colon = line.find(':');
+        if (colon != std::string::npos && trimmed(line.substr(0, colon)) == key)
+            return trimmed(line.substr(colon + 1));
+    }
+    return std::nullopt;
+}
+
+std::vector<std::pair<std::string, std::string>> keyed_lines(const Path& file) {
+    std::vector<std::pair<std::string, std::string>> keyed;
+    for (const std::string& line : lines_of(file))
+        if (const auto colon = line.find(':'); colon != std::string::npos)
+            keyed.emplace_back(trimmed(line.substr(0, colon)), line.substr(colon + 1));
+    return keyed;
+}
+
+std::vector<int> parse_list(std::string_view text) {
+    std::vector<int> numbers;
+    std::istringstream stream{std::string(text)};
+    for (std::string range; std::getline(stream, range, ',');) {
+        const auto dash = range.find('-');
+        const auto first = whole_number<int>(range.substr(0, dash));
+        const auto last =
+            dash == std::string::npos ? first : whole_number<int>(range.substr(dash + 1));
+        if (!first || !last || *last >= most_cpus) continue;  // what is backwards is empty
+        for (int number = *first; number <= *last; ++number) numbers.push_back(number);
+    }
+    std::ranges::sort(numbers);
+    return numbers;
+}
+
+std::vector<int> list(const Path& file) { return parse_list(first_line(file).value_or("")); }
+
+std::vector<int> mask(const Path& file) {
+    std::string digits = first_line(file).value_or("");
+    std::erase(digits, ',');
+    std::vector<int> numbers;
+    for (std::size_t place = 0; place < digits.size(); ++place) {
+        const char digit[] = {digits[digits.size() - 1 - place], 0};
+        const long bits = std::strtol(digit, nullptr, 16);
+        for (int bit = 0; bit < 4; ++bit)
+            if (bits >> bit & 1) numbers.push_back(static_cast<int>(place) * 4 + bit);
+    }
+    return numbers;
+}
+
+std::vector<int> numbered(const Path& folder, std::string_view prefix) {
+    std::vector<int> numbers;
+    for (const std::string& name : entries(folder))
+        if (name.starts_with(prefix))
+            if (const auto number = whole_number<int>(name.substr(prefix.size())))
+                numbers.push_back(*number);
+    std::ranges::sort(numbers);
+    return numbers;
+}
+
+std::vector<std::string> entries(const Path& folder) {
+    std::error_code none;  // a folder that is not there holds nothing
+    std::vector<std::string> names;
+    for (const auto& entry : std::filesystem::directory_iterator(folder, none))
+        names.push_back(entry.path().filename().string());
+    std::ranges::sort(names);
+    return names;
+}
+
+}  // namespace tutti::sysfs

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "topology/detect/sysfs_host.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <map>
+#include <set>
+#include <tuple>
+
+#include "topology/detect/sysfs_devices.hpp"
+#include "topology/machine/core_of_cpu.hpp"
+
+namespace tutti {
+namespace {
+
+using sysfs::Path;
+
+Path cpu_folder(const Path& root, int cpu) {
+    return root / "sys/devices/system/cpu" / ("cpu" + std::to_string(cpu));
+}
+
+std::vector<int> online_cpus(const Path& root) {
+    std::vector<int> cpus = sysfs::list(root / "sys/devices/system/cpu/online");
+    if (cpus.empty()) cpus = sysfs::numbered(root / "sys/devices/system/cpu", "cpu");
+    if (!cpus.empty()) return cpus;
+    for (const std::string& line : sysfs::lines_of(root / "proc/cpuinfo"))
+        if (line.starts_with("processor")) cpus.push_back(static_cast<int>(cpus.size()));
+    return cpus;
+}
+
+std::vector<Path> cache_folders(const Path& root, int cpu) {
+    std::vector<Path> folders;
+    const Path cache = cpu_folder(root, cpu) / "cache";
+    for (const int index : sysfs::numbered(cache, "index"))
+        folders.push_back(cache / ("index" + std::to_string(index)));
+    return folders;
+}
+
+std::vector<int> list_or(const Path& file, int alone) {
+    std::vector<int> cpus = sysfs::list(file);
+    return cpus.empty() ? std::vector{alone} : cpus;
+}
+
+CacheKind cache_kind(const Path& cache) {
+    const std::string type = sysfs::first_line(cache / "type").value_or("");
+    if (type == "Data") return CacheKind::data;
+    if (type == "Instruction") return CacheKind::instruction;
+    return CacheKind::unified;
+}
+
+// Some platforms say -1 for their only package.
+int package_number(const Path& root, int cpu) {
+    const auto id = sysfs::number(cpu_folder(root, cpu) / "topology/physical_package_id");
+    return static_cast<int>(std::max<std::int64_t>(id.value_or(0), 0));
+}
+
+// The lowest CPU that shares the widest cache: equal for cores that should stand together.
+int cache_leader(const Path& root, int cpu) {
+    std::size_t widest = 0;
+    int leader = cpu;
+    for (const Path& cache : cache_folders(root, cpu)) {
+        const std::vector<int> sharers = list_or(cache / "shared_cpu_list", cpu);
+        if (sharers.size() <= widest) continue;
+        widest = sharers.size();
+        leader = sharers.front();
+    }
+    return leader;
+}
+
+std::vector<Core> read_cores(const Path& root) {
+    std::map<std::tuple<int, int, int>, Core> in_order;
+    for (const int cpu : online_cpus(root)) {
+        const std::vector<int> siblings =
+            list_or(cpu_folder(root, cpu) / "topology/thread_siblings_list", cpu);
+        Core& core = in_order[{package_number(root, siblings.front()),
+                               cache_leader(root, siblings.front()), siblings.front()}];
+        core.threads.push_back(cpu);
+    }
+    std::vector<Core> cores;
+    for (const auto& [place, core] : in_order) cores.push_back(core);
+    return cores;
+}
+
+std::vector<Package> read_packages(const Path& root, const std::vector<Core>& cores) {
+    const std::string model = read_cpu_model(root);
+    std::map<int, Package> by_number;
+    for (std::size_t i = 0; i < cores.size(); ++i) {
+        Package& package = by_number[package_number(root, cores[i].threads.front())];
+        package.model = model;
+        package.cores.push_back(static_cast<int>(i));
+    }
+    std::vector<Package> packages;
+    for (const auto& [number, package] : by_number) packages.push_back(package);
+    return packages;
+}
+
+std::vector<Cache> read_caches(const Path& root, const std::vector<Core>& cores) {
+    const CoreOfCpu numbers(cores);
+    std::vector<Cache> caches;
+    for (const Core& core : cores)
+        for (const Path& folder : cache_folders(root, core.threads.front())) {
+            const auto level = sysfs::number(folder / "level");
+            const auto size = sysfs::size(folder / "size");
+            if (!level || !size) continue;
+            const Cache cache{
+                .level = static_cast<int>(*level),
+                .kind = cache_kind(folder),
+                .size = *size,
+                .cores = numbers.of(list_or(folder / "shared_cpu_list", core.threads.front()))};
+            if (std::ranges::find(caches, cache) == caches.end()) caches.push_back(cache);
+        }
+    return caches;
+}
+
+// "Node 0 MemTotal:  4942036 kB" in a node's file, "MemTotal:  4942036 kB" in /proc.
+Bytes memory_total(const Path& file, const std::string& key) {
+    const std::string value = sysfs::value_of(file, key).value_or("0");
+    constexpr long long most = 1LL << 50;  // kilobytes
+    return {std::clamp(std::strtoll(value.c_str(), nullptr, 10), 0LL, most) * 1024};
+}
+
+std::vector<NumaNode> read_numa_nodes(const Path& root, const std::vector<Core>& cores) {
+    const CoreOfCpu numbers(cores);
+    const Path folder = root / "sys/devices/system/node";
+    std::vector<NumaNode> nodes;
+    for (const int index : sysfs::numbered(folder, "node")) {
+        const std::string name = std::to_string(index);
+        const Path node = folder / ("node" + name);
+        nodes.push_back({.os_index = index,
+                         .memory = memory_total(node / "meminfo", "Node " + name + " MemTotal"),
+                         .cores = numbers.of(sysfs::list(node / "cpulist"))});
+    }
+    if (!nodes.empty()) return nodes;
+
+    // A kernel without NUMA: all memory is one node.
+    NumaNode all{.os_index = 0, .memory = memory_total(root / "proc/meminfo", "MemTotal")};
+    for (std::size_t i = 0; i < cores.size(); ++i) all.cores.push_back(static_cast<int>(i));
+    return {all};
+}
+
+}  // namespace
+
+std::string read_cpu_model(const Path& root) {
+    const Path cpuinfo = root / "proc/cpuinfo";
+    if (const auto model = sysfs::value_of(cpuinfo, "model name")) return *model;
+    return sysfs::value_of(cpuinfo, "cpu").value_or("");  // POWER
+}
+
+CpuIdentity read_cpu_identity(const Path& root) {
+    const Path cpuinfo = root / "proc/cpuinfo";
+    const auto number = [&](std::string_view key) {  // also "0x41", as ARM writes them
+        return static_cast<int>(
+            std::strtol(sysfs::value_of(cpuinfo, key).value_or("0").c_str(), nullptr, 0));
+    };
+    if (const auto vendor = sysfs::value_of(cpuinfo, "vendor_id"))
+        return {.architecture = "x86_64",
+                .vendor = *vendor,
+                .family = number("cpu family"),
+                .model = number("model")};
+    if (const auto implementer = sysfs::value_of(cpuinfo, "CPU implementer"))
+        return {.architecture = "aarch64",
+                .vendor = *implementer,
+                .family = number("CPU architecture"),
+                .model = number("CPU part")};
+    const std::string cpu = sysfs::value_of(cpuinfo, "cpu").value_or("");
+    if (cpu.starts_with("POWER"))
+        return {.architecture = "ppc64le", .vendor = "IBM", .family = std::atoi(cpu.c_str() + 5)};
+    return {};
+}
+
+Host read_sysfs_host(const Path& root) {
+    Host host;
+    host.cpu = read_cpu_identity(root);
+    host.cores = read_cores(root);
+    host.packages = read_packages(root, host.cores);
+    host.numa_nodes = read_numa_nodes(root, host.cores);
+    host.caches = read_caches(root, host.cores);
+    return with_sysfs_devices(std::move(host), root);
+}
+
+}  // namespace tutti

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "topology/draw/device_text.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "topology/draw/link_summary.hpp"
+#include "topology/machine/link_speeds.hpp"
+
+namespace tutti {
+namespace {
+
+using Labels = std::vector<std::string>;
+
+const std::string& label(const Labels& labels, int device) {
+    return labels.at(static_cast<std::size_t>(device));
+}
+
+// "GPU0-GPU7" where they follow one another.
+std::string span_of(const Labels& labels, const std::vector<int>& devices) {
+    std::vector<std::string> names;
+    for (const int device : devices) names.push_back(label(labels, device));
+    if (names.size() > 2) return names.front() + "-" + names.back();
+    return fmt::format("{}{}", names.front(), names.size() == 2 ? ", " + names.back() : "");
+}
+
+std::string matrix(const LinkSummary& links, const Labels& labels) {
+    std::size_t width = 0;
+    for (const int gpu : links.gpus) width = std::max(width, label(labels, gpu).size());
+    for (const auto& [pair, sum] : links.pairs)
+        width = std::max(width, in_GBps(sum.bandwidth_GBps).size());
+    std::string page =
+        fmt::format("{} between GPUs, GB/s each way\n{:{}}", names_of(links.kinds), "", width + 2);
+    for (const int gpu : links.gpus) page += fmt::format("  {:>{}}", label(labels, gpu), width);
+    page += "\n";
+    for (const int row : links.gpus) {
+        page += fmt::format("  {:<{}}", label(labels, row), width);
+        for (const int column : links.gpus) {
+            const auto found = links.pairs.find(std::minmax(row, column));
+            page +=
+                fmt::format("  {:>{}}",
+                            row == column                ? "-"
+                            : found == links.pairs.end() ? "."
+                                                         : in_GBps(found->second.bandwidth_GBps),
+                            width);
+        }
+        page += "\n";
+    }
+    return page;
+}
+
+std::string to_switches(const LinkSummary& links, const Labels& labels) {
+    std::vector<int> alike;  // GPUs in order, as long as they have the same links
+    std::string page;
+    const auto close = [&] {
+        if (alike.empty()) return;
+        const LinkSum& sum = links.to_switches.at(alike.front());
+        page += fmt::format("{} {} link{} to {} NVSwitch{}, {} GB/s each way{}\n",
+                            span_of(labels, alike), sum.count, sum.count == 1 ? "" : "s",
+                            links.nvswitches.size(), links.nvswitches.size() == 1 ? "" : "es",
+                            in_GBps(sum.bandwidth_GBps), alike.size() > 1 ? ", each of them" : "");
+        alike.clear();
+    };
+    for (const auto& [gpu, sum] : links.to_switches) {
+        if (!alike.empty() && !(links.to_switches.at(alike.front()) == sum)) close();
+        alike.push_back(gpu);
+    }
+    close();
+    return page;
+}
+
+}  // namespace
+
+std::string text_of(PcieLink link) {
+    if (link == PcieLink{}) return "";
+    const std::string speed =
+        link.gigatransfers > 0 ? fmt::format("{} GT/s ", link.gigatransfers) : "";
+    const std::string width = link.lanes > 0 ? fmt::format("x{}, ", link.lanes) : "";
+    return fmt::format("PCIe {}{}{} GB/s", speed, width, in_GBps(pcie_GBps(link)));
+}
+
+std::string ports_text(const Device& nic) {
+    std::string text;
+    for (const Port& port : nic.ports) {
+        text += (text.empty() ? "" : ", ") + port.name;
+        if (port.gigabits > 0) text += fmt::format(" {} Gb/s", port.gigabits);
+    }
+    for (const std::string& name : nic.names) {  // interfaces that share a port with RDMA
+        const auto is_it = [&](const Port& port) {
+            return port.name == name || port.name.starts_with(name + ":");
+        };
+        if (std::ranges::none_of(nic.ports, is_it)) text += (text.empty() ? "" : " ") + name;
+    }
+    return text;
+}
+
+std::string text_of(const Device& device) {
+    std::string text = device.model.empty() ? device.pci_id : device.model;
+    const auto add = [&](const std::string& part) {
+        if (!part.empty()) text += (text.empty() ? "" : "  ") + part;
+    };
+    add(ports_text(device));
+    add(text_of(device.link));
+    return text;
+}
+
+std::string links_text(const Host& host) {
+    const LinkSummary links = summary_of_links(host);
+    const Labels labels = device_labels(host);
+    std::string page;
+    if (!links.pairs.empty()) page += matrix(links, labels);
+    page += to_switches(links, labels);
+    for (const auto& [ends, sum] : links.to_nodes)
+        page += fmt::format("{} {} link{} to NUMA node {}, {} GB/s each way\n",
+                            label(labels, ends.first), sum.count, sum.count == 1 ? "" : "s",
+                            ends.second, in_GBps(sum.bandwidth_GBps));
+    for (const NoPeerAccess& pair : host.no_peer_access)
+        page += fmt::format("{} and {} cannot reach each other's memory\n", label(labels, pair.a),
+                            label(labels, pair.b));
+    return page;
+}
+
+}  // namespace tutti

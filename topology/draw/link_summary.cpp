@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "topology/draw/link_summary.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <limits>
+#include <set>
+
+#include "topology/machine/fingerprint.hpp"
+#include "topology/machine/link_speeds.hpp"
+
+namespace tutti {
+namespace {
+
+void add(LinkSum& sum, const Link& link, const Host& host) {
+    sum.count += link.count;
+    sum.bandwidth_GBps += bandwidth_GBps_of(link, host);
+}
+
+std::string with_one_digit(double number) {
+    std::string text = fmt::format("{:.1f}", number);
+    if (text.ends_with(".0")) text.resize(text.size() - 2);
+    return text;
+}
+
+}  // namespace
+
+LinkSummary summary_of_links(const Host& host) {
+    LinkSummary summary;
+    std::set<int> gpus, nvswitches;
+    std::set<LinkKind> kinds;
+    const auto is = [&](const LinkEnd& end, DeviceKind kind) {
+        return end.kind == LinkEnd::Kind::device &&
+               host.devices.at(static_cast<std::size_t>(end.index)).kind == kind;
+    };
+    for (const Link& link : host.links) {
+        kinds.insert(link.kind);
+        // The GPU first; of two GPUs the lower position.
+        const bool turn = !is(link.a, DeviceKind::gpu) ||
+                          (is(link.b, DeviceKind::gpu) && link.b.index < link.a.index);
+        const LinkEnd& from = turn ? link.b : link.a;
+        const LinkEnd& to = turn ? link.a : link.b;
+        if (!is(from, DeviceKind::gpu)) continue;
+        if (to.kind == LinkEnd::Kind::numa_node) {
+            add(summary.to_nodes[{from.index, to.index}], link, host);
+        } else if (is(to, DeviceKind::nvswitch)) {
+            add(summary.to_switches[from.index], link, host);
+            nvswitches.insert(to.index);
+        } else if (is(to, DeviceKind::gpu)) {
+            add(summary.pairs[{from.index, to.index}], link, host);
+            gpus.insert({from.index, to.index});
+        }
+    }
+    summary.kinds.assign(kinds.begin(), kinds.end());
+    summary.gpus.assign(gpus.begin(), gpus.end());
+    summary.nvswitches.assign(nvswitches.begin(), nvswitches.end());
+    return summary;
+}
+
+std::string names_of(const std::vector<LinkKind>& kinds) {
+    std::string names;
+    for (const LinkKind kind : kinds) names += (names.empty() ? "" : " and ") + short_name(kind);
+    return names;
+}
+
+std::string in_ranges(const std::vector<int>& numbers) {
+    std::string text;
+    for (std::size_t first = 0; first < numbers.size();) {
+        std::size_t last = first;
+        while (last + 1 < numbers.size() && numbers[last + 1] == numbers[last] + 1) ++last;
+        if (!text.empty()) text += ",";
+        text += fmt::format("{}", numbers[first]);
+        if (last > first) text += fmt::format("{}{}", last == first + 1 ? "," : "-", numbers[last]);
+        first = last + 1;
+    }
+    return text;
+}
+
+std::string counted(std::size_t number, std::string_view noun) {
+    return fmt::format("{} {}{}", number, noun, number == 1 ? "" : "s");
+}
+
+Bytes memory_of(const Host& host) {
+    constexpr auto most = std::numeric_limits<std::int64_t>::max();
+    Bytes sum;
+    for (const NumaNode& node : host.numa_nodes)
+        sum.count += std::min(node.memory.count, most - sum.count);
+    return sum;
+}
+
+std::string in_GBps(double bandwidth_GBps) { return with_one_digit(bandwidth_GBps); }
+
+std::string in_binary_units(Bytes bytes) {
+    constexpr std::array units{"B", "KiB", "MiB", "GiB", "TiB"};
+    auto amount = static_cast<double>(bytes.count);
+    std::size_t unit = 0;
+    for (; amount >= 1024 && unit + 1 < units.size(); ++unit) amount /= 1024;
+    return with_one_digit(amount) + " " + units[unit];
+}
+
+std::vector<std::vector<int>> alike_hosts(const Machine& machine) {
+    std::vector<std::vector<int>> groups;
+    std::map<std::string, std::size_t> group_of;
+    for (std::size_t i = 0; i < machine.hosts.size(); ++i) {
+        const auto [place, is_new] =
+            group_of.try_emplace(fingerprint(machine.hosts[i]), groups.size());
+        if (is_new) groups.emplace_back();
+        groups[place->second].push_back(static_cast<int>(i));
+    }
+    return groups;
+}
+
+std::string names_of_alike(const Machine& machine, const std::vector<int>& alike) {
+    constexpr std::size_t enough = 16;
+    const auto name_of = [&](int host) {
+        const std::string& name = machine.hosts.at(static_cast<std::size_t>(host)).name;
+        return name.empty() ? std::string("host") : name;
+    };
+    if (alike.size() == 1) return name_of(alike.front());
+    std::string text = fmt::format("{} hosts like this:", alike.size());
+    for (std::size_t i = 0; i < std::min(alike.size(), enough); ++i)
+        text += (i > 0 ? ", " : " ") + name_of(alike[i]);
+    if (alike.size() > enough) text += fmt::format(", and {} more", alike.size() - enough);
+    return text;
+}
+
+}  // namespace tutti

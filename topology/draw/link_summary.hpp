@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "topology/machine/machine.hpp"
+
+namespace tutti {
+
+/// What a device or NUMA node reaches by links, all together.
+struct LinkSum {
+    int count = 0;
+    double bandwidth_GBps = 0;  ///< per direction
+    /// As far as people can tell: sums of the same links in another order differ in the last bits.
+    bool operator==(const LinkSum& other) const {
+        const double apart = bandwidth_GBps - other.bandwidth_GBps;
+        return count == other.count && apart < 1e-6 && apart > -1e-6;
+    }
+};
+
+/// The links of a host as people think of them.
+struct LinkSummary {
+    std::vector<LinkKind> kinds;                      ///< that occur
+    std::vector<int> gpus;                            ///< positions of those with links to GPUs
+    std::map<std::pair<int, int>, LinkSum> pairs;     ///< of two GPUs, the lower position first
+    std::map<int, LinkSum> to_switches;               ///< of a GPU, to all NVSwitches together
+    std::vector<int> nvswitches;                      ///< positions
+    std::map<std::pair<int, int>, LinkSum> to_nodes;  ///< of a GPU and a NUMA node (its number)
+};
+LinkSummary summary_of_links(const Host& host);
+
+/// "NVLink", or "NVLink and xGMI".
+std::string names_of(const std::vector<LinkKind>& kinds);
+
+/// "0-3,8": ascending numbers as ranges.
+std::string in_ranges(const std::vector<int>& numbers);
+
+/// "24", "0.5", "370.8": at most one digit behind the point.
+std::string in_GBps(double bandwidth_GBps);
+
+/// "1 core", "2 cores".
+std::string counted(std::size_t number, std::string_view noun);
+
+/// Of all NUMA nodes together; the most that fits where a description says more.
+Bytes memory_of(const Host& host);
+
+/// "3.5 GiB".
+std::string in_binary_units(Bytes bytes);
+
+/// Hosts that are built alike, in the order of the first of each kind: positions in
+/// Machine::hosts.
+std::vector<std::vector<int>> alike_hosts(const Machine& machine);
+
+/// "2 hosts like this: n0, n1"; the name alone of a host that is the only one of its kind.
+std::string names_of_alike(const Machine& machine, const std::vector<int>& alike);
+
+}  // namespace tutti

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "topology/placement/order.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <fstream>
+#include <map>
+#include <sstream>
+#include <tuple>
+
+#include "base/error.hpp"
+
+namespace tutti {
+namespace {
+
+std::vector<Rank> launchers_order(int ranks) {
+    std::vector<Rank> order;
+    for (int rank = 0; rank < ranks; ++rank) order.push_back(Rank{rank});
+    return order;
+}
+
+}  // namespace
+
+Order order_by_topology(std::span<const RankBinding> site_of_rank) {
+    std::map<int, int> place_of_host;  // hosts in the order of their first rank
+    for (const RankBinding& site : site_of_rank)
+        place_of_host.try_emplace(site.host, static_cast<int>(place_of_host.size()));
+    const auto place = [&](Rank rank) {
+        const RankBinding& site = site_of_rank[static_cast<std::size_t>(rank.index)];
+        return std::tuple(place_of_host.at(site.host), site.package, site.numa_node, site.cache,
+                          site.core, site.gpu, rank);
+    };
+    std::vector<Rank> walk = launchers_order(static_cast<int>(site_of_rank.size()));
+    std::ranges::sort(walk, {}, place);
+    return {{walk}};
+}
+
+namespace {
+
+// 0, 1/2, 1/4, 3/4, 1/8, ...: places on a circle of so many that lie as far apart as can be.
+std::ptrdiff_t spread_place(int number, std::ptrdiff_t places) {
+    std::ptrdiff_t sum = 0, parts = 1;
+    for (; number > 0; number /= 2) {
+        parts *= 2;
+        sum = 2 * sum + number % 2;
+    }
+    return sum * places / parts;
+}
+
+}  // namespace
+
+Order channels_of(const Order& order, int count, int ranks) {
+    if (count < 1 || count > most_channels)
+        throw Error(
+            fmt::format("{} channels are out of range; type 1 .. {}", count, most_channels));
+    if (count == 1) return order;
+    std::vector<std::vector<Rank>> given = order.channels;
+    if (given.empty()) given.push_back(launchers_order(ranks));
+    Order all;
+    for (int number = 0; number < count; ++number)
+        for (std::vector<Rank> channel : given) {
+            // Not the one of ranges: Clang 14 cannot compile libstdc++'s.
+            std::rotate(channel.begin(),
+                        channel.begin() + spread_place(number / 2, std::ssize(channel)),
+                        channel.end());
+            if (number % 2 == 1) std::ranges::reverse(channel);
+            all.channels.push_back(std::move(channel));
+        }
+    return all;
+}
+
+namespace {
+
+// The ranks of one line, each of which must be new. Throws Error saying what is wrong with it.
+std::vector<Rank> parse_channel(const std::string& line, int ranks) {
+    const std::string expected = "type each of 0 .. " + std::to_string(ranks - 1) +
+                                 " once, separated by blanks (this launch has " +
+                                 std::to_string(ranks) + " ranks)";
+    std::vector<Rank> channel;
+    std::vector<bool> seen(static_cast<std::size_t>(ranks));
+    std::istringstream words(line);
+    for (std::string word; words >> word;) {
+        int rank = -1;
+        const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), rank);
+        if (error != std::errc{} || end != word.data() + word.size() || rank < 0 || rank >= ranks)
+            throw Error("'" + word + "' is no rank of " + std::to_string(ranks) + "; " + expected);
+        if (seen[static_cast<std::size_t>(rank)])
+            throw Error("rank " + word + " stands there twice; " + expected);
+        seen[static_cast<std::size_t>(rank)] = true;
+        channel.push_back(Rank{rank});
+    }
+    const auto missing = std::ranges::find(seen, false);
+    if (!channel.empty() && missing != seen.end())
+        throw Error("rank " + std::to_string(missing - seen.begin()) + " is missing; " + expected);
+    return channel;
+}
+
+}  // namespace
+
+Order read_order(const std::string& path, int ranks) {
+    std::ifstream file(path);
+    if (!file)
+        throw Error("cannot read the order '" + path +
+                    "'; type naive, topology or a file with one line of ranks per channel");
+    Order order;
+    int number = 0;
+    for (std::string line; std::getline(file, line);) {
+        ++number;
+        try {
+            auto channel = parse_channel(line.substr(0, line.find('#')), ranks);
+            if (!channel.empty()) order.channels.push_back(std::move(channel));
+        } catch (const Error& error) {
+            throw Error(path + ":" + std::to_string(number) + ": " + error.what());
+        }
+    }
+    if (order.channels.empty())
+        throw Error(path + " names no channel; type one line such as '0 1 2' for each, with all " +
+                    std::to_string(ranks) + " ranks");
+    return order;
+}
+
+}  // namespace tutti

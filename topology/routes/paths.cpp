@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "topology/routes/paths.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+namespace tutti {
+namespace {
+
+const GraphNode& node_at(const HostGraph& graph, int node) {
+    return graph.nodes[static_cast<std::size_t>(node)];
+}
+
+const GraphEdge& edge_at(const HostGraph& graph, int edge) {
+    return graph.edges[static_cast<std::size_t>(edge)];
+}
+
+bool is_gpu(const HostGraph& graph, int node) {
+    return node_at(graph, node).kind == GraphNodeKind::gpu;
+}
+
+bool joins_gpus_directly(EdgeKind kind) {
+    return kind == EdgeKind::nvlink || kind == EdgeKind::xgmi;
+}
+
+bool is_pcie_world(EdgeKind kind) {
+    return kind == EdgeKind::pcie || kind == EdgeKind::sockets || kind == EdgeKind::port;
+}
+
+bool is_any(EdgeKind) { return true; }
+
+PathType type_of_edge(const HostGraph& graph, const GraphEdge& edge) {
+    const auto touches = [&](GraphNodeKind kind) {
+        return node_at(graph, edge.from).kind == kind || node_at(graph, edge.to).kind == kind;
+    };
+    switch (edge.kind) {
+        case EdgeKind::nvlink:
+        case EdgeKind::xgmi:
+            return PathType::nvl;
+        case EdgeKind::c2c:
+            return PathType::c2c;
+        case EdgeKind::sockets:
+            return PathType::sys;
+        case EdgeKind::port:
+            return PathType::loc;
+        case EdgeKind::pcie:
+            break;
+    }
+    if (touches(GraphNodeKind::cpu)) return PathType::phb;
+    const bool between_switches = node_at(graph, edge.from).kind == GraphNodeKind::pcie_switch &&
+                                  node_at(graph, edge.to).kind == GraphNodeKind::pcie_switch;
+    return between_switches ? PathType::pxb : PathType::pix;
+}
+
+PathType type_of_path(const HostGraph& graph, const std::vector<int>& edges) {
+    PathType worst = PathType::loc;
+    bool by_c2c = false;
+    bool by_pcie = false;
+    for (std::size_t i = 0; i < edges.size(); ++i) {
+        const GraphEdge& edge = edge_at(graph, edges[i]);
+        worst = std::max(worst, type_of_edge(graph, edge));
+        if (i > 0 && is_gpu(graph, edge.from)) worst = std::max(worst, PathType::nvb);
+        by_c2c |= edge.kind == EdgeKind::c2c;
+        by_pcie |= edge.kind == EdgeKind::pcie;
+    }
+    const bool c2c_then_pcie = worst == PathType::phb && by_c2c && by_pcie;
+    return c2c_then_pcie ? PathType::p2c : worst;
+}
+
+// A GPU passes on only what came by one hop and leaves by one more to another GPU.
+bool may_leave(const HostGraph& graph, const Path& path, int node, const GraphEdge& edge) {
+    if (path.edges.empty() || !is_gpu(graph, node)) return true;
+    return path.hops() == 1 && joins_gpus_directly(edge.kind) && is_gpu(graph, edge.to) &&
+           joins_gpus_directly(edge_at(graph, path.edges.front()).kind);
+}
+
+// Level by level, so that the paths of a level are final when the next one is made from them.
+std::vector<Path> paths_from(const HostGraph& graph, int source, bool (*allowed)(EdgeKind)) {
+    std::vector<Path> path(graph.nodes.size());
+    path[static_cast<std::size_t>(source)] = {PathType::loc, local_GBps, {}};
+    for (std::vector<int> level{source}; !level.empty();) {
+        std::vector<int> next_level;
+        for (const int node : level) {
+            const Path here = path[static_cast<std::size_t>(node)];
+            for (const int e : graph.out[static_cast<std::size_t>(node)]) {
+                const GraphEdge& edge = edge_at(graph, e);
+                if (!allowed(edge.kind) || !may_leave(graph, here, node, edge)) continue;
+                Path& there = path[static_cast<std::size_t>(edge.to)];
+                const double bandwidth_GBps = std::min(here.bandwidth_GBps, edge.bandwidth_GBps);
+                const bool is_new = there.bandwidth_GBps <= 0;
+                if (!is_new &&
+                    (there.hops() <= here.hops() || there.bandwidth_GBps >= bandwidth_GBps))
+                    continue;
+                there.bandwidth_GBps = bandwidth_GBps;
+                there.edges = here.edges;
+                there.edges.push_back(e);
+                if (is_new) next_level.push_back(edge.to);
+            }
+        }
+        level = std::move(next_level);
+    }
+    for (Path& found : path)
+        if (found.bandwidth_GBps > 0) found.type = type_of_path(graph, found.edges);
+    return path;
+}
+
+// By NVLink to a peer that has the port near, if that is wider or spares a CPU.
+void relay_over_peers(const HostGraph& graph, PathTable& table) {
+    const PathTable direct = table;
+    const auto at = [&](int from, int to) -> const Path& {
+        return direct[static_cast<std::size_t>(from)][static_cast<std::size_t>(to)];
+    };
+    const auto replace = [&](int from, int via, int to) {
+        Path& path = table[static_cast<std::size_t>(from)][static_cast<std::size_t>(to)];
+        path = at(from, via);
+        path.type = PathType::pxn;
+        path.bandwidth_GBps = std::min(path.bandwidth_GBps, at(via, to).bandwidth_GBps);
+        const auto& rest = at(via, to).edges;
+        path.edges.insert(path.edges.end(), rest.begin(), rest.end());
+    };
+    for (const int port : graph.ports)
+        for (const int gpu : graph.gpus)
+            for (const int peer : graph.gpus) {
+                const Path& near = at(peer, port);
+                const bool is_near = near.type <= PathType::pxb || near.type == PathType::p2c;
+                const bool better = near.bandwidth_GBps > at(gpu, port).bandwidth_GBps ||
+                                    at(gpu, port).type > PathType::pxn;
+                if (peer == gpu || !is_near || at(gpu, peer).type > PathType::nvl || !better)
+                    continue;
+                replace(gpu, peer, port);
+                break;
+            }
+}
+
+}  // namespace
+
+std::string short_name(PathType type) {
+    constexpr std::array names{"LOC", "NVL", "NVB", "C2C", "PIX", "PXB",
+                               "P2C", "PXN", "PHB", "SYS", "NET", "DIS"};
+    return names[static_cast<std::size_t>(type)];
+}
+
+PathTable paths_of(const HostGraph& graph) {
+    PathTable table;
+    for (std::size_t node = 0; node < graph.nodes.size(); ++node)
+        table.push_back(paths_from(graph, static_cast<int>(node), is_any));
+    relay_over_peers(graph, table);
+    return table;
+}
+
+std::string smi_word(const HostGraph& graph, int from, int to) {
+    if (from == to) return "X";
+    if (is_gpu(graph, from) && is_gpu(graph, to)) {
+        const auto links = paths_from(graph, from, joins_gpus_directly);
+        const Path& path = links[static_cast<std::size_t>(to)];
+        if (path.type == PathType::nvl) {
+            int count = edge_at(graph, path.edges.front()).count;
+            for (const int e : path.edges) {
+                const GraphEdge& edge = edge_at(graph, e);
+                if (node_at(graph, edge.to).kind == GraphNodeKind::cpu) count = 0;  // POWER
+                count = std::min(count, edge.count);
+            }
+            if (edge_at(graph, path.edges.front()).kind == EdgeKind::xgmi) return "XGMI";
+            if (count > 0) return fmt::format("NV{}", count);
+        }
+    }
+    const auto by_pcie = paths_from(graph, from, is_pcie_world);
+    const PathType type = by_pcie[static_cast<std::size_t>(to)].type;
+    return short_name(type == PathType::loc ? PathType::pix : type);  // two ports of one NIC
+}
+
+}  // namespace tutti

@@ -1,0 +1,323 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "topology/routes/rings.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+#include <limits>
+#include <numeric>
+#include <optional>
+#include <set>
+#include <tuple>
+
+#include "base/error.hpp"
+#include "topology/machine/printable.hpp"
+#include "topology/routes/ring_search.hpp"
+
+namespace tutti {
+namespace {
+
+// A search over all hosts of a machine; equal hosts are searched once.
+class Planner {
+public:
+    Planner(const Machine& machine, const std::vector<HostRoutes>& hosts)
+        : machine_(machine), hosts_(hosts) {
+        std::vector<Host> seen;
+        for (const Host& host : machine.hosts) seen.push_back(as_seen(host));
+        for (const Host& host : seen)
+            same_as_.push_back(std::ranges::find(seen, host) - seen.begin());
+    }
+
+    RingSet naive() const {
+        std::vector<HostChannel> there;
+        for (const HostRoutes& host : hosts_) there.push_back(in_numbered_order(host));
+        const RingSet one = judged({there});
+        if (hosts_.size() > 1 || hosts_.front().members() < 3) return one;
+        const RingSet both = judged({there, {reversed(there.front())}});
+        return is_better(both, one) ? both : one;
+    }
+
+    // Near legs first: a search with worse ones must be worth them.
+    RingSet best(RingSet otherwise) const {
+        constexpr double worth_worse_legs = 1.2;
+        std::optional<RingSet> found;
+        for (const LegLimits& limits : tiers()) {
+            const double needed = found ? found->bandwidth_GBps * worth_worse_legs : 0;
+            const RingSet set = best_within(limits, needed);
+            if (!set.channels.empty() && set.bandwidth_GBps > needed) found = set;
+        }
+        const bool gains = found && found->bandwidth_GBps >= otherwise.bandwidth_GBps &&
+                           is_better(*found, otherwise);
+        if (!gains) return otherwise;
+        return along_rails(*found);
+    }
+
+private:
+    // Without what makes no difference to a search: hosts of one kind have other names and
+    // addresses, and rarely quite the same amount of memory.
+    static Host as_seen(Host host) {
+        host.name.clear();
+        host.packages.clear();
+        host.caches.clear();
+        host.transports.clear();
+        host.not_seen.clear();
+        for (Core& core : host.cores) core.threads.clear();
+        for (NumaNode& node : host.numa_nodes) node.memory = {};
+        for (PcieSwitch& bridge : host.pcie_switches) bridge.pci_address.clear();
+        for (Device& device : host.devices) {
+            device.pci_address.clear();
+            device.names.clear();
+            for (Port& port : device.ports) port.name.clear();
+        }
+        return host;
+    }
+
+    bool is_first_of_its_kind(std::size_t host) const {
+        return same_as_[host] == static_cast<std::ptrdiff_t>(host);
+    }
+
+    // For each kind of host its own, so that one that is hard to search leaves something to the
+    // others; less each if there are many, to end within the time of a few.
+    std::vector<int> step_budgets() const {
+        constexpr std::ptrdiff_t in_all = 1 << 17, at_least = 1 << 14;
+        std::ptrdiff_t kinds = 0;
+        for (std::size_t h = 0; h < hosts_.size(); ++h) kinds += is_first_of_its_kind(h) ? 1 : 0;
+        return std::vector<int>(hosts_.size(),
+                                static_cast<int>(std::max(in_all / kinds, at_least)));
+    }
+
+    bool hosts_differ() const {
+        return std::ranges::any_of(same_as_, [](std::ptrdiff_t first) { return first != 0; });
+    }
+
+    RingEnds ends() const { return hosts_.size() > 1 ? RingEnds::at_ports : RingEnds::closed; }
+
+    // Members as numbered, in by the port nearest to the first and out by that of the last.
+    HostChannel in_numbered_order(const HostRoutes& host) const {
+        HostChannel channel;
+        channel.members.resize(static_cast<std::size_t>(host.members()));
+        std::iota(channel.members.begin(), channel.members.end(), 0);
+        if (ends() == RingEnds::closed) return channel;
+        const auto nearest = [&](auto leg_by) {
+            int best = host.members();
+            for (int port = best; port < host.members() + host.ports(); ++port) {
+                const Leg& leg = leg_by(port);
+                const Leg& other = leg_by(best);
+                if (std::pair(leg.type, leg.hops) < std::pair(other.type, other.hops)) best = port;
+            }
+            return best;
+        };
+        channel.port_in = nearest([&](int port) -> const Leg& { return host.leg(port, 0); });
+        channel.port_out =
+            nearest([&](int port) -> const Leg& { return host.leg(channel.members.back(), port); });
+        return channel;
+    }
+
+    // Whether one can go from any member to any other by such legs.
+    static bool are_joined(const HostRoutes& host, PathType worst) {
+        std::vector<int> reached{0};
+        for (std::size_t i = 0; i < reached.size(); ++i)
+            for (int member = 0; member < host.members(); ++member)
+                if (host.leg(reached[i], member).type <= worst && worst != PathType::dis &&
+                    std::ranges::find(reached, member) == reached.end())
+                    reached.push_back(member);
+        return static_cast<int>(reached.size()) == host.members();
+    }
+
+    // Pairs of limits that some leg meets, the best first; inside counts before ports.
+    std::vector<LegLimits> tiers() const {
+        std::set<PathType> inside;
+        std::set<PathType> to_port;
+        for (const HostRoutes& host : hosts_)
+            for (int a = 0; a < host.members(); ++a) {
+                for (int b = 0; b < host.members(); ++b)
+                    if (a != b || host.members() == 1) inside.insert(host.leg(a, b).type);
+                for (int p = host.members(); p < host.members() + host.ports(); ++p)
+                    to_port.insert({host.leg(a, p).type, host.leg(p, a).type});
+            }
+        std::vector<LegLimits> tiers;
+        if (ends() == RingEnds::closed) to_port = {PathType::loc};
+        for (const PathType members : inside)
+            for (const PathType ports : to_port)
+                if (ports != PathType::dis && std::ranges::all_of(hosts_, [&](const auto& host) {
+                        return are_joined(host, members);
+                    }))
+                    tiers.push_back({members, ports});
+        return tiers;
+    }
+
+    // Descending rates, so that of equal totals the one with the fewest channels is kept.
+    RingSet best_within(const LegLimits& limits, double needed) const {
+        std::vector<int> steps = step_budgets();
+        PackingTask task{.limits = limits, .ends = ends()};
+        std::set<double, std::greater<>> rates;
+        for (std::size_t h = 0; h < hosts_.size(); ++h)
+            if (is_first_of_its_kind(h))
+                for (const double rate : rates_to_try(hosts_[h], task)) rates.insert(rate);
+        RingSet best;
+        for (const double rate : rates) {
+            task.bandwidth_GBps = rate;
+            int most = most_channels;
+            for (const HostRoutes& host : hosts_)
+                most = std::min(most, most_channels_of(host, task));
+            if (most * rate <= std::max(needed, best.bandwidth_GBps * worth_more_channels))
+                continue;
+            const auto channels = pack_all(task, steps);
+            if (channels.empty()) continue;
+            const RingSet set = judged(channels);
+            if (is_better(set, best)) best = set;
+        }
+        return best;
+    }
+
+    // A channel that comes in by one port and goes out by another meets the same port of the next
+    // host if every second host is passed the other way round. Kept where it costs nothing.
+    RingSet along_rails(const RingSet& set) const {
+        std::vector<RingChannel> turned = set.channels;
+        for (RingChannel& channel : turned)
+            for (std::size_t h = 1; h < channel.size(); h += 2)
+                if (same_as_[h] == 0) channel[h] = reversed(channel[h]);
+        const RingSet other = judged(turned);
+        return other.bandwidth_GBps < set.bandwidth_GBps ? set : other;
+    }
+
+    std::vector<RingChannel> pack_all(const PackingTask& task, std::vector<int>& steps) const {
+        std::vector<std::vector<HostChannel>> of_host;
+        std::size_t fewest = most_channels;
+        for (std::size_t h = 0; h < hosts_.size(); ++h) {
+            const auto same = static_cast<std::size_t>(same_as_[h]);
+            of_host.push_back(same < h ? of_host[same] : pack_channels(hosts_[h], task, steps[h]));
+            fewest = std::min(fewest, of_host.back().size());
+        }
+        std::vector<RingChannel> channels(fewest);
+        for (std::size_t c = 0; c < fewest; ++c)
+            for (const auto& packed : of_host) channels[c].push_back(packed[c]);
+        return channels;
+    }
+
+    // More by a hundredth, or as much with nearer legs, fewer hops, fewer channels.
+    static constexpr double worth_more_channels = 1.01;
+    static bool is_better(const RingSet& a, const RingSet& b) {
+        if (a.bandwidth_GBps > b.bandwidth_GBps * worth_more_channels) return true;
+        if (b.bandwidth_GBps > a.bandwidth_GBps * worth_more_channels) return false;
+        return std::tuple(a.inside, a.to_port, a.hops, a.channels.size()) <
+               std::tuple(b.inside, b.to_port, b.hops, b.channels.size());
+    }
+
+    RingSet judged(const std::vector<RingChannel>& channels) const {
+        RingSet set{.channels = channels};
+        const auto number = static_cast<double>(channels.size());
+        int hops = 0;
+        double slowest = std::numeric_limits<double>::infinity();
+        const auto limited = [&](double bandwidth_GBps, const std::string& by) {
+            if (bandwidth_GBps >= slowest) return;
+            slowest = bandwidth_GBps;
+            set.limit = by;
+        };
+        for (std::size_t h = 0; h < hosts_.size(); ++h) {
+            const HostRoutes& host = hosts_[h];
+            std::vector<HostChannel> here;
+            for (const RingChannel& channel : channels) here.push_back(channel[h]);
+            for (const HostChannel& channel : here) hops += take_note(set, host, channel);
+            const ChannelRate rate = rate_of(host, here);
+            const std::string at = hosts_differ() ? printable(machine_.hosts[h].name) + ": " : "";
+            if (rate.limit)
+                limited(rate.bandwidth_GBps, at + host.graph().describe(*rate.limit));
+            else if (hops > 0)
+                limited(0, at + "no way between two of them");
+        }
+        if (hosts_.size() > 1)
+            for (const NetworkLink& link : machine_.network)
+                if (link.bandwidth_GBps > 0 &&  // else nobody knows
+                    link.to == (link.from + 1) % static_cast<int>(hosts_.size()))
+                    limited(link.bandwidth_GBps / number,
+                            fmt::format("network from host {} to host {}", link.from, link.to));
+        set.hops = hops / number;
+        if (set.limit.empty()) return set;  // one member: nothing is carried
+        set.bandwidth_GBps_per_channel = slowest;
+        set.bandwidth_GBps = slowest * number;
+        return set;
+    }
+
+    static int take_note(RingSet& set, const HostRoutes& host, const HostChannel& channel) {
+        int hops = 0;
+        const auto legs = legs_of(host, channel);
+        for (std::size_t i = 0; i < legs.size(); ++i) {
+            hops += legs[i]->hops;
+            const bool to_port =
+                (channel.port_in && i == 0) || (channel.port_out && i + 1 == legs.size());
+            PathType& worst = to_port ? set.to_port : set.inside;
+            worst = std::max(worst, legs[i]->type);
+            if (!to_port)
+                for (const Charge& charge : legs[i]->charges)
+                    set.kinds.insert(
+                        host.graph().edges[static_cast<std::size_t>(charge.edge)].kind);
+        }
+        return hops;
+    }
+
+    const Machine& machine_;
+    const std::vector<HostRoutes>& hosts_;
+    std::vector<std::ptrdiff_t>
+        same_as_;  // of each host, the first that the search cannot tell from it
+};
+
+}  // namespace
+
+RingPlan plan_rings(const Machine& machine) {
+    if (machine.hosts.empty()) throw Error("the machine has no host; give one with --from FILE");
+    RingPlan plan;
+    for (const Host& host : machine.hosts) {
+        plan.hosts.emplace_back(host);
+        if (machine.hosts.size() > 1 && plan.hosts.back().ports() == 0)
+            throw Error("rings over several hosts need NICs, and " +
+                        (host.name.empty() ? std::string("a host") : host.name) +
+                        " shows none; describe its NICs (in the JSON of tutti topo --json), or "
+                        "give each host alone");
+    }
+    const Planner planner(machine, plan.hosts);
+    plan.naive = planner.naive();
+    plan.found = planner.best(plan.naive);
+    return plan;
+}
+
+Machine copies_of(const Host& host, int hosts) {
+    Machine machine;
+    for (int h = 0; h < hosts; ++h) {
+        machine.hosts.push_back(host);
+        if (hosts > 1) machine.hosts.back().name = fmt::format("{}.{}", host.name, h);
+    }
+    return machine;
+}
+
+Host with_nvswitches(Host host, int links_per_gpu) {
+    if (!host.links.empty())
+        throw Error(
+            "--nvlinks is for hosts of which no links between GPUs are known; leave it out");
+    const int nvswitch = static_cast<int>(host.devices.size());
+    for (int device = 0; device < nvswitch; ++device)
+        if (host.devices[static_cast<std::size_t>(device)].kind == DeviceKind::gpu)
+            host.links.push_back({.kind = LinkKind::nvlink,
+                                  .a = {LinkEnd::Kind::device, device},
+                                  .b = {LinkEnd::Kind::device, nvswitch},
+                                  .count = links_per_gpu});
+    if (host.links.empty()) throw Error("--nvlinks: this host has no GPU; leave it out");
+    host.devices.push_back({.kind = DeviceKind::nvswitch});
+    return host;
+}
+
+std::vector<std::vector<int>> members_of(const RingPlan& plan, const RingSet& rings) {
+    std::vector<std::vector<int>> members;
+    for (const RingChannel& channel : rings.channels) {
+        members.emplace_back();
+        int before = 0;
+        for (std::size_t h = 0; h < channel.size(); ++h) {
+            for (const int member : channel[h].members) members.back().push_back(before + member);
+            before += plan.hosts[h].members();
+        }
+    }
+    return members;
+}
+
+}  // namespace tutti

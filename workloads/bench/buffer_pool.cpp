@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/bench/buffer_pool.hpp"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "base/units.hpp"
+#include "base/words.hpp"
+#include "collectives/device/accelerator.hpp"
+
+namespace tutti {
+namespace {
+
+constexpr std::size_t page = 4096;
+constexpr std::size_t huge_page = std::size_t{2} << 20;
+
+std::size_t whole_pages(std::size_t bytes) { return (bytes + page - 1) / page * page; }
+
+constexpr std::string_view smaller_sizes = "a smaller -e or --counts, or of a workload --scale";
+
+Error no_memory(std::size_t bytes, std::string_view instead) {
+    return Error("no memory for buffers of " + in_words(Bytes{static_cast<std::int64_t>(bytes)}) +
+                 " on each rank; type " + std::string(instead));
+}
+
+// Touched once, so that no page is missing when calls are timed.
+std::byte* unregistered_memory(std::size_t bytes) {
+    const std::size_t unit = bytes >= huge_page ? huge_page : page;
+    const std::size_t size = std::max(unit, (bytes + unit - 1) / unit * unit);
+    auto* memory = static_cast<std::byte*>(std::aligned_alloc(unit, size));
+    if (memory == nullptr) throw no_memory(bytes, smaller_sizes);
+    if (unit == huge_page) madvise(memory, size, MADV_HUGEPAGE);  // as for registered memory
+    std::fill_n(memory, size, std::byte{0});
+    return memory;
+}
+
+Accelerator* device_of(const ReachableMemory* memory) {
+    return memory == nullptr ? nullptr : memory->device();
+}
+
+void fill(std::span<std::byte> buffer, Accelerator* device,
+          const std::function<void(std::span<std::byte>)>& write) {
+    if (device == nullptr) return write(buffer);
+    std::vector<std::byte> copy(buffer.size());
+    write(copy);
+    device->copy_in(buffer.data(), copy);
+}
+
+// Ranks give equal places, also where one has no input: only that is symmetric memory.
+std::size_t most_input(const Call& call, int ranks) {
+    const Rank other{call.root.index == 0 ? ranks - 1 : 0};
+    return std::max(input_bytes(call, ranks, call.root), input_bytes(call, ranks, other));
+}
+
+}  // namespace
+
+// On all ranks together, so that none waits for one that has given up.
+void refuse_more_than_memory(World& world, std::size_t bytes, std::string_view instead) {
+    struct Need {
+        std::size_t bytes;
+        double memory;
+    };
+    const double here =
+        static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
+    const auto all = gathered(world, Need{bytes, here});
+    for (const auto& host : world.hosts().nodes()) {
+        double wanted = 0;
+        std::size_t most = 0;
+        for (const Rank rank : host) {
+            const Need& need = all[static_cast<std::size_t>(rank.index)];
+            wanted += static_cast<double>(need.bytes);
+            most = std::max(most, need.bytes);
+        }
+        if (wanted > all[static_cast<std::size_t>(host.front().index)].memory)
+            throw no_memory(most, instead);
+    }
+}
+
+void PooledBuffers::fill_input(const std::function<void(std::span<std::byte>)>& write) const {
+    fill(writable_input, device_of(registered), write);
+}
+
+void PooledBuffers::fill_output(const std::function<void(std::span<std::byte>)>& write) const {
+    fill(call.output, device_of(registered), write);
+}
+
+std::int64_t PooledBuffers::look_at_output(
+    const std::function<std::int64_t(std::span<const std::byte>)>& look) const {
+    Accelerator* device = device_of(registered);
+    if (device == nullptr) return look(call.output);
+    std::vector<std::byte> copy(call.output.size());
+    device->copy_out(copy, call.output.data());
+    return look(copy);
+}
+
+BufferPool::BufferPool(World& world, std::size_t bytes, std::span<const BufferKind> kinds,
+                       const DeviceBuffers& of_devices)
+    : world_(world), kinds_(kinds.begin(), kinds.end()), bytes_(bytes) {
+    refuse_more_than_memory(world, bytes * std::max<std::size_t>(kinds.size(), 1), smaller_sizes);
+    const auto wants = [&](BufferKind kind) {
+        return std::find(kinds.begin(), kinds.end(), kind) != kinds.end();
+    };
+    try {
+        if (kinds.empty() || wants(BufferKind::registered))
+            shared_ = std::make_unique<SharedMemory>(world, bytes);
+    } catch (const Error& error) {
+        if (error.code() != Exit::usage) throw;  // a rank is lost or late
+        if (!kinds.empty())
+            throw Error("no registered buffers: " + std::string(error.what()) +
+                        "; type --buffers unregistered");
+    }
+    for (const BufferKind kind : {BufferKind::device, BufferKind::pinned})
+        if (wants(kind) &&
+            !(kind == BufferKind::device ? bool(of_devices.on_device) : bool(of_devices.pinned)))
+            throw Error("no " + std::string(name_of(kind)) +
+                        " buffers here, as the host computes what is in them; type --buffers "
+                        "registered or unregistered");
+    if (wants(BufferKind::device)) on_device_ = of_devices.on_device(bytes);
+    if (wants(BufferKind::pinned)) {
+        pinned_ = of_devices.pinned(bytes);
+        std::fill_n(pinned_.get(), bytes, std::byte{0});
+    }
+    if (kinds.empty()) kinds_ = {shared_ ? BufferKind::registered : BufferKind::unregistered};
+    if (wants(BufferKind::unregistered) || (kinds.empty() && !shared_))
+        unregistered_.reset(unregistered_memory(bytes));
+}
+
+// The largest rank's need, as roots hold more than others and every rank may be root.
+std::size_t BufferPool::bytes_for(const Call& call, int ranks, bool in_place) {
+    std::size_t most = 0;
+    for (int rank : {0, call.root.index, ranks - 1}) {
+        const Rank r{rank};
+        const std::size_t input = input_bytes(call, ranks, r),
+                          output = output_bytes(call, ranks, r);
+        const auto [input_at, output_at] = in_place_offsets(call, ranks, r);
+        most = std::max(most, in_place ? std::max(input_at + input, output_at + output)
+                                       : whole_pages(most_input(call, ranks)) + output);
+    }
+    return whole_pages(most);
+}
+
+PooledBuffers BufferPool::set(const Call& call, bool in_place, BufferKind kind) const {
+    const Rank me = world_.rank();
+    const int ranks = world_.size();
+    const std::size_t input = input_bytes(call, ranks, me), output = output_bytes(call, ranks, me);
+    InPlace at = in_place_offsets(call, ranks, me);
+    if (!in_place) at = {.input = 0, .output = whole_pages(most_input(call, ranks))};
+    const ReachableMemory* registered = kind == BufferKind::registered ? shared_.get()
+                                        : kind == BufferKind::device   ? on_device_.get()
+                                                                       : nullptr;
+    std::byte* const own = kind == BufferKind::pinned ? pinned_.get() : unregistered_.get();
+    const std::span<std::byte> memory =
+        registered != nullptr ? registered->mine() : std::span(own, bytes_);
+    PooledBuffers buffers;
+    buffers.writable_input = memory.subspan(at.input, input);
+    buffers.call = {buffers.writable_input, memory.subspan(at.output, output), in_place};
+    buffers.registered = registered;
+    if (Accelerator* device = device_of(registered)) buffers.call.device = device->for_messages();
+    return buffers;
+}
+
+}  // namespace tutti

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "results/limits.hpp"
+#include "results/point.hpp"
+#include "workloads/bench/buffer_pool.hpp"
+#include "workloads/bench/candidates.hpp"
+#include "workloads/timing/measure.hpp"
+
+namespace tutti {
+
+/// Whether a call finds its input as the call before left it, in whatever caches, or freshly
+/// written by its owner, as gradients are in training.
+enum class InputState { untouched, rewritten };
+
+/// A sweep over sizes, types, operations and roots, with all candidates at each.
+struct Sweep {
+    Collective collective = Collective::all_reduce;
+    std::vector<Candidate> candidates;
+    std::vector<std::int64_t> counts;  ///< elements as Call counts them; or from sizes
+    std::vector<Bytes> sizes;          ///< used where counts is empty: see count_for
+    std::vector<DataType> types{DataType::float32};
+    std::vector<Op> ops{Op::sum};
+    std::vector<Rank> roots{Rank{0}};
+    std::vector<bool> in_place{false};
+    std::vector<BufferKind> buffers;  ///< empty: registered where ranks can share memory
+    InputState input = InputState::untouched;
+    bool check = true;
+    Environment environment;
+    int ranks_per_node = 0;    ///< of its placement, for the record; 0: as launched
+    int ranks_per_island = 0;  ///< the same of its islands
+    Protocol protocol;
+    std::optional<Limits> limits;  ///< of these hosts, to compare with
+    /// What a model says that a candidate will take, in ns; empty: no model.
+    std::function<std::optional<double>(const Candidate&, const Call&, BufferKind)> predict;
+    double budget_seconds = 0;  ///< for all: rows get less than protocol.max_seconds; 0: no limit
+};
+
+/// What a sweep tells while it runs.
+struct SweepEvents {
+    std::function<void(const std::string& what)> before_point = [](const auto&) {};
+    /// All candidates of one size, measured; in the order of the candidates, in place last, and
+    /// so for one kind of buffers after the other.
+    std::function<void(const std::vector<Point>&)> after_point = [](const auto&) {};
+};
+
+/// How many times after_point will be called.
+std::size_t points_of(const Sweep& sweep, int ranks);
+
+/// Runs the sweep. Collective; the events are told on every rank with the same points.
+void run_sweep(Planner& planner, const Sweep& sweep, const SweepEvents& events);
+
+}  // namespace tutti

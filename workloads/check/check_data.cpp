@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/check/check_data.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cassert>
+#include <concepts>
+#include <cstring>
+#include <limits>
+#include <sstream>
+#include <vector>
+
+#include "workloads/check/check_layout.hpp"
+#include "workloads/check/check_number.hpp"
+#include "workloads/check/check_reduction.hpp"
+#include "workloads/check/check_values.hpp"
+
+// Loops run once per element of messages of bandwidth_GBps: they know only words of 1, 2, 4 or 8
+// bytes, and everything that depends on type, operation and collective is tables and constants by
+// then.
+namespace tutti {
+namespace {
+
+using namespace check_data;
+
+template <class Visit>
+auto with_word(DataType type, Visit visit) {
+    switch (size_of(type)) {
+        case 1:
+            return visit.template operator()<std::uint8_t>();
+        case 2:
+            return visit.template operator()<std::uint16_t>();
+        case 4:
+            return visit.template operator()<std::uint32_t>();
+        default:
+            return visit.template operator()<std::uint64_t>();
+    }
+}
+
+template <class Word>
+void fill_moved(const CheckCase& check, Rank rank, std::span<std::byte> input) {
+    const Moved<Word> value(check, rank);
+    const std::int64_t count = input_count(check, rank);
+    for (std::int64_t i = 0; i < count; ++i) store_word(input, i, value(i));
+}
+
+// Shares repeat every P elements, so they are copied in tiles of whole periods, and then each tile
+// gets the elements that this rank owns while it is still in the cache.
+template <class Word>
+void fill_shares(const CheckCase& check, Rank rank, std::span<std::byte> input) {
+    const ReductionTable table = reduction_table(check.type, check.op, check.ranks);
+    const Drawn<Word> owned(check, table.owned);
+
+    std::vector<std::uint64_t> period(table.shares);  // now begins where this rank is the owner
+    std::rotate(period.begin(), period.end() - rank.index, period.end());
+    std::vector<Word> tile;
+    while (tile.size() < 1024) tile.insert(tile.end(), period.begin(), period.end());
+
+    const std::int64_t count = input_count(check, rank);
+    const auto tile_length = static_cast<std::int64_t>(tile.size());
+    for (std::int64_t start = 0; start < count; start += tile_length) {
+        const std::int64_t end = std::min(count, start + tile_length);
+        std::memcpy(input.data() + start * std::int64_t{sizeof(Word)}, tile.data(),
+                    static_cast<std::size_t>(end - start) * sizeof(Word));
+        for (std::int64_t i = start + rank.index; i < end; i += check.ranks)
+            store_word(input, i, owned(i));
+    }
+}
+
+/// Calls `visit(run, expected)` for each run of the result, in order; `expected(position)` gives
+/// the right word at a position of the source's input.
+template <class Word, class Visit>
+void for_each_run(const CheckCase& check, Rank rank, Visit visit) {
+    const std::vector<Run> runs = result_runs(check, rank);
+    if (reduces(check.collective)) {
+        const auto table = reduction_table(check.type, check.op, check.ranks);
+        const Drawn<Word> expected(check, table.results);
+        for (const Run& run : runs) visit(run, expected);
+    } else {
+        for (const Run& run : runs) visit(run, Moved<Word>(check, run.source));
+    }
+}
+
+template <class Word>
+std::int64_t count_wrong_words(const CheckCase& check, Rank rank,
+                               std::span<const std::byte> result) {
+    std::int64_t wrong = 0;
+    std::int64_t begin = 0;
+    for_each_run<Word>(check, rank, [&](const Run& run, const auto& expected) {
+        for (std::int64_t i = 0; i < run.length; ++i)
+            wrong += load_word<Word>(result, begin + i) != expected(run.first + i);
+        begin += run.length;
+    });
+    return wrong;
+}
+
+std::string text_of(DataType type, std::uint64_t pattern) {
+    return with_type(type, [&]<class T>() {
+        const T value = std::bit_cast<T>(static_cast<WordOf<sizeof(T)>>(pattern));
+        if constexpr (std::integral<T>) return std::to_string(value);
+        std::ostringstream text;
+        text.precision(std::numeric_limits<WideOf<T>>::max_digits10);
+        text << static_cast<WideOf<T>>(value);
+        return text.str();
+    });
+}
+
+template <class Word>
+std::optional<WrongElement> first_wrong_word(const CheckCase& check, Rank rank,
+                                             std::span<const std::byte> result) {
+    std::optional<WrongElement> found;
+    std::int64_t begin = 0;
+    for_each_run<Word>(check, rank, [&](const Run& run, const auto& expected) {
+        for (std::int64_t i = 0; i < run.length && !found; ++i) {
+            const Word right = expected(run.first + i);
+            const Word got = load_word<Word>(result, begin + i);
+            if (got != right)
+                found = {.index = begin + i,
+                         .expected = text_of(check.type, right),
+                         .got = text_of(check.type, got)};
+        }
+        begin += run.length;
+    });
+    return found;
+}
+
+// Only asked by assertions.
+[[maybe_unused]] bool holds(std::span<const std::byte> memory, std::int64_t count, DataType type) {
+    return memory.size() == static_cast<std::size_t>(count) * size_of(type);
+}
+
+}  // namespace
+
+void fill_input(const CheckCase& check, Rank rank, std::span<std::byte> input) {
+    assert(holds(input, input_count(check, rank), check.type) &&
+           "the buffer has the size asked for");
+    with_word(check.type, [&]<class Word>() {
+        if (reduces(check.collective))
+            fill_shares<Word>(check, rank, input);
+        else
+            fill_moved<Word>(check, rank, input);
+    });
+}
+
+void poison(std::span<std::byte> result) {
+    std::fill(result.begin(), result.end(), std::byte{check_data::poison_byte});
+}
+
+std::int64_t count_wrong(const CheckCase& check, Rank rank, std::span<const std::byte> result) {
+    assert(holds(result, result_count(check, rank), check.type) &&
+           "the buffer has the size asked for");
+    return with_word(check.type,
+                     [&]<class Word>() { return count_wrong_words<Word>(check, rank, result); });
+}
+
+std::optional<WrongElement> first_wrong(const CheckCase& check, Rank rank,
+                                        std::span<const std::byte> result) {
+    assert(holds(result, result_count(check, rank), check.type) &&
+           "the buffer has the size asked for");
+    return with_word(check.type,
+                     [&]<class Word>() { return first_wrong_word<Word>(check, rank, result); });
+}
+
+}  // namespace tutti

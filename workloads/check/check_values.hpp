@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+
+#include "workloads/check/check_data.hpp"
+#include "workloads/check/check_noise.hpp"
+
+// The value of any element in a nanosecond, as a word of 1, 2, 4 or 8 bytes.
+namespace tutti::check_data {
+
+// Buffers may begin anywhere, so words are copied in and out; this costs nothing.
+template <class Word>
+Word load_word(std::span<const std::byte> memory, std::int64_t index) {
+    Word word;
+    std::memcpy(&word, memory.data() + index * std::int64_t{sizeof(Word)}, sizeof(Word));
+    return word;
+}
+
+template <class Word>
+void store_word(std::span<std::byte> memory, std::int64_t index, Word word) {
+    std::memcpy(memory.data() + index * std::int64_t{sizeof(Word)}, &word, sizeof(Word));
+}
+
+inline Noise noise_of(const CheckCase& check) { return Noise{check.seed}.branch(check.root); }
+
+/// What a rank contributes to a collective that only moves data: its own noise.
+template <class Word>
+class Moved {
+public:
+    Moved(const CheckCase& check, Rank source)
+        : noise_(noise_of(check).branch(source.index)), always_(always_set(check.type)) {}
+
+    Word operator()(std::int64_t position) const {
+        const auto upper = static_cast<Word>(noise_.at(position) >> (64 - bits));
+        return static_cast<Word>((upper & ~never) | always_);
+    }
+
+private:
+    static constexpr int bits = 8 * sizeof(Word);
+
+    // The second highest bit is never set. That tells every value from poison, and as it is the top
+    // bit of a float's exponent, no value is infinite or not a number.
+    static constexpr Word never = static_cast<Word>(Word{1} << (bits - 2));
+
+    // The lowest bit of a float's exponent: no value is subnormal; some hardware flushes these.
+    static Word always_set(DataType type) {
+        switch (type) {
+            case DataType::fp8_e4m3:
+                return static_cast<Word>(Word{1} << 3);
+            case DataType::fp8_e5m2:
+                return static_cast<Word>(Word{1} << 2);
+            case DataType::half:
+                return static_cast<Word>(Word{1} << 10);
+            case DataType::bfloat16:
+                return static_cast<Word>(Word{1} << 7);
+            case DataType::float32:
+                return static_cast<Word>(std::uint64_t{1} << 23);
+            case DataType::float64:
+                return static_cast<Word>(std::uint64_t{1} << 52);
+            default:
+                return 0;
+        }
+    }
+
+    Noise noise_;
+    Word always_;
+};
+
+/// One drawn value per element: what its owner holds, or what comes of all shares.
+template <class Word>
+class Drawn {
+public:
+    Drawn(const CheckCase& check, const std::array<std::uint64_t, 256>& patterns)
+        : noise_(noise_of(check)) {
+        for (std::size_t i = 0; i < patterns.size(); ++i)
+            values_[i] = static_cast<Word>(patterns[i]);
+    }
+
+    Word operator()(std::int64_t position) const { return values_[noise_.at(position) >> 56]; }
+
+private:
+    Noise noise_;
+    std::array<Word, 256> values_;
+};
+
+}  // namespace tutti::check_data

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/compress/compressed_method.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "workloads/compress/codecs.hpp"
+#include "workloads/compress/compressed_all_reduce.hpp"
+
+namespace tutti {
+
+bool is_compressible(const Call& call) {
+    return call.collective == Collective::all_reduce && call.type == DataType::float32 &&
+           (call.op == Op::sum || call.op == Op::avg) && call.count > 0;
+}
+
+std::vector<Call> inner_calls(const Compression& compression, const Call& call, int ranks) {
+    const auto bytes_of = [](Collective collective, std::size_t bytes) {
+        return Call{.collective = collective,
+                    .type = DataType::uint8,
+                    .count = static_cast<std::int64_t>(bytes)};
+    };
+    Call narrow = call;
+    switch (compression.kind) {
+        case Compression::Kind::bf16:
+            narrow.type = DataType::bfloat16;
+            return {narrow};
+        case Compression::Kind::fp16:
+            narrow.type = DataType::half;
+            return {narrow};
+        case Compression::Kind::int8: {
+            const std::size_t bytes =
+                int8_bytes(static_cast<std::size_t>((call.count + ranks - 1) / ranks));
+            return {bytes_of(Collective::all_to_all, bytes),
+                    bytes_of(Collective::all_gather, bytes)};
+        }
+        case Compression::Kind::topk: {
+            const double share = std::ceil(compression.share * static_cast<double>(call.count));
+            return {{.collective = Collective::all_gather,
+                     .type = DataType::int64,
+                     .count = std::min(static_cast<std::int64_t>(share), call.count)}};
+        }
+        default:
+            return {call};
+    }
+}
+
+namespace {
+
+class CompressedGroup final : public GroupMethod {
+public:
+    CompressedGroup(const Method& way, const Compression& compression, Planner& group,
+                    const Environment& environment)
+        : compression_(compression), way_(way.of_group(group, environment)) {
+        ground_.first = {&group.world(), way_.get()};
+        if (compression.kind != Compression::Kind::int8) return;
+        again_ = group.world().split(0);
+        planner_again_ = std::make_unique<Planner>(*again_);
+        way_again_ = way.of_group(*planner_again_, environment);
+        ground_.second = {again_.get(), way_again_.get()};
+    }
+
+    bool is_for(Collective collective) const override {
+        if (collective != Collective::all_reduce) return way_->is_for(collective);
+        const Call any{.count = 1};
+        return std::ranges::any_of(inner_calls(compression_, any, 1), [&](const Call& inner) {
+            return way_->is_for(inner.collective);
+        });
+    }
+
+    bool blocks() const override { return way_->blocks(); }
+
+    bool is_exact(const Call& call) const override { return !is_compressible(call); }
+
+    std::optional<std::string> refuses(const Call& call, const PooledBuffers& buffers) override {
+        if (!is_compressible(call)) return way_->refuses(call, buffers);
+        if (memory_of(buffers.call) == MemoryOf::device)
+            return "the host compresses, and has no buffers on devices; type --compress none";
+        std::optional<std::string> reason;
+        for (const Call& inner : inner_calls(compression_, call, ground_.first.world->size())) {
+            PooledBuffers of_host;
+            of_host.call.in_place = inner.collective != Collective::all_to_all;
+            const auto refused = way_->refuses(inner, of_host);
+            if (refused && !reason) reason = fmt::format("compressed: {}", *refused);
+        }
+        return reason;
+    }
+
+    std::unique_ptr<Operation> operation(const Call& call, const PooledBuffers& buffers) override {
+        if (!is_compressible(call)) return way_->operation(call, buffers);
+        switch (compression_.kind) {
+            case Compression::Kind::bf16:
+                return cast_all_reduce(ground_, call, buffers, DataType::bfloat16);
+            case Compression::Kind::fp16:
+                return cast_all_reduce(ground_, call, buffers, DataType::half);
+            case Compression::Kind::int8:
+                return int8_all_reduce(ground_, call, buffers);
+            case Compression::Kind::topk:
+                return sparse_all_reduce(ground_, call, buffers, compression_);
+            default:
+                return way_->operation(call, buffers);
+        }
+    }
+
+    CompressionTally* tally() override { return &ground_.tally; }
+
+private:
+    Compression compression_;
+    std::unique_ptr<GroupMethod> way_;
+    // Of the second collectives: the same ranks.
+    std::unique_ptr<World> again_;
+    std::unique_ptr<Planner> planner_again_;
+    std::unique_ptr<GroupMethod> way_again_;
+    CompressedEnvironment ground_;
+};
+
+}  // namespace
+
+Method compressed(Method way, const Compression& compression) {
+    if (compression.kind == Compression::Kind::none) return way;
+    std::string name = fmt::format("{}+{}", way.name, name_of(compression));
+    std::string transport = way.transport;
+    return {
+        .name = std::move(name),
+        .of_group =
+            [way = std::move(way), compression](Planner& group, const Environment& environment) {
+                return std::make_unique<CompressedGroup>(way, compression, group, environment);
+            },
+        .transport = std::move(transport)};
+}
+
+std::vector<Method> with_compressed(std::vector<Method> ways,
+                                    std::span<const Compression> compressions) {
+    std::vector<Method> all;
+    for (Method& way : ways) {
+        all.push_back(way);
+        for (const Compression& one : compressions) all.push_back(compressed(way, one));
+    }
+    return all;
+}
+
+}  // namespace tutti

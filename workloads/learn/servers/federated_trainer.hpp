@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "workloads/learn/servers/digits_learner.hpp"
+#include "workloads/learn/servers/reduction.hpp"
+#include "workloads/learn/servers/training_run.hpp"
+#include "workloads/learn/training/optimizer.hpp"
+
+namespace tutti {
+
+/// Federated averaging (McMahan et al. 2017, arXiv:1602.05629): in a round each client that takes
+/// part goes `local_steps` steps of plain gradient descent on its own rows; then all get the mean
+/// of their weights, weighted by how many rows they have. One all-reduce of n_k w_k and n_k: b (N +
+/// 1) bytes a round, where a mean after every step has E times as many.
+class FederatedTrainer final : public RowTrainer {
+public:
+    struct Rules {
+        std::int64_t local_steps = 10;     ///< E
+        bool averages_every_step = false;  ///< what it is measured against
+        double fraction = 1;               ///< C, of the clients, in a round
+        double learning_rate = 0.1;
+        unsigned seed = 1;
+    };
+    /// The learner's rows are this client's. `reduction` is of one more value than weights.
+    FederatedTrainer(World& world, std::unique_ptr<WholeReduction> reduction,
+                     DigitsLearner& learner, Rules rules);
+
+    void begin_anew() override;
+    /// A step of the row is a round.
+    StepStamps run(const StepRow& row) override;
+    void gather_weights() override;
+    std::vector<Metric> counted() override;
+
+private:
+    void average(bool takes_part);
+
+    World& world_;
+    std::unique_ptr<WholeReduction> reduction_;
+    DigitsLearner& learner_;
+    Rules rules_;
+    std::unique_ptr<Optimizer> descent_;
+    std::vector<float> weights_;  // the learner's are all trainers' in turn
+    std::int64_t round_ = 0;
+    std::int64_t averages_ = 0;
+};
+
+}  // namespace tutti

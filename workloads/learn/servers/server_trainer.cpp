@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/learn/servers/server_trainer.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/clock.hpp"
+#include "collectives/world/backoff.hpp"
+
+namespace tutti {
+
+// Before each gradient and before each part of the weights.
+struct ServerTrainer::Header {
+    ServerWord word = ServerWord::go;  // of a gradient: last, if its worker has no more
+};
+
+Rank rank_of_server(int server, int servers, int ranks) {
+    return Rank{static_cast<int>(static_cast<std::int64_t>(server) * ranks / servers)};
+}
+
+ServerPart part_of_server(int server, int servers, std::size_t weights) {
+    const auto border = [&](int i) {
+        return weights * static_cast<std::size_t>(i) / static_cast<std::size_t>(servers);
+    };
+    return {border(server), border(server + 1) - border(server)};
+}
+
+ServerTrainer::ServerTrainer(World& world, Mails mails, DigitsLearner& learner,
+                             const Architecture& architecture, const OptimizerKind& optimizer,
+                             LearningRate rate)
+    : world_(world),
+      pushes_(mails.pushes),
+      pulls_(mails.pulls),
+      learner_(learner),
+      architecture_(architecture),
+      optimizer_(optimizer),
+      rate_(rate),
+      expected_(static_cast<std::size_t>(architecture.servers)) {
+    for (int server = 0; server < architecture_.servers; ++server)
+        if (rank_of_server(server, architecture_.servers, world_.size()) == world_.rank())
+            serves_ = server;
+    begin_anew();
+}
+
+ServerPart ServerTrainer::part(int server) const {
+    return part_of_server(server, architecture_.servers, learner_.first_weights().size());
+}
+
+void ServerTrainer::begin_anew() {
+    learner_.begin_anew();
+    traffic_ = {};
+    steps_pushed_ = 0;
+    if (!serves_) return;
+    const ServerPart mine = part(*serves_);
+    server_ = std::make_unique<Server>(
+        architecture_.rules, std::span(learner_.first_weights()).subspan(mine.begin, mine.count),
+        optimizer_, rate_, [this](int worker, ServerWord word) { send_weights(worker, word); });
+}
+
+// A copy travels: asynchronously the weights move on meanwhile.
+void ServerTrainer::send_weights(int worker, ServerWord word) {
+    const Rank to{worker};
+    const auto weights = std::as_bytes(server_->weights());
+    // The worker has the last ones, or it would not have pushed. Nobody is served meanwhile: the
+    // server is in the middle of something.
+    Backoff patience(world_);
+    while (!pulls_.is_sent(to))
+        if (!patience.pause())
+            throw Error(culprit(fmt::format("rank {} to take its weights", worker)),
+                        Exit::time_out);
+    const auto room = pulls_.outbox(to, sizeof(Header) + weights.size());
+    const Header header{word};
+    std::memcpy(room.data(), &header, sizeof header);
+    std::ranges::copy(weights, room.begin() + sizeof header);
+    pulls_.send(to);
+    traffic_.served += static_cast<std::int64_t>(weights.size());
+    if (word != ServerWord::over) pushes_.expect(to, sizeof(Header) + weights.size());
+}
+
+void ServerTrainer::expect_weights() {
+    for (int server = 0; server < architecture_.servers; ++server) {
+        pulls_.expect(rank_of_server(server, architecture_.servers, world_.size()),
+                      sizeof(Header) + part(server).count * sizeof(float));
+        expected_[static_cast<std::size_t>(server)] = true;
+    }
+}
+
+// The first server says how to go on.
+ServerWord ServerTrainer::pull() {
+    ServerWord word = ServerWord::go;
+    const auto is_done = [&] {
+        bool all = true;
+        for (int server = 0; server < architecture_.servers; ++server) {
+            const auto i = static_cast<std::size_t>(server);
+            const Rank from = rank_of_server(server, architecture_.servers, world_.size());
+            if (expected_[i] && pulls_.has_come(from)) {
+                expected_[i] = false;
+                const auto message = pulls_.message(from);
+                const ServerPart of = part(server);
+                if (server == 0) word = reinterpret_cast<const Header*>(message.data())->word;
+                std::memcpy(learner_.network().weights().data() + of.begin,
+                            message.data() + sizeof(Header), of.count * sizeof(float));
+                traffic_.pulled += static_cast<std::int64_t>(of.count * sizeof(float));
+            }
+            all = all && !expected_[i];
+        }
+        return all;
+    };
+    wait_until(is_done, "weights");
+    return word;
+}
+
+void ServerTrainer::push(bool is_last) {
+    if (!is_last) expect_weights();
+    const Header header{is_last ? ServerWord::last : ServerWord::go};
+    for (int server = 0; server < architecture_.servers; ++server) {
+        const Rank to = rank_of_server(server, architecture_.servers, world_.size());
+        const ServerPart of = part(server);
+        const auto gradient =
+            std::as_bytes(learner_.network().gradients().subspan(of.begin, of.count));
+        wait_until([&] { return pushes_.is_sent(to); }, "a gradient to be taken");
+        const auto room = pushes_.outbox(to, sizeof header + gradient.size());
+        std::memcpy(room.data(), &header, sizeof header);
+        std::ranges::copy(gradient, room.begin() + sizeof header);
+        pushes_.send(to);
+        traffic_.pushed += static_cast<std::int64_t>(gradient.size());
+    }
+    ++steps_pushed_;
+}
+
+// Takes what has come, and moves along what is on its way; whether anything was taken.
+bool ServerTrainer::serve() {
+    bool took_any = false;
+    for (int rank = 0; rank < world_.size(); ++rank) {
+        pushes_.is_sent(Rank{rank});
+        pulls_.is_sent(Rank{rank});
+        if (!serves_ || !pushes_.has_come(Rank{rank})) continue;
+        const auto message = pushes_.message(Rank{rank});
+        const ServerWord word = reinterpret_cast<const Header*>(message.data())->word;
+        const std::span gradient(reinterpret_cast<const float*>(message.data() + sizeof(Header)),
+                                 part(*serves_).count);
+        traffic_.served += static_cast<std::int64_t>(gradient.size_bytes());
+        took_any = true;
+        server_->take(rank, gradient, word == ServerWord::last);
+    }
+    if (took_any) world_.met();  // alive, for the watchdog
+    return took_any;
+}
+
+bool ServerTrainer::has_sent_all() {
+    bool all = true;
+    for (int rank = 0; rank < world_.size(); ++rank)
+        all = pushes_.is_sent(Rank{rank}) && pulls_.is_sent(Rank{rank}) && all;
+    return all;
+}
+
+template <class Done>
+void ServerTrainer::wait_until(const Done& is_done, const char* what) {
+    Backoff patience(world_);
+    while (!is_done()) {
+        if (serve())
+            patience.renew();
+        else if (!patience.pause())
+            throw Error(culprit(what), Exit::time_out);
+    }
+    world_.met();
+}
+
+std::string ServerTrainer::culprit(const std::string& what) const {
+    std::string of;
+    for (std::size_t server = 0; server < expected_.size() && of.empty(); ++server)
+        if (expected_[server])
+            of = fmt::format(
+                " from the server on rank {}",
+                rank_of_server(static_cast<int>(server), architecture_.servers, world_.size())
+                    .index);
+    if (const auto late = server_ ? server_->waits_for() : std::nullopt)
+        of += fmt::format("; its own server waits for the gradient of rank {}", *late);
+    return fmt::format("rank {} waited {:g} s in parameter-server, step {}, for {}{}",
+                       world_.rank().index, world_.hang_timeout, steps_pushed_, what, of);
+}
+
+StepStamps ServerTrainer::run(const StepRow& row) {
+    StepStamps stamps{.begin_ns = now_ns(), .end_ns = 0, .compute_ns = 0, .calls = {{}}};
+    const double times = architecture_.slow == world_.rank() ? architecture_.slow_times : 1;
+    const auto compute = [&] {
+        if (row.computes)
+            stamps.compute_ns += learner_.find_gradients(times, [&] {
+                if (row.communicates) serve();
+            });
+    };
+    if (!row.communicates) {
+        for (std::int64_t step = 0; step < row.steps; ++step) compute();
+        stamps.end_ns = now_ns();
+        return stamps;
+    }
+    expect_weights();
+    if (server_) server_->begin(row.steps, row.learns);
+    // Of the first step: from this rank's gradient to the weights that all gradients made.
+    StepStamps::Span span;
+    for (std::int64_t step = 0;; ++step) {
+        const ServerWord word = pull();
+        if (step == 1) span.end_ns = now_ns();
+        if (word == ServerWord::over) break;
+        compute();
+        if (step == 0) span.start_ns = now_ns();
+        push(word == ServerWord::last);
+        if (word == ServerWord::last) break;
+    }
+    wait_until([&] { return (!server_ || server_->is_over()) && has_sent_all(); },
+               "the last gradients");
+    // A step is over when the servers have the new weights; who is left behind does not matter.
+    stamps.end_ns = server_ ? server_->updated_ns() : stamps.begin_ns;
+    if (span.end_ns == 0) span.end_ns = now_ns();
+    const ServerRules& rules = architecture_.rules;
+    if (rules.is_synchronous && rules.dropped == 0) stamps.calls = {span};
+    return stamps;
+}
+
+void ServerTrainer::gather_weights() {
+    const int servers = architecture_.servers;
+    const std::size_t most =
+        (learner_.first_weights().size() + static_cast<std::size_t>(servers) - 1) /
+        static_cast<std::size_t>(servers);
+    std::vector<float> mine(most), all(most * static_cast<std::size_t>(world_.size()));
+    if (server_) std::ranges::copy(server_->weights(), mine.begin());
+    world_.all_gather(std::as_bytes(std::span(mine)), std::as_writable_bytes(std::span(all)));
+    for (int server = 0; server < servers; ++server) {
+        const auto rank = rank_of_server(server, servers, world_.size()).index;
+        const ServerPart of = part(server);
+        std::copy_n(all.begin() + static_cast<std::ptrdiff_t>(most) * rank, of.count,
+                    learner_.network().weights().begin() + static_cast<std::ptrdiff_t>(of.begin));
+    }
+}
+
+std::vector<Metric> ServerTrainer::counted() {
+    std::int64_t served = 0, pushed = 0, steps = 0;
+    for (const std::int64_t of_rank : gathered(world_, traffic_.served))
+        served = std::max(served, of_rank);
+    for (const std::int64_t of_rank : gathered(world_, traffic_.pushed + traffic_.pulled))
+        pushed += of_rank;
+    for (const std::int64_t of_rank : gathered(world_, steps_pushed_)) steps += of_rank;
+    std::vector<Metric> told{
+        {"gradients", static_cast<double>(steps)},
+        {"worker_bytes",
+         static_cast<double>(pushed) / static_cast<double>(std::max(steps, std::int64_t{1}))},
+        {"server_bytes", static_cast<double>(served * world_.size()) /
+                             static_cast<double>(std::max(steps, std::int64_t{1}))}};
+    // Of the first server, which is on rank 0.
+    const auto late = of_first(world_, server_ ? server_->late() : 0);
+    if (architecture_.rules.dropped > 0) told.push_back({"late", static_cast<double>(late)});
+    if (architecture_.rules.is_synchronous) return told;
+    const auto sizes = gathered(world_, server_ ? server_->staleness().size() : 0);
+    std::vector<std::int64_t> times(sizes.front());
+    if (world_.is_first()) times = server_->staleness();
+    world_.broadcast(std::as_writable_bytes(std::span(times)));
+    double sum = 0, count = 0;
+    for (std::size_t value = 0; value < times.size(); ++value) {
+        count += static_cast<double>(times[value]);
+        sum += static_cast<double>(times[value]) * static_cast<double>(value);
+    }
+    told.push_back({"mean_staleness", count > 0 ? sum / count : 0});
+    told.push_back({"max_staleness", static_cast<double>(times.empty() ? 0 : times.size() - 1)});
+    for (std::size_t value = 0; value < times.size(); ++value)
+        if (times[value] > 0)
+            told.push_back({fmt::format("stale_{}", value), static_cast<double>(times[value])});
+    return told;
+}
+
+}  // namespace tutti

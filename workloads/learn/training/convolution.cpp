@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <numeric>
+
+#include "workloads/learn/training/layer.hpp"
+#include "workloads/learn/training/matrix_product.hpp"
+
+namespace tutti {
+namespace {
+
+constexpr int side = 3;
+
+// A convolution is a matrix product once every pixel's neighbourhood is written out: a row for each
+// place of the filter (channel, dy, dx), a column for each pixel.
+class Convolution : public Layer {
+public:
+    Convolution(Shape input, int channels)
+        : Layer(input, {channels, input.height, input.width}),
+          filter_(input.channels * side * side),
+          pixels_(input.height * input.width),
+          neighbours_(static_cast<std::size_t>(filter_ * pixels_)),
+          d_neighbours_(neighbours_.size()) {}
+
+    std::vector<LayerParameter> parameters() const override {
+        return {{"weight", filters() * filter_, filter_}, {"bias", filters(), filter_}};
+    }
+
+    void forward(std::span<const float> weights, std::span<const float> in, std::span<float> out,
+                 int rows) override {
+        for (int row = 0; row < rows; ++row) {
+            const auto sample = row_of(out, row, output());
+            for (int f = 0; f < filters(); ++f)
+                std::fill_n(sample.begin() + f * pixels_, pixels_,
+                            weights[static_cast<std::size_t>(filters() * filter_ + f)]);
+            write_out(row_of(in, row, input()));
+            add_product(matrix(weights, filters(), filter_), neighbourhoods(), sample);
+        }
+    }
+
+    // Weight, then bias, both at the end: samples are gone through one by one.
+    void backward(const Backward& pass, const Ready& ready) override {
+        const auto bias = pass.gradients.subspan(static_cast<std::size_t>(filters() * filter_));
+        for (int row = 0; row < pass.rows; ++row) {
+            const auto d_sample = row_of(pass.d_out, row, output());
+            const MatrixView d_out = matrix(d_sample, filters(), pixels_);
+            write_out(row_of(pass.in, row, input()));
+            add_product(d_out, neighbourhoods().transposed(), pass.gradients);
+            for (int f = 0; f < filters(); ++f) {
+                const auto d_image = d_sample.subspan(static_cast<std::size_t>(f * pixels_),
+                                                      static_cast<std::size_t>(pixels_));
+                float& sum = bias[static_cast<std::size_t>(f)];
+                sum = std::accumulate(d_image.begin(), d_image.end(), sum);
+            }
+        }
+        ready(0);
+        ready(1);
+        if (pass.d_in.empty()) return;
+        const MatrixView filters_in = matrix(pass.weights, filters(), filter_);
+        for (int row = 0; row < pass.rows; ++row) {
+            const auto d_sample = row_of(pass.d_out, row, output());
+            std::fill(d_neighbours_.begin(), d_neighbours_.end(), 0.0f);
+            add_product(filters_in.transposed(), matrix(d_sample, filters(), pixels_),
+                        d_neighbours_);
+            gather(row_of(pass.d_in, row, input()));
+        }
+    }
+
+private:
+    int filters() const { return output().channels; }
+
+    template <typename Value>
+    static std::span<Value> row_of(std::span<Value> values, int row, Shape shape) {
+        const auto size = static_cast<std::size_t>(shape.size());
+        return values.subspan(static_cast<std::size_t>(row) * size, size);
+    }
+
+    MatrixView neighbourhoods() const { return matrix(neighbours_, filter_, pixels_); }
+
+    // Calls visit(row of the written out matrix, image row, dx): the places of a filter's row over
+    // an image's row that lie inside the image are from .. to of its columns.
+    template <typename Visit>
+    void for_each_line(const Visit& visit) const {
+        const int width = input().width;
+        for (int place = 0; place < filter_; ++place) {
+            const int channel = place / (side * side);
+            const int dy = place / side % side - side / 2, dx = place % side - side / 2;
+            for (int y = 0; y < input().height; ++y) {
+                const bool inside = y + dy >= 0 && y + dy < input().height;
+                const int first = std::max(0, -dx), last = inside ? std::min(width, width - dx) : 0;
+                const int line = place * pixels_ + y * width;
+                visit(line, (channel * input().height + y + dy) * width + dx, first, last);
+            }
+        }
+    }
+
+    void write_out(std::span<const float> image) {
+        std::fill(neighbours_.begin(), neighbours_.end(), 0.0f);
+        for_each_line([&](int line, int pixel, int first, int last) {
+            for (int x = first; x < last; ++x)
+                neighbours_[static_cast<std::size_t>(line + x)] =
+                    image[static_cast<std::size_t>(pixel + x)];
+        });
+    }
+
+    // The way back: each pixel's gradient is the sum over the neighbourhoods that it is in.
+    void gather(std::span<float> d_image) const {
+        std::fill(d_image.begin(), d_image.end(), 0.0f);
+        for_each_line([&](int line, int pixel, int first, int last) {
+            for (int x = first; x < last; ++x)
+                d_image[static_cast<std::size_t>(pixel + x)] +=
+                    d_neighbours_[static_cast<std::size_t>(line + x)];
+        });
+    }
+
+    int filter_;  // values of one filter
+    int pixels_;
+    std::vector<float> neighbours_;
+    std::vector<float> d_neighbours_;
+};
+
+}  // namespace
+
+std::unique_ptr<Layer> convolution(Shape input, int channels) {
+    return std::make_unique<Convolution>(input, channels);
+}
+
+}  // namespace tutti

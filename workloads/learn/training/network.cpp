@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/learn/training/network.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cassert>
+#include <cmath>
+#include <numeric>
+
+#include "workloads/learn/training/random.hpp"
+#include "workloads/learn/training/softmax_cross_entropy.hpp"
+
+namespace tutti {
+
+Network::Network(std::vector<std::unique_ptr<Layer>> layers, unsigned seed)
+    : layers_(std::move(layers)), results_(layers_.size()), d_results_(layers_.size()) {
+    unsigned long long random = seed;
+    for (std::size_t layer = 0; layer < layers_.size(); ++layer) {
+        first_tensor_.push_back(static_cast<int>(tensors_.size()));
+        for (const LayerParameter& parameter : layers_[layer]->parameters()) {
+            const auto count = static_cast<std::size_t>(parameter.count);
+            tensors_.push_back(
+                {fmt::format("{}.{}", layer, parameter.name), weights_.size(), count});
+            const float most = 1 / std::sqrt(static_cast<float>(parameter.fan_in));
+            for (std::size_t i = 0; i < count; ++i) weights_.push_back(most * next_uniform(random));
+        }
+    }
+    first_tensor_.push_back(static_cast<int>(tensors_.size()));
+    gradients_.resize(weights_.size());
+}
+
+std::span<float> Network::part(std::vector<float>& values, int tensor) const {
+    const Tensor& of = tensors_[static_cast<std::size_t>(tensor)];
+    return std::span{values}.subspan(of.begin, of.count);
+}
+
+std::span<float> Network::part_of_layer(std::vector<float>& values, std::size_t layer) const {
+    const auto border = [&](std::size_t i) {
+        const auto tensor = static_cast<std::size_t>(first_tensor_[i]);
+        return tensor < tensors_.size() ? tensors_[tensor].begin : values.size();
+    };
+    return std::span{values}.subspan(border(layer), border(layer + 1) - border(layer));
+}
+
+std::span<const float> Network::run_layers(const Batch& batch) {
+    std::span<const float> in = batch.features;
+    for (std::size_t layer = 0; layer < layers_.size(); ++layer) {
+        Layer& now = *layers_[layer];
+        results_[layer].resize(static_cast<std::size_t>(batch.rows() * now.output().size()));
+        now.forward(part_of_layer(weights_, layer), in, results_[layer], batch.rows());
+        in = results_[layer];
+    }
+    return in;
+}
+
+double Network::forward(const Batch& batch, int whole_batch) {
+    const auto logits = run_layers(batch);
+    for (std::size_t layer = 0; layer < layers_.size(); ++layer)
+        d_results_[layer].resize(results_[layer].size());
+    return softmax_cross_entropy(logits, batch.labels, whole_batch, d_results_.back());
+}
+
+void Network::backward(const Batch& batch, const Ready& ready) {
+    assert(results_.back().size() == static_cast<std::size_t>(batch.rows() * classes()));
+    std::fill(gradients_.begin(), gradients_.end(), 0.0f);
+    for (std::size_t layer = layers_.size(); layer-- > 0;) {
+        const bool first = layer == 0;
+        layers_[layer]->backward(
+            {.weights = part_of_layer(weights_, layer),
+             .in = first ? std::span<const float>{batch.features} : results_[layer - 1],
+             .d_out = d_results_[layer],
+             .gradients = part_of_layer(gradients_, layer),
+             .d_in = first ? std::span<float>{} : d_results_[layer - 1],
+             .rows = batch.rows()},
+            [&](int own) {
+                if (ready) ready(first_tensor_[layer] + own);
+            });
+    }
+}
+
+int Network::count_right(const Batch& batch) {
+    return tutti::count_right(run_layers(batch), batch.labels);
+}
+
+double Network::accuracy(const Dataset& data) {
+    constexpr int at_once = 128;  // what the layers keep of them stays small
+    std::vector<int> rows(static_cast<std::size_t>(data.rows()));
+    std::iota(rows.begin(), rows.end(), 0);
+    Batch batch;
+    int right = 0;
+    for (int begin = 0; begin < data.rows(); begin += at_once) {
+        const auto count = static_cast<std::size_t>(std::min(at_once, data.rows() - begin));
+        batch.take(data, std::span{rows}.subspan(static_cast<std::size_t>(begin), count));
+        right += count_right(batch);
+    }
+    return data.rows() == 0 ? 0 : static_cast<double>(right) / data.rows();
+}
+
+}  // namespace tutti

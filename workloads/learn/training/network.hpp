@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "workloads/learn/training/dataset.hpp"
+#include "workloads/learn/training/layer.hpp"
+
+namespace tutti {
+
+/// Layers one after the other under a softmax cross-entropy, in float32 on one core.
+///
+/// All weights are one vector and all gradients another, tensor after tensor in registration order,
+/// so that any range of them is a message. With the same weights a sample has the same results in
+/// any batch, bit for bit; the sum over samples goes from the first to the last, so gradients of
+/// shares add up to the whole batch's within rounding, and exactly so where one share has it all.
+/// Between machines the bits may differ where their libraries' exp and log do.
+class Network {
+public:
+    /// A tensor's place in weights() and gradients().
+    struct Tensor {
+        std::string name;  // "0.weight": of which layer, as PyTorch's Sequential calls it
+        std::size_t begin = 0;
+        std::size_t count = 0;
+    };
+
+    /// Weights are drawn as PyTorch draws them: uniform up to 1 / sqrt(fan in), by the seed alone.
+    Network(std::vector<std::unique_ptr<Layer>> layers, unsigned seed);
+
+    std::span<const Tensor> tensors() const { return tensors_; }
+    std::span<float> weights() { return weights_; }
+    std::span<float> gradients() { return gradients_; }
+    std::span<float> weights_of(int tensor) { return part(weights_, tensor); }
+    std::span<float> gradient_of(int tensor) { return part(gradients_, tensor); }
+
+    int inputs() const { return layers_.front()->input().size(); }
+    int classes() const { return layers_.back()->output().size(); }
+
+    /// The loss of these rows as their part of a batch of `whole_batch`. Allocates only where it
+    /// never saw as many rows. A batch may have none.
+    double forward(const Batch& batch, int whole_batch);
+
+    /// The gradients of the last forward, whose batch must still be there, overwriting those
+    /// before. `ready` is told each tensor once, when nothing more is written to its gradient.
+    void backward(const Batch& batch, const Ready& ready = {});
+
+    /// How many rows are told right. Ends what forward began: no backward after it.
+    int count_right(const Batch& batch);
+
+    /// The part of all rows that is told right, from 0 to 1.
+    double accuracy(const Dataset& data);
+
+private:
+    std::span<float> part(std::vector<float>& values, int tensor) const;
+    std::span<float> part_of_layer(std::vector<float>& values, std::size_t layer) const;
+    std::span<const float> run_layers(const Batch& batch);
+
+    std::vector<std::unique_ptr<Layer>> layers_;
+    std::vector<Tensor> tensors_;
+    std::vector<int> first_tensor_;  // of each layer, and one past the last
+    std::vector<float> weights_;
+    std::vector<float> gradients_;
+    std::vector<std::vector<float>> results_;    // of each layer
+    std::vector<std::vector<float>> d_results_;  // the loss's gradients by them
+};
+
+/// A network that can be asked for by name.
+struct NetworkKind {
+    const char* name;
+    const char* what;
+    int epochs;  // in which it learns the digits, by batches of 32
+    std::vector<std::unique_ptr<Layer>> (*layers)(int columns, int classes);
+};
+
+std::span<const NetworkKind> all_networks();
+
+/// Throws Error naming the known ones.
+const NetworkKind& find_network(std::string_view name);
+
+/// Throws Error where there is no such network, or it cannot take samples of so many columns.
+Network make_network(std::string_view name, int columns, int classes, unsigned seed);
+
+}  // namespace tutti

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/limits/least_time.hpp"
+
+#include <algorithm>
+
+#include "workloads/limits/network_bound.hpp"
+
+namespace tutti {
+namespace {
+
+// What fits a cache line beside the flag that says it is there.
+constexpr double most_bytes_in_line = 56;
+
+// The bytes of a call, for all ranks together.
+struct Traffic {
+    double reads = 0;
+    double writes = 0;
+    double footprint = 0;  // different bytes among them
+};
+
+// What the busiest rank does where only the owner reaches a buffer.
+struct Burden {
+    double own = 0;      // read and written in its own buffers
+    double crosses = 0;  // into the shared pieces and out of them, the mean of both
+    double arrives = 0;  // from the memory of others
+};
+
+class Bound {
+public:
+    Bound(const Limits& limits, const Call& call, int ranks, bool in_place)
+        : limits_(limits),
+          call_(call),
+          ranks_(ranks),
+          in_place_(in_place),
+          block_(static_cast<double>(call.count) * static_cast<double>(size_of(call.type))) {}
+
+    double by_direct_access() const {
+        const Traffic traffic = all_traffic();
+        const double workers = std::min(ranks_, limits_.cores);
+        const double work =
+            (traffic.reads + traffic.writes) / rate(pass(), traffic.footprint / workers);
+        const double notice = ranks_ > 1 ? notice_ns() : 0;
+        // To or from a root: whoever is awaited tells one that waits, and all may share the work.
+        if (has_root(call_.collective)) return notice + work / workers + turns_ns();
+        // Else the last to come works alone until the others know; and it must know when they have
+        // finished, as they must of it.
+        const double until_known = std::min(work, notice);
+        return notice + until_known + (work - until_known) / workers + turns_ns();
+    }
+
+    double staged() const {
+        const Burden burden = busiest();
+        if (limits_.staged.best() == 0) return by_direct_access();
+        // The pieces are in the cache, own buffers may not be; one is fetched while the other is
+        // worked on.
+        const double pieces = burden.crosses / limits_.staged.best();
+        const double own = burden.own / rate("copy", own_footprint(burden));
+        return notice_ns() + turns_ns() + crowd() * std::max(pieces, own);
+    }
+
+    double by_single_copy() const {
+        const Burden burden = busiest();
+        const Bytes size{static_cast<std::int64_t>(burden.arrives)};
+        return notice_ns() + turns_ns() +
+               crowd() * (limits_.single_copy_ns + burden.arrives / limits_.single_copy.at(size));
+    }
+
+    bool has_single_copy() const { return !limits_.single_copy.empty(); }
+    bool fits_a_line() const { return block_ <= most_bytes_in_line; }
+    double in_a_line() const { return notice_ns() + turns_ns(); }
+
+private:
+    // Until a rank knows that another has come, or finished. An exchange is that both ways at once.
+    double notice_ns() const { return std::min(limits_.one_way_ns(), limits_.exchange_ns()); }
+
+    // Ranks that share a core run one after the other: each but the last gives it away once.
+    double turns_ns() const {
+        return ((ranks_ + limits_.cores - 1) / limits_.cores - 1) * limits_.yield_ns;
+    }
+    double crowd() const {
+        if (has_root(call_.collective)) return 1;  // the root is the busiest, and there is one
+        return std::max(1.0, static_cast<double>(ranks_) / limits_.cores);
+    }
+
+    const char* pass() const {
+        switch (call_.collective) {
+            case Collective::all_reduce:
+                return in_place_ ? "add2_in_place" : "add2";
+            case Collective::reduce:
+            case Collective::reduce_scatter:
+                return in_place_ ? "add_in_place" : "add";
+            default:
+                return "copy";
+        }
+    }
+
+    // GB/s of one core. As many cores as measured have what was measured; fewer have no more than
+    // one alone, and together no more than all.
+    double rate(std::string_view pass, double working_set) const {
+        const Bytes size{std::max<std::int64_t>(static_cast<std::int64_t>(working_set), 1)};
+        const int active = std::min(ranks_, limits_.cores);
+        double best = 0;
+        for (const char* stores : {"cached", "streaming"}) {
+            const Curve* all = limits_.curve(pass, stores, limits_.cores);
+            const Curve* one = limits_.curve(pass, stores, 1);
+            if (all == nullptr || one == nullptr) continue;
+            const double together = all->rates.at(size) * limits_.cores / active;
+            best = std::max(
+                best, active == limits_.cores ? together : std::min(together, one->rates.at(size)));
+        }
+        return best;
+    }
+
+    // Each input byte is read once and each result byte written once. In place a rank's own block
+    // of what is only moved lies where it belongs.
+    Traffic all_traffic() const {
+        Traffic traffic;
+        for (int rank = 0; rank < ranks_; ++rank) {
+            traffic.reads += static_cast<double>(input_bytes(call_, ranks_, Rank{rank}));
+            traffic.writes += static_cast<double>(output_bytes(call_, ranks_, Rank{rank}));
+        }
+        if (!in_place_) {
+            traffic.footprint = traffic.reads + traffic.writes;
+            return traffic;
+        }
+        if (reduces(call_.collective)) {
+            traffic.footprint = std::max(traffic.reads, traffic.writes);
+            return traffic;
+        }
+        const bool others_need_it =
+            call_.collective == Collective::all_gather || call_.collective == Collective::broadcast;
+        traffic.writes -= stays();
+        if (!others_need_it) traffic.reads -= stays();
+        traffic.footprint = call_.collective == Collective::all_to_all
+                                ? traffic.reads
+                                : traffic.reads + traffic.writes;
+        return traffic;
+    }
+
+    double stays() const {
+        const bool one_rank = has_root(call_.collective);
+        return (one_rank ? 1 : ranks_) * block_;
+    }
+
+    Burden busiest() const {
+        const double p = ranks_, others = p - 1, n = block_;
+        const double kept = in_place_ ? n : 0;  // the root's or each rank's own block
+        switch (call_.collective) {
+            case Collective::all_reduce:  // shares in, sums out; then the sums of others in
+                return {2 * n, (n + 2 * n * others / p) / 2, 2 * n * others / p};
+            case Collective::reduce_scatter:
+                return {(p + 1) * n, others * n, others * n};
+            case Collective::all_gather:
+                return {(p + 1) * n - kept, p * n / 2, others * n};
+            case Collective::broadcast:
+                return {2 * n - kept, n / 2, n};
+            case Collective::reduce:
+                return {2 * n, n / 2, n};
+            case Collective::scatter:
+            case Collective::gather:  // all of it passes through the root's hands
+                return {(p + 1) * n - 2 * kept, others * n / 2, n};
+            case Collective::all_to_all:
+                return {2 * (p * n - kept), others * n, others * n};
+        }
+        return {};
+    }
+
+    double own_footprint(const Burden& burden) const {
+        const bool same_bytes =
+            in_place_ && (reduces(call_.collective) || call_.collective == Collective::all_to_all);
+        return same_bytes ? burden.own / 2 : burden.own;
+    }
+
+    const Limits& limits_;
+    const Call& call_;
+    int ranks_;
+    bool in_place_;
+    double block_;
+};
+
+}  // namespace
+
+double least_time(const Limits& limits, const Call& call, int ranks, bool in_place, Reach reach) {
+    if (call.count == 0 || (ranks == 1 && in_place)) return 0;
+    const Bound bound(limits, call, ranks, in_place);
+    if (ranks == 1) return bound.by_direct_access();
+    if (bound.fits_a_line()) return bound.in_a_line();
+    double least = bound.staged();
+    if (bound.has_single_copy()) least = std::min(least, bound.by_single_copy());
+    if (reach == Reach::registered) least = std::min(least, bound.by_direct_access());
+    return least;
+}
+
+double least_time(const Limits& limits, const Call& call, const Placement& hosts, bool in_place,
+                  Reach reach) {
+    std::size_t most_ranks = 0;
+    for (const auto& host : hosts.nodes()) most_ranks = std::max(most_ranks, host.size());
+    Call within = call;
+    const auto ranks = static_cast<int>(most_ranks);
+    if (hosts.nodes().size() == 1) return least_time(limits, call, ranks, in_place, reach);
+    if (!limits.network || limits.network->hosts.size() != hosts.nodes().size()) return 0;
+    within.root = Rank{0};
+    return std::max(least_time(limits, within, ranks, in_place, reach),
+                    least_time_between(*limits.network, call, hosts));
+}
+
+}  // namespace tutti

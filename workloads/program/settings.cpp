@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/program/settings.hpp"
+
+#include <fmt/format.h>
+
+#include <charconv>
+
+#include "base/name_table.hpp"
+
+namespace tutti {
+
+Settings::Settings(std::span<const SettingRow> rows, std::map<std::string, std::string> typed)
+    : rows_(rows.begin(), rows.end()) {
+    std::vector<std::string> names;
+    for (const SettingRow& row : rows) {
+        texts_[std::string(row.name)] = row.usual;
+        names.emplace_back(row.name);
+    }
+    for (auto& [name, value] : typed) {
+        const auto known = texts_.find(name);
+        if (known == texts_.end()) throw Error(unknown_name("setting", name, names));
+        known->second = std::move(value);
+    }
+}
+
+const std::string& Settings::text(std::string_view name) const {
+    const auto at = texts_.find(name);
+    if (at == texts_.end()) throw Error(fmt::format("this workload has no setting '{}'", name));
+    return at->second;
+}
+
+std::int64_t Settings::number(std::string_view name, std::int64_t least, std::int64_t most) const {
+    const std::string& typed = text(name);
+    std::int64_t value = 0;
+    const char* end = typed.data() + typed.size();
+    const auto [stop, error] = std::from_chars(typed.data(), end, value);
+    if (error != std::errc() || stop != end || value < least || value > most)
+        refuse(name, fmt::format("a number from {} to {}", least, most));
+    return value;
+}
+
+double Settings::real(std::string_view name, double least, double most) const {
+    const std::string& typed = text(name);
+    double value = 0;
+    const char* end = typed.data() + typed.size();
+    const auto [stop, error] = std::from_chars(typed.data(), end, value);
+    if (error != std::errc() || stop != end || !(value >= least) || !(value <= most))
+        refuse(name, fmt::format("a number from {:g} to {:g}", least, most));
+    return value;
+}
+
+Bytes Settings::bytes(std::string_view name) const {
+    try {
+        return parse_bytes(text(name));
+    } catch (const Error&) {
+        refuse(name, "an amount such as 25M");
+    }
+}
+
+double Settings::seconds(std::string_view name) const {
+    try {
+        return parse_seconds(text(name));
+    } catch (const Error&) {
+        refuse(name, "a time such as 50ms, with its unit");
+    }
+}
+
+double Settings::fraction(std::string_view name) const {
+    try {
+        return parse_fraction(text(name));
+    } catch (const Error&) {
+        refuse(name, "a share such as 10% or 0.1");
+    }
+}
+
+bool Settings::yes(std::string_view name) const {
+    return word<bool>(name, {{"yes", true}, {"no", false}});
+}
+
+std::string Settings::in_words() const {
+    std::string words;
+    for (const SettingRow& row : rows_)
+        if (text(row.name) != row.usual)
+            words += fmt::format("{}{}={}", words.empty() ? "" : " ", row.name, text(row.name));
+    return words;
+}
+
+void Settings::refuse(std::string_view name, const std::string& expected) const {
+    throw Error(fmt::format("--{} {} is not {}", name, text(name), expected));
+}
+
+}  // namespace tutti

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/steps/method.hpp"
+
+#include <algorithm>
+#include <map>
+
+#include "base/name_table.hpp"
+#include "collectives/schedule/verify.hpp"
+
+namespace tutti {
+namespace {
+
+constexpr const char* stand_in = "ring";  // every collective has one
+
+class ByName final : public GroupMethod {
+public:
+    ByName(SearchSpace search_space, Planner& group, const Environment& environment)
+        : contest_(std::move(search_space)), group_(group), ground_(environment) {}
+
+    bool is_for(Collective collective) const override {
+        const auto& name = contest_.algorithms.front();
+        return name == "none" || algorithm_called(collective, name) != nullptr;
+    }
+    bool blocks() const override {
+        return contest_.algorithms.front() == "none" &&
+               find_baseline(contest_.baselines.front()).blocks;
+    }
+    std::optional<std::string> refuses(const Call& call, const PooledBuffers& buffers) override {
+        return refusal(group_, of(call.collective), call, buffers, ground_.hosts);
+    }
+    std::unique_ptr<Operation> operation(const Call& call, const PooledBuffers& buffers) override {
+        return operation_of(group_, of(call.collective), call, buffers, ground_);
+    }
+    std::optional<bool> same_bits(const Call& call) override {
+        const Candidate& candidate = of(call.collective);
+        if (!candidate.is_ours()) return std::nullopt;
+        Choice choice = choice_of(candidate, ground_.default_segment);
+        choice.placement = ground_.hosts;
+        const Job job = job_of(choice, call, ground_.ranks, ground_.hosts);
+        return prove(build_in_order(*candidate.row, job),
+                     CollectiveSpec{call.collective, ground_.ranks, call.root})
+            .same_order_everywhere;
+    }
+
+private:
+    const Candidate& of(Collective collective) {
+        const auto known = candidates_.find(collective);
+        if (known != candidates_.end()) return known->second;
+        SearchSpace search_space = contest_;
+        if (!is_for(collective)) search_space.algorithms = {stand_in};
+        return candidates_.emplace(collective, candidates(collective, search_space).front())
+            .first->second;
+    }
+
+    SearchSpace contest_;  // of one algorithm or one library
+    Planner& group_;
+    const Environment& ground_;
+    std::map<Collective, Candidate> candidates_;
+};
+
+Method way_by(std::string name, const SearchSpace& search_space) {
+    const std::string& over = search_space.transports.front();
+    return {.name = std::move(name),
+            .of_group =
+                [search_space](Planner& group, const Environment& environment) {
+                    return std::make_unique<ByName>(search_space, group, environment);
+                },
+            .transport = over == "none" ? "" : over};
+}
+
+// Those of all collectives, each once.
+std::vector<std::string> all_algorithms() {
+    std::vector<std::string> names;
+    for (const Collective collective : all_collectives())
+        for (const Algorithm* row : algorithms_of(collective))
+            if (std::ranges::find(names, row->name) == names.end()) names.emplace_back(row->name);
+    return names;
+}
+
+std::vector<std::string> algorithms_in(const SearchSpace& search_space) {
+    const auto known = all_algorithms();
+    std::vector<std::string> names;
+    for (const auto& name : search_space.algorithms) {
+        if (name == "all") return known;
+        if (name == "none") continue;
+        if (std::ranges::find(known, name) == known.end())
+            throw Error(unknown_name("algorithm", name, known));
+        names.push_back(name);
+    }
+    return names;
+}
+
+}  // namespace
+
+std::vector<Method> ways_named(const SearchSpace& search_space) {
+    std::vector<Method> ways;
+    std::vector<std::string> over;
+    for (const TransportRow& row : transports()) {
+        const auto is = [&](const auto& name) {
+            return name == row.name || (name == "all" && !row.is_part);
+        };
+        if (std::ranges::any_of(search_space.transports, is)) over.emplace_back(row.name);
+    }
+    for (const auto& name : search_space.transports)
+        if (name != "all" && name != "none") find_transport(name);  // throws for unknown ones
+    for (const auto& algorithm : algorithms_in(search_space))
+        for (const auto& transport : over)
+            ways.push_back(way_by(
+                algorithm + "/" + transport,
+                {.algorithms = {algorithm}, .transports = {transport}, .baselines = {"none"}}));
+    for (const Baseline& row : baselines()) {
+        const auto is = [&](const auto& name) {
+            return name == row.name || (name == "all" && row.is_default);
+        };
+        if (std::ranges::any_of(search_space.baselines, is))
+            ways.push_back(way_by(std::string(row.name), {.algorithms = {"none"},
+                                                          .transports = {"none"},
+                                                          .baselines = {std::string(row.name)}}));
+    }
+    for (const auto& name : search_space.baselines)
+        if (name != "all" && name != "none") find_baseline(name);  // throws for unknown ones
+    return ways;
+}
+
+}  // namespace tutti

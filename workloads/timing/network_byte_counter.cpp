@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/timing/network_byte_counter.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <sstream>
+
+namespace tutti {
+namespace {
+
+InterfaceBytes total(const std::vector<InterfaceBytes>& interfaces) {
+    InterfaceBytes sum;
+    for (const InterfaceBytes& each : interfaces) {
+        sum.tx += each.tx;
+        sum.rx += each.rx;
+    }
+    return sum;
+}
+
+}  // namespace
+
+NetworkByteCounter::NetworkByteCounter(World& world) : world_(world) {
+    const auto leaders = world.hosts().leaders();
+    is_leader_ = !world.one_host() && std::ranges::find(leaders, world.rank()) != leaders.end();
+}
+
+void NetworkByteCounter::begin() {
+    if (world_.one_host()) return;
+    world_.barrier();
+    if (is_leader_) before_ = interface_bytes();
+}
+
+void NetworkByteCounter::end(std::int64_t calls) {
+    if (world_.one_host()) return;
+    world_.barrier();  // what is still on its way belongs to calls that are not over elsewhere
+    calls_ += calls;
+    if (is_leader_) add(interface_bytes());
+    world_.barrier();  // what comes next is not the calls'
+}
+
+void NetworkByteCounter::add(const std::vector<InterfaceBytes>& interfaces) {
+    for (const InterfaceBytes& now : interfaces) {
+        const auto same = [&](const InterfaceBytes& each) { return each.name == now.name; };
+        const auto then = std::ranges::find_if(before_, same);
+        if (then == before_.end()) continue;
+        auto sum = std::ranges::find_if(sums_, same);
+        if (sum == sums_.end()) sum = sums_.insert(sums_.end(), InterfaceBytes{.name = now.name});
+        sum->tx += now.tx - then->tx;
+        sum->rx += now.rx - then->rx;
+    }
+}
+
+void NetworkByteCounter::forget() {
+    sums_.clear();
+    calls_ = 0;
+}
+
+std::optional<NetworkBytes> NetworkByteCounter::busiest() {
+    if (world_.one_host() || calls_ == 0) return std::nullopt;
+    const InterfaceBytes mine = total(sums_);
+    const auto all = gathered(world_, std::max(mine.tx, mine.rx));
+    const auto busy = static_cast<std::size_t>(std::ranges::max_element(all) - all.begin());
+    if (holds_on_all(world_, sums_.empty())) return std::nullopt;
+    std::string text;  // "eth0 tx rx\n..." of the busiest host
+    for (const InterfaceBytes& each : sums_)
+        text += each.name + ' ' + std::to_string(each.tx) + ' ' + std::to_string(each.rx) + '\n';
+    std::istringstream told(gathered_texts(world_, text)[busy]);
+    const auto a_call = [&](std::int64_t bytes) {
+        return std::round(static_cast<double>(bytes) / static_cast<double>(calls_));
+    };
+    NetworkBytes wire;
+    for (InterfaceBytes each; told >> each.name >> each.tx >> each.rx;) {
+        wire.tx_per_call += a_call(each.tx);
+        wire.rx_per_call += a_call(each.rx);
+        if (each.tx > 0 || each.rx > 0)
+            wire.interfaces.push_back({each.name, a_call(each.tx), a_call(each.rx)});
+    }
+    const auto& hosts = world_.hosts().nodes();
+    for (std::size_t host = 0; host < hosts.size(); ++host)
+        if (hosts[host].front().index == static_cast<int>(busy)) wire.host = static_cast<int>(host);
+    return wire;
+}
+
+}  // namespace tutti

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/timing/pinning.hpp"
+
+#include <fmt/format.h>
+#include <sched.h>
+
+#include <algorithm>
+
+#include "topology/detect/detect.hpp"
+#include "topology/detect/host_facts.hpp"
+
+namespace tutti {
+
+std::vector<int> cpus_of_cores() {
+    const std::vector<int> usable = host_facts().usable_cpus;
+    std::vector<int> cpus;
+    for (const Core& core : detect_structure().cores)
+        for (const int thread : core.threads)
+            if (std::ranges::binary_search(usable, thread)) {
+                cpus.push_back(thread);
+                break;
+            }
+    return cpus;
+}
+
+void run_on(int cpu) {
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(cpu, &one);
+    sched_setaffinity(0, sizeof one, &one);
+}
+
+namespace {
+
+std::vector<std::string> lists_of_ranks(World& world, const std::vector<int>& cpus) {
+    std::string mine;
+    for (const int cpu : cpus) mine += std::to_string(cpu) + ' ';
+    return gathered_texts(world, mine);
+}
+
+}  // namespace
+
+int seat_among_equals(World& world, const std::vector<int>& cpus) {
+    const auto lists = lists_of_ranks(world, cpus);
+    const auto me = lists.begin() + world.rank().index;
+    return static_cast<int>(std::count(lists.begin(), me, *me));
+}
+
+int pin_ranks(World& world) {
+    const std::vector<int> cpus = cpus_of_cores();
+    const auto lists = lists_of_ranks(world, cpus);
+    const bool has_chosen =
+        std::any_of(lists.begin(), lists.end(), [&](const auto& list) { return list != lists[0]; });
+    // The same on all ranks, as all have the same lists.
+    if (!world.one_host() || has_chosen || cpus.empty()) return 0;
+    const std::size_t ranks = lists.size(), used = std::min(cpus.size(), ranks);
+    run_on(cpus[static_cast<std::size_t>(world.rank().index) * used / ranks]);
+    return static_cast<int>((ranks + used - 1) / used);
+}
+
+std::string in_words_of_pinning(int ranks_on_core) {
+    if (ranks_on_core == 0) return {};
+    return ranks_on_core == 1
+               ? "each rank on a core of its own (--pin no: as the system likes)"
+               : fmt::format("{} neighbouring ranks to a core (--pin no: as the system likes)",
+                             ranks_on_core);
+}
+
+}  // namespace tutti

@@ -1,8 +1,0 @@
-// SPDX-License-Identifier: Apache-2.0
-#include "workloads/training/matrix_kernel.hpp"
-
-namespace tutti {
-
-void add_product_portable(MatrixView a, MatrixView b, float* c) { Product<4>{a, b, c}.add(); }
-
-}  // namespace tutti
