@@ -67,7 +67,7 @@ bool all_is_registered(World& world, const PlanRequest& request) {
     };
     const bool mine =
         request.registered != nullptr && reaches(request.input) && reaches(request.output);
-    return holds_on_all(world, mine);
+    return true_on_all_ranks(world, mine);
 }
 
 // Buffers in registered memory of a device are that device's, also for messages.
@@ -117,7 +117,7 @@ std::optional<std::string> Planner::refuses(std::string_view transport, MemoryOf
     const auto* host = dynamic_cast<const HostTransport*>(way.transport.get());
     if (memory == MemoryOf::host && messages != nullptr && messages->is_between_devices())
         return "needs --buffers device";
-    if (memory == MemoryOf::device && host != nullptr && !host->ways().lines)
+    if (memory == MemoryOf::device && host != nullptr && !host->methods().ll)
         return "has no way for the memory of GPUs; type --transport shm";
     return std::nullopt;
 }
@@ -171,8 +171,8 @@ std::shared_ptr<std::byte> Planner::pinned_memory(std::string_view transport, st
     const DeviceTransport* device = on_device(transport);
     if (device == nullptr || device->device().for_messages() == nullptr)
         throw Error(std::string(transport) + " has no devices that copy from memory of the host");
-    return made_by_all(world_, "pinned buffers",
-                       [&] { return device->device().for_messages()->pinned(bytes); });
+    return make_on_all_ranks(world_, "pinned buffers",
+                             [&] { return device->device().for_messages()->pinned(bytes); });
 }
 
 std::unique_ptr<Plan> Planner::plan(const Choice& choice, const Call& call,
@@ -219,19 +219,19 @@ bool Planner::fetches(const PlanRequest& request) {
     const auto is_huge = [](std::span<const std::byte> buffer) {
         return buffer.empty() || in_huge_pages(buffer);
     };
-    return holds_on_all(world_, is_huge(request.input) && is_huge(request.output));
+    return true_on_all_ranks(world_, is_huge(request.input) && is_huge(request.output));
 }
 
 std::unique_ptr<Plan> Planner::plan_on_host(HostTransport& host, PlanRequest& request,
                                             bool in_place) {
-    const HostTransport::Ways& ways = host.ways();
+    const HostTransport::Methods& methods = host.methods();
     const Call& call = request.call;
     const Bytes vector{total_bytes(call, world_.size())};
-    const bool is_unregistered = !ways.takes_registered || !all_is_registered(world_, request);
+    const bool is_unregistered = !methods.takes_registered || !all_is_registered(world_, request);
     if (is_unregistered) request.registered = nullptr;
-    if (ways.lines &&
+    if (methods.ll &&
         vector <= (is_unregistered ? tuning_.ll_up_to_unregistered : tuning_.ll_up_to))
-        return message_plan(progress_, *ways.lines, request);
+        return message_plan(progress_, *methods.ll, request);
 
     const Bytes all_buffers = bytes_of_all_buffers(call, world_.size(), in_place);
     request.stores =
@@ -240,7 +240,7 @@ std::unique_ptr<Plan> Planner::plan_on_host(HostTransport& host, PlanRequest& re
     using enum UnregisteredMethod;
     if (is_unregistered)
         request.unregistered =
-            ways.unregistered.value_or(fetches(request) ? single_copy : copy_in_copy_out);
+            methods.unregistered.value_or(fetches(request) ? single_copy : copy_in_copy_out);
     if (is_unregistered && request.unregistered == copy_in_copy_out)
         request.schedule =
             pipelined(request.schedule,

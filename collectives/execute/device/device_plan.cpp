@@ -122,7 +122,7 @@ private:
         const auto neighbours = static_cast<int>(transport_.places().neighbours.size());
         const std::uint64_t most = device().most_blocks(neighbours);
         const auto grains = static_cast<std::uint64_t>(vector.count) / device().grain();
-        const auto on_all = gathered(world(), std::clamp<std::uint64_t>(grains, 1, most));
+        const auto on_all = gather_all(world(), std::clamp<std::uint64_t>(grains, 1, most));
         return static_cast<unsigned>(*std::ranges::min_element(on_all));
     }
 

@@ -25,11 +25,11 @@ std::optional<Rank> JointLaunch::missing_in(std::uint64_t run) const {
 
 std::shared_ptr<JointLaunch> joint_launch(World& world, const DevicePlaces& places,
                                           const DeviceProgram* programs, Work work) {
-    const auto all = gathered(world, programs);
+    const auto all = gather_all(world, programs);
     for (const Rank rank : places.neighbours)
         work.of_rank.push_back(all[static_cast<std::size_t>(rank.index)]);
     const Rank first = places.neighbours.front();
-    const auto own = made_by_all(world, "launch", [&]() -> std::shared_ptr<JointLaunch> {
+    const auto own = make_on_all_ranks(world, "launch", [&]() -> std::shared_ptr<JointLaunch> {
         if (first != world.rank()) return nullptr;
         return std::make_shared<JointLaunch>(*places.device, places.neighbours, work);
     });
