@@ -156,7 +156,7 @@ private:
 
     bool advance() override {
         if (const auto stop = device().stopped())
-            throw Error(report_of(Rank{stop->rank}, {stop->step, Rank{stop->peer}}),
+            throw Error(hang_report_of(Rank{stop->rank}, {stop->step, Rank{stop->peer}}),
                         Exit::time_out);
         if (!launch_->has_begun(run_)) return false;
         at_ = 1;  // from here on the device watches the time
@@ -165,7 +165,7 @@ private:
         return true;
     }
 
-    ProgressState stand() const override { return {0, launch_->missing_in(run_)}; }
+    ProgressState progress_state() const override { return {0, launch_->missing_in(run_)}; }
 
     static constexpr std::size_t line = 256;
 

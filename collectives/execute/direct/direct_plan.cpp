@@ -271,7 +271,7 @@ private:
         sleepers.fetch_sub(1);
     }
 
-    ProgressState stand() const override {
+    ProgressState progress_state() const override {
         ProgressState now;
         now.step = at_ < steps_.size() ? steps_[at_].number : static_cast<int>(steps_of_run_ - 1);
         if (wait_ < waits_.size()) now.waits_for = waits_[wait_].peer;

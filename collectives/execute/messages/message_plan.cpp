@@ -157,7 +157,7 @@ private:
     }
 
     // Of the first lane that is not done.
-    ProgressState stand() const override {
+    ProgressState progress_state() const override {
         for (const Lane& lane : lanes_)
             if (!lane.is_over()) return {lane.step(), lane.waits_for()};
         for (const Lane& lane : lanes_)
