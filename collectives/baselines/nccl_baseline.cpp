@@ -99,11 +99,11 @@ public:
         while (!test())
             if (!patience.pause()) {
                 ranks_.give_up();
-                throw Error(report_of_hang(), Exit::time_out);
+                throw Error(hang_report(), Exit::time_out);
             }
     }
 
-    std::string report_of_hang() const override {
+    std::string hang_report() const override {
         return fmt::format("rank {} waited {:g} s in {}", world_.rank().index, world_.hang_timeout,
                            in_words());
     }

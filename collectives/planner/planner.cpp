@@ -3,10 +3,7 @@
 
 #include <algorithm>
 
-#include "collectives/execute/device/device_plan.hpp"
-#include "collectives/execute/direct/direct_plan.hpp"
-#include "collectives/execute/direct/unregistered_method.hpp"
-#include "collectives/execute/messages/message_plan.hpp"
+#include "collectives/execute/plans.hpp"
 #include "collectives/schedule/compose.hpp"
 #include "collectives/transport/gpu/device_memory.hpp"
 #include "collectives/transport/gpu/shared_rings.hpp"
@@ -65,8 +62,8 @@ bool all_is_registered(World& world, const PlanRequest& request) {
     const auto reaches = [&](std::span<const std::byte> buffer) {
         return buffer.empty() || request.registered->offset_of(buffer).has_value();
     };
-    const bool mine =
-        request.registered != nullptr && reaches(request.input) && reaches(request.output);
+    const bool mine = request.registered != nullptr && reaches(request.buffers.input) &&
+                      reaches(request.buffers.output);
     return true_on_all_ranks(world, mine);
 }
 
@@ -186,9 +183,7 @@ std::unique_ptr<Plan> Planner::plan(const Choice& choice, const Call& call,
     const Schedule schedule = build_in_order(*choice.algorithm, job);
     PlanRequest request{.schedule = schedule,
                         .call = call,
-                        .input = buffers.input,
-                        .output = buffers.output,
-                        .device = buffers.device,
+                        .buffers = buffers,
                         .what = std::string(name_of(call.collective)) + " " +
                                 std::string(choice.algorithm->name) + " (" +
                                 std::string(choice.transport) + ")",
@@ -215,11 +210,11 @@ std::unique_ptr<Plan> Planner::plan(const Choice& choice, const Call& call,
 // Collective, if the call is large enough for it.
 bool Planner::fetches(const PlanRequest& request) {
     const int chunks = request.schedule.chunks();
-    if (!is_worth_fetching(request.call, world_.size(), chunks, tuning_)) return false;
+    if (!is_worth_single_copy(request.call, world_.size(), chunks, tuning_)) return false;
     const auto is_huge = [](std::span<const std::byte> buffer) {
         return buffer.empty() || in_huge_pages(buffer);
     };
-    return true_on_all_ranks(world_, is_huge(request.input) && is_huge(request.output));
+    return true_on_all_ranks(world_, is_huge(request.buffers.input) && is_huge(request.buffers.output));
 }
 
 std::unique_ptr<Plan> Planner::plan_on_host(HostTransport& host, PlanRequest& request,
@@ -244,7 +239,7 @@ std::unique_ptr<Plan> Planner::plan_on_host(HostTransport& host, PlanRequest& re
     if (is_unregistered && request.unregistered == copy_in_copy_out)
         request.schedule =
             pipelined(request.schedule,
-                      staged_pieces(call, world_.size(), request.schedule.chunks(), tuning_));
+                      copy_in_pieces(call, world_.size(), request.schedule.chunks(), tuning_));
     return direct_plan(progress_, request);
 }
 

@@ -141,11 +141,11 @@ bool StepRunner::move_all() {
     const auto is_over = [&](int call) {
         const int group = stage_.program().calls[static_cast<std::size_t>(call)].group;
         Operation& operation = *operations_[static_cast<std::size_t>(call)];
-        const std::size_t was_at = operation.mark();
+        const std::size_t was_at = operation.progress_count();
         const bool is_first = std::ranges::find(moved_groups_, group) == moved_groups_.end();
         if (is_first) moved_groups_.push_back(group);
-        const bool ended = is_first ? operation.test() : operation.is_over();
-        went_on_ = went_on_ || ended || operation.mark() != was_at;
+        const bool ended = is_first ? operation.test() : operation.is_done();
+        went_on_ = went_on_ || ended || operation.progress_count() != was_at;
         if (ended) stamps_.calls[static_cast<std::size_t>(call)].end_ns = now_ns();
         return ended;
     };
@@ -161,7 +161,7 @@ void StepRunner::wait(int call) {
         if (std::exchange(went_on_, false))
             patience.renew();
         else if (!patience.pause())
-            throw Error(operations_[static_cast<std::size_t>(call)]->report_of_hang() + ": '" +
+            throw Error(operations_[static_cast<std::size_t>(call)]->hang_report() + ": '" +
                             stage_.program().calls[static_cast<std::size_t>(call)].label + "' of " +
                             stage_.program().name,
                         Exit::time_out);

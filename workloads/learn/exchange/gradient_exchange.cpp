@@ -76,7 +76,7 @@ void GradientExchange::wait_for_all() {
         } else if (!patience.pause()) {
             const int bucket = under_way_.front().bucket;
             throw Error(fmt::format("{}: bucket {} of {}",
-                                    operations_[static_cast<std::size_t>(bucket)]->report_of_hang(),
+                                    operations_[static_cast<std::size_t>(bucket)]->hang_report(),
                                     bucket, operations_.size()),
                         Exit::time_out);
         }

@@ -47,7 +47,7 @@ void WholeReduction::run() {
     operation_->start();
     Backoff patience(world);
     while (!operation_->test())
-        if (!patience.pause()) throw Error(operation_->report_of_hang(), Exit::time_out);
+        if (!patience.pause()) throw Error(operation_->hang_report(), Exit::time_out);
     world.heartbeat();
 }
 
