@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <concepts>
+#include <span>
 #include <type_traits>
 
 #include "results/record.hpp"
@@ -123,11 +124,17 @@ void walk(auto& f, Is<Launch> auto& launch) {
     f.may("probe", launch.probe);
 }
 
+void walk(auto& f, const Knob& knob, Is<Configuration> auto& configuration) {
+    knob.visit(configuration,
+               [&](auto& value, const auto& otherwise) { f.may(knob.key_name, value, otherwise); });
+}
+
+// Ids of points are made of the fields in this order.
 void walk(auto& f, Is<Key> auto& key) {
     f.must("coll", key.coll);
-    f.must("impl", key.impl);
-    f.must("algo", key.algo);
-    f.must("transport", key.transport);
+    f.must("impl", key.configuration.impl);
+    f.must("algo", key.configuration.algorithm);
+    f.must("transport", key.configuration.transport);
     f.must("dtype", key.dtype);
     f.must("op", key.op);
     f.must("root", key.root);
@@ -137,12 +144,11 @@ void walk(auto& f, Is<Key> auto& key) {
     f.must("buf", key.buf);
     f.must("nranks", key.nranks);
     f.must("ppn", key.ppn);
-    f.may("seg", key.segment);
+    walk(f, knobs.front(), key.configuration);
     f.may("placement", key.placement);
     f.may("input", key.input);
-    f.may("order", key.order);
-    f.may("radix", key.radix);
-    f.may("channels", key.channels, 1);
+    f.may("order", key.configuration.order);
+    for (const Knob& knob : std::span(knobs).subspan(1)) walk(f, knob, key.configuration);
 }
 
 void walk(auto& f, Is<Summary> auto& time) {

@@ -29,9 +29,10 @@ void visit_fields(Visitor& visit, Configuration& configuration) {
     visit.needed("impl", configuration.impl);
     visit.usual("algorithm", configuration.algorithm, {});
     visit.usual("transport", configuration.transport, {});
-    visit.usual("segment", configuration.segment, {});
-    visit.usual("radix", configuration.radix, 0);
-    visit.usual("channels", configuration.channels, 1);
+    for (const Knob& knob : knobs)
+        knob.visit(configuration, [&](auto& value, const auto& otherwise) {
+            visit.usual(knob.name, value, otherwise);
+        });
 }
 
 template <class Visitor>

@@ -32,31 +32,29 @@ Json line_of(const char* kind, const Subject& subject) {
 
 Json to_json(const RaceLog::Entry& entry) {
     Json json = line_of(entry.judges ? "judge" : "race", entry.subject);
-    const Configuration& c = entry.configuration;
     json.update({{"bytes", entry.size.count},
-                 {"impl", c.impl},
-                 {"algorithm", c.algorithm},
-                 {"transport", c.transport},
-                 {"segment", c.segment.count},
-                 {"radix", c.radix},
-                 {"channels", c.channels},
+                 {"impl", entry.configuration.impl},
+                 {"algorithm", entry.configuration.algorithm},
+                 {"transport", entry.configuration.transport},
                  {"t_ns", entry.samples_ns}});
+    for (const Knob& knob : knobs) json[knob.name] = knob.of(entry.configuration);
     return json;
 }
 
 RaceLog::Entry entry_of(const Json& json) {
-    return {.subject = {.collective = parse_collective(json.at("collective").get<std::string>()),
-                        .types = parse_type_class(json.at("types").get<std::string>()),
-                        .ops = parse_op_class(json.at("ops").get<std::string>()),
-                        .buffers = parse_buffer_kind(json.at("buffers").get<std::string>())},
-            .size = {json.at("bytes").get<std::int64_t>()},
-            .configuration = {.impl = json.at("impl").get<std::string>(),
-                              .algorithm = json.at("algorithm").get<std::string>(),
-                              .transport = json.at("transport").get<std::string>(),
-                              .segment = {json.at("segment").get<std::int64_t>()},
-                              .radix = json.at("radix").get<int>(),
-                              .channels = json.at("channels").get<int>()},
-            .samples_ns = json.at("t_ns").get<std::vector<double>>()};
+    RaceLog::Entry entry{
+        .subject = {.collective = parse_collective(json.at("collective").get<std::string>()),
+                    .types = parse_type_class(json.at("types").get<std::string>()),
+                    .ops = parse_op_class(json.at("ops").get<std::string>()),
+                    .buffers = parse_buffer_kind(json.at("buffers").get<std::string>())},
+        .size = {json.at("bytes").get<std::int64_t>()},
+        .configuration = {.impl = json.at("impl").get<std::string>(),
+                          .algorithm = json.at("algorithm").get<std::string>(),
+                          .transport = json.at("transport").get<std::string>()},
+        .samples_ns = json.at("t_ns").get<std::vector<double>>()};
+    for (const Knob& knob : knobs)  // logs of older builds lack newer ones
+        knob.set(entry.configuration, json.value(knob.name, knob.otherwise));
+    return entry;
 }
 
 // The whole lines of a file; what follows the last newline is what a crash has torn.

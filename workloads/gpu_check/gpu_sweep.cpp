@@ -39,8 +39,8 @@ public:
              const Call& call)
         : world_(planner.world()), memory_(memory), call_(call) {
         memory.lay_out(call, world_);
-        plan_ = planner.plan({.algorithm = &algorithm, .transport = asked.transport}, call,
-                             memory.buffers(), memory.registered());
+        plan_ = planner.plan({&algorithm, {.transport = asked.transport}}, call, memory.buffers(),
+                             memory.registered());
     }
 
     Timed run(double seconds) {
