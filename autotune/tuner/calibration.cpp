@@ -39,7 +39,7 @@ void measure_together(Planner& planner, const BufferPool& stage, const TuneReque
                       std::span<const ModelProbe> probes, std::vector<Observation>& observations) {
     World& world = planner.world();
     const ModelCall& asked = probes.front().call;
-    const PooledBuffers buffers = stage.set(asked.call, false, asked.buffers);
+    const PooledBuffers buffers = stage.buffers_for(asked.call, false, asked.buffers);
     std::vector<const ModelProbe*> taking_part;
     std::vector<std::unique_ptr<Operation>> operations;
     std::vector<Trial> trials;

@@ -13,7 +13,7 @@ std::unique_ptr<Operation> operation_of(Planner& planner, const Candidate& candi
                                         const Call& call, const PooledBuffers& buffers,
                                         const Environment& environment);
 
-/// An trial whose results are checked with rank-distinct data, or with `check` off are not.
+/// A trial whose results are checked with rank-distinct data, or with `check` off are not.
 Trial trial_of(Operation& operation, const World& world, const Call& call,
                const PooledBuffers& buffers, bool check);
 
