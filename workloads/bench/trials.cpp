@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/bench/trials.hpp"
 
-#include "workloads/check/check_of_call.hpp"
+#include "workloads/check/check_data.hpp"
 
 namespace tutti {
 
