@@ -36,7 +36,7 @@ CompressedAllReduce::Inner CompressedAllReduce::inner(const CompressedEnvironmen
     Inner inner;
     inner.stage = std::make_unique<BufferPool>(
         *part.world, BufferPool::bytes_for(call, ranks(), in_place), std::span(&kind, 1));
-    inner.buffers = inner.stage->set(call, in_place, kind);
+    inner.buffers = inner.stage->buffers_for(call, in_place, kind);
     inner.operation = part.way->operation(call, inner.buffers);
     return inner;
 }

@@ -80,7 +80,7 @@ Channel measured_channel(const WorkloadEnvironment& environment) {
     const BufferPool stage(world, BufferPool::bytes_for(call_of(large), world.size(), true), kinds,
                            device_buffers(environment.planner, environment.transports));
     const auto buffers_of = [&](Bytes bytes) {
-        return stage.set(call_of(bytes), true, stage.kinds().front());
+        return stage.buffers_for(call_of(bytes), true, stage.kinds().front());
     };
     const Environment here{
         .ranks = world.size(), .hosts = world.hosts(), .default_segment = default_segment(world)};

@@ -53,7 +53,7 @@ Call GradientMemory::call_of_numbers() const {
 }
 
 PooledBuffers GradientMemory::set(std::size_t stage, const Call& call) const {
-    return memory_[stage].set(call, true, memory_[stage].kinds().front());
+    return memory_[stage].buffers_for(call, true, memory_[stage].kinds().front());
 }
 
 PooledBuffers GradientMemory::buffers_of(int bucket) const {

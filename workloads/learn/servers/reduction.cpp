@@ -27,7 +27,7 @@ std::unique_ptr<WholeReduction> WholeReduction::make(Site& site, const Method& w
                                                      std::string& reason) {
     std::unique_ptr<WholeReduction> made(new WholeReduction(site));
     made->way_ = way.of_group(site.planner, site.environment);
-    made->buffers_ = site.stage.set(site.call, true, site.stage.kinds().front());
+    made->buffers_ = site.stage.buffers_for(site.call, true, site.stage.kinds().front());
     const auto refused = made->way_->is_for(Collective::all_reduce)
                              ? made->way_->refuses(site.call, made->buffers_)
                              : "all_reduce has no algorithm of this name";
