@@ -12,7 +12,7 @@
 #include "tests/workloads/traces.hpp"
 #include "workloads/models/buckets.hpp"
 #include "workloads/models/model_list.hpp"
-#include "workloads/models/scaled.hpp"
+#include "workloads/models/model.hpp"
 
 namespace tutti {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "workloads/models/ready_times.hpp"
+#include "workloads/models/compute_times.hpp"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@
 #include "base/error.hpp"
 #include "tests/workloads/traces.hpp"
 #include "workloads/models/model_list.hpp"
-#include "workloads/models/scaled.hpp"
+#include "workloads/models/model.hpp"
 
 namespace tutti {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "tests/workloads/patterns.hpp"
 #include "workloads/models/model_list.hpp"
-#include "workloads/models/scaled.hpp"
+#include "workloads/models/model.hpp"
 
 namespace tutti {
 namespace {
