@@ -67,7 +67,7 @@ Call GradientMemory::call_of_numbers() const {
 
 PooledBuffers GradientMemory::set(int pool, const Call& call) const {
     const BufferPool& memory = at(memory_, pool);
-    return memory.set(call, true, memory.kinds().front());
+    return memory.buffers_for(call, true, memory.kinds().front());
 }
 
 PooledBuffers GradientMemory::buffers_of(int bucket) const { return set(bucket, call_of(bucket)); }
