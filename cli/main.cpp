@@ -6,9 +6,9 @@
 #include <thread>
 
 #include "base/name_table.hpp"
+#include "cli/build_info.hpp"
 #include "cli/options/commands.hpp"
 #include "cli/ranks/launcher.hpp"
-#include "cli/version.hpp"
 
 namespace tutti {
 namespace {

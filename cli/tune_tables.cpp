@@ -15,7 +15,7 @@
 #include "autotune/tuner/model_table.hpp"
 #include "base/clock.hpp"
 #include "base/words.hpp"
-#include "cli/version.hpp"
+#include "cli/build_info.hpp"
 #include "results/identity.hpp"
 #include "topology/detect/detect.hpp"
 #include "topology/machine/fingerprint.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/notebook.hpp"
+#include "cli/table_writer.hpp"
 
 #include <fmt/format.h>
 
@@ -24,7 +24,7 @@ std::size_t sizes_seen(const Section& section) {
 
 }  // namespace
 
-Notebook::Notebook(std::string file, const Session& session)
+TableWriter::TableWriter(std::string file, const Session& session)
     : file_(std::move(file)), table_(table_in(file_)) {
     for (Section& section : table_.sections)  // else they would seem to be of today
         if (section.measured_at.empty()) section.measured_at = table_.written;
@@ -35,11 +35,11 @@ Notebook::Notebook(std::string file, const Session& session)
     keep_table(table_, file_);
 }
 
-void Notebook::log_races(const JobShape& setting, const std::string& plan, bool goes_on) {
-    log_.emplace(fmt::format("{}.races", file_), setting, plan, goes_on);
+void TableWriter::open_log(const JobShape& shape, const std::string& plan, bool resumes) {
+    log_.emplace(fmt::format("{}.races", file_), shape, plan, resumes);
 }
 
-void Notebook::put(const Section& section) {
+void TableWriter::put(const Section& section) {
     if (section.ranges.empty()) return;  // nothing is known yet
     const Section* before = find_section(table_, section.setting, section.subject);
     if (before != nullptr && before->is_complete && !section.is_complete) return;
@@ -52,12 +52,12 @@ void Notebook::put(const Section& section) {
     keep_table(table_, file_);
 }
 
-void Notebook::put_draft(const Section& section) {
+void TableWriter::put_draft(const Section& section) {
     const Section* before = find_section(table_, section.setting, section.subject);
     if (before == nullptr || sizes_seen(*before) <= sizes_seen(section)) put(section);
 }
 
-void Notebook::put(const Calibration& calibration) {
+void TableWriter::put(const Calibration& calibration) {
     const bool is_known = !table_.model.empty();
     table_.model =
         to_json(is_known ? merged(model_from_json(table_.model, file_), calibration.model)

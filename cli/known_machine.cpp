@@ -1,11 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/limits_choice.hpp"
+#include "cli/known_machine.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <filesystem>
 
+#include "autotune/choice/job_shape.hpp"
+#include "autotune/model/model_file.hpp"
+#include "autotune/model/model_json.hpp"
+#include "autotune/table/table_json.hpp"
+#include "autotune/tuner/calibration.hpp"
 #include "base/clock.hpp"
 #include "cli/limits_table.hpp"
 #include "results/limits_file.hpp"
@@ -92,6 +98,12 @@ std::optional<std::string> misfit(World& world, const Limits& limits) {
                        fmt::join(names, " "));
 }
 
+// What the first rank refuses, all do. Collective.
+void throw_on_all(World& world, const std::string& refusal_of_first) {
+    const std::string refusal = gathered_texts(world, refusal_of_first)[0];
+    if (!refusal.empty()) throw Error(refusal);
+}
+
 // The first rank reads it: the file may be on its host alone.
 Limits limits_in_file(World& world, const std::string& file) {
     std::string text, refusal;
@@ -104,9 +116,48 @@ Limits limits_in_file(World& world, const std::string& file) {
         } catch (const Error& error) {
             refusal = error.what();
         }
-    refusal = gathered_texts(world, refusal)[0];
-    if (!refusal.empty()) throw Error(refusal);
+    throw_on_all(world, refusal);
     return std::get<Limits>(parse_json_line(gathered_texts(world, text)[0]));
+}
+
+// With the file that it is from.
+struct FoundModel {
+    CostModel model;
+    std::string file;
+};
+
+std::optional<FoundModel> model_in_table(const std::string& file) {
+    const Table table = read_table(file);
+    if (table.model.empty()) return std::nullopt;
+    return FoundModel{model_from_json(table.model, file), file};
+}
+
+FoundModel model_in_file(const std::string& file) {
+    if (!std::filesystem::exists(file))
+        throw Error(fmt::format("--model '{}': no such file; type stored, none or a file", file));
+    try {
+        return {read_model(file), file};
+    } catch (const Error& as_model) {
+        try {
+            if (auto found = model_in_table(file)) return *found;
+        } catch (const Error&) {  // neither: the first reason is the one to tell
+        }
+        throw as_model;
+    }
+}
+
+// Of other hosts' times nothing can be said. A damaged one is none.
+std::optional<FoundModel> stored_model(const std::string& topology, const std::string& table_file) {
+    try {
+        if (std::filesystem::exists(table_file))
+            if (auto found = model_in_table(table_file);
+                found && found->model.parameters().machine.fingerprint == topology)
+                return found;
+        const auto path = model_path(topology);
+        if (path && std::filesystem::exists(*path)) return FoundModel{read_model(*path), *path};
+    } catch (const Error&) {
+    }
+    return std::nullopt;
 }
 
 }  // namespace
@@ -137,6 +188,26 @@ std::optional<Limits> choose_limits(World& world, const std::string& typed,
     notes.push_back(
         fmt::format("limits: {} cores, measured {}, from {}", limits.cores, limits.t, choice));
     return with_note_of_network(limits, notes);
+}
+
+std::optional<CostModel> choose_model(World& world, const std::string& choice,
+                                      const std::string& table_file,
+                                      std::vector<std::string>& notes) {
+    if (choice == "none") return std::nullopt;
+    const std::string topology = job_shape_of(world).topology;
+    std::optional<FoundModel> found;
+    std::string refusal;
+    if (world.is_first()) try {
+            found = choice == "stored" ? stored_model(topology, table_file) : model_in_file(choice);
+        } catch (const Error& error) {
+            refusal = error.what();
+        }
+    throw_on_all(world, refusal);
+    if (found)
+        notes.push_back(
+            fmt::format("model: calibrated {} on {} ranks, from {}", found->model.parameters().date,
+                        fmt::join(found->model.parameters().ranks, " and "), found->file));
+    return model_of_first(world, found ? std::optional(found->model) : std::nullopt);
 }
 
 }  // namespace tutti

@@ -10,16 +10,17 @@
 
 namespace tutti {
 
-/// Rank 0's table and log of races, written as they grow: whatever ends the job, what is known by
-/// then is on disk, and the table is a valid one.
-class Notebook {
+/// The table of 'tutti tune' and its log of samples (FILE.races), written as they grow: whatever
+/// ends the job, what is known by then is on disk, and the table is a valid one. On rank 0 only.
+class TableWriter {
 public:
     /// What `file` holds already of other ranks or subjects stays. Throws Error.
-    Notebook(std::string file, const Session& session);
+    TableWriter(std::string file, const Session& session);
 
-    /// From here on races are kept in FILE.races. With `goes_on` those of an interrupted search are
-    /// read; `plan` tells all that was asked for. Throws Error.
-    void log_races(const JobShape& setting, const std::string& plan, bool goes_on);
+    /// From here on samples are kept in FILE.races. With `resumes` those of an interrupted search
+    /// are read; `plan` holds all that was asked for. Throws Error.
+    void open_log(const JobShape& shape, const std::string& plan, bool resumes);
+    /// Samples of the interrupted search.
     std::vector<RaceLog::Entry> earlier() const {
         return log_ ? log_->earlier() : std::vector<RaceLog::Entry>{};
     }
