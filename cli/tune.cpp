@@ -265,12 +265,12 @@ Exit tune_on_rank(RunContext& context, const TuneOptions& options, int cores,
 Exit run_tune(const Arguments& arguments) {
     const auto options = parse_tune(arguments);
     if (!options) return Exit::ok;
-    using Job = TuneOptions::Job;
-    const bool needs_ranks = options->job == Job::tune || options->job == Job::hold_out;
+    const TuneOptions::Job job = options->job;
+    const bool needs_ranks = job == TuneOptions::Job::tune || job == TuneOptions::Job::hold_out;
     if (!needs_ranks && launcher().rank > 0) return Exit::ok;  // one of them does it
-    if (options->job == Job::explain) return explain_tables(*options);
-    if (options->job == Job::merge) return merge_tables(*options);
-    if (options->job == Job::model_only) return predict_table(*options);
+    if (job == TuneOptions::Job::explain) return explain_tables(*options);
+    if (job == TuneOptions::Job::merge) return merge_tables(*options);
+    if (job == TuneOptions::Job::model_only) return predict_table(*options);
     before_start(options->request.search_space);
     return run_ranks(options->run.ranks, [&](World& world) {
         // And what it would calibrate would take the place of what more ranks have.
