@@ -34,18 +34,26 @@ std::string unknown_option(const CLI::App& app) {
 bool parse_or_help(CLI::App& app, const Arguments& arguments) {
     std::vector<const char*> words{"tutti"};
     for (const auto& argument : arguments) words.push_back(argument.c_str());
+    const std::string see_help = "; see '" + app.get_name() + " --help'";
+    const auto print_help = [&app] {
+        if (launcher().rank == 0) std::cout << app.help();
+        return true;
+    };
     try {
         app.parse(static_cast<int>(words.size()), words.data());
         return false;
     } catch (const CLI::CallForHelp&) {
-        if (launcher().rank == 0) std::cout << app.help();
-        return true;
+        return print_help();
     } catch (const CLI::ParseError& error) {
         std::string text =
             dynamic_cast<const CLI::ExtrasError*>(&error) ? unknown_option(app) : std::string();
         if (text.empty()) text = error.what();
         std::replace(text.begin(), text.end(), '\n', ' ');
-        throw Error(text + "; see '" + app.get_name() + " --help'");
+        throw Error(text + see_help);
+    } catch (const Error&) {  // of a value; what is said of names comes first
+        if (app.get_help_ptr()->count() > 0) return print_help();
+        if (const auto text = unknown_option(app); !text.empty()) throw Error(text + see_help);
+        throw;
     }
 }
 
