@@ -35,9 +35,9 @@ public:
     // buffers.
     void add(std::vector<Point> points) {
         for (Point& point : points) {
-            if (!options_.keep_samples) point.samples.clear();
+            if (!options_.keep_samples) point.measured.samples.clear();
             reporter_.keep(point);
-            point.samples.clear();  // the table needs them no more
+            point.measured.samples.clear();  // the table needs them no more
         }
         reporter_.print(rows(points));
         reporter_.step();
@@ -48,7 +48,7 @@ public:
         using Outcome = Reporter::Outcome;
         const auto is_skipped = [](const Point& point) { return point.skipped.has_value(); };
         const auto is_wrong = [](const Point& point) {
-            return point.check.state == CheckState::fail;
+            return point.measured.check.state == CheckState::fail;
         };
         reporter_.print(table_footer(all_));
         const Exit code =
@@ -79,13 +79,14 @@ private:
 
     // Of one kind of buffers.
     std::string block(std::span<const Point> points) const {
-        const bool asks_for_segments = options_.search_space.segments != SearchSpace{}.segments;
+        const bool asks_for_segments = options_.search_space.values_of(knobs.front()) !=
+                                       SearchSpace{}.values_of(knobs.front());
         const std::size_t placements = options_.sweep.in_place.size();
         const std::size_t candidates = points.size() / placements;
         std::string text;
         for (std::size_t i = 0; i < candidates; ++i) {
             TableRow row;
-            if (asks_for_segments) row.segment = SegmentInName::told;
+            if (asks_for_segments) row.segment = SegmentInName::shown;
             for (std::size_t placement = 0; placement < placements; ++placement) {
                 const Point& point = points[placement * candidates + i];
                 (point.key.inplace ? row.in_place : row.out_of_place) = &point;
@@ -121,7 +122,7 @@ public:
         for (const std::string& name : options.choosing) {
             const bool learns = name == "learn";
             std::optional<Table> table;
-            if (!learns || of_first(world, std::filesystem::exists(file_))) {
+            if (!learns || from_rank0(world, std::filesystem::exists(file_))) {
                 table = table_for_ranks(world, file_, {.anyway = options.table_anyway});
                 notes.push_back(fmt::format("{}: {}", name,
                                             source_in_words(*table, file_, options.sweep.buffers)));

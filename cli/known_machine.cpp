@@ -59,7 +59,7 @@ Limits stored_limits(World& world, std::vector<std::string>& notes) {
     const auto path = limits_path(host);
     std::optional<Limits> kept;
     if (world.is_first() && path) kept = kept_limits(*path, host, cores, notes);
-    const std::string told = gathered_texts(world, kept ? to_json_line(*kept) : "")[0];
+    const std::string told = gather_all_texts(world, kept ? to_json_line(*kept) : "")[0];
     if (!told.empty()) {
         Limits limits = std::get<Limits>(parse_json_line(told));
         if (kept)
@@ -100,7 +100,7 @@ std::optional<std::string> misfit(World& world, const Limits& limits) {
 
 // What the first rank refuses, all do. Collective.
 void throw_on_all(World& world, const std::string& refusal_of_first) {
-    const std::string refusal = gathered_texts(world, refusal_of_first)[0];
+    const std::string refusal = gather_all_texts(world, refusal_of_first)[0];
     if (!refusal.empty()) throw Error(refusal);
 }
 
@@ -117,7 +117,7 @@ Limits limits_in_file(World& world, const std::string& file) {
             refusal = error.what();
         }
     throw_on_all(world, refusal);
-    return std::get<Limits>(parse_json_line(gathered_texts(world, text)[0]));
+    return std::get<Limits>(parse_json_line(gather_all_texts(world, text)[0]));
 }
 
 // With the file that it is from.
@@ -165,7 +165,7 @@ std::optional<FoundModel> stored_model(const std::string& topology, const std::s
 std::optional<Limits> choose_limits(World& world, const std::string& typed,
                                     std::vector<std::string>& notes) {
     // Launchers do not take every variable (TUTTI_LIMITS) to other hosts.
-    const std::string choice = gathered_texts(world, typed)[0];
+    const std::string choice = gather_all_texts(world, typed)[0];
     if (choice == "none") return std::nullopt;
     const auto of_first_host = [&](World& host) {
         return choice == "measure" ? measured_now(host, notes) : stored_limits(host, notes);

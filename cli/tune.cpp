@@ -80,7 +80,7 @@ public:
     }
     Table table(World& world) const {
         const std::string text = writer_ ? to_json(writer_->table()) : "";
-        return parse_table(gathered_texts(world, text)[0], table_file_);
+        return parse_table(gather_all_texts(world, text)[0], table_file_);
     }
 
     // The table's. Collective.
@@ -189,7 +189,7 @@ private:
 
 // The launcher may have bound each rank to a core of its own: then those of all count. Collective.
 int cores_of_host(World& world) {
-    return std::max(of_first(world, usable_cores()), RankTeam::members_of(world));
+    return std::max(from_rank0(world, usable_cores()), RankTeam::members_of(world));
 }
 
 // What several hosts are like, if they are alike.
@@ -236,7 +236,7 @@ Exit tune_on_rank(RunContext& context, const TuneOptions& options, int cores,
     TuneReport report(options, shape, context.reporter,
                       subjects_of(request, kinds_for(request, world)).size());
     report.begin(context.launch, notes);
-    const double spent = of_first(world, seconds_since(began_ns));
+    const double spent = from_rank0(world, seconds_since(began_ns));
     request.budget_seconds = std::max(request.budget_seconds - spent, 1.0);
     if (options.job == TuneOptions::Job::hold_out) {
         if (report.table(world).sections.empty())
@@ -250,7 +250,7 @@ Exit tune_on_rank(RunContext& context, const TuneOptions& options, int cores,
     const auto model = model_for(planner, request, options, machine, report);
     const CallPredictor predictor =
         model ? predictor_of_calls(*model, world.hosts()) : CallPredictor{};
-    request.budget_seconds -= of_first(world, seconds_since(before_model_ns));
+    request.budget_seconds -= from_rank0(world, seconds_since(before_model_ns));
     TuneEvents events = report.events();
     if (options.resume && world.is_first())
         events.is_done = [&](const Subject& subject) {

@@ -91,10 +91,10 @@ std::string source_of_auto(World& world, const WorkloadOptions& options, bool is
 // What the user names, libraries last.
 std::vector<Method> methods_of(Planner& planner, const WorkloadOptions& options,
                                const SearchSpace& search_space, std::vector<std::string>& notes) {
-    std::vector<Method> methods = ways_named(search_space);
+    std::vector<Method> methods = methods_named(search_space);
     if (options.chooses) {
         const bool is_there =
-            of_first(planner.world(), std::filesystem::exists(options.table_file));
+            from_rank0(planner.world(), std::filesystem::exists(options.table_file));
         if (!is_there && options.table_must_be)
             throw Error(
                 fmt::format("there is no table '{}'; type --table FILE of 'tutti tune', or leave "
@@ -142,7 +142,7 @@ Exit workload_on_rank(RunContext& context, const WorkloadOptions& options) {
                                      : ""));
     report.begin(context.launch, notes);
     say_activity(std::string(options.workload->name));
-    const auto methods = scenario->ways(named);
+    const auto methods = scenario->methods(named);
     auto steps = run_scenario(world, *scenario, methods, protocol);
     for (std::size_t i = 0; i < steps.size(); ++i) {
         StepKey& key = steps[i].key;

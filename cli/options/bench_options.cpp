@@ -70,14 +70,9 @@ void add_trials(const OptionGroup& group, BenchOptions& options) {
     group.parsed("--stream-from", options.stream_from, "", parse_bytes,
                  "bytes of all buffers from which results go past the caches; else whatever is "
                  "faster");
-    group.parsed("--segment", space.segments, "auto", parse_segments,
-                 "of pipelined algorithms, a list such as 16K,64K; auto: 128K on one host, 60K "
-                 "across hosts");
-    group.parsed("--radix", space.radices, "auto", parse_radices,
-                 "of algorithms that take one ('tutti list'): what a step multiplies by, a list "
-                 "such as 2,4; auto: 2");
-    group.parsed("--channels", space.channels, "1", parse_channels,
-                 "equal shares of the message that travel at the same time, a list such as 1,2");
+    for (const Knob& knob : knobs)
+        group.parsed("--" + std::string(knob.name), space.knobs[knob.name], knob.default_text(),
+                     values_of(knob), knob.what);
     group.number("--ranks-per-node", options.sweep.ranks_per_node, 1, 1 << 20,
                  "nodes for hierarchical algorithms; else the hosts");
     group.number("--ranks-per-island", options.sweep.ranks_per_island, 1, 1 << 20,

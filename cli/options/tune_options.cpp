@@ -50,11 +50,9 @@ void add_trials(const OptionGroup& group, SearchSpace& space) {
     group.parsed("--baseline", space.baselines, "mpi", split_list,
                  "libraries' own collectives, which a table may choose as well; none, or mpi/all "
                  "for every algorithm of the library");
-    group.parsed("--segment", space.segments, "8K,32K,128K,512K", parse_segments,
-                 "of pipelined algorithms");
-    group.parsed("--radix", space.radices, "2,4,8", parse_radices, "of algorithms that have one");
-    group.parsed("--channels", space.channels, "1,2", parse_channels,
-                 "shares that travel at the same time");
+    for (const Knob& knob : knobs)
+        group.parsed("--" + std::string(knob.name), space.knobs[knob.name], knob.searched,
+                     values_of(knob), knob.what);
 }
 
 void add_search(const OptionGroup& group, TuneOptions& options, Typed& typed) {

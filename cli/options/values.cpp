@@ -9,8 +9,6 @@
 #include <limits>
 #include <sstream>
 
-#include "collectives/algorithms/catalog.hpp"
-
 namespace tutti {
 namespace {
 
@@ -26,22 +24,11 @@ std::optional<std::int64_t> number_in(std::string_view text, std::int64_t most) 
     return number;
 }
 
-// A list of numbers in the range; "auto" stands for the default.
-std::vector<int> numbers_of(const char* option, const std::string& text, IntRange range,
-                            int default_number) {
-    std::vector<int> numbers;
-    for (const auto& item : split_list(text)) {
-        const auto number = item == "auto" ? std::optional<std::int64_t>(default_number)
-                                           : number_in(item, range.last);
-        if (!number || (*number < range.first && item != "auto"))
-            throw Error(fmt::format("{} {} is out of range; type a list of {} .. {}", option, item,
-                                    range.first, range.last));
-        numbers.push_back(static_cast<int>(*number));
-    }
-    if (numbers.empty())
-        throw Error(fmt::format("{} names no number; type a list of {} .. {}", option, range.first,
-                                range.last));
-    return numbers;
+std::optional<std::int64_t> value_of(const Knob& knob, const std::string& typed) {
+    if (typed == "auto") return knob.otherwise;
+    const std::optional<std::int64_t> value =
+        knob.is_size() ? parse_bytes(typed).count : number_in(typed, knob.most);
+    return value && *value >= knob.least ? value : std::nullopt;
 }
 
 }  // namespace
@@ -130,23 +117,23 @@ std::optional<Rank> parse_root(const std::string& text) {
     return Rank{static_cast<int>(*root)};
 }
 
-std::vector<Bytes> parse_segments(const std::string& text) {
-    std::vector<Bytes> segments;
-    for (const auto& item : split_list(text)) {
-        segments.push_back(item == "auto" ? Bytes{} : parse_bytes(item));
-        if (segments.back().count == 0 && item != "auto")
-            throw Error("segments of nothing never end; type for example --segment 64K");
-    }
-    if (segments.empty()) throw Error("--segment names no size; type for example 16K,64K or auto");
-    return segments;
-}
-
-std::vector<int> parse_radices(const std::string& text) {
-    return numbers_of("--radix", text, {2, most_radix}, 0);
-}
-
-std::vector<int> parse_channels(const std::string& text) {
-    return numbers_of("--channels", text, {1, most_channels}, 1);
+std::function<std::vector<std::int64_t>(const std::string& text)> values_of(const Knob& knob) {
+    return [&knob](const std::string& text) {
+        const std::string remedy = knob.is_size()
+                                       ? fmt::format("for example --{} 64K", knob.name)
+                                       : fmt::format("a list of {} .. {}", knob.least, knob.most);
+        std::vector<std::int64_t> values;
+        for (const auto& item : split_list(text)) {
+            const auto value = value_of(knob, item);
+            if (!value)
+                throw Error(
+                    fmt::format("--{} {} is out of range; type {}", knob.name, item, remedy));
+            values.push_back(*value);
+        }
+        if (values.empty())
+            throw Error(fmt::format("--{} names nothing; type {}", knob.name, remedy));
+        return values;
+    };
 }
 
 double parse_timeout(const std::string& text) {
@@ -183,7 +170,7 @@ Protocol::Sync parse_sync(const std::string& text) {
     return one_of<Sync>("--sync", {{"auto", Sync::automatic},
                                    {"deadline", Sync::deadline},
                                    {"barrier", Sync::barrier},
-                                   {"row", Sync::row}})(text);
+                                   {"row", Sync::back_to_back}})(text);
 }
 
 }  // namespace tutti

@@ -4,6 +4,7 @@
 // line that says what to type instead.
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -11,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/configuration.hpp"
 #include "base/error.hpp"
 #include "base/ids.hpp"
 #include "base/units.hpp"
@@ -55,12 +57,8 @@ std::vector<int> parse_rank_counts(const std::string& text);
 /// -r: a rank, or nothing for "all".
 std::optional<Rank> parse_root(const std::string& text);
 
-/// --segment: sizes, 0 for "auto".
-std::vector<Bytes> parse_segments(const std::string& text);
-/// --radix; 0 for "auto".
-std::vector<int> parse_radices(const std::string& text);
-/// --channels
-std::vector<int> parse_channels(const std::string& text);
+/// Parses a list of a knob's values; "auto" stands for its default.
+std::function<std::vector<std::int64_t>(const std::string& text)> values_of(const Knob& knob);
 
 /// -T: "250ms", or a bare number of seconds as behind nccl-tests' -T; above 0.
 double parse_timeout(const std::string& text);

@@ -16,7 +16,7 @@ void add_settings(const OptionGroup& group, const Workload& workload,
                   std::map<std::string, std::string>& settings) {
     for (const SettingRow& row : workload.settings) {
         std::string& value = settings[std::string(row.name)];
-        value = row.usual;
+        value = row.default_value;
         // What a workload reads may be typed right after its name.
         const std::string names = row.name == "file" ? "file,--file" : "--" + std::string(row.name);
         group.text(names, value, std::string(row.what));
@@ -57,19 +57,15 @@ void add_timing(const OptionGroup& group, WorkloadOptions& options, bool has_own
     group.parsed("--compute", options.compute, "sleep", parse_compute_mode,
                  "what stands for computing: sleep (an accelerator computes, the core is free), "
                  "burn (the core is busy), real (it multiplies matrices)");
-    const auto with = [&skew](void (*parse)(std::string_view, Skew&)) {
-        return [&skew, parse](const std::string& text) {
-            Skew changed = skew;
-            parse(text, changed);
-            return changed;
-        };
-    };
-    group.parsed("--skew", skew, "", with(parse_skew),
-                 "ranks begin each step up to so late (2ms), or compute up to a share longer "
-                 "(10%), by --seed");
+    group.parsed(
+        "--skew", skew, "", [&skew](const std::string& text) { return with_skew(skew, text); },
+        "ranks begin each step up to so late (2ms), or compute up to a share longer "
+        "(10%), by --seed");
     if (!has_own_slow_rank)
-        group.parsed("--slow-rank", skew, "", with(parse_slow_rank),
-                     "R:F: rank R computes F times as long, such as 1:3");
+        group.parsed(
+            "--slow-rank", skew, "",
+            [&skew](const std::string& text) { return with_slow_rank(skew, text); },
+            "R:F: rank R computes F times as long, such as 1:3");
     group.number("--min-steps", protocol.min_rounds, 1, 1'000'000, "of each method, at least")
         ->capture_default_str();
     group.number("-n,--steps", protocol.max_rounds, 1, 1'000'000, "of each method, at most")
@@ -104,7 +100,7 @@ void complete(const CLI::App& app, WorkloadOptions& options) {
     SearchSpace& space = options.search_space;
     options.chooses = std::erase(space.algorithms, "auto") > 0;
     if (space.algorithms.empty()) space.algorithms = {"none"};
-    if (ways_named(space).empty() && !options.chooses)
+    if (methods_named(space).empty() && !options.chooses)
         throw Error("nobody takes part; type --algo auto or --baseline mpi");
     options.table_must_be = app.count("--table") > 0;
     if (!options.compressions.empty() && options.buffers == BufferKind::device)

@@ -17,7 +17,7 @@ std::string activity = "setting up";
 
 }  // namespace
 
-double seconds_in_library(double hang_timeout) { return hang_timeout * times_at_meetings + 2; }
+double seconds_in_library(double hang_timeout) { return hang_timeout * barrier_timeout_factor + 2; }
 
 void say_activity(const std::string& what) {
     const std::lock_guard lock(activity_mutex);
@@ -42,11 +42,11 @@ void Watchdog::watch() {
     };
     auto last_change = std::chrono::steady_clock::now();
     auto last_look = last_change;
-    long last_seen = world_.meetings;
+    long last_seen = world_.heartbeats;
     std::unique_lock lock(mutex_);
     while (!ended_.wait_for(lock, std::chrono::milliseconds(200), [this] { return over_; })) {
         const auto now = std::chrono::steady_clock::now();
-        const long seen = world_.meetings;
+        const long seen = world_.heartbeats;
         // A watchdog that did not wake was itself stopped, and knows nothing of the time between.
         const bool slept = now - std::exchange(last_look, now) > std::chrono::seconds(1);
         if (seen != last_seen || slept) {

@@ -19,6 +19,7 @@
 #include <set>
 #include <sstream>
 
+#include "base/error.hpp"
 #include "results/store.hpp"
 
 namespace tutti {
