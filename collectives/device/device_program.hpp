@@ -41,16 +41,17 @@ struct DeviceMove {
     std::uint32_t divisor = 0;
 };
 
-/// Half data, half flag, in one store: whoever sees the number of the run there has the data, too.
-struct alignas(16) DeviceLine {
+/// Of the LL protocol: half data, half flag, in one store. Whoever sees the number of the run there
+/// has the data, too.
+struct alignas(16) DeviceLlLine {
     std::uint64_t data, run;
 };
 
-/// A small message: bytes of this rank, and the lines in memory of its receiver, one set for even
-/// runs and one for odd ones.
-struct DeviceLetter {
+/// A message of the LL protocol: bytes of this rank, and its mailbox at its receiver, for even
+/// runs and for odd ones.
+struct DeviceLlMessage {
     std::byte* bytes;
-    DeviceLine* lines[2];
+    DeviceLlLine* lines[2];
     std::uint32_t size;
     std::int32_t peer;
 };
@@ -60,8 +61,8 @@ struct DeviceLetter {
 struct DevicePhase {
     std::uint32_t waits_end, packing_end, sends_end, receives_end, moves_end;
     std::int32_t step;  ///< of the schedule, for the report of a hang
-    /// Steps of this run that the rank has finished after the phase; or nothing new.
-    std::uint64_t shows;
+    /// Steps of this run that the rank has finished after the phase; or `nothing` new.
+    std::uint64_t finished;
     static constexpr std::uint64_t nothing = ~std::uint64_t{0};
 };
 
@@ -74,8 +75,8 @@ struct DeviceProgram {
     std::uint32_t phases_count;
     const DevicePhase* phases;  ///< an empty one, in which all lists begin, and so many
     const DeviceWait* waits;
-    const DeviceLetter* sends;
-    const DeviceLetter* receives;
+    const DeviceLlMessage* sends;
+    const DeviceLlMessage* receives;
     const DeviceMove* moves;
     std::byte* const* outs;
     const std::byte* const* sources;

@@ -50,7 +50,7 @@ public:
 
             machine_.all(true);
             arrivals_ += program_.blocks;
-            if (machine_.thread() == 0) arrive(phase.shows, number + 1 == program_.phases_count);
+            if (machine_.thread() == 0) arrive(phase.finished, number + 1 == program_.phases_count);
         }
     }
 
@@ -104,43 +104,44 @@ private:
         }
     }
 
-    TUTTI_ON_DEVICE static std::uint32_t lines_of(const DeviceLetter& letter) {
-        return (letter.size + 7) / 8;
+    TUTTI_ON_DEVICE static std::uint32_t lines_of(const DeviceLlMessage& message) {
+        return (message.size + 7) / 8;
     }
-    TUTTI_ON_DEVICE static std::uint32_t bytes_in(const DeviceLetter& letter, std::uint32_t line) {
-        return letter.size - line * 8 < 8 ? letter.size - line * 8 : 8;
+    TUTTI_ON_DEVICE static std::uint32_t bytes_in(const DeviceLlMessage& message,
+                                                  std::uint32_t line) {
+        return message.size - line * 8 < 8 ? message.size - line * 8 : 8;
     }
 
     // Two runs ago the receiver has read what these lines held: the phase has waited for that.
-    TUTTI_ON_DEVICE void send(const DeviceLetter& letter) {
-        for (std::uint32_t i = machine_.thread(); i < lines_of(letter); i += machine_.threads()) {
+    TUTTI_ON_DEVICE void send(const DeviceLlMessage& message) {
+        for (std::uint32_t i = machine_.thread(); i < lines_of(message); i += machine_.threads()) {
             std::uint64_t data = 0;
-            for (std::uint32_t byte = 0; byte < bytes_in(letter, i); ++byte)
-                data |= static_cast<std::uint64_t>(letter.bytes[i * 8 + byte]) << 8 * byte;
-            machine_.store_line(letter.lines[run_ % 2][i], {data, run_});
+            for (std::uint32_t byte = 0; byte < bytes_in(message, i); ++byte)
+                data |= static_cast<std::uint64_t>(message.bytes[i * 8 + byte]) << 8 * byte;
+            machine_.store_line(message.lines[run_ % 2][i], {data, run_});
         }
     }
 
-    TUTTI_ON_DEVICE bool receive(const DeviceLetter& letter) {
-        for (std::uint32_t i = machine_.thread(); i < lines_of(letter); i += machine_.threads()) {
-            DeviceLine line{};
+    TUTTI_ON_DEVICE bool receive(const DeviceLlMessage& message) {
+        for (std::uint32_t i = machine_.thread(); i < lines_of(message); i += machine_.threads()) {
+            DeviceLlLine line{};
             const auto is_there = [&] {
-                line = machine_.load_line(letter.lines[run_ % 2][i]);
+                line = machine_.load_line(message.lines[run_ % 2][i]);
                 return line.run == run_;
             };
-            if (!wait_for(letter.peer, is_there)) return false;
-            for (std::uint32_t byte = 0; byte < bytes_in(letter, i); ++byte)
-                letter.bytes[i * 8 + byte] = static_cast<std::byte>(line.data >> 8 * byte & 0xff);
+            if (!wait_for(message.peer, is_there)) return false;
+            for (std::uint32_t byte = 0; byte < bytes_in(message, i); ++byte)
+                message.bytes[i * 8 + byte] = static_cast<std::byte>(line.data >> 8 * byte & 0xff);
         }
         return true;
     }
 
     // What all blocks wrote is visible to whoever sees that the phase is finished.
-    TUTTI_ON_DEVICE void arrive(std::uint64_t shows, bool is_last) {
+    TUTTI_ON_DEVICE void arrive(std::uint64_t finished, bool is_last) {
         DeviceState& state = *program_.state;
         if (program_.blocks > 1 && machine_.arrive(state.arrived) != arrivals_) return;
         if (is_last) state.run = run_ + 1;
-        if (shows != DevicePhase::nothing) machine_.release(state.finished, base_ + shows);
+        if (finished != DevicePhase::nothing) machine_.release(state.finished, base_ + finished);
     }
 
     Machine& machine_;
