@@ -194,7 +194,7 @@ private:
 bool is_too_old_for(DataType type, World& world) {
     if (!name_of(type).starts_with("fp8")) return false;
     const auto mine = static_cast<std::size_t>(gpu_number(world));
-    return !holds_on_all(world, gpus().at(mine).capability >= 90);
+    return !true_on_all_ranks(world, gpus().at(mine).capability >= 90);
 }
 
 }  // namespace

@@ -101,14 +101,14 @@ private:
     std::vector<std::string> transports() const {
         std::vector<std::string> names;
         for (const Candidate& candidate : sweep_.candidates)
-            if (candidate.is_ours()) names.push_back(candidate.transport);
+            if (candidate.is_ours()) names.push_back(candidate.configuration.transport);
         return names;
     }
 
     static bool is_of_devices(const Candidate& candidate) {
         if (candidate.baseline != nullptr) return candidate.baseline->takes_device;
         if (!candidate.is_ours()) return false;
-        const TransportRow& row = find_transport(candidate.transport);
+        const TransportRow& row = find_transport(candidate.configuration.transport);
         return row.on_device || row.between_devices;
     }
 
@@ -144,14 +144,14 @@ private:
             point.skipped =
                 refusal(planner_, candidate, spot.call, buffers, sweep_.environment.hosts);
             const std::int64_t calls_of_run =
-                candidate.is_ours() ? planner_.runs_of_call(candidate.transport) : 1;
+                candidate.is_ours() ? planner_.runs_of_call(candidate.configuration.transport) : 1;
             if (!point.skipped && planner_.runs_on_devices() > 1) {
                 if (calls_of_run == 1)
                     point.skipped = "one launch does one call there; take -G away";
                 else if (spot.in_place)
                     point.skipped = "in place each run of a graph takes what the one before left";
             }
-            if (!of_first(world_, !point.skipped)) {
+            if (!from_rank0(world_, !point.skipped)) {
                 if (!point.skipped) point.skipped = "rank 0 cannot run it";
                 continue;
             }
@@ -186,7 +186,7 @@ private:
         if (sweep_.budget_seconds == 0) return sweep_.protocol.max_seconds;
         const double spent = seconds_since(began_ns_);
         const double share = std::max(sweep_.budget_seconds - spent, 0.0) / rows_left / 2;
-        return std::min(sweep_.protocol.max_seconds, of_first(world_, share));
+        return std::min(sweep_.protocol.max_seconds, from_rank0(world_, share));
     }
 
     Trial entrant_for(Operation& operation, const Spot& spot, const PooledBuffers& buffers) {
@@ -204,9 +204,10 @@ private:
         Point point;
         Key& key = point.key;
         key.coll = call.collective;
-        key.impl = candidate.impl;
-        key.algo = candidate.algorithm;
-        key.transport = candidate.transport;
+        key.configuration = candidate.configuration;
+        if (candidate.is_ours() && candidate.row->pipelines &&
+            candidate.configuration.segment == Bytes{})
+            key.configuration.segment = sweep_.environment.default_segment;
         key.dtype = call.type;
         if (reduces(call.collective)) key.op = call.op;
         if (has_root(call.collective)) key.root = call.root;
@@ -217,12 +218,7 @@ private:
         if (sweep_.input == InputState::rewritten) key.input = "rewritten";
         key.nranks = world_.size();
         key.ppn = static_cast<int>(world_.hosts().nodes().front().size());
-        if (candidate.is_ours() && candidate.row->pipelines)
-            key.segment = choice_of(candidate, sweep_.environment.default_segment).segment;
-        key.radix = candidate.radix;
-        key.channels = candidate.channels;
         key.placement = placement_in_words(candidate);
-        key.order = candidate.order;
         if (sweep_.predict && !spot.in_place) point.predicted_ns = predicted(candidate, call, kind);
         return point;
     }
@@ -235,7 +231,7 @@ private:
 
     std::string placement_in_words(const Candidate& candidate) const {
         std::string words;
-        if (candidate.is_ours() && planner_.is_virtual(candidate.transport))
+        if (candidate.is_ours() && planner_.is_virtual(candidate.configuration.transport))
             words = std::string(virtual_ranks);
         if (sweep_.ranks_per_node > 0) words = "nodes of " + std::to_string(sweep_.ranks_per_node);
         if (sweep_.ranks_per_island > 0)
@@ -264,9 +260,9 @@ private:
         // In a row of calls with a root ranks run ahead: the least time of one call is no bound.
         const bool runs_ahead = has_root(point.key.coll) && point.calls_of_sample > 1;
         // What is known are the host's limits.
+        const std::string& transport = point.key.configuration.transport;
         const bool is_on_host =
-            point.key.buf != "cuda" &&
-            (point.key.transport.empty() || !find_transport(point.key.transport).on_device);
+            point.key.buf != "cuda" && (transport.empty() || !find_transport(transport).on_device);
         if (sweep_.limits && is_on_host && !runs_ahead) compare(point, *sweep_.limits);
     }
 
@@ -286,7 +282,7 @@ private:
     void agree_on_failures(std::vector<Point>& points) {
         for (Point& point : points) {
             if (point.skipped) continue;
-            const auto counts = gathered(world_, point.check.n_wrong);
+            const auto counts = gather_all(world_, point.check.n_wrong);
             point.check.n_wrong = *std::max_element(counts.begin(), counts.end());
             if (point.check.n_wrong > 0) point.check.state = CheckState::fail;
         }

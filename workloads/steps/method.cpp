@@ -34,9 +34,8 @@ public:
     std::optional<bool> same_bits(const Call& call) override {
         const Candidate& candidate = of(call.collective);
         if (!candidate.is_ours()) return std::nullopt;
-        Choice choice = choice_of(candidate, ground_.default_segment);
-        choice.placement = ground_.hosts;
-        const Job job = job_of(choice, call, ground_.ranks, ground_.hosts);
+        const Job job = job_of({candidate.row, candidate.configuration, ground_}, call,
+                               ground_.ranks, ground_.hosts);
         return prove(build_in_order(*candidate.row, job),
                      CollectiveSpec{call.collective, ground_.ranks, call.root})
             .same_order_everywhere;

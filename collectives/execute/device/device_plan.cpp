@@ -54,10 +54,10 @@ private:
 // the rest of the work is the same on all ranks. Collective.
 std::shared_ptr<JointLaunch> joint_launch(World& world, const DevicePlaces& places,
                                           const DeviceProgram* programs, Work work) {
-    const auto all = gathered(world, programs);
+    const auto all = gather_all(world, programs);
     for (const Rank rank : places.neighbours) work.of_rank.push_back(at(all, rank));
     const Rank first = places.neighbours.front();
-    const auto own = made_by_all(world, "launch", [&]() -> std::shared_ptr<JointLaunch> {
+    const auto own = make_on_all_ranks(world, "launch", [&]() -> std::shared_ptr<JointLaunch> {
         if (first != world.rank()) return nullptr;
         return std::make_shared<JointLaunch>(*places.device, places.neighbours, work);
     });
@@ -173,7 +173,7 @@ private:
         const auto neighbours = static_cast<int>(transport_.places().neighbours.size());
         const std::uint64_t most = device().most_blocks(neighbours);
         const auto grains = static_cast<std::uint64_t>(vector.count) / device().grain();
-        const auto on_all = gathered(world(), std::clamp<std::uint64_t>(grains, 1, most));
+        const auto on_all = gather_all(world(), std::clamp<std::uint64_t>(grains, 1, most));
         return static_cast<unsigned>(*std::ranges::min_element(on_all));
     }
 

@@ -118,7 +118,7 @@ private:
     std::vector<MessageProgram> programs_of(const PlanRequest& request, std::size_t most_bytes) {
         const auto compile = [&] { return compile_messages(request, world(), most_bytes); };
         if (request.buffers.device == nullptr) return compile();
-        return made_by_all(world(), request.what, compile);
+        return make_on_all_ranks(world(), request.what, compile);
     }
 
     void begin() override {

@@ -22,7 +22,7 @@ std::unique_ptr<GradientExchange> GradientExchange::make(GradientMemory& memory,
     for (int bucket = 0; bucket < static_cast<int>(memory.buckets().size()); ++bucket)
         ask(memory.call_of(bucket), memory.buffers_of(bucket));
     ask(memory.call_of_numbers(), memory.buffers_of_numbers());
-    for (const std::string& of_rank : gathered_texts(memory.world(), mine))
+    for (const std::string& of_rank : gather_all_texts(memory.world(), mine))
         if (reason = of_rank; !reason.empty()) return nullptr;
     return std::unique_ptr<GradientExchange>(new GradientExchange(memory, way));
 }
