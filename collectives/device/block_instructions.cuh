@@ -35,15 +35,15 @@ __device__ inline std::uint64_t add_one(std::uint64_t& word) {
 }
 
 /// One access of 16 bytes, which is never seen in part.
-__device__ inline void store_line(DeviceLlLine& line, DeviceLlLine value) {
+__device__ inline void store_line(DeviceLine& line, DeviceLine value) {
     asm volatile(
         "{ .reg .b128 both; mov.b128 both, {%1, %2}; st.relaxed.sys.global.b128 [%0], both; }"
         :
         : "l"(__cvta_generic_to_global(&line)), "l"(value.data), "l"(value.run)
         : "memory");
 }
-__device__ inline DeviceLlLine load_line(const DeviceLlLine& line) {
-    DeviceLlLine value;
+__device__ inline DeviceLine load_line(const DeviceLine& line) {
+    DeviceLine value;
     asm volatile(
         "{ .reg .b128 both; ld.relaxed.sys.global.b128 both, [%2]; mov.b128 {%0, %1}, both; }"
         : "=l"(value.data), "=l"(value.run)

@@ -41,17 +41,16 @@ struct DeviceMove {
     std::uint32_t divisor = 0;
 };
 
-/// Of the LL protocol: half data, half flag, in one store. Whoever sees the number of the run there
-/// has the data, too.
-struct alignas(16) DeviceLlLine {
+/// Half data, half flag, in one store: whoever sees the number of the run there has the data, too.
+struct alignas(16) DeviceLine {
     std::uint64_t data, run;
 };
 
-/// A message of the LL protocol: bytes of this rank, and its mailbox at its receiver, for even
-/// runs and for odd ones.
-struct DeviceLlMessage {
+/// A message by the LL protocol: bytes of this rank, and the lines in memory of its receiver, one
+/// set for even runs and one for odd ones.
+struct LlMessage {
     std::byte* bytes;
-    DeviceLlLine* lines[2];
+    DeviceLine* lines[2];
     std::uint32_t size;
     std::int32_t peer;
 };
@@ -75,8 +74,8 @@ struct DeviceProgram {
     std::uint32_t phases_count;
     const DevicePhase* phases;  ///< an empty one, in which all lists begin, and so many
     const DeviceWait* waits;
-    const DeviceLlMessage* sends;
-    const DeviceLlMessage* receives;
+    const LlMessage* sends;
+    const LlMessage* receives;
     const DeviceMove* moves;
     std::byte* const* outs;
     const std::byte* const* sources;

@@ -33,11 +33,11 @@ inline std::uint64_t add_one(std::uint64_t& word) {
 }
 
 // The flag last, as the host has no store of 16 bytes.
-inline void store_line(DeviceLlLine& line, DeviceLlLine value) {
+inline void store_line(DeviceLine& line, DeviceLine value) {
     store_relaxed(line.data, value.data);
     store_release(line.run, value.run);
 }
-inline DeviceLlLine load_line(const DeviceLlLine& line) {
+inline DeviceLine load_line(const DeviceLine& line) {
     const std::uint64_t run = load_acquire(line.run);
     return {load_relaxed(line.data), run};
 }

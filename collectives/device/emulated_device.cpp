@@ -43,10 +43,8 @@ public:
         device::store_release(counter, value);
     }
     std::uint64_t arrive(std::uint64_t& counter) const { return device::add_one(counter); }
-    void store_line(DeviceLlLine& line, DeviceLlLine value) const {
-        device::store_line(line, value);
-    }
-    DeviceLlLine load_line(const DeviceLlLine& line) const { return device::load_line(line); }
+    void store_line(DeviceLine& line, DeviceLine value) const { device::store_line(line, value); }
+    DeviceLine load_line(const DeviceLine& line) const { return device::load_line(line); }
 
     std::uint64_t now_ns() const { return device::now_ns(); }
     std::uint64_t patience_ns() const { return patience_ns_; }

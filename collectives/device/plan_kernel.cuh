@@ -45,10 +45,10 @@ public:
         return device::add_one(counter);
     }
 
-    __device__ void store_line(DeviceLlLine& line, DeviceLlLine value) const {
+    __device__ void store_line(DeviceLine& line, DeviceLine value) const {
         device::store_line(line, value);
     }
-    __device__ DeviceLlLine load_line(const DeviceLlLine& line) const {
+    __device__ DeviceLine load_line(const DeviceLine& line) const {
         return device::load_line(line);
     }
 

@@ -38,14 +38,14 @@ public:
             if (!machine_.all(own_have_come && peers_have_come)) return;
 
             move(before.moves_end, phase.packing_end);
-            const bool has_letters =
+            const bool has_messages =
                 phase.sends_end > before.sends_end || phase.receives_end > before.receives_end;
-            if (has_letters) machine_.all(true);  // all is packed
+            if (has_messages) machine_.all(true);  // all is packed
             for (auto i = before.sends_end; i < phase.sends_end; ++i) send(program_.sends[i]);
             bool came = true;
             for (auto i = before.receives_end; i < phase.receives_end; ++i)
                 came = came && receive(program_.receives[i]);
-            if (has_letters && !machine_.all(came)) return;
+            if (has_messages && !machine_.all(came)) return;
             move(phase.packing_end, phase.moves_end);
 
             machine_.all(true);
@@ -104,16 +104,15 @@ private:
         }
     }
 
-    TUTTI_ON_DEVICE static std::uint32_t lines_of(const DeviceLlMessage& message) {
+    TUTTI_ON_DEVICE static std::uint32_t lines_of(const LlMessage& message) {
         return (message.size + 7) / 8;
     }
-    TUTTI_ON_DEVICE static std::uint32_t bytes_in(const DeviceLlMessage& message,
-                                                  std::uint32_t line) {
+    TUTTI_ON_DEVICE static std::uint32_t bytes_in(const LlMessage& message, std::uint32_t line) {
         return message.size - line * 8 < 8 ? message.size - line * 8 : 8;
     }
 
     // Two runs ago the receiver has read what these lines held: the phase has waited for that.
-    TUTTI_ON_DEVICE void send(const DeviceLlMessage& message) {
+    TUTTI_ON_DEVICE void send(const LlMessage& message) {
         for (std::uint32_t i = machine_.thread(); i < lines_of(message); i += machine_.threads()) {
             std::uint64_t data = 0;
             for (std::uint32_t byte = 0; byte < bytes_in(message, i); ++byte)
@@ -122,9 +121,9 @@ private:
         }
     }
 
-    TUTTI_ON_DEVICE bool receive(const DeviceLlMessage& message) {
+    TUTTI_ON_DEVICE bool receive(const LlMessage& message) {
         for (std::uint32_t i = machine_.thread(); i < lines_of(message); i += machine_.threads()) {
-            DeviceLlLine line{};
+            DeviceLine line{};
             const auto is_there = [&] {
                 line = machine_.load_line(message.lines[run_ % 2][i]);
                 return line.run == run_;

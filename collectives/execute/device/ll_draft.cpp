@@ -11,7 +11,7 @@ constexpr std::size_t alignment = 256;  // of what different ranks or steps use
 std::size_t aligned(std::size_t bytes) { return (bytes + alignment - 1) / alignment * alignment; }
 
 // Of a mailbox for even runs, or for odd ones.
-std::size_t mailbox_bytes(std::size_t bytes) { return (bytes + 7) / 8 * sizeof(DeviceLlLine); }
+std::size_t mailbox_bytes(std::size_t bytes) { return (bytes + 7) / 8 * sizeof(DeviceLine); }
 
 }  // namespace
 
@@ -56,12 +56,12 @@ DeviceDraft LlDraft::with_addresses(const DeviceAddresses& addresses) const {
     const auto with_mailbox = [&](const DraftMessage& message, Rank receiver, std::size_t offset) {
         std::byte* const begin = addresses.place(receiver, {Place::In::plan, offset});
         const auto set = [&](std::size_t number) {
-            return reinterpret_cast<DeviceLlLine*>(begin + number * mailbox_bytes(message.bytes));
+            return reinterpret_cast<DeviceLine*>(begin + number * mailbox_bytes(message.bytes));
         };
-        return DeviceLlMessage{address(message.place),
-                               {set(0), set(1)},
-                               static_cast<std::uint32_t>(message.bytes),
-                               message.peer.index};
+        return LlMessage{address(message.place),
+                         {set(0), set(1)},
+                         static_cast<std::uint32_t>(message.bytes),
+                         message.peer.index};
     };
 
     std::vector<std::size_t> sent_to(mailboxes_at_.size());
