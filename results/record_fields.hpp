@@ -210,30 +210,31 @@ void walk(auto& f, Is<Point> auto& point) {
     f.must("key", point.key);
     f.may("skipped", point.skipped);
     if (point.skipped) return;
-    f.must("mode", point.mode);
-    f.must("def", point.def);
+    auto& measured = point.measured;
+    f.must("mode", measured.start);
+    f.must("def", measured.from);
     f.must("n", point.time.n);
-    f.must("n_invalid", point.n_invalid);
-    f.must("n_warm", point.n_warm);
-    f.may("calls_of_sample", point.calls_of_sample, std::int64_t{1});
-    f.must("stop_reason", point.stop_reason);
+    f.must("n_invalid", measured.n_invalid);
+    f.must("n_warm", measured.n_warm);
+    f.may("calls_of_sample", measured.calls_of_sample, std::int64_t{1});
+    f.must("stop_reason", measured.stop_reason);
     f.must("t_ns", point.time);
     f.interval("ci95_p50_ns", point.time.ci95_lo, point.time.ci95_hi);
     f.must("rho1", point.time.rho1);
     f.must("n_slow", point.time.n_slow);
-    f.may("skew_p50_ns", point.skew_p50_ns);
-    f.may("device_p50_ns", point.device_p50_ns);
-    f.may("clock_residual_ns", point.clock_residual_ns);
-    f.may("straggler", point.straggler);
+    f.may("skew_p50_ns", measured.skew_p50_ns);
+    f.may("device_p50_ns", measured.device_p50_ns);
+    f.may("clock_residual_ns", measured.clock_residual_ns);
+    f.may("straggler", measured.stragglers);
     f.must("algbw_GBps", point.bandwidth.algbw);
     f.must("busbw_GBps", point.bandwidth.busbw);
-    f.must("check", point.check);
-    f.may("wire", point.wire);
+    f.must("check", measured.check);
+    f.may("wire", measured.network_bytes);
     f.may("limit_ns", point.limit_ns);
     f.may("pct_of_limit", point.pct_of_limit);
     f.may("predicted_ns", point.predicted_ns);
     f.may("choice", point.choice);
-    f.may("samples_ns", point.samples);
+    f.may("samples_ns", measured.samples);
 }
 
 void walk(auto& f, Is<StepKey> auto& key) {
