@@ -2,6 +2,8 @@
 #pragma once
 #include "collectives/baselines/baselines.hpp"
 
+// The rows of baselines.cpp. Each library's functions are in its own file, or, where it was not
+// found when configuring, in the file *_absent.cpp.
 namespace tutti {
 
 /// Open MPI heeds a forced algorithm only if it was told before it started that there will be one.
@@ -29,5 +31,14 @@ std::unique_ptr<Operation> mpi_baseline(World& world, const LibraryCall& call,
 /// algorithms for these, and no names for them.
 std::unique_ptr<Operation> mpi_nonblocking(World& world, const LibraryCall& call,
                                            const CallBuffers& buffers);
+
+/// Why NCCL's own collective cannot be compared for this call: no GPU or several ranks on one,
+/// buffers of the host, types that NCCL does not have, an all-to-all in place.
+std::optional<std::string> nccl_baseline_refuses(World& world, const LibraryCall& call);
+
+/// ncclAllReduce, ncclBroadcast, ... on the ranks' one communicator; what NCCL has no call for
+/// (all_to_all, scatter, gather) as one group of ncclSend and ncclRecv.
+std::unique_ptr<Operation> nccl_baseline(World& world, const LibraryCall& call,
+                                         const CallBuffers& buffers);
 
 }  // namespace tutti
