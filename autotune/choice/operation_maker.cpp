@@ -21,7 +21,7 @@ std::unique_ptr<Operation> made_on_all(World& world, Make&& make) {
     } catch (const Error& error) {
         if (error.code() != Exit::usage) throw;
     }
-    if (!holds_on_all(world, made != nullptr)) made.reset();
+    if (!true_on_all_ranks(world, made != nullptr)) made.reset();
     return made;
 }
 
@@ -49,7 +49,7 @@ std::unique_ptr<Operation> library_call(Planner& planner, const Configuration& c
     const LibraryCall what{wish.call, configuration.algorithm, wish.buffers.in_place,
                            memory_of(wish.buffers)};
     const bool runs = library != nullptr && !refusal(world, *library, what);
-    if (!holds_on_all(world, runs)) return nullptr;
+    if (!true_on_all_ranks(world, runs)) return nullptr;
     planner.progress().finish_all();  // what is under way does not move while the library waits
     return made_on_all(world, [&] { return library->make(world, what, wish.buffers); });
 }

@@ -143,7 +143,7 @@ void RaceLog::append(const std::string& line) {
 
 std::vector<RaceLog::Entry> races_of_first(World& world, const std::vector<RaceLog::Entry>& mine) {
     const std::string text =
-        gathered_texts(world, world.is_first() ? one_line(encode(mine)) : "[]")[0];
+        gather_all_texts(world, world.is_first() ? one_line(encode(mine)) : "[]")[0];
     const Source source(text, "the first rank's races");
     const JsonValue json = parse_json(source);
     std::vector<RaceLog::Entry> all;

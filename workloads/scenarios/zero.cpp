@@ -31,7 +31,7 @@ GroupCall scattered(std::string label, std::int64_t count, DataType type, int ra
                      .count = share_of(count, ranks)}};
 }
 
-GroupCall gathered(std::string label, std::int64_t count, DataType type, int ranks) {
+GroupCall gather_all(std::string label, std::int64_t count, DataType type, int ranks) {
     return {
         .label = std::move(label),
         .call = {
@@ -55,7 +55,7 @@ Program sharded_gradients(const Model& model, const ZeroShape& shape, std::int64
         scatters.push_back(
             program.add_call(scattered(fmt::format("gradients {}", i), count, shape.type, ranks)));
         gathers.push_back(
-            program.add_call(gathered(fmt::format("weights {}", i), count, shape.type, ranks)));
+            program.add_call(gather_all(fmt::format("weights {}", i), count, shape.type, ranks)));
     }
     program.compute(rank, times.forward_ns, Phase::forward);
     std::int64_t now = 0;
@@ -106,7 +106,7 @@ Program sharded_weights(const Model& model, const ZeroShape& shape, std::int64_t
     Slots of_weights(shape.prefetch + 1), of_gradients(scatters_under_way);
     std::vector<int> forward, backward, scatters, memory;
     const auto gather = [&](const char* phase, int unit) {
-        GroupCall call = gathered(fmt::format("{} gather {}", phase, unit),
+        GroupCall call = gather_all(fmt::format("{} gather {}", phase, unit),
                                   counts[static_cast<std::size_t>(unit)], shape.type, ranks);
         call.memory = memory[static_cast<std::size_t>(unit)];
         return program.add_call(call);
