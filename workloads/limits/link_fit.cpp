@@ -5,8 +5,7 @@
 #include <cmath>
 #include <vector>
 
-#include "base/median.hpp"
-#include "results/line_fit.hpp"
+#include "results/statistics.hpp"
 
 namespace tutti {
 namespace {

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "base/clock.hpp"
+#include "results/statistics.hpp"
 #include "workloads/bench/device_buffers.hpp"
 
 namespace tutti {
@@ -40,8 +41,7 @@ double time_of(World& world, Operation& operation) {
         operation.run();
         times.push_back(static_cast<double>(now_ns() - began));
     }
-    std::ranges::nth_element(times, times.begin() + calls / 2);
-    return std::ranges::max(gather_all(world, times[calls / 2]));
+    return std::ranges::max(gather_all(world, median(std::move(times))));
 }
 
 }  // namespace

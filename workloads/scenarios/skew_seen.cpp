@@ -3,17 +3,14 @@
 
 #include <algorithm>
 
+#include "results/statistics.hpp"
+
 namespace tutti {
 namespace {
 
 double ms(std::int64_t ns) { return static_cast<double>(ns) / 1e6; }
 
-double median(std::vector<double> values) {
-    if (values.empty()) return 0;
-    const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-    std::ranges::nth_element(values, middle);
-    return *middle;
-}
+double middle(const std::vector<double>& values) { return values.empty() ? 0 : median(values); }
 
 std::int64_t slowest(const Program& program, std::int64_t number) {
     std::int64_t most = 0;
@@ -33,12 +30,12 @@ void SkewSeen::add(std::int64_t number, const StepTimes& even, const StepTimes& 
 }
 
 std::vector<Metric> SkewSeen::metrics() const {
-    const double skew = median(skew_ms_);
-    std::vector<Metric> all{{"unskewed_step_ms", median(even_ms_)},
-                            {"step_over_unskewed", median(ratio_)},
-                            {"wait_added_ms", median(wait_ms_)},
+    const double skew = middle(skew_ms_);
+    std::vector<Metric> all{{"unskewed_step_ms", middle(even_ms_)},
+                            {"step_over_unskewed", middle(ratio_)},
+                            {"wait_added_ms", middle(wait_ms_)},
                             {"skew_ms", skew}};
-    if (skew > 0) all.push_back({"sensitivity", median(growth_ms_) / skew});
+    if (skew > 0) all.push_back({"sensitivity", middle(growth_ms_) / skew});
     return all;
 }
 

@@ -42,13 +42,6 @@ TimeFrom time_from(Start start) {
     }
 }
 
-// Of at least one.
-std::int64_t middle(std::vector<std::int64_t> times) {
-    const auto half = times.begin() + static_cast<long>(times.size() / 2);
-    std::nth_element(times.begin(), half, times.end());
-    return *half;
-}
-
 // One trial's race through a point.
 class Runner {
 public:
@@ -211,7 +204,7 @@ private:
     void collect(TimedBatch batch) {
         distance_.learn(batch);
         starter_.learn(batch.first_was_late);
-        if (!batch.samples_ns.empty()) default_ns_ = middle(batch.samples_ns);
+        if (!batch.samples_ns.empty()) default_ns_ = median(batch.samples_ns);
         measured_.samples.insert(measured_.samples.end(), batch.samples_ns.begin(),
                                  batch.samples_ns.end());
         measured_.n_invalid += batch.n_invalid;
@@ -259,8 +252,8 @@ private:
             samples.erase(samples.begin(), samples.begin() + cold);
             measured_.n_warm += cold;
         }
-        if (!skews_.empty()) measured_.skew_p50_ns = middle(skews_);
-        if (!device_ns_.empty()) measured_.device_p50_ns = middle(device_ns_);
+        if (!skews_.empty()) measured_.skew_p50_ns = median(skews_);
+        if (!device_ns_.empty()) measured_.device_p50_ns = median(device_ns_);
         // Of a run they were so far.
         for (std::int64_t& sample : samples) sample /= entrant_.calls_of_run;
         measured_.calls_of_sample *= entrant_.calls_of_run;
