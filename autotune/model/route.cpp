@@ -12,15 +12,6 @@
 namespace tutti {
 namespace {
 
-Choice choice_for(const Configuration& configuration, const Algorithm& algorithm, bool one_host) {
-    const Bytes usual = one_host ? segment_on_host : segment_across_hosts;
-    return {.algorithm = &algorithm,
-            .transport = configuration.transport,
-            .segment = configuration.segment > Bytes{0} ? configuration.segment : usual,
-            .radix = configuration.radix,
-            .channels = configuration.channels};
-}
-
 bool is_of_one_host(std::string_view transport) { return transport.starts_with("shm"); }
 
 Route route_on_host(std::string_view transport, Schedule schedule, const ModelCall& model_call,
@@ -57,8 +48,10 @@ std::optional<Route> route_of(const Configuration& configuration, const ModelCal
     const bool one_host = call.hosts.nodes().size() == 1;
     if (algorithm == nullptr || (!one_host && is_of_one_host(configuration.transport)))
         return std::nullopt;
-    const Job job = job_of(choice_for(configuration, *algorithm, one_host), call.call, call.ranks(),
-                           call.hosts);
+    const Environment environment{.default_segment =
+                                      one_host ? segment_on_host : segment_across_hosts};
+    const Job job =
+        job_of({algorithm, configuration, environment}, call.call, call.ranks(), call.hosts);
     if (algorithm->refuses(job)) return std::nullopt;
     Schedule schedule = build_in_order(*algorithm, job);
     Route route =

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "autotune/table/table_fields.hpp"
-#include "collectives/algorithms/job.hpp"
 
 namespace tutti {
 namespace {
@@ -36,11 +35,12 @@ void check(const Configuration& configuration, const JsonPlace& place) {
     if (c.impl.empty()) place.fail("does not say whose implementation it is");
     if (c.is_ours() && (c.algorithm.empty() || c.transport.empty()))
         place.fail("is tutti's own, but lacks its algorithm or its transport");
-    if (c.segment < Bytes{0}) place.fail("has a negative segment");
-    if (c.radix != 0 && (c.radix < 2 || c.radix > most_radix))
-        place.fail(fmt::format("has a radix of {}, where 2 to {} can be", c.radix, most_radix));
-    if (c.channels < 1 || c.channels > most_channels)
-        place.fail(fmt::format("has {} channels, where 1 to {} can be", c.channels, most_channels));
+    for (const Knob& knob : knobs) {
+        const std::int64_t value = knob.of(c);
+        if (value != knob.otherwise && (value < knob.least || value > knob.most))
+            place.fail(fmt::format("has '{}' {}, where {} to {} can be", knob.name, value,
+                                   knob.least, knob.most));
+    }
 }
 
 void check(const TimeInterval& time, const JsonPlace& place) {

@@ -34,9 +34,9 @@ void walk(auto& f, Is<Configuration> auto& configuration) {
     f.must("impl", configuration.impl);
     f.may("algorithm", configuration.algorithm, {});
     f.may("transport", configuration.transport, {});
-    f.may("segment", configuration.segment, {});
-    f.may("radix", configuration.radix, 0);
-    f.may("channels", configuration.channels, 1);
+    for (const Knob& knob : knobs)
+        knob.visit(configuration,
+                   [&](auto& value, const auto& otherwise) { f.may(knob.name, value, otherwise); });
 }
 
 void walk(auto& f, Is<TimeInterval> auto& time) {

@@ -56,16 +56,16 @@ void walk(auto& f, Is<RaceLog::Entry> auto& entry) {
     f.must("algorithm", c.algorithm);
     f.must("buffers", entry.subject.buffers);
     f.must("bytes", entry.size);
-    f.must("channels", c.channels);
     f.must("collective", entry.subject.collective);
     f.must("impl", c.impl);
     f.must("kind", kind);
     f.must("ops", entry.subject.ops);
-    f.must("radix", c.radix);
-    f.must("segment", c.segment);
     f.must("t_ns", entry.samples_ns);
     f.must("transport", c.transport);
     f.must("types", entry.subject.types);
+    for (const Knob& knob : knobs)
+        knob.visit(c,
+                   [&](auto& value, const auto& otherwise) { f.may(knob.name, value, otherwise); });
 }
 
 void walk(auto& f, Is<CostLine> auto& line) {

@@ -86,7 +86,7 @@ CommunicatorCandidate candidate_of(World& world, const char* name, CommunicatorO
         return std::make_unique<CommunicatorCall>(
             communicator, loan, CallArguments{call, as_programs_give(buffers.call)});
     };
-    return {.candidate = {.impl = "tutti", .algorithm = name, .chooser = chooser},
+    return {.candidate = {.configuration = {.algorithm = name}, .chooser = chooser},
             .learnt = [communicator] { return communicator->learnt(); }};
 }
 

@@ -17,16 +17,42 @@ int segments_for(Bytes vector, Bytes segment) {
     return static_cast<int>(std::clamp<std::int64_t>((vector.count + size - 1) / size, 1, 256));
 }
 
+static_assert(knobs[1].least == 2 && knobs[1].most == most_radix &&
+              knobs[1].same_as_default == default_radix && knobs[2].most == most_channels);
+
+bool makes_use(const Algorithm& algorithm, const Knob& knob) {
+    const auto is = [&](auto member) { return knob.member == decltype(knob.member)(member); };
+    if (is(&Configuration::segment)) return algorithm.pipelines;
+    if (is(&Configuration::radix)) return algorithm.takes_radix;
+    return true;
+}
+
+namespace {
+
+Order order_of(const Choice& choice) {
+    const std::string& name = choice.configuration.order;
+    if (name.empty()) return {};
+    const auto known = choice.environment.orders.find(name);
+    if (known == choice.environment.orders.end())
+        throw Error("the order '" + name + "' of ranks is not known here");
+    return known->second;
+}
+
+}  // namespace
+
 Job job_of(const Choice& choice, const Call& call, int ranks, const Placement& hosts) {
-    const Order order = channels_of(choice.order, choice.channels, ranks);
+    const auto& [algorithm, configuration, environment] = choice;
+    const Order order = channels_of(order_of(choice), configuration.channels, ranks);
+    const Bytes segment =
+        configuration.segment.count > 0 ? configuration.segment : environment.default_segment;
     const std::int64_t vector = call.count * static_cast<std::int64_t>(size_of(call.type));
     const Bytes share{vector / std::max<std::int64_t>(std::ssize(order.channels), 1)};
     return {.collective = call.collective,
             .ranks = ranks,
             .root = call.root,
-            .segments = segments_for(share, choice.segment),
-            .radix = choice.radix,
-            .placement = choice.placement.nodes().empty() ? hosts : choice.placement,
+            .segments = segments_for(share, segment),
+            .radix = configuration.radix,
+            .placement = environment.hosts.nodes().empty() ? hosts : environment.hosts,
             .order = order};
 }
 
@@ -175,9 +201,10 @@ std::shared_ptr<std::byte> Planner::pinned_memory(std::string_view transport, st
 std::unique_ptr<Plan> Planner::plan(const Choice& choice, const Call& call,
                                     const CallBuffers& given, const ReachableMemory* registered) {
     const CallBuffers buffers = told_of_device(given, registered);
-    if (const auto refusal = refuses(choice.transport, memory_of(buffers), registered))
+    const std::string& transport = choice.configuration.transport;
+    if (const auto refusal = refuses(transport, memory_of(buffers), registered))
         throw Error(*refusal);
-    Opened& way = opened(choice.transport);
+    Opened& way = opened(transport);
     const Job job = job_of(choice, call, world_.size(), world_.hosts());
     if (const auto refusal = choice.algorithm->refuses(job)) throw Error(*refusal);
     const Schedule schedule = build_in_order(*choice.algorithm, job);
@@ -185,18 +212,17 @@ std::unique_ptr<Plan> Planner::plan(const Choice& choice, const Call& call,
                         .call = call,
                         .buffers = buffers,
                         .what = std::string(name_of(call.collective)) + " " +
-                                std::string(choice.algorithm->name) + " (" +
-                                std::string(choice.transport) + ")",
+                                std::string(choice.algorithm->name) + " (" + transport + ")",
                         .number = plans_made_++,
                         .registered = registered};
-    if (const DeviceTransport* device = on_device(choice.transport)) {
+    if (const DeviceTransport* device = on_device(transport)) {
         if (registered != nullptr && registered->device() == nullptr) request.registered = nullptr;
         if (!all_is_registered(world_, request)) request.registered = nullptr;
         request.runs = runs_on_devices_;
         return device_plan(progress_, *device, request);
     }
     auto* messages = buffers.device != nullptr
-                         ? &between_devices(choice.transport, *buffers.device)
+                         ? &between_devices(transport, *buffers.device)
                          : dynamic_cast<MessageTransport*>(way.transport.get());
     if (messages != nullptr) {
         if (goes_in_lanes(call, buffers) && !messages->follows_queue())

@@ -58,8 +58,8 @@ TEST(Records, AKeyTellsRadixAndChannelsUnlessUsual) {
     Point point = sample_point();
     EXPECT_EQ(to_json_line(point).find("radix"), std::string::npos);
     EXPECT_EQ(to_json_line(point).find("channels"), std::string::npos);
-    point.key.radix = 4;
-    point.key.channels = 2;
+    point.key.configuration.radix = 4;
+    point.key.configuration.channels = 2;
     EXPECT_NE(to_json_line(point).find(R"("radix":4)"), std::string::npos);
     EXPECT_NE(to_json_line(point).find(R"("channels":2)"), std::string::npos);
     expect_round_trip(point);

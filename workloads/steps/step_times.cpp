@@ -53,7 +53,7 @@ StepTimes times_of(World& world, const GlobalClock* clock, const StepStamps& min
     for (const auto& call : mine.calls)
         words.insert(words.end(), {common(call.start_ns), common(call.end_ns)});
     const std::size_t each = words.size();
-    std::vector<std::int64_t> gather_all(each * static_cast<std::size_t>(world.size()));
+    std::vector<std::int64_t> gathered(each * static_cast<std::size_t>(world.size()));
     world.all_gather(std::as_bytes(std::span(words)), std::as_writable_bytes(std::span(gathered)));
     std::vector<StepStamps> all(static_cast<std::size_t>(world.size()));
     for (std::size_t rank = 0; rank < all.size(); ++rank) {
