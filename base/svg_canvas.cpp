@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "topology/draw/svg_canvas.hpp"
+#include "base/svg_canvas.hpp"
 
 #include <fmt/format.h>
 
@@ -64,6 +64,19 @@ void SvgCanvas::line(Point2 from, Point2 to, std::string_view style, double widt
         from.x, from.y, to.x, to.y, style, width);
 }
 
+void SvgCanvas::arrow(Point2 from, Point2 to, std::string_view style, double width) {
+    body_ += fmt::format(
+        R"svg(<line x1="{:.1f}" y1="{:.1f}" x2="{:.1f}" y2="{:.1f}" class="{}" stroke-width="{:.1f}" marker-end="url(#{})"/>)svg"
+        "\n",
+        from.x, from.y, to.x, to.y, style, width, style);
+}
+
+void SvgCanvas::dot(Point2 middle, double radius, std::string_view style) {
+    body_ += fmt::format(R"(<circle cx="{:.1f}" cy="{:.1f}" r="{:.1f}" class="{}"/>)"
+                         "\n",
+                         middle.x, middle.y, radius, style);
+}
+
 void SvgCanvas::arc(Point2 from, Point2 to, double depth, std::string_view style, double width,
                     std::string_view tip) {
     // A cubic curve goes three quarters of the way to its two inner points.
@@ -87,13 +100,20 @@ void SvgCanvas::add(const SvgCanvas& other, Point2 offset) {
                          other.body_);
 }
 
-std::string SvgCanvas::page(double width, double height, std::string_view styles) const {
+std::string SvgCanvas::page(double width, double height, std::string_view styles,
+                            std::initializer_list<ArrowHead> heads) const {
+    std::string markers;
+    for (const ArrowHead& head : heads)
+        markers += fmt::format(
+            R"(<marker id="{}" viewBox="0 0 8 8" refX="8" refY="4" markerWidth="7" markerHeight="7" orient="auto"><path d="M0 0L8 4L0 8z" fill="{}"/></marker>)",
+            head.style, head.colour);
+    if (!markers.empty()) markers = fmt::format("<defs>{}</defs>\n", markers);
     return fmt::format(
         R"(<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {0:.0f} {1:.0f}" width="{0:.0f}" height="{1:.0f}">)"
-        "\n<style>{2}</style>\n"
+        "\n<style>{2}</style>\n{3}"
         R"(<rect width="100%" height="100%" fill="#fff"/>)"
-        "\n{3}</svg>\n",
-        width, height, styles, body_);
+        "\n{4}</svg>\n",
+        width, height, styles, markers, body_);
 }
 
 std::vector<std::string> wrapped(std::string_view text, double room) {

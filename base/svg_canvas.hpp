@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <initializer_list>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,12 +21,21 @@ struct Box {
 /// Where a text has its point.
 enum class Anchor { start, middle, end };
 
+/// Of the arrows of one style.
+struct ArrowHead {
+    std::string_view style;
+    std::string_view colour;
+};
+
 /// Shapes in the order in which they are drawn, as SVG. Looks come from style classes.
 class SvgCanvas {
 public:
     void rectangle(const Box& box, std::string_view style, double rounding = 4,
                    std::string_view tip = "");
     void line(Point2 from, Point2 to, std::string_view style, double width);
+    /// A line with a head, which page() defines for its style.
+    void arrow(Point2 from, Point2 to, std::string_view style, double width);
+    void dot(Point2 middle, double radius, std::string_view style);
     /// From one point to another, sagging by `depth` below them.
     void arc(Point2 from, Point2 to, double depth, std::string_view style, double width,
              std::string_view tip);
@@ -35,8 +45,9 @@ public:
 
     void add(const SvgCanvas& other, Point2 offset);
 
-    /// The whole picture on a white environment; `styles` is CSS.
-    std::string page(double width, double height, std::string_view styles) const;
+    /// The whole picture on white; `styles` is CSS.
+    std::string page(double width, double height, std::string_view styles,
+                     std::initializer_list<ArrowHead> heads = {}) const;
 
 private:
     std::string body_;
