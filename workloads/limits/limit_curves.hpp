@@ -13,9 +13,9 @@ enum class Round { short_one, long_one };
 
 inline constexpr std::int64_t short_pass_bytes = 32 << 20;
 
-/// How fast cores read and write memory, one alone and all at once. All at once they work in turn on
-/// each other's buffers as in a collective (member r has a source and a result of member r + 1) and
-/// on their own. Keeps the best of all rounds.
+/// How fast cores read and write memory, one alone and all at once. All at once they work in turn
+/// on each other's buffers as in a collective (member r has a source and a result of member r + 1)
+/// and on their own. Keeps the best of all rounds.
 class CurveSampler {
 public:
     /// Working sets of up to `most` bytes for each core.

@@ -56,7 +56,8 @@ LinkFit fit_link(std::span<const MessageTime> times) {
         if (points.bytes.size() < 2) points = points_of(times, from);
     const double slope = theil_sen_slope(points.bytes, points.ns);
     if (slope <= 0) return fit;
-    // Where the smaller of two sizes was disturbed, the slope is a bandwidth that no message reached.
+    // Where the smaller of two sizes was disturbed, the slope is a bandwidth that no message
+    // reached.
     const double seen = most_seen(points, fit.latency_ns);
     if (slope * seen < 1) {
         fit.gbps = seen;
@@ -106,8 +107,8 @@ public:
     // On both; only the first one's result has all times.
     PairTimes measure(double seconds) {
         const std::int64_t end = now_ns() + static_cast<std::int64_t>(seconds * 1e9);
-        // On slow networks the largest sizes would leave few tries, and long messages are more likely to
-        // be disturbed.
+        // On slow networks the largest sizes would leave few tries, and long messages are more
+        // likely to be disturbed.
         const double most_of_size = seconds * 1e9 / 20;
         PairTimes times;
         for (int round = 0; round < most_rounds; ++round) {
@@ -156,7 +157,7 @@ private:
         const auto mine = static_cast<double>(now_ns() - began);
         double theirs = 0;
         channel_.exchange(peer_, std::as_bytes(std::span(&mine, 1)), peer_,
-                       std::as_writable_bytes(std::span(&theirs, 1)));
+                          std::as_writable_bytes(std::span(&theirs, 1)));
         return std::max(mine, theirs);
     }
 
@@ -224,7 +225,7 @@ double all_at_once(World& world, PointToPointChannel& channel, const Placement& 
         const std::int64_t began = now_ns();
         if (peers)
             channel.exchange(peers->first, std::span(out).first(bytes), peers->second,
-                          std::span(in).first(bytes));
+                             std::span(in).first(bytes));
         const auto all = gathered(world, static_cast<double>(now_ns() - began));
         const double took = *std::ranges::max_element(all);
         best = std::max(best, static_cast<double>(bytes * streams) / took);
@@ -241,8 +242,7 @@ std::vector<std::string> names_of_hosts(World& world, const Placement& hosts) {
     gethostname(name, sizeof name - 1);
     const auto all = gathered_texts(world, name);
     std::vector<std::string> names;
-    for (const Rank leader : hosts.leaders())
-        names.push_back(at(all, leader));
+    for (const Rank leader : hosts.leaders()) names.push_back(at(all, leader));
     return names;
 }
 

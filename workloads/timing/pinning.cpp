@@ -72,8 +72,7 @@ std::vector<RankBinding> sites_of_ranks(World& world) {
     auto sites = gathered(world, site_of(detect_structure(), host_facts().usable_cpus));
     const Grouping& hosts = world.hosts().nodes();
     for (std::size_t host = 0; host < hosts.size(); ++host)
-        for (const Rank rank : hosts[host])
-            at(sites, rank).host = static_cast<int>(host);
+        for (const Rank rank : hosts[host]) at(sites, rank).host = static_cast<int>(host);
     return sites;
 }
 

@@ -12,8 +12,8 @@ namespace tutti {
 /// One hardware thread of each core that this rank may use, by the operating system's numbers.
 std::vector<int> cpus_of_cores();
 
-/// How many ranks before this one may use exactly these CPUs. Whether the launcher has bound ranks or
-/// not, cpus[place] is then a CPU of this rank's own, if there are enough. Collective.
+/// How many ranks before this one may use exactly these CPUs. Whether the launcher has bound ranks
+/// or not, cpus[place] is then a CPU of this rank's own, if there are enough. Collective.
 int place_among_equals(World& world, const std::vector<int>& cpus);
 
 /// Runs this thread on one CPU; nothing happens where that is not allowed.
@@ -21,9 +21,9 @@ void run_on(int cpu);
 
 /// Gives each rank a core of its own, or, where there are more ranks than cores, each core as many
 /// neighbouring ranks as the others. Without it the system may leave two spinning ranks on one core
-/// for seconds, or move ranks between cores every few milliseconds, and times show that. Collective;
-/// returns how many ranks share a core at most; 0 where nothing was done, as the launcher has bound
-/// the ranks or there are several hosts.
+/// for seconds, or move ranks between cores every few milliseconds, and times show that.
+/// Collective; returns how many ranks share a core at most; 0 where nothing was done, as the
+/// launcher has bound the ranks or there are several hosts.
 int pin_ranks(World& world);
 
 /// A note for readers of the times; empty where nothing was done.
