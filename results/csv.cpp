@@ -5,6 +5,7 @@
 
 #include <ostream>
 #include <string>
+#include <vector>
 
 namespace tutti {
 namespace {
@@ -12,7 +13,13 @@ namespace {
 struct Column {
     std::string_view name;
     std::string (*cell)(const Point&);
+    const Knob* knob = nullptr;  // or its value
 };
+
+std::string cell_of(const Column& column, const Point& point) {
+    if (column.knob == nullptr) return column.cell(point);
+    return std::to_string(column.knob->of(point.key.configuration));
+}
 
 std::string known(const std::optional<double>& value) {
     return value ? fmt::format("{:.1f}", *value) : "";
@@ -30,9 +37,9 @@ constexpr Column identity_columns[] = {
     {"launch", [](const Point& p) { return std::to_string(p.launch); }},
     {"point", [](const Point& p) { return point_id(p.key); }},
     {"coll", [](const Point& p) { return std::string(name_of(p.key.coll)); }},
-    {"impl", [](const Point& p) { return p.key.impl; }},
-    {"algo", [](const Point& p) { return p.key.algo; }},
-    {"transport", [](const Point& p) { return p.key.transport; }},
+    {"impl", [](const Point& p) { return p.key.configuration.impl; }},
+    {"algo", [](const Point& p) { return p.key.configuration.algorithm; }},
+    {"transport", [](const Point& p) { return p.key.configuration.transport; }},
     {"dtype", [](const Point& p) { return std::string(name_of(p.key.dtype)); }},
     {"op", [](const Point& p) { return std::string(p.key.op ? name_of(*p.key.op) : "none"); }},
     {"root", [](const Point& p) { return std::to_string(p.key.root ? p.key.root->index : -1); }},
@@ -42,14 +49,19 @@ constexpr Column identity_columns[] = {
     {"buf", [](const Point& p) { return p.key.buf; }},
     {"nranks", [](const Point& p) { return std::to_string(p.key.nranks); }},
     {"ppn", [](const Point& p) { return std::to_string(p.key.ppn); }},
-    {"seg", [](const Point& p) { return std::to_string(p.key.segment.count); }},
+    {knobs.front().key_name, nullptr, &knobs.front()},
     {"placement", [](const Point& p) { return p.key.placement; }},
     {"input", [](const Point& p) { return p.key.input; }},
-    {"order", [](const Point& p) { return p.key.order; }},
-    {"radix", [](const Point& p) { return std::to_string(p.key.radix); }},
-    {"channels", [](const Point& p) { return std::to_string(p.key.channels); }},
-    {"skipped", [](const Point& p) { return p.skipped.value_or(""); }},
+    {"order", [](const Point& p) { return p.key.configuration.order; }},
 };
+
+const std::vector<Column> columns_of_point = [] {
+    std::vector<Column> columns(std::begin(identity_columns), std::end(identity_columns));
+    for (const Knob& knob : std::span(knobs).subspan(1))
+        columns.push_back({knob.key_name, nullptr, &knob});
+    columns.push_back({"skipped", [](const Point& p) { return p.skipped.value_or(""); }});
+    return columns;
+}();
 
 // What only a measured point has.
 constexpr Column measured_columns[] = {
@@ -102,7 +114,7 @@ std::string quoted(const std::string& cell) {
 template <class Cell>
 void write_row(std::ostream& out, const Cell& cell) {
     std::string row;
-    for (const auto& column : identity_columns) row += quoted(cell(column, false)) + ',';
+    for (const auto& column : columns_of_point) row += quoted(cell(column, false)) + ',';
     for (const auto& column : measured_columns) row += quoted(cell(column, true)) + ',';
     row.back() = '\r';
     out << row << '\n';
@@ -114,7 +126,7 @@ void write_csv(std::ostream& out, std::span<const Point> points) {
     write_row(out, [](const Column& column, bool) { return std::string(column.name); });
     for (const Point& point : points)
         write_row(out, [&](const Column& column, bool measured) {
-            return measured && point.skipped ? std::string() : column.cell(point);
+            return measured && point.skipped ? std::string() : cell_of(column, point);
         });
 }
 

@@ -56,7 +56,7 @@ std::string candidate_cells(const Key& key, const TableRow& row) {
             share = std::min(share.value_or(*point->pct_of_limit), *point->pct_of_limit);
     }
     return fmt::format("  {:<28}  {:<10}  {:>6}  {:>6}  {:>5}", name_in_row(key, row),
-                       key.transport + (is_virtual(key) ? "(v)" : ""),
+                       key.configuration.transport + (is_virtual(key) ? "(v)" : ""),
                        width && std::isfinite(*width) ? fmt::format("{:.1f}", 100 * *width) : "N/A",
                        n ? std::to_string(*n) : "N/A",
                        share ? fmt::format("{:.0f}", *share) : "N/A");
@@ -90,9 +90,10 @@ std::string predicted_cell(const TableRow& row) {
 
 std::string skip_comment(const Point& point, std::string_view placement, SegmentInName segment) {
     const Key& key = point.key;
-    return fmt::format("# skipped: {}{} at {}{}: {}\n", candidate_name(key, segment),
-                       key.transport.empty() ? "" : " over " + key.transport, to_string(key.bytes),
-                       placement, *point.skipped);
+    return fmt::format(
+        "# skipped: {}{} at {}{}: {}\n", candidate_name(key, segment),
+        key.configuration.transport.empty() ? "" : " over " + key.configuration.transport,
+        to_string(key.bytes), placement, *point.skipped);
 }
 
 // Said once where both placements were skipped for the same reason.

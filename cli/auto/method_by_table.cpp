@@ -30,11 +30,11 @@ private:
 };
 
 std::optional<Table> table_for_group(World& group, const std::string& file, bool anyway) {
-    if (!of_first(group, std::filesystem::exists(file))) return std::nullopt;
+    if (!from_rank0(group, std::filesystem::exists(file))) return std::nullopt;
     try {
         return table_for_ranks(group, file, {.anyway = anyway});
     } catch (const Error& error) {
-        if (group.within == nullptr || error.code() != Exit::usage) throw;
+        if (group.parent == nullptr || error.code() != Exit::usage) throw;
         return std::nullopt;
     }
 }
@@ -44,7 +44,7 @@ std::optional<Table> table_for_group(World& group, const std::string& file, bool
 Method method_by_table(const std::string& file, bool anyway) {
     return {.name = "auto", .of_group = [file, anyway](Planner& group, const Environment&) {
                 World& world = group.world();
-                // A plan for each call of the program, as the other ways have: forgetting some
+                // A plan for each call of the program, as the other methods have: forgetting some
                 // would have the ranks meet in the middle of a step to make them again.
                 constexpr auto no_limit = std::numeric_limits<std::size_t>::max();
                 return std::make_unique<ByTable>(

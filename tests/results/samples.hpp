@@ -15,15 +15,13 @@ inline Point sample_point() {
     point.session = "s1";
     point.launch = 2;
     point.key = {.coll = Collective::all_reduce,
-                 .algo = "ring",
-                 .transport = "shm",
+                 .configuration = {.algorithm = "ring", .transport = "shm", .segment = {512}},
                  .dtype = DataType::float32,
                  .op = Op::sum,
                  .count = 256,
                  .bytes = {1024},
                  .nranks = 4,
                  .ppn = 2,
-                 .segment = {512},
                  .placement = "scatter"};
     point.measured.start = Start::deadline;
     point.measured.from = TimeFrom::last_arrival;
@@ -96,8 +94,7 @@ inline Point skipped_point() {
     Point point;
     point.launch = 2;
     point.key = {.coll = Collective::broadcast,
-                 .algo = "tree",
-                 .transport = "shm",
+                 .configuration = {.algorithm = "tree", .transport = "shm"},
                  .root = Rank{1},
                  .bytes = {8}};
     point.skipped = "needs a power of two; 6 ranks given";

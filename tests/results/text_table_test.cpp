@@ -56,11 +56,11 @@ TEST(TextTable, TellsSegmentsWhereSeveralTakePart) {
     const Point out = sample_point();
     EXPECT_NE(table_row({.out_of_place = &out}).find("  ring  "), std::string::npos);
     EXPECT_NE(
-        table_row({.out_of_place = &out, .segment = SegmentInName::told}).find("  ring[512]  "),
+        table_row({.out_of_place = &out, .segment = SegmentInName::shown}).find("  ring[512]  "),
         std::string::npos);
     Point skipped = sample_point();
     skipped.skipped = "too cold";
-    EXPECT_TRUE(table_row({.out_of_place = &skipped, .segment = SegmentInName::told})
+    EXPECT_TRUE(table_row({.out_of_place = &skipped, .segment = SegmentInName::shown})
                     .starts_with("# skipped: ring[512] over shm"));
 }
 
@@ -167,7 +167,7 @@ TEST(TextTable, TellsWhatAModelSaidAndMarksWhatWasFarOff) {
 
 TEST(TextTable, TellsWhatWasChosen) {
     Point point = sample_point();
-    point.key.algo = "auto";
+    point.key.configuration.algorithm = "auto";
     point.choice = "ring/shm";
     EXPECT_NE(table_row({.out_of_place = &point}).find("  auto: ring/shm  "), std::string::npos);
 }

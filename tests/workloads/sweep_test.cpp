@@ -109,7 +109,8 @@ TEST(Sweep, LeavesAPointWithTheReasonForWhoeverCannotTakePart) {
     ASSERT_EQ(told.size(), 1U);
     std::vector<std::string> who, took_part;
     for (const Point& point : told[0]) {
-        who.push_back(point.key.impl + " " + point.key.algo + " " + point.key.transport);
+        who.push_back(point.key.configuration.impl + " " + point.key.configuration.algorithm + " " +
+                      point.key.configuration.transport);
         if (!point.skipped)
             took_part.push_back(who.back());
         else
@@ -134,8 +135,8 @@ TEST(Sweep, TellsTheOrdersOfRanksApartAndLeavesTheLaunchersOutOfTheKey) {
     ASSERT_EQ(told[0].size(), 3U);
     std::vector<std::string> orders;
     for (const Point& point : told[0]) {
-        orders.push_back(point.key.order);
-        EXPECT_EQ(point.measured.check.state, CheckState::ok) << point.key.order;
+        orders.push_back(point.key.configuration.order);
+        EXPECT_EQ(point.measured.check.state, CheckState::ok) << point.key.configuration.order;
     }
     EXPECT_EQ(orders, (std::vector<std::string>{"", "topology", "mine"}));
 }
@@ -163,12 +164,11 @@ std::vector<std::string> names_of(const std::vector<Candidate>& candidates) {
 
 // Chain is cut, a tree has a radix, two-level-butterfly both, a ring neither.
 TEST(Candidates, AreEveryCombinationOfParametersThatAnAlgorithmMakesUseOf) {
-    const SearchSpace search_space{.algorithms = {"ring", "tree", "chain", "two-level-butterfly"},
-                                   .transports = {"shm"},
-                                   .baselines = {"mpi"},
-                                   .segments = {Bytes{}, Bytes{16384}},
-                                   .radices = {0, 4},
-                                   .channels = {1, 2}};
+    const SearchSpace search_space{
+        .algorithms = {"ring", "tree", "chain", "two-level-butterfly"},
+        .transports = {"shm"},
+        .baselines = {"mpi"},
+        .knobs = {{"segment", {0, 16384}}, {"radix", {0, 4}}, {"channels", {1, 2}}}};
     EXPECT_EQ(names_of(candidates(Collective::all_reduce, search_space)),
               (std::vector<std::string>{
                   "ring/shm", "ring[x2]/shm",                                               //
@@ -186,7 +186,7 @@ TEST(Candidates, AreNamedOnceHoweverTheUsualRadixIsSaid) {
                                    .transports = {"shm"},
                                    .baselines = {},
                                    .orders = {"naive", "topology"},
-                                   .radices = {0, 2, 3, 3}};
+                                   .knobs = {{"radix", {0, 2, 3, 3}}}};
     EXPECT_EQ(names_of(candidates(Collective::broadcast, search_space)),
               (std::vector<std::string>{"tree/shm", "tree[k3]/shm", "tree@topology/shm",
                                         "tree[k3]@topology/shm"}));
@@ -196,8 +196,7 @@ TEST(Candidates, OfWhichSeveralWouldDoTheSameAreDistinctOnce) {
     const SearchSpace search_space{.algorithms = {"tree", "linear", "chain", "two-level"},
                                    .transports = {"loopback", "shm"},
                                    .baselines = {"mpi"},
-                                   .segments = {Bytes{}, Bytes{16384}},
-                                   .radices = {0, 3, 4, 8}};
+                                   .knobs = {{"segment", {0, 16384}}, {"radix", {0, 3, 4, 8}}}};
     const auto all = candidates(Collective::broadcast, search_space);
     const auto left = [&](int ranks, std::int64_t count, int per_node) {
         auto names =
@@ -234,12 +233,11 @@ TEST(Candidates, AreDistinctByTransportAndLeftInWhereNothingIsKnown) {
 }
 
 TEST(Sweep, TellsParametersApartAndLeavesUsualOnesOutOfTheKey) {
-    const SearchSpace search_space{.algorithms = {"tree", "chain"},
-                                   .transports = {"loopback"},
-                                   .baselines = {},
-                                   .segments = {Bytes{}, Bytes{1024}},
-                                   .radices = {0, 3},
-                                   .channels = {1, 2}};
+    const SearchSpace search_space{
+        .algorithms = {"tree", "chain"},
+        .transports = {"loopback"},
+        .baselines = {},
+        .knobs = {{"segment", {0, 1024}}, {"radix", {0, 3}}, {"channels", {1, 2}}}};
     Sweep sweep = sweep_of(Collective::all_reduce, search_space);
     sweep.counts = {3000};
     sweep.environment.default_segment = Bytes{4096};
@@ -249,8 +247,8 @@ TEST(Sweep, TellsParametersApartAndLeavesUsualOnesOutOfTheKey) {
     for (const Point& point : told.at(0)) {
         EXPECT_EQ(point.measured.check.state, CheckState::ok);
         ids.insert(point_id(point.key));
-        keys.emplace_back(point.key.algo, point.key.segment.count, point.key.radix,
-                          point.key.channels);
+        keys.emplace_back(point.key.configuration.algorithm, point.key.configuration.segment.count,
+                          point.key.configuration.radix, point.key.configuration.channels);
     }
     EXPECT_EQ(ids.size(), 8U);
     using Keys = decltype(keys);
@@ -288,8 +286,8 @@ TEST(Sweep, LeavesAPointWithTheReasonForAnAlgorithmThatCannotBeForced) {
                  {.algorithms = {"none"}, .transports = {}, .baselines = {"mpi/ring"}}),
         2);
     ASSERT_EQ(told.size(), 1U);
-    EXPECT_EQ(told[0][0].key.impl, "mpi");
-    EXPECT_EQ(told[0][0].key.algo, "ring");
+    EXPECT_EQ(told[0][0].key.configuration.impl, "mpi");
+    EXPECT_EQ(told[0][0].key.configuration.algorithm, "ring");
     EXPECT_TRUE(told[0][0].skipped);
 }
 
@@ -415,7 +413,7 @@ TEST(Sweep, EndsOnAllRanksWithTheErrorThatMakingAnOperationThrowsOnOne) {
     EXPECT_EQ(errors_of([&](World& world) {
                   Planner planner(world);
                   Sweep mine = sweep;
-                  Candidate candidate{.impl = "auto", .algorithm = "auto"};
+                  Candidate candidate{.configuration = {.impl = "auto", .algorithm = "auto"}};
                   candidate.chooser =
                       [&](const Call&, const PooledBuffers&) -> std::unique_ptr<ChosenOperation> {
                       if (world.rank().index == 2) throw Error("no table");
@@ -467,7 +465,7 @@ TEST(BuffersOnDevices, AreRefusedByThoseWhoCannotReachThem) {
     ASSERT_EQ(all.size(), 1u);
     ASSERT_EQ(all[0].size(), 4u);
     for (const Point& point : all[0]) {
-        EXPECT_EQ(point.skipped.has_value(), point.key.transport == "shm-direct");
+        EXPECT_EQ(point.skipped.has_value(), point.key.configuration.transport == "shm-direct");
         if (point.skipped) continue;
         EXPECT_EQ(point.measured.check.state, CheckState::ok);
         EXPECT_EQ(point.key.buf, "cuda");

@@ -99,14 +99,14 @@ private:
     std::vector<std::string> transports() const {
         std::vector<std::string> names;
         for (const Candidate& candidate : sweep_.candidates)
-            if (candidate.is_ours()) names.push_back(candidate.transport);
+            if (candidate.is_ours()) names.push_back(candidate.configuration.transport);
         return names;
     }
 
     static bool is_of_devices(const Candidate& candidate) {
         if (candidate.baseline != nullptr) return candidate.baseline->takes_device;
         if (!candidate.is_ours()) return false;
-        const TransportRow& row = find_transport(candidate.transport);
+        const TransportRow& row = find_transport(candidate.configuration.transport);
         return row.on_device || row.between_devices;
     }
 
@@ -167,7 +167,7 @@ private:
     }
 
     std::int64_t calls_of_run(const Candidate& candidate) const {
-        return candidate.is_ours() ? planner_.runs_of_call(candidate.transport) : 1;
+        return candidate.is_ours() ? planner_.runs_of_call(candidate.configuration.transport) : 1;
     }
 
     // The same on all ranks where rank 0 has one. Where only another rank has one, all throw it:
@@ -181,7 +181,7 @@ private:
             else if (common.in_place)
                 reason = "in place each run of a graph takes what the one before left";
         }
-        if (!of_first(world_, !reason)) return reason ? reason : "rank 0 cannot run it";
+        if (!from_rank0(world_, !reason)) return reason ? reason : "rank 0 cannot run it";
         done_by_all(world_, [&] {
             if (reason) throw Error("rank 0 can run it, but here: " + *reason);
         });
@@ -195,7 +195,7 @@ private:
         if (sweep_.budget_seconds == 0) return sweep_.protocol.max_seconds;
         const double spent = seconds_since(began_ns_);
         const double share = std::max(sweep_.budget_seconds - spent, 0.0) / trials_left / 2;
-        return std::min(sweep_.protocol.max_seconds, of_first(world_, share));
+        return std::min(sweep_.protocol.max_seconds, from_rank0(world_, share));
     }
 
     Trial trial_at(Operation& operation, const CommonPoint& common, const PooledBuffers& buffers) {
@@ -213,9 +213,10 @@ private:
         Point point;
         Key& key = point.key;
         key.coll = call.collective;
-        key.impl = candidate.impl;
-        key.algo = candidate.algorithm;
-        key.transport = candidate.transport;
+        key.configuration = candidate.configuration;
+        if (candidate.is_ours() && candidate.row->pipelines &&
+            candidate.configuration.segment == Bytes{})
+            key.configuration.segment = sweep_.environment.default_segment;
         key.dtype = call.type;
         if (reduces(call.collective)) key.op = call.op;
         if (has_root(call.collective)) key.root = call.root;
@@ -226,12 +227,7 @@ private:
         if (sweep_.input == InputState::rewritten) key.input = "rewritten";
         key.nranks = world_.size();
         key.ppn = static_cast<int>(world_.hosts().nodes().front().size());
-        if (candidate.is_ours() && candidate.row->pipelines)
-            key.segment = choice_of(candidate, sweep_.environment.default_segment).segment;
-        key.radix = candidate.radix;
-        key.channels = candidate.channels;
         key.placement = placement_in_words(candidate);
-        key.order = candidate.order;
         if (sweep_.predict && !common.in_place)
             if (const auto ns = sweep_.predict(candidate, call, common.kind))
                 point.predicted_ns = to_tenths(*ns);
@@ -240,7 +236,7 @@ private:
 
     std::string placement_in_words(const Candidate& candidate) const {
         std::string words;
-        if (candidate.is_ours() && planner_.is_virtual(candidate.transport))
+        if (candidate.is_ours() && planner_.is_virtual(candidate.configuration.transport))
             words = std::string(virtual_ranks);
         if (sweep_.ranks_per_node > 0) words = "nodes of " + std::to_string(sweep_.ranks_per_node);
         if (sweep_.ranks_per_island > 0)
@@ -257,9 +253,9 @@ private:
         // Back to back, calls with a root overlap: the least time of one call is no bound.
         const bool runs_ahead = has_root(point.key.coll) && measured.calls_of_sample > 1;
         // Limits are known of the host only.
+        const std::string& transport = point.key.configuration.transport;
         const bool is_on_host =
-            point.key.buf != "cuda" &&
-            (point.key.transport.empty() || !find_transport(point.key.transport).on_device);
+            point.key.buf != "cuda" && (transport.empty() || !find_transport(transport).on_device);
         if (sweep_.limits && is_on_host && !runs_ahead) compare(point, *sweep_.limits);
     }
 
@@ -279,7 +275,7 @@ private:
         for (Point& point : points) {
             if (point.skipped) continue;
             Check& check = point.measured.check;
-            const auto counts = gathered(world_, check.n_wrong);
+            const auto counts = gather_all(world_, check.n_wrong);
             check.n_wrong = *std::max_element(counts.begin(), counts.end());
             if (check.n_wrong > 0) check.state = CheckState::fail;
         }

@@ -5,21 +5,6 @@
 
 namespace tutti {
 
-std::unique_ptr<Operation> operation_of(Planner& planner, const Candidate& candidate,
-                                        const Call& call, const PooledBuffers& buffers,
-                                        const Environment& environment) {
-    if (candidate.on_devices && memory_of(buffers.call) == MemoryOf::device)
-        return candidate.on_devices->operation(planner, call, buffers);
-    if (candidate.chooser) return candidate.chooser(call, buffers);
-    if (!candidate.is_ours())
-        return candidate.baseline->make(
-            planner.world(), {call, candidate.algorithm, buffers.call.in_place}, buffers.call);
-    Choice choice = choice_of(candidate, environment.default_segment);
-    choice.placement = environment.hosts;
-    if (!candidate.order.empty()) choice.order = environment.orders.at(candidate.order);
-    return planner.plan(choice, call, buffers.call, buffers.registered);
-}
-
 Trial trial_of(Operation& operation, const World& world, const Call& call,
                const PooledBuffers& buffers, bool check) {
     Trial trial{.operation = &operation, .prepare = {}, .count_wrong = {}};

@@ -96,8 +96,8 @@ public:
              const Call& call)
         : world_(planner.world()), memory_(memory), call_(call) {
         memory.lay_out(call, world_);
-        plan_ = planner.plan({.algorithm = &algorithm, .transport = asked.transport}, call,
-                             memory.buffers(), memory.registered());
+        plan_ = planner.plan({&algorithm, {.transport = asked.transport}}, call, memory.buffers(),
+                             memory.registered());
     }
 
     Timed run(double seconds) {
@@ -112,10 +112,10 @@ public:
             plan_->run();
             const std::int64_t mine = now_ns() - start;
             std::int64_t slowest = 0;
-            for (const std::int64_t ns : gathered(world_, mine)) slowest = std::max(slowest, ns);
+            for (const std::int64_t ns : gather_all(world_, mine)) slowest = std::max(slowest, ns);
             if (call >= warm_up) times.push_back(slowest);
             const bool is_over = static_cast<double>(now_ns() - began) > seconds * 1e9;
-            if (of_first(world_, is_over) && times.size() >= least_calls) break;
+            if (from_rank0(world_, is_over) && times.size() >= least_calls) break;
         }
         timed.wrong += checked(2);
         std::sort(times.begin(), times.end());
@@ -133,7 +133,7 @@ private:
         world_.barrier();
         plan_->run();
         std::int64_t wrong = 0;
-        for (const std::int64_t of_rank : gathered(world_, memory_.wrong(check, world_.rank())))
+        for (const std::int64_t of_rank : gather_all(world_, memory_.wrong(check, world_.rank())))
             wrong += of_rank;
         return wrong;
     }

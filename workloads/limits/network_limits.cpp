@@ -116,9 +116,10 @@ public:
             for (std::size_t i = 0; i < sizes.size() && !is_long; ++i) {
                 const int tries = sizes[i] <= cheap_bytes ? times_of_cheap : 1;
                 for (int attempt = 0; attempt < tries; ++attempt) try_size(i, times);
-                is_long = of_first(times.there[i] + times.back[i] + times.both[i] > most_of_size);
+                is_long =
+                    from_leader(times.there[i] + times.back[i] + times.both[i] > most_of_size);
             }
-            if (of_first(round + 1 >= least_rounds && now_ns() > end)) break;
+            if (from_leader(round + 1 >= least_rounds && now_ns() > end)) break;
         }
         return times;
     }
@@ -138,15 +139,15 @@ private:
         if (sends) {
             const std::int64_t began = now_ns();
             channel_.send(peer_, std::span(out_).first(bytes));
-            channel_.hear<double>(peer_);
+            channel_.receive_value<double>(peer_);
             took = static_cast<double>(now_ns() - began);
         } else {
             channel_.receive(peer_, std::span(in_).first(bytes));
-            channel_.say(peer_, 0.0);
+            channel_.send_value(peer_, 0.0);
         }
         if (from == first_) return took;
-        if (sends) channel_.say(peer_, took);
-        return leads_ ? channel_.hear<double>(peer_) : took;
+        if (sends) channel_.send_value(peer_, took);
+        return leads_ ? channel_.receive_value<double>(peer_) : took;
     }
 
     // One of the two comes later and finds the other's message there already: the longer time is
@@ -161,9 +162,9 @@ private:
         return std::max(mine, theirs);
     }
 
-    bool of_first(bool mine) {
-        if (!leads_) return channel_.hear<char>(peer_) != 0;
-        channel_.say(peer_, static_cast<char>(mine));
+    bool from_leader(bool mine) {
+        if (!leads_) return channel_.receive_value<char>(peer_) != 0;
+        channel_.send_value(peer_, static_cast<char>(mine));
         return mine;
     }
 
@@ -226,10 +227,10 @@ double all_at_once(World& world, PointToPointChannel& channel, const Placement& 
         if (peers)
             channel.exchange(peers->first, std::span(out).first(bytes), peers->second,
                              std::span(in).first(bytes));
-        const auto all = gathered(world, static_cast<double>(now_ns() - began));
+        const auto all = gather_all(world, static_cast<double>(now_ns() - began));
         const double took = *std::ranges::max_element(all);
         best = std::max(best, static_cast<double>(bytes * streams) / took);
-        if (of_first(world, static_cast<char>(round + 1 >= least_rounds && now_ns() > end)) != 0)
+        if (from_rank0(world, static_cast<char>(round + 1 >= least_rounds && now_ns() > end)) != 0)
             break;
     }
     return std::round(best * 1e5) / 1e5;
@@ -240,7 +241,7 @@ double all_at_once(World& world, PointToPointChannel& channel, const Placement& 
 std::vector<std::string> names_of_hosts(World& world, const Placement& hosts) {
     char name[256] = {};
     gethostname(name, sizeof name - 1);
-    const auto all = gathered_texts(world, name);
+    const auto all = gather_all_texts(world, name);
     std::vector<std::string> names;
     for (const Rank leader : hosts.leaders()) names.push_back(at(all, leader));
     return names;
@@ -281,13 +282,13 @@ HostNetwork measure_network(World& world, const Placement& hosts, double seconds
             const PairTimes times = HostPair(world, channel, first, second).measure(share);
             if (world.rank() == first) mine.push_back(fit(a, b, times));
         }
-        world.rest(10 * share + 1);  // slow links take longer than their share
+        world.sleeping_barrier(10 * share + 1);  // slow links take longer than their share
     }
     HostNetwork network{.hosts = names_of_hosts(world, hosts),
                         .links = {},
                         .all_gbps = all_at_once(world, channel, hosts, share)};
     std::vector<HostLink> room(hosts.nodes().size());
-    const auto counts = gathered(world, mine.size());
+    const auto counts = gather_all(world, mine.size());
     mine.resize(room.size());
     room.resize(room.size() * as_size(world.size()));
     world.all_gather(std::as_bytes(std::span(mine)), std::as_writable_bytes(std::span(room)));

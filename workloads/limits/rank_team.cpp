@@ -36,7 +36,7 @@ struct RankTeam::Shared {
 int RankTeam::members_of(World& world) {
     if (!world.oversubscribed) return world.size();
     // Launchers that start more ranks than cores bind none of them, so each sees all cores.
-    const auto cores = gathered(world, usable_cores());
+    const auto cores = gather_all(world, usable_cores());
     return std::min(world.size(), *std::ranges::max_element(cores));
 }
 
@@ -84,7 +84,7 @@ void RankTeam::await(const Counter& counter, std::uint64_t goal) const {
 }
 
 void RankTeam::meet() {
-    world_.met();
+    world_.heartbeat();
     const std::uint64_t goal = ++meetings_ * static_cast<std::uint64_t>(size_);
     Counter& arrivals = shared_by(0).arrivals;
     arrivals.number.fetch_add(1, std::memory_order_acq_rel);
@@ -100,7 +100,7 @@ double RankTeam::largest(double mine) {
     return most;
 }
 
-double RankTeam::of_first(double mine) {
+double RankTeam::from_first(double mine) {
     shared_by(me_).value = mine;
     meet();
     const double first = shared_by(0).value;
@@ -112,7 +112,7 @@ void RankTeam::sleep_until(const Counter& counter, std::uint64_t goal, double se
     const std::int64_t began = now_ns();
     while (counter.number.load(std::memory_order_acquire) < goal) {
         nap();
-        world_.met();
+        world_.heartbeat();
         if (static_cast<double>(now_ns() - began) > seconds * 1e9)
             throw Error("rank " + std::to_string(me_) + " waited " + std::to_string(seconds) +
                             " s for other ranks that measure limits",

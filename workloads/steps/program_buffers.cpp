@@ -33,10 +33,7 @@ ProgramBuffers::ProgramBuffers(Planner& all, const Program& program,
             group.planner->tune(all_.tuning());
             group.plans = group.planner.get();
         }
-        World& ranks = group.plans->world();
-        group.environment = {.ranks = ranks.size(),
-                             .hosts = ranks.hosts(),
-                             .default_segment = default_segment(ranks)};
+        group.environment = environment_of(group.plans->world());
         groups_[i] = std::move(group);
     }
     refuse_more_than_memory(world(), bytes_of_memory(), "a smaller --scale");

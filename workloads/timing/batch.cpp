@@ -63,7 +63,7 @@ void BatchRunner::run_at_deadlines(Operation& operation, const Batch& batch,
     // Before the deadline is set, as it may take longer than the lead.
     std::int64_t before_ns = time_of(batch.before_call);
     world_->barrier();
-    std::int64_t deadline = of_first(*world_, common_time() + lead_ns_);
+    std::int64_t deadline = from_rank0(*world_, common_time() + lead_ns_);
     if (clock_ != nullptr) deadline = clock_->to_local(deadline);
     for (CallTimes& call : times) {
         if (&call != &times.front()) before_ns = time_of(batch.before_call);

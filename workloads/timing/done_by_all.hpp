@@ -21,8 +21,8 @@ inline void done_by_all(World& world, const std::function<void()>& work) {
     } catch (const std::bad_alloc&) {
         problem = "no memory left; type a smaller -e or --counts";
     }
-    if (holds_on_all(world, problem.empty())) return;
-    const auto problems = gathered_texts(world, problem);
+    if (true_on_all_ranks(world, problem.empty())) return;
+    const auto problems = gather_all_texts(world, problem);
     const auto first = std::ranges::find_if(problems, std::not_fn(&std::string::empty));
     const auto rank = first - problems.begin();
     throw Error(rank == 0 ? *first : *first + " (on rank " + std::to_string(rank) + ")");

@@ -68,7 +68,7 @@ void GlobalClock::refresh() {
     // The first host has no model, so the second host's leader decides.
     const Rank second = leader_of(1);
     const bool is_old = read_() - last_ns_ > model_.trusted_ns();
-    const auto all = gathered(world_, static_cast<char>(is_old));
+    const auto all = gather_all(world_, static_cast<char>(is_old));
     if (at(all, second) != 0) synchronise();
 }
 
@@ -86,7 +86,7 @@ void GlobalClock::synchronise() {
                 model_.learn(got.estimate);
             }
         }
-        world_.rest(most_seconds_of_pinging);
+        world_.sleeping_barrier(most_seconds_of_pinging);
     }
     last_ns_ = read_();
     share(deviation);
@@ -98,7 +98,7 @@ void GlobalClock::share(std::int64_t deviation_ns) {
         ClockModel::Line line;
         std::int64_t now_ns, deviation_ns, bound_ns, bound_of_hop_ns;
     };
-    const auto all = gathered(
+    const auto all = gather_all(
         world_, Learned{model_.line(), read_(), deviation_ns, bound_ns_, bound_of_hop_ns_});
     if (leads_ < 0) model_.set_line(at(all, leader_of(host_)).line);
     record_ = {.mode = "ping-pong", .residual_ns = 0};
@@ -131,9 +131,9 @@ void GlobalClock::check_against_first() {
             else  // it is no deviation, but widens the bound
                 bound_ns_ += deviation_of(got.estimate);
         }
-        if (world_.oversubscribed) world_.rest(most_seconds_of_pinging);
+        if (world_.oversubscribed) world_.sleeping_barrier(most_seconds_of_pinging);
     }
-    world_.rest(most_seconds_of_pinging);
+    world_.sleeping_barrier(most_seconds_of_pinging);
     share(deviation);
 }
 
@@ -149,8 +149,8 @@ GlobalClock::Answer GlobalClock::ping(Rank leader, std::int64_t longest_ns) {
         for (int i = 0; i < pings_at_once; ++i) {
             Ping& ping = pings.emplace_back();
             ping.sent = read_();
-            channel_->say(leader, true);
-            ping.there = channel_->hear<std::int64_t>(leader);
+            channel_->send_value(leader, true);
+            ping.there = channel_->receive_value<std::int64_t>(leader);
             ping.back = read_();
         }
         const ClockOffset estimate = estimate_offset(pings);
@@ -158,16 +158,16 @@ GlobalClock::Answer GlobalClock::ping(Rank leader, std::int64_t longest_ns) {
         const bool is_good = is_first ? pings.size() >= least_pings_at_first
                                       : 4 * estimate.bound_ns <= 5 * least_bound_ns;
         if (!is_good && read_() - began < longest_ns) continue;
-        channel_->say(leader, false);
+        channel_->send_value(leader, false);
         if (is_first || estimate.bound_ns < least_bound_ns) least_bound_ns = estimate.bound_ns;
-        return {estimate, channel_->hear<std::int64_t>(leader),
+        return {estimate, channel_->receive_value<std::int64_t>(leader),
                 estimate.bound_ns > 2 * least_bound_ns};
     }
 }
 
 void GlobalClock::answer(Rank leader) {
-    while (channel_->hear<bool>(leader)) channel_->say(leader, now());
-    channel_->say(leader, bound_ns_);
+    while (channel_->receive_value<bool>(leader)) channel_->send_value(leader, now());
+    channel_->send_value(leader, bound_ns_);
 }
 
 }  // namespace tutti

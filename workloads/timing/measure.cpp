@@ -197,7 +197,7 @@ private:
     bool last_call_counts() const { return trial_.keeps_input || measured_.calls_of_sample == 1; }
 
     std::int64_t slowest(std::int64_t mine_ns) {
-        const auto all = gathered(world_, mine_ns);
+        const auto all = gather_all(world_, mine_ns);
         return std::max<std::int64_t>(*std::max_element(all.begin(), all.end()), 1);
     }
 
@@ -209,7 +209,7 @@ private:
         if (!trial_.count_wrong) return;
         std::int64_t mine = 0, wrong = 0;
         done_by_all(world_, [&] { mine = trial_.count_wrong(seed); });
-        for (const auto of_rank : gathered(world_, mine)) wrong += of_rank;
+        for (const auto of_rank : gather_all(world_, mine)) wrong += of_rank;
         measured_.check.n_wrong += wrong;
         measured_.check.state = measured_.check.n_wrong == 0 ? CheckState::ok : CheckState::fail;
     }

@@ -37,7 +37,7 @@ namespace {
 std::vector<std::string> lists_of_ranks(World& world, const std::vector<int>& cpus) {
     std::string mine;
     for (const int cpu : cpus) mine += std::to_string(cpu) + ' ';
-    return gathered_texts(world, mine);
+    return gather_all_texts(world, mine);
 }
 
 }  // namespace
@@ -69,7 +69,7 @@ std::string in_words_of_pinning(int ranks_on_core) {
 }
 
 std::vector<RankBinding> sites_of_ranks(World& world) {
-    auto sites = gathered(world, site_of(detect_structure(), host_facts().usable_cpus));
+    auto sites = gather_all(world, site_of(detect_structure(), host_facts().usable_cpus));
     const Grouping& hosts = world.hosts().nodes();
     for (std::size_t host = 0; host < hosts.size(); ++host)
         for (const Rank rank : hosts[host]) at(sites, rank).host = static_cast<int>(host);
@@ -93,7 +93,7 @@ Order order_of_first(World& world, const std::string& file) {
     done_by_all(world, [&] {
         if (world.is_first()) order = read_order(file, world.size());
     });
-    order.channels.resize(of_first(world, order.channels.size()));
+    order.channels.resize(from_rank0(world, order.channels.size()));
     for (auto& channel : order.channels) {
         channel.resize(as_size(world.size()));
         world.broadcast(std::as_writable_bytes(std::span(channel)));
