@@ -131,7 +131,7 @@ std::string source_of_auto(World& world, const WorkloadOptions& options, bool is
 
 // What the user names, libraries last.
 std::vector<Method> methods_of(Planner& planner, const WorkloadOptions& options,
-                            const SearchSpace& search_space, std::vector<std::string>& notes) {
+                               const SearchSpace& search_space, std::vector<std::string>& notes) {
     std::vector<Method> methods = methods_named(search_space);
     if (options.chooses) {
         const bool is_there =

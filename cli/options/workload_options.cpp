@@ -176,8 +176,8 @@ std::optional<WorkloadOptions> parse_workload(const Arguments& arguments) {
         throw Error(
             "the host compresses, and has no buffers on devices; type --buffers registered or "
             "--compress none");
-    if (!typed.skew.empty()) parse_skew(typed.skew, options.skew);
-    if (!typed.slow_rank.empty()) parse_slow_rank(typed.slow_rank, options.skew);
+    if (!typed.skew.empty()) options.skew = with_skew(options.skew, typed.skew);
+    if (!typed.slow_rank.empty()) options.skew = with_slow_rank(options.skew, typed.slow_rank);
     options.skew.seed = typed.seed;
     options.protocol = protocol_of(app, typed);
     options.ranks = typed.of_ranks.options(typed.json_file);

@@ -61,8 +61,8 @@ inline void expect_op(const Program& program, std::string_view label, Op op) {
     EXPECT_EQ(ops.count(op), ops.size()) << label;
 }
 
-/// A row of the workload's table with these settings, as threads: every method that was asked for does
-/// it with right results.
+/// A row of the workload's table with these settings, as threads: every method that was asked for
+/// does it with right results.
 inline void expect_right_results(std::string_view name, int ranks,
                                  const std::map<std::string, std::string>& typed) {
     const Workload& row = find_workload(name);

@@ -5,8 +5,8 @@
 #include <fmt/format.h>
 
 #include "tests/workloads/patterns.hpp"
-#include "workloads/models/model_list.hpp"
 #include "workloads/models/model.hpp"
+#include "workloads/models/model_list.hpp"
 
 namespace tutti {
 namespace {

@@ -139,7 +139,8 @@ TEST(Program, ComputesForLongerThanTheDeadline) {
         const auto scenario = scenario_of(program, {}, {}, {.planner = planner});
         std::string reason;
         const auto steps = scenario->steps(
-            methods_named({.algorithms = {"ring"}, .transports = {"shm"}, .baselines = {"none"}})[0],
+            methods_named(
+                {.algorithms = {"ring"}, .transports = {"shm"}, .baselines = {"none"}})[0],
             reason);
         ASSERT_NE(steps, nullptr) << reason;
         world.barrier();
@@ -175,8 +176,8 @@ TEST(Program, RunsGroupsAtTheSameTimeWithRightResults) {
         Planner planner(world);
         const auto scenario = scenario_of(program, {}, {}, {.planner = planner});
         const auto methods = methods_named({.algorithms = {"ring", "tree"},
-                                      .transports = {"loopback", "shm"},
-                                      .baselines = {"none"}});
+                                            .transports = {"loopback", "shm"},
+                                            .baselines = {"none"}});
         StepProtocol protocol{.min_rounds = 3, .max_rounds = 3};
         const auto steps = run_scenario(world, *scenario, methods, protocol);
         ASSERT_EQ(steps.size(), 4U);

@@ -63,7 +63,7 @@ protected:
     /// Those that are run, in order; set by the constructor. `sent_bytes`: see CompressionTally.
     void set_collectives(std::vector<Operation*> inner, double sent_bytes);
 
-    virtual void encode() = 0;                      ///< before the first
+    virtual void encode() = 0;                                  ///< before the first
     virtual void after_collective(std::size_t collective) = 0;  ///< after each
 
     std::span<const float> input() const;

@@ -16,8 +16,9 @@ public:
                   const PooledBuffers& buffers, const Call& narrow)
         : CompressedAllReduce(environment, call, buffers),
           all_reduce_(inner(environment.first, narrow, true)) {
-        set_collectives({all_reduce_.operation.get()},
-             2.0 * (ranks() - 1) / ranks() * sizeof(Element) * static_cast<double>(call.count));
+        set_collectives(
+            {all_reduce_.operation.get()},
+            2.0 * (ranks() - 1) / ranks() * sizeof(Element) * static_cast<double>(call.count));
     }
 
 private:
@@ -26,7 +27,9 @@ private:
                 static_cast<std::size_t>(call_.count)};
     }
     void encode() override { tutti::encode(input(), elements()); }
-    void after_collective(std::size_t) override { decode(std::span<const Element>(elements()), output()); }
+    void after_collective(std::size_t) override {
+        decode(std::span<const Element>(elements()), output());
+    }
 
     Inner all_reduce_;
 };
@@ -58,7 +61,7 @@ public:
         to_all_ = inner(environment.first, calls[0], false);
         gather_ = inner(environment.second, calls[1], true);
         set_collectives({to_all_.operation.get(), gather_.operation.get()},
-             2.0 * (ranks() - 1) * static_cast<double>(bytes_of_part()));
+                        2.0 * (ranks() - 1) * static_cast<double>(bytes_of_part()));
     }
 
 private:
@@ -126,8 +129,9 @@ public:
           top_(static_cast<std::size_t>(call.count), compression.selection) {
         const Call gather = inner_calls(compression, call, ranks()).front();
         gather_ = inner(environment.first, gather, true);
-        set_collectives({gather_.operation.get()},
-             static_cast<double>(ranks() - 1) * sizeof(Entry) * static_cast<double>(gather.count));
+        set_collectives(
+            {gather_.operation.get()},
+            static_cast<double>(ranks() - 1) * sizeof(Entry) * static_cast<double>(gather.count));
     }
 
 private:

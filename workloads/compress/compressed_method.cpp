@@ -79,7 +79,8 @@ public:
         if (memory_of(buffers.call) == MemoryOf::device)
             return "the host compresses, and has no buffers on devices; type --compress none";
         std::optional<std::string> reason;
-        for (const Call& inner : inner_calls(compression_, call, environment_.first.world->size())) {
+        for (const Call& inner :
+             inner_calls(compression_, call, environment_.first.world->size())) {
             PooledBuffers of_host;
             of_host.call.in_place = inner.collective != Collective::all_to_all;
             const auto refused = method_->refuses(inner, of_host);
@@ -122,13 +123,14 @@ Method compressed(Method method, const Compression& compression) {
     if (compression.kind == Compression::Kind::none) return method;
     std::string name = fmt::format("{}+{}", method.name, name_of(compression));
     std::string transport = method.transport;
-    return {
-        .name = std::move(name),
-        .of_group =
-            [method = std::move(method), compression](Planner& group, const Environment& environment) {
-                return std::make_unique<CompressedGroup>(method, compression, group, environment);
-            },
-        .transport = std::move(transport)};
+    return {.name = std::move(name),
+            .of_group =
+                [method = std::move(method), compression](Planner& group,
+                                                          const Environment& environment) {
+                    return std::make_unique<CompressedGroup>(method, compression, group,
+                                                             environment);
+                },
+            .transport = std::move(transport)};
 }
 
 std::vector<Method> with_compressed(std::vector<Method> methods,

@@ -9,8 +9,8 @@ namespace tutti {
 /// done as they are.
 bool is_compressible(const Call& call);
 
-/// A method that compresses gradients, sends them by the collectives of the given method, and gives all
-/// ranks the same result, bit for bit, in float32:
+/// A method that compresses gradients, sends them by the collectives of the given method, and gives
+/// all ranks the same result, bit for bit, in float32:
 ///
 /// bf16, fp16: an all-reduce of that type, in which each addition is done in float and rounded;
 /// int8: each rank adds up, in float, the shares of one part (all-to-all), and all get all parts

@@ -31,7 +31,7 @@ public:
     /// the last entries add 0 to element 0. Allocates nothing.
     void take(std::span<const float> gradient, std::span<Entry> entries);
 
-    std::span<const float> kept() const { return residual_; }
+    std::span<const float> residual() const { return residual_; }
 
 private:
     std::uint32_t nth_largest(std::size_t place, std::size_t how_many);

@@ -7,7 +7,8 @@
 
 namespace tutti {
 
-/// A step of a program in which a collective ends as soon as the ranks that it needs have started it.
+/// A step of a program in which a collective ends as soon as the ranks that it needs have started
+/// it.
 struct IdealRun {
     std::vector<std::int64_t> end_ns;      // by rank
     std::vector<std::int64_t> compute_ns;  // by rank
@@ -23,7 +24,8 @@ enum class SendMode : std::uint8_t {
     blocking      ///< starting any call waits for all, as a library's blocking collectives
 };
 
-/// Simulates the first recorded step. Throws Error naming a call on a deadlock. `program` has been checked.
+/// Simulates the first recorded step. Throws Error naming a call on a deadlock. `program` has been
+/// checked.
 IdealRun ideal_run(const Program& program, SendMode sending = SendMode::buffered);
 
 }  // namespace tutti

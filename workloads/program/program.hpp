@@ -95,8 +95,8 @@ private:
     std::vector<Rank> writers_;  // a member of each role
 };
 
-/// Throws Error naming rank and task unless every rank starts each call of its groups once, waits for
-/// it afterwards, and starts the calls of a group in the same order as its other members. Also
+/// Throws Error naming rank and task unless every rank starts each call of its groups once, waits
+/// for it afterwards, and starts the calls of a group in the same order as its other members. Also
 /// throws for roots outside of their groups, wrongly shared memory and negative times.
 void check(const Program& program);
 

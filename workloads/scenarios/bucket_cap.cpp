@@ -9,8 +9,8 @@
 #include <numeric>
 
 #include "base/clock.hpp"
-#include "base/median.hpp"
 #include "base/error.hpp"
+#include "base/median.hpp"
 #include "workloads/bench/device_buffers.hpp"
 
 namespace tutti {
@@ -84,7 +84,7 @@ Channel measured_channel(const WorkloadEnvironment& environment) {
     std::vector<BufferKind> kinds;
     if (environment.buffers) kinds.push_back(*environment.buffers);
     const BufferPool pool(world, BufferPool::bytes_for(call_of(large), world.size(), true), kinds,
-                           device_buffers(environment.planner, environment.transports));
+                          device_buffers(environment.planner, environment.transports));
     const auto buffers_of = [&](Bytes bytes) {
         return pool.set(call_of(bytes), true, pool.kinds().front());
     };

@@ -41,12 +41,12 @@ Program ddp_program(const Model& model, DataType type, std::span<const Bucket> b
     std::map<DataType, std::int64_t> buffers;
     for (const Buffer& buffer : model.buffers) buffers[type_of(buffer)] += buffer.count;
     for (const auto& [of_type, count] : buffers)
-        all.meet(all.add_call({.label = "buffers",
-                               .call = {.collective = Collective::broadcast,
-                                        .type = of_type,
-                                        .count = count},
-                               .in_place = true}),
-                 Phase::forward);
+        all.meet(
+            all.add_call(
+                {.label = "buffers",
+                 .call = {.collective = Collective::broadcast, .type = of_type, .count = count},
+                 .in_place = true}),
+            Phase::forward);
     std::vector<int> calls;
     for (std::size_t i = 0; i < buckets.size(); ++i)
         calls.push_back(
@@ -112,7 +112,8 @@ std::optional<Channel> network_of(const Settings& settings) {
 void check_settings(const Settings& settings) {
     const Model model = model_of(settings);
     const Bytes first = settings.bytes("first-bucket");
-    buckets_of(model, Bytes{4}, {first, searches_cap(settings) ? first : settings.bytes("bucket-cap")});
+    buckets_of(model, Bytes{4},
+               {first, searches_cap(settings) ? first : settings.bytes("bucket-cap")});
     if (network_of(settings) && !searches_cap(settings))
         throw Error("--network is what --bucket-cap auto is found for; type that, too");
     settings.seconds("step-time");
@@ -142,12 +143,13 @@ BucketCaps find_caps(const Settings& settings, const Model& model, const Compute
 
 std::unique_ptr<Scenario> make(const Settings& settings, const WorkloadEnvironment& environment) {
     const Model model = model_of(settings);
-    const ComputeTimes times =
-        step_times_by_formula(model, static_cast<std::int64_t>(settings.seconds("step-time") * 1e9));
+    const ComputeTimes times = step_times_by_formula(
+        model, static_cast<std::int64_t>(settings.seconds("step-time") * 1e9));
     std::vector<std::string> notes;
     const BucketCaps caps =
-        searches_cap(settings) ? find_caps(settings, model, times, environment, notes)
-                            : BucketCaps{settings.bytes("first-bucket"), settings.bytes("bucket-cap")};
+        searches_cap(settings)
+            ? find_caps(settings, model, times, environment, notes)
+            : BucketCaps{settings.bytes("first-bucket"), settings.bytes("bucket-cap")};
     const auto buckets = buckets_of(model, Bytes{4}, caps);
     notes.push_back(
         fmt::format("{}: {} parameters in {} buckets", model.name, model.count(), buckets.size()));

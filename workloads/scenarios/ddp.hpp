@@ -4,8 +4,8 @@
 #include <string>
 
 #include "workloads/models/buckets.hpp"
-#include "workloads/models/model.hpp"
 #include "workloads/models/compute_times.hpp"
+#include "workloads/models/model.hpp"
 #include "workloads/program/program.hpp"
 #include "workloads/traces/trace.hpp"
 

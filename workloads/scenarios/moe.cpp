@@ -184,7 +184,7 @@ private:
     MoeProgram result_;
     GroupWriter all_;
     std::deque<GroupWriter> expert_groups_, replicas_;  // by block; by place in a block
-    std::vector<std::vector<double>> loads_;  // by layer and rank
+    std::vector<std::vector<double>> loads_;            // by layer and rank
     std::vector<std::pair<GroupWriter*, int>> averages_;
     std::int64_t residual_ = 0, dropped_ = 0;
 };

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "workloads/scenarios/moe.hpp"
-
 #include <algorithm>
 #include <cmath>
 #include <random>
+
+#include "workloads/scenarios/moe.hpp"
 
 namespace tutti {
 namespace {

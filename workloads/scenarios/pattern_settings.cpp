@@ -7,8 +7,8 @@
 #include <string>
 
 #include "base/error.hpp"
-#include "workloads/models/model_list.hpp"
 #include "workloads/models/model.hpp"
+#include "workloads/models/model_list.hpp"
 
 namespace tutti {
 namespace {
@@ -50,9 +50,9 @@ std::int64_t tokens_of(const Settings& settings, const Model& model) {
 
 DataType element_type(const Settings& settings) {
     return settings.word<DataType>("element", {{"float", DataType::float32},
-                                            {"bfloat16", DataType::bfloat16},
-                                            {"half", DataType::half},
-                                            {"double", DataType::float64}});
+                                               {"bfloat16", DataType::bfloat16},
+                                               {"half", DataType::half},
+                                               {"double", DataType::float64}});
 }
 
 std::int64_t step_ns_of(const Settings& settings) {

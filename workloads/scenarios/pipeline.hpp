@@ -36,7 +36,8 @@ struct MicroBatchPass {
 };
 
 /// What a stage does in a step that begins and ends empty (gpipe, 1F1B).
-std::vector<MicroBatchPass> passes_of(PipelineOrder order, int stage, int stages, int micro_batches);
+std::vector<MicroBatchPass> passes_of(PipelineOrder order, int stage, int stages,
+                                      int micro_batches);
 
 /// Micro-batches at most whose forward a stage has done and whose backward it has not: so many
 /// activations it keeps.
@@ -56,8 +57,8 @@ bool has_tied_head(const Model& model);
 /// A step of `micro_batches` through the stages; `compute_ns` is what a rank computes in it on the
 /// mean. BufferPool s of replica d is rank s D + d. Activations go to the next stage, gradients
 /// back, each as a broadcast in a group of two; at most two messages of a direction are on their
-/// method. A pipeline that begins and ends empty idles (P-1) of M+P-1 turns. Pipedream's step is cut
-/// out of a pipeline that has been full for long: what is on its way at the cut is waited for
+/// method. A pipeline that begins and ends empty idles (P-1) of M+P-1 turns. Pipedream's step is
+/// cut out of a pipeline that has been full for long: what is on its way at the cut is waited for
 /// there.
 ///
 /// Over each boundary a rank hands over 2 M T H b bytes: T tokens' activations and their gradients.

@@ -25,14 +25,14 @@ constexpr SettingRow setting_rows[] = {
 
 PipelineShape shape_of(const Settings& settings, const Model& model, int ranks) {
     const auto stages = static_cast<int>(settings.number("stages", 0, 4096));
-    return {
-        .order = settings.word<PipelineOrder>("schedule", {{"gpipe", PipelineOrder::gpipe},
-                                                        {"1f1b", PipelineOrder::one_forward_one},
-                                                        {"pipedream", PipelineOrder::pipedream}}),
-        .stages = stages > 0 ? stages : ranks,
-        .micro_batches = static_cast<int>(settings.number("micro-batches", 1, 4096)),
-        .tokens = tokens_of(settings, model),
-        .type = element_type(settings)};
+    return {.order =
+                settings.word<PipelineOrder>("schedule", {{"gpipe", PipelineOrder::gpipe},
+                                                          {"1f1b", PipelineOrder::one_forward_one},
+                                                          {"pipedream", PipelineOrder::pipedream}}),
+            .stages = stages > 0 ? stages : ranks,
+            .micro_batches = static_cast<int>(settings.number("micro-batches", 1, 4096)),
+            .tokens = tokens_of(settings, model),
+            .type = element_type(settings)};
 }
 
 void check_settings(const Settings& settings) {

@@ -8,7 +8,8 @@
 
 namespace tutti {
 
-std::vector<MicroBatchPass> passes_of(PipelineOrder order, int stage, int stages, int micro_batches) {
+std::vector<MicroBatchPass> passes_of(PipelineOrder order, int stage, int stages,
+                                      int micro_batches) {
     using enum MicroBatchPass::Direction;
     // A stage is ahead by those that are on their way to the end and back.
     const int ahead =

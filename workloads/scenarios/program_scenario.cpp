@@ -79,7 +79,8 @@ private:
 // thread reads it, too.
 class LaterDeadline {
 public:
-    LaterDeadline(World& world, Program program) : world_(world), default_timeout_(world.hang_timeout) {
+    LaterDeadline(World& world, Program program)
+        : world_(world), default_timeout_(world.hang_timeout) {
         for (auto& tasks : program.tasks)
             for (Task& task : tasks)
                 if (task.kind == Task::Kind::compute)

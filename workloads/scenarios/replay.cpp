@@ -108,7 +108,7 @@ std::unique_ptr<Scenario> make_gradients(const Replay& replay, const Settings& s
         "{} parameters in {} buckets ({}); {} iterations of {} rank{} in turn", count,
         replay.buckets.size(),
         settings.text("bucket-cap") == "recorded" && !trace.buckets.empty() ? "as recorded"
-                                                                         : "derived",
+                                                                            : "derived",
         trace.iterations.size(), trace.recorded_ranks(), trace.recorded_ranks() > 1 ? "s" : ""));
     note_recorded_calls(trace, notes);
     BeforeStep before;

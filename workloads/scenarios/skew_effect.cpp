@@ -10,7 +10,9 @@ namespace {
 
 double ms(std::int64_t ns) { return static_cast<double>(ns) / 1e6; }
 
-double median_or_0(const std::vector<double>& values) { return values.empty() ? 0 : median(values); }
+double median_or_0(const std::vector<double>& values) {
+    return values.empty() ? 0 : median(values);
+}
 
 std::int64_t slowest(const Program& program, std::int64_t number) {
     std::int64_t most = 0;

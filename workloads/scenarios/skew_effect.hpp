@@ -17,9 +17,9 @@ public:
 
     void add(std::int64_t number, const StepTimes& even, const StepTimes& uneven);
 
-    /// Medians: "unskewed_step_ms"; "step_over_unskewed"; "wait_added_ms", the growth of waiting for
-    /// other ranks; "skew_ms", the growth of the slowest rank's computing; and "sensitivity", the
-    /// growth of the step over skew_ms: 0 where skew is hidden, 1 where the step grows as much.
+    /// Medians: "unskewed_step_ms"; "step_over_unskewed"; "wait_added_ms", the growth of waiting
+    /// for other ranks; "skew_ms", the growth of the slowest rank's computing; and "sensitivity",
+    /// the growth of the step over skew_ms: 0 where skew is hidden, 1 where the step grows as much.
     std::vector<Metric> metrics() const;
 
 private:

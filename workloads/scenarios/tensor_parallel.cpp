@@ -24,16 +24,17 @@ public:
     void compute(std::int64_t ns, Phase phase) { ranks_.compute(ns, phase); }
 
     void sum(const std::string& label, Phase phase) {
-        ranks_.wait(begin(label, phase, Collective::all_reduce, shape_.type, activations_, Op::sum, 0),
-               phase);
+        ranks_.wait(
+            begin(label, phase, Collective::all_reduce, shape_.type, activations_, Op::sum, 0),
+            phase);
     }
 
     // Of each token: the greatest logit, the sum of all, and the one of the right word.
     void loss() {
         for (const Op op : {Op::max, Op::sum, Op::sum})
             ranks_.wait(begin("loss", Phase::forward, Collective::all_reduce, DataType::float32,
-                         shape_.tokens, op, op == Op::max ? 1 : 2),
-                   Phase::forward);
+                              shape_.tokens, op, op == Op::max ? 1 : 2),
+                        Phase::forward);
     }
 
     void forward_half(const std::string& label, std::int64_t ns) {
@@ -81,9 +82,9 @@ private:
     }
 
     void scatter(const std::string& label, Phase phase) {
-        ranks_.wait(begin(label + " scatter", phase, Collective::reduce_scatter, shape_.type, share(),
-                     Op::sum, 5),
-               phase);
+        ranks_.wait(begin(label + " scatter", phase, Collective::reduce_scatter, shape_.type,
+                          share(), Op::sum, 5),
+                    phase);
     }
 
     static constexpr int memories = 6;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "base/name_table.hpp"
 #include "workloads/scenarios/workload.hpp"
+
+#include "base/name_table.hpp"
 
 namespace tutti {
 

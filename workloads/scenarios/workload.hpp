@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include "workloads/program/settings.hpp"
 #include "workloads/program/changed_program.hpp"
+#include "workloads/program/settings.hpp"
 #include "workloads/steps/measure_steps.hpp"
 
 namespace tutti {
@@ -21,7 +21,8 @@ struct WorkloadEnvironment {
     std::vector<std::string> transports = {};  ///< that take part: see device_buffers()
     GlobalClock* clock = nullptr;
     std::uint64_t seed = 1;
-    std::span<const Method> named = {};  ///< the user's methods, for workloads that measure before they begin
+    std::span<const Method> named =
+        {};          ///< the user's methods, for workloads that measure before they begin
     Skew skew = {};  ///< of programs; ignored by scenarios without a compute mode
 };
 

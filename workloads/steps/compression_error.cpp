@@ -4,11 +4,11 @@
 #include <algorithm>
 #include <cmath>
 
-
 namespace tutti {
 
-CompressionError compression_error(Operation& operation, World& world, const Call& call, const PooledBuffers& buffers,
-             const CompressionTally& tally, std::uint64_t seed) {
+CompressionError compression_error(Operation& operation, World& world, const Call& call,
+                                   const PooledBuffers& buffers, const CompressionTally& tally,
+                                   std::uint64_t seed) {
     const auto count = static_cast<std::size_t>(call.count);
     auto* input = reinterpret_cast<float*>(buffers.writable_input.data());
     const auto* output = reinterpret_cast<const float*>(buffers.call.output.data());
@@ -43,8 +43,8 @@ CompressionError compression_error(Operation& operation, World& world, const Cal
     return error;
 }
 
-std::vector<Metric> metrics_of(World& world, const CompressionTally& tally, const CompressionError& error,
-                               std::int64_t steps) {
+std::vector<Metric> metrics_of(World& world, const CompressionTally& tally,
+                               const CompressionError& error, std::int64_t steps) {
     struct Both {
         CompressionTally tally;
         CompressionError error;

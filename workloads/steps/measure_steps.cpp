@@ -76,7 +76,8 @@ private:
         if (protocol_.clock != nullptr && !world_.one_host()) protocol_.clock->refresh();
         std::vector<Measurement> measurements;
         for (std::size_t method = 0; method < methods_.size(); ++method)
-            measurements.insert(measurements.end(), {{method, StepPart::whole}, {method, StepPart::communication}});
+            measurements.insert(measurements.end(),
+                                {{method, StepPart::whole}, {method, StepPart::communication}});
         if (!methods_.empty()) measurements.push_back({0, StepPart::compute});
         std::ranges::shuffle(measurements, random_);
         std::vector<StepTimes> whole(methods_.size()), communication(methods_.size());
@@ -86,7 +87,8 @@ private:
             if (measurement.part == StepPart::compute)
                 compute = seen;
             else
-                (measurement.part == StepPart::whole ? whole : communication)[measurement.method] = seen;
+                (measurement.part == StepPart::whole ? whole : communication)[measurement.method] =
+                    seen;
         }
         ++number_;
         for (std::size_t method = 0; counts && method < methods_.size(); ++method) {

@@ -14,7 +14,7 @@ struct StepProtocol {
     std::int64_t min_rounds = 10;
     std::int64_t max_rounds = 200;
     std::int64_t warm_up = 2;  ///< steps of each method that do not count
-    double max_seconds = 20;   ///< for all methods together, warm-up left out; min_rounds come first
+    double max_seconds = 20;  ///< for all methods together, warm-up left out; min_rounds come first
     /// Stop at this half-width of each method's step and, over the same step, of what is exposed.
     double target_ci = 0.02;
     std::uint64_t seed = 1;
@@ -27,10 +27,10 @@ struct StepProtocol {
 /// A method of doing steps. Collective; ranks have met just before.
 using RunStep = std::function<StepStamps(StepPart part, std::int64_t number)>;
 
-/// Times all methods against each other: in each round a step that only computes, and of each method a
-/// whole one and one that only communicates, in an order that is drawn anew; what is exposed is
-/// the difference within a round, so that drift of the machine falls out. Collective; the same
-/// result on all ranks. Keys, checks and metrics are left to the caller.
+/// Times all methods against each other: in each round a step that only computes, and of each
+/// method a whole one and one that only communicates, in an order that is drawn anew; what is
+/// exposed is the difference within a round, so that drift of the machine falls out. Collective;
+/// the same result on all ranks. Keys, checks and metrics are left to the caller.
 std::vector<TrainingStep> measure_steps(World& world, const std::vector<RunStep>& methods,
                                         const StepProtocol& protocol);
 

@@ -99,9 +99,8 @@ std::optional<std::string> first_refusal(World& world, const std::optional<std::
 }
 
 Environment environment_of(World& world) {
-    return {.ranks = world.size(),
-            .hosts = world.hosts(),
-            .default_segment = default_segment(world)};
+    return {
+        .ranks = world.size(), .hosts = world.hosts(), .default_segment = default_segment(world)};
 }
 
 std::vector<Method> methods_named(const SearchSpace& search_space) {
@@ -125,9 +124,10 @@ std::vector<Method> methods_named(const SearchSpace& search_space) {
             return name == row.name || (name == "all" && row.is_default);
         };
         if (std::ranges::any_of(search_space.baselines, is))
-            methods.push_back(method_by(std::string(row.name), {.algorithms = {"none"},
-                                                          .transports = {"none"},
-                                                          .baselines = {std::string(row.name)}}));
+            methods.push_back(
+                method_by(std::string(row.name), {.algorithms = {"none"},
+                                                  .transports = {"none"},
+                                                  .baselines = {std::string(row.name)}}));
     }
     for (const auto& name : search_space.baselines)
         if (name != "all" && name != "none") find_baseline(name);  // throws for unknown ones

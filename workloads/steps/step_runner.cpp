@@ -76,8 +76,9 @@ MadeOrRefused<StepRunner> StepRunner::make(ProgramBuffers& buffers, const Method
         runner->of_group_, [](const auto& one) { return one && one->tally() != nullptr; });
     runner->compresses_ = !holds_on_all(buffers.world(), is_exact);
     if (runner->compresses_ && holds_on_all(buffers.world(), runner->is_all_exact()))
-        return {nullptr,
-                "only sums and means of float32 are compressed, and the step has none to all ranks"};
+        return {
+            nullptr,
+            "only sums and means of float32 are compressed, and the step has none to all ranks"};
     return {std::move(runner)};
 }
 
@@ -137,7 +138,8 @@ bool StepRunner::progress_all() {
         const int group = buffers_.program().calls[static_cast<std::size_t>(call)].group;
         Operation& operation = *operations_[static_cast<std::size_t>(call)];
         const std::size_t was_at = operation.mark();
-        const bool is_first = std::ranges::find(progressed_groups_, group) == progressed_groups_.end();
+        const bool is_first =
+            std::ranges::find(progressed_groups_, group) == progressed_groups_.end();
         if (is_first) progressed_groups_.push_back(group);
         const bool ended = is_first ? operation.test() : operation.is_over();
         made_progress_ = made_progress_ || ended || operation.mark() != was_at;
@@ -157,8 +159,8 @@ void StepRunner::wait(int call) {
             backoff.renew();
         else if (!backoff.pause())
             throw Error(operations_[static_cast<std::size_t>(call)]->report_of_hang() + ": '" +
-                            buffers_.program().calls[static_cast<std::size_t>(call)].label + "' of " +
-                            buffers_.program().name,
+                            buffers_.program().calls[static_cast<std::size_t>(call)].label +
+                            "' of " + buffers_.program().name,
                         Exit::time_out);
     }
 }
@@ -210,9 +212,10 @@ StepStamps StepRunner::run(StepPart part, std::int64_t number, Computer& compute
 }
 
 Trial StepRunner::checked(int call) const {
-    return trial_of(
-        *operations_[static_cast<std::size_t>(call)], buffers_.group_of(call)->plans->world(),
-        buffers_.program().calls[static_cast<std::size_t>(call)].call, buffers_.buffers_of(call), true);
+    return trial_of(*operations_[static_cast<std::size_t>(call)],
+                    buffers_.group_of(call)->plans->world(),
+                    buffers_.program().calls[static_cast<std::size_t>(call)].call,
+                    buffers_.buffers_of(call), true);
 }
 
 // All that have memory of their own, under way together as in a step.
@@ -275,9 +278,9 @@ void StepRunner::measure_error(std::uint64_t seed) {
         if (group == nullptr || !largest.contains(group->plans) || largest[group->plans] != i)
             continue;
         CompressionTally& tally = *way_of(i).tally();
-        const CompressionError error =
-            compression_error(*operations_[static_cast<std::size_t>(i)], group->plans->world(),
-                    calls[static_cast<std::size_t>(i)].call, buffers_.buffers_of(i), tally, seed);
+        const CompressionError error = compression_error(
+            *operations_[static_cast<std::size_t>(i)], group->plans->world(),
+            calls[static_cast<std::size_t>(i)].call, buffers_.buffers_of(i), tally, seed);
         if (error.of_first_call > error_.of_first_call) error_ = error;
         tally = {};
     }

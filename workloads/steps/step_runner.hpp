@@ -9,15 +9,12 @@
 #include <vector>
 
 #include "workloads/program/program.hpp"
-#include "workloads/steps/computing.hpp"
 #include "workloads/steps/compression_error.hpp"
+#include "workloads/steps/computing.hpp"
 #include "workloads/steps/method.hpp"
 #include "workloads/steps/step_times.hpp"
 
 namespace tutti {
-
-/// What of a step is done.
-enum class StepPart : std::uint8_t { whole, compute, communication };
 
 /// The groups of a program that this rank is in, with their planners, and the memory of the calls,
 /// which all methods use in turn.

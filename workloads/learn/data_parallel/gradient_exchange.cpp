@@ -70,9 +70,7 @@ PooledBuffers GradientMemory::set(int pool, const Call& call) const {
     return memory.set(call, true, memory.kinds().front());
 }
 
-PooledBuffers GradientMemory::buffers_of(int bucket) const {
-    return set(bucket, call_of(bucket));
-}
+PooledBuffers GradientMemory::buffers_of(int bucket) const { return set(bucket, call_of(bucket)); }
 
 PooledBuffers GradientMemory::buffers_of_numbers() const {
     return set(int_size(buckets_), call_of_numbers());
@@ -148,10 +146,10 @@ void GradientExchange::wait_for_all() {
             backoff.renew();
         } else if (!backoff.pause()) {
             const int bucket = under_way_.front().bucket;
-            throw Error(fmt::format("{}: bucket {} of {}",
-                                    at(operations_, bucket)->report_of_hang(),
-                                    bucket, operations_.size()),
-                        Exit::time_out);
+            throw Error(
+                fmt::format("{}: bucket {} of {}", at(operations_, bucket)->report_of_hang(),
+                            bucket, operations_.size()),
+                Exit::time_out);
         }
     }
     next_ = 0;

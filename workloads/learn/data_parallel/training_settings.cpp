@@ -76,7 +76,7 @@ std::string in_words(const TrainingSetup& setup, int ranks) {
     Network network = setup.new_network();
     const std::string rate =
         setup.is_by_lbfgs() ? ""
-                             : fmt::format(" at {:g}", setup.rate.of_one_rank * setup.rate.ranks);
+                            : fmt::format(" at {:g}", setup.rate.of_one_rank * setup.rate.ranks);
     return fmt::format(
         "{}: {} parameters; {} rows to learn from, {} to test by; {}{}: {} epochs "
         "of {} steps of {} rows{}",
@@ -85,7 +85,9 @@ std::string in_words(const TrainingSetup& setup, int ranks) {
         ranks > 1 ? fmt::format(", {} a rank", setup.batch / ranks) : "");
 }
 
-const NetworkKind& network_of(const Settings& settings) { return find_network(settings.text("network")); }
+const NetworkKind& network_of(const Settings& settings) {
+    return find_network(settings.text("network"));
+}
 
 int epochs_of(const Settings& settings, int default_value) {
     if (settings.text("epochs") == "auto") return default_value;
@@ -97,7 +99,8 @@ const OptimizerKind& optimizer_of(const Settings& settings) {
 }
 
 double learning_rate_of(const Settings& settings, double default_value) {
-    return settings.text("learning-rate") == "auto" ? default_value : settings.real("learning-rate", 1e-9, 1000);
+    return settings.text("learning-rate") == "auto" ? default_value
+                                                    : settings.real("learning-rate", 1e-9, 1000);
 }
 
 }  // namespace tutti
