@@ -73,13 +73,13 @@ public:
     void add(std::vector<Point> points) {
         for (Point& point : points) {
             point.session = session_.id;
-            if (!options_.keep_samples) point.samples.clear();
+            if (!options_.keep_samples) point.measured.samples.clear();
             if (store_) store_->append(point);
-            point.samples.clear();  // the table needs them no more
+            point.measured.samples.clear();  // the table needs them no more
         }
         any_wrong_ =
             any_wrong_ || std::any_of(points.begin(), points.end(), [](const Point& point) {
-                return point.check.state == CheckState::fail;
+                return point.measured.check.state == CheckState::fail;
             });
         if (speaks_) {
             bar_->clear();
@@ -131,7 +131,8 @@ private:
     }
 
     bool asks_for_segments() const {
-        return options_.search_space.segments != SearchSpace{}.segments;
+        return options_.search_space.values_of(knobs.front()) !=
+               SearchSpace{}.values_of(knobs.front());
     }
 
     // Of one kind of buffers.
@@ -140,7 +141,7 @@ private:
         const std::size_t candidates = points.size() / placements;
         for (std::size_t i = 0; i < candidates; ++i) {
             TableRow row;
-            if (asks_for_segments()) row.segment = SegmentInName::told;
+            if (asks_for_segments()) row.segment = SegmentInName::shown;
             for (std::size_t placement = 0; placement < placements; ++placement) {
                 const Point& point = points[placement * candidates + i];
                 (point.key.inplace ? row.in_place : row.out_of_place) = &point;

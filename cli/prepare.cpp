@@ -7,7 +7,7 @@
 #include <set>
 
 #include "topology/detect/detect.hpp"
-#include "workloads/timing/rank_bindings.hpp"
+#include "workloads/timing/pinning.hpp"
 
 namespace tutti {
 namespace {
@@ -18,7 +18,8 @@ bool is_in(const std::vector<std::string>& names, std::string_view name) {
 
 // The transport of our own, or the library.
 std::optional<std::string> missing_for(Planner& planner, const Candidate& candidate) {
-    if (candidate.is_ours()) return planner.refuses(candidate.transport, MemoryOf::any);
+    if (candidate.is_ours())
+        return planner.refuses(candidate.configuration.transport, MemoryOf::any);
     return refusal(planner.world(), *candidate.baseline,
                    {.call = {.count = 1}, .memory = MemoryOf::any});
 }
@@ -29,7 +30,8 @@ void expect_runner(const SearchSpace& search_space, Collective collective, Plann
     std::string reasons;
     std::set<std::string> asked;
     for (const Candidate& candidate : candidates(collective, search_space)) {
-        const std::string& name = candidate.is_ours() ? candidate.transport : candidate.impl;
+        const std::string& name =
+            candidate.is_ours() ? candidate.configuration.transport : candidate.configuration.impl;
         if (!asked.insert(name).second) continue;
         const auto missing = missing_for(planner, candidate);
         if (!missing) return;
@@ -120,7 +122,7 @@ HostTuning host_tuning(World& world, const std::optional<Limits>& limits,
         tuning.stream_from = *stream_from;
         tuning.adapts_stores = false;
     }
-    return of_first(world, tuning);
+    return from_rank0(world, tuning);
 }
 
 }  // namespace tutti

@@ -18,7 +18,7 @@ constexpr std::size_t elements = 2;
 std::unique_ptr<Plan> bare_plan(Planner& planner, std::span<const float> input,
                                 std::span<float> output) {
     const Algorithm& butterfly = find_algorithm(Collective::all_reduce, "butterfly");
-    return planner.plan({&butterfly, "shm"}, {.count = elements},
+    return planner.plan({&butterfly, {.transport = "shm"}}, {.count = elements},
                         {std::as_bytes(input), std::as_writable_bytes(output)});
 }
 
@@ -82,12 +82,12 @@ void on_two_ranks(benchmark::State& state, const MakeCall& make_call) {
         };
         if (world.is_first()) {
             for (auto _ : state) {
-                of_first(world, true);
+                from_rank0(world, true);
                 one_round();
             }
-            of_first(world, false);
+            from_rank0(world, false);
         } else {
-            while (of_first(world, false)) one_round();
+            while (from_rank0(world, false)) one_round();
         }
     });
     state.SetItemsProcessed(rounds * state.iterations());

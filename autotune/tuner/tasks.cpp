@@ -38,7 +38,7 @@ std::size_t most_bytes(const TuneRequest& request, int ranks) {
 
 const Candidate* library_in(const std::vector<Candidate>& all) {
     const auto is_library = [](const Candidate& each) {
-        return !each.is_ours() && each.algorithm.empty();
+        return !each.is_ours() && each.configuration.algorithm.empty();
     };
     const auto found = std::ranges::find_if(all, is_library);
     return found == all.end() ? nullptr : &*found;
@@ -46,7 +46,7 @@ const Candidate* library_in(const std::vector<Candidate>& all) {
 
 double share_of(World& world, std::int64_t began_ns, double budget, std::size_t tasks_left) {
     const double left = std::max(budget - seconds_since(began_ns), 0.0);
-    return of_first(world, left) / static_cast<double>(tasks_left);
+    return from_rank0(world, left) / static_cast<double>(tasks_left);
 }
 
 }  // namespace tutti

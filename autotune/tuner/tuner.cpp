@@ -83,7 +83,7 @@ private:
     bool is_over() const { return !has_no_end_ && seconds_since(began_ns_) > seconds_; }
 
     const Configuration& configuration_of_arm(int arm) const {
-        return variants_[static_cast<std::size_t>(arm)].configuration;
+        return variants_[static_cast<std::size_t>(arm)].candidate.configuration;
     }
 
     // In the order of the log, so that a search which goes on meets them as they were measured.
@@ -92,7 +92,7 @@ private:
         for (const RaceLog::Entry& entry : earlier) {
             if (entry.subject != section_.subject) continue;
             for (std::size_t arm = 0; arm < variants_.size(); ++arm)
-                if (variants_[arm].configuration == entry.configuration)
+                if (variants_[arm].candidate.configuration == entry.configuration)
                     races.push_back({entry.size, static_cast<int>(arm), entry.samples_ns});
         }
         return races;
@@ -275,7 +275,7 @@ void tune(Planner& planner, const TuneRequest& request, const JobShape& setting,
     const auto tasks = tasks_of(request, stage.kinds());
     double budget = request.budget_seconds;  // what judges take does not count
     for (std::size_t i = 0; i < tasks.size(); ++i) {
-        if (of_first(world, events.is_done && events.is_done(tasks[i].subject))) continue;
+        if (from_rank0(world, events.is_done && events.is_done(tasks[i].subject))) continue;
         // The hold-out takes up to half as long as the search.
         const double share = share_of(world, began, budget, tasks.size() - i);
         const double seconds = request.holds_out ? share / 1.5 : share;

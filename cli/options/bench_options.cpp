@@ -23,8 +23,8 @@ struct Typed {
                 stream_from;
     std::string buffers, input = "untouched", table_file = "tutti-table.json", model = "stored",
                          bound = "5%";
-    std::string segments = "auto", radices = "auto", channels = "1", limits = "stored", fault,
-                json_file, csv_file, output_file;
+    std::map<std::string, std::string> knobs;
+    std::string limits = "stored", fault, json_file, csv_file, output_file;
     long iterations = 0, warm_up = 3, graph = 1;
     int check = 1, ranks_per_node = 0, ranks_per_island = 0, one = 1;
     std::uint64_t seed = 1;
@@ -80,16 +80,9 @@ void declare(CLI::App& app, Typed& typed) {
     text("--stream-from", typed.stream_from,
          "bytes of all buffers from which results go past the caches; else whatever is faster",
          race);
-    text(
-        "--segment", typed.segments,
-        "of pipelined algorithms, a list such as 16K,64K; auto: 128K on one host, 60K across hosts",
-        race);
-    text("--radix", typed.radices,
-         "of algorithms that take one ('tutti list'): what a step multiplies by, a list such as "
-         "2,4; auto: 2",
-         race);
-    text("--channels", typed.channels,
-         "equal shares of the message that travel at the same time, a list such as 1,2", race);
+    for (const Knob& knob : knobs)
+        text("--" + std::string(knob.name), typed.knobs[knob.name] = knob.default_text(), knob.what,
+             race);
     app.add_option("--ranks-per-node", typed.ranks_per_node,
                    "nodes for hierarchical algorithms; else the hosts")
         ->group(race)
@@ -211,9 +204,8 @@ std::optional<BenchOptions> parse_bench(const Arguments& arguments) {
     if (algorithms.empty() && !options.choosing.empty()) algorithms = {"none"};
     options.search_space = {algorithms, split_list(typed.transports), split_list(typed.baselines),
                             orders_of(typed.order_by)};
-    options.search_space.segments = segments_of(typed.segments);
-    options.search_space.radices = numbers_of("--radix", typed.radices, {2, most_radix}, 0);
-    options.search_space.channels = numbers_of("--channels", typed.channels, {1, most_channels}, 1);
+    for (const Knob& knob : knobs)
+        options.search_space.knobs[knob.name] = values_of(knob, typed.knobs.at(knob.name));
     // Throws for unknown names too, before any rank starts.
     if (candidates(options.collective, options.search_space).empty() && options.choosing.empty())
         throw Error("nobody takes part; type --algo all or --baseline all");

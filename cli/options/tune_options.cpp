@@ -18,7 +18,7 @@ struct Typed {
     double step_factor = 2;
     std::string types = "float", ops = "sum", buffers;
     std::string algorithms = "all", transports = "all", baselines = "mpi";
-    std::string segments = "8K,32K,128K,512K", radices = "2,4,8", channels = "1,2";
+    std::map<std::string, std::string> knobs;
     std::string budget = "150s", hysteresis = "3%", sync = "auto", search = "bisect",
                 hold_out = "yes", model = "measure";
     std::string table_file = "tutti-table.json", svg_file, rank_counts;
@@ -52,9 +52,9 @@ void declare(CLI::App& app, Typed& typed) {
          "libraries' own collectives, which a table may choose as well; none, or mpi/all for every "
          "algorithm of the library",
          race);
-    text("--segment", typed.segments, "of pipelined algorithms", race);
-    text("--radix", typed.radices, "of algorithms that have one", race);
-    text("--channels", typed.channels, "shares that travel at the same time", race);
+    for (const Knob& knob : knobs)
+        text("--" + std::string(knob.name), typed.knobs[knob.name] = knob.searched, knob.what,
+             race);
     text("--budget", typed.budget, "time for all, hold-out included", search);
     text("--search", typed.search,
          "bisect; exhaustive: every variant at every size; judged: bisect, and exhaustive beside "
@@ -129,13 +129,11 @@ TuneRequest request_of(const Typed& typed) {
     std::erase_if(request.sizes, [](Bytes size) { return size.count == 0; });
     if (request.sizes.empty())
         throw Error("there is no size to tune; type for example -b 8 -e 16M");
-    request.search_space = {
-        .algorithms = split_list(typed.algorithms),
-        .transports = split_list(typed.transports),
-        .baselines = split_list(typed.baselines),
-        .segments = segments_of(typed.segments),
-        .radices = numbers_of("--radix", typed.radices, {2, most_radix}, 0),
-        .channels = numbers_of("--channels", typed.channels, {1, most_channels}, 1)};
+    request.search_space = {.algorithms = split_list(typed.algorithms),
+                            .transports = split_list(typed.transports),
+                            .baselines = split_list(typed.baselines)};
+    for (const Knob& knob : knobs)
+        request.search_space.knobs[knob.name] = values_of(knob, typed.knobs.at(knob.name));
     for (const Collective collective : request.collectives)  // throws for unknown names
         if (candidates(collective, request.search_space).empty())
             throw Error("nobody takes part; type --algo all or --baseline mpi");

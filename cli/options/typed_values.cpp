@@ -68,32 +68,30 @@ std::vector<std::int64_t> counts_of(const std::string& text) {
     return counts;
 }
 
-std::vector<Bytes> segments_of(const std::string& text) {
-    std::vector<Bytes> segments;
-    for (const auto& item : split_list(text)) {
-        segments.push_back(item == "auto" ? Bytes{} : parse_bytes(item));
-        if (segments.back().count == 0 && item != "auto")
-            throw Error("segments of nothing never end; type for example --segment 64K");
-    }
-    if (segments.empty()) throw Error("--segment names no size; type for example 16K,64K or auto");
-    return segments;
+namespace {
+
+std::optional<std::int64_t> value_of(const Knob& knob, const std::string& typed) {
+    if (typed == "auto") return knob.otherwise;
+    const std::optional<std::int64_t> value =
+        knob.is_size() ? parse_bytes(typed).count : number_in(typed, knob.most);
+    return value && *value >= knob.least ? value : std::nullopt;
 }
 
-std::vector<int> numbers_of(const char* option, const std::string& text, IntRange range,
-                            int usual) {
-    std::vector<int> numbers;
+}  // namespace
+
+std::vector<std::int64_t> values_of(const Knob& knob, const std::string& text) {
+    const std::string remedy = knob.is_size()
+                                   ? "sizes, for example 16K,64K or auto"
+                                   : fmt::format("a list of {} .. {}", knob.least, knob.most);
+    std::vector<std::int64_t> values;
     for (const auto& item : split_list(text)) {
-        const auto number =
-            item == "auto" ? std::optional<std::int64_t>(usual) : number_in(item, range.last);
-        if (!number || (*number < range.first && item != "auto"))
-            throw Error(fmt::format("{} {} is out of range; type a list of {} .. {}", option, item,
-                                    range.first, range.last));
-        numbers.push_back(static_cast<int>(*number));
+        const auto value = value_of(knob, item);
+        if (!value)
+            throw Error(fmt::format("--{} {} is out of range; type {}", knob.name, item, remedy));
+        values.push_back(*value);
     }
-    if (numbers.empty())
-        throw Error(fmt::format("{} names no number; type a list of {} .. {}", option, range.first,
-                                range.last));
-    return numbers;
+    if (values.empty()) throw Error(fmt::format("--{} names nothing; type {}", knob.name, remedy));
+    return values;
 }
 
 Rank root_of(const std::string& text) {
@@ -138,7 +136,7 @@ Protocol::Sync sync_of(const std::string& text) {
                       {{"auto", Sync::automatic},
                        {"deadline", Sync::deadline},
                        {"barrier", Sync::barrier},
-                       {"row", Sync::row}});
+                       {"row", Sync::back_to_back}});
 }
 
 }  // namespace tutti

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/configuration.hpp"
 #include "base/error.hpp"
 #include "base/ids.hpp"
 #include "base/units.hpp"
@@ -36,11 +37,8 @@ std::vector<std::int64_t> counts_of(const std::string& text);
 /// -r
 Rank root_of(const std::string& text);
 
-/// --segment: sizes, 0 for "auto".
-std::vector<Bytes> segments_of(const std::string& text);
-
-/// A list of numbers in the range; "auto" stands for the usual one.
-std::vector<int> numbers_of(const char* option, const std::string& text, IntRange range, int usual);
+/// A list of a knob's values; "auto" stands for its default.
+std::vector<std::int64_t> values_of(const Knob& knob, const std::string& text);
 
 /// Of -T: "250ms", or a bare number of seconds as behind nccl-tests' -T. Throws Error.
 double timeout_of(const std::string& text);

@@ -35,7 +35,8 @@ TEST(LoneMemory, IsReachedByMessages) {
             ASSERT_EQ(planner.refuses(transport, MemoryOf::device, &memory), std::nullopt);
             std::fill_n(values, count, static_cast<float>(1 + world.rank().index));
             const CallBuffers buffers{memory.mine(), memory.mine(), true};
-            const auto plan = planner.plan({&ring, transport}, {.count = count}, buffers, &memory);
+            const auto plan = planner.plan({&ring, {.transport = std::string(transport)}},
+                                           {.count = count}, buffers, &memory);
             plan->run();
             EXPECT_EQ(std::count(values, values + count, 6.0F), count) << transport;
             world.barrier();
@@ -85,14 +86,14 @@ TEST(WhatIsMissing, IsToldWithTheRankAndItsHostWhereOthersHaveIt) {
         const auto told = missing_on_any(world, here);
         ASSERT_TRUE(told);
         EXPECT_TRUE(told->starts_with("no GPU here (rank 1 on ")) << *told;
-        EXPECT_EQ(gathered_texts(world, *told), std::vector<std::string>(3, *told));
+        EXPECT_EQ(gather_all_texts(world, *told), std::vector<std::string>(3, *told));
     });
 }
 
 TEST(MadeByAll, IsGivenWhereAllHaveMadeItAndRefusedOnAllWhereOneHasNot) {
     run_as_threads(3, 20, [](World& world) {
         const auto make = [&](int who_fails) {
-            return made_by_all(world, "a number", [&] {
+            return make_on_all_ranks(world, "a number", [&] {
                 if (world.rank().index == who_fails) throw Error("too large");
                 return 10 + world.rank().index;
             });

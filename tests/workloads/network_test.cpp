@@ -7,8 +7,6 @@
 
 #include "tests/results/samples.hpp"
 #include "workloads/limits/least_time.hpp"
-#include "workloads/limits/link_fit.hpp"
-#include "workloads/limits/network_bound.hpp"
 #include "workloads/limits/network_limits.hpp"
 
 namespace tutti {
@@ -221,7 +219,7 @@ TEST(HostNetwork, IsMeasuredBetweenThreadsThatPlayHosts) {
             EXPECT_GT(link.latency_ns, 0);
         }
         EXPECT_GT(network.all_gbps, 0);
-        for (const double rate : gathered(world, network.all_gbps))
+        for (const double rate : gather_all(world, network.all_gbps))
             EXPECT_EQ(rate, network.all_gbps);
     });
 }

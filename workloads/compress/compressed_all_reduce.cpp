@@ -36,7 +36,7 @@ CompressedAllReduce::Inner CompressedAllReduce::inner(const CompressedEnvironmen
     Inner inner;
     inner.pool = std::make_unique<BufferPool>(
         *part.world, BufferPool::bytes_for(call, ranks(), in_place), std::span(&kind, 1));
-    inner.buffers = inner.pool->set(call, in_place, kind);
+    inner.buffers = inner.pool->buffers_for(call, in_place, kind);
     inner.operation = part.method->operation(call, inner.buffers);
     return inner;
 }
@@ -103,12 +103,12 @@ bool CompressedAllReduce::test() {
 void CompressedAllReduce::wait() {
     Backoff backoff(*environment_.first.world);
     while (!test())
-        if (!backoff.pause()) throw Error(report_of_hang(), Exit::time_out);
+        if (!backoff.pause()) throw Error(hang_report(), Exit::time_out);
 }
 
-std::string CompressedAllReduce::report_of_hang() const {
+std::string CompressedAllReduce::hang_report() const {
     const std::size_t at = std::min(done_, inner_.size() - 1);
-    return inner_[at]->report_of_hang() + ", of a compressed all-reduce";
+    return inner_[at]->hang_report() + ", of a compressed all-reduce";
 }
 
 }  // namespace tutti

@@ -47,7 +47,7 @@ double time_of(World& world, Operation& operation) {
         operation.run();
         times.push_back(static_cast<double>(now_ns() - began));
     }
-    return std::ranges::max(gathered(world, median(std::move(times))));
+    return std::ranges::max(gather_all(world, median(std::move(times))));
 }
 
 }  // namespace
@@ -86,7 +86,7 @@ Channel measured_channel(const WorkloadEnvironment& environment) {
     const BufferPool pool(world, BufferPool::bytes_for(call_of(large), world.size(), true), kinds,
                           device_buffers(environment.planner, environment.transports));
     const auto buffers_of = [&](Bytes bytes) {
-        return pool.set(call_of(bytes), true, pool.kinds().front());
+        return pool.buffers_for(call_of(bytes), true, pool.kinds().front());
     };
     const Environment here = environment_of(world);
     for (const Method& method : environment.named) {
@@ -95,7 +95,7 @@ Channel measured_channel(const WorkloadEnvironment& environment) {
         double ns[2] = {};
         for (const Bytes bytes : {small, large})
             can = !group->refuses(call_of(bytes), buffers_of(bytes)) && can;
-        if (!holds_on_all(world, can)) continue;
+        if (!true_on_all_ranks(world, can)) continue;
         for (const Bytes bytes : {small, large}) {
             ns[bytes == large ? 1 : 0] =
                 time_of(world, *group->operation(call_of(bytes), buffers_of(bytes)));

@@ -122,7 +122,7 @@ public:
             {"seconds", result_.seconds},
             {"one_rank_accuracy", training_.reference().accuracy},
             {"one_rank_seconds", training_.reference().seconds},
-            {"same_weights", holds_on_all(world, result_.differing_weights == 0) ? 1.0 : 0.0}};
+            {"same_weights", true_on_all_ranks(world, result_.differing_weights == 0) ? 1.0 : 0.0}};
         if (const auto same = exchange_->same_bits())
             metrics.push_back({"same_promised", *same ? 1.0 : 0.0});
         metrics.push_back(

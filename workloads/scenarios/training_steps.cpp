@@ -45,10 +45,10 @@ public:
         if (plan_.tally != nullptr) *plan_.tally = {};
         world_.barrier();
         const StepStamps stamps = trainer_->run(plan_.steps);
-        const auto ns = of_first(world_, stamps.end_ns - stamps.begin_ns);
+        const auto ns = from_rank0(world_, stamps.end_ns - stamps.begin_ns);
         trainer_->gather_weights();
         std::vector<Metric> metrics{
-            {"accuracy", of_first(world_, learner_.network().accuracy(plan_.test))},
+            {"accuracy", from_rank0(world_, learner_.network().accuracy(plan_.test))},
             {"free_step_ms", static_cast<double>(ns) * 1e-6 / static_cast<double>(plan_.steps)}};
         for (Metric& metric : trainer_->metrics()) metrics.push_back(std::move(metric));
         if (plan_.tally != nullptr)

@@ -50,7 +50,7 @@ std::vector<Metric> metrics_of(World& world, const CompressionTally& tally,
         CompressionError error;
     };
     Both all;
-    for (const Both& one : gathered(world, Both{tally, error})) {
+    for (const Both& one : gather_all(world, Both{tally, error})) {
         all.tally.ns = std::max(all.tally.ns, one.tally.ns);
         all.tally.plain_bytes += one.tally.plain_bytes;
         all.tally.sent_bytes += one.tally.sent_bytes;

@@ -34,9 +34,8 @@ public:
     std::optional<bool> same_bits(const Call& call) override {
         const Candidate& candidate = of(call.collective);
         if (!candidate.is_ours()) return std::nullopt;
-        Choice choice = choice_of(candidate, environment_.default_segment);
-        choice.placement = environment_.hosts;
-        const Job job = job_of(choice, call, environment_.ranks, environment_.hosts);
+        const Job job = job_of({candidate.row, candidate.configuration, environment_}, call,
+                               environment_.ranks, environment_.hosts);
         return prove(build_in_order(*candidate.row, job),
                      CollectiveSpec{call.collective, environment_.ranks, call.root})
             .same_order_everywhere;
@@ -93,7 +92,7 @@ std::vector<std::string> algorithms_in(const SearchSpace& search_space) {
 }  // namespace
 
 std::optional<std::string> first_refusal(World& world, const std::optional<std::string>& mine) {
-    for (std::string& of_rank : gathered_texts(world, mine.value_or("")))
+    for (std::string& of_rank : gather_all_texts(world, mine.value_or("")))
         if (!of_rank.empty()) return std::move(of_rank);
     return std::nullopt;
 }

@@ -81,7 +81,7 @@ const ProgramBuffers::Group* ProgramBuffers::group_of(int call) const {
 PooledBuffers ProgramBuffers::buffers_of(int call) const {
     const GroupCall& one = program_.calls[static_cast<std::size_t>(call)];
     const BufferPool& memory = *memory_[static_cast<std::size_t>(call)];
-    return memory.set(one.call, one.in_place, memory.kinds().front());
+    return memory.buffers_for(one.call, one.in_place, memory.kinds().front());
 }
 
 }  // namespace tutti

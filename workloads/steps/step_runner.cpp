@@ -63,7 +63,7 @@ MadeOrRefused<StepRunner> StepRunner::make(ProgramBuffers& buffers, const Method
     if (auto refused = first_refusal(buffers.world(), runner->choose(method)))
         return {nullptr, std::move(*refused)};
     const auto& calls = buffers.program().calls;
-    if (!calls.empty() && holds_on_all(buffers.world(), !runner->has_any_algorithm())) {
+    if (!calls.empty() && true_on_all_ranks(buffers.world(), !runner->has_any_algorithm())) {
         return {nullptr, "none of the step's collectives has an algorithm of this name"};
     }
     for (std::size_t i = 0; i < calls.size(); ++i) {
@@ -74,8 +74,8 @@ MadeOrRefused<StepRunner> StepRunner::make(ProgramBuffers& buffers, const Method
     }
     const bool is_exact = std::ranges::none_of(
         runner->of_group_, [](const auto& one) { return one && one->tally() != nullptr; });
-    runner->compresses_ = !holds_on_all(buffers.world(), is_exact);
-    if (runner->compresses_ && holds_on_all(buffers.world(), runner->is_all_exact()))
+    runner->compresses_ = !true_on_all_ranks(buffers.world(), is_exact);
+    if (runner->compresses_ && true_on_all_ranks(buffers.world(), runner->is_all_exact()))
         return {
             nullptr,
             "only sums and means of float32 are compressed, and the step has none to all ranks"};
@@ -137,12 +137,12 @@ bool StepRunner::progress_all() {
     const auto is_over = [&](int call) {
         const int group = buffers_.program().calls[static_cast<std::size_t>(call)].group;
         Operation& operation = *operations_[static_cast<std::size_t>(call)];
-        const std::size_t was_at = operation.mark();
+        const std::size_t was_at = operation.progress_count();
         const bool is_first =
             std::ranges::find(progressed_groups_, group) == progressed_groups_.end();
         if (is_first) progressed_groups_.push_back(group);
-        const bool ended = is_first ? operation.test() : operation.is_over();
-        made_progress_ = made_progress_ || ended || operation.mark() != was_at;
+        const bool ended = is_first ? operation.test() : operation.is_done();
+        made_progress_ = made_progress_ || ended || operation.progress_count() != was_at;
         if (ended) stamps_.calls[static_cast<std::size_t>(call)].end_ns = now_ns();
         return ended;
     };
@@ -153,12 +153,12 @@ void StepRunner::wait(int call) {
     Backoff backoff(buffers_.world());
     made_progress_ = false;
     while (std::ranges::find(under_way_, call) != under_way_.end()) {
-        buffers_.world().met();  // alive, for a watchdog: this wait has a deadline of its own
+        buffers_.world().heartbeat();  // alive, for a watchdog: this wait has a deadline of its own
         progress_all();
         if (std::exchange(made_progress_, false))
             backoff.renew();
         else if (!backoff.pause())
-            throw Error(operations_[static_cast<std::size_t>(call)]->report_of_hang() + ": '" +
+            throw Error(operations_[static_cast<std::size_t>(call)]->hang_report() + ": '" +
                             buffers_.program().calls[static_cast<std::size_t>(call)].label +
                             "' of " + buffers_.program().name,
                         Exit::time_out);
@@ -174,7 +174,7 @@ std::int64_t StepRunner::compute(std::int64_t ns, Computer& computer) {
     };
     std::int64_t took = 0;
     while (true) {
-        buffers_.world().met();
+        buffers_.world().heartbeat();
         const std::int64_t now = std::min(ns, sign_of_life_ns);
         took += computer.compute(now, meanwhile);
         if ((ns -= now) == 0) return took;

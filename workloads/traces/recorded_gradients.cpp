@@ -61,7 +61,7 @@ void RecordedGradients::load(const ProgramBuffers& buffers, std::int64_t number)
         const PooledBuffers buffers = buffers.buffers_of(static_cast<int>(i));
         if (at == bytes.size()) at = 0;  // the next round of a repeated step
         if (at + buffers.writable_input.size() > bytes.size()) return;
-        buffers.fill_input([&](std::span<std::byte> input) {
+        buffers.write_input([&](std::span<std::byte> input) {
             std::memcpy(input.data(), bytes.data() + at, input.size());
         });
         at += buffers.writable_input.size();

@@ -53,7 +53,7 @@ public:
     explicit AllGatherExchange(World& world) : world_(world) {}
 
     void finish(Network& network) override { sum_in_rank_order(world_, network.gradients()); }
-    std::vector<double> numbers(double mine) override { return gathered(world_, mine); }
+    std::vector<double> numbers(double mine) override { return gather_all(world_, mine); }
 
 private:
     World& world_;

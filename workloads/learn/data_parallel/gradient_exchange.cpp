@@ -67,7 +67,7 @@ Call GradientMemory::call_of_numbers() const {
 
 PooledBuffers GradientMemory::set(int pool, const Call& call) const {
     const BufferPool& memory = at(memory_, pool);
-    return memory.set(call, true, memory.kinds().front());
+    return memory.buffers_for(call, true, memory.kinds().front());
 }
 
 PooledBuffers GradientMemory::buffers_of(int bucket) const { return set(bucket, call_of(bucket)); }
@@ -147,7 +147,7 @@ void GradientExchange::wait_for_all() {
         } else if (!backoff.pause()) {
             const int bucket = under_way_.front().bucket;
             throw Error(
-                fmt::format("{}: bucket {} of {}", at(operations_, bucket)->report_of_hang(),
+                fmt::format("{}: bucket {} of {}", at(operations_, bucket)->hang_report(),
                             bucket, operations_.size()),
                 Exit::time_out);
         }

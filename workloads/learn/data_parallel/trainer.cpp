@@ -167,13 +167,13 @@ TrainingResult train(World& world, const TrainingSetup& setup, Exchange& exchang
     const std::int64_t began = now_ns();
     for (int step = 0; step < setup.steps(); ++step) {
         result.losses.push_back(trainer->step(step, exchange));
-        world.met();  // tells the watchdog that it is alive
+        world.heartbeat();  // tells the watchdog that it is alive
     }
-    result.seconds = of_first(world, static_cast<double>(now_ns() - began) * 1e-9);
+    result.seconds = from_rank0(world, static_cast<double>(now_ns() - began) * 1e-9);
     sum_in_rank_order(world, std::span(result.losses));
     Network& network = trainer->network();
     result.differing_weights = differing(world, network.weights());
-    result.accuracy = of_first(world, network.accuracy(setup.data.test));
+    result.accuracy = from_rank0(world, network.accuracy(setup.data.test));
     return result;
 }
 
@@ -185,9 +185,9 @@ TrainingResult train_on_one_rank(World& world, const TrainingSetup& setup) {
     const std::int64_t began = now_ns();
     // Step by step, so that no rank waits longer than for one step.
     for (int step = 0; step < setup.steps(); ++step)
-        result.losses.push_back(of_first(world, trainer ? trainer->step(step, none) : 0.0));
-    result.seconds = of_first(world, static_cast<double>(now_ns() - began) * 1e-9);
-    result.accuracy = of_first(world, trainer ? trainer->network().accuracy(setup.data.test) : 0.0);
+        result.losses.push_back(from_rank0(world, trainer ? trainer->step(step, none) : 0.0));
+    result.seconds = from_rank0(world, static_cast<double>(now_ns() - began) * 1e-9);
+    result.accuracy = from_rank0(world, trainer ? trainer->network().accuracy(setup.data.test) : 0.0);
     return result;
 }
 

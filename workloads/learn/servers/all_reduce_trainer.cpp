@@ -21,7 +21,7 @@ VectorSum::Site::Site(Planner& of, std::size_t count, std::optional<BufferKind> 
 MadeOrRefused<VectorSum> VectorSum::make(Site& site, const Method& method) {
     std::unique_ptr<VectorSum> made(new VectorSum(site));
     made->method_ = method.of_group(site.planner, site.environment);
-    made->buffers_ = site.pool.set(site.call, true, site.pool.kinds().front());
+    made->buffers_ = site.pool.buffers_for(site.call, true, site.pool.kinds().front());
     if (auto refusal = first_refusal(site.planner.world(),
                                      made->method_->is_for(Collective::all_reduce)
                                          ? made->method_->refuses(site.call, made->buffers_)
@@ -41,8 +41,8 @@ void VectorSum::run() {
     operation_->start();
     Backoff backoff(world);
     while (!operation_->test())
-        if (!backoff.pause()) throw Error(operation_->report_of_hang(), Exit::time_out);
-    world.met();
+        if (!backoff.pause()) throw Error(operation_->hang_report(), Exit::time_out);
+    world.heartbeat();
 }
 
 AllReduceTrainer::AllReduceTrainer(World& world, std::unique_ptr<VectorSum> reduction,

@@ -70,7 +70,7 @@ void ServerTrainer::send_weights(int worker, ServerReply reply) {
     Backoff backoff(world_);
     while (!pulls_.is_sent(to))
         if (!backoff.pause())
-            throw Error(report_of_hang(fmt::format("rank {} to take its weights", worker)),
+            throw Error(hang_report(fmt::format("rank {} to take its weights", worker)),
                         Exit::time_out);
     const auto room = pulls_.send_buffer(to, sizeof(Header) + weights.size());
     const Header header{reply};
@@ -146,7 +146,7 @@ bool ServerTrainer::serve() {
         server_->take(rank, gradient,
                       reply == ServerReply::last ? Pushed::last : Pushed::one_of_many);
     }
-    if (took_any) world_.met();  // tells the watchdog that it is alive
+    if (took_any) world_.heartbeat();  // tells the watchdog that it is alive
     return took_any;
 }
 
@@ -164,12 +164,12 @@ void ServerTrainer::wait_until(const Done& is_done, const char* what) {
         if (serve())
             backoff.renew();
         else if (!backoff.pause())
-            throw Error(report_of_hang(what), Exit::time_out);
+            throw Error(hang_report(what), Exit::time_out);
     }
-    world_.met();
+    world_.heartbeat();
 }
 
-std::string ServerTrainer::report_of_hang(const std::string& what) const {
+std::string ServerTrainer::hang_report(const std::string& what) const {
     std::string of;
     for (std::size_t server = 0; server < expected_.size() && of.empty(); ++server)
         if (expected_[server])
@@ -235,11 +235,11 @@ void ServerTrainer::gather_weights() {
 
 std::vector<Metric> ServerTrainer::metrics() {
     std::int64_t served = 0, pushed = 0, steps = 0;
-    for (const std::int64_t of_rank : gathered(world_, traffic_.served))
+    for (const std::int64_t of_rank : gather_all(world_, traffic_.served))
         served = std::max(served, of_rank);
-    for (const std::int64_t of_rank : gathered(world_, traffic_.pushed + traffic_.pulled))
+    for (const std::int64_t of_rank : gather_all(world_, traffic_.pushed + traffic_.pulled))
         pushed += of_rank;
-    for (const std::int64_t of_rank : gathered(world_, steps_pushed_)) steps += of_rank;
+    for (const std::int64_t of_rank : gather_all(world_, steps_pushed_)) steps += of_rank;
     std::vector<Metric> metrics{
         {"gradients", static_cast<double>(steps)},
         {"worker_bytes",
@@ -247,10 +247,10 @@ std::vector<Metric> ServerTrainer::metrics() {
         {"server_bytes", static_cast<double>(served * world_.size()) /
                              static_cast<double>(std::max(steps, std::int64_t{1}))}};
     // Of the first server, which is on rank 0.
-    const auto late = of_first(world_, server_ ? server_->late() : 0);
+    const auto late = from_rank0(world_, server_ ? server_->late() : 0);
     if (architecture_.rules.dropped > 0) metrics.push_back({"late", static_cast<double>(late)});
     if (architecture_.rules.is_synchronous()) return metrics;
-    const auto sizes = gathered(world_, server_ ? server_->staleness().size() : 0);
+    const auto sizes = gather_all(world_, server_ ? server_->staleness().size() : 0);
     std::vector<std::int64_t> times(sizes.front());
     if (world_.is_first()) times = server_->staleness();
     world_.broadcast(std::as_writable_bytes(std::span(times)));

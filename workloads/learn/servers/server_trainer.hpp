@@ -70,7 +70,7 @@ private:
     bool has_sent_all();
     template <class Done>
     void wait_until(const Done& is_done, const char* what);
-    std::string report_of_hang(const std::string& what) const;
+    std::string hang_report(const std::string& what) const;
 
     World& world_;
     Mailbox& pushes_;
