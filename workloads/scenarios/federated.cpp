@@ -13,7 +13,8 @@ namespace {
 constexpr SettingRow setting_rows[] = {
     network_setting,
     {"local-steps", "E: steps of a client before weights are averaged", "10"},
-    {"data", "whose rows: iid (dealt at random), by-label (a client has a few digits only)", "iid"},
+    {"data", "whose rows: iid (distributed at random), by-label (a client has a few digits only)",
+     "iid"},
     {"clients", "C: the share of clients that takes part in a round", "100%"},
     {"rounds", "to train, after the timing", "100"},
     {"batch", "rows of a client's step", "32"},

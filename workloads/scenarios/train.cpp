@@ -15,7 +15,7 @@
 namespace tutti {
 namespace {
 
-// What all methods have in common: the course, the memory, and one trainer, that goes back to the
+// What all methods share: the setup, the memory, and a trainer that goes back to the
 // same state before each timed step.
 class Training {
 public:

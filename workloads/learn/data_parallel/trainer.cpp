@@ -187,7 +187,8 @@ TrainingResult train_on_one_rank(World& world, const TrainingSetup& setup) {
     for (int step = 0; step < setup.steps(); ++step)
         result.losses.push_back(from_rank0(world, trainer ? trainer->step(step, none) : 0.0));
     result.seconds = from_rank0(world, static_cast<double>(now_ns() - began) * 1e-9);
-    result.accuracy = from_rank0(world, trainer ? trainer->network().accuracy(setup.data.test) : 0.0);
+    result.accuracy =
+        from_rank0(world, trainer ? trainer->network().accuracy(setup.data.test) : 0.0);
     return result;
 }
 

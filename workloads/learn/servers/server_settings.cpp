@@ -25,7 +25,7 @@ constexpr SettingRow rows[] = {
     {"optimizer", "of the servers: sgd (momentum 0.9), adam", "sgd"},
     {"learning-rate", "at first; falls to nothing in the second half; auto: the optimizer's",
      "auto"},
-    {"row", "steps of a timed sample, without a meeting in between", "8"},
+    {"row", "steps of a timed sample, without a barrier in between", "8"},
 };
 
 std::vector<std::optional<int>> servers_of(const Settings& settings) {
