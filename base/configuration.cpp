@@ -39,14 +39,15 @@ std::string Knob::default_text() const {
 }
 
 std::string variant_name(const Configuration& configuration) {
-    std::string details;
+    std::string name = configuration.algorithm, separator = "[";
     for (const Knob& knob : knobs) {
         if (knob.of(configuration) == knob.otherwise) continue;
-        details += (details.empty() ? "[" : ",") + (knob.mark + knob.text_of(configuration));
+        name.append(separator).append(knob.mark).append(knob.text_of(configuration));
+        separator = ",";
     }
-    if (!details.empty()) details += "]";
-    if (!configuration.order.empty()) details += "@" + configuration.order;
-    return configuration.algorithm + details;
+    if (separator == ",") name += ']';
+    if (!configuration.order.empty()) name.append("@").append(configuration.order);
+    return name;
 }
 
 std::string to_string(const Configuration& configuration) {
