@@ -18,7 +18,7 @@ Choosers::Choosers(World& world, const BenchOptions& options, std::vector<std::s
     for (const std::string& name : options.choosing) {
         const bool learns = name == "learn";
         std::optional<Table> table;
-        if (!learns || of_first(world, std::filesystem::exists(file_))) {
+        if (!learns || from_rank0(world, std::filesystem::exists(file_))) {
             table = table_for_ranks(world, file_, {.anyway = options.table_anyway});
             notes.push_back(
                 fmt::format("{}: {}", name, source_in_words(*table, file_, options.sweep.buffers)));

@@ -53,7 +53,7 @@ Limits stored_limits(World& world, std::vector<std::string>& notes) {
     const auto path = limits_path(host);
     std::optional<Limits> kept;
     if (world.is_first() && path) kept = kept_limits(*path, host, cores, notes);
-    const std::string told = gathered_texts(world, kept ? to_json_line(*kept) : "")[0];
+    const std::string told = gather_all_texts(world, kept ? to_json_line(*kept) : "")[0];
     if (!told.empty()) {
         Limits limits = std::get<Limits>(parse_json_line(told));
         if (kept)
@@ -104,9 +104,9 @@ Limits limits_in_file(World& world, const std::string& file) {
         } catch (const Error& error) {
             refusal = error.what();
         }
-    refusal = gathered_texts(world, refusal)[0];
+    refusal = gather_all_texts(world, refusal)[0];
     if (!refusal.empty()) throw Error(refusal);
-    return std::get<Limits>(parse_json_line(gathered_texts(world, text)[0]));
+    return std::get<Limits>(parse_json_line(gather_all_texts(world, text)[0]));
 }
 
 }  // namespace
@@ -114,7 +114,7 @@ Limits limits_in_file(World& world, const std::string& file) {
 std::optional<Limits> choose_limits(World& world, const std::string& typed,
                                     std::vector<std::string>& notes) {
     // Launchers do not take every variable (TUTTI_LIMITS) to other hosts.
-    const std::string choice = gathered_texts(world, typed)[0];
+    const std::string choice = gather_all_texts(world, typed)[0];
     if (choice == "none") return std::nullopt;
     const auto of_first_host = [&](World& host) {
         return choice == "measure" ? measured_now(host, notes) : stored_limits(host, notes);

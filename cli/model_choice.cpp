@@ -68,7 +68,7 @@ std::optional<CostModel> choose_model(World& world, const std::string& choice,
         } catch (const Error& error) {
             refusal = error.what();
         }
-    refusal = gathered_texts(world, refusal)[0];
+    refusal = gather_all_texts(world, refusal)[0];
     if (!refusal.empty()) throw Error(refusal);
     if (found)
         notes.push_back(

@@ -122,7 +122,7 @@ HostTuning host_tuning(World& world, const std::optional<Limits>& limits,
         tuning.stream_from = *stream_from;
         tuning.adapts_stores = false;
     }
-    return of_first(world, tuning);
+    return from_rank0(world, tuning);
 }
 
 }  // namespace tutti

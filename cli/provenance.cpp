@@ -49,7 +49,7 @@ void describe_hosts(World& world, Launch& all) {
         alone.hosts.push_back(describe_host());
         describe_gpus(alone);
     }
-    for (const auto& text : gathered_texts(world, to_json_line(alone))) {
+    for (const auto& text : gather_all_texts(world, to_json_line(alone))) {
         const Launch launch = std::get<Launch>(parse_json_line(text));
         all.hosts.insert(all.hosts.end(), launch.hosts.begin(), launch.hosts.end());
         all.gpus.insert(all.gpus.end(), launch.gpus.begin(), launch.gpus.end());
@@ -61,11 +61,11 @@ void describe_hosts(World& world, Launch& all) {
 std::vector<RankPlace> places_of_all(World& world) {
     char name[256] = {};
     gethostname(name, sizeof name - 1);
-    const auto names = gathered_texts(world, name);
+    const auto names = gather_all_texts(world, name);
     const auto cpus =
-        gathered_texts(world, fmt::format("{}", fmt::join(host_facts().usable_cpus, ",")));
-    const auto processes = gathered(world, getpid());
-    const auto gpus = gathered_texts(world, gpu_uuid_of(world));
+        gather_all_texts(world, fmt::format("{}", fmt::join(host_facts().usable_cpus, ",")));
+    const auto processes = gather_all(world, getpid());
+    const auto gpus = gather_all_texts(world, gpu_uuid_of(world));
     std::vector<RankPlace> places;
     for (int rank = 0; rank < world.size(); ++rank) {
         const auto i = static_cast<std::size_t>(rank);

@@ -79,7 +79,7 @@ public:
     }
     Table table(World& world) const {
         const std::string text = speaks_ ? to_json(notebook_->table()) : "";
-        return parse_table(gathered_texts(world, text)[0], table_file_);
+        return parse_table(gather_all_texts(world, text)[0], table_file_);
     }
 
     // The table's. Collective.
@@ -192,7 +192,7 @@ private:
 
 // The launcher may have bound each rank to a core of its own: then those of all count. Collective.
 int cores_of_host(World& world) {
-    return std::max(of_first(world, usable_cores()), RankTeam::members_of(world));
+    return std::max(from_rank0(world, usable_cores()), RankTeam::members_of(world));
 }
 
 // What several hosts are like, if they are alike.
@@ -251,7 +251,7 @@ Exit tune_on_rank(World& world, const TuneOptions& options, const Arguments& arg
     Output output(options, setting, session, subjects_of(request, kinds_for(request, world)).size(),
                   world.is_first());
     output.begin(notes);
-    const double spent = of_first(world, seconds_since(began));
+    const double spent = from_rank0(world, seconds_since(began));
     request.budget_seconds = std::max(request.budget_seconds - spent, 1.0);
     if (options.job == TuneOptions::Job::hold_out) {
         if (output.table(world).sections.empty())
@@ -265,7 +265,7 @@ Exit tune_on_rank(World& world, const TuneOptions& options, const Arguments& arg
     const auto model = model_for(planner, request, options, machine, output);
     const CallPredictor predictor =
         model ? predictor_of_calls(*model, world.hosts()) : CallPredictor{};
-    request.budget_seconds -= of_first(world, seconds_since(before_model));
+    request.budget_seconds -= from_rank0(world, seconds_since(before_model));
     TuneEvents events = output.events();
     if (options.resume && world.is_first())
         events.is_done = [&](const Subject& subject) {

@@ -135,7 +135,7 @@ std::vector<Method> ways_of(Planner& planner, const WorkloadOptions& options,
     std::vector<Method> ways = ways_named(search_space);
     if (options.chooses) {
         const bool is_there =
-            of_first(planner.world(), std::filesystem::exists(options.table_file));
+            from_rank0(planner.world(), std::filesystem::exists(options.table_file));
         if (!is_there && options.table_must_be)
             throw Error(
                 fmt::format("there is no table '{}'; type --table FILE of 'tutti tune', or leave "

@@ -82,12 +82,12 @@ void on_two_ranks(benchmark::State& state, const MakeCall& make_call) {
         };
         if (world.is_first()) {
             for (auto _ : state) {
-                of_first(world, true);
+                from_rank0(world, true);
                 one_round();
             }
-            of_first(world, false);
+            from_rank0(world, false);
         } else {
-            while (of_first(world, false)) one_round();
+            while (from_rank0(world, false)) one_round();
         }
     });
     state.SetItemsProcessed(rounds * state.iterations());

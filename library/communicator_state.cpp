@@ -21,7 +21,7 @@ namespace {
 constexpr std::size_t most_slots = 8;
 
 HostTuning tuning_of(World& world) {
-    return of_first(world, world.is_first() ? tuning_from(detect_structure()) : HostTuning{});
+    return from_rank0(world, world.is_first() ? tuning_from(detect_structure()) : HostTuning{});
 }
 
 void check_length(std::size_t given, std::size_t needed, std::string_view what, const Call& call) {
@@ -254,7 +254,7 @@ Request::Slot& Communicator::State::slot_to_start(CachedPlan& kept, const CallKe
     Request::Slot* slot = kept.slots[kept.next];
     const bool may_grow = start > 0 && kept.slots.size() < most_slots && slot->plan != nullptr &&
                           (start <= most_slots || std::has_single_bit(start));
-    if (may_grow && !holds_on_all(world, slot->plan->test())) {
+    if (may_grow && !true_on_all_ranks(world, slot->plan->test())) {
         if (auto more =
                 make_operation_on_all(planner, kept.configuration, wish_for(key, settled))) {
             slot = &new_slot(std::move(more));

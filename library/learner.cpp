@@ -37,7 +37,7 @@ void take_slowest(Report& all, const Report& one) {
 
 Report exchanged(World& world, const Report& mine, double& meeting_ns) {
     const std::int64_t began = now_ns();
-    const auto all = gathered(world, mine);
+    const auto all = gather_all(world, mine);
     meeting_ns = static_cast<double>(now_ns() - began);
     Report slowest = all.front();
     for (const Report& one : all) take_slowest(slowest, one);

@@ -57,7 +57,7 @@ std::optional<Pair> different(const std::vector<CallKey>& all) {
 }  // namespace
 
 void check_same_call(World& world, const CallKey& key) {
-    const auto all = gathered(world, key);
+    const auto all = gather_all(world, key);
     const auto pair = different(all);
     if (!pair) return;
     throw Error(fmt::format("ranks make different calls: rank {} {}; rank {} {}", pair->one,

@@ -52,7 +52,7 @@ void check_same_options(World& world, const CommunicatorOptions& options) {
     if (options.learn) mine.learning_bound = options.learn->bound;
     mine.most_plans = options.most_plans;
 
-    const auto all = gathered(world, mine);
+    const auto all = gather_all(world, mine);
     const Given& first = all.front();
     for (std::size_t rank = 1; rank < all.size(); ++rank) {
         const Given& other = all[rank];

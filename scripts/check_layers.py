@@ -45,7 +45,7 @@ MAY_INCLUDE = {
 
 # What a reader can keep in mind. Tests and results have as many as they need.
 MOST_FILES = 40
-MOST_LINES = 460
+MOST_LINES = 350
 OF_ANY_SIZE = ("tests", "results")
 
 

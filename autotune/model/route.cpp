@@ -6,7 +6,6 @@
 #include <algorithm>
 
 #include "collectives/algorithms/catalog.hpp"
-#include "collectives/execute/direct/unregistered_method.hpp"
 #include "collectives/planner/planner.hpp"
 #include "collectives/schedule/compose.hpp"
 
@@ -27,9 +26,9 @@ Route route_on_host(std::string_view transport, Schedule schedule, const ModelCa
         return {std::move(schedule), Manner::messages, "shm-lines"};
     if (!is_unregistered) return {std::move(schedule), Manner::direct, "shm-direct/registered"};
     if (transport == "shm-cma" ||
-        (transport == "shm" && is_worth_fetching(call, ranks, schedule.chunks(), tuning)))
+        (transport == "shm" && is_worth_single_copy(call, ranks, schedule.chunks(), tuning)))
         return {std::move(schedule), Manner::single_copy, "shm-cma/unregistered"};
-    const int pieces = staged_pieces(call, ranks, schedule.chunks(), tuning);
+    const int pieces = copy_in_pieces(call, ranks, schedule.chunks(), tuning);
     return {pieces > 1 ? pipelined(schedule, pieces) : std::move(schedule),
             Manner::copy_in_copy_out, "shm-direct/unregistered"};
 }

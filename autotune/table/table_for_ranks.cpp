@@ -18,9 +18,9 @@ Table table_of_first(World& world, const std::string& file) {
         } catch (const Error& error) {
             refusal = error.what();
         }
-    refusal = gathered_texts(world, refusal)[0];
+    refusal = gather_all_texts(world, refusal)[0];
     if (!refusal.empty()) throw Error(refusal);
-    return parse_table(gathered_texts(world, text)[0], file);
+    return parse_table(gather_all_texts(world, text)[0], file);
 }
 
 }  // namespace

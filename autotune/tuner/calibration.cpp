@@ -36,7 +36,7 @@ void measure_together(Planner& planner, const BufferPool& stage, const TuneReque
     std::vector<Trial> trials;
     for (const ModelProbe& probe : probes) {
         const OperationRequest call{asked.call, buffers.call, buffers.registered};
-        if (!holds_on_all(world,
+        if (!true_on_all_ranks(world,
                           !refusal(planner, probe.configuration, call, request.environment.hosts)))
             continue;
         taking_part.push_back(&probe);
@@ -80,7 +80,7 @@ std::optional<Calibration> calibrate_here(Planner& planner, const TuneRequest& r
 }
 
 std::optional<CostModel> model_of_first(World& world, const std::optional<CostModel>& mine) {
-    const std::string text = gathered_texts(world, mine ? to_json(*mine) : "")[0];
+    const std::string text = gather_all_texts(world, mine ? to_json(*mine) : "")[0];
     if (text.empty()) return std::nullopt;
     return model_from_json(text, "the first rank's model");
 }

@@ -18,7 +18,7 @@ std::int64_t HeldOut::improve(Section& section, const std::vector<Candidate>& al
         Verdict& verdict = verdicts[i];
         progress(static_cast<double>(i) / static_cast<double>(verdicts.size()));
         if (!is_wanted(verdict.evidence.size)) continue;
-        if (of_first(planner.world(), is_over())) {
+        if (from_rank0(planner.world(), is_over())) {
             section.is_complete = false;  // nobody has compared the rest
             break;
         }

@@ -53,7 +53,7 @@ std::optional<HoldOut> hold_out(Planner& planner, const BufferPool& stage,
     std::vector<Trial> trials;
     for (const Candidate* candidate : {&pair.choice, &pair.library}) {
         const bool runs = !refusal(planner, *candidate, call, buffers, race.environment.hosts);
-        if (!holds_on_all(world, runs)) return std::nullopt;
+        if (!true_on_all_ranks(world, runs)) return std::nullopt;
         operations.push_back(operation_of(planner, *candidate, call, buffers, race.environment));
         trials.push_back(trial_of(*operations.back(), world, call, buffers, true));
     }
@@ -72,8 +72,8 @@ std::optional<HoldOut> hold_out(Planner& planner, const BufferPool& stage,
         of_library.insert(of_library.end(), measured[1].samples.begin(), measured[1].samples.end());
         set_gain(found, of_choice, of_library);
         const double seconds = seconds_since(began);
-        if (of_first(world, is_settled(found) || 2 * pairs > options.most_pairs ||
-                                seconds > options.seconds))
+        if (from_rank0(world, is_settled(found) || 2 * pairs > options.most_pairs ||
+                                  seconds > options.seconds))
             break;
         protocol.warm_up_calls = 0;
     }

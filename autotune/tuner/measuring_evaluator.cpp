@@ -79,7 +79,7 @@ bool MeasuringEvaluator::can_run(int arm, const Call& call) {
     if (!takes_part(arm, size_)) return false;
     const bool runs =
         !refusal(planner_, variant.candidate, call, buffers_, race_.environment.hosts);
-    return holds_on_all(world_, runs);
+    return true_on_all_ranks(world_, runs);
 }
 
 // The plans of the size before are given back.
@@ -98,7 +98,7 @@ void MeasuringEvaluator::check_all_agree(Bytes size, std::span<const int> arms,
     std::uint64_t digest =
         static_cast<std::uint64_t>(size.count) * 31 + static_cast<unsigned>(repetitions);
     for (const int arm : arms) digest = digest * 1'000'003 + static_cast<unsigned>(arm);
-    if (!holds_on_all(world_, of_first(world_, digest) == digest))
+    if (!true_on_all_ranks(world_, from_rank0(world_, digest) == digest))
         throw Error(
             "ranks disagree on what to race next: their processors round differently; type "
             "--search "
@@ -154,6 +154,6 @@ std::optional<double> MeasuringEvaluator::predicted_ns(int arm, Bytes size) cons
                        call_of(race_, world_.size(), size));
 }
 
-bool MeasuringEvaluator::is_over() const { return of_first(world_, is_over_()); }
+bool MeasuringEvaluator::is_over() const { return from_rank0(world_, is_over_()); }
 
 }  // namespace tutti

@@ -148,7 +148,7 @@ std::vector<RaceLog::Entry> races_of_first(World& world, const std::vector<RaceL
     if (world.is_first())
         for (const RaceLog::Entry& entry : mine) list.push_back(to_json(entry));
     std::vector<RaceLog::Entry> all;
-    for (const Json& json : Json::parse(gathered_texts(world, list.dump())[0]))
+    for (const Json& json : Json::parse(gather_all_texts(world, list.dump())[0]))
         all.push_back(entry_of(json));
     return all;
 }

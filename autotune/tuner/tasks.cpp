@@ -46,7 +46,7 @@ const Candidate* library_in(const std::vector<Candidate>& all) {
 
 double share_of(World& world, std::int64_t began_ns, double budget, std::size_t tasks_left) {
     const double left = std::max(budget - seconds_since(began_ns), 0.0);
-    return of_first(world, left) / static_cast<double>(tasks_left);
+    return from_rank0(world, left) / static_cast<double>(tasks_left);
 }
 
 }  // namespace tutti

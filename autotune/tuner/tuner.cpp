@@ -275,7 +275,7 @@ void tune(Planner& planner, const TuneRequest& request, const JobShape& setting,
     const auto tasks = tasks_of(request, stage.kinds());
     double budget = request.budget_seconds;  // what judges take does not count
     for (std::size_t i = 0; i < tasks.size(); ++i) {
-        if (of_first(world, events.is_done && events.is_done(tasks[i].subject))) continue;
+        if (from_rank0(world, events.is_done && events.is_done(tasks[i].subject))) continue;
         // The hold-out takes up to half as long as the search.
         const double share = share_of(world, began, budget, tasks.size() - i);
         const double seconds = request.holds_out ? share / 1.5 : share;

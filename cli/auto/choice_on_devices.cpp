@@ -19,9 +19,9 @@ public:
     void start() override { plan_->start(); }
     bool test() override { return plan_->test(); }
     void wait() override { plan_->wait(); }
-    bool is_over() override { return plan_->is_over(); }
-    std::size_t mark() const override { return plan_->mark(); }
-    std::string report_of_hang() const override { return plan_->report_of_hang(); }
+    bool is_done() override { return plan_->is_done(); }
+    std::size_t progress_count() const override { return plan_->progress_count(); }
+    std::string hang_report() const override { return plan_->hang_report(); }
     std::optional<std::int64_t> device_ns() const override { return plan_->device_ns(); }
     std::optional<std::string> left_over() const override { return plan_->left_over(); }
     std::string choice() override { return choice_; }

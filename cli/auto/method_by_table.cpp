@@ -30,11 +30,11 @@ private:
 };
 
 std::optional<Table> table_for_group(World& group, const std::string& file, bool anyway) {
-    if (!of_first(group, std::filesystem::exists(file))) return std::nullopt;
+    if (!from_rank0(group, std::filesystem::exists(file))) return std::nullopt;
     try {
         return table_for_ranks(group, file, {.anyway = anyway});
     } catch (const Error& error) {
-        if (group.within == nullptr || error.code() != Exit::usage) throw;
+        if (group.parent == nullptr || error.code() != Exit::usage) throw;
         return std::nullopt;
     }
 }

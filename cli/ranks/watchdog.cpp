@@ -37,15 +37,15 @@ void Watchdog::watch() {
     // Later than the deadlines of our own waits, which can say more; a workload moves them.
     const auto limit = [this] {
         const double of_waits = std::atomic_ref(world_.hang_timeout).load();
-        return std::chrono::duration<double>(of_waits * times_at_meetings + 2);
+        return std::chrono::duration<double>(of_waits * barrier_timeout_factor + 2);
     };
     auto last_change = std::chrono::steady_clock::now();
     auto last_look = last_change;
-    long last_seen = world_.meetings;
+    long last_seen = world_.heartbeats;
     std::unique_lock lock(mutex_);
     while (!ended_.wait_for(lock, std::chrono::milliseconds(200), [this] { return over_; })) {
         const auto now = std::chrono::steady_clock::now();
-        const long seen = world_.meetings;
+        const long seen = world_.heartbeats;
         // A watchdog that did not wake was itself stopped, and knows nothing of the time between.
         const bool slept = now - std::exchange(last_look, now) > std::chrono::seconds(1);
         if (seen != last_seen || slept) {

@@ -52,10 +52,10 @@ public:
     void wait() override {
         Backoff patience(world_);
         while (!test())
-            if (!patience.pause()) throw Error(report_of_hang(), Exit::time_out);
+            if (!patience.pause()) throw Error(hang_report(), Exit::time_out);
     }
 
-    std::string report_of_hang() const override {
+    std::string hang_report() const override {
         return fmt::format("rank {} waited {:g} s in the MPI library's own non-blocking {}",
                            world_.rank().index, world_.hang_timeout, name_of(call_.collective));
     }

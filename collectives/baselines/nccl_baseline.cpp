@@ -99,11 +99,11 @@ public:
         while (!test())
             if (!patience.pause()) {
                 ranks_.give_up();
-                throw Error(report_of_hang(), Exit::time_out);
+                throw Error(hang_report(), Exit::time_out);
             }
     }
 
-    std::string report_of_hang() const override {
+    std::string hang_report() const override {
         return fmt::format("rank {} waited {:g} s in {}", world_.rank().index, world_.hang_timeout,
                            in_words());
     }
@@ -194,7 +194,7 @@ private:
 bool is_too_old_for(DataType type, World& world) {
     if (!name_of(type).starts_with("fp8")) return false;
     const auto mine = static_cast<std::size_t>(gpu_number(world));
-    return !holds_on_all(world, gpus().at(mine).capability >= 90);
+    return !true_on_all_ranks(world, gpus().at(mine).capability >= 90);
 }
 
 }  // namespace

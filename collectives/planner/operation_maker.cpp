@@ -66,7 +66,7 @@ std::unique_ptr<Operation> make_operation_on_all(Planner& planner,
     World& world = planner.world();
     const bool runs = !refusal(planner, configuration, request, world.hosts());
     // Our own refusals are the same on all ranks.
-    if (configuration.is_ours() ? !runs : !holds_on_all(world, runs)) return nullptr;
+    if (configuration.is_ours() ? !runs : !true_on_all_ranks(world, runs)) return nullptr;
     std::unique_ptr<Operation> made;
     try {
         made = make_operation(planner, configuration, request,
@@ -74,7 +74,7 @@ std::unique_ptr<Operation> make_operation_on_all(Planner& planner,
     } catch (const Error& error) {
         if (error.code() != Exit::usage) throw;
     }
-    if (!holds_on_all(world, made != nullptr)) made.reset();
+    if (!true_on_all_ranks(world, made != nullptr)) made.reset();
     return made;
 }
 

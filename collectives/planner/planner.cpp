@@ -3,10 +3,7 @@
 
 #include <algorithm>
 
-#include "collectives/execute/device/device_plan.hpp"
-#include "collectives/execute/direct/direct_plan.hpp"
-#include "collectives/execute/direct/unregistered_method.hpp"
-#include "collectives/execute/messages/message_plan.hpp"
+#include "collectives/execute/plans.hpp"
 #include "collectives/schedule/compose.hpp"
 #include "collectives/transport/gpu/device_memory.hpp"
 #include "collectives/transport/gpu/shared_rings.hpp"
@@ -91,9 +88,9 @@ bool all_is_registered(World& world, const PlanRequest& request) {
     const auto reaches = [&](std::span<const std::byte> buffer) {
         return buffer.empty() || request.registered->offset_of(buffer).has_value();
     };
-    const bool mine =
-        request.registered != nullptr && reaches(request.input) && reaches(request.output);
-    return holds_on_all(world, mine);
+    const bool mine = request.registered != nullptr && reaches(request.buffers.input) &&
+                      reaches(request.buffers.output);
+    return true_on_all_ranks(world, mine);
 }
 
 // Buffers in registered memory of a device are that device's, also for messages.
@@ -143,7 +140,7 @@ std::optional<std::string> Planner::refuses(std::string_view transport, MemoryOf
     const auto* host = dynamic_cast<const HostTransport*>(way.transport.get());
     if (memory == MemoryOf::host && messages != nullptr && messages->is_between_devices())
         return "needs --buffers device";
-    if (memory == MemoryOf::device && host != nullptr && !host->ways().lines)
+    if (memory == MemoryOf::device && host != nullptr && !host->methods().ll)
         return "has no way for the memory of GPUs; type --transport shm";
     return std::nullopt;
 }
@@ -197,8 +194,8 @@ std::shared_ptr<std::byte> Planner::pinned_memory(std::string_view transport, st
     const DeviceTransport* device = on_device(transport);
     if (device == nullptr || device->device().for_messages() == nullptr)
         throw Error(std::string(transport) + " has no devices that copy from memory of the host");
-    return made_by_all(world_, "pinned buffers",
-                       [&] { return device->device().for_messages()->pinned(bytes); });
+    return make_on_all_ranks(world_, "pinned buffers",
+                             [&] { return device->device().for_messages()->pinned(bytes); });
 }
 
 std::unique_ptr<Plan> Planner::plan(const Choice& choice, const Call& call,
@@ -213,9 +210,7 @@ std::unique_ptr<Plan> Planner::plan(const Choice& choice, const Call& call,
     const Schedule schedule = build_in_order(*choice.algorithm, job);
     PlanRequest request{.schedule = schedule,
                         .call = call,
-                        .input = buffers.input,
-                        .output = buffers.output,
-                        .device = buffers.device,
+                        .buffers = buffers,
                         .what = std::string(name_of(call.collective)) + " " +
                                 std::string(choice.algorithm->name) + " (" + transport + ")",
                         .number = plans_made_++,
@@ -241,23 +236,23 @@ std::unique_ptr<Plan> Planner::plan(const Choice& choice, const Call& call,
 // Collective, if the call is large enough for it.
 bool Planner::fetches(const PlanRequest& request) {
     const int chunks = request.schedule.chunks();
-    if (!is_worth_fetching(request.call, world_.size(), chunks, tuning_)) return false;
+    if (!is_worth_single_copy(request.call, world_.size(), chunks, tuning_)) return false;
     const auto is_huge = [](std::span<const std::byte> buffer) {
         return buffer.empty() || in_huge_pages(buffer);
     };
-    return holds_on_all(world_, is_huge(request.input) && is_huge(request.output));
+    return true_on_all_ranks(world_, is_huge(request.buffers.input) && is_huge(request.buffers.output));
 }
 
 std::unique_ptr<Plan> Planner::plan_on_host(HostTransport& host, PlanRequest& request,
                                             bool in_place) {
-    const HostTransport::Ways& ways = host.ways();
+    const HostTransport::Methods& methods = host.methods();
     const Call& call = request.call;
     const Bytes vector{total_bytes(call, world_.size())};
-    const bool is_unregistered = !ways.takes_registered || !all_is_registered(world_, request);
+    const bool is_unregistered = !methods.takes_registered || !all_is_registered(world_, request);
     if (is_unregistered) request.registered = nullptr;
-    if (ways.lines &&
+    if (methods.ll &&
         vector <= (is_unregistered ? tuning_.ll_up_to_unregistered : tuning_.ll_up_to))
-        return message_plan(progress_, *ways.lines, request);
+        return message_plan(progress_, *methods.ll, request);
 
     const Bytes all_buffers = bytes_of_all_buffers(call, world_.size(), in_place);
     request.stores =
@@ -266,11 +261,11 @@ std::unique_ptr<Plan> Planner::plan_on_host(HostTransport& host, PlanRequest& re
     using enum UnregisteredMethod;
     if (is_unregistered)
         request.unregistered =
-            ways.unregistered.value_or(fetches(request) ? single_copy : copy_in_copy_out);
+            methods.unregistered.value_or(fetches(request) ? single_copy : copy_in_copy_out);
     if (is_unregistered && request.unregistered == copy_in_copy_out)
         request.schedule =
             pipelined(request.schedule,
-                      staged_pieces(call, world_.size(), request.schedule.chunks(), tuning_));
+                      copy_in_pieces(call, world_.size(), request.schedule.chunks(), tuning_));
     return direct_plan(progress_, request);
 }
 

@@ -15,21 +15,22 @@ enum class UnregisteredMethod { copy_in_copy_out, single_copy };
 /// the smallest messages travel in the lines of flags.
 class HostTransport final : public Transport {
 public:
-    struct Ways {
-        std::unique_ptr<MessageTransport> lines = {};  ///< for small messages; none: never
+    struct Methods {
+        std::unique_ptr<MessageTransport> ll = {};  ///< for small messages; none: never
         /// None: whichever is likely to be faster.
         std::optional<UnregisteredMethod> unregistered = UnregisteredMethod::copy_in_copy_out;
         bool takes_registered = true;  ///< or registered memory is treated as unregistered
     };
 
-    HostTransport(std::string_view name, Ways ways) : name_(name), ways_(std::move(ways)) {}
+    HostTransport(std::string_view name, Methods methods)
+        : name_(name), methods_(std::move(methods)) {}
 
     std::string_view name() const override { return name_; }
-    const Ways& ways() const { return ways_; }
+    const Methods& methods() const { return methods_; }
 
 private:
     std::string_view name_;
-    Ways ways_;
+    Methods methods_;
 };
 
 }  // namespace tutti

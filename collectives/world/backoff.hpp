@@ -9,7 +9,7 @@ namespace tutti {
 
 /// Ranks wait so many times longer where they only meet: one that waits within a plan gives up
 /// first, as it can tell for what.
-inline constexpr double times_at_meetings = 2;
+inline constexpr double barrier_timeout_factor = 2;
 
 /// How a waiting loop spends its time: spins for as long as a hand-over from a running rank takes,
 /// then gives the core to others that may be the ones waited for. And it knows when to sleep, for

@@ -16,7 +16,7 @@ Machine gather_machine(World& world) {
         is_leader ? to_json(Machine{.hosts = {detect_host()}, .network = {}}) : "";
     Machine machine;
     int rank = 0;
-    for (const std::string& text : gathered_texts(world, mine)) {
+    for (const std::string& text : gather_all_texts(world, mine)) {
         const std::string name = "what rank " + std::to_string(rank++) + " tells of its host";
         if (text.empty()) continue;
         Machine told = parse_machine(text, name);

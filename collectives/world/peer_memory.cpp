@@ -75,7 +75,7 @@ std::optional<std::string> peer_memory_refuses(World& world) {
     const std::uint64_t token = std::random_device{}() | std::uint64_t{1} << 32;
     const CopyTrial mine{{getpid(), reinterpret_cast<const std::byte*>(&token)}, token};
     const char* problem = nullptr;
-    for (const CopyTrial& of_peer : gathered(world, mine)) {
+    for (const CopyTrial& of_peer : gather_all(world, mine)) {
         std::uint64_t shown = 0;
         if (read_some(of_peer.where, reinterpret_cast<std::byte*>(&shown), sizeof shown) !=
             sizeof shown)
@@ -84,7 +84,7 @@ std::optional<std::string> peer_memory_refuses(World& world) {
             problem = "process_vm_readv reaches other processes than the ranks (containers?)";
     }
     // The token must stay until all have read it: this exchange comes after.
-    if (!holds_on_all(world, problem == nullptr))
+    if (!true_on_all_ranks(world, problem == nullptr))
         return problem != nullptr ? problem : "process_vm_readv is refused on another rank";
     return std::nullopt;
 }

@@ -25,7 +25,7 @@ Process this_process() {
 
 ProcessWatch::ProcessWatch(World& world) {
     const Process me = this_process();
-    const auto all = gathered(world, me);
+    const auto all = gather_all(world, me);
     if (world.one_process() || me.number == 0) return;
     for (const auto& host : world.hosts().nodes()) {
         if (std::find(host.begin(), host.end(), world.rank()) == host.end()) continue;

@@ -40,7 +40,7 @@ struct Key {
     std::uint64_t token = 0;  // stands at the begin of the memory while peers open it
 };
 
-void agree(World& world, const char* problem) { agree_on(world, "shared memory", problem); }
+void agree(World& world, const char* problem) { fail_together(world, "shared memory", problem); }
 
 }  // namespace
 
@@ -108,7 +108,7 @@ SharedMemory::SharedMemory(World& world, std::size_t mine) : ReachableMemory(wor
 void SharedMemory::share_by_pointer(World& world, std::size_t size) {
     std::shared_ptr<const Mapping> piece = std::make_shared<Mapping>(size, -1);
     agree(world, piece->failed() ? "out of memory" : nullptr);
-    for (const auto* of_rank : gathered<const std::shared_ptr<const Mapping>*>(world, &piece))
+    for (const auto* of_rank : gather_all<const std::shared_ptr<const Mapping>*>(world, &piece))
         pieces_.push_back(*of_rank);
     world.barrier();
 }
@@ -124,7 +124,7 @@ void SharedMemory::share_by_file(World& world, std::size_t size) {
     *shown_token = token;
     const char* problem = nullptr;
     for (const Key& key :
-         gathered(world, Key{getpid(), own.file->descriptor, size, own.unit, token})) {
+         gather_all(world, Key{getpid(), own.file->descriptor, size, own.unit, token})) {
         const std::string path =
             "/proc/" + std::to_string(key.process) + "/fd/" + std::to_string(key.descriptor);
         const File peer(open(path.c_str(), O_RDWR | O_CLOEXEC));

@@ -52,13 +52,13 @@ public:
     void barrier() override {
         const long goal = ++barriers_ * team_.size;
         team_.receives.fetch_add(1, std::memory_order_acq_rel);
-        Backoff patience(*this, times_at_meetings);
+        Backoff patience(*this, barrier_timeout_factor);
         while (team_.receives.load(std::memory_order_acquire) < goal) {
             if (team_.has_failed()) throw OthersFailed();
             make_progress();
             if (!patience.pause())
                 throw Error("rank " + std::to_string(rank_.index) + " waited " +
-                                std::to_string(hang_timeout * times_at_meetings) +
+                                std::to_string(hang_timeout * barrier_timeout_factor) +
                                 " s at a barrier for other ranks",
                             Exit::time_out);
         }
@@ -84,7 +84,7 @@ public:
         std::shared_ptr<Team> part;
         if (!members.empty() && members.front() == rank_)
             part = std::make_shared<Team>(static_cast<int>(members.size()), &team_);
-        const auto parts = gathered<const std::shared_ptr<Team>*>(*this, &part);
+        const auto parts = gather_all<const std::shared_ptr<Team>*>(*this, &part);
         if (!members.empty() && !part) {
             // Nobody moves on before all have their own.
             part = *parts[static_cast<std::size_t>(members.front().index)];
@@ -95,7 +95,7 @@ public:
         auto world = std::make_unique<ThreadWorld>(part, Rank{static_cast<int>(me)});
         world->hang_timeout = hang_timeout;
         world->oversubscribed = oversubscribed;
-        world->within = this;
+        world->parent = this;
         return world;
     }
 

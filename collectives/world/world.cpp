@@ -23,24 +23,24 @@ std::unique_ptr<World> World::of_host() {
 
 std::vector<Rank> ranks_of_group(World& world, std::optional<int> group) {
     constexpr std::int64_t none = INT64_MIN;
-    const auto named = gathered<std::int64_t>(world, group ? *group : none);
+    const auto named = gather_all<std::int64_t>(world, group ? *group : none);
     std::vector<Rank> ranks;
     for (std::size_t rank = 0; group && rank < named.size(); ++rank)
         if (named[rank] == *group) ranks.push_back({static_cast<int>(rank)});
     return ranks;
 }
 
-void agree_on(World& world, const std::string& what, const char* problem) {
+void fail_together(World& world, const std::string& what, const char* problem) {
     struct Text {
         char text[160];
     } mine{};
     if (problem != nullptr) std::strncpy(mine.text, problem, sizeof mine.text - 1);
-    for (const Text& of_rank : gathered(world, mine))
+    for (const Text& of_rank : gather_all(world, mine))
         if (of_rank.text[0] != '\0') throw Error(what + ": " + of_rank.text);
 }
 
 std::optional<std::string> missing_on_any(World& world, const std::optional<std::string>& here) {
-    const auto reasons = gathered_texts(world, here.value_or(""));
+    const auto reasons = gather_all_texts(world, here.value_or(""));
     const auto lacks = [](const std::string& reason) { return !reason.empty(); };
     const auto first = std::ranges::find_if(reasons, lacks);
     if (first == reasons.end()) return std::nullopt;
@@ -48,12 +48,12 @@ std::optional<std::string> missing_on_any(World& world, const std::optional<std:
     char host[65] = {};
     gethostname(host, sizeof host - 1);
     const auto rank = static_cast<std::size_t>(first - reasons.begin());
-    return *first + " (rank " + std::to_string(rank) + " on " + gathered_texts(world, host)[rank] +
-           ", though other ranks have it)";
+    return *first + " (rank " + std::to_string(rank) + " on " +
+           gather_all_texts(world, host)[rank] + ", though other ranks have it)";
 }
 
-std::vector<std::string> gathered_texts(World& world, const std::string& mine) {
-    const auto sizes = gathered(world, mine.size());
+std::vector<std::string> gather_all_texts(World& world, const std::string& mine) {
+    const auto sizes = gather_all(world, mine.size());
     const std::size_t longest = *std::max_element(sizes.begin(), sizes.end());
     std::string padded = mine;
     padded.resize(longest);

@@ -16,6 +16,7 @@
 
 #include "base/error.hpp"
 #include "base/ids.hpp"
+#include "base/index.hpp"
 #include "topology/placement/placement.hpp"
 
 namespace tutti {
@@ -26,7 +27,7 @@ public:
     OthersFailed() : Error("another rank has failed", Exit::rank_lost) {}
 };
 
-/// What only goes on while someone looks: messages that their library sends within its own calls.
+/// What only moves on while someone calls it, such as messages of a library without a thread.
 class Progressable {
 public:
     virtual void make_progress() = 0;
@@ -35,8 +36,8 @@ protected:
     ~Progressable() = default;
 };
 
-/// The ranks of one run, and how they meet outside of measured time: all members are collective.
-/// Every wait has a deadline; past it they throw Error with Exit::time_out, saying what for.
+/// The ranks of one run and what they do together outside of measured time, as a communicator of
+/// MPI. Every wait has a deadline; past it calls throw Error with Exit::time_out, saying what for.
 class World {
 public:
     virtual ~World() = default;
@@ -50,8 +51,7 @@ public:
     /// Whether all ranks are threads of this process.
     virtual bool one_process() const = 0;
 
-    /// What the ranks meet by is over (MPI_Finalize): nothing is left to be done with them, and
-    /// meetings throw Error.
+    /// The ranks can no longer communicate (after MPI_Finalize): collective calls throw Error.
     virtual bool has_ended() const { return false; }
 
     virtual void barrier() = 0;
@@ -60,16 +60,16 @@ public:
     /// `data` of rank 0 everywhere.
     virtual void broadcast(std::span<std::byte> data) = 0;
 
-    /// A barrier for which the ranks sleep: whoever is still at work, for at most so many seconds,
+    /// A barrier for which the ranks sleep, so that one that works for up to so many seconds more
     /// has the machine to itself. Takes up to a millisecond longer than barrier().
-    virtual void rest(double seconds) {
+    virtual void sleeping_barrier(double seconds) {
         (void)seconds;
         barrier();
     }
 
     /// The ranks that name the same group, as a world of their own in their order here, valid as
-    /// long as this one; none for those who name none. Groups may meet and run plans at the same
-    /// time. Collective over all ranks of this world.
+    /// long as this one; none for those who name none. Groups may communicate and run plans at the
+    /// same time. Collective over all ranks of this world.
     virtual std::unique_ptr<World> split(std::optional<int> group);
 
     /// The ranks of this rank's host as a world of their own; none where all are on one host.
@@ -80,84 +80,85 @@ public:
     virtual const Placement& hosts() const = 0;
     bool one_host() const { return hosts().nodes().size() == 1; }
 
-    /// Grows whenever the ranks meet: shows a watchdog that this rank is alive.
-    std::atomic<long> meetings{0};
-    void met() {
-        meetings.fetch_add(1, std::memory_order_relaxed);
-        if (within != nullptr) within->met();
+    /// Grows with each collective call: shows a watchdog that this rank is alive.
+    std::atomic<long> heartbeats{0};
+    /// Counted for this world and all that it is a part of.
+    void heartbeat() {
+        heartbeats.fetch_add(1, std::memory_order_relaxed);
+        if (parent != nullptr) parent->heartbeat();
     }
 
-    /// The world that this one is a part of, if any: who meets here is alive there, too.
-    World* within = nullptr;
+    /// The world that this one was split from, if any.
+    World* parent = nullptr;
 
-    /// Moved from here on, until it is let rest, while this rank waits in any part of the whole
-    /// world for others to meet it: one of them may first wait for the rest of a message that this
-    /// rank has sent and forgotten, or for a collective of another group.
+    /// From registering to unregistering, `one` makes progress while this rank waits for others in
+    /// any part of the whole world: a peer may first wait for the rest of a message that this rank
+    /// has sent, or for a collective of another group.
     void register_progress(Progressable& one) { whole().progressables_.push_back(&one); }
     void unregister_progress(Progressable& one) { std::erase(whole().progressables_, &one); }
     void make_progress() {
         for (Progressable* one : whole().progressables_) one->make_progress();
     }
 
-    /// What these ranks have made with each other once and keep for as long as they are together, a
-    /// library's communicator say: one T, made by `make` when first asked for.
+    /// The T that is cached with these ranks (as MPI's attributes of a communicator), such as a
+    /// library's own communicator; made by `make` when first asked for.
     template <class T, class Make>
-    T& kept(Make&& make) {
-        auto& place = kept_[typeid(T)];
+    T& attribute(Make&& make) {
+        auto& place = attributes_[typeid(T)];
         if (place == nullptr) place = std::shared_ptr<T>(make());
         return *static_cast<T*>(place.get());
     }
 
     /// Seconds after which a wait gives up.
     double hang_timeout = 30;
-    /// More ranks on some machine than cores to run them: waiting then gives the core away at once.
+    /// More ranks on some machine than cores to run them: waiting then yields the core at once.
     /// Hosts that are containers of one machine share its cores.
     bool oversubscribed = false;
 
-    /// Of all ranks, whatever part this is.
-    World& whole() { return within == nullptr ? *this : within->whole(); }
+    /// The world of all ranks, whatever part this is.
+    World& whole() { return parent == nullptr ? *this : parent->whole(); }
 
 private:
     std::vector<Progressable*> progressables_;  // of the whole world only
-    std::map<std::type_index, std::shared_ptr<void>> kept_;
+    std::map<std::type_index, std::shared_ptr<void>> attributes_;
 };
 
-/// The value of every rank, in rank order. T is trivially copyable.
+/// The value of every rank, in rank order. T is trivially copyable. Collective.
 template <class T>
-std::vector<T> gathered(World& world, const T& mine) {
-    std::vector<T> all(static_cast<std::size_t>(world.size()));
+std::vector<T> gather_all(World& world, const T& mine) {
+    std::vector<T> all(as_size(world.size()));
     world.all_gather(std::as_bytes(std::span(&mine, 1)), std::as_writable_bytes(std::span(all)));
     return all;
 }
 
-/// Whether it is so on all ranks; the same answer on each.
-inline bool holds_on_all(World& world, bool mine) {
-    const auto all = gathered(world, static_cast<char>(mine));
+/// The logical and over all ranks; the same answer on each. Collective.
+inline bool true_on_all_ranks(World& world, bool mine) {
+    const auto all = gather_all(world, static_cast<char>(mine));
     return std::find(all.begin(), all.end(), char{0}) == all.end();
 }
 
-/// The value of rank 0.
+/// The value of rank 0, on all ranks. T is trivially copyable. Collective.
 template <class T>
-T of_first(World& world, T value) {
+T from_rank0(World& world, T value) {
     world.broadcast(std::as_writable_bytes(std::span(&value, 1)));
     return value;
 }
 
-/// The text of every rank, in rank order.
-std::vector<std::string> gathered_texts(World& world, const std::string& mine);
+/// The text of every rank, in rank order. Collective.
+std::vector<std::string> gather_all_texts(World& world, const std::string& mine);
 
-/// All ranks fail together, where otherwise some would wait for the others: throws Error with the
-/// first rank's `problem`, behind `what` failed. Null: none here. Collective.
-void agree_on(World& world, const std::string& what, const char* problem);
+/// If any rank has a `problem` (null: none here), all throw Error "WHAT: PROBLEM" of the first such
+/// rank, where otherwise some would wait for the others. Collective.
+void fail_together(World& world, const std::string& what, const char* problem);
 
-/// Why something cannot be had, where that may differ by host: nothing if all ranks have it, else
-/// the same words on all; if only some lack it, with the first of them and its host. Collective.
+/// Why a rank lacks something (`here`: why this one does): nothing if all ranks have it, else the
+/// same words on all; if only some lack it, with the first of them and its host. Collective.
 std::optional<std::string> missing_on_any(World& world, const std::optional<std::string>& here);
 
-/// What `make` gives here. All ranks fail together with the first one's words where it throws Error
-/// on some. Collective; `make` need not be.
+/// What `make` gives on this rank. If it throws Error on any, all ranks throw the first one's.
+/// Collective; `make` need not be.
 template <class Make>
-auto made_by_all(World& world, const std::string& what, Make&& make) {
+auto make_on_all_ranks(World& world, const std::string& what, Make&& make) {
     decltype(make()) made{};
     std::string problem;
     try {
@@ -166,7 +167,7 @@ auto made_by_all(World& world, const std::string& what, Make&& make) {
         if (error.code() != Exit::usage) throw;  // a rank is lost: the others miss it
         problem = error.what();
     }
-    agree_on(world, what, problem.empty() ? nullptr : problem.c_str());
+    fail_together(world, what, problem.empty() ? nullptr : problem.c_str());
     return made;
 }
 

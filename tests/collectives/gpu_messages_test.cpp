@@ -13,7 +13,7 @@ namespace tutti {
 namespace {
 
 MemoryDevice& gpu_of(World& world) {
-    return world.kept<MemoryDevice>(
+    return world.attribute<MemoryDevice>(
         [&] { return std::shared_ptr<MemoryDevice>(gpu_memory(gpu_number(world))); });
 }
 

@@ -86,14 +86,14 @@ TEST(WhatIsMissing, IsToldWithTheRankAndItsHostWhereOthersHaveIt) {
         const auto told = missing_on_any(world, here);
         ASSERT_TRUE(told);
         EXPECT_TRUE(told->starts_with("no GPU here (rank 1 on ")) << *told;
-        EXPECT_EQ(gathered_texts(world, *told), std::vector<std::string>(3, *told));
+        EXPECT_EQ(gather_all_texts(world, *told), std::vector<std::string>(3, *told));
     });
 }
 
 TEST(MadeByAll, IsGivenWhereAllHaveMadeItAndRefusedOnAllWhereOneHasNot) {
     run_as_threads(3, 20, [](World& world) {
         const auto make = [&](int who_fails) {
-            return made_by_all(world, "a number", [&] {
+            return make_on_all_ranks(world, "a number", [&] {
                 if (world.rank().index == who_fails) throw Error("too large");
                 return 10 + world.rank().index;
             });

@@ -32,7 +32,8 @@ int main() {
         MpiSession session;
         World& world = session.world();
         std::int64_t wrong = 0;
-        for (const std::int64_t of_rank : gathered(world, wrong_elements(world))) wrong += of_rank;
+        for (const std::int64_t of_rank : gather_all(world, wrong_elements(world)))
+            wrong += of_rank;
         if (world.is_first())
             std::printf("%d processes, %lld elements are wrong\n", world.size(),
                         static_cast<long long>(wrong));

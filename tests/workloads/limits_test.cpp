@@ -54,11 +54,11 @@ TEST(MeasureLimits, LeavesRanksBeyondTheCoresOut) {
 TEST(MeasureLimits, ShowTheWholeWorldThatTheyGoOn) {
     run_as_threads(1, 60, [](World& all) {
         run_as_threads(1, 60, [&](World& host) {
-            host.within = &all;
+            host.parent = &all;
             RankTeam crew(host, 1, 64);
-            const long before = all.meetings;
+            const long before = all.heartbeats;
             for (int i = 0; i < 3; ++i) crew.meet();
-            EXPECT_EQ(all.meetings - before, 3);
+            EXPECT_EQ(all.heartbeats - before, 3);
         });
     });
 }

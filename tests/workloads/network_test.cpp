@@ -221,7 +221,7 @@ TEST(HostNetwork, IsMeasuredBetweenThreadsThatPlayHosts) {
             EXPECT_GT(link.latency_ns, 0);
         }
         EXPECT_GT(network.all_gbps, 0);
-        for (const double rate : gathered(world, network.all_gbps))
+        for (const double rate : gather_all(world, network.all_gbps))
             EXPECT_EQ(rate, network.all_gbps);
     });
 }

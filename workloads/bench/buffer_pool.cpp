@@ -64,7 +64,7 @@ void refuse_more_than_memory(World& world, std::size_t bytes, std::string_view i
     };
     const double here =
         static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
-    const auto all = gathered(world, Need{bytes, here});
+    const auto all = gather_all(world, Need{bytes, here});
     for (const auto& host : world.hosts().nodes()) {
         double wanted = 0;
         std::size_t most = 0;

@@ -151,7 +151,7 @@ private:
                 else if (spot.in_place)
                     point.skipped = "in place each run of a graph takes what the one before left";
             }
-            if (!of_first(world_, !point.skipped)) {
+            if (!from_rank0(world_, !point.skipped)) {
                 if (!point.skipped) point.skipped = "rank 0 cannot run it";
                 continue;
             }
@@ -186,7 +186,7 @@ private:
         if (sweep_.budget_seconds == 0) return sweep_.protocol.max_seconds;
         const double spent = seconds_since(began_ns_);
         const double share = std::max(sweep_.budget_seconds - spent, 0.0) / rows_left / 2;
-        return std::min(sweep_.protocol.max_seconds, of_first(world_, share));
+        return std::min(sweep_.protocol.max_seconds, from_rank0(world_, share));
     }
 
     Trial entrant_for(Operation& operation, const Spot& spot, const PooledBuffers& buffers) {
@@ -282,7 +282,7 @@ private:
     void agree_on_failures(std::vector<Point>& points) {
         for (Point& point : points) {
             if (point.skipped) continue;
-            const auto counts = gathered(world_, point.check.n_wrong);
+            const auto counts = gather_all(world_, point.check.n_wrong);
             point.check.n_wrong = *std::max_element(counts.begin(), counts.end());
             if (point.check.n_wrong > 0) point.check.state = CheckState::fail;
         }

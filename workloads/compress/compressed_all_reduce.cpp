@@ -103,12 +103,12 @@ bool CompressedAllReduce::test() {
 void CompressedAllReduce::wait() {
     Backoff patience(*ground_.first.world);
     while (!test())
-        if (!patience.pause()) throw Error(report_of_hang(), Exit::time_out);
+        if (!patience.pause()) throw Error(hang_report(), Exit::time_out);
 }
 
-std::string CompressedAllReduce::report_of_hang() const {
+std::string CompressedAllReduce::hang_report() const {
     const std::size_t at = std::min(done_, inner_.size() - 1);
-    return inner_[at]->report_of_hang() + ", of a compressed all-reduce";
+    return inner_[at]->hang_report() + ", of a compressed all-reduce";
 }
 
 }  // namespace tutti

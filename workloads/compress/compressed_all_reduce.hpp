@@ -51,7 +51,7 @@ public:
     void start() override;
     bool test() override;
     void wait() override;
-    std::string report_of_hang() const override;
+    std::string hang_report() const override;
 
 protected:
     /// Memory for an inner collective, and the collective itself. Collective.

@@ -55,10 +55,10 @@ public:
             plan_->run();
             const std::int64_t mine = now_ns() - start;
             std::int64_t slowest = 0;
-            for (const std::int64_t ns : gathered(world_, mine)) slowest = std::max(slowest, ns);
+            for (const std::int64_t ns : gather_all(world_, mine)) slowest = std::max(slowest, ns);
             if (call >= warm_up) times.push_back(slowest);
             const bool is_over = static_cast<double>(now_ns() - began) > seconds * 1e9;
-            if (of_first(world_, is_over) && times.size() >= least_calls) break;
+            if (from_rank0(world_, is_over) && times.size() >= least_calls) break;
         }
         timed.wrong += checked(2);
         std::sort(times.begin(), times.end());
@@ -76,7 +76,7 @@ private:
         world_.barrier();
         plan_->run();
         std::int64_t wrong = 0;
-        for (const std::int64_t of_rank : gathered(world_, memory_.wrong(check, world_.rank())))
+        for (const std::int64_t of_rank : gather_all(world_, memory_.wrong(check, world_.rank())))
             wrong += of_rank;
         return wrong;
     }

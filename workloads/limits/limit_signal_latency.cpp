@@ -44,8 +44,8 @@ SignalLatencySampler::SignalLatencySampler(RankTeam& crew) : crew_(crew) {
 void SignalLatencySampler::sample_all(Round round) {
     for (SignalLatency& pair : best_.hand_overs)
         for (int i = 0; i < times_of_pair; ++i) {
-            keep_least(pair.one_way_ns, crew_.of_first(one_way(pair.b.index)));
-            keep_least(pair.exchange_ns, crew_.of_first(exchange(pair.b.index)));
+            keep_least(pair.one_way_ns, crew_.from_rank0(one_way(pair.b.index)));
+            keep_least(pair.exchange_ns, crew_.from_rank0(exchange(pair.b.index)));
         }
     if (crew_.size() > 1)
         for (std::size_t i = 0; i < std::size(staged_pieces); ++i)

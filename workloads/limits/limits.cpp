@@ -84,7 +84,7 @@ Limits measure_as_member(RankTeam& crew, std::int64_t most, std::int64_t end_ns)
         hand_overs.sample_all(length);
         streaming.sample_all(length);
         const bool is_over = round + 1 >= least_rounds && now_ns() > end_ns;
-        if (crew.of_first(is_over ? 1 : 0) > 0) break;
+        if (crew.from_rank0(is_over ? 1 : 0) > 0) break;
     }
     Limits limits;
     limits.t = utc_now();
@@ -104,7 +104,7 @@ Limits measure_as_member(RankTeam& crew, std::int64_t most, std::int64_t end_ns)
 Limits measure_limits(World& world, double seconds) {
     const std::int64_t end_ns = now_ns() + static_cast<std::int64_t>(seconds * 1e9);
     const int members = RankTeam::members_of(world);
-    const std::int64_t most = of_first(world, largest_pass(seconds, members));
+    const std::int64_t most = from_rank0(world, largest_pass(seconds, members));
     RankTeam crew(world, members, CurveSampler::bytes_for(most));
     Limits limits;
     if (crew.is_member()) {
@@ -113,7 +113,8 @@ Limits measure_limits(World& world, double seconds) {
     } else {
         crew.wait_for_the_end();
     }
-    const std::string told = gathered_texts(world, world.is_first() ? to_json_line(limits) : "")[0];
+    const std::string told =
+        gather_all_texts(world, world.is_first() ? to_json_line(limits) : "")[0];
     return std::get<Limits>(parse_json_line(told));
 }
 
@@ -129,9 +130,9 @@ Limits limits_of_hosts(World& world, const std::function<Limits(World&)>& of_fir
             if (error.code() != Exit::usage) throw;  // a rank is lost or late
             refusal = error.what();
         }
-    world.rest(2 * seconds_on_host + 60);
-    found = gathered_texts(world, found)[0];
-    if (found.empty()) throw Error(gathered_texts(world, refusal)[0]);
+    world.sleeping_barrier(2 * seconds_on_host + 60);
+    found = gather_all_texts(world, found)[0];
+    if (found.empty()) throw Error(gather_all_texts(world, refusal)[0]);
     Limits limits = std::get<Limits>(parse_json_line(found));
     limits.network = measure_network(world, world.hosts(), seconds_on_network);
     return limits;

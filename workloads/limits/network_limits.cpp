@@ -32,8 +32,8 @@ struct PairTimes {
 
 class PairChannel {
 public:
-    PairChannel(World& world, PointToPointChannel& talk, Rank first, Rank second)
-        : talk_(talk),
+    PairChannel(World& world, PointToPointChannel& channel, Rank first, Rank second)
+        : channel_(channel),
           first_(first),
           second_(second),
           leads_(world.rank() == first),
@@ -53,9 +53,10 @@ public:
             for (std::size_t i = 0; i < sizes.size() && !is_long; ++i) {
                 const int tries = sizes[i] <= cheap_bytes ? times_of_cheap : 1;
                 for (int attempt = 0; attempt < tries; ++attempt) try_size(i, times);
-                is_long = of_first(times.there[i] + times.back[i] + times.both[i] > most_of_size);
+                is_long =
+                    from_leader(times.there[i] + times.back[i] + times.both[i] > most_of_size);
             }
-            if (of_first(round + 1 >= least_rounds && now_ns() > end)) break;
+            if (from_leader(round + 1 >= least_rounds && now_ns() > end)) break;
         }
         return times;
     }
@@ -74,37 +75,37 @@ private:
         double took = 0;
         if (sends) {
             const std::int64_t began = now_ns();
-            talk_.send(peer_, std::span(out_).first(bytes));
-            talk_.hear<double>(peer_);
+            channel_.send(peer_, std::span(out_).first(bytes));
+            channel_.receive_value<double>(peer_);
             took = static_cast<double>(now_ns() - began);
         } else {
-            talk_.receive(peer_, std::span(in_).first(bytes));
-            talk_.say(peer_, 0.0);
+            channel_.receive(peer_, std::span(in_).first(bytes));
+            channel_.send_value(peer_, 0.0);
         }
         if (from == first_) return took;
-        if (sends) talk_.say(peer_, took);
-        return leads_ ? talk_.hear<double>(peer_) : took;
+        if (sends) channel_.send_value(peer_, took);
+        return leads_ ? channel_.receive_value<double>(peer_) : took;
     }
 
     // One of the two comes later and finds the other's message there already: the longer time is
     // the true one.
     double both_ways(std::size_t bytes) {
         const std::int64_t began = now_ns();
-        talk_.exchange(peer_, std::span(out_).first(bytes), peer_, std::span(in_).first(bytes));
+        channel_.exchange(peer_, std::span(out_).first(bytes), peer_, std::span(in_).first(bytes));
         const auto mine = static_cast<double>(now_ns() - began);
         double theirs = 0;
-        talk_.exchange(peer_, std::as_bytes(std::span(&mine, 1)), peer_,
-                       std::as_writable_bytes(std::span(&theirs, 1)));
+        channel_.exchange(peer_, std::as_bytes(std::span(&mine, 1)), peer_,
+                          std::as_writable_bytes(std::span(&theirs, 1)));
         return std::max(mine, theirs);
     }
 
-    bool of_first(bool mine) {
-        if (!leads_) return talk_.hear<char>(peer_) != 0;
-        talk_.say(peer_, static_cast<char>(mine));
+    bool from_leader(bool mine) {
+        if (!leads_) return channel_.receive_value<char>(peer_) != 0;
+        channel_.send_value(peer_, static_cast<char>(mine));
         return mine;
     }
 
-    PointToPointChannel& talk_;
+    PointToPointChannel& channel_;
     Rank first_, second_;
     bool leads_;
     Rank peer_;
@@ -140,7 +141,7 @@ HostLink fit(int a, int b, const PairTimes& times) {
 
 // All ranks of each host to those of the next, at once; what leaves a host, and comes to it. Hosts
 // of other sizes than the first one's would wait for nobody: then only leaders take part.
-double all_at_once(World& world, PointToPointChannel& talk, const Placement& hosts,
+double all_at_once(World& world, PointToPointChannel& channel, const Placement& hosts,
                    double seconds) {
     const auto& nodes = hosts.nodes();
     const auto is_as_large = [&](const auto& node) { return node.size() == nodes[0].size(); };
@@ -161,12 +162,12 @@ double all_at_once(World& world, PointToPointChannel& talk, const Placement& hos
         world.barrier();
         const std::int64_t began = now_ns();
         if (peers)
-            talk.exchange(peers->first, std::span(out).first(bytes), peers->second,
-                          std::span(in).first(bytes));
-        const auto all = gathered(world, static_cast<double>(now_ns() - began));
+            channel.exchange(peers->first, std::span(out).first(bytes), peers->second,
+                             std::span(in).first(bytes));
+        const auto all = gather_all(world, static_cast<double>(now_ns() - began));
         const double took = *std::ranges::max_element(all);
         best = std::max(best, static_cast<double>(bytes * streams) / took);
-        if (of_first(world, static_cast<char>(round + 1 >= least_rounds && now_ns() > end)) != 0)
+        if (from_rank0(world, static_cast<char>(round + 1 >= least_rounds && now_ns() > end)) != 0)
             break;
     }
     return std::round(best * 1e5) / 1e5;
@@ -177,7 +178,7 @@ double all_at_once(World& world, PointToPointChannel& talk, const Placement& hos
 std::vector<std::string> names_of_hosts(World& world, const Placement& hosts) {
     char name[256] = {};
     gethostname(name, sizeof name - 1);
-    const auto all = gathered_texts(world, name);
+    const auto all = gather_all_texts(world, name);
     std::vector<std::string> names;
     for (const Rank leader : hosts.leaders())
         names.push_back(all[static_cast<std::size_t>(leader.index)]);
@@ -200,7 +201,7 @@ std::vector<std::vector<std::pair<int, int>>> rounds_of_pairs(int hosts) {
 }
 
 HostNetwork measure_network(World& world, const Placement& hosts, double seconds) {
-    PointToPointChannel talk(world);
+    PointToPointChannel channel(world);
     auto rounds = rounds_of_pairs(static_cast<int>(hosts.nodes().size()));
     if (world.oversubscribed) {  // hosts that share cores would disturb each other
         decltype(rounds) one_by_one;
@@ -216,16 +217,16 @@ HostNetwork measure_network(World& world, const Placement& hosts, double seconds
             const Rank first = leaders[static_cast<std::size_t>(a)];
             const Rank second = leaders[static_cast<std::size_t>(b)];
             if (world.rank() != first && world.rank() != second) continue;
-            const PairTimes times = PairChannel(world, talk, first, second).measure(share);
+            const PairTimes times = PairChannel(world, channel, first, second).measure(share);
             if (world.rank() == first) mine.push_back(fit(a, b, times));
         }
-        world.rest(10 * share + 1);  // slow links take longer than their share
+        world.sleeping_barrier(10 * share + 1);  // slow links take longer than their share
     }
     HostNetwork network{.hosts = names_of_hosts(world, hosts),
                         .links = {},
-                        .all_gbps = all_at_once(world, talk, hosts, share)};
+                        .all_gbps = all_at_once(world, channel, hosts, share)};
     std::vector<HostLink> room(hosts.nodes().size());
-    const auto counts = gathered(world, mine.size());
+    const auto counts = gather_all(world, mine.size());
     mine.resize(room.size());
     room.resize(room.size() * static_cast<std::size_t>(world.size()));
     world.all_gather(std::as_bytes(std::span(mine)), std::as_writable_bytes(std::span(room)));

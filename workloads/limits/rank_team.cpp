@@ -35,7 +35,7 @@ struct RankTeam::Desk {
 int RankTeam::members_of(World& world) {
     if (!world.oversubscribed) return world.size();
     // Launchers that start more ranks than cores bind none of them, so each sees all cores.
-    const auto cores = gathered(world, usable_cores());
+    const auto cores = gather_all(world, usable_cores());
     return std::min(world.size(), *std::ranges::max_element(cores));
 }
 
@@ -83,7 +83,7 @@ void RankTeam::await(const Line& line, std::uint64_t goal) const {
 }
 
 void RankTeam::meet() {
-    world_.met();
+    world_.heartbeat();
     const std::uint64_t goal = ++meetings_ * static_cast<std::uint64_t>(size_);
     Line& receives = desk_of(0).receives;
     receives.number.fetch_add(1, std::memory_order_acq_rel);
@@ -99,7 +99,7 @@ double RankTeam::largest(double mine) {
     return most;
 }
 
-double RankTeam::of_first(double mine) {
+double RankTeam::from_rank0(double mine) {
     desk_of(me_).shown = mine;
     meet();
     const double first = desk_of(0).shown;
@@ -111,7 +111,7 @@ void RankTeam::nap_until(const Line& line, std::uint64_t goal, double seconds) c
     const std::int64_t began = now_ns();
     while (line.number.load(std::memory_order_acquire) < goal) {
         nap();
-        world_.met();
+        world_.heartbeat();
         if (static_cast<double>(now_ns() - began) > seconds * 1e9)
             throw Error("rank " + std::to_string(me_) + " waited " + std::to_string(seconds) +
                             " s for other ranks that measure limits",

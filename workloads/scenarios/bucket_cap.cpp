@@ -41,7 +41,7 @@ double time_of(World& world, Operation& operation) {
         times.push_back(static_cast<double>(now_ns() - began));
     }
     std::ranges::nth_element(times, times.begin() + calls / 2);
-    return std::ranges::max(gathered(world, times[calls / 2]));
+    return std::ranges::max(gather_all(world, times[calls / 2]));
 }
 
 }  // namespace
@@ -90,7 +90,7 @@ Channel measured_channel(const WorkloadEnvironment& environment) {
         double ns[2] = {};
         for (const Bytes bytes : {small, large})
             can = !group->refuses(call_of(bytes), buffers_of(bytes)) && can;
-        if (!holds_on_all(world, can)) continue;
+        if (!true_on_all_ranks(world, can)) continue;
         for (const Bytes bytes : {small, large}) {
             ns[bytes == large ? 1 : 0] =
                 time_of(world, *group->operation(call_of(bytes), buffers_of(bytes)));

@@ -141,7 +141,7 @@ BucketCaps find_caps(const Settings& asked, const Model& model, const ComputeTim
     const auto given = network_of(asked);
     // The same on all ranks, as it decides what they send.
     const Channel channel =
-        of_first(environment.planner.world(), given ? *given : measured_channel(environment));
+        from_rank0(environment.planner.world(), given ? *given : measured_channel(environment));
     std::vector<std::int64_t> counts;
     for (const int parameter : model.ready_order)
         counts.push_back(model.parameters[static_cast<std::size_t>(parameter)].count());

@@ -8,7 +8,7 @@ Check checked(World& world, Steps& steps) {
     const auto mine = steps.count_wrong();
     if (!mine) return {};
     Check check;
-    for (const std::int64_t of_rank : gathered(world, *mine)) check.n_wrong += of_rank;
+    for (const std::int64_t of_rank : gather_all(world, *mine)) check.n_wrong += of_rank;
     check.state = check.n_wrong == 0 ? CheckState::ok : CheckState::fail;
     return check;
 }

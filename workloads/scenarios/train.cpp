@@ -124,7 +124,7 @@ public:
             {"seconds", learnt_.seconds},
             {"one_rank_accuracy", training_.reference().accuracy},
             {"one_rank_seconds", training_.reference().seconds},
-            {"same_weights", holds_on_all(world, learnt_.differing_weights == 0) ? 1.0 : 0.0}};
+            {"same_weights", true_on_all_ranks(world, learnt_.differing_weights == 0) ? 1.0 : 0.0}};
         if (const auto promised = exchange_->promises_same_bits())
             metrics.push_back({"same_promised", *promised ? 1.0 : 0.0});
         metrics.push_back(

@@ -50,10 +50,10 @@ public:
         if (purpose_.tally != nullptr) *purpose_.tally = {};
         world_.barrier();
         const StepStamps stamps = trainer_->run({.steps = purpose_.steps});
-        const auto ns = of_first(world_, stamps.end_ns - stamps.begin_ns);
+        const auto ns = from_rank0(world_, stamps.end_ns - stamps.begin_ns);
         trainer_->gather_weights();
         std::vector<Metric> told{
-            {"accuracy", of_first(world_, learner_.network().accuracy(purpose_.test))},
+            {"accuracy", from_rank0(world_, learner_.network().accuracy(purpose_.test))},
             {"free_step_ms", static_cast<double>(ns) * 1e-6 / static_cast<double>(purpose_.steps)}};
         for (Metric& metric : trainer_->counted()) told.push_back(std::move(metric));
         if (purpose_.tally != nullptr)

@@ -51,7 +51,7 @@ std::vector<Metric> metrics_of(World& world, const CompressionTally& tally, cons
         Loss loss;
     };
     Told all;
-    for (const Told& one : gathered(world, Told{tally, loss})) {
+    for (const Told& one : gather_all(world, Told{tally, loss})) {
         all.tally.ns = std::max(all.tally.ns, one.tally.ns);
         all.tally.plain_bytes += one.tally.plain_bytes;
         all.tally.sent_bytes += one.tally.sent_bytes;

@@ -44,7 +44,7 @@ public:
             do_round(true);
             tell(round, seconds());
             const bool is_over = seconds() > protocol_.max_seconds || is_known_well_enough();
-            if (round >= protocol_.min_rounds && of_first(world_, is_over)) break;
+            if (round >= protocol_.min_rounds && from_rank0(world_, is_over)) break;
         }
         std::vector<TrainingStep> steps;
         for (const Series& one : series_) {

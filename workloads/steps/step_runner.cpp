@@ -62,10 +62,10 @@ std::unique_ptr<StepRunner> StepRunner::make(ProgramBuffers& stage, const Method
     std::unique_ptr<StepRunner> runner(new StepRunner(stage));
     // In one order on all ranks, whatever groups they are in, so that none waits in a circle.
     const auto refused = runner->choose(way);
-    for (const std::string& of_rank : gathered_texts(stage.world(), refused.value_or("")))
+    for (const std::string& of_rank : gather_all_texts(stage.world(), refused.value_or("")))
         if (reason = of_rank; !reason.empty()) return nullptr;
     const auto& calls = stage.program().calls;
-    if (!calls.empty() && holds_on_all(stage.world(), !runner->has_any_of_its_own())) {
+    if (!calls.empty() && true_on_all_ranks(stage.world(), !runner->has_any_of_its_own())) {
         reason = "none of the step's collectives has an algorithm of this name";
         return nullptr;
     }
@@ -77,8 +77,8 @@ std::unique_ptr<StepRunner> StepRunner::make(ProgramBuffers& stage, const Method
     }
     const bool is_exact = std::ranges::none_of(
         runner->of_group_, [](const auto& one) { return one && one->tally() != nullptr; });
-    runner->compresses_ = !holds_on_all(stage.world(), is_exact);
-    if (runner->compresses_ && holds_on_all(stage.world(), runner->does_all_exactly())) {
+    runner->compresses_ = !true_on_all_ranks(stage.world(), is_exact);
+    if (runner->compresses_ && true_on_all_ranks(stage.world(), runner->does_all_exactly())) {
         reason =
             "only sums and means of float32 are compressed, and the step has none to all ranks";
         return nullptr;
@@ -141,11 +141,11 @@ bool StepRunner::move_all() {
     const auto is_over = [&](int call) {
         const int group = stage_.program().calls[static_cast<std::size_t>(call)].group;
         Operation& operation = *operations_[static_cast<std::size_t>(call)];
-        const std::size_t was_at = operation.mark();
+        const std::size_t was_at = operation.progress_count();
         const bool is_first = std::ranges::find(moved_groups_, group) == moved_groups_.end();
         if (is_first) moved_groups_.push_back(group);
-        const bool ended = is_first ? operation.test() : operation.is_over();
-        went_on_ = went_on_ || ended || operation.mark() != was_at;
+        const bool ended = is_first ? operation.test() : operation.is_done();
+        went_on_ = went_on_ || ended || operation.progress_count() != was_at;
         if (ended) stamps_.calls[static_cast<std::size_t>(call)].end_ns = now_ns();
         return ended;
     };
@@ -156,12 +156,12 @@ void StepRunner::wait(int call) {
     Backoff patience(stage_.world());
     went_on_ = false;
     while (std::ranges::find(under_way_, call) != under_way_.end()) {
-        stage_.world().met();  // alive, for a watchdog: this wait has a deadline of its own
+        stage_.world().heartbeat();  // alive, for a watchdog: this wait has a deadline of its own
         move_all();
         if (std::exchange(went_on_, false))
             patience.renew();
         else if (!patience.pause())
-            throw Error(operations_[static_cast<std::size_t>(call)]->report_of_hang() + ": '" +
+            throw Error(operations_[static_cast<std::size_t>(call)]->hang_report() + ": '" +
                             stage_.program().calls[static_cast<std::size_t>(call)].label + "' of " +
                             stage_.program().name,
                         Exit::time_out);
@@ -177,7 +177,7 @@ std::int64_t StepRunner::compute(std::int64_t ns, Computer& computer) {
     };
     std::int64_t took = 0;
     while (true) {
-        stage_.world().met();
+        stage_.world().heartbeat();
         const std::int64_t now = std::min(ns, sign_of_life_ns);
         took += computer.compute(now, meanwhile);
         if ((ns -= now) == 0) return took;

@@ -42,7 +42,7 @@ void Starter::run(Operation& operation, const std::function<void()>& before_call
         // Before the deadline is set: it may take longer than the head start.
         std::int64_t before_ns = time_of(before_call);
         world_->barrier();
-        std::int64_t first = of_first(*world_, common_time() + head_start_ns_);
+        std::int64_t first = from_rank0(*world_, common_time() + head_start_ns_);
         if (clock_ != nullptr) first = clock_->to_local(first);
         for (std::size_t i = 0; i < stamps.size(); ++i) {
             if (i > 0) before_ns = time_of(before_call);

@@ -53,7 +53,7 @@ GlobalClock::GlobalClock(World& world, const Placement& hosts, std::function<std
         if (std::ranges::find(members, world_.rank()) != members.end()) host_ = host;
         if (members.front() == world_.rank()) me_ = host;
     }
-    talk_ = std::make_unique<PointToPointChannel>(world_);
+    channel_ = std::make_unique<PointToPointChannel>(world_);
     for (int look = 0; look < looks_at_first; ++look) {
         if (look > 0) sleep_ns(between_looks_ns);
         synchronise();
@@ -62,11 +62,11 @@ GlobalClock::GlobalClock(World& world, const Placement& hosts, std::function<std
 }
 
 void GlobalClock::refresh() {
-    if (!talk_) return;
+    if (!channel_) return;
     // The first host's clock needs no model, so the second leader knows best how old models are.
     const Rank knowing = hosts_.nodes()[1].front();
     const bool is_old = read_() - last_ns_ > model_.trusted_ns();
-    const auto all = gathered(world_, static_cast<char>(is_old));
+    const auto all = gather_all(world_, static_cast<char>(is_old));
     if (all[static_cast<std::size_t>(knowing.index)] != 0) synchronise();
 }
 
@@ -87,7 +87,7 @@ void GlobalClock::synchronise() {
                 model_.learn(look.seen);
             }
         }
-        world_.rest(most_seconds_of_look);
+        world_.sleeping_barrier(most_seconds_of_look);
     }
     last_ns_ = read_();
     share(deviation);
@@ -100,7 +100,7 @@ void GlobalClock::share(std::int64_t deviation_ns) {
         std::int64_t now_ns, deviation_ns, reach_ns, way_ns;
     };
     const auto all =
-        gathered(world_, Told{model_.line(), read_(), deviation_ns, reach_ns_, way_ns_});
+        gather_all(world_, Told{model_.line(), read_(), deviation_ns, reach_ns_, way_ns_});
     const auto of_host = [&](std::size_t host) -> const Told& {
         return all[static_cast<std::size_t>(hosts_.nodes()[host].front().index)];
     };
@@ -135,9 +135,9 @@ void GlobalClock::check_against_first() {
             else  // then it tells no distance, only a bound
                 reach_ns_ += deviation_of(look.seen);
         }
-        if (world_.oversubscribed) world_.rest(most_seconds_of_look);
+        if (world_.oversubscribed) world_.sleeping_barrier(most_seconds_of_look);
     }
-    world_.rest(most_seconds_of_look);
+    world_.sleeping_barrier(most_seconds_of_look);
     share(deviation);
 }
 
@@ -153,8 +153,8 @@ GlobalClock::Look GlobalClock::look_at(Rank leader, std::int64_t longest_ns) {
         for (int i = 0; i < pings_at_once; ++i) {
             Ping& ping = pings.emplace_back();
             ping.sent = read_();
-            talk_->say(leader, true);
-            ping.there = talk_->hear<std::int64_t>(leader);
+            channel_->send_value(leader, true);
+            ping.there = channel_->receive_value<std::int64_t>(leader);
             ping.back = read_();
         }
         const Sighting seen = sight(pings);
@@ -162,15 +162,16 @@ GlobalClock::Look GlobalClock::look_at(Rank leader, std::int64_t longest_ns) {
         const bool is_good = is_first ? pings.size() >= least_pings_of_first_look
                                       : 4 * seen.reach_ns <= 5 * least_reach_ns;
         if (!is_good && read_() - began < longest_ns) continue;
-        talk_->say(leader, false);
+        channel_->send_value(leader, false);
         if (is_first || seen.reach_ns < least_reach_ns) least_reach_ns = seen.reach_ns;
-        return {seen, talk_->hear<std::int64_t>(leader), seen.reach_ns > 2 * least_reach_ns};
+        return {seen, channel_->receive_value<std::int64_t>(leader),
+                seen.reach_ns > 2 * least_reach_ns};
     }
 }
 
 void GlobalClock::answer(Rank leader) {
-    while (talk_->hear<bool>(leader)) talk_->say(leader, now());
-    talk_->say(leader, reach_ns_);
+    while (channel_->receive_value<bool>(leader)) channel_->send_value(leader, now());
+    channel_->send_value(leader, reach_ns_);
 }
 
 }  // namespace tutti

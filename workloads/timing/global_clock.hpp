@@ -58,9 +58,9 @@ private:
     World& world_;
     const Placement& hosts_;
     std::function<std::int64_t()> read_;
-    std::unique_ptr<PointToPointChannel> talk_;  // none on one host
-    int me_ = -1;                                // number of the host that this rank leads
-    int host_ = 0;                               // number of this rank's host
+    std::unique_ptr<PointToPointChannel> channel_;  // none on one host
+    int me_ = -1;                                   // number of the host that this rank leads
+    int host_ = 0;                                  // number of this rank's host
     ClockModel model_;
     std::int64_t last_ns_ = 0;                     // when synchronised, by the own clock
     std::int64_t reach_ns_ = 0;                    // from the first host on, along the tree

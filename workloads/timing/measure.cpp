@@ -192,7 +192,7 @@ private:
     bool last_one_counts() const { return entrant_.keeps_input || measured_.calls_of_sample == 1; }
 
     std::int64_t slowest(std::int64_t mine_ns) {
-        const auto all = gathered(world_, mine_ns);
+        const auto all = gather_all(world_, mine_ns);
         return std::max<std::int64_t>(*std::max_element(all.begin(), all.end()), 1);
     }
 
@@ -203,7 +203,7 @@ private:
     void check(std::uint64_t seed) {
         if (!entrant_.count_wrong) return;
         std::int64_t wrong = 0;
-        for (const auto of_rank : gathered(world_, entrant_.count_wrong(seed))) wrong += of_rank;
+        for (const auto of_rank : gather_all(world_, entrant_.count_wrong(seed))) wrong += of_rank;
         measured_.check.n_wrong += wrong;
         measured_.check.state = measured_.check.n_wrong == 0 ? CheckState::ok : CheckState::fail;
     }

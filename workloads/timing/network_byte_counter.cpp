@@ -58,13 +58,13 @@ void NetworkByteCounter::forget() {
 std::optional<NetworkBytes> NetworkByteCounter::busiest() {
     if (world_.one_host() || calls_ == 0) return std::nullopt;
     const InterfaceBytes mine = total(sums_);
-    const auto all = gathered(world_, std::max(mine.tx, mine.rx));
+    const auto all = gather_all(world_, std::max(mine.tx, mine.rx));
     const auto busy = static_cast<std::size_t>(std::ranges::max_element(all) - all.begin());
-    if (holds_on_all(world_, sums_.empty())) return std::nullopt;
+    if (true_on_all_ranks(world_, sums_.empty())) return std::nullopt;
     std::string text;  // "eth0 tx rx\n..." of the busiest host
     for (const InterfaceBytes& each : sums_)
         text += each.name + ' ' + std::to_string(each.tx) + ' ' + std::to_string(each.rx) + '\n';
-    std::istringstream told(gathered_texts(world_, text)[busy]);
+    std::istringstream told(gather_all_texts(world_, text)[busy]);
     const auto a_call = [&](std::int64_t bytes) {
         return std::round(static_cast<double>(bytes) / static_cast<double>(calls_));
     };

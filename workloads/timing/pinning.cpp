@@ -35,7 +35,7 @@ namespace {
 std::vector<std::string> lists_of_ranks(World& world, const std::vector<int>& cpus) {
     std::string mine;
     for (const int cpu : cpus) mine += std::to_string(cpu) + ' ';
-    return gathered_texts(world, mine);
+    return gather_all_texts(world, mine);
 }
 
 }  // namespace

@@ -7,7 +7,7 @@
 namespace tutti {
 
 std::vector<RankBinding> sites_of_ranks(World& world) {
-    auto sites = gathered(world, site_of(detect_structure(), host_facts().usable_cpus));
+    auto sites = gather_all(world, site_of(detect_structure(), host_facts().usable_cpus));
     const Grouping& hosts = world.hosts().nodes();
     for (std::size_t host = 0; host < hosts.size(); ++host)
         for (const Rank rank : hosts[host])
@@ -30,7 +30,7 @@ namespace {
 Order order_of_first(World& world, const std::string& file) {
     Order order;
     if (world.is_first()) order = read_order(file, world.size());
-    order.channels.resize(of_first(world, order.channels.size()));
+    order.channels.resize(from_rank0(world, order.channels.size()));
     for (auto& channel : order.channels) {
         channel.resize(static_cast<std::size_t>(world.size()));
         world.broadcast(std::as_writable_bytes(std::span(channel)));

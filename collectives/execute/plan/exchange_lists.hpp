@@ -21,7 +21,7 @@ std::vector<std::vector<T>> exchanged(World& world, const std::vector<std::vecto
         mine.append(reinterpret_cast<const char*>(for_peer.data()), size * sizeof(T));
     }
     std::vector<std::vector<T>> heard;
-    for (const std::string& of_peer : gathered_texts(world, mine)) {
+    for (const std::string& of_peer : gather_all_texts(world, mine)) {
         std::string_view text = of_peer;
         for (int peer = 0;; ++peer) {
             std::uint64_t size = 0;

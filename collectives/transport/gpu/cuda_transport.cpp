@@ -36,14 +36,14 @@ std::optional<std::string> refuses_threads(World& world) {
 // each step, or for ever.
 std::optional<std::string> refuses_processes(World& world) {
     if (!world.one_host()) return "the ranks are on several hosts; type --transport mpi";
-    auto all = gathered_texts(world, gpus().at(static_cast<std::size_t>(gpu_number(world))).uuid);
+    auto all = gather_all_texts(world, gpus().at(static_cast<std::size_t>(gpu_number(world))).uuid);
     std::ranges::sort(all);
     if (std::ranges::adjacent_find(all) != all.end())
         return "ranks are processes and some share a GPU, where their kernels cannot run at the "
                "same time; run without mpirun, with --ranks " +
                std::to_string(world.size()) + ", for virtual ranks";
     try {  // not all machines and containers let processes share memory of their GPUs
-        auto device = made_by_all(world, "a GPU", [&] { return own_gpu(world); });
+        auto device = make_on_all_ranks(world, "a GPU", [&] { return own_gpu(world); });
         DeviceMemory(world, std::move(device), 1);
     } catch (const Error& error) {
         if (error.code() != Exit::usage) throw;
@@ -73,10 +73,11 @@ std::unique_ptr<Transport> cuda_transport(World& world, const std::optional<Faul
     }
     // Ranks that share one launch share the device of the first.
     const bool is_alone = places.neighbours.size() == 1;
-    places.device = made_by_all(world, "transport cuda", [&]() -> std::shared_ptr<Accelerator> {
-        if (is_alone) return own_gpu(world);
-        return places.neighbours.front() == world.rank() ? cuda_device(mine, used) : nullptr;
-    });
+    places.device =
+        make_on_all_ranks(world, "transport cuda", [&]() -> std::shared_ptr<Accelerator> {
+            if (is_alone) return own_gpu(world);
+            return places.neighbours.front() == world.rank() ? cuda_device(mine, used) : nullptr;
+        });
     places.device = shared_by_first(world, places.neighbours.front(), places.device);
     return std::make_unique<DeviceTransport>("cuda", std::move(places), ll_up_to);
 }

@@ -11,17 +11,17 @@ constexpr std::size_t line = 256;
 }  // namespace
 
 DeviceMemory::DeviceMemory(World& world, std::shared_ptr<Accelerator> device, std::size_t mine)
-    : ReachableMemory(world.rank()), device_(std::move(device)), sizes_(gathered(world, mine)) {
-    const auto own = made_by_all(world, "memory of devices",
-                                 [&] { return allocated(device_, std::max(mine, line)); });
+    : ReachableMemory(world.rank()), device_(std::move(device)), sizes_(gather_all(world, mine)) {
+    const auto own = make_on_all_ranks(world, "memory of devices",
+                                       [&] { return allocated(device_, std::max(mine, line)); });
     if (world.one_process()) {
-        for (const auto* of_rank : gathered<const std::shared_ptr<std::byte>*>(world, &own))
+        for (const auto* of_rank : gather_all<const std::shared_ptr<std::byte>*>(world, &own))
             pieces_.push_back(*of_rank);
         world.barrier();  // until then the peers look at `own`
         return;
     }
-    const auto keys = gathered(world, device_->key_of(own.get()));
-    pieces_ = made_by_all(world, "memory of devices", [&] {
+    const auto keys = gather_all(world, device_->key_of(own.get()));
+    pieces_ = make_on_all_ranks(world, "memory of devices", [&] {
         std::vector<std::shared_ptr<std::byte>> pieces;
         const auto close = [device = device_](std::byte* memory) { device->close(memory); };
         for (const DeviceKey& key : keys)

@@ -53,7 +53,7 @@ std::unique_ptr<Transport> emulated_transport(World& world, const std::optional<
 template <class T>
 std::shared_ptr<T> shared_by_first(World& world, Rank first, const std::shared_ptr<T>& mine) {
     if (!world.one_process()) return mine;
-    const auto all = gathered<const std::shared_ptr<T>*>(world, &mine);
+    const auto all = gather_all<const std::shared_ptr<T>*>(world, &mine);
     const std::shared_ptr<T> shared = *all[static_cast<std::size_t>(first.index)];
     world.barrier();  // until then the first one's is looked at
     return shared;

@@ -59,7 +59,7 @@ std::vector<int> distinct(std::vector<int> gpus) {
     return gpus;
 }
 
-std::vector<int> gpus_of_ranks(World& world) { return gathered(world, gpu_number(world)); }
+std::vector<int> gpus_of_ranks(World& world) { return gather_all(world, gpu_number(world)); }
 
 std::optional<std::string> gpu_placement_refuses(World& world) {
     std::optional<std::string> problem;

@@ -8,14 +8,15 @@
 namespace tutti {
 
 std::unique_ptr<ReachableMemory> lone_gpu_memory(World& world, std::size_t bytes) {
-    return made_by_all(world, "buffers on devices", [&]() -> std::unique_ptr<ReachableMemory> {
-        return std::make_unique<LoneMemory>(world.rank(), own_gpu(world), bytes);
-    });
+    return make_on_all_ranks(
+        world, "buffers on devices", [&]() -> std::unique_ptr<ReachableMemory> {
+            return std::make_unique<LoneMemory>(world.rank(), own_gpu(world), bytes);
+        });
 }
 
 std::shared_ptr<std::byte> lone_pinned_memory(World& world, std::size_t bytes) {
-    return made_by_all(world, "pinned buffers",
-                       [&] { return gpu_memory(gpu_number(world))->pinned(bytes); });
+    return make_on_all_ranks(world, "pinned buffers",
+                             [&] { return gpu_memory(gpu_number(world))->pinned(bytes); });
 }
 
 }  // namespace tutti

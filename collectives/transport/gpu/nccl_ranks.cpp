@@ -71,7 +71,7 @@ private:
     }
 
     void settle(const What& what, ncclResult_t result) {
-        world_.met();
+        world_.heartbeat();
         Backoff patience(world_);
         while (result == ncclInProgress) {
             const ncclResult_t asked = ncclCommGetAsyncError(communicator_, &result);
@@ -102,7 +102,7 @@ private:
 // "0000:17:00.0" of two ranks of one host are one GPU.
 std::optional<std::string> two_ranks_on_one_gpu(World& world) {
     const auto mine = gpus().at(static_cast<std::size_t>(gpu_number(world))).address;
-    const auto addresses = gathered_texts(world, mine);
+    const auto addresses = gather_all_texts(world, mine);
     for (const auto& host : world.hosts().nodes())
         for (std::size_t one = 0; one < host.size(); ++one)
             for (std::size_t other = one + 1; other < host.size(); ++other) {
@@ -129,7 +129,7 @@ Joined join(World& world) {
         ncclResult_t result;
     } word{};
     if (world.is_first()) word.result = ncclGetUniqueId(&word.id);
-    word = of_first(world, word);
+    word = from_rank0(world, word);
     if (word.result != ncclSuccess)
         return {nullptr,
                 fmt::format("NCCL failed in ncclGetUniqueId: {}", words_of(word.result, nullptr))};
@@ -140,14 +140,14 @@ Joined join(World& world) {
     } catch (const Error& error) {
         problem = error.what();
     }
-    for (std::string& of_rank : gathered_texts(world, problem))
+    for (std::string& of_rank : gather_all_texts(world, problem))
         if (!of_rank.empty() && !joined.refusal) joined.refusal = std::move(of_rank);
     if (joined.refusal && joined.ranks) joined.ranks->give_up();
     return joined;
 }
 
 Joined& joined(World& world) {
-    return world.kept<Joined>([&] {
+    return world.attribute<Joined>([&] {
         std::optional<std::string> refusal = gpu_placement_refuses(world);
         if (!refusal) refusal = two_ranks_on_one_gpu(world);
         return std::make_shared<Joined>(refusal ? Joined{nullptr, refusal} : join(world));

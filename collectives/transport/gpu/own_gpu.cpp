@@ -19,7 +19,7 @@ std::shared_ptr<Accelerator> own_gpu(World& world) {
         const auto peers = world.one_process() ? gpus_of_process(whole) : std::vector<int>{};
         return std::make_shared<OwnGpu>(cuda_device(gpu_number(world), peers));
     };
-    return whole.kept<OwnGpu>(open).device;
+    return whole.attribute<OwnGpu>(open).device;
 }
 
 }  // namespace tutti

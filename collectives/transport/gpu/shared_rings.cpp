@@ -142,7 +142,7 @@ public:
         memory_ = std::make_unique<SharedMemory>(world, places.rings(me) * shape.bytes());
         std::vector<Rank> seen_here = needs.peers;
         seen_here.push_back(me);
-        known_ = made_by_all(world, "memory shared with GPUs", [&] {
+        known_ = make_on_all_ranks(world, "memory shared with GPUs", [&] {
             std::vector<std::shared_ptr<void>> known;
             for (const Rank rank : seen_here) known.push_back(device.make_known(memory_->of(rank)));
             return known;

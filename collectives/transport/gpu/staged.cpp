@@ -24,7 +24,7 @@ struct Piece {
 class Cut {
 public:
     Cut(World& world, const EndpointNeeds& needs, const Staging& staging) {
-        for (const std::size_t posts : gathered(world, needs.most_posts))
+        for (const std::size_t posts : gather_all(world, needs.most_posts))
             most_posts_ = std::max(most_posts_, posts);
         bytes_ = agreed_piece(world, staging, most_posts_, needs.most_bytes);
     }
@@ -151,7 +151,7 @@ public:
           in_(device.queue()) {
         step_.receives.reserve(needs.most_posts);
         step_.sends.reserve(needs.most_posts);
-        const auto pinned = made_by_all(world, "pinned memory", [&] {
+        const auto pinned = make_on_all_ranks(world, "pinned memory", [&] {
             std::vector<std::shared_ptr<std::byte>> of_slots;
             for (int slot = 0; slot < staging.slots; ++slot)
                 of_slots.push_back(device.pinned(needs.most_posts * cut_.bytes()));
@@ -252,7 +252,7 @@ private:
 std::size_t agreed_piece(World& world, const Staging& staging, std::size_t messages,
                          std::size_t most_bytes) {
     const auto most = [&](std::size_t mine, std::size_t least) {
-        const auto all = gathered(world, mine);
+        const auto all = gather_all(world, mine);
         return std::max(least, *std::ranges::max_element(all));
     };
     const std::size_t pieces = static_cast<std::size_t>(staging.slots) * most(messages, 1);

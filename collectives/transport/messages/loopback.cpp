@@ -134,11 +134,11 @@ public:
 
     // Rank 0 makes the lines; the others take a share of them while it waits.
     std::unique_ptr<Endpoint> connect(const EndpointNeeds& needs) override {
-        const auto posts = gathered(world_, needs.most_to_one);
+        const auto posts = gather_all(world_, needs.most_to_one);
         const std::size_t capacity = *std::max_element(posts.begin(), posts.end()) + 8;
         std::shared_ptr<Lines> lines;
         if (world_.is_first()) lines = std::make_shared<Lines>(world_.size(), capacity);
-        const auto* lines_of_first = of_first(world_, &lines);
+        const auto* lines_of_first = from_rank0(world_, &lines);
         if (!world_.is_first()) lines = *lines_of_first;
         world_.barrier();
         return std::make_unique<LoopbackEndpoint>(world_, std::move(lines), needs.most_posts,

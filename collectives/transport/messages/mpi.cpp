@@ -61,7 +61,7 @@ public:
         check(MPI_Comm_rank(comm_, &rank_));
         check(MPI_Comm_size(comm_, &size_));
         // The same on all ranks, as it decides how they meet.
-        for (const char of_rank : gathered(*this, static_cast<char>(is_oversubscribed())))
+        for (const char of_rank : gather_all(*this, static_cast<char>(is_oversubscribed())))
             oversubscribed = oversubscribed || of_rank != 0;
     }
     ~MpiWorld() override { free_unless_over(comm_); }
@@ -98,15 +98,15 @@ public:
         finish(request, "a word from rank 0");
     }
 
-    void rest(double seconds) override {
+    void sleeping_barrier(double seconds) override {
         MPI_Request request;
         check(MPI_Ibarrier(comm_, &request));
         const std::int64_t began = now_ns();
-        const double limit = seconds + hang_timeout * times_at_meetings;
+        const double limit = seconds + hang_timeout * barrier_timeout_factor;
         for (int done = 0;;) {
             check(MPI_Test(&request, &done, MPI_STATUS_IGNORE));
             if (done != 0) return;
-            met();
+            heartbeat();
             make_progress();
             const timespec a_while{.tv_sec = 0, .tv_nsec = 200'000};
             nanosleep(&a_while, nullptr);
@@ -126,7 +126,7 @@ public:
         auto part = std::make_unique<MpiWorld>(comm, hosts_.renamed(members));
         part->hang_timeout = hang_timeout;
         part->oversubscribed = oversubscribed;
-        part->within = this;
+        part->parent = this;
         return part;
     }
 
@@ -143,7 +143,7 @@ private:
         cpu_set_t mine;
         CPU_ZERO(&mine);
         sched_getaffinity(0, sizeof mine, &mine);
-        const auto cores_of = gathered(*this, mine);
+        const auto cores_of = gather_all(*this, mine);
         const HostFacts facts = host_facts();
         const double quota = facts.cpu_quota.value_or(CPU_SETSIZE);
         const auto has_too_many = [&](const std::vector<Rank>& together, double most) {
@@ -154,7 +154,7 @@ private:
                 CPU_OR(&all, &all, &cores_of[static_cast<std::size_t>(member.index)]);
             return static_cast<double>(together.size()) > std::min<double>(CPU_COUNT(&all), most);
         };
-        const auto boots = gathered_texts(*this, facts.boot_id);
+        const auto boots = gather_all_texts(*this, facts.boot_id);
         std::vector<Rank> same_boot;
         for (int other = 0; other < size_; ++other)
             if (!facts.boot_id.empty() && boots[static_cast<std::size_t>(other)] == facts.boot_id)
@@ -165,15 +165,15 @@ private:
     }
 
     void finish(MPI_Request& request, const char* what) {
-        Backoff patience(*this, times_at_meetings);
+        Backoff patience(*this, barrier_timeout_factor);
         for (int done = 0;;) {
-            met();  // also while it waits, which has a deadline of its own
+            heartbeat();  // also while it waits, which has a deadline of its own
             check(MPI_Test(&request, &done, MPI_STATUS_IGNORE));
             if (done != 0) return;
             make_progress();
             if (!patience.pause())
                 throw Error("rank " + std::to_string(rank_) + " waited " +
-                                std::to_string(hang_timeout * times_at_meetings) + " s for " +
+                                std::to_string(hang_timeout * barrier_timeout_factor) + " s for " +
                                 what + ": another rank does not answer",
                             Exit::time_out);
         }

@@ -10,31 +10,32 @@ namespace tutti {
 PointToPointChannel::PointToPointChannel(World& world)
     : world_(world),
       messages_(world.kind() == "mpi" ? mpi_transport(world) : loopback_transport(world)),
-      wire_(messages_->connect({.plan = 0, .most_posts = 2, .most_to_one = 1, .most_bytes = 0})) {}
+      endpoint_(
+          messages_->connect({.plan = 0, .most_posts = 2, .most_to_one = 1, .most_bytes = 0})) {}
 
 void PointToPointChannel::send(Rank to, std::span<const std::byte> words) {
-    wire_->post_send(0, to, words);
+    endpoint_->post_send(0, to, words);
     finish();
 }
 
 void PointToPointChannel::receive(Rank from, std::span<std::byte> words) {
-    wire_->post_receive(0, from, words);
+    endpoint_->post_receive(0, from, words);
     finish();
 }
 
 void PointToPointChannel::exchange(Rank to, std::span<const std::byte> out, Rank from,
                                    std::span<std::byte> in) {
-    wire_->post_receive(0, from, in);
-    wire_->post_send(0, to, out);
+    endpoint_->post_receive(0, from, in);
+    endpoint_->post_send(0, to, out);
     finish();
 }
 
 void PointToPointChannel::finish() {
-    world_.met();
-    Backoff patience(world_);
-    while (!wire_->all_done()) {
-        if (patience.pause()) continue;
-        const auto peer = wire_->waits_for();
+    world_.heartbeat();
+    Backoff backoff(world_);
+    while (!endpoint_->all_done()) {
+        if (backoff.pause()) continue;
+        const auto peer = endpoint_->waits_for();
         throw Error("rank " + std::to_string(world_.rank().index) + " waited " +
                         std::to_string(world_.hang_timeout) + " s for rank " +
                         (peer ? std::to_string(peer->index) : "?") +

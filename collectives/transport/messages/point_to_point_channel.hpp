@@ -21,11 +21,11 @@ public:
 
     /// T is trivially copyable.
     template <class T>
-    void say(Rank to, const T& value) {
+    void send_value(Rank to, const T& value) {
         send(to, std::as_bytes(std::span(&value, 1)));
     }
     template <class T>
-    T hear(Rank from) {
+    T receive_value(Rank from) {
         T value{};
         receive(from, std::as_writable_bytes(std::span(&value, 1)));
         return value;
@@ -36,7 +36,7 @@ private:
 
     World& world_;
     std::unique_ptr<MessageTransport> messages_;
-    std::unique_ptr<Endpoint> wire_;
+    std::unique_ptr<Endpoint> endpoint_;
 };
 
 }  // namespace tutti

@@ -77,7 +77,7 @@ public:
         sends_.reserve(needs.most_posts);
         receives_.reserve(needs.most_posts);
         // Room for some runs, so that nobody waits for a slower peer's look at the last message.
-        const auto most = gathered(world, needs.most_bytes);
+        const auto most = gather_all(world, needs.most_bytes);
         const std::size_t lines =
             std::clamp(std::bit_ceil(8 * lines_of(*std::max_element(most.begin(), most.end()))),
                        std::size_t{64}, std::size_t{1024});

@@ -43,8 +43,8 @@ std::optional<std::string> needs_one_host_and_peer_memory(World& world) {
     return peer_memory_refuses(world);
 }
 
-std::unique_ptr<Transport> host_transport(std::string_view name, HostTransport::Ways ways) {
-    return std::make_unique<HostTransport>(name, std::move(ways));
+std::unique_ptr<Transport> host_transport(std::string_view name, HostTransport::Methods methods) {
+    return std::make_unique<HostTransport>(name, std::move(methods));
 }
 
 constexpr bool is_part = true;
@@ -76,9 +76,9 @@ const TransportRow rows[] = {
     {"shm", "ranks of one host read and write each other's memory, in the best of the ways below",
      nothing_missing, needs_one_host,
      [](World& world, const std::optional<Fault>&) -> std::unique_ptr<Transport> {
-         HostTransport::Ways ways{.lines = ll_transport(world)};
-         if (!peer_memory_refuses(world)) ways.unregistered.reset();
-         return host_transport("shm", std::move(ways));
+         HostTransport::Methods methods{.ll = ll_transport(world)};
+         if (!peer_memory_refuses(world)) methods.unregistered.reset();
+         return host_transport("shm", std::move(methods));
      }},
     {"shm-lines", "small messages in the cache lines of their flags", nothing_missing,
      needs_one_host,

@@ -186,7 +186,7 @@ class UcxMessages final : public MessageTransport {
 public:
     explicit UcxMessages(World& world) : worker_(world) {}
     std::string_view name() const override { return "ucx"; }
-    std::string details() const override { return "UCX " + ucx_version() + worker_.ways(); }
+    std::string details() const override { return "UCX " + ucx_version() + worker_.connections(); }
     std::unique_ptr<Endpoint> connect(const EndpointNeeds& needs) override {
         return std::make_unique<UcxEndpoint>(worker_, needs);
     }

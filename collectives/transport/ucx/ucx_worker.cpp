@@ -123,8 +123,8 @@ void UcxWorker::exchange(std::string refusal) {
             refusal = failed("tell its address", status);
         }
     }
-    const auto works = gathered(world_, static_cast<char>(refusal.empty()));
-    addresses_ = gathered_texts(world_, refusal.empty() ? address : refusal);
+    const auto works = gather_all(world_, static_cast<char>(refusal.empty()));
+    addresses_ = gather_all_texts(world_, refusal.empty() ? address : refusal);
     for (int rank = 0; rank < world_.size(); ++rank) {
         const auto i = static_cast<std::size_t>(rank);
         if (works[i] == 0) throw Error("on rank " + std::to_string(rank) + " " + addresses_[i]);
@@ -150,7 +150,7 @@ void UcxWorker::meet_neighbours() {
     } catch (const Error& error) {
         refusal = error.what();
     }
-    for (const std::string& of_rank : gathered_texts(world_, refusal))
+    for (const std::string& of_rank : gather_all_texts(world_, refusal))
         if (!of_rank.empty()) throw Error(of_rank);
 }
 
@@ -179,7 +179,7 @@ void UcxWorker::connect(Rank peer) {
                 "): look at UCX_TLS and UCX_NET_DEVICES, or type --transport mpi");
 }
 
-std::string UcxWorker::ways() const {
+std::string UcxWorker::connections() const {
     std::map<std::string, std::string> ranks_by_ways;
     for (const Peer& peer : peers_)
         if (peer.endpoint != nullptr)

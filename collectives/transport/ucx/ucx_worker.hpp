@@ -40,7 +40,7 @@ public:
 
     /// What UCX takes to the ranks that it has endpoints to: "; to rank 1 by posix/memory
     /// cma/memory". Ranks with the same ways are told together.
-    std::string ways() const;
+    std::string connections() const;
 
     /// Moves all messages; whether any moved.
     bool progress();

@@ -22,7 +22,7 @@ std::unique_ptr<GradientExchange> GradientExchange::make(GradientMemory& memory,
     for (int bucket = 0; bucket < static_cast<int>(memory.buckets().size()); ++bucket)
         ask(memory.call_of(bucket), memory.buffers_of(bucket));
     ask(memory.call_of_numbers(), memory.buffers_of_numbers());
-    for (const std::string& of_rank : gathered_texts(memory.world(), mine))
+    for (const std::string& of_rank : gather_all_texts(memory.world(), mine))
         if (reason = of_rank; !reason.empty()) return nullptr;
     return std::unique_ptr<GradientExchange>(new GradientExchange(memory, way));
 }
@@ -76,7 +76,7 @@ void GradientExchange::wait_for_all() {
         } else if (!patience.pause()) {
             const int bucket = under_way_.front().bucket;
             throw Error(fmt::format("{}: bucket {} of {}",
-                                    operations_[static_cast<std::size_t>(bucket)]->report_of_hang(),
+                                    operations_[static_cast<std::size_t>(bucket)]->hang_report(),
                                     bucket, operations_.size()),
                         Exit::time_out);
         }

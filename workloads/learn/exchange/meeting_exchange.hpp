@@ -18,7 +18,7 @@ public:
         std::copy_n(all_.begin(), mine.size(), mine.begin());
         for (std::size_t i = mine.size(); i < all_.size(); ++i) mine[i % mine.size()] += all_[i];
     }
-    std::vector<double> numbers(double mine) override { return gathered(world_, mine); }
+    std::vector<double> numbers(double mine) override { return gather_all(world_, mine); }
 
 private:
     World& world_;

@@ -37,14 +37,14 @@ Learnt learn(World& world, const TrainingSetup& course, Exchange& exchange) {
     const std::int64_t began = now_ns();
     for (int step = 0; step < course.steps(); ++step) {
         shares.push_back(trainer->step(step, exchange));
-        world.met();  // a watchdog sees that they are alive
+        world.heartbeat();  // a watchdog sees that they are alive
     }
     Learnt learnt;
-    learnt.seconds = of_first(world, static_cast<double>(now_ns() - began) * 1e-9);
+    learnt.seconds = from_rank0(world, static_cast<double>(now_ns() - began) * 1e-9);
     learnt.losses = sums(world, shares);
     Network& network = trainer->network();
     learnt.differing_weights = differing(world, network.weights());
-    learnt.accuracy = of_first(world, network.accuracy(course.data.test));
+    learnt.accuracy = from_rank0(world, network.accuracy(course.data.test));
     return learnt;
 }
 
@@ -56,10 +56,10 @@ Learnt learn_on_one_rank(World& world, const TrainingSetup& course) {
     const std::int64_t began = now_ns();
     // Step by step, so that nobody waits longer than for one.
     for (int step = 0; step < course.steps(); ++step)
-        learnt.losses.push_back(of_first(world, trainer ? trainer->step(step, nobody) : 0.0));
-    learnt.seconds = of_first(world, static_cast<double>(now_ns() - began) * 1e-9);
+        learnt.losses.push_back(from_rank0(world, trainer ? trainer->step(step, nobody) : 0.0));
+    learnt.seconds = from_rank0(world, static_cast<double>(now_ns() - began) * 1e-9);
     learnt.accuracy =
-        of_first(world, trainer ? trainer->network().accuracy(course.data.test) : 0.0);
+        from_rank0(world, trainer ? trainer->network().accuracy(course.data.test) : 0.0);
     return learnt;
 }
 

@@ -31,7 +31,7 @@ std::unique_ptr<WholeReduction> WholeReduction::make(Site& site, const Method& w
     const auto refused = made->way_->is_for(Collective::all_reduce)
                              ? made->way_->refuses(site.call, made->buffers_)
                              : "all_reduce has no algorithm of this name";
-    for (const std::string& of_rank : gathered_texts(site.planner.world(), refused.value_or("")))
+    for (const std::string& of_rank : gather_all_texts(site.planner.world(), refused.value_or("")))
         if (reason = of_rank; !reason.empty()) return nullptr;
     made->operation_ = made->way_->operation(site.call, made->buffers_);
     return made;
@@ -47,8 +47,8 @@ void WholeReduction::run() {
     operation_->start();
     Backoff patience(world);
     while (!operation_->test())
-        if (!patience.pause()) throw Error(operation_->report_of_hang(), Exit::time_out);
-    world.met();
+        if (!patience.pause()) throw Error(operation_->hang_report(), Exit::time_out);
+    world.heartbeat();
 }
 
 }  // namespace tutti

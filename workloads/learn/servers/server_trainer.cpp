@@ -145,7 +145,7 @@ bool ServerTrainer::serve() {
         took_any = true;
         server_->take(rank, gradient, word == ServerWord::last);
     }
-    if (took_any) world_.met();  // alive, for the watchdog
+    if (took_any) world_.heartbeat();  // alive, for the watchdog
     return took_any;
 }
 
@@ -165,7 +165,7 @@ void ServerTrainer::wait_until(const Done& is_done, const char* what) {
         else if (!patience.pause())
             throw Error(culprit(what), Exit::time_out);
     }
-    world_.met();
+    world_.heartbeat();
 }
 
 std::string ServerTrainer::culprit(const std::string& what) const {
@@ -237,11 +237,11 @@ void ServerTrainer::gather_weights() {
 
 std::vector<Metric> ServerTrainer::counted() {
     std::int64_t served = 0, pushed = 0, steps = 0;
-    for (const std::int64_t of_rank : gathered(world_, traffic_.served))
+    for (const std::int64_t of_rank : gather_all(world_, traffic_.served))
         served = std::max(served, of_rank);
-    for (const std::int64_t of_rank : gathered(world_, traffic_.pushed + traffic_.pulled))
+    for (const std::int64_t of_rank : gather_all(world_, traffic_.pushed + traffic_.pulled))
         pushed += of_rank;
-    for (const std::int64_t of_rank : gathered(world_, steps_pushed_)) steps += of_rank;
+    for (const std::int64_t of_rank : gather_all(world_, steps_pushed_)) steps += of_rank;
     std::vector<Metric> told{
         {"gradients", static_cast<double>(steps)},
         {"worker_bytes",
@@ -249,10 +249,10 @@ std::vector<Metric> ServerTrainer::counted() {
         {"server_bytes", static_cast<double>(served * world_.size()) /
                              static_cast<double>(std::max(steps, std::int64_t{1}))}};
     // Of the first server, which is on rank 0.
-    const auto late = of_first(world_, server_ ? server_->late() : 0);
+    const auto late = from_rank0(world_, server_ ? server_->late() : 0);
     if (architecture_.rules.dropped > 0) told.push_back({"late", static_cast<double>(late)});
     if (architecture_.rules.is_synchronous) return told;
-    const auto sizes = gathered(world_, server_ ? server_->staleness().size() : 0);
+    const auto sizes = gather_all(world_, server_ ? server_->staleness().size() : 0);
     std::vector<std::int64_t> times(sizes.front());
     if (world_.is_first()) times = server_->staleness();
     world_.broadcast(std::as_writable_bytes(std::span(times)));
