@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "collectives/planner/planner.hpp"
-#include "library/communicator.hpp"
+#include "tutti/communicator.hpp"
 
 namespace tutti {
 namespace {

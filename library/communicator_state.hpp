@@ -6,7 +6,7 @@
 #include "autotune/table/selector.hpp"
 #include "collectives/planner/operation_maker.hpp"
 #include "library/call_key.hpp"
-#include "library/communicator.hpp"
+#include "tutti/communicator.hpp"
 #include "library/learner.hpp"
 #include "library/recent_calls.hpp"
 #include "library/registered_memory.hpp"

@@ -7,7 +7,7 @@
 #include "autotune/online/learn.hpp"
 #include "collectives/world/world.hpp"
 #include "library/call_key.hpp"
-#include "library/communicator.hpp"
+#include "tutti/communicator.hpp"
 
 namespace tutti {
 

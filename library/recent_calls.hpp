@@ -3,7 +3,7 @@
 #include <array>
 #include <cstdint>
 
-#include "library/call_arguments.hpp"
+#include "tutti/call_arguments.hpp"
 #include "library/learner.hpp"
 
 namespace tutti {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include "collectives/world/world.hpp"
-#include "library/communicator.hpp"
+#include "tutti/communicator.hpp"
 
 namespace tutti {
 

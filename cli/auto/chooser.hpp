@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "autotune/table/table.hpp"
-#include "library/communicator.hpp"
+#include "tutti/communicator.hpp"
 #include "workloads/bench/candidates.hpp"
 
 namespace tutti {

@@ -4,7 +4,7 @@
 #include <deque>
 #include <random>
 
-#include "library/communicator.hpp"
+#include "tutti/communicator.hpp"
 #include "workloads/check/check_data.hpp"
 
 namespace tutti::test {

@@ -7,43 +7,42 @@
 #include <vector>
 
 #include "autotune/table/table.hpp"
-#include "library/call_arguments.hpp"
+#include "tutti/call_arguments.hpp"
 
 namespace tutti {
 
 class ReachableMemory;
 class World;
 
-/// What a communicator may try out while the program runs, and what it may cost.
+/// What a communicator tries out while the program runs, and what that may cost.
 struct Learning {
-    /// What is tried for a collective; none: all that this build has. The same on all ranks.
+    /// The configurations that are tried for a collective; empty: all of this build. The same on
+    /// all ranks.
     std::function<std::vector<Configuration>(Collective)> arms = {};
-    /// Time lost by trying is at most this share of the time spent in collectives.
+    /// The time lost by trying is at most this share of the time spent in blocking collectives.
     double bound = 0.05;
 };
 
+/// All ranks give the same options. The defaults choose algorithms by built-in rules.
 struct CommunicatorOptions {
-    /// Says which algorithm to take when, see docs/using_the_library.md. It must have sections for
-    /// these ranks: fitted() (autotune/table/fitted.hpp) makes them. None: built-in rules. The same
-    /// on all ranks.
+    /// Which configuration does which calls. It must have sections for these ranks: fitted()
+    /// (tutti/table.hpp) makes them.
     std::optional<Table> table = {};
-    /// Instead of a table: the first rank's file of 'tutti tune', fitted to these ranks.
+    /// Or the first rank's file of 'tutti tune', which is fitted to these ranks.
     std::string table_file = {};
-    bool table_anyway = false;  ///< also of another topology
-    /// None: nothing is tried.
+    bool table_anyway = false;  ///< take a file that was made on another topology, too
+    /// Whether other configurations are tried while the program runs.
     std::optional<Learning> learn = {};
-    /// Kinds of calls that plans are kept for; the least recently used ones are made again.
+    /// How many kinds of calls keep their plans; the one used longest ago is made again.
     std::size_t most_plans = 512;
-    /// Seconds after which a wait for another rank gives up and throws; twice as many where plans
-    /// are made. Communicator(World&) keeps to its world's own.
+    /// Seconds after which waiting for another rank throws; twice as many where plans are made. A
+    /// Communicator(World&) uses its world's own.
     double deadline = 30;
 };
 
-/// A call under way. Its buffers belong to it until wait() has returned or test() was true, so
-/// start_...() takes nothing that would end before that with the statement: a temporary vector,
-/// say. It must end before its communicator does. One that is let go of first waits, also
-/// while an error goes up the stack: its buffers end there, and messages may still arrive in them.
-/// A call that others never join ends by the deadline.
+/// A call under way, as a start_...() of Communicator returns it. Until it is done its buffers must
+/// not be touched or freed. It must end before its communicator. The destructor waits for the call,
+/// since messages may still arrive in the buffers; errors are then thrown by the next call.
 class [[nodiscard]] Request {
 public:
     Request() = default;
@@ -51,13 +50,14 @@ public:
     Request& operator=(Request&& other) noexcept;
     ~Request();
 
-    /// Moves all that is under way a little; true once this call is done.
+    /// Makes progress on all calls under way; true once this one is done. Throws Error as wait().
     bool test();
-    /// Throws Error (time_out) when another rank does not answer in time.
+    /// Returns when the call is done. Throws Error: Exit::time_out after the deadline, with the
+    /// rank, step and peer that it waits for; Exit::rank_lost if a rank has ended.
     void wait();
-    /// As far as it has been moved; moves nothing.
+    /// Whether the call is done, without making progress.
     bool is_done() const;
-    /// Steps done, and an error message for a call that takes too long.
+    /// Steps done, and an error message for a call that takes too long; for watchdogs.
     std::size_t progress_count() const;
     std::string hang_report() const;
 
@@ -69,33 +69,48 @@ private:
     std::uint64_t run_ = 0;
 };
 
-/// The way to use tutti in a program: collectives among ranks, each by the algorithm that is best
-/// for its size. All ranks make the same calls in the same order, as in MPI: same collective, type,
-/// operation, root and length, all with one buffer or all with two, all blocking or all not. One
-/// thread at a time. Errors that all ranks see alike throw Error before anything is sent; after a
-/// time-out or a lost rank the communicator cannot be used any more. Ending it is collective, too.
+/// Collectives among the ranks of a program, each by the algorithm that is best for its size.
 ///
-/// A call may be repeated with any buffers: plans are made once for each kind of call and carried
-/// over. Only in registered memory (see allocate()) every place has a plan of its own.
+/// Buffers are contiguous ranges (std::vector, std::array, std::span) of integers, float, double or
+/// the narrow types of tutti/element.hpp. Below P = size() and n is the length of a block, in
+/// elements; a block per rank lies at index rank * n. With one buffer a call is in place, with two
+/// they must not overlap. `output` of a rooted call may be empty on ranks that receive nothing, and
+/// so may `input` on ranks that send nothing. start_...() returns at once and takes no temporary
+/// that owns its elements.
+///
+/// All ranks make the same calls in the same order, as in MPI: same collective, type, operation,
+/// root and length, all in place or all not, all blocking or all started. One thread at a time.
+///
+/// Every call throws Error, with one line that says what to do:
+/// - Exit::usage before anything is sent: lengths that do not fit each other, a root that is not
+///   among the ranks, overlapping buffers. The communicator stays usable.
+/// - Exit::time_out where another rank does not join within the deadline, Exit::rank_lost where one
+///   has ended or asks for another call. Then the communicator refuses all further calls.
+///
+/// The first call of a kind makes a plan, together with all ranks; later ones reuse it, with any
+/// buffers in unregistered memory. In registered memory (allocate()) each place has its own plan.
 class Communicator {
 public:
-    /// The ranks of a world that outlives it. Collective.
+    /// The ranks of a world, which must outlive it. Collective. Throws Error if ranks were given
+    /// different options, or the table cannot be used here.
     explicit Communicator(World& world, CommunicatorOptions options = {});
-    /// The ranks of an MPI communicator of the program's own: over_mpi(MPI_Comm_c2f(comm)). Works
-    /// on a duplicate. MPI runs, and runs on until this has ended; after MPI_Finalize it can only
-    /// be let go of. Collective.
+    /// The ranks of an MPI communicator, over_mpi(MPI_Comm_c2f(comm)), which is duplicated. MPI
+    /// must be initialised. The communicator should end before MPI_Finalize; later it only refuses
+    /// calls. Collective. Throws Error as above, and in a build without MPI.
     static Communicator over_mpi(int fortran_handle, CommunicatorOptions options = {});
-    /// A program that is one rank by itself.
+    /// One rank by itself, without a launcher or MPI.
     static Communicator self(CommunicatorOptions options = {});
 
     Communicator(Communicator&&) noexcept;
     Communicator& operator=(Communicator&&) noexcept;
+    /// Waits for what is under way, then for the other ranks. Collective.
     ~Communicator();
 
-    Rank rank() const;
-    int size() const;
+    Rank rank() const;  ///< 0 .. size() - 1
+    int size() const;   ///< P
 
-    /// Every rank's vector combined, on every rank.
+    /// Combines the ranks' vectors element by element; every rank gets the result.
+    /// input: n, output: n; in place data: n.
     template <Elements In, MutableElements Out>
     void all_reduce(const In& input, Out&& output, Op op = Op::sum) {
         run(arguments::all_reduce(input, output, op));
@@ -113,8 +128,8 @@ public:
         return start(arguments::all_reduce(data, op));
     }
 
-    /// `input` has a block for each rank; each ends with its own, combined. In place it stays where
-    /// it was in `data`.
+    /// Combines the ranks' vectors; rank r gets block r of the result.
+    /// input: P n, output: n; in place data: P n, with the result in block rank().
     template <Elements In, MutableElements Out>
     void reduce_scatter(const In& input, Out&& output, Op op = Op::sum) {
         run(arguments::reduce_scatter(input, output, op));
@@ -132,8 +147,8 @@ public:
         return start(arguments::reduce_scatter(data, op, size()));
     }
 
-    /// Every rank's `input`, in the order of ranks. In place each rank's block is where it belongs
-    /// in `data`.
+    /// Every rank gets the blocks of all, in the order of ranks.
+    /// input: n, output: P n; in place data: P n, with the input in block rank().
     template <Elements In, MutableElements Out>
     void all_gather(const In& input, Out&& output) {
         run(arguments::all_gather(input, output));
@@ -151,7 +166,7 @@ public:
         return start(arguments::all_gather(data, size()));
     }
 
-    /// The root's `data`, on every rank.
+    /// Every rank gets the root's vector. data: n.
     template <MutableElements Data>
     void broadcast(Data&& data, Rank root = {0}) {
         run(arguments::broadcast(data, root));
@@ -161,7 +176,8 @@ public:
         return start(arguments::broadcast(data, root));
     }
 
-    /// Every rank's vector combined, on the root alone. `data` of other ranks may change.
+    /// Combines the ranks' vectors; the root gets the result.
+    /// input: n, output: n on the root; in place data: n, which other ranks find overwritten.
     template <Elements In, MutableElements Out>
     void reduce(const In& input, Out&& output, Op op = Op::sum, Rank root = {0}) {
         run(arguments::reduce(input, output, op, root));
@@ -179,7 +195,7 @@ public:
         return start(arguments::reduce(data, op, root));
     }
 
-    /// A block of the root's `input` for each rank.
+    /// Rank r gets block r of the root's vector. input: P n on the root, output: n.
     template <Elements In, MutableElements Out>
     void scatter(const In& input, Out&& output, Rank root = {0}) {
         run(arguments::scatter(input, output, root));
@@ -189,7 +205,7 @@ public:
         return start(arguments::scatter(input, output, root));
     }
 
-    /// Every rank's `input` in the order of ranks, on the root alone.
+    /// The root gets the blocks of all, in the order of ranks. input: n, output: P n on the root.
     template <Elements In, MutableElements Out>
     void gather(const In& input, Out&& output, Rank root = {0}) {
         run(arguments::gather(input, output, root));
@@ -199,7 +215,8 @@ public:
         return start(arguments::gather(input, output, root));
     }
 
-    /// Block r of this rank's input goes to rank r, as block of this rank there.
+    /// Block r of this rank's input becomes block rank() of rank r's output.
+    /// input: P n, output: P n; in place data: P n.
     template <Elements In, MutableElements Out>
     void all_to_all(const In& input, Out&& output) {
         run(arguments::all_to_all(input, output, size()));
@@ -217,38 +234,41 @@ public:
         return start(arguments::all_to_all(data, size()));
     }
 
-    /// The same without types.
+    /// Any of these calls, with types that are known at run time only; lengths in bytes.
     void run(const CallArguments& arguments);
     Request start(const CallArguments& arguments);
 
-    /// Zeroed memory for messages that peers can reach, so that they read and write it without
-    /// copies between: the fastest buffers within a host. Collective, with the same count on all
-    /// ranks. Calls in it are symmetric: every rank gives the same places, of buffers that were
-    /// allocated together, also where its buffer plays no part. Unregistered memory where the ranks
-    /// cannot share any. Lives as long as the communicator, or until release().
+    /// `count` zeroed elements in registered memory, which ranks of one host read and write in
+    /// place: the fastest buffers within a host. Collective, with the same count on all ranks. In a
+    /// call every rank gives the same place of it, also where its buffer plays no part.
+    /// Unregistered memory where ranks cannot share any. Freed by release() or with the
+    /// communicator. Throws Error (Exit::usage) where there is not so much memory.
     template <Element T>
     std::span<T> allocate(std::size_t count) {
         const std::span<std::byte> memory = allocate_bytes(count * sizeof(T));
         return {reinterpret_cast<T*>(memory.data()), count};
     }
+    /// Frees what allocate() gave. All ranks release alike. Throws Error for other memory.
     template <Element T>
     void release(std::span<T> memory) {
         release_bytes(std::as_writable_bytes(memory));
     }
+    /// The same in bytes.
     std::span<std::byte> allocate_bytes(std::size_t bytes);
     void release_bytes(std::span<std::byte> memory);
 
-    /// Takes memory that the ranks share already for registered memory. It lives until disown(), or
-    /// longer than the communicator. All ranks adopt alike.
+    /// From now on treats memory that the ranks share already as registered. It must live until
+    /// disown() or longer than the communicator. All ranks adopt alike.
     void adopt(const ReachableMemory& memory);
-    /// Lets go of it, and of the plans in it; what is under way there ends first. Collective.
+    /// Undoes adopt(); waits for calls under way in the memory and drops their plans. Collective.
     void disown(const ReachableMemory& memory);
 
-    /// What a call is done by at present; made now if it was not before, so collective.
+    /// The configuration that does such a call at present. Makes its plan if there is none, so it
+    /// is collective, and throws as the call does.
     Configuration choice_for(const CallArguments& arguments);
 
-    /// What was found while the program ran, the same on all ranks; without sections unless it
-    /// learns. To be kept by keep_table() (autotune/table/table_json.hpp) on one rank.
+    /// What a communicator with CommunicatorOptions::learn has found, the same on all ranks; else
+    /// without sections. overlay() and keep_table() (tutti/table.hpp) put it into a file.
     Table learnt();
 
     struct State;

@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What the caller of a collective gives, as one call without types: sizes are counted here.
+// The arguments of a collective without C++ types, for Communicator::run() and start().
 #include <cstdint>
 #include <span>
 
 #include "collectives/execute/plan/caller_memory.hpp"
 #include "collectives/execute/plan/layout.hpp"
-#include "library/element.hpp"
+#include "tutti/element.hpp"
 
 namespace tutti {
 
-/// Lengths are checked by the communicator: it knows how many ranks there are, and which is the
-/// root. A buffer that plays no part on this rank (`output` of a reduce that goes to another) may
-/// be empty.
+/// One call: `call` says collective, type, operation, root and count (elements per block, as each
+/// function below derives it from the lengths); `buffers` are bytes. The communicator checks the
+/// lengths. A buffer that plays no part on this rank (`output` of a reduce on another rank than the
+/// root) may be empty.
 struct CallArguments {
     Call call;
     CallBuffers buffers;
@@ -36,7 +37,7 @@ std::span<std::byte> written(R& elements) {
         std::span(std::ranges::data(elements), std::ranges::size(elements)));
 }
 
-/// `count` as Call counts; `op` and `root` are left as they are where they say nothing.
+/// `count` as Call counts; `op` and `root` keep their defaults where a collective has none.
 struct Details {
     std::int64_t count = 0;
     Op op = Op::sum;
@@ -52,14 +53,14 @@ requires std::same_as<element_of<In>, element_of<Out>> CallArguments apart(Colle
             {read(input), written(output), false}};
 }
 
-/// `data` is input and output: the communicator knows which part is which.
+/// `data` is input and output; the communicator finds this rank's parts in it.
 template <MutableElements Data>
 CallArguments in_place(Collective collective, Data& data, const Details& details) {
     return {{collective, data_type_of<element_of<Data>>(), details.op, details.root, details.count},
             {read(data), written(data), true}};
 }
 
-// One of these for each form of a call in Communicator, which says what they mean.
+// The arguments of each call of Communicator, with the same shapes.
 
 template <class In, class Out>
 CallArguments all_reduce(const In& input, Out& output, Op op) {
