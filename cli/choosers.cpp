@@ -6,7 +6,6 @@
 #include <filesystem>
 
 #include "autotune/table/table_for_ranks.hpp"
-#include "autotune/table/table_in_words.hpp"
 #include "autotune/table/table_json.hpp"
 #include "autotune/table/verdict.hpp"
 #include "cli/version.hpp"

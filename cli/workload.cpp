@@ -7,7 +7,6 @@
 #include <memory>
 
 #include "autotune/table/table_for_ranks.hpp"
-#include "autotune/table/table_in_words.hpp"
 #include "base/clock.hpp"
 #include "base/words.hpp"
 #include "cli/auto/method_by_table.hpp"

@@ -8,10 +8,9 @@
 #include <exception>
 
 #include "autotune/choice/default_choice.hpp"
-#include "autotune/choice/job_shape.hpp"
+#include "autotune/choice/subject.hpp"
 #include "autotune/table/table_for_ranks.hpp"
-#include "library/same_call.hpp"
-#include "library/same_options.hpp"
+#include "library/agreement.hpp"
 #include "topology/detect/detect.hpp"
 
 namespace tutti {

@@ -4,9 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "autotune/model/call_costs.hpp"
-#include "autotune/model/chunk_marks.hpp"
-#include "autotune/model/core_assignment.hpp"
+#include "autotune/model/loggp_parameters.hpp"
 #include "autotune/model/merged_messages.hpp"
 #include "autotune/model/route.hpp"
 #include "autotune/model/step_reader.hpp"

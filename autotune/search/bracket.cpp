@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "autotune/search/bracket.hpp"
+#include "autotune/search/search_steps.hpp"
 
 #include <algorithm>
 #include <cmath>

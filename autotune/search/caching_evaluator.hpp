@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "autotune/search/evaluator.hpp"
+#include "autotune/search/search.hpp"
 
 namespace tutti {
 
@@ -51,6 +52,18 @@ private:
     Keep keep_;
     std::map<std::pair<Bytes, int>, Memory> memory_;
     bool had_to_ask_ = false;
+};
+
+/// All samples of a search that is under way: what would be known if it ended now.
+class SoFar {
+public:
+    void add(const KeptSamples& race);
+
+    /// Of each size what the plain medians say; no winner where nothing has raced.
+    std::vector<Finding> findings(std::span<const Bytes> sizes) const;
+
+private:
+    std::map<Bytes, SamplesByArm> samples_;
 };
 
 }  // namespace tutti

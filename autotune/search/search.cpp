@@ -6,9 +6,7 @@
 #include <set>
 
 #include "autotune/choice/scale.hpp"
-#include "autotune/search/bracket.hpp"
-#include "autotune/search/descent.hpp"
-#include "autotune/search/refine.hpp"
+#include "autotune/search/search_steps.hpp"
 #include "autotune/search/search_state.hpp"
 #include "autotune/search/trend.hpp"
 

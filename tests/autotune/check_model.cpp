@@ -17,7 +17,6 @@
 #include <tuple>
 
 #include "autotune/model/calibrate.hpp"
-#include "autotune/model/observations.hpp"
 #include "autotune/tuner/calibration_plan.hpp"
 #include "base/error.hpp"
 #include "base/source.hpp"

@@ -2,7 +2,7 @@
 // What a communicator does its calls by: as a table says, by rules, or as it learns.
 #include <gtest/gtest.h>
 
-#include "autotune/choice/job_shape.hpp"
+#include "autotune/choice/subject.hpp"
 #include "autotune/table/selector.hpp"
 #include "autotune/table/table_json.hpp"
 #include "caller.hpp"

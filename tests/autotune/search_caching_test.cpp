@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "autotune/search/caching_evaluator.hpp"
-#include "autotune/search/counting_evaluator.hpp"
+#include "counting_evaluator.hpp"
 #include "autotune/search/search.hpp"
 #include "tests/autotune/model_subjects.hpp"
 

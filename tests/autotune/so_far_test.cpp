@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "autotune/tuner/so_far.hpp"
+#include "autotune/search/caching_evaluator.hpp"
 
 #include <gtest/gtest.h>
 

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "autotune/choice/job_shape.hpp"
+#include "autotune/choice/subject.hpp"
 #include "collectives/world/world.hpp"
 
 namespace tutti {
