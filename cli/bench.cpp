@@ -73,13 +73,13 @@ public:
     void add(std::vector<Point> points) {
         for (Point& point : points) {
             point.session = session_.id;
-            if (!options_.keep_samples) point.samples.clear();
+            if (!options_.keep_samples) point.measured.samples.clear();
             if (store_) store_->append(point);
-            point.samples.clear();  // the table needs them no more
+            point.measured.samples.clear();  // the table needs them no more
         }
         any_wrong_ =
             any_wrong_ || std::any_of(points.begin(), points.end(), [](const Point& point) {
-                return point.check.state == CheckState::fail;
+                return point.measured.check.state == CheckState::fail;
             });
         if (speaks_) {
             bar_->clear();

@@ -7,7 +7,7 @@
 #include <set>
 
 #include "topology/detect/detect.hpp"
-#include "workloads/timing/rank_bindings.hpp"
+#include "workloads/timing/pinning.hpp"
 
 namespace tutti {
 namespace {

@@ -129,9 +129,9 @@ std::string source_of_auto(World& world, const WorkloadOptions& options, bool is
 }
 
 // What the user names, libraries last.
-std::vector<Method> ways_of(Planner& planner, const WorkloadOptions& options,
-                            const SearchSpace& search_space, std::vector<std::string>& notes) {
-    std::vector<Method> ways = ways_named(search_space);
+std::vector<Method> methods_of(Planner& planner, const WorkloadOptions& options,
+                               const SearchSpace& search_space, std::vector<std::string>& notes) {
+    std::vector<Method> methods = methods_named(search_space);
     if (options.chooses) {
         const bool is_there =
             from_rank0(planner.world(), std::filesystem::exists(options.table_file));
@@ -141,9 +141,9 @@ std::vector<Method> ways_of(Planner& planner, const WorkloadOptions& options,
                             "it out for built-in rules",
                             options.table_file));
         notes.push_back("auto: " + source_of_auto(planner.world(), options, is_there));
-        ways.insert(ways.begin(), method_by_table(options.table_file, options.table_anyway));
+        methods.insert(methods.begin(), method_by_table(options.table_file, options.table_anyway));
     }
-    return with_compressed(std::move(ways), options.compressions);
+    return with_compressed(std::move(methods), options.compressions);
 }
 
 Exit workload_on_rank(World& world, const WorkloadOptions& options, const Arguments& arguments) {
@@ -160,7 +160,7 @@ Exit workload_on_rank(World& world, const WorkloadOptions& options, const Argume
         if (ranks_on_core > 0) notes.push_back(in_words_of_pinning(ranks_on_core));
         SearchSpace search_space = options.search_space;
         leave_out_unusable(search_space, planner, notes);
-        const auto named = ways_of(planner, options, search_space, notes);
+        const auto named = methods_of(planner, options, search_space, notes);
         StepProtocol protocol = options.protocol;
         protocol.clock = &clock;
         protocol.after_round = [&](std::int64_t rounds, double seconds) {
@@ -190,12 +190,12 @@ Exit workload_on_rank(World& world, const WorkloadOptions& options, const Argume
                                          : ""));
         output.begin(launch, notes);
         say_activity(std::string(options.workload->name));
-        const auto ways = scenario->ways(named);
-        auto steps = run_scenario(world, *scenario, ways, protocol);
+        const auto methods = scenario->methods(named);
+        auto steps = run_scenario(world, *scenario, methods, protocol);
         for (std::size_t i = 0; i < steps.size(); ++i) {
             StepKey& key = steps[i].key;
             if (scenario->has_compute_mode()) key.compute = name_of(options.compute);
-            const std::string& over = ways[i].transport;
+            const std::string& over = methods[i].transport;
             if (!over.empty() && planner.is_virtual(over)) key.placement = virtual_ranks;
         }
         return output.end(std::move(steps));

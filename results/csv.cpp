@@ -26,7 +26,9 @@ std::string known(const std::optional<double>& value) {
 }
 
 std::string wire_bytes(const Point& point, double NetworkBytes::*direction) {
-    return point.wire ? fmt::format("{:.0f}", *point.wire.*direction) : "";
+    return point.measured.network_bytes
+               ? fmt::format("{:.0f}", *point.measured.network_bytes.*direction)
+               : "";
 }
 
 // What is known of every point, skipped or not.
@@ -63,13 +65,13 @@ const std::vector<Column> columns_of_point = [] {
 
 // What only a measured point has.
 constexpr Column measured_columns[] = {
-    {"mode", [](const Point& p) { return std::string(name_of(p.mode)); }},
-    {"def", [](const Point& p) { return std::string(name_of(p.def)); }},
+    {"mode", [](const Point& p) { return std::string(name_of(p.measured.start)); }},
+    {"def", [](const Point& p) { return std::string(name_of(p.measured.from)); }},
     {"n", [](const Point& p) { return std::to_string(p.time.n); }},
-    {"n_invalid", [](const Point& p) { return std::to_string(p.n_invalid); }},
-    {"n_warm", [](const Point& p) { return std::to_string(p.n_warm); }},
-    {"calls_of_sample", [](const Point& p) { return std::to_string(p.calls_of_sample); }},
-    {"stop_reason", [](const Point& p) { return p.stop_reason; }},
+    {"n_invalid", [](const Point& p) { return std::to_string(p.measured.n_invalid); }},
+    {"n_warm", [](const Point& p) { return std::to_string(p.measured.n_warm); }},
+    {"calls_of_sample", [](const Point& p) { return std::to_string(p.measured.calls_of_sample); }},
+    {"stop_reason", [](const Point& p) { return p.measured.stop_reason; }},
     {"min_ns", [](const Point& p) { return std::to_string(p.time.min); }},
     {"p05_ns", [](const Point& p) { return std::to_string(p.time.p05); }},
     {"p25_ns", [](const Point& p) { return std::to_string(p.time.p25); }},
@@ -84,15 +86,15 @@ constexpr Column measured_columns[] = {
     {"ci95_hi_ns", [](const Point& p) { return std::to_string(p.time.ci95_hi); }},
     {"rho1", [](const Point& p) { return fmt::format("{:.3f}", p.time.rho1); }},
     {"n_slow", [](const Point& p) { return std::to_string(p.time.n_slow); }},
-    {"skew_p50_ns", [](const Point& p) { return std::to_string(p.skew_p50_ns); }},
+    {"skew_p50_ns", [](const Point& p) { return std::to_string(p.measured.skew_p50_ns); }},
     {"algbw_GBps", [](const Point& p) { return fmt::format("{}", p.bandwidth.algbw); }},
     {"busbw_GBps", [](const Point& p) { return fmt::format("{}", p.bandwidth.busbw); }},
     {"wire_tx_bytes_per_call",
      [](const Point& p) { return wire_bytes(p, &NetworkBytes::tx_per_call); }},
     {"wire_rx_bytes_per_call",
      [](const Point& p) { return wire_bytes(p, &NetworkBytes::rx_per_call); }},
-    {"check", [](const Point& p) { return std::string(name_of(p.check.state)); }},
-    {"n_wrong", [](const Point& p) { return std::to_string(p.check.n_wrong); }},
+    {"check", [](const Point& p) { return std::string(name_of(p.measured.check.state)); }},
+    {"n_wrong", [](const Point& p) { return std::to_string(p.measured.check.n_wrong); }},
     {"limit_ns", [](const Point& p) { return known(p.limit_ns); }},
     {"pct_of_limit", [](const Point& p) { return known(p.pct_of_limit); }},
     {"predicted_ns", [](const Point& p) { return known(p.predicted_ns); }},

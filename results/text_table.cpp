@@ -26,11 +26,11 @@ bool measured(const Point* point) { return point != nullptr && !point->skipped; 
 std::string placement_cells(const Point* point) {
     if (!measured(point))
         return fmt::format("  {:>7}  {:>6}  {:>6}  {:>6}", "N/A", "N/A", "N/A", "N/A");
-    const bool checked = point->check.state != CheckState::skipped;
+    const bool checked = point->measured.check.state != CheckState::skipped;
     return fmt::format("  {:>7}  {:>6}  {:>6}  {:>6}",
                        fitted(static_cast<double>(point->time.p50) / 1000, 7),
                        fitted(point->bandwidth.algbw, 6), fitted(point->bandwidth.busbw, 6),
-                       checked ? std::to_string(point->check.n_wrong) : "N/A");
+                       checked ? std::to_string(point->measured.check.n_wrong) : "N/A");
 }
 
 // Of one that chooses, also what it chose.
@@ -74,8 +74,9 @@ bool is_far_off(double factor) { return factor > 2; }
 std::string wire_cell(const TableRow& row) {
     double most = 0;
     for (const Point* point : {row.out_of_place, row.in_place})
-        if (measured(point) && point->wire)
-            most = std::max({most, point->wire->tx_per_call, point->wire->rx_per_call});
+        if (measured(point) && point->measured.network_bytes)
+            most = std::max({most, point->measured.network_bytes->tx_per_call,
+                             point->measured.network_bytes->rx_per_call});
     return fmt::format("  {:>12}", most > 0 ? fmt::format("{:.0f}", most) : "N/A");
 }
 
@@ -172,8 +173,8 @@ std::string table_footer(std::span<const Point> points) {
     int measured_points = 0;
     for (const Point& point : points) {
         if (point.skipped) continue;
-        wrong += point.check.n_wrong;
-        failed = failed || point.check.state == CheckState::fail;
+        wrong += point.measured.check.n_wrong;
+        failed = failed || point.measured.check.state == CheckState::fail;
         busbw += point.bandwidth.busbw;
         ++measured_points;
     }

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "autotune/table/table_checks.hpp"
+#include <fmt/format.h>
 
 #include <set>
 #include <utility>
+
+#include "autotune/table/table_fields.hpp"
+
 namespace tutti {
 namespace {
 
@@ -63,7 +66,7 @@ void check(const RangeEvidence& evidence, const JsonPlace& place) {
 }
 
 void check(const Section& section, const JsonPlace& place) {
-    const JsonPlace ranges = *place.field("ranges");
+    const JsonPlace ranges = place.needed("ranges");
     if (section.ranges.empty()) ranges.fail("is empty, so that nothing can be chosen");
     if (section.ranges.front().from != Bytes{0})
         ranges.item(0).fail(fmt::format("begins at {} bytes; the first range has to begin at 0",
@@ -79,8 +82,8 @@ void check(const Table& table, const JsonPlace& place) {
     for (std::size_t i = 0; i < table.sections.size(); ++i) {
         const Section& section = table.sections[i];
         if (!seen.emplace(section.setting, section.subject).second)
-            place.field("sections")
-                ->item(i)
+            place.needed("sections")
+                .item(i)
                 .fail(fmt::format("is there twice: {}", to_string(section.subject)));
     }
 }

@@ -30,14 +30,14 @@ void measure_together(Planner& planner, const BufferPool& stage, const TuneReque
                       std::span<const ModelProbe> probes, std::vector<Observation>& observations) {
     World& world = planner.world();
     const ModelCall& asked = probes.front().call;
-    const PooledBuffers buffers = stage.set(asked.call, false, asked.buffers);
+    const PooledBuffers buffers = stage.buffers_for(asked.call, false, asked.buffers);
     std::vector<const ModelProbe*> taking_part;
     std::vector<std::unique_ptr<Operation>> operations;
     std::vector<Trial> trials;
     for (const ModelProbe& probe : probes) {
         const OperationRequest call{asked.call, buffers.call, buffers.registered};
-        if (!true_on_all_ranks(world,
-                          !refusal(planner, probe.configuration, call, request.environment.hosts)))
+        if (!true_on_all_ranks(
+                world, !refusal(planner, probe.configuration, call, request.environment.hosts)))
             continue;
         taking_part.push_back(&probe);
         operations.push_back(

@@ -88,7 +88,7 @@ void MeasuringEvaluator::go_to(Bytes size) {
     runners_.clear();
     size_ = size;
     call_ = call_of(race_, world_.size(), size);
-    buffers_ = stage_.set(call_, false, race_.subject.buffers);
+    buffers_ = stage_.buffers_for(call_, false, race_.subject.buffers);
 }
 
 // All ranks decide by the same samples; but a logarithm may be rounded otherwise by another

@@ -136,7 +136,7 @@ Protocol::Sync sync_of(const std::string& text) {
                       {{"auto", Sync::automatic},
                        {"deadline", Sync::deadline},
                        {"barrier", Sync::barrier},
-                       {"row", Sync::row}});
+                       {"row", Sync::back_to_back}});
 }
 
 }  // namespace tutti

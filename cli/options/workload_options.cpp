@@ -33,7 +33,7 @@ void declare(CLI::App& app, const Workload& workload, Typed& typed,
     const auto text = [&](auto&&... words) { add_text(app, words...); };
     for (const SettingRow& row : workload.settings) {
         std::string& value = settings[std::string(row.name)];
-        value = row.usual;
+        value = row.default_value;
         // What a workload reads may be typed right after its name.
         const std::string names = row.name == "file" ? "file,--file" : "--" + std::string(row.name);
         text(names, value, std::string(row.what), own);
@@ -160,7 +160,7 @@ std::optional<WorkloadOptions> parse_workload(const Arguments& arguments) {
     options.search_space.algorithms = algorithms;
     options.search_space.transports = split_list(typed.transports);
     options.search_space.baselines = split_list(typed.baselines);
-    if (ways_named(options.search_space).empty() && !options.chooses)
+    if (methods_named(options.search_space).empty() && !options.chooses)
         throw Error("nobody takes part; type --algo auto or --baseline mpi");
     options.table_file = typed.table_file;
     options.table_anyway = typed.table_anyway;

@@ -3,7 +3,7 @@
 // One checked call in memory that the host cannot touch.
 #include "collectives/planner/planner.hpp"
 #include "far_device.hpp"
-#include "workloads/check/check_of_call.hpp"
+#include "workloads/check/check_data.hpp"
 
 namespace tutti::test {
 

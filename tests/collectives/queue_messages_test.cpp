@@ -8,7 +8,7 @@
 #include "collectives/execute/plans.hpp"
 #include "collectives/planner/planner.hpp"
 #include "far_device.hpp"
-#include "workloads/check/check_of_call.hpp"
+#include "workloads/check/check_data.hpp"
 
 namespace tutti {
 namespace {

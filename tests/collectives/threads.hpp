@@ -8,7 +8,7 @@
 
 #include "collectives/device/accelerator.hpp"
 #include "collectives/planner/planner.hpp"
-#include "workloads/check/check_of_call.hpp"
+#include "workloads/check/check_data.hpp"
 
 namespace tutti::test {
 

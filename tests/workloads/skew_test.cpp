@@ -5,9 +5,9 @@
 #include <set>
 
 #include "base/error.hpp"
-#include "workloads/program/skewed.hpp"
+#include "workloads/program/changed_program.hpp"
 #include "workloads/scenarios/program_scenario.hpp"
-#include "workloads/scenarios/skew_seen.hpp"
+#include "workloads/scenarios/skew_effect.hpp"
 
 namespace tutti {
 namespace {
@@ -115,10 +115,10 @@ TEST(Skew, IsReadAndTold) {
         EXPECT_THROW(parse_slow_rank(wrong, skew), Error) << wrong;
 }
 
-TEST(SkewSeen, ComparesStepsThatCameRightAfterEachOther) {
+TEST(SkewEffect, ComparesStepsThatCameRightAfterEachOther) {
     const Program without = even(2);
     const Program with = skewed(without, {.slow = Rank{1}, .slow_factor = 3});
-    SkewSeen seen(without, with);
+    SkewEffect seen(without, with);
     for (int step = 0; step < 3; ++step)
         seen.add(step, {.step = 1'200'000, .wait = 100'000}, {.step = 4'200'000, .wait = 900'000});
     const std::vector<Metric> expected{{"unskewed_step_ms", 1.2},
@@ -141,7 +141,7 @@ TEST(Skew, IsToldOfEveryWay) {
             even(2), {}, {}, {.planner = planner, .skew = {.slow = Rank{1}, .slow_factor = 5}});
         const auto all = run_scenario(
             world, *scenario,
-            ways_named({.algorithms = {"ring"}, .transports = {"shm"}, .baselines = {"none"}}),
+            methods_named({.algorithms = {"ring"}, .transports = {"shm"}, .baselines = {"none"}}),
             {.min_rounds = 3, .max_rounds = 3});
         ASSERT_EQ(all.size(), 1U);
         EXPECT_EQ(all[0].check.state, CheckState::ok);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/bench/trials.hpp"
 
-#include "workloads/check/check_of_call.hpp"
+#include "workloads/check/check_data.hpp"
 
 namespace tutti {
 
@@ -14,12 +14,12 @@ Trial trial_of(Operation& operation, const World& world, const Call& call,
     const int ranks = world.size();
     trial.prepare = [=](std::uint64_t seed) {
         const CheckCase now = check_of(call, ranks, seed);
-        buffers.fill_output([](std::span<std::byte> output) { poison(output); });
-        buffers.fill_input([&](std::span<std::byte> input) { fill_input(now, me, input); });
+        buffers.write_output([](std::span<std::byte> output) { poison(output); });
+        buffers.write_input([&](std::span<std::byte> input) { fill_input(now, me, input); });
     };
     trial.count_wrong = [=](std::uint64_t seed) {
         const CheckCase now = check_of(call, ranks, seed);
-        return buffers.look_at_output(
+        return buffers.count_in_output(
             [&](std::span<const std::byte> output) { return count_wrong(now, me, output); });
     };
     return trial;

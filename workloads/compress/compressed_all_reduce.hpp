@@ -5,7 +5,6 @@
 
 #include "collectives/planner/planner.hpp"
 #include "workloads/compress/compression.hpp"
-#include "workloads/steps/compression_tally.hpp"
 #include "workloads/steps/method.hpp"
 
 namespace tutti {
@@ -30,7 +29,7 @@ struct CompressedEnvironment {
     /// CompressedUnderWay. The second may be null where there is none.
     struct Part {
         World* world = nullptr;
-        GroupMethod* way = nullptr;
+        GroupMethod* method = nullptr;
     };
     Part first, second;
     CompressedUnderWay under_way;
@@ -56,22 +55,22 @@ public:
 protected:
     /// Memory for an inner collective, and the collective itself. Collective.
     struct Inner {
-        std::unique_ptr<BufferPool> stage;
+        std::unique_ptr<BufferPool> pool;
         PooledBuffers buffers;
         std::unique_ptr<Operation> operation;
     };
     Inner inner(const CompressedEnvironment::Part& part, const Call& call, bool in_place);
     /// Those that are run, in order; set by the constructor. `sent_bytes`: see CompressionTally.
-    void runs(std::vector<Operation*> inner, double sent_bytes);
+    void set_collectives(std::vector<Operation*> inner, double sent_bytes);
 
-    virtual void encode() = 0;                      ///< before the first
-    virtual void took(std::size_t collective) = 0;  ///< after each
+    virtual void encode() = 0;                                  ///< before the first
+    virtual void after_collective(std::size_t collective) = 0;  ///< after each
 
     std::span<const float> input() const;
     std::span<float> output() const;
-    int ranks() const { return ground_.first.world->size(); }
-    Rank rank() const { return ground_.first.world->rank(); }
-    CompressionTally& tally() { return ground_.tally; }
+    int ranks() const { return environment_.first.world->size(); }
+    Rank rank() const { return environment_.first.world->rank(); }
+    CompressionTally& tally() { return environment_.tally; }
 
     const Call call_;
 
@@ -80,7 +79,7 @@ private:
     void begin();
     void advance(std::size_t most_begun);
 
-    CompressedEnvironment& ground_;
+    CompressedEnvironment& environment_;
     PooledBuffers buffers_;
     std::vector<Operation*> inner_;
     double sent_bytes_ = 0;

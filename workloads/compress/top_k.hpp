@@ -31,15 +31,15 @@ public:
     /// the last entries add 0 to element 0. Allocates nothing.
     void take(std::span<const float> gradient, std::span<Entry> entries);
 
-    std::span<const float> kept() const { return kept_; }
+    std::span<const float> kept() const { return residual_; }
 
 private:
-    std::uint32_t of_place(std::size_t place, std::size_t how_many);
+    std::uint32_t nth_largest(std::size_t place, std::size_t how_many);
     std::uint32_t exact_threshold(std::size_t wanted);
     std::uint32_t sampled_threshold(std::size_t wanted);
 
     Selection selection_;
-    std::vector<float> kept_;
+    std::vector<float> residual_;
     std::vector<std::uint32_t> sizes_;  // scratch: magnitudes, as bits
 };
 

@@ -13,7 +13,7 @@ Settings::Settings(std::span<const SettingRow> rows, std::map<std::string, std::
     : rows_(rows.begin(), rows.end()) {
     std::vector<std::string> names;
     for (const SettingRow& row : rows) {
-        texts_[std::string(row.name)] = row.usual;
+        texts_[std::string(row.name)] = row.default_value;
         names.emplace_back(row.name);
     }
     for (auto& [name, value] : typed) {
@@ -80,7 +80,7 @@ bool Settings::yes(std::string_view name) const {
 std::string Settings::in_words() const {
     std::string words;
     for (const SettingRow& row : rows_)
-        if (text(row.name) != row.usual)
+        if (text(row.name) != row.default_value)
             words += fmt::format("{}{}={}", words.empty() ? "" : " ", row.name, text(row.name));
     return words;
 }

@@ -18,7 +18,7 @@ namespace tutti {
 struct SettingRow {
     std::string_view name;
     std::string_view what;
-    std::string_view usual;  ///< what it is if nobody says anything
+    std::string_view default_value;  ///< what it is if nobody says anything
 };
 
 /// What was asked of a workload. Getters throw Error, one line that says what to type instead, for

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <span>
+#include <string>
 
 #include "workloads/models/buckets.hpp"
+#include "workloads/models/compute_times.hpp"
 #include "workloads/models/model.hpp"
-#include "workloads/models/ready_times.hpp"
 #include "workloads/program/program.hpp"
+#include "workloads/traces/trace.hpp"
 
 namespace tutti {
 
@@ -17,5 +19,11 @@ namespace tutti {
 /// A rank hands over b N bytes in all-reduces, and those of the buffers.
 Program ddp_program(const Model& model, DataType type, std::span<const Bucket> buckets,
                     std::span<const ComputeTimes> times, int ranks);
+
+/// A recorded data-parallel step on any number of ranks: rank r has the times of recorded rank r
+/// modulo their number; step k those of iteration k modulo theirs. The buckets are the recorded
+/// ones or others of the same parameters.
+Program program_of(const GradientTrace& trace, const std::string& name,
+                   std::span<const Bucket> buckets, int ranks);
 
 }  // namespace tutti

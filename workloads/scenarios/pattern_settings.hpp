@@ -21,19 +21,19 @@ inline constexpr SettingRow tokens_setting{
     "tokens", "of a (micro-)batch and rank; 0: one sequence of the model", "0"};
 
 /// The settings `model` and `scale`.
-Model asked_model(const Settings& asked);
+Model scaled_model(const Settings& settings);
 
 /// The same, of a model whose activations are known. `usual` is named to who asks for another.
-Model asked_transformer(const Settings& asked, std::string_view usual);
+Model transformer_model(const Settings& settings, std::string_view candidates);
 
 /// The setting `tokens` for this transformer.
-std::int64_t asked_tokens(const Settings& asked, const Model& model);
+std::int64_t tokens_of(const Settings& settings, const Model& model);
 
 /// The setting `element`: a type that has a mean.
-DataType asked_type(const Settings& asked);
+DataType element_type(const Settings& settings);
 
 /// The setting `step-time`.
-std::int64_t asked_step_ns(const Settings& asked);
+std::int64_t step_ns_of(const Settings& settings);
 
 /// Ranks as a grid: `inner` ranks that follow each other make a block.
 struct RankGrid {

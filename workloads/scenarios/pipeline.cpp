@@ -6,40 +6,38 @@
 #include <algorithm>
 #include <map>
 
-#include "workloads/models/unit_times.hpp"
+#include "workloads/models/compute_times.hpp"
 #include "workloads/scenarios/pattern_settings.hpp"
-#include "workloads/scenarios/pipeline_steady.hpp"
 
 namespace tutti {
 namespace {
 
-using Phase = Task::Phase;
-using Kind = StageAct::Kind;
+using Kind = StageAction::Kind;
 
-std::vector<StageAct> acts_of(PipelineOrder order, int stage, int stages, int micro_batches,
-                              const StageTimes& times) {
-    std::vector<StageAct> acts;
+std::vector<StageAction> actions_of(PipelineOrder order, int stage, int stages, int micro_batches,
+                                    const StageTimes& times) {
+    std::vector<StageAction> actions;
     const bool is_first = stage == 0, is_last = stage + 1 == stages;
-    for (const Passing& passing : passings_of(order, stage, stages, micro_batches)) {
-        if (passing.direction == Passing::Direction::forward) {
-            if (!is_first) acts.push_back({Kind::receive_activation});
-            acts.push_back({Kind::forward, times.forward_ns});
-            if (!is_last) acts.push_back({Kind::send_activation});
+    for (const MicroBatchPass& pass : passes_of(order, stage, stages, micro_batches)) {
+        if (pass.direction == MicroBatchPass::Direction::forward) {
+            if (!is_first) actions.push_back({Kind::receive_activation});
+            actions.push_back({Kind::forward, times.forward_ns});
+            if (!is_last) actions.push_back({Kind::send_activation});
         } else {
-            if (!is_last) acts.push_back({Kind::receive_gradient});
-            acts.push_back({Kind::backward, times.backward_ns});
+            if (!is_last) actions.push_back({Kind::receive_gradient});
+            actions.push_back({Kind::backward, times.backward_ns});
             // As whoever sends it may not go on before, to receive the gradient.
-            if (!is_first) acts.push_back({Kind::expect_activation});
-            if (!is_first) acts.push_back({Kind::send_gradient});
+            if (!is_first) actions.push_back({Kind::expect_activation});
+            if (!is_first) actions.push_back({Kind::send_gradient});
         }
     }
-    acts.push_back({Kind::update});  // of all micro-batches together
-    return acts;
+    actions.push_back({Kind::update});  // of all micro-batches together
+    return actions;
 }
 
-class Writer {
+class PipelineWriter {
 public:
-    Writer(const Model& model, const PipelineShape& shape, int ranks)
+    PipelineWriter(const Model& model, const PipelineShape& shape, int ranks)
         : model_(model),
           shape_(shape),
           // A stage's replicas follow each other, so that a stage is a block.
@@ -60,23 +58,26 @@ public:
         const auto counts = model_.unit_counts();
         if (grid_.inner > 1)
             for (int stage = 0; stage < shape_.stages; ++stage) {
-                const int group = program_.add_group(grid_.block(stage));
-                std::vector<std::pair<int, std::int64_t>> of_stage;
-                for (std::size_t unit = 0; unit < counts.size(); ++unit)
-                    if (stage_of[unit] == stage)
-                        of_stage.emplace_back(static_cast<int>(unit), counts[unit]);
+                GroupWriter replicas(program_, grid_.block(stage));
+                std::vector<std::vector<int>> calls(static_cast<std::size_t>(updates_));
                 // As they become ready.
-                std::ranges::reverse(of_stage);
-                std::vector<std::vector<int>> calls = averages(group, of_stage);
-                for (const Rank rank : program_.groups[static_cast<std::size_t>(group)])
-                    mean_[index(rank)] = calls;
+                for (int unit = int_size(counts) - 1; unit >= 0; --unit) {
+                    if (at(stage_of, unit) != stage) continue;
+                    const auto means =
+                        of_updates(replicas, all_reduce_call(fmt::format("gradients {}", unit),
+                                                             shape_.type, at(counts, unit)));
+                    for (std::size_t update = 0; update < calls.size(); ++update)
+                        calls[update].push_back(means[update]);
+                }
+                for (const Rank rank : replicas.members()) mean_[index(rank)] = calls;
             }
         if (shape_.stages > 1 && has_tied_head(model_))
             for (int replica = 0; replica < grid_.inner; ++replica) {
                 const Rank first = rank_of(0, replica), last = rank_of(shape_.stages - 1, replica);
-                const int group = program_.add_group({first, last});
-                const auto calls = sums_of_embedding(group);
-                tied_[first.index] = tied_[last.index] = calls;
+                GroupWriter ends(program_, {first, last});
+                tied_[first.index] = tied_[last.index] =
+                    of_updates(ends, all_reduce_call("tied embedding", shape_.type,
+                                                     model_.parameters.front().count(), Op::sum));
             }
     }
 
@@ -85,7 +86,7 @@ public:
             State state;
             state.activations.ahead = of_stage.activations_ahead;
             state.gradients.ahead = of_stage.gradients_ahead;
-            for (const StageAct& act : of_stage.acts) write(rank, act, state);
+            for (const StageAction& action : of_stage.actions) write(rank, action, state);
             // What the next step uses first has come when this one ends.
             std::vector<int> open;
             const auto receive_rest = [&](const std::vector<int>& calls, Incoming& incoming) {
@@ -150,33 +151,11 @@ private:
         return calls;
     }
 
-    GroupCall average(std::string label, int group, std::int64_t count, Op op) {
-        return {.label = std::move(label),
-                .group = group,
-                .call = {.collective = Collective::all_reduce,
-                         .type = shape_.type,
-                         .op = op,
-                         .count = count},
-                .in_place = true,
-                .memory = memory_++};
-    }
-
-    // By update.
-    std::vector<std::vector<int>> averages(int group,
-                                           const std::vector<std::pair<int, std::int64_t>>& units) {
-        std::vector<std::vector<int>> calls(static_cast<std::size_t>(updates_));
-        for (const auto& [unit, count] : units) {
-            const GroupCall one = average(fmt::format("gradients {}", unit), group, count, Op::avg);
-            for (auto& of_update : calls) of_update.push_back(program_.add_call(one));
-        }
-        return calls;
-    }
-
-    std::vector<int> sums_of_embedding(int group) {
-        const GroupCall one =
-            average("tied embedding", group, model_.parameters.front().count(), Op::sum);
+    // An all-reduce that each update does again on the same memory.
+    std::vector<int> of_updates(GroupWriter& group, GroupCall call) {
+        call.memory = memory_++;
         std::vector<int> calls;
-        for (int i = 0; i < updates_; ++i) calls.push_back(program_.add_call(one));
+        for (int i = 0; i < updates_; ++i) calls.push_back(group.add_call(call));
         return calls;
     }
 
@@ -203,19 +182,19 @@ private:
         program_.wait(rank, at(calls, incoming.used++), phase);
     }
 
-    void write(Rank rank, const StageAct& act, State& state) {
-        switch (act.kind) {
+    void write(Rank rank, const StageAction& action, State& state) {
+        switch (action.kind) {
             case Kind::receive_activation:
                 return receive(rank, from_before(rank), state.activations, Phase::forward);
             case Kind::forward:
-                return program_.compute(rank, act.ns, Phase::forward);
+                return program_.compute(rank, action.ns, Phase::forward);
             case Kind::send_activation:
                 return send(rank, at(forward_[index(rank)], state.next_activation++),
                             state.activations_sent, Phase::forward);
             case Kind::receive_gradient:
                 return receive(rank, backward_[index(rank)], state.gradients, Phase::backward);
             case Kind::backward:
-                return program_.compute(rank, act.ns, Phase::backward);
+                return program_.compute(rank, action.ns, Phase::backward);
             case Kind::expect_activation:
                 return expect(rank, from_before(rank), state.activations);
             case Kind::send_gradient:
@@ -267,17 +246,17 @@ Program pipeline_program(const Model& model, const PipelineShape& shape, std::in
         of_stage.forward_ns /= shape.micro_batches;
         of_stage.backward_ns /= shape.micro_batches;
     }
-    Writer writer(model, shape, ranks);
+    PipelineWriter writer(model, shape, ranks);
     writer.add_calls(stage_of);
     const bool never_empty = shape.order == PipelineOrder::pipedream;
     const auto steady =
         never_empty ? steady_pipeline(times, shape.micro_batches) : std::vector<SteadyStage>{};
     for (int stage = 0; stage < shape.stages; ++stage) {
         const auto at = static_cast<std::size_t>(stage);
-        writer.write(stage, never_empty
-                                ? steady[at]
-                                : SteadyStage{.acts = acts_of(shape.order, stage, shape.stages,
-                                                              shape.micro_batches, times[at])});
+        writer.write(stage, never_empty ? steady[at]
+                                        : SteadyStage{.actions = actions_of(
+                                                          shape.order, stage, shape.stages,
+                                                          shape.micro_batches, times[at])});
     }
     return std::move(writer).done();
 }

@@ -71,7 +71,7 @@ protected:
     virtual void do_portion() = 0;
 
     // By the fastest of many tries: whatever else runs makes portions take longer, never shorter.
-    void learn() {
+    void train() {
         constexpr std::int64_t learning_ns = 20'000'000;
         const std::int64_t end = now_ns() + learning_ns;
         portion_ns_ = 1e9;
@@ -90,7 +90,7 @@ private:
 // Chains of multiplications that wait for each other, in registers.
 class Burner final : public Worker {
 public:
-    Burner() { learn(); }
+    Burner() { train(); }
 
 private:
     void do_portion() override {
@@ -106,7 +106,7 @@ private:
 // Blocks of a product of matrices that do not fit the first cache, one after the other.
 class Multiplier final : public Worker {
 public:
-    Multiplier() : a_(side * side, 0.5F), b_(side * side, 0.25F), c_(side * side) { learn(); }
+    Multiplier() : a_(side * side, 0.5F), b_(side * side, 0.25F), c_(side * side) { train(); }
 
 private:
     static constexpr std::size_t side = 192, block = 32;

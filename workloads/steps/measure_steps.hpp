@@ -13,9 +13,9 @@ namespace tutti {
 struct StepProtocol {
     std::int64_t min_rounds = 10;
     std::int64_t max_rounds = 200;
-    std::int64_t warm_up = 2;  ///< steps of each way that do not count
-    double max_seconds = 20;   ///< for all ways together, warm-up left out; min_rounds come first
-    /// Stop at this half-width of each way's step and, over the same step, of what is exposed.
+    std::int64_t warm_up = 2;  ///< steps of each method that do not count
+    double max_seconds = 20;  ///< for all methods together, warm-up left out; min_rounds come first
+    /// Stop at this half-width of each method's step and, over the same step, of what is exposed.
     double target_ci = 0.02;
     std::uint64_t seed = 1;
     bool keep_samples = false;
@@ -24,14 +24,14 @@ struct StepProtocol {
     std::function<void(std::int64_t rounds, double seconds)> after_round = {};
 };
 
-/// A way of doing steps. Collective; ranks have met just before.
-using StepDoer = std::function<StepStamps(StepPart part, std::int64_t number)>;
+/// A method of doing steps. Collective; ranks have met just before.
+using RunStep = std::function<StepStamps(StepPart part, std::int64_t number)>;
 
-/// Times all ways against each other: in each round a step that only computes, and of each way a
-/// whole one and one that only communicates, in an order that is drawn anew; what is exposed is
-/// the difference within a round, so that drift of the machine falls out. Collective; the same
-/// result on all ranks. Keys, checks and metrics are left to the caller.
-std::vector<TrainingStep> measure_steps(World& world, const std::vector<StepDoer>& ways,
+/// Times all methods against each other: in each round a step that only computes, and of each
+/// method a whole one and one that only communicates, in an order that is drawn anew; what is
+/// exposed is the difference within a round, so that drift of the machine falls out. Collective;
+/// the same result on all ranks. Keys, checks and metrics are left to the caller.
+std::vector<TrainingStep> measure_steps(World& world, const std::vector<RunStep>& methods,
                                         const StepProtocol& protocol);
 
 }  // namespace tutti

@@ -23,7 +23,7 @@ public:
 
     /// Puts those of step `number` modulo their number into the inputs of the program's
     /// all-reduces, in their order, as often as they fit.
-    void load(const ProgramBuffers& stage, std::int64_t number) const;
+    void load(const ProgramBuffers& buffers, std::int64_t number) const;
 
 private:
     std::vector<std::vector<std::byte>> steps_;  // in the order of the buckets

@@ -4,9 +4,10 @@
 #include <memory>
 #include <vector>
 
-#include "workloads/learn/servers/digits_learner.hpp"
-#include "workloads/learn/servers/reduction.hpp"
-#include "workloads/learn/servers/training_run.hpp"
+#include "base/ids.hpp"
+#include "workloads/learn/servers/all_reduce_trainer.hpp"
+#include "workloads/learn/servers/learner.hpp"
+#include "workloads/learn/training/dataset.hpp"
 #include "workloads/learn/training/optimizer.hpp"
 
 namespace tutti {
@@ -15,7 +16,7 @@ namespace tutti {
 /// part goes `local_steps` steps of plain gradient descent on its own rows; then all get the mean
 /// of their weights, weighted by how many rows they have. One all-reduce of n_k w_k and n_k: b (N +
 /// 1) bytes a round, where a mean after every step has E times as many.
-class FederatedTrainer final : public RowTrainer {
+class FederatedTrainer final : public FreeRunningTrainer {
 public:
     struct Rules {
         std::int64_t local_steps = 10;     ///< E
@@ -25,20 +26,20 @@ public:
         unsigned seed = 1;
     };
     /// The learner's rows are this client's. `reduction` is of one more value than weights.
-    FederatedTrainer(World& world, std::unique_ptr<WholeReduction> reduction,
-                     DigitsLearner& learner, Rules rules);
+    FederatedTrainer(World& world, std::unique_ptr<VectorSum> reduction, DigitsLearner& learner,
+                     Rules rules);
 
-    void begin_anew() override;
+    void reset() override;
     /// A step of the row is a round.
-    StepStamps run(const StepRow& row) override;
+    StepStamps run(const StepBatch& batch) override;
     void gather_weights() override;
-    std::vector<Metric> counted() override;
+    std::vector<Metric> metrics() override;
 
 private:
     void average(bool takes_part);
 
     World& world_;
-    std::unique_ptr<WholeReduction> reduction_;
+    std::unique_ptr<VectorSum> reduction_;
     DigitsLearner& learner_;
     Rules rules_;
     std::unique_ptr<Optimizer> descent_;
@@ -46,5 +47,20 @@ private:
     std::int64_t round_ = 0;
     std::int64_t averages_ = 0;
 };
+
+/// Whose rows are whose.
+enum class ClientData : std::uint8_t {
+    iid,      ///< shuffled, then dealt: each client's are like the others'
+    by_label  ///< sorted by label, then cut: a client has a few labels only
+};
+
+/// The rows of `data` that a client has: [n k / P, n (k + 1) / P) of all in that order. Over all
+/// clients each row is somebody's once.
+Dataset rows_of_client(const Dataset& data, ClientData how, Rank client, int clients,
+                       unsigned seed);
+
+/// Those who take part in a round, ascending: at least one, drawn by seed and round alone, so that
+/// every rank knows them.
+std::vector<Rank> clients_of_round(std::int64_t round, double fraction, int clients, unsigned seed);
 
 }  // namespace tutti

@@ -7,7 +7,6 @@
 #include <span>
 #include <vector>
 
-#include "workloads/learn/training/learning_rate.hpp"
 #include "workloads/learn/training/optimizer.hpp"
 
 namespace tutti {
@@ -26,7 +25,7 @@ struct ServerRules {
 };
 
 /// What a worker is told with the weights.
-enum class ServerWord : std::int64_t {
+enum class ServerReply : std::int64_t {
     go,    ///< one gradient, and more later
     last,  ///< one gradient, the last one
     over   ///< no more gradients
@@ -39,10 +38,10 @@ enum class ServerWord : std::int64_t {
 class Server {
 public:
     /// Sends the weights, as they are now, to a worker.
-    using Answer = std::function<void(int worker, ServerWord word)>;
+    using SendWeights = std::function<void(int worker, ServerReply next_reply)>;
 
     Server(ServerRules rules, std::span<const float> weights, const OptimizerKind& optimizer,
-           LearningRate rate, Answer answer);
+           LearningRate rate, SendWeights reply_to);
 
     /// Answers every worker: so many steps of all of them begin, asynchronously workers * steps
     /// gradients of whoever is fast. What is not to learn does the same work at rate 0.
@@ -53,33 +52,33 @@ public:
     void take(int worker, std::span<const float> gradient, bool is_last);
 
     /// Whether nobody is left that would push.
-    bool is_over() const { return left_ == rules_.workers; }
+    bool is_over() const { return done_ == rules_.workers; }
     /// One whose gradient is to come.
     std::optional<int> waits_for() const;
 
     std::span<const float> weights() const { return weights_; }
     std::int64_t version() const { return version_; }  ///< updates ever
     std::int64_t updated_ns() const { return updated_ns_; }
-    std::int64_t late() const { return late_; }  ///< gradients discarded
+    std::int64_t late() const { return discarded_; }  ///< gradients discarded
     /// How often a gradient was applied to weights so many updates newer than its own.
     const std::vector<std::int64_t>& staleness() const { return staleness_; }
 
 private:
     struct Worker {
-        std::int64_t told = 0;    // the version it has
-        std::int64_t pushed = 0;  // gradients of this run
+        std::int64_t version = 0;  // the version it has
+        std::int64_t pushed = 0;   // gradients of this run
         std::span<const float> gradient;
-        bool is_here = false;  // its gradient waits to be applied, or it for an answer
+        bool is_waiting = false;  // its gradient waits to be applied, or it for an answer
         bool is_last = false;
-        bool has_left = false;
+        bool is_done = false;
     };
 
     void take_synchronously(Worker& worker);
     void take_at_once(Worker& worker);
     void update(std::span<const float> gradient);
-    void let_go(Worker& worker);
-    void answer(Worker& worker);
-    ServerWord word();
+    void release(Worker& worker);
+    void reply_to(Worker& worker);
+    ServerReply next_reply();
     void leave(Worker& worker);
 
     ServerRules rules_;
@@ -87,17 +86,17 @@ private:
     std::vector<float> sum_;
     std::unique_ptr<Optimizer> optimizer_;
     LearningRate rate_;
-    Answer answer_;
+    SendWeights send_weights_;
     std::vector<Worker> workers_;
     bool learns_ = true;
     std::int64_t steps_ = 0;     // of this run
     std::int64_t first_ = 0;     // version at its begin
     std::int64_t admitted_ = 0;  // gradients of this run that were asked for
-    int here_ = 0;               // gradients of this step
-    int left_ = 0;
+    int waiting_ = 0;            // gradients of this step
+    int done_ = 0;
     std::int64_t version_ = 0;
     std::int64_t updated_ns_ = 0;
-    std::int64_t late_ = 0;
+    std::int64_t discarded_ = 0;
     std::vector<std::int64_t> staleness_;
 };
 

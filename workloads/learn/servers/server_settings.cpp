@@ -46,36 +46,37 @@ std::optional<Number> number_in(std::string_view text) {
     return value;
 }
 
-[[noreturn]] void refuse(const Settings& asked, const char* name, const char* expected) {
-    throw Error(fmt::format("--{} {} is not {}", name, asked.text(name), expected));
+[[noreturn]] void refuse(const Settings& settings, const char* name, const char* expected) {
+    throw Error(fmt::format("--{} {} is not {}", name, settings.text(name), expected));
 }
 
-std::vector<std::optional<int>> servers_of(const Settings& asked) {
+std::vector<std::optional<int>> servers_of(const Settings& settings) {
     std::vector<std::optional<int>> servers;
-    for (const std::string& part : parts_of(asked.text("servers"))) {
+    for (const std::string& part : parts_of(settings.text("servers"))) {
         if (part == "all") {
             servers.emplace_back();
             continue;
         }
         const auto number = number_in<int>(part);
         if (!number || *number < 1)
-            refuse(asked, "servers", "a list of numbers from 1 on, or all: for example 1,4,all");
+            refuse(settings, "servers", "a list of numbers from 1 on, or all: for example 1,4,all");
         servers.push_back(number);
     }
     return servers;
 }
 
-std::vector<bool> modes_of(const Settings& asked) {
+std::vector<bool> modes_of(const Settings& settings) {
     std::vector<bool> synchronous;
-    for (const std::string& part : parts_of(asked.text("mode"))) {
-        if (part != "sync" && part != "async") refuse(asked, "mode", "sync, async or sync,async");
+    for (const std::string& part : parts_of(settings.text("mode"))) {
+        if (part != "sync" && part != "async")
+            refuse(settings, "mode", "sync, async or sync,async");
         synchronous.push_back(part == "sync");
     }
     return synchronous;
 }
 
-void read_slow_rank(const Settings& asked, ServerChoice& choice) {
-    const std::string& text = asked.text("slow-rank");
+void read_slow_rank(const Settings& settings, ServerOptions& options) {
+    const std::string& text = settings.text("slow-rank");
     if (text == "none") return;
     const auto colon = text.find(':');
     const auto rank = number_in<int>(std::string_view(text).substr(0, colon));
@@ -83,68 +84,69 @@ void read_slow_rank(const Settings& asked, ServerChoice& choice) {
                            ? std::nullopt
                            : number_in<double>(std::string_view(text).substr(colon + 1));
     if (!rank || *rank < 0 || !times || !(*times >= 1) || !(*times <= 1000))
-        refuse(asked, "slow-rank",
+        refuse(settings, "slow-rank",
                "RANK:TIMES, such as 3:3 for rank 3 three times slower; or none");
-    choice.slow = Rank{*rank};
-    choice.slow_times = *times;
+    options.slow = Rank{*rank};
+    options.slow_times = *times;
 }
 
 }  // namespace
 
 std::span<const SettingRow> server_settings() { return rows; }
 
-ServerChoice server_choice(const Settings& asked) {
-    ServerChoice choice;
-    choice.servers = servers_of(asked);
-    choice.synchronous = modes_of(asked);
-    if (asked.text("staleness-bound") != "none") {
-        const auto bound = number_in<std::int64_t>(asked.text("staleness-bound"));
-        if (!bound || *bound < 0) refuse(asked, "staleness-bound", "a number from 0 on, or none");
-        choice.staleness_bound = bound;
+ServerOptions server_options(const Settings& settings) {
+    ServerOptions options;
+    options.servers = servers_of(settings);
+    options.synchronous = modes_of(settings);
+    if (settings.text("staleness-bound") != "none") {
+        const auto bound = number_in<std::int64_t>(settings.text("staleness-bound"));
+        if (!bound || *bound < 0)
+            refuse(settings, "staleness-bound", "a number from 0 on, or none");
+        options.staleness_bound = bound;
     }
-    choice.dropped = static_cast<int>(asked.number("drop-slowest", 0, 1000));
-    read_slow_rank(asked, choice);
-    choice.batch = static_cast<int>(asked.number("batch", 1, 1000));
-    choice.row = asked.number("row", 1, 10000);
-    return choice;
+    options.dropped = static_cast<int>(settings.number("drop-slowest", 0, 1000));
+    read_slow_rank(settings, options);
+    options.batch = static_cast<int>(settings.number("batch", 1, 1000));
+    options.batch = settings.number("row", 1, 10000);
+    return options;
 }
 
-std::vector<ServerMode> server_ways(const ServerChoice& choice, int ranks) {
-    if (choice.dropped >= ranks)
+std::vector<ServerMode> server_modes(const ServerOptions& options, int ranks) {
+    if (options.dropped >= ranks)
         throw Error(fmt::format("--drop-slowest {} leaves none of the {} ranks; type {} at most",
-                                choice.dropped, ranks, ranks - 1));
-    if (choice.slow && choice.slow->index >= ranks)
+                                options.dropped, ranks, ranks - 1));
+    if (options.slow && options.slow->index >= ranks)
         throw Error(
-            fmt::format("--slow-rank {}: there are ranks 0 to {}", choice.slow->index, ranks - 1));
-    std::vector<ServerMode> ways;
-    for (const auto& servers : choice.servers) {
+            fmt::format("--slow-rank {}: there are ranks 0 to {}", options.slow->index, ranks - 1));
+    std::vector<ServerMode> methods;
+    for (const auto& servers : options.servers) {
         const int count = servers.value_or(ranks);
         if (count > ranks)
             throw Error(fmt::format(
                 "--servers {} is more than the {} ranks; type all for one on each", count, ranks));
-        for (const bool synchronous : choice.synchronous) {
-            ServerMode way;
-            way.name =
+        for (const bool synchronous : options.synchronous) {
+            ServerMode method;
+            method.name =
                 fmt::format("{} server{} {}", servers ? std::to_string(count) : "all",
                             count > 1 || !servers ? "s" : "", synchronous ? "sync" : "async");
-            way.architecture.servers = count;
-            way.architecture.rules = {.workers = ranks, .is_synchronous = synchronous};
-            if (!synchronous) way.architecture.rules.staleness_bound = choice.staleness_bound;
-            ways.push_back(way);
-            if (choice.slow) {
-                way.name += ", slowed";
-                way.architecture.slow = choice.slow;
-                way.architecture.slow_times = choice.slow_times;
-                ways.push_back(way);
+            method.architecture.servers = count;
+            method.architecture.rules = {.workers = ranks, .is_synchronous = synchronous};
+            if (!synchronous) method.architecture.rules.staleness_bound = options.staleness_bound;
+            methods.push_back(method);
+            if (options.slow) {
+                method.name += ", slowed";
+                method.architecture.slow = options.slow;
+                method.architecture.slow_times = options.slow_times;
+                methods.push_back(method);
             }
-            if (synchronous && choice.dropped > 0) {
-                way.name += fmt::format(", dropping {}", choice.dropped);
-                way.architecture.rules.dropped = choice.dropped;
-                ways.push_back(way);
+            if (synchronous && options.dropped > 0) {
+                method.name += fmt::format(", dropping {}", options.dropped);
+                method.architecture.rules.dropped = options.dropped;
+                methods.push_back(method);
             }
         }
     }
-    return ways;
+    return methods;
 }
 
 }  // namespace tutti

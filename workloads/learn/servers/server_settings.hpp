@@ -14,7 +14,7 @@ namespace tutti {
 std::span<const SettingRow> server_settings();
 
 /// The same, understood.
-struct ServerChoice {
+struct ServerOptions {
     std::vector<std::optional<int>> servers;  ///< none: as many as ranks
     std::vector<bool> synchronous;
     std::optional<std::int64_t> staleness_bound;
@@ -22,13 +22,13 @@ struct ServerChoice {
     std::optional<Rank> slow;
     double slow_times = 1;
     int batch = 32;
-    std::int64_t row = 8;
+    std::int64_t batch = 8;
 };
 
 /// Throws Error, one line that says what to type instead.
-ServerChoice server_choice(const Settings& asked);
+ServerOptions server_options(const Settings& settings);
 
-/// A way to train, of those that alternate.
+/// A method to train, of those that alternate.
 struct ServerMode {
     std::string name;
     Architecture architecture;
@@ -36,6 +36,6 @@ struct ServerMode {
 
 /// All architectures in each mode: undisturbed; with the slow rank, if one is asked for; and then
 /// leaving the slowest behind. Throws Error where there are too few ranks.
-std::vector<ServerMode> server_ways(const ServerChoice& choice, int ranks);
+std::vector<ServerMode> server_modes(const ServerOptions& options, int ranks);
 
 }  // namespace tutti

@@ -13,7 +13,7 @@ namespace tutti {
 
 // Before each gradient and before each part of the weights.
 struct ServerTrainer::Header {
-    ServerWord word = ServerWord::go;  // of a gradient: last, if its worker has no more
+    ServerReply reply = ServerReply::proceed;  // of a gradient: last, if its worker has no more
 };
 
 Rank rank_of_server(int server, int servers, int ranks) {
@@ -27,7 +27,7 @@ ServerPart part_of_server(int server, int servers, std::size_t weights) {
     return {border(server), border(server + 1) - border(server)};
 }
 
-ServerTrainer::ServerTrainer(World& world, Mails mails, DigitsLearner& learner,
+ServerTrainer::ServerTrainer(World& world, Mailboxes mails, DigitsLearner& learner,
                              const Architecture& architecture, const OptimizerKind& optimizer,
                              LearningRate rate)
     : world_(world),
@@ -41,65 +41,65 @@ ServerTrainer::ServerTrainer(World& world, Mails mails, DigitsLearner& learner,
     for (int server = 0; server < architecture_.servers; ++server)
         if (rank_of_server(server, architecture_.servers, world_.size()) == world_.rank())
             serves_ = server;
-    begin_anew();
+    reset();
 }
 
 ServerPart ServerTrainer::part(int server) const {
     return part_of_server(server, architecture_.servers, learner_.first_weights().size());
 }
 
-void ServerTrainer::begin_anew() {
-    learner_.begin_anew();
+void ServerTrainer::reset() {
+    learner_.reset();
     traffic_ = {};
     steps_pushed_ = 0;
     if (!serves_) return;
     const ServerPart mine = part(*serves_);
     server_ = std::make_unique<Server>(
         architecture_.rules, std::span(learner_.first_weights()).subspan(mine.begin, mine.count),
-        optimizer_, rate_, [this](int worker, ServerWord word) { send_weights(worker, word); });
+        optimizer_, rate_, [this](int worker, ServerReply reply) { send_weights(worker, reply); });
 }
 
 // A copy travels: asynchronously the weights move on meanwhile.
-void ServerTrainer::send_weights(int worker, ServerWord word) {
+void ServerTrainer::send_weights(int worker, ServerReply reply) {
     const Rank to{worker};
     const auto weights = std::as_bytes(server_->weights());
     // The worker has the last ones, or it would not have pushed. Nobody is served meanwhile: the
     // server is in the middle of something.
-    Backoff patience(world_);
+    Backoff backoff(world_);
     while (!pulls_.is_sent(to))
-        if (!patience.pause())
+        if (!backoff.pause())
             throw Error(culprit(fmt::format("rank {} to take its weights", worker)),
                         Exit::time_out);
-    const auto room = pulls_.outbox(to, sizeof(Header) + weights.size());
-    const Header header{word};
+    const auto room = pulls_.send_buffer(to, sizeof(Header) + weights.size());
+    const Header header{reply};
     std::memcpy(room.data(), &header, sizeof header);
     std::ranges::copy(weights, room.begin() + sizeof header);
     pulls_.send(to);
     traffic_.served += static_cast<std::int64_t>(weights.size());
-    if (word != ServerWord::over) pushes_.expect(to, sizeof(Header) + weights.size());
+    if (reply != ServerReply::stop) pushes_.post_receive(to, sizeof(Header) + weights.size());
 }
 
 void ServerTrainer::expect_weights() {
     for (int server = 0; server < architecture_.servers; ++server) {
-        pulls_.expect(rank_of_server(server, architecture_.servers, world_.size()),
-                      sizeof(Header) + part(server).count * sizeof(float));
+        pulls_.post_receive(rank_of_server(server, architecture_.servers, world_.size()),
+                            sizeof(Header) + part(server).count * sizeof(float));
         expected_[static_cast<std::size_t>(server)] = true;
     }
 }
 
 // The first server says how to go on.
-ServerWord ServerTrainer::pull() {
-    ServerWord word = ServerWord::go;
+ServerReply ServerTrainer::pull() {
+    ServerReply reply = ServerReply::proceed;
     const auto is_done = [&] {
         bool all = true;
         for (int server = 0; server < architecture_.servers; ++server) {
             const auto i = static_cast<std::size_t>(server);
             const Rank from = rank_of_server(server, architecture_.servers, world_.size());
-            if (expected_[i] && pulls_.has_come(from)) {
+            if (expected_[i] && pulls_.has_arrived(from)) {
                 expected_[i] = false;
                 const auto message = pulls_.message(from);
                 const ServerPart of = part(server);
-                if (server == 0) word = reinterpret_cast<const Header*>(message.data())->word;
+                if (server == 0) reply = reinterpret_cast<const Header*>(message.data())->reply;
                 std::memcpy(learner_.network().weights().data() + of.begin,
                             message.data() + sizeof(Header), of.count * sizeof(float));
                 traffic_.pulled += static_cast<std::int64_t>(of.count * sizeof(float));
@@ -109,19 +109,19 @@ ServerWord ServerTrainer::pull() {
         return all;
     };
     wait_until(is_done, "weights");
-    return word;
+    return reply;
 }
 
 void ServerTrainer::push(bool is_last) {
     if (!is_last) expect_weights();
-    const Header header{is_last ? ServerWord::last : ServerWord::go};
+    const Header header{is_last ? ServerReply::last : ServerReply::proceed};
     for (int server = 0; server < architecture_.servers; ++server) {
         const Rank to = rank_of_server(server, architecture_.servers, world_.size());
         const ServerPart of = part(server);
         const auto gradient =
             std::as_bytes(learner_.network().gradients().subspan(of.begin, of.count));
         wait_until([&] { return pushes_.is_sent(to); }, "a gradient to be taken");
-        const auto room = pushes_.outbox(to, sizeof header + gradient.size());
+        const auto room = pushes_.send_buffer(to, sizeof header + gradient.size());
         std::memcpy(room.data(), &header, sizeof header);
         std::ranges::copy(gradient, room.begin() + sizeof header);
         pushes_.send(to);
@@ -136,14 +136,14 @@ bool ServerTrainer::serve() {
     for (int rank = 0; rank < world_.size(); ++rank) {
         pushes_.is_sent(Rank{rank});
         pulls_.is_sent(Rank{rank});
-        if (!serves_ || !pushes_.has_come(Rank{rank})) continue;
+        if (!serves_ || !pushes_.has_arrived(Rank{rank})) continue;
         const auto message = pushes_.message(Rank{rank});
-        const ServerWord word = reinterpret_cast<const Header*>(message.data())->word;
+        const ServerReply reply = reinterpret_cast<const Header*>(message.data())->reply;
         const std::span gradient(reinterpret_cast<const float*>(message.data() + sizeof(Header)),
                                  part(*serves_).count);
         traffic_.served += static_cast<std::int64_t>(gradient.size_bytes());
         took_any = true;
-        server_->take(rank, gradient, word == ServerWord::last);
+        server_->take(rank, gradient, reply == ServerReply::last);
     }
     if (took_any) world_.heartbeat();  // alive, for the watchdog
     return took_any;
@@ -158,11 +158,11 @@ bool ServerTrainer::has_sent_all() {
 
 template <class Done>
 void ServerTrainer::wait_until(const Done& is_done, const char* what) {
-    Backoff patience(world_);
+    Backoff backoff(world_);
     while (!is_done()) {
         if (serve())
-            patience.renew();
-        else if (!patience.pause())
+            backoff.renew();
+        else if (!backoff.pause())
             throw Error(culprit(what), Exit::time_out);
     }
     world_.heartbeat();
@@ -182,32 +182,32 @@ std::string ServerTrainer::culprit(const std::string& what) const {
                        world_.rank().index, world_.hang_timeout, steps_pushed_, what, of);
 }
 
-StepStamps ServerTrainer::run(const StepRow& row) {
+StepStamps ServerTrainer::run(const StepBatch& batch) {
     StepStamps stamps{.begin_ns = now_ns(), .end_ns = 0, .compute_ns = 0, .calls = {{}}};
     const double times = architecture_.slow == world_.rank() ? architecture_.slow_times : 1;
     const auto compute = [&] {
-        if (row.computes)
-            stamps.compute_ns += learner_.find_gradients(times, [&] {
-                if (row.communicates) serve();
+        if (batch.computes)
+            stamps.compute_ns += learner_.compute_gradients(times, [&] {
+                if (batch.communicates) serve();
             });
     };
-    if (!row.communicates) {
-        for (std::int64_t step = 0; step < row.steps; ++step) compute();
+    if (!batch.communicates) {
+        for (std::int64_t step = 0; step < batch.steps; ++step) compute();
         stamps.end_ns = now_ns();
         return stamps;
     }
     expect_weights();
-    if (server_) server_->begin(row.steps, row.learns);
+    if (server_) server_->begin(batch.steps, batch.learns);
     // Of the first step: from this rank's gradient to the weights that all gradients made.
     StepStamps::Span span;
     for (std::int64_t step = 0;; ++step) {
-        const ServerWord word = pull();
+        const ServerReply reply = pull();
         if (step == 1) span.end_ns = now_ns();
-        if (word == ServerWord::over) break;
+        if (reply == ServerReply::stop) break;
         compute();
         if (step == 0) span.start_ns = now_ns();
-        push(word == ServerWord::last);
-        if (word == ServerWord::last) break;
+        push(reply == ServerReply::last);
+        if (reply == ServerReply::last) break;
     }
     wait_until([&] { return (!server_ || server_->is_over()) && has_sent_all(); },
                "the last gradients");
@@ -235,14 +235,14 @@ void ServerTrainer::gather_weights() {
     }
 }
 
-std::vector<Metric> ServerTrainer::counted() {
+std::vector<Metric> ServerTrainer::metrics() {
     std::int64_t served = 0, pushed = 0, steps = 0;
     for (const std::int64_t of_rank : gather_all(world_, traffic_.served))
         served = std::max(served, of_rank);
     for (const std::int64_t of_rank : gather_all(world_, traffic_.pushed + traffic_.pulled))
         pushed += of_rank;
     for (const std::int64_t of_rank : gather_all(world_, steps_pushed_)) steps += of_rank;
-    std::vector<Metric> told{
+    std::vector<Metric> metrics{
         {"gradients", static_cast<double>(steps)},
         {"worker_bytes",
          static_cast<double>(pushed) / static_cast<double>(std::max(steps, std::int64_t{1}))},
@@ -250,8 +250,8 @@ std::vector<Metric> ServerTrainer::counted() {
                              static_cast<double>(std::max(steps, std::int64_t{1}))}};
     // Of the first server, which is on rank 0.
     const auto late = from_rank0(world_, server_ ? server_->late() : 0);
-    if (architecture_.rules.dropped > 0) told.push_back({"late", static_cast<double>(late)});
-    if (architecture_.rules.is_synchronous) return told;
+    if (architecture_.rules.dropped > 0) metrics.push_back({"late", static_cast<double>(late)});
+    if (architecture_.rules.is_synchronous) return metrics;
     const auto sizes = gather_all(world_, server_ ? server_->staleness().size() : 0);
     std::vector<std::int64_t> times(sizes.front());
     if (world_.is_first()) times = server_->staleness();
@@ -261,12 +261,12 @@ std::vector<Metric> ServerTrainer::counted() {
         count += static_cast<double>(times[value]);
         sum += static_cast<double>(times[value]) * static_cast<double>(value);
     }
-    told.push_back({"mean_staleness", count > 0 ? sum / count : 0});
-    told.push_back({"max_staleness", static_cast<double>(times.empty() ? 0 : times.size() - 1)});
+    metrics.push_back({"mean_staleness", count > 0 ? sum / count : 0});
+    metrics.push_back({"max_staleness", static_cast<double>(times.empty() ? 0 : times.size() - 1)});
     for (std::size_t value = 0; value < times.size(); ++value)
         if (times[value] > 0)
-            told.push_back({fmt::format("stale_{}", value), static_cast<double>(times[value])});
-    return told;
+            metrics.push_back({fmt::format("stale_{}", value), static_cast<double>(times[value])});
+    return metrics;
 }
 
 }  // namespace tutti

@@ -5,10 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "workloads/learn/servers/digits_learner.hpp"
-#include "workloads/learn/servers/mail.hpp"
+#include "workloads/learn/servers/learner.hpp"
+#include "workloads/learn/servers/mailbox.hpp"
 #include "workloads/learn/servers/server.hpp"
-#include "workloads/learn/servers/training_run.hpp"
 
 namespace tutti {
 
@@ -40,21 +39,21 @@ struct ServerTraffic {
 /// Training by parameter servers (Li et al., OSDI 2014): each worker pulls the weights, pushes its
 /// gradient, and so on. A worker pushes b N and pulls b N bytes a step; a server's link carries
 /// 2 P b N / S. A rank that computes serves after each layer's gradient and whenever it waits.
-class ServerTrainer final : public RowTrainer {
+class ServerTrainer final : public FreeRunningTrainer {
 public:
     /// The mails are all trainers' in turn. They, world and learner outlive it.
-    struct Mails {
-        Mail& pushes;  ///< gradients
-        Mail& pulls;   ///< weights
+    struct Mailboxes {
+        Mailbox& pushes;  ///< gradients
+        Mailbox& pulls;   ///< weights
     };
-    ServerTrainer(World& world, Mails mails, DigitsLearner& learner,
+    ServerTrainer(World& world, Mailboxes mails, DigitsLearner& learner,
                   const Architecture& architecture, const OptimizerKind& optimizer,
                   LearningRate rate);
 
-    void begin_anew() override;
-    StepStamps run(const StepRow& row) override;
+    void reset() override;
+    StepStamps run(const StepBatch& batch) override;
     void gather_weights() override;
-    std::vector<Metric> counted() override;
+    std::vector<Metric> metrics() override;
 
     const ServerTraffic& traffic() const { return traffic_; }
     const Server* server() const { return server_.get(); }
@@ -62,9 +61,9 @@ public:
 private:
     struct Header;
     ServerPart part(int server) const;
-    void send_weights(int worker, ServerWord word);
+    void send_weights(int worker, ServerReply reply);
     void expect_weights();
-    ServerWord pull();
+    ServerReply pull();
     void push(bool is_last);
     bool serve();
     bool has_sent_all();
@@ -73,8 +72,8 @@ private:
     std::string culprit(const std::string& what) const;
 
     World& world_;
-    Mail& pushes_;
-    Mail& pulls_;
+    Mailbox& pushes_;
+    Mailbox& pulls_;
     DigitsLearner& learner_;
     Architecture architecture_;
     const OptimizerKind& optimizer_;

@@ -85,4 +85,7 @@ private:
     unsigned long long state_;
 };
 
+/// data/digits.libsvm, which the build makes a part of the program: it needs no path to be found.
+std::string_view digits_text();
+
 }  // namespace tutti

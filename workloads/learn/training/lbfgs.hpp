@@ -60,7 +60,7 @@ private:
     double evaluate(std::span<const float> weights, std::span<float> gradient);
     void find_direction();
     double search(std::span<const float> weights, double slope);
-    void remember(std::span<const float> weights, double gradient_square);
+    void save_state(std::span<const float> weights, double gradient_square);
 
     Objective objective_;
     LbfgsOptions options_;
