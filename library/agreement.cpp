@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "library/agreement.hpp"
 
-#include <algorithm>
 #include <fmt/format.h>
+
+#include <algorithm>
 #include <optional>
 #include <vector>
 
@@ -14,7 +15,7 @@ namespace tutti {
 namespace {
 
 bool is_same_but_for_places(const CallKey& one, const CallKey& other) {
-    return one.call == other.call && one.in_place == other.in_place && one.form == other.form &&
+    return one.call == other.call && one.in_place == other.in_place && one.mode == other.mode &&
            one.arm == other.arm && one.is_registered() == other.is_registered();
 }
 
@@ -30,7 +31,7 @@ std::string in_words(const CallKey& key) {
     if (key.is_registered())
         words +=
             fmt::format(", registered, from {} to {}", in_words(key.input), in_words(key.output));
-    return words + (key.form == Form::nonblocking ? ", started" : "");
+    return words + (key.mode == CallMode::nonblocking ? ", started" : "");
 }
 
 // The first rank that gives another place than a rank before it, and that one. A rank on which the

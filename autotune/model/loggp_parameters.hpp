@@ -58,7 +58,7 @@ struct LogGpParameters {
 /// "step", "message 4K", "reduce 128K".
 std::string name_of_term(std::size_t term);
 
-/// A time that remembers what it is made of: so much of each term of two tariffs (inside a host,
+/// A time that remembers what it is made of: so much of each term of two parameters (inside a host,
 /// across hosts). Calculates like the number that stands for it in a mere prediction.
 struct Itemized {
     double ns = 0;
@@ -84,14 +84,14 @@ inline void charge(Itemized& time, std::size_t term, double amount, double ns) {
     time.amount[term] += amount;
 }
 
-/// A tariff for one call: what depends on the bytes that a rank touches is settled. Time is double
-/// or Itemized.
+/// A parameters for one call: what depends on the bytes that a rank touches is settled. Time is
+/// double or Itemized.
 template <class Time>
 class CallCosts {
 public:
-    /// `first_term`: what Itemized calls the tariff's term 0.
-    CallCosts(const LogGpParameters& tariff, double footprint, std::size_t first_term)
-        : tariff_(tariff), first_term_(first_term) {
+    /// `first_term`: what Itemized calls the parameters's term 0.
+    CallCosts(const LogGpParameters& parameters, double footprint, std::size_t first_term)
+        : parameters_(parameters), first_term_(first_term) {
         const CurvePlace place =
             place_on(footprint_points.data(), footprint_points.size(), footprint);
         for (std::size_t kind = 0; kind < per_byte_kinds; ++kind)
@@ -120,7 +120,7 @@ public:
 private:
     Time term(std::size_t number) const {
         Time time{};
-        charge(time, first_term_ + number, 1, tariff_.ns[number]);
+        charge(time, first_term_ + number, 1, parameters_.ns[number]);
         return time;
     }
     Time on_curve(std::size_t begin, CurvePlace place) const {
@@ -128,7 +128,7 @@ private:
                term(begin + place.first + 1) * place.share_of_next;
     }
 
-    const LogGpParameters& tariff_;
+    const LogGpParameters& parameters_;
     std::size_t first_term_;
     std::array<Time, per_byte_kinds> per_byte_{};
     double last_size_ = -1;

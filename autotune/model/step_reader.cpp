@@ -40,13 +40,13 @@ std::vector<Rank> sample_of(int ranks, Rank root) {
 
 }  // namespace
 
-StepReader::StepReader(const Schedule& schedule, Rank root, const CoreAssignment& seats)
+StepReader::StepReader(const Schedule& schedule, Rank root, const CoreAssignment& assignment)
     : schedule_(schedule),
       sample_(sample_of(schedule.ranks(), root)),
       weights_(static_cast<std::size_t>(schedule.ranks())) {
-    std::vector<int> ranks(static_cast<std::size_t>(seats.hosts)), sampled(ranks.size());
+    std::vector<int> ranks(static_cast<std::size_t>(assignment.hosts)), sampled(ranks.size());
     const auto host_of = [&](Rank rank) {
-        return static_cast<std::size_t>(seats.host_of[static_cast<std::size_t>(rank.index)]);
+        return static_cast<std::size_t>(assignment.host_of[static_cast<std::size_t>(rank.index)]);
     };
     for (const Rank rank : all_ranks(schedule.ranks())) ++ranks[host_of(rank)];
     for (const Rank rank : sample_) ++sampled[host_of(rank)];

@@ -25,7 +25,7 @@ struct CoreAssignment {
 /// few ranks only, which stand for the others: such steps are alike for all, but for the root.
 class StepReader {
 public:
-    StepReader(const Schedule& schedule, Rank root, const CoreAssignment& seats);
+    StepReader(const Schedule& schedule, Rank root, const CoreAssignment& assignment);
 
     /// So that no more than about `most` transfers are read if only each n-th step is. Asks the
     /// first, the middle and the last step.

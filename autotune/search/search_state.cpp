@@ -8,12 +8,12 @@
 
 namespace tutti {
 
-void Prior::learn(const SampleLog& book, std::size_t size) {
+void Prior::learn(const SampleLog& log, std::size_t size) {
     std::vector<double> residuals;
-    for (const int arm : book.raced(size)) {
-        const std::optional<double> predicted = track_.predicted_ns(arm, sizes_[size]);
+    for (const int arm : log.raced(size)) {
+        const std::optional<double> predicted = evaluator_.predicted_ns(arm, sizes_[size]);
         if (predicted && *predicted > 0)
-            residuals.push_back(*book.level(size, arm) - std::log(*predicted));
+            residuals.push_back(*log.level(size, arm) - std::log(*predicted));
     }
     if (residuals.empty()) return;
     std::vector<double> sorted = residuals;
@@ -24,7 +24,7 @@ void Prior::learn(const SampleLog& book, std::size_t size) {
 }
 
 std::optional<double> Prior::level(int arm, std::size_t size) const {
-    const std::optional<double> predicted = track_.predicted_ns(arm, sizes_[size]);
+    const std::optional<double> predicted = evaluator_.predicted_ns(arm, sizes_[size]);
     if (!predicted || *predicted <= 0) return std::nullopt;
     if (shifts_.empty()) return std::log(*predicted);
     const auto above = shifts_.lower_bound(size);
@@ -58,18 +58,18 @@ constexpr double first_pass = 0.7;
 
 SearchState::SearchState(Evaluator& evaluator, std::span<const Bytes> sizes,
                          const SearchOptions& options)
-    : track_(evaluator),
+    : evaluator_(evaluator),
       sizes_(sizes),
       options_(options),
       families_(evaluator.arms()),
-      book_(sizes.size(), evaluator.arms().size()),
+      log_(sizes.size(), evaluator.arms().size()),
       prior_(evaluator, sizes),
       settled_(sizes.size(), false) {}
 
 void SearchState::race(std::size_t size, std::span<const int> arms, int repetitions) {
     if (arms.empty() || is_over()) return;
-    book_.add(size, arms, track_.race(sizes_[size], arms, repetitions));
-    if (options_.progress) options_.progress({share(), sizes_[size], book_.leader(size)});
+    log_.add(size, arms, evaluator_.race(sizes_[size], arms, repetitions));
+    if (options_.progress) options_.progress({share(), sizes_[size], log_.leader(size)});
 }
 
 double SearchState::share() const {
@@ -80,15 +80,15 @@ double SearchState::share() const {
 
 std::vector<int> SearchState::survivors(std::size_t size, const std::vector<int>& arms,
                                         double drop_beyond) const {
-    const int leader = book_.leader(size, arms);
+    const int leader = log_.leader(size, arms);
     std::vector<int> left;
     for (const int arm : arms) {
-        if (book_.count(size, arm) == 0) continue;
+        if (log_.count(size, arm) == 0) continue;
         const double slack =
             families_.has_parameters(families_.of(arm)) ? options_.family_slack : 1;
-        const double gap = book_.gap(size, arm, leader);
+        const double gap = log_.gap(size, arm, leader);
         const bool is_beaten = gap > std::log(drop_beyond * slack) &&
-                               gap > errors_of_doubt * book_.gap_error(size, arm, leader);
+                               gap > errors_of_doubt * log_.gap_error(size, arm, leader);
         if (!is_beaten) left.push_back(arm);
     }
     return left;
@@ -104,12 +104,13 @@ void SearchState::race_in_rounds(std::size_t size, std::vector<int> arms) {
 }
 
 int SearchState::best_of(std::size_t family, std::size_t size) const {
-    return book_.leader(size, families_.members(family));
+    return log_.leader(size, families_.members(family));
 }
 
 int SearchState::runners(std::size_t family, std::size_t size) const {
-    return static_cast<int>(std::ranges::count_if(
-        families_.members(family), [&](int arm) { return track_.takes_part(arm, sizes_[size]); }));
+    return static_cast<int>(std::ranges::count_if(families_.members(family), [&](int arm) {
+        return evaluator_.takes_part(arm, sizes_[size]);
+    }));
 }
 
 }  // namespace tutti

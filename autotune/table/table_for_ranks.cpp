@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "autotune/table/table_for_ranks.hpp"
 
-#include <algorithm>
 #include <fmt/format.h>
+
+#include <algorithm>
 
 #include "autotune/choice/subject.hpp"
 #include "autotune/model/model_json.hpp"
@@ -29,11 +30,11 @@ Table table_of_first(World& world, const std::string& file) {
 
 }  // namespace
 
-Table table_for_ranks(World& world, const std::string& file, FitOptions options) {
+Table table_for_ranks(World& world, const std::string& file, AdaptOptions options) {
     const Table table = table_of_first(world, file);
     Predictor predict;
     if (!table.model.empty()) predict = predictor_of_job_shapes(model_from_json(table.model, file));
-    return usable(fitted(table, job_shape_of(world), predict, options));
+    return usable(adapted(table, job_shape_of(world), predict, options));
 }
 
 std::string source_in_words(const Table& table, const std::string& file,

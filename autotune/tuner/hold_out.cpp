@@ -47,17 +47,17 @@ TimeInterval interval_of(std::span<const double> samples_ns) {
     return interval_of(whole);
 }
 
-std::optional<HoldOut> hold_out(Planner& planner, const BufferPool& stage,
-                                const MeasuringEvaluator::Race& race, const HoldOutPair& pair,
-                                Bytes size, const HoldOutOptions& options, bool& is_wrong) {
+PairComparison compare(Planner& planner, const BufferPool& pool,
+                       const MeasuringEvaluator::Race& race, const HoldOutPair& pair, Bytes size,
+                       const HoldOutOptions& options) {
     World& world = planner.world();
     const Call call = call_of(race, world.size(), size);
-    const PooledBuffers buffers = stage.buffers_for(call, false, race.subject.buffers);
+    const PooledBuffers buffers = pool.buffers_for(call, false, race.subject.buffers);
     std::vector<std::unique_ptr<Operation>> operations;
     std::vector<Trial> trials;
     for (const Candidate* candidate : {&pair.choice, &pair.library}) {
         const bool runs = !refusal(planner, *candidate, call, buffers, race.environment.hosts);
-        if (!true_on_all_ranks(world, runs)) return std::nullopt;
+        if (!true_on_all_ranks(world, runs)) return {};
         operations.push_back(operation_of(planner, *candidate, call, buffers, race.environment));
         trials.push_back(trial_of(*operations.back(), world, call, buffers, true));
     }
@@ -69,9 +69,10 @@ std::optional<HoldOut> hold_out(Planner& planner, const BufferPool& stage,
         protocol.fixed_samples = pairs - static_cast<int>(of_choice.size());
         protocol.seed += 1;
         const auto measured = measure(world, trials, protocol);
-        is_wrong = measured[0].check.state == CheckState::fail;
+        const bool is_wrong = measured[0].check.state == CheckState::fail;
         for (const Measured& each : measured)
-            if (each.check.state == CheckState::fail || each.samples.empty()) return std::nullopt;
+            if (each.check.state == CheckState::fail || each.samples.empty())
+                return {.choice_is_wrong = is_wrong};
         of_choice.insert(of_choice.end(), measured[0].samples.begin(), measured[0].samples.end());
         of_library.insert(of_library.end(), measured[1].samples.begin(), measured[1].samples.end());
         set_gain(found, of_choice, of_library);
@@ -83,10 +84,10 @@ std::optional<HoldOut> hold_out(Planner& planner, const BufferPool& stage,
     }
     found.choice = interval_of(std::span<const std::int64_t>(of_choice));
     found.default_ = interval_of(std::span<const std::int64_t>(of_library));
-    return found;
+    return {.seen = found};
 }
 
-std::int64_t HeldOut::improve(Section& section, const std::vector<Candidate>& all) const {
+std::int64_t LibraryComparison::improve(Section& section, const std::vector<Candidate>& all) const {
     if (library == nullptr || section.ranges.empty()) return 0;
     std::int64_t samples = 0;
     auto verdicts = verdicts_of(section, sizes);
@@ -100,10 +101,9 @@ std::int64_t HeldOut::improve(Section& section, const std::vector<Candidate>& al
         }
         const auto choice = std::ranges::find(all, verdict.choice, &Candidate::configuration);
         if (choice == all.end() || !choice->is_ours()) continue;
-        bool is_wrong = false;
-        auto seen = hold_out(planner, stage, race, {*choice, *library}, verdict.evidence.size,
-                             options, is_wrong);
-        if (is_wrong) {
+        auto [seen, choice_is_wrong] =
+            compare(planner, pool, race, {*choice, *library}, verdict.evidence.size, options);
+        if (choice_is_wrong) {
             wrong(verdict.choice);
             verdict = {.choice = library->configuration,
                        .origin = Origin::kept,
@@ -138,10 +138,10 @@ void hold_out(Planner& planner, const TuneRequest& request, const JobShape& sett
               const std::string& session, const Table& table, const TuneEvents& events) {
     const std::int64_t began = now_ns();
     World& world = planner.world();
-    const BufferPool stage(world, most_bytes(request, world.size()), kinds_for(request, world),
-                           device_buffers(planner, request.search_space.transports));
+    const BufferPool pool(world, most_bytes(request, world.size()), kinds_for(request, world),
+                          device_buffers(planner, request.search_space.transports));
     std::vector<std::pair<TuneTask, Section>> sections;
-    for (const TuneTask& task : tasks_of(request, stage.kinds()))
+    for (const TuneTask& task : tasks_of(request, pool.kinds()))
         for (const Section& section : table.sections)
             if (section.setting == setting && section.subject == task.subject)
                 sections.emplace_back(task, section);
@@ -154,9 +154,9 @@ void hold_out(Planner& planner, const TuneRequest& request, const JobShape& sett
         const auto all = candidates(task.subject.collective, request.search_space);
         events.progress(task.subject, 0, "");
         const auto sizes = sizes_of(section);
-        HeldOut held{
+        LibraryComparison comparison{
             .planner = planner,
-            .stage = stage,
+            .pool = pool,
             .race = race,
             .options = request.hold_out,
             .sizes = sizes,
@@ -172,7 +172,7 @@ void hold_out(Planner& planner, const TuneRequest& request, const JobShape& sett
             .progress = [&, &subject = task.subject](
                             double share) { events.progress(subject, share, against_library); }};
         TuneCost cost;
-        cost.hold_out_samples = held.improve(section, all);
+        cost.hold_out_samples = comparison.improve(section, all);
         cost.hold_out_seconds = seconds_since(began_here);
         section.launches.push_back(session);
         events.section(section);

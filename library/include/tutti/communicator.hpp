@@ -25,10 +25,10 @@ struct Learning {
 
 /// All ranks give the same options. The defaults choose algorithms by built-in rules.
 struct CommunicatorOptions {
-    /// Which configuration does which calls. It must have sections for these ranks: fitted()
+    /// Which configuration does which calls. It must have sections for these ranks: adapted()
     /// (tutti/table.hpp) makes them.
     std::optional<Table> table = {};
-    /// Or the first rank's file of 'tutti tune', which is fitted to these ranks.
+    /// Or the first rank's file of 'tutti tune', which is adapted to these ranks.
     std::string table_file = {};
     bool table_anyway = false;  ///< take a file that was made on another topology, too
     /// Whether other configurations are tried while the program runs.

@@ -5,8 +5,8 @@
 //   Table read_table(path)               a file of 'tutti tune'
 //   void keep_table(table, path)         replaces the file as a whole
 //   void overlay(table, learnt)          puts what Communicator::learnt() says into a table
-//   Table fitted(table, job_shape, ...)  for other rank counts and sizes than were measured
-#include "autotune/table/fitted.hpp"
+//   Table adapted(table, job_shape, ...)  for other rank counts and sizes than were measured
+#include "autotune/table/adapt.hpp"
 #include "autotune/table/table.hpp"
 #include "autotune/table/table_json.hpp"
 #include "autotune/table/verdict.hpp"

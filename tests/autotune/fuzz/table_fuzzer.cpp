@@ -9,8 +9,8 @@
 #include <string_view>
 #include <vector>
 
+#include "autotune/table/adapt.hpp"
 #include "autotune/table/explain.hpp"
-#include "autotune/table/fitted.hpp"
 #include "autotune/table/merge.hpp"
 #include "autotune/table/selector.hpp"
 #include "autotune/table/table_json.hpp"

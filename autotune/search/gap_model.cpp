@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "autotune/search/trend.hpp"
+#include "autotune/search/gap_model.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -43,34 +43,34 @@ double GapEstimate::doubt() const {
     return error * std::max(0.0, density - x * beyond);
 }
 
-Trend::Trend(const SampleLog& book, std::span<const Bytes> sizes) : book_(book) {
+GapModel::GapModel(const SampleLog& log, std::span<const Bytes> sizes) : log_(log) {
     for (const Bytes size : sizes) octaves_.push_back(octaves(Bytes{1}, size));
 }
 
-double Trend::covariance(std::size_t a, std::size_t b) const {
+double GapModel::covariance(std::size_t a, std::size_t b) const {
     const double apart = (octaves_[a] - octaves_[b]) / reach;
     return spread * spread * std::exp(-apart * apart / 2) + (a == b ? own_ways * own_ways : 0);
 }
 
-std::vector<std::size_t> Trend::lenders(std::size_t size, int one, int other) const {
+std::vector<std::size_t> GapModel::lenders(std::size_t size, int one, int other) const {
     std::vector<std::size_t> sizes;
     for (std::size_t lender = 0; lender < octaves_.size(); ++lender)
-        if (std::abs(octaves_[lender] - octaves_[size]) <= reach && book_.count(lender, one) > 0 &&
-            book_.count(lender, other) > 0)
+        if (std::abs(octaves_[lender] - octaves_[size]) <= reach && log_.count(lender, one) > 0 &&
+            log_.count(lender, other) > 0)
             sizes.push_back(lender);
     return sizes;
 }
 
-GapEstimate Trend::gap(std::size_t size, int slower, int faster) const {
+GapEstimate GapModel::gap(std::size_t size, int slower, int faster) const {
     const std::vector<std::size_t> seen = lenders(size, slower, faster);
     std::vector<std::vector<double>> matrix;
     std::vector<double> gaps, towards;
     for (const std::size_t row : seen) {
         std::vector<double>& line = matrix.emplace_back();
         for (const std::size_t column : seen) line.push_back(covariance(row, column));
-        const double error = book_.gap_error(row, slower, faster);
+        const double error = log_.gap_error(row, slower, faster);
         line[gaps.size()] += error * error;
-        gaps.push_back(book_.gap(row, slower, faster));
+        gaps.push_back(log_.gap(row, slower, faster));
         towards.push_back(covariance(row, size));
     }
     const std::vector<double> weights = solved(matrix, towards);
@@ -84,11 +84,11 @@ GapEstimate Trend::gap(std::size_t size, int slower, int faster) const {
     return estimate;
 }
 
-int Trend::leader(std::size_t size) const {
-    const int reference = book_.leader(size);
+int GapModel::leader(std::size_t size) const {
+    const int reference = log_.leader(size);
     int best = reference;
     double least = 0;
-    for (const int arm : book_.raced(size)) {
+    for (const int arm : log_.raced(size)) {
         if (arm == reference) continue;
         const double here = gap(size, arm, reference).gap;
         if (here >= least) continue;
@@ -98,10 +98,10 @@ int Trend::leader(std::size_t size) const {
     return best;
 }
 
-double Trend::doubt(std::size_t size) const {
+double GapModel::doubt(std::size_t size) const {
     const int first = leader(size);
     double greatest = 0;
-    for (const int arm : book_.raced(size))
+    for (const int arm : log_.raced(size))
         if (arm != first) greatest = std::max(greatest, gap(size, arm, first).doubt());
     return greatest;
 }

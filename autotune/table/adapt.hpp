@@ -5,7 +5,7 @@
 
 namespace tutti {
 
-struct FitOptions {
+struct AdaptOptions {
     bool anyway = false;  ///< take choices that were made on another topology
 };
 
@@ -16,7 +16,7 @@ struct FitOptions {
 /// All that was not measured at this setting is marked as interpolated.
 ///
 /// Throws Error if the table was made on another topology, unless `anyway` is set, or is empty.
-Table fitted(const Table& table, const JobShape& setting, const Predictor& predict,
-             FitOptions options = {});
+Table adapted(const Table& table, const JobShape& setting, const Predictor& predict,
+             AdaptOptions options = {});
 
 }  // namespace tutti

@@ -6,14 +6,14 @@
 namespace tutti {
 namespace {
 
-TEST(SoFar, PutsFirstWhoHasTheLeastMedianOfAllRacesAndLeavesOpenWhatHasNotRaced) {
-    SoFar so_far;
-    so_far.add({Bytes{8}, 0, {10, 30}});
-    so_far.add({Bytes{8}, 1, {20, 20}});
-    so_far.add({Bytes{8}, 2, {}});
-    so_far.add({Bytes{8}, 0, {40}});
+TEST(RacedSamples, PutsFirstWhoHasTheLeastMedianOfAllRacesAndLeavesOpenWhatHasNotRaced) {
+    RacedSamples raced;
+    raced.add({Bytes{8}, 0, {10, 30}});
+    raced.add({Bytes{8}, 1, {20, 20}});
+    raced.add({Bytes{8}, 2, {}});
+    raced.add({Bytes{8}, 0, {40}});
     const std::vector<Bytes> sizes{Bytes{8}, Bytes{16}};
-    const std::vector<Finding> findings = so_far.findings(sizes);
+    const std::vector<Finding> findings = raced.findings(sizes);
     ASSERT_EQ(findings.size(), 2u);
     EXPECT_EQ(findings[0].winner, 1);
     ASSERT_EQ(findings[0].entries.size(), 2u);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "autotune/table/fitted.hpp"
+#include "autotune/table/adapt.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -258,8 +258,8 @@ std::optional<Section> between_ranks(const Neighbours& unmarked, const JobShape&
 
 }  // namespace
 
-Table fitted(const Table& table, const JobShape& setting, const Predictor& predict,
-             FitOptions options) {
+Table adapted(const Table& table, const JobShape& setting, const Predictor& predict,
+             AdaptOptions options) {
     std::vector<const Section*> sections;
     std::set<Subject> subjects;
     for (const Section& section : table.sections)

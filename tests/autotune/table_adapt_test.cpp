@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "autotune/table/fitted.hpp"
+#include "autotune/table/adapt.hpp"
 #include "autotune/table/table_json.hpp"
 #include "base/error.hpp"
 #include "table_samples.hpp"
@@ -55,7 +55,7 @@ Origin origin_at(const Table& table, std::int64_t size) {
 
 std::string error_of(const Table& table, const JobShape& setting) {
     try {
-        fitted(table, setting, knows_nothing);
+        adapted(table, setting, knows_nothing);
     } catch (const Error& error) {
         return error.what();
     }
@@ -65,7 +65,7 @@ std::string error_of(const Table& table, const JobShape& setting) {
 TEST(FittedTable, TakesWhatWasMeasuredOnTheseRanks) {
     const Table table{
         .written = "now", .sections = {section(2, 512), section(4, 4096)}, .model = "m"};
-    const Table fit = fitted(table, on(4), textbook);
+    const Table fit = adapted(table, on(4), textbook);
     ASSERT_EQ(fit.sections.size(), 1u);
     EXPECT_EQ(fit.sections[0].setting, on(4));
     EXPECT_EQ(fit.written, "now");
@@ -79,7 +79,7 @@ TEST(FittedTable, TakesWhatWasMeasuredOnTheseRanks) {
 }
 
 TEST(FittedTable, MarksWhatLiesBeyondTheMeasuredSizes) {
-    const Table fit = fitted({.sections = {section(2, 512)}}, on(2), knows_nothing);
+    const Table fit = adapted({.sections = {section(2, 512)}}, on(2), knows_nothing);
     EXPECT_EQ(origin_at(fit, (8 << 20) - 1), Origin::measured);
     EXPECT_EQ(origin_at(fit, 8 << 20), Origin::interpolated);
     EXPECT_EQ(choice_at(fit, 8 << 20), ring);
@@ -92,7 +92,7 @@ TEST(FittedTable, LetsTheModelDecideBeyondTheMeasuredSizes) {
     last.time = time_of(*textbook(tree, reduction, on(2), {64}));
     last.runner_up = ring;
     last.runner_up_time = time_of(*textbook(ring, reduction, on(2), {64}));
-    const Table fit = fitted({.sections = {measured}}, on(2), textbook);
+    const Table fit = adapted({.sections = {measured}}, on(2), textbook);
     // Equal at 8000 / 7 * (2 * 2 - 2 - 1) = 1143 bytes: the powers of two are 1024 and 2048.
     EXPECT_EQ(choice_at(fit, 2047), tree);
     EXPECT_EQ(choice_at(fit, 2048), ring);
@@ -107,7 +107,7 @@ TEST(FittedTable, LetsTheModelDecideBetweenMeasuredSizesThatDisagree) {
                        {.from = {1 << 20}, .choice = ring, .evidence = {seen_at(1 << 20, 1)}}};
     measured.ranges[0].evidence[0].time = time_of(*textbook(tree, reduction, on(2), {64}));
     measured.ranges[1].evidence[0].time = time_of(*textbook(ring, reduction, on(2), {1 << 20}));
-    const Table fit = fitted({.sections = {measured}}, on(2), textbook);
+    const Table fit = adapted({.sections = {measured}}, on(2), textbook);
     EXPECT_EQ(choice_at(fit, 2047), tree);
     EXPECT_EQ(choice_at(fit, 2048), ring);
     EXPECT_EQ(origin_at(fit, 127), Origin::measured);
@@ -115,14 +115,14 @@ TEST(FittedTable, LetsTheModelDecideBetweenMeasuredSizesThatDisagree) {
     EXPECT_EQ(origin_at(fit, (1 << 20) - 1), Origin::interpolated);
     EXPECT_EQ(origin_at(fit, 1 << 20), Origin::measured);
     // Without a model the boundary stays, but is not called measured.
-    const Table silent = fitted({.sections = {measured}}, on(2), knows_nothing);
+    const Table silent = adapted({.sections = {measured}}, on(2), knows_nothing);
     EXPECT_EQ(choice_at(silent, (1 << 20) - 1), tree);
     EXPECT_EQ(origin_at(silent, 4096), Origin::interpolated);
 }
 
 TEST(FittedTable, LeavesNeighbouringPowersOfTwoAlone) {
     const Table table{.sections = {section(2, 512)}};
-    const Table fit = fitted(table, on(2), textbook);
+    const Table fit = adapted(table, on(2), textbook);
     ASSERT_EQ(fit.sections[0].ranges.size(), 3u);  // tree, ring, ring beyond
     EXPECT_EQ(fit.sections[0].ranges[1].from, Bytes{512});
 }
@@ -134,7 +134,7 @@ TEST(FittedTable, LetsTheModelDecideBetweenRankCountsThatDisagree) {
         for (Range& range : known->ranges)
             for (RangeEvidence& seen : range.evidence)
                 seen.time = time_of(*textbook(range.choice, reduction, known->setting, seen.size));
-    const Table fit = fitted({.sections = {two, eight}}, on(4), textbook);
+    const Table fit = adapted({.sections = {two, eight}}, on(4), textbook);
     EXPECT_EQ(choice_at(fit, 1023), tree);
     EXPECT_EQ(choice_at(fit, 8191), tree);
     EXPECT_EQ(choice_at(fit, 8192), ring);
@@ -152,18 +152,18 @@ TEST(FittedTable, CorrectsTheModelByWhatWasMeasured) {
             for (RangeEvidence& seen : range.evidence)
                 seen.time = time_of((range.choice == ring ? 8 : 1) *
                                     *textbook(range.choice, reduction, known->setting, seen.size));
-    const Table fit = fitted({.sections = {two, eight}}, on(4), textbook);
+    const Table fit = adapted({.sections = {two, eight}}, on(4), textbook);
     EXPECT_EQ(choice_at(fit, 8192), tree);
     EXPECT_EQ(choice_at(fit, (1 << 16) - 1), tree);
 }
 
 TEST(FittedTable, TakesTheNearerRankCountWithoutAModel) {
     const Table table{.sections = {section(2, 1024), section(16, 1 << 16)}};
-    EXPECT_EQ(choice_at(fitted(table, on(3), knows_nothing), 4096), ring);   // as 2 ranks
-    EXPECT_EQ(choice_at(fitted(table, on(12), knows_nothing), 4096), tree);  // as 16
-    EXPECT_EQ(choice_at(fitted(table, on(12), {}), 4096), tree);
-    EXPECT_EQ(choice_at(fitted(table, on(64), knows_nothing), 4096), tree);  // only 16 is near
-    EXPECT_EQ(origin_at(fitted(table, on(64), knows_nothing), 4096), Origin::interpolated);
+    EXPECT_EQ(choice_at(adapted(table, on(3), knows_nothing), 4096), ring);   // as 2 ranks
+    EXPECT_EQ(choice_at(adapted(table, on(12), knows_nothing), 4096), tree);  // as 16
+    EXPECT_EQ(choice_at(adapted(table, on(12), {}), 4096), tree);
+    EXPECT_EQ(choice_at(adapted(table, on(64), knows_nothing), 4096), tree);  // only 16 is near
+    EXPECT_EQ(origin_at(adapted(table, on(64), knows_nothing), 4096), Origin::interpolated);
 }
 
 TEST(FittedTable, TakesNoAlgorithmThatRefusesTheRanks) {
@@ -171,8 +171,8 @@ TEST(FittedTable, TakesNoAlgorithmThatRefusesTheRanks) {
     four.ranges = {{.from = {0}, .choice = ours("butterfly"), .evidence = {seen_at(8, 1)}}};
     four.ranges[0].evidence[0].runner_up = ring;
     const Table table{.sections = {four}};
-    EXPECT_EQ(choice_at(fitted(table, on(8), knows_nothing), 8), ours("butterfly"));
-    EXPECT_EQ(choice_at(fitted(table, on(6), knows_nothing), 8), ring);
+    EXPECT_EQ(choice_at(adapted(table, on(8), knows_nothing), 8), ours("butterfly"));
+    EXPECT_EQ(choice_at(adapted(table, on(6), knows_nothing), 8), ring);
 }
 
 TEST(FittedTable, RefusesAnotherTopologyUnlessAskedTo) {
@@ -182,7 +182,7 @@ TEST(FittedTable, RefusesAnotherTopologyUnlessAskedTo) {
     EXPECT_NE(error.find("bbbbbbbbbbbb)"), std::string::npos) << error;
     EXPECT_NE(error.find("aaaaaaaaaaaa)"), std::string::npos) << error;
     EXPECT_NE(error.find("--table-anyway"), std::string::npos) << error;
-    const Table fit = fitted(table, on(2), knows_nothing, {.anyway = true});
+    const Table fit = adapted(table, on(2), knows_nothing, {.anyway = true});
     EXPECT_EQ(fit.sections.at(0).setting, on(2));
     EXPECT_EQ(choice_at(fit, 4096), ring);
     EXPECT_EQ(origin_at(fit, 4096), Origin::interpolated) << "it was not measured here";
@@ -190,7 +190,7 @@ TEST(FittedTable, RefusesAnotherTopologyUnlessAskedTo) {
 
 TEST(FittedTable, PrefersItsOwnTopologyToOneThatIsTakenAnyway) {
     const Table table{.sections = {section(2, 512, std::string(64, 'b')), section(16, 1 << 20)}};
-    EXPECT_EQ(choice_at(fitted(table, on(2), knows_nothing, {.anyway = true}), 4096), tree);
+    EXPECT_EQ(choice_at(adapted(table, on(2), knows_nothing, {.anyway = true}), 4096), tree);
 }
 
 TEST(FittedTable, CannotBeMadeOfNothing) {

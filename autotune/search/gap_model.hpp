@@ -21,12 +21,12 @@ struct GapEstimate {
 /// changes smoothly with the size, so neighbours lend their samples (kriging: a Gaussian process
 /// over the logarithm of the size). Where noise is small a size's own
 /// samples decide alone.
-class Trend {
+class GapModel {
 public:
     /// Octaves over which sizes lend each other samples.
     static constexpr double reach = 3;
 
-    Trend(const SampleLog& book, std::span<const Bytes> sizes);
+    GapModel(const SampleLog& log, std::span<const Bytes> sizes);
 
     /// Both have raced at `size`.
     GapEstimate gap(std::size_t size, int slower, int faster) const;
@@ -41,7 +41,7 @@ private:
     std::vector<std::size_t> lenders(std::size_t size, int one, int other) const;
     double covariance(std::size_t a, std::size_t b) const;
 
-    const SampleLog& book_;
+    const SampleLog& log_;
     std::vector<double> octaves_;  // of the sizes
 };
 
