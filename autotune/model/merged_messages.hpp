@@ -5,7 +5,7 @@
 
 #include "collectives/execute/plan/layout.hpp"
 #include "collectives/execute/plan/plan_request.hpp"
-#include "collectives/schedule/transfer.hpp"
+#include "collectives/schedule/schedule.hpp"
 
 namespace tutti {
 
