@@ -122,7 +122,7 @@ void print_json() {
 Exit run_list(const Arguments& arguments) {
     bool markdown = false, as_json = false;
     CLI::App app{"What this build has, and why a thing is missing.", "tutti list"};
-    app.add_flag("--markdown", markdown, "as docs/algorithms.md has it");
+    app.add_flag("--markdown", markdown, "as docs/reference/algorithms.md has it");
     app.add_flag("--json", as_json, "for programs");
     if (parse_or_help(app, arguments)) return Exit::ok;
     if (as_json)
