@@ -8,7 +8,6 @@
 #include "base/words.hpp"
 #include "cli/auto/method_by_table.hpp"
 #include "cli/options/workload_options.hpp"
-#include "cli/prepare.hpp"
 #include "cli/ranks/watchdog.hpp"
 #include "cli/run_context.hpp"
 #include "results/step_table.hpp"
