@@ -42,7 +42,9 @@ std::string variant_name(const Configuration& configuration) {
     std::string details;
     for (const Knob& knob : knobs) {
         if (knob.of(configuration) == knob.otherwise) continue;
-        details += (details.empty() ? "[" : ",") + (knob.mark + knob.text_of(configuration));
+        details += details.empty() ? '[' : ',';
+        details += knob.mark;
+        details += knob.text_of(configuration);
     }
     if (!details.empty()) details += "]";
     if (!configuration.order.empty()) details += "@" + configuration.order;

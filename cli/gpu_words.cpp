@@ -7,7 +7,7 @@
 #include "collectives/device/gpus.hpp"
 #include "collectives/transport/gpu/gpu_placement.hpp"
 #include "collectives/transport/gpu/nccl.hpp"
-#include "results/environment.hpp"
+#include "results/launch.hpp"
 
 namespace tutti {
 namespace {

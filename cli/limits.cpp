@@ -11,7 +11,7 @@
 #include "cli/options/typed_values.hpp"
 #include "cli/provenance.hpp"
 #include "cli/ranks/guardian.hpp"
-#include "results/limits_file.hpp"
+#include "results/limits.hpp"
 #include "results/store.hpp"
 #include "topology/detect/host_facts.hpp"
 

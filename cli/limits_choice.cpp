@@ -8,7 +8,7 @@
 
 #include "base/clock.hpp"
 #include "cli/limits_table.hpp"
-#include "results/limits_file.hpp"
+#include "results/limits.hpp"
 #include "results/record.hpp"
 #include "topology/detect/detect.hpp"
 #include "topology/machine/fingerprint.hpp"

@@ -10,7 +10,7 @@
 #include "cli/gpu_words.hpp"
 #include "cli/version.hpp"
 #include "collectives/transport/messages/mpi.hpp"
-#include "results/environment.hpp"
+#include "results/launch.hpp"
 #include "results/identity.hpp"
 #include "topology/detect/detect.hpp"
 #include "topology/detect/host_facts.hpp"

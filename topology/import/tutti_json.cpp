@@ -5,6 +5,7 @@
 #include <set>
 
 #include "base/json_reader.hpp"
+#include "base/json_writer.hpp"
 #include "topology/import/formats.hpp"
 #include "topology/machine/machine_fields.hpp"
 
@@ -135,6 +136,12 @@ Machine read_tutti_json(const Source& source) {
             file.needed("network").item(i).fail(
                 fmt::format("leads to a host that is not there: give 0 to {}", hosts - 1));
     return machine;
+}
+
+std::string to_json(const Machine& machine) {
+    JsonWriter writer{.object = {{"v", 1}, {"kind", "machine"}}};
+    walk(writer, machine);
+    return writer.object.dump(2, ' ', false, Json::error_handler_t::replace);
 }
 
 }  // namespace tutti

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "topology/routes/graph.hpp"
+#include "topology/routes/paths.hpp"
 
 #include <fmt/format.h>
 

@@ -5,6 +5,7 @@
 
 #include "workloads/traces/json_fields.hpp"
 #include "workloads/traces/trace.hpp"
+#include "workloads/traces/trace_words.hpp"
 
 namespace tutti {
 
@@ -47,5 +48,19 @@ auto told_by(const Fields& of, Read&& read) {
         of.refuse(error.what());
     }
 }
+
+/// A call as PyTorch's recorders tell it: elements of a rank's whole input and output.
+struct ImportedCall {
+    OpName what;
+    Rank rank;
+    std::string type = "float32";
+    std::int64_t input = 0, output = 0;
+    std::vector<std::int64_t> sends, receives;
+    std::vector<std::int64_t> group;    ///< ranks of all; none: all
+    std::int64_t root = -1, peer = -1;  ///< ranks of all; root -1: the group's first
+};
+
+/// Counted as our collectives count. Throws Error naming the place of `of`.
+TraceOp op_of(const ImportedCall& call, OpsBuilder& builder, const Fields& of);
 
 }  // namespace tutti

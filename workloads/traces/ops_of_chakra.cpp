@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <map>
 
-#include "workloads/traces/imported_call.hpp"
+#include "workloads/traces/ops_builder.hpp"
 #include "workloads/traces/trace_forms.hpp"
 
 namespace tutti {

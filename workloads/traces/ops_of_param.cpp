@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <map>
 
-#include "workloads/traces/imported_call.hpp"
+#include "workloads/traces/ops_builder.hpp"
 #include "workloads/traces/trace_forms.hpp"
 
 namespace tutti {
