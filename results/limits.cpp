@@ -9,6 +9,7 @@
 #include <limits>
 
 #include "base/error.hpp"
+#include "base/index.hpp"
 #include "base/replace_file.hpp"
 #include "results/reader.hpp"
 
@@ -19,7 +20,7 @@ double Rates::at(Bytes size) const {
     const auto above = std::ranges::lower_bound(bytes, size);
     if (above == bytes.begin()) return gbps.front();
     if (above == bytes.end()) return gbps.back();
-    const auto i = static_cast<std::size_t>(above - bytes.begin());
+    const auto i = as_size(above - bytes.begin());
     const auto place = [](Bytes b) { return std::log(static_cast<double>(b.count)); };
     const double share =
         (place(size) - place(bytes[i - 1])) / (place(bytes[i]) - place(bytes[i - 1]));

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "base/index.hpp"
 #include "topology/detect/sysfs.hpp"
 #include "topology/detect/sysfs_nics.hpp"
 #include "topology/detect/sysfs_xgmi.hpp"
@@ -179,7 +180,7 @@ std::optional<int> place_below_switches(Host& host, const std::vector<PciFunctio
             found.link = max_pcie_link(*port);
             found.subsystem_id = subsystem_id(*port);
         }
-        above = static_cast<int>(host.pcie_switches.size());
+        above = int_size(host.pcie_switches);
         host.pcie_switches.push_back(found);
     }
     return above;

@@ -11,6 +11,7 @@
 #include <tuple>
 
 #include "base/error.hpp"
+#include "base/index.hpp"
 
 namespace tutti {
 namespace {
@@ -26,13 +27,13 @@ std::vector<Rank> launchers_order(int ranks) {
 Order order_by_topology(std::span<const RankBinding> binding_of_rank) {
     std::map<int, int> place_of_host;  // hosts in the order of their first rank
     for (const RankBinding& binding : binding_of_rank)
-        place_of_host.try_emplace(binding.host, static_cast<int>(place_of_host.size()));
+        place_of_host.try_emplace(binding.host, int_size(place_of_host));
     const auto place = [&](Rank rank) {
-        const RankBinding& binding = binding_of_rank[static_cast<std::size_t>(rank.index)];
+        const RankBinding& binding = at(binding_of_rank, rank.index);
         return std::tuple(place_of_host.at(binding.host), binding.package, binding.numa_node,
                           binding.cache, binding.core, binding.gpu, rank);
     };
-    std::vector<Rank> walk = launchers_order(static_cast<int>(binding_of_rank.size()));
+    std::vector<Rank> walk = launchers_order(int_size(binding_of_rank));
     std::ranges::sort(walk, {}, place);
     return {{walk}};
 }
@@ -79,16 +80,15 @@ std::vector<Rank> parse_channel(const std::string& line, int ranks) {
                                  " once, separated by blanks (this launch has " +
                                  std::to_string(ranks) + " ranks)";
     std::vector<Rank> channel;
-    std::vector<bool> seen(static_cast<std::size_t>(ranks));
+    std::vector<bool> seen(as_size(ranks));
     std::istringstream words(line);
     for (std::string word; words >> word;) {
         int rank = -1;
         const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), rank);
         if (error != std::errc{} || end != word.data() + word.size() || rank < 0 || rank >= ranks)
             throw Error("'" + word + "' is no rank of " + std::to_string(ranks) + "; " + expected);
-        if (seen[static_cast<std::size_t>(rank)])
-            throw Error("rank " + word + " stands there twice; " + expected);
-        seen[static_cast<std::size_t>(rank)] = true;
+        if (at(seen, rank)) throw Error("rank " + word + " stands there twice; " + expected);
+        at(seen, rank) = true;
         channel.push_back(Rank{rank});
     }
     const auto missing = std::ranges::find(seen, false);

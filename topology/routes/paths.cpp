@@ -9,16 +9,14 @@
 #include <functional>
 #include <nlohmann/json.hpp>
 
+#include "base/index.hpp"
+
 namespace tutti {
 namespace {
 
-const GraphNode& node_at(const HostGraph& graph, int node) {
-    return graph.nodes[static_cast<std::size_t>(node)];
-}
+const GraphNode& node_at(const HostGraph& graph, int node) { return at(graph.nodes, node); }
 
-const GraphEdge& edge_at(const HostGraph& graph, int edge) {
-    return graph.edges[static_cast<std::size_t>(edge)];
-}
+const GraphEdge& edge_at(const HostGraph& graph, int edge) { return at(graph.edges, edge); }
 
 bool is_gpu(const HostGraph& graph, int node) {
     return node_at(graph, node).kind == GraphNodeKind::gpu;
@@ -82,15 +80,15 @@ bool may_leave(const HostGraph& graph, const Path& path, int node, const GraphEd
 // Level by level, so that the paths of a level are final when the next one is made from them.
 std::vector<Path> paths_from(const HostGraph& graph, int source, bool (*allowed)(EdgeKind)) {
     std::vector<Path> path(graph.nodes.size());
-    path[static_cast<std::size_t>(source)] = {PathType::loc, local_GBps, {}};
+    at(path, source) = {PathType::loc, local_GBps, {}};
     for (std::vector<int> level{source}; !level.empty();) {
         std::vector<int> next_level;
         for (const int node : level) {
-            const Path here = path[static_cast<std::size_t>(node)];
-            for (const int e : graph.out[static_cast<std::size_t>(node)]) {
+            const Path here = at(path, node);
+            for (const int e : at(graph.out, node)) {
                 const GraphEdge& edge = edge_at(graph, e);
                 if (!allowed(edge.kind) || !may_leave(graph, here, node, edge)) continue;
-                Path& there = path[static_cast<std::size_t>(edge.to)];
+                Path& there = at(path, edge.to);
                 const double bandwidth_GBps = std::min(here.bandwidth_GBps, edge.bandwidth_GBps);
                 const bool is_new = there.bandwidth_GBps <= 0;
                 if (!is_new &&
@@ -112,25 +110,23 @@ std::vector<Path> paths_from(const HostGraph& graph, int source, bool (*allowed)
 // By NVLink to a peer that has the port near, if that is wider or spares a CPU.
 void relay_over_peers(const HostGraph& graph, PathTable& table) {
     const PathTable direct = table;
-    const auto at = [&](int from, int to) -> const Path& {
-        return direct[static_cast<std::size_t>(from)][static_cast<std::size_t>(to)];
-    };
+    const auto path = [&](int from, int to) -> const Path& { return at(at(direct, from), to); };
     const auto replace = [&](int from, int via, int to) {
-        Path& path = table[static_cast<std::size_t>(from)][static_cast<std::size_t>(to)];
-        path = at(from, via);
-        path.type = PathType::pxn;
-        path.bandwidth_GBps = std::min(path.bandwidth_GBps, at(via, to).bandwidth_GBps);
-        const auto& rest = at(via, to).edges;
-        path.edges.insert(path.edges.end(), rest.begin(), rest.end());
+        Path& longer = at(at(table, from), to);
+        longer = path(from, via);
+        longer.type = PathType::pxn;
+        longer.bandwidth_GBps = std::min(longer.bandwidth_GBps, path(via, to).bandwidth_GBps);
+        const auto& rest = path(via, to).edges;
+        longer.edges.insert(longer.edges.end(), rest.begin(), rest.end());
     };
     for (const int port : graph.ports)
         for (const int gpu : graph.gpus)
             for (const int peer : graph.gpus) {
-                const Path& near = at(peer, port);
+                const Path& near = path(peer, port);
                 const bool is_near = near.type <= PathType::pxb || near.type == PathType::p2c;
-                const bool better = near.bandwidth_GBps > at(gpu, port).bandwidth_GBps ||
-                                    at(gpu, port).type > PathType::pxn;
-                if (peer == gpu || !is_near || at(gpu, peer).type > PathType::nvl || !better)
+                const bool better = near.bandwidth_GBps > path(gpu, port).bandwidth_GBps ||
+                                    path(gpu, port).type > PathType::pxn;
+                if (peer == gpu || !is_near || path(gpu, peer).type > PathType::nvl || !better)
                     continue;
                 replace(gpu, peer, port);
                 break;
@@ -142,7 +138,7 @@ void relay_over_peers(const HostGraph& graph, PathTable& table) {
 std::string short_name(PathType type) {
     constexpr std::array names{"LOC", "NVL", "NVB", "C2C", "PIX", "PXB",
                                "P2C", "PXN", "PHB", "SYS", "NET", "DIS"};
-    return names[static_cast<std::size_t>(type)];
+    return at(names, type);
 }
 
 PathTable paths_of(const HostGraph& graph) {
@@ -157,7 +153,7 @@ std::string smi_word(const HostGraph& graph, int from, int to) {
     if (from == to) return "X";
     if (is_gpu(graph, from) && is_gpu(graph, to)) {
         const auto links = paths_from(graph, from, joins_gpus_directly);
-        const Path& path = links[static_cast<std::size_t>(to)];
+        const Path& path = at(links, to);
         if (path.type == PathType::nvl) {
             int count = edge_at(graph, path.edges.front()).count;
             for (const int e : path.edges) {
@@ -170,7 +166,7 @@ std::string smi_word(const HostGraph& graph, int from, int to) {
         }
     }
     const auto by_pcie = paths_from(graph, from, is_pcie_world);
-    const PathType type = by_pcie[static_cast<std::size_t>(to)].type;
+    const PathType type = at(by_pcie, to).type;
     return short_name(type == PathType::loc ? PathType::pix : type);  // two ports of one NIC
 }
 
@@ -186,10 +182,9 @@ using Cell = std::function<std::string(int from, int to)>;
 
 std::string matrix(const HostGraph& graph, const std::vector<int>& nodes, const Cell& cell) {
     std::vector<std::vector<std::string>> rows(1, {""});
-    for (const int node : nodes)
-        rows.front().push_back(graph.nodes[static_cast<std::size_t>(node)].name);
+    for (const int node : nodes) rows.front().push_back(at(graph.nodes, node).name);
     for (const int from : nodes) {
-        rows.push_back({graph.nodes[static_cast<std::size_t>(from)].name});
+        rows.push_back({at(graph.nodes, from).name});
         for (const int to : nodes) rows.back().push_back(cell(from, to));
     }
     std::size_t width = 0;
@@ -214,7 +209,7 @@ std::string print_paths(const Host& host) {
     std::string page = "path types as NCCL names them, with GB/s in one direction\n\n";
     page += matrix(graph, nodes, [&](int from, int to) -> std::string {
         if (from == to) return "X";
-        const Path& path = paths[static_cast<std::size_t>(from)][static_cast<std::size_t>(to)];
+        const Path& path = at(at(paths, from), to);
         if (path.type == PathType::dis) return short_name(path.type);
         return fmt::format("{} {:g}", short_name(path.type),
                            std::round(path.bandwidth_GBps * 10) / 10);
@@ -243,13 +238,13 @@ nlohmann::ordered_json to_json(const Host& host) {
     for (const int from : shown_nodes(graph)) {
         nlohmann::ordered_json types, speeds, hops, words;
         for (const int to : shown_nodes(graph)) {
-            const Path& path = paths[static_cast<std::size_t>(from)][static_cast<std::size_t>(to)];
+            const Path& path = at(at(paths, from), to);
             types.push_back(short_name(path.type));
             speeds.push_back(path.bandwidth_GBps);
             hops.push_back(path.hops());
             words.push_back(smi_word(graph, from, to));
         }
-        json["nodes"].push_back(graph.nodes[static_cast<std::size_t>(from)].name);
+        json["nodes"].push_back(at(graph.nodes, from).name);
         json["type"].push_back(types);
         json["GBps"].push_back(speeds);
         json["hops"].push_back(hops);

@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "base/index.hpp"
 #include "topology/machine/machine.hpp"
 
 namespace tutti {
@@ -69,7 +70,7 @@ struct Path {
     PathType type = PathType::dis;
     double bandwidth_GBps = 0;  ///< of the narrowest edge; 10^9 bytes per second
     std::vector<int> edges;     ///< in HostGraph::edges, from first to last
-    int hops() const { return static_cast<int>(edges.size()); }
+    int hops() const { return int_size(edges); }
 };
 
 /// NCCL's bandwidth inside one GPU.

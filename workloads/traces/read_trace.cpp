@@ -5,6 +5,7 @@
 #include <iterator>
 #include <map>
 
+#include "base/index.hpp"
 #include "workloads/traces/trace_forms.hpp"
 
 namespace tutti {
@@ -177,7 +178,7 @@ Trace imported(std::string name, const std::vector<RankFile>& files,
     const auto& ranks = std::get<OpsTrace>(trace.what).ranks;
     if (std::ranges::all_of(ranks, [](const auto& rank) { return rank.empty(); }))
         throw Error(files.front().source.name() + ": the trace has no calls");
-    trace.world = static_cast<int>(ranks.size());
+    trace.world = int_size(ranks);
     return trace;
 }
 
