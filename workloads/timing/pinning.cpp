@@ -69,7 +69,7 @@ std::string in_words_of_pinning(int ranks_on_core) {
 }
 
 std::vector<RankBinding> sites_of_ranks(World& world) {
-    auto sites = gather_all(world, site_of(detect_structure(), host_facts().usable_cpus));
+    auto sites = gather_all(world, binding_of(detect_structure(), host_facts().usable_cpus));
     const Grouping& hosts = world.hosts().nodes();
     for (std::size_t host = 0; host < hosts.size(); ++host)
         for (const Rank rank : hosts[host]) at(sites, rank).host = static_cast<int>(host);
