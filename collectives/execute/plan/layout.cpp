@@ -10,15 +10,6 @@ Layout::Layout(const Call& call, const CollectiveSpec& spec, Rank rank, int chun
       chunks_per_block_(chunks / spec.blocks()),
       element_size_(size_of(call.type)) {}
 
-std::size_t Layout::input_bytes() const {
-    return static_cast<std::size_t>(spec_.input_blocks(rank_) * elements_of_block_) * element_size_;
-}
-
-std::size_t Layout::output_bytes() const {
-    return static_cast<std::size_t>(spec_.output_blocks(rank_) * elements_of_block_) *
-           element_size_;
-}
-
 // Of a chunk counted within its block; 128 bits, as counts go beyond 2^31 and chunks do too.
 std::int64_t Layout::first_element(std::int64_t chunk_in_block) const {
     __extension__ using Wide = __int128;
