@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "base/index.hpp"
 #include "workloads/scenarios/bucket_cap.hpp"
 #include "workloads/scenarios/pattern_settings.hpp"
 #include "workloads/scenarios/program_scenario.hpp"
@@ -52,8 +53,8 @@ Program ddp_program(const Model& model, DataType type, std::span<const Bucket> b
         calls.push_back(
             all.add_call(all_reduce_call(fmt::format("bucket {}", i), type, buckets[i].count)));
     std::vector<std::size_t> place_of(model.parameters.size());  // in the ready order
-    for (std::size_t at = 0; at < model.ready_order.size(); ++at)
-        place_of[static_cast<std::size_t>(model.ready_order[at])] = at;
+    for (std::size_t index = 0; index < model.ready_order.size(); ++index)
+        at(place_of, model.ready_order[index]) = index;
     const auto begin = [](const ComputeTimes&) { return std::int64_t{0}; };
     compute(Phase::forward, between(times, begin, &ComputeTimes::forward_ns));
 
@@ -61,17 +62,17 @@ Program ddp_program(const Model& model, DataType type, std::span<const Bucket> b
     std::vector<std::size_t> last_of(buckets.size());
     for (std::size_t i = 0; i < buckets.size(); ++i) {
         for (const int parameter : buckets[i].parameters)
-            last_of[i] = std::max(last_of[i], place_of[static_cast<std::size_t>(parameter)]);
+            last_of[i] = std::max(last_of[i], at(place_of, parameter));
         if (i > 0) last_of[i] = std::max(last_of[i], last_of[i - 1]);
     }
     std::size_t next = 0;
     std::function<std::int64_t(const ComputeTimes&)> before = begin;
-    for (std::size_t at = 0; at < model.ready_order.size(); ++at) {
+    for (std::size_t index = 0; index < model.ready_order.size(); ++index) {
         const std::function<std::int64_t(const ComputeTimes&)> ready =
-            [at](const ComputeTimes& one) { return one.ready_ns[at]; };
+            [index](const ComputeTimes& one) { return one.ready_ns[index]; };
         compute(Phase::backward, between(times, before, ready));
         before = ready;
-        for (; next < buckets.size() && last_of[next] == at; ++next)
+        for (; next < buckets.size() && last_of[next] == index; ++next)
             all.start(calls[next], Phase::backward);
     }
     compute(Phase::backward, between(times, before, &ComputeTimes::backward_ns));
@@ -128,7 +129,7 @@ BucketCaps find_caps(const Settings& settings, const Model& model, const Compute
         from_rank0(environment.planner.world(), given ? *given : measured_channel(environment));
     std::vector<std::int64_t> counts;
     for (const int parameter : model.ready_order)
-        counts.push_back(model.parameters[static_cast<std::size_t>(parameter)].count());
+        counts.push_back(at(model.parameters, parameter).count());
     const auto tried =
         try_caps(counts, Bytes{4}, settings.bytes("first-bucket"), {&times, 1}, channel);
     notes.push_back(fmt::format("network, {}: {:.1f} us + {:.3f} GB/s",
@@ -178,9 +179,9 @@ struct OfRank {
 };
 
 std::vector<OfRank> by_rank(const GradientTrace& trace) {
-    std::vector<OfRank> ranks(static_cast<std::size_t>(trace.recorded_ranks()));
+    std::vector<OfRank> ranks(as_size(trace.recorded_ranks()));
     for (const auto& one : trace.iterations) {
-        OfRank& rank = ranks.at(static_cast<std::size_t>(one.rank));
+        OfRank& rank = ranks.at(as_size(one.rank));
         rank.passes.push_back(step_times_of_trace(trace.parameters.size(), one.ready_ns,
                                                   one.forward_ns, one.backward_ns));
         rank.optimizer_ns.push_back(one.optimizer_ns);

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/error.hpp"
+#include "base/index.hpp"
 #include "workloads/scenarios/pipeline.hpp"
 
 namespace tutti {
@@ -132,14 +133,14 @@ std::vector<SteadyStage> steady_pipeline(std::span<const StageTimes> times, int 
     std::int64_t activation_of_next = 0, gradient_of_next = 0;
     std::int64_t backward_begins = 0;  // of micro-batch 0
     for (int stage = stages - 1; stage >= 0; --stage) {
-        const auto& [forward_ns, backward_ns] = times[static_cast<std::size_t>(stage)];
+        const auto& [forward_ns, backward_ns] = at(times, stage);
         const bool is_first = stage == 0, is_last = stage + 1 == stages;
         const Actions cycle = cycle_of({forward_ns, backward_ns}, is_first, is_last);
         // The turn that the cut at time 0 goes through, or that ends there.
         const std::int64_t begins = backward_begins - forward_ns;
         const std::int64_t number = floor_of(-begins - 1, period);
         const auto [before, after] = cut(cycle, -begins - number * period);
-        SteadyStage& mine = steady[static_cast<std::size_t>(stage)];
+        SteadyStage& mine = at(steady, stage);
         mine.actions = after;
         for (int i = 0; i + 1 < micro_batches; ++i)
             mine.actions.insert(mine.actions.end(), cycle.begin(), cycle.end());
@@ -147,7 +148,7 @@ std::vector<SteadyStage> steady_pipeline(std::span<const StageTimes> times, int 
 
         const std::int64_t forward = number + stages - 1 - stage;  // is ahead of its backward
         if (!is_last) {
-            steady[static_cast<std::size_t>(stage) + 1].activations_ahead = static_cast<int>(
+            steady[as_size(stage) + 1].activations_ahead = static_cast<int>(
                 forward + count_of(before, Kind::send_activation) - activation_of_next);
             mine.gradients_ahead = static_cast<int>(gradient_of_next - number -
                                                     count_of(before, Kind::receive_gradient));

@@ -3,6 +3,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/index.hpp"
 #include "workloads/traces/json_fields.hpp"
 #include "workloads/traces/trace.hpp"
 
@@ -13,12 +14,10 @@ class OpsBuilder {
 public:
     explicit OpsBuilder(int ranks) {
         trace_.groups.push_back(every_rank_of(ranks));
-        trace_.ranks.resize(static_cast<std::size_t>(ranks));
+        trace_.ranks.resize(as_size(ranks));
     }
 
-    const std::vector<Rank>& group(int index) const {
-        return trace_.groups[static_cast<std::size_t>(index)];
-    }
+    const std::vector<Rank>& group(int index) const { return at(trace_.groups, index); }
     int ranks() const { return static_cast<int>(trace_.ranks.size()); }
 
     /// The group of these ranks, new unless there is one. Throws Error telling `of` for ranks that
