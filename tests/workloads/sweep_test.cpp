@@ -413,7 +413,7 @@ TEST(Sweep, EndsOnAllRanksWithTheErrorThatMakingAnOperationThrowsOnOne) {
     EXPECT_EQ(errors_of([&](World& world) {
                   Planner planner(world);
                   Sweep mine = sweep;
-                  Candidate candidate{.impl = "auto", .algorithm = "auto"};
+                  Candidate candidate{.configuration = {.impl = "auto", .algorithm = "auto"}};
                   candidate.chooser =
                       [&](const Call&, const PooledBuffers&) -> std::unique_ptr<ChosenOperation> {
                       if (world.rank().index == 2) throw Error("no table");

@@ -105,8 +105,8 @@ SignalLatencySampler::SignalLatencySampler(RankTeam& team) : team_(team) {
 void SignalLatencySampler::sample_all(Round round) {
     for (SignalLatency& pair : best_.hand_overs)
         for (int i = 0; i < times_of_pair; ++i) {
-            keep_least(pair.one_way_ns, team_.of_first(one_way(pair.b.index)));
-            keep_least(pair.exchange_ns, team_.of_first(exchange(pair.b.index)));
+            keep_least(pair.one_way_ns, team_.from_first(one_way(pair.b.index)));
+            keep_least(pair.exchange_ns, team_.from_first(exchange(pair.b.index)));
         }
     if (team_.size() > 1)
         for (std::size_t i = 0; i < std::size(staged_pieces); ++i)

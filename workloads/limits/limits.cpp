@@ -83,7 +83,7 @@ Limits measure_as_member(RankTeam& team, std::int64_t most, std::int64_t end_ns)
         signals.sample_all(length);
         streaming.sample_all(length);
         const bool is_over = round + 1 >= least_rounds && now_ns() > end_ns;
-        if (team.of_first(is_over ? 1 : 0) > 0) break;
+        if (team.from_first(is_over ? 1 : 0) > 0) break;
     }
     Limits limits;
     limits.t = utc_now();

@@ -10,9 +10,8 @@
 
 #include "base/clock.hpp"
 #include "base/index.hpp"
-#include "base/median.hpp"
 #include "collectives/transport/messages/point_to_point_channel.hpp"
-#include "results/line_fit.hpp"
+#include "results/statistics.hpp"
 
 namespace tutti {
 namespace {
@@ -139,15 +138,15 @@ private:
         if (sends) {
             const std::int64_t began = now_ns();
             channel_.send(peer_, std::span(out_).first(bytes));
-            channel_.hear<double>(peer_);
+            channel_.receive_value<double>(peer_);
             took = static_cast<double>(now_ns() - began);
         } else {
             channel_.receive(peer_, std::span(in_).first(bytes));
-            channel_.say(peer_, 0.0);
+            channel_.send_value(peer_, 0.0);
         }
         if (from == first_) return took;
-        if (sends) channel_.say(peer_, took);
-        return leads_ ? channel_.hear<double>(peer_) : took;
+        if (sends) channel_.send_value(peer_, took);
+        return leads_ ? channel_.receive_value<double>(peer_) : took;
     }
 
     // One of the two comes later and finds the other's message there already: the longer time is
@@ -162,9 +161,9 @@ private:
         return std::max(mine, theirs);
     }
 
-    bool of_first(bool mine) {
-        if (!leads_) return channel_.hear<char>(peer_) != 0;
-        channel_.say(peer_, static_cast<char>(mine));
+    bool from_leader(bool mine) {
+        if (!leads_) return channel_.receive_value<char>(peer_) != 0;
+        channel_.send_value(peer_, static_cast<char>(mine));
         return mine;
     }
 

@@ -100,7 +100,7 @@ double RankTeam::largest(double mine) {
     return most;
 }
 
-double RankTeam::of_first(double mine) {
+double RankTeam::from_first(double mine) {
     shared_by(me_).value = mine;
     meet();
     const double first = shared_by(0).value;

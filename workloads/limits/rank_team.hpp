@@ -40,7 +40,7 @@ public:
 
     /// The largest of all members' numbers, and the first member's.
     double largest(double mine);
-    double from_rank0(double mine);
+    double from_first(double mine);
 
     /// `work` on the first member, while the others sleep and leave the machine to it.
     void on_first(const std::function<void()>& work);

@@ -11,7 +11,7 @@
 #include "base/clock.hpp"
 #include "base/error.hpp"
 #include "base/index.hpp"
-#include "base/median.hpp"
+#include "results/statistics.hpp"
 #include "workloads/bench/device_buffers.hpp"
 
 namespace tutti {
