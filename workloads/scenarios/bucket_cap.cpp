@@ -103,7 +103,7 @@ Channel measured_channel(const WorkloadEnvironment& environment) {
         return channel_through(small, ns[0], large, ns[1]);
     }
     throw Error(
-        "--bucket-cap auto: no way here can all-reduce, so the network is not known; type "
+        "--bucket-cap auto: no method here can all-reduce, so the network is not known; type "
         "--network 100us+1.25GB/s");
 }
 

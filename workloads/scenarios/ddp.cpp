@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
+#include <utility>
 
 #include "base/index.hpp"
 #include "workloads/scenarios/bucket_cap.hpp"
@@ -18,22 +20,19 @@ DataType type_of(const Buffer& buffer) {
     return buffer.element.count == 8 ? DataType::int64 : DataType::float32;
 }
 
-// What a rank computes from one time to the next in each recorded step.
-std::vector<std::int64_t> between(std::span<const ComputeTimes> times,
-                                  const std::function<std::int64_t(const ComputeTimes&)>& from,
-                                  const std::function<std::int64_t(const ComputeTimes&)>& to) {
-    std::vector<std::int64_t> ns;
-    for (const ComputeTimes& one : times) ns.push_back(to(one) - from(one));
-    return ns;
-}
-
 }  // namespace
 
 Program ddp_program(const Model& model, DataType type, std::span<const Bucket> buckets,
                     std::span<const ComputeTimes> times, int ranks) {
     Program program = program_of_alike(model, ranks);
     GroupWriter all(program, every_rank_of(ranks));
-    const auto compute = [&](Phase phase, std::vector<std::int64_t> ns) {
+    std::vector<std::int64_t> now(times.size());  // of each recorded step, in its phase
+    const auto compute_until = [&](Phase phase, const auto& time_of) {
+        std::vector<std::int64_t> ns;
+        for (std::size_t i = 0; i < times.size(); ++i) {
+            const std::int64_t until = std::invoke(time_of, times[i]);
+            ns.push_back(until - std::exchange(now[i], until));
+        }
         if (std::ranges::max(ns) > 0)
             program.tasks.front().push_back(
                 {.kind = Task::Kind::compute, .phase = phase, .compute_ns = std::move(ns)});
@@ -55,8 +54,8 @@ Program ddp_program(const Model& model, DataType type, std::span<const Bucket> b
     std::vector<std::size_t> place_of(model.parameters.size());  // in the ready order
     for (std::size_t index = 0; index < model.ready_order.size(); ++index)
         at(place_of, model.ready_order[index]) = index;
-    const auto begin = [](const ComputeTimes&) { return std::int64_t{0}; };
-    compute(Phase::forward, between(times, begin, &ComputeTimes::forward_ns));
+    compute_until(Phase::forward, &ComputeTimes::forward_ns);
+    std::ranges::fill(now, 0);
 
     // A bucket begins with the last of its gradients, and not before the buckets ahead of it.
     std::vector<std::size_t> last_of(buckets.size());
@@ -66,16 +65,13 @@ Program ddp_program(const Model& model, DataType type, std::span<const Bucket> b
         if (i > 0) last_of[i] = std::max(last_of[i], last_of[i - 1]);
     }
     std::size_t next = 0;
-    std::function<std::int64_t(const ComputeTimes&)> before = begin;
     for (std::size_t index = 0; index < model.ready_order.size(); ++index) {
-        const std::function<std::int64_t(const ComputeTimes&)> ready =
-            [index](const ComputeTimes& one) { return one.ready_ns[index]; };
-        compute(Phase::backward, between(times, before, ready));
-        before = ready;
+        compute_until(Phase::backward,
+                      [&](const ComputeTimes& one) { return one.ready_ns[index]; });
         for (; next < buckets.size() && last_of[next] == index; ++next)
             all.start(calls[next], Phase::backward);
     }
-    compute(Phase::backward, between(times, before, &ComputeTimes::backward_ns));
+    compute_until(Phase::backward, &ComputeTimes::backward_ns);
     for (const int call : calls) all.wait(call, Phase::backward);
     return program;
 }
@@ -90,7 +86,7 @@ constexpr SettingRow setting_rows[] = {
     {"first-bucket", "the same of the first bucket", "1M"},
     {"network",
      "for --bucket-cap auto: latency and bandwidth such as 100us+1.25GB/s; measured: of the first "
-     "way",
+     "method",
      "measured"},
     {"step-time", "what a step computes in all, forward and backward; by formula between gradients",
      "100ms"},
