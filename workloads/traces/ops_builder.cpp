@@ -25,9 +25,9 @@ int OpsBuilder::group_of(const std::vector<std::int64_t>& ranks, const Fields& o
 }
 
 void OpsBuilder::add(Rank rank, TraceOp op, std::optional<std::int64_t> launch_ns) {
-    auto& mine = trace_.ranks.at(as_size(rank.index));
+    auto& mine = trace_.ranks.at(as_size(rank));
     clock_ns_.resize(trace_.ranks.size());
-    std::int64_t& clock = at(clock_ns_, rank.index);
+    std::int64_t& clock = at(clock_ns_, rank);
     if (launch_ns && *launch_ns > clock) {
         TraceOp gap;
         gap.place = op.place;

@@ -64,7 +64,7 @@ private:
 
     std::vector<const TraceOp*> ops_of(Rank rank, int group) const {
         std::vector<const TraceOp*> mine;
-        for (const TraceOp& op : at(trace_.ranks, rank.index))
+        for (const TraceOp& op : at(trace_.ranks, rank))
             if ((op.kind == Kind::collective || op.kind == Kind::barrier) && op.group == group)
                 mine.push_back(&op);
         return mine;
@@ -188,7 +188,7 @@ private:
         const auto wait_for_all = [&](Task::Phase phase) {
             while (!under_way.empty()) wait(under_way.front(), phase);
         };
-        const auto& ops = at(trace_.ranks, rank.index);
+        const auto& ops = at(trace_.ranks, rank);
         for (const TraceOp& op : ops) {
             for (const std::int64_t earlier : op.after)  // computing is over anyway
                 if (const auto call = by_id.find(earlier); call != by_id.end())
