@@ -10,7 +10,7 @@
 #include "autotune/tuner/so_far.hpp"
 #include "autotune/tuner/tasks.hpp"
 #include "base/clock.hpp"
-#include "workloads/bench/device_buffers.hpp"
+#include "workloads/bench/buffer_pool.hpp"
 
 namespace tutti {
 namespace {

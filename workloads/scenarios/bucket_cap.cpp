@@ -11,7 +11,7 @@
 #include "base/clock.hpp"
 #include "base/error.hpp"
 #include "base/median.hpp"
-#include "workloads/bench/device_buffers.hpp"
+#include "workloads/bench/buffer_pool.hpp"
 
 namespace tutti {
 

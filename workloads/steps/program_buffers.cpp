@@ -3,7 +3,7 @@
 #include <map>
 #include <set>
 
-#include "workloads/bench/device_buffers.hpp"
+#include "workloads/bench/buffer_pool.hpp"
 #include "workloads/steps/step_runner.hpp"
 
 namespace tutti {
