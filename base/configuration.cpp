@@ -39,20 +39,24 @@ std::string Knob::default_text() const {
 }
 
 std::string variant_name(const Configuration& configuration) {
-    std::string details;
+    std::string name = configuration.algorithm;
+    const char* separator = "[";
     for (const Knob& knob : knobs) {
         if (knob.of(configuration) == knob.otherwise) continue;
-        details += (details.empty() ? "[" : ",") + (knob.mark + knob.text_of(configuration));
+        name.append(separator).append(knob.mark).append(knob.text_of(configuration));
+        separator = ",";
     }
-    if (!details.empty()) details += "]";
-    if (!configuration.order.empty()) details += "@" + configuration.order;
-    return configuration.algorithm + details;
+    if (*separator == ',') name.append("]");
+    if (!configuration.order.empty()) name.append("@").append(configuration.order);
+    return name;
 }
 
 std::string to_string(const Configuration& configuration) {
-    if (configuration.is_ours()) return variant_name(configuration) + "/" + configuration.transport;
-    if (configuration.algorithm.empty()) return configuration.impl;
-    return configuration.impl + "/" + configuration.algorithm;
+    if (configuration.is_ours())
+        return variant_name(configuration).append("/").append(configuration.transport);
+    std::string name = configuration.impl;
+    if (!configuration.algorithm.empty()) name.append("/").append(configuration.algorithm);
+    return name;
 }
 
 }  // namespace tutti

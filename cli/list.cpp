@@ -4,9 +4,9 @@
 
 #include <nlohmann/json.hpp>
 
-#include "cli/gpu_words.hpp"
+#include "cli/build_info.hpp"
 #include "cli/options/options.hpp"
-#include "cli/version.hpp"
+#include "cli/provenance.hpp"
 #include "collectives/algorithms/catalog.hpp"
 #include "collectives/baselines/baselines.hpp"
 #include "collectives/transport/table/transports.hpp"
@@ -132,7 +132,7 @@ void print_json() {
 Exit run_list(const Arguments& arguments) {
     bool markdown = false, as_json = false;
     CLI::App app{"What this build has, and why a thing is missing.", "tutti list"};
-    app.add_flag("--markdown", markdown, "as docs/algorithms.md has it");
+    app.add_flag("--markdown", markdown, "as docs/reference/algorithms.md has it");
     app.add_flag("--json", as_json, "for programs");
     if (parse_or_help(app, arguments)) return Exit::ok;
     if (as_json)

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <set>
 
-#include "topology/detect/detect.hpp"
 #include "workloads/timing/pinning.hpp"
 
 namespace tutti {
@@ -95,8 +94,8 @@ std::string in_words(const Order& order) {
 
 }  // namespace
 
-Environment ground_of(World& world, const std::vector<std::string>& orders, int ranks_per_node,
-                      int ranks_per_island, std::vector<std::string>& notes) {
+Environment environment_of(World& world, const std::vector<std::string>& orders, int ranks_per_node,
+                           int ranks_per_island, std::vector<std::string>& notes) {
     const auto sites = sites_of_ranks(world);
     Environment environment{.ranks = world.size(),
                             .hosts = placement_of(sites),
@@ -111,18 +110,6 @@ Environment ground_of(World& world, const std::vector<std::string>& orders, int 
             notes.push_back(fmt::format("order {}:{}", name, in_words(order)));
     }
     return environment;
-}
-
-HostTuning host_tuning(World& world, const std::optional<Limits>& limits,
-                       std::optional<Bytes> stream_from) {
-    HostTuning tuning;
-    if (world.is_first()) tuning = tuning_from(detect_structure());
-    if (limits) tuning.stream_from = limits->stream_from;
-    if (stream_from) {
-        tuning.stream_from = *stream_from;
-        tuning.adapts_stores = false;
-    }
-    return from_rank0(world, tuning);
 }
 
 }  // namespace tutti

@@ -23,7 +23,7 @@ struct Learning {
 };
 
 struct CommunicatorOptions {
-    /// Says which algorithm to take when, see docs/using_the_library.md. It must have sections for
+    /// Says which algorithm to take when, see docs/how-to/using_the_library.md. It must have sections for
     /// these ranks: fitted() (autotune/table/fitted.hpp) makes them. None: built-in rules. The same
     /// on all ranks.
     std::optional<Table> table = {};

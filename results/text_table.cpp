@@ -8,6 +8,8 @@
 #include <optional>
 #include <vector>
 
+#include "results/statistics.hpp"
+
 namespace tutti {
 namespace {
 
@@ -156,12 +158,10 @@ std::string model_line(std::span<const Point> points) {
             factors.push_back(factor_off(point));
     if (factors.empty()) return "";
     const auto far_off = std::ranges::count_if(factors, is_far_off);
-    const auto middle = factors.begin() + std::ssize(factors) / 2;
-    std::ranges::nth_element(factors, middle);
     return fmt::format(
         "# Model                : off by {:.0f} % in the median, by more than a factor of 2 (!) at "
         "{} of {}\n",
-        100 * (*middle - 1), far_off, factors.size());
+        100 * (median(factors) - 1), far_off, factors.size());
 }
 
 }  // namespace

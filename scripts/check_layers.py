@@ -36,7 +36,7 @@ MAY_INCLUDE = {
     "collectives": [*BELOW_COLLECTIVES, "collectives"],
     "workloads": [*BELOW_COLLECTIVES, "collectives", "results"],
     **{folder: ["base", "topology", "collectives", "results", *CHOOSING] for folder in CHOOSING},
-    "autotune/search": ["base", "autotune/choice"],
+    "autotune/search": ["base", "results", "autotune/choice"],
     "autotune": ["base", "topology", "collectives", "results", "workloads", "autotune"],
     "library": ["base", "topology", "collectives", "results", *CHOOSING],
     "cli": [*BELOW_CLI],

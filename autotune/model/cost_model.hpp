@@ -66,7 +66,7 @@ struct Explanation {
     double waiting = 0;    ///< for a core that other ranks have
 };
 
-/// Predicts the time of a call from the steps of its schedule. See docs/model.md.
+/// Predicts the time of a call from the steps of its schedule. See docs/background/model.md.
 class CostModel {
 public:
     CostModel() = default;  ///< predicts nothing

@@ -14,7 +14,7 @@ namespace tutti {
 /// How bytes come from rank to rank: in messages, which keep both ends busy; read by the receiver
 /// where they are, or written by whoever computes them (`direct`); copied by the sender to where
 /// peers read them (`copy_in_copy_out`); read through the kernel (`single_copy`). See
-/// docs/shared_memory.md.
+/// docs/background/shared_memory.md.
 enum class Manner { messages, direct, copy_in_copy_out, single_copy };
 
 /// What the planner would make of a configuration for a call.

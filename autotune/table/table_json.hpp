@@ -9,7 +9,7 @@
 namespace tutti {
 
 /// As JSON in stable order, so that two tables can be compared line by line: times in ns, sizes in
-/// bytes; see docs/tables.md.
+/// bytes; see docs/reference/tables.md.
 std::string to_json(const Table& table);
 
 /// What to_json wrote, in this version or an older one. Fields that are unknown are ignored, as a

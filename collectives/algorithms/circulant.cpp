@@ -3,7 +3,6 @@
 #include <vector>
 
 #include "collectives/algorithms/building_blocks.hpp"
-#include "collectives/algorithms/radix.hpp"
 #include "collectives/schedule/compose.hpp"
 
 namespace tutti {

@@ -46,9 +46,9 @@ struct alignas(16) DeviceLine {
     std::uint64_t data, run;
 };
 
-/// A small message: bytes of this rank, and the lines in memory of its receiver, one set for even
-/// runs and one for odd ones.
-struct DeviceLetter {
+/// A message by the LL protocol: bytes of this rank, and the lines in memory of its receiver, one
+/// set for even runs and one for odd ones.
+struct LlMessage {
     std::byte* bytes;
     DeviceLine* lines[2];
     std::uint32_t size;
@@ -60,8 +60,8 @@ struct DeviceLetter {
 struct DevicePhase {
     std::uint32_t waits_end, packing_end, sends_end, receives_end, moves_end;
     std::int32_t step;  ///< of the schedule, for the report of a hang
-    /// Steps of this run that the rank has finished after the phase; or nothing new.
-    std::uint64_t shows;
+    /// Steps of this run that the rank has finished after the phase; or `nothing` new.
+    std::uint64_t finished;
     static constexpr std::uint64_t nothing = ~std::uint64_t{0};
 };
 
@@ -74,8 +74,8 @@ struct DeviceProgram {
     std::uint32_t phases_count;
     const DevicePhase* phases;  ///< an empty one, in which all lists begin, and so many
     const DeviceWait* waits;
-    const DeviceLetter* sends;
-    const DeviceLetter* receives;
+    const LlMessage* sends;
+    const LlMessage* receives;
     const DeviceMove* moves;
     std::byte* const* outs;
     const std::byte* const* sources;

@@ -38,19 +38,19 @@ public:
             if (!machine_.all(own_have_come && peers_have_come)) return;
 
             move(before.moves_end, phase.packing_end);
-            const bool has_letters =
+            const bool has_messages =
                 phase.sends_end > before.sends_end || phase.receives_end > before.receives_end;
-            if (has_letters) machine_.all(true);  // all is packed
+            if (has_messages) machine_.all(true);  // all is packed
             for (auto i = before.sends_end; i < phase.sends_end; ++i) send(program_.sends[i]);
             bool came = true;
             for (auto i = before.receives_end; i < phase.receives_end; ++i)
                 came = came && receive(program_.receives[i]);
-            if (has_letters && !machine_.all(came)) return;
+            if (has_messages && !machine_.all(came)) return;
             move(phase.packing_end, phase.moves_end);
 
             machine_.all(true);
             arrivals_ += program_.blocks;
-            if (machine_.thread() == 0) arrive(phase.shows, number + 1 == program_.phases_count);
+            if (machine_.thread() == 0) arrive(phase.finished, number + 1 == program_.phases_count);
         }
     }
 
@@ -104,43 +104,43 @@ private:
         }
     }
 
-    TUTTI_ON_DEVICE static std::uint32_t lines_of(const DeviceLetter& letter) {
-        return (letter.size + 7) / 8;
+    TUTTI_ON_DEVICE static std::uint32_t lines_of(const LlMessage& message) {
+        return (message.size + 7) / 8;
     }
-    TUTTI_ON_DEVICE static std::uint32_t bytes_in(const DeviceLetter& letter, std::uint32_t line) {
-        return letter.size - line * 8 < 8 ? letter.size - line * 8 : 8;
+    TUTTI_ON_DEVICE static std::uint32_t bytes_in(const LlMessage& message, std::uint32_t line) {
+        return message.size - line * 8 < 8 ? message.size - line * 8 : 8;
     }
 
     // Two runs ago the receiver has read what these lines held: the phase has waited for that.
-    TUTTI_ON_DEVICE void send(const DeviceLetter& letter) {
-        for (std::uint32_t i = machine_.thread(); i < lines_of(letter); i += machine_.threads()) {
+    TUTTI_ON_DEVICE void send(const LlMessage& message) {
+        for (std::uint32_t i = machine_.thread(); i < lines_of(message); i += machine_.threads()) {
             std::uint64_t data = 0;
-            for (std::uint32_t byte = 0; byte < bytes_in(letter, i); ++byte)
-                data |= static_cast<std::uint64_t>(letter.bytes[i * 8 + byte]) << 8 * byte;
-            machine_.store_line(letter.lines[run_ % 2][i], {data, run_});
+            for (std::uint32_t byte = 0; byte < bytes_in(message, i); ++byte)
+                data |= static_cast<std::uint64_t>(message.bytes[i * 8 + byte]) << 8 * byte;
+            machine_.store_line(message.lines[run_ % 2][i], {data, run_});
         }
     }
 
-    TUTTI_ON_DEVICE bool receive(const DeviceLetter& letter) {
-        for (std::uint32_t i = machine_.thread(); i < lines_of(letter); i += machine_.threads()) {
+    TUTTI_ON_DEVICE bool receive(const LlMessage& message) {
+        for (std::uint32_t i = machine_.thread(); i < lines_of(message); i += machine_.threads()) {
             DeviceLine line{};
             const auto is_there = [&] {
-                line = machine_.load_line(letter.lines[run_ % 2][i]);
+                line = machine_.load_line(message.lines[run_ % 2][i]);
                 return line.run == run_;
             };
-            if (!wait_for(letter.peer, is_there)) return false;
-            for (std::uint32_t byte = 0; byte < bytes_in(letter, i); ++byte)
-                letter.bytes[i * 8 + byte] = static_cast<std::byte>(line.data >> 8 * byte & 0xff);
+            if (!wait_for(message.peer, is_there)) return false;
+            for (std::uint32_t byte = 0; byte < bytes_in(message, i); ++byte)
+                message.bytes[i * 8 + byte] = static_cast<std::byte>(line.data >> 8 * byte & 0xff);
         }
         return true;
     }
 
     // What all blocks wrote is visible to whoever sees that the phase is finished.
-    TUTTI_ON_DEVICE void arrive(std::uint64_t shows, bool is_last) {
+    TUTTI_ON_DEVICE void arrive(std::uint64_t finished, bool is_last) {
         DeviceState& state = *program_.state;
         if (program_.blocks > 1 && machine_.arrive(state.arrived) != arrivals_) return;
         if (is_last) state.run = run_ + 1;
-        if (shows != DevicePhase::nothing) machine_.release(state.finished, base_ + shows);
+        if (finished != DevicePhase::nothing) machine_.release(state.finished, base_ + finished);
     }
 
     Machine& machine_;

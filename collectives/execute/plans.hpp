@@ -16,11 +16,11 @@ std::unique_ptr<Plan> message_plan(Progress& progress, MessageTransport& transpo
                                    const PlanRequest& request);
 
 /// In shared memory: each rank waits for what it depends on, loads from peers and from itself, adds
-/// up, and stores the result to all who want it. See docs/shared_memory.md.
+/// up, and stores the result to all who want it. See docs/background/shared_memory.md.
 std::unique_ptr<Plan> direct_plan(Progress& progress, const PlanRequest& request);
 
 /// Inside one kernel of the rank's device: the same steps as direct_plan, by blocks of threads (see
-/// docs/gpus.md), or, for small calls, by messages of the LL protocol. Buffers that do not lie in
+/// docs/background/gpus.md), or, for small calls, by messages of the LL protocol. Buffers that do not lie in
 /// memory of the device are copied there and back in each run.
 std::unique_ptr<Plan> device_plan(Progress& progress, const DeviceTransport& transport,
                                   const PlanRequest& request);

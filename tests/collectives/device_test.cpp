@@ -120,7 +120,7 @@ TEST_F(Dealing, PutsMovesThatTouchTheSameMemoryIntoPhasesOfTheirOwn) {
     EXPECT_EQ(draft_.phases.size(), 1u);
     move(100, 6000, 10);  // writes what the third reads
     EXPECT_EQ(draft_.phases.size(), 2u);
-    for (const DevicePhase& phase : draft_.phases) EXPECT_EQ(phase.shows, DevicePhase::nothing);
+    for (const DevicePhase& phase : draft_.phases) EXPECT_EQ(phase.finished, DevicePhase::nothing);
 }
 
 // Ends in an error, or not at all.

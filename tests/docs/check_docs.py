@@ -3,7 +3,7 @@
 """Says where the documentation has come apart from the code.
 
 check_docs.py TUTTI           one line per fault, exit code 1 if there is any
-check_docs.py --write TUTTI   first writes anew what the program makes: docs/algorithms.md, schedules' pictures
+check_docs.py --write TUTTI   first writes anew what the program makes: docs/reference/algorithms.md, schedules' pictures
 """
 import re
 import shlex
@@ -13,7 +13,7 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-ALGORITHMS = "docs/algorithms.md"
+ALGORITHMS = "docs/reference/algorithms.md"
 WRITE = "python3 tests/docs/check_docs.py --write build/tutti"
 HEAD = """\
 # Algorithms, transports, baselines
@@ -21,7 +21,7 @@ HEAD = """\
 Generated from the catalog by `tutti list --markdown`; do not edit. After a change of the catalog type
 `python3 tests/docs/check_docs.py --write build/tutti`. What an algorithm costs on P ranks, and every transfer
 of it, is told by `tutti show ALGORITHM COLLECTIVE --ranks P`. Some take a `segment` size, a `radix` or heed `nodes`;
-all run in any order of the ranks and in several `channels` ([schedules](schedules.md)).
+all run in any order of the ranks and in several `channels` ([schedules](../background/schedules.md)).
 
 """
 PICTURES = {"docs/pictures/ring-all-reduce-4.svg": ["show", "ring", "all_reduce", "--ranks", "4"]}
@@ -37,7 +37,8 @@ SHELL = {"sh", "bash", "shell"}
 
 
 def pages(root):
-    return [root / "README.md", root / "CONTRIBUTING.md", *sorted((root / "docs").glob("*.md"))]
+    return [root / "README.md", root / "CONTRIBUTING.md", *([root / "CHANGELOG.md"] if (root / "CHANGELOG.md").exists() else []),
+            *sorted((root / "docs").rglob("*.md"))]
 
 
 def fault_of_algorithms(text, generated):

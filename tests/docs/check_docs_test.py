@@ -35,6 +35,12 @@ class Documentation(unittest.TestCase):
                          ["calls 'tutti workload' with --model, which it does not know"])
         self.assertEqual(len(self.calls("`tutti workload ddp --list-models`")), 1)
 
+    def test_pages_of_all_folders_are_read(self):
+        (self.root / "docs" / "how-to").mkdir()
+        (self.root / "docs" / "how-to" / "task.md").write_text("# A task\n")
+        names = [page.relative_to(self.root).as_posix() for page in check_docs.pages(self.root)]
+        self.assertEqual(names, ["README.md", "CONTRIBUTING.md", "docs/how-to/task.md", "docs/page.md"])
+
     def test_a_link_must_lead_somewhere(self):
         self.assertEqual(self.links("[a](docs/page.md) [b](https://example.org/x)"), [])
         self.assertEqual(self.links("[a](docs/lost.md)"), ["links to docs/lost.md, which is not there"])

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The programs that show tutti as a library run and give right results, with one rank and with several, and
-a program can have tutti as a part of it without its tests."""
+a program can have tutti as a part of it: the library alone."""
 import json
 import os
 import subprocess
@@ -39,8 +39,58 @@ class SumGradients(tutti.Folder):
             self.assertEqual(section["setting"]["ranks"], 2)
 
 
+def example(name):
+    return str(Path(tutti.EXECUTABLE).with_name(name))
+
+
+@tutti.needs_mpi
+class OverMpi(tutti.Folder):
+    def run_it(self, ranks, name, *words):
+        done = subprocess.run([tutti.MPI_RUN, str(ranks), example(name), *map(str, words)], capture_output=True,
+                              text=True, timeout=100, check=False, stdin=subprocess.DEVNULL, env=tutti.CLEAN)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        return done.stdout
+
+    def test_overlap_sums_right(self):
+        for ranks in (1, 3):
+            lines = sorted(self.run_it(ranks, "overlap").splitlines())
+            self.assertEqual(lines, [f"rank {rank} of {ranks}: gradients right" for rank in range(ranks)])
+
+    def test_registered_memory_gives_the_same_sums(self):
+        self.assertRegex(self.run_it(2, "registered_memory", 1000),
+                         r"^1000 floats among 2 ranks: unregistered [\d.]+ us, registered [\d.]+ us, sums agree$")
+
+    def test_learning_keeps_a_table_that_the_next_run_begins_with(self):
+        table = self.folder / "learnt.json"
+        for _ in range(2):
+            self.assertRegex(self.run_it(2, "learn_while_running", table, 1),
+                             rf"^\d+ calls; \d+ sections learnt, kept in {table}$")
+            json.loads(table.read_text(encoding="utf-8"))
+
+    def test_learning_says_what_to_type(self):
+        done = tutti.run(program=example("learn_while_running"))
+        self.assertIn("learn_while_running: type: ", done.stderr)
+
+
+class WithoutMpi(tutti.Folder):
+    def test_a_schedule_of_ones_own_is_proved_counted_and_drawn(self):
+        for ranks in range(1, 14):
+            done = tutti.run(ranks, program=example("own_schedule"))
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertIn(f"{ranks} ranks: proved; {ranks // 2} steps", done.stdout)
+            self.assertIn(f" {ranks - 1} chunks sent", done.stdout)
+        picture = self.folder / "own.svg"
+        tutti.run(5, picture, program=example("own_schedule"))
+        self.assertIn("</svg>", picture.read_text(encoding="utf-8"))
+
+    def test_threads_are_ranks(self):
+        for ranks in (1, 2, 4):
+            done = tutti.run(ranks, program=example("ranks_as_threads"))
+            self.assertEqual((done.returncode, done.stdout), (0, f"{ranks} of {ranks} ranks right\n"), done.stderr)
+
+
 class PartOfAProgram(tutti.Folder):
-    def test_brings_the_library_and_no_tests(self):
+    def test_brings_the_library_alone(self):
         self.file("CMakeLists.txt", "cmake_minimum_required(VERSION 3.25)\nproject(program CXX)\n"
                   f"add_subdirectory({tutti.ROOT} tutti)\nadd_executable(program program.cpp)\n"
                   "target_link_libraries(program PRIVATE tutti::tutti)\n")
@@ -53,7 +103,9 @@ class PartOfAProgram(tutti.Folder):
         commands = json.loads((self.folder / "build/compile_commands.json").read_text(encoding="utf-8"))
         files = {str(Path(command["file"])) for command in commands}
         self.assertTrue(any(file.endswith("library/communicator.cpp") for file in files))
-        self.assertEqual([file for file in files if "/tests/" in file or "_bench" in file or "/cli/" in file], [])
+        more = ("/tests/", "_bench", "/cli/", "/workloads/", "/docs/", ".cu")
+        ours = [file.removeprefix(str(tutti.ROOT)) for file in files]
+        self.assertEqual([file for file in ours if any(part in file for part in more)], [])
         program, = (command["command"] for command in commands if Path(command["file"]) == self.folder / "program.cpp")
         self.assertNotIn("-Wall", program, "the program's warnings are its own")
         self.assertRegex(program, r"-std=(c|gnu)\+\+20")

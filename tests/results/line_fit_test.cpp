@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "results/line_fit.hpp"
+#include "results/statistics.hpp"
 
 #include <gtest/gtest.h>
 
-#include "base/median.hpp"
 
 namespace tutti {
 

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "base/error.hpp"
+#include "base/json_value.hpp"
 #include "samples.hpp"
 
 namespace tutti {

@@ -124,7 +124,7 @@ TEST(TopK, TakesTheLargestAndKeepsTheRest) {
     std::vector<Entry> entries(2);
     top.take(std::vector<float>{1, -5, 2, 3, -3, 0}, entries);
     EXPECT_EQ(entries, (std::vector<Entry>{{1, -5}, {3, 3}}));  // the first of those that are equal
-    EXPECT_EQ(std::vector<float>(top.kept().begin(), top.kept().end()),
+    EXPECT_EQ(std::vector<float>(top.residual().begin(), top.residual().end()),
               (std::vector<float>{1, 0, 2, 0, -3, 0}));
     // What was kept comes once it has grown.
     top.take(std::vector<float>{1, 1, 2, 1, 0, 0}, entries);
@@ -149,7 +149,7 @@ TEST(TopK, LosesNothing) {
                 sent[entry.index] += static_cast<double>(entry.value);
         }
         for (std::size_t i = 0; i < count; ++i)
-            ASSERT_NEAR(given[i], sent[i] + static_cast<double>(top.kept()[i]), 1e-8) << i;
+            ASSERT_NEAR(given[i], sent[i] + static_cast<double>(top.residual()[i]), 1e-8) << i;
     }
 }
 

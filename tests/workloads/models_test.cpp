@@ -220,7 +220,7 @@ TEST(Models, AreInTheDocumentationAsTheyAreInTheCode) {
         const auto row =
             fmt::format("| `{}` | {} | {} | {} | {} |", entry.name, model.parameters.size(),
                         grouped(model.count()), buckets.size(), grouped(largest));
-        EXPECT_NE(page.find(row), std::string::npos) << "docs/models.md lacks: " << row;
+        EXPECT_NE(page.find(row), std::string::npos) << "docs/reference/models.md lacks: " << row;
     }
 }
 

@@ -33,9 +33,9 @@ struct PlayedServer {
 
     static constexpr OptimizerKind plain{"plain", 1,
                                          [](std::size_t n) { return sgd(n, {.momentum = 0}); }};
-    void push(int worker, float gradient, bool is_last = false) {
+    void push(int worker, float gradient, Pushed pushed = Pushed::one_of_many) {
         gradients.push_back(std::make_unique<float>(gradient));
-        server.take(worker, std::span(gradients.back().get(), 1), is_last);
+        server.take(worker, std::span(gradients.back().get(), 1), pushed);
     }
     float weight() const { return server.weights().front(); }
     std::vector<std::pair<int, ServerReply>> told() { return std::exchange(answers, {}); }
@@ -75,7 +75,7 @@ Trained trained(int ranks, const Architecture& architecture, std::int64_t steps,
             world, {pushes, pulls}, learner, architecture, find_optimizer("sgd"),
             {.of_one_rank = find_optimizer("sgd").learning_rate, .steps = static_cast<int>(steps)});
         world.barrier();
-        trainer.run({.steps = steps});
+        trainer.run(steps, StepPart::whole);
         trainer.gather_weights();
         const auto counted = trainer.metrics();
         result.traffic[static_cast<std::size_t>(world.rank().index)] = trainer.traffic();
@@ -89,7 +89,10 @@ Trained trained(int ranks, const Architecture& architecture, std::int64_t steps,
 }
 
 Architecture architecture(int ranks, int servers, bool is_synchronous) {
-    return {.servers = servers, .rules = {.workers = ranks, .is_synchronous = is_synchronous}};
+    return {.servers = servers,
+            .rules = {.workers = ranks,
+                      .updates = is_synchronous ? ServerUpdates::synchronous
+                                                : ServerUpdates::asynchronous}};
 }
 
 ServerOptions choice_of(std::map<std::string, std::string> typed) {
@@ -114,7 +117,7 @@ TEST(Tournament, BringsEachRankTogetherWithEachOtherOnce) {
 
 TEST(SynchronousServer, AppliesAllGradientsOfAStepTogether) {
     PlayedServer play({.workers = 2});
-    play.server.begin(2, true);
+    play.server.begin(2);
     EXPECT_EQ(play.told(), (Told{{0, ServerReply::proceed}, {1, ServerReply::proceed}}));
     play.push(1, 3);
     EXPECT_EQ(play.weight(), 0);
@@ -123,16 +126,16 @@ TEST(SynchronousServer, AppliesAllGradientsOfAStepTogether) {
     play.push(0, 1);
     EXPECT_EQ(play.weight(), -4);  // parts of a mean add up
     EXPECT_EQ(play.told(), (Told{{0, ServerReply::last}, {1, ServerReply::last}}));
-    play.push(0, 0, true);
+    play.push(0, 0, Pushed::last);
     EXPECT_FALSE(play.server.is_over());
-    play.push(1, 0, true);
+    play.push(1, 0, Pushed::last);
     EXPECT_TRUE(play.server.is_over());
     EXPECT_TRUE(play.told().empty());
 }
 
 TEST(SynchronousServer, LeavesTheSlowestBehindAndCountsIt) {
     PlayedServer play({.workers = 3, .dropped = 1});
-    play.server.begin(2, true);
+    play.server.begin(2);
     play.told();
     play.push(0, 1);
     play.push(1, 1);
@@ -142,11 +145,11 @@ TEST(SynchronousServer, LeavesTheSlowestBehindAndCountsIt) {
     EXPECT_EQ(play.weight(), -3);
     EXPECT_EQ(play.server.late(), 1);
     EXPECT_EQ(play.told(), (Told{{2, ServerReply::last}}));
-    play.push(0, 0, true);
-    play.push(1, 0, true);
+    play.push(0, 0, Pushed::last);
+    play.push(1, 0, Pushed::last);
     EXPECT_EQ(play.server.version(), 2);
     EXPECT_FALSE(play.server.is_over());  // the last one's gradient is still to be taken
-    play.push(2, 100, true);
+    play.push(2, 100, Pushed::last);
     EXPECT_EQ(play.weight(), -3);
     EXPECT_EQ(play.server.late(), 2);
     EXPECT_TRUE(play.server.is_over());
@@ -154,9 +157,9 @@ TEST(SynchronousServer, LeavesTheSlowestBehindAndCountsIt) {
 
 TEST(SynchronousServer, TellsWhoComesAfterTheEndThatItIsOver) {
     PlayedServer play({.workers = 2, .dropped = 1});
-    play.server.begin(2, true);
+    play.server.begin(2);
     play.push(0, 1);
-    play.push(0, 1, true);
+    play.push(0, 1, Pushed::last);
     play.told();
     play.push(1, 1);
     EXPECT_EQ(play.told(), (Told{{1, ServerReply::stop}}));
@@ -164,24 +167,24 @@ TEST(SynchronousServer, TellsWhoComesAfterTheEndThatItIsOver) {
 }
 
 TEST(AsynchronousServer, AppliesEachGradientAndCountsItsStaleness) {
-    PlayedServer play({.workers = 2, .is_synchronous = false});
-    play.server.begin(2, true);
+    PlayedServer play({.workers = 2, .updates = ServerUpdates::asynchronous});
+    play.server.begin(2);
     play.told();
     play.push(0, 1);  // 0 updates since it pulled
     EXPECT_EQ(play.weight(), -1);
     EXPECT_EQ(play.told(), (Told{{0, ServerReply::last}}));
-    play.push(0, 1, true);  // 0 again: the other one has not come yet
-    play.push(1, 1);        // 2
+    play.push(0, 1, Pushed::last);  // 0 again: the other one has not come yet
+    play.push(1, 1);                // 2
     EXPECT_EQ(play.told(), (Told{{1, ServerReply::last}}));
-    play.push(1, 1, true);  // 0
+    play.push(1, 1, Pushed::last);  // 0
     EXPECT_EQ(play.server.staleness(), (std::vector<std::int64_t>{3, 0, 1}));
     EXPECT_EQ(play.server.version(), 4);
     EXPECT_TRUE(play.server.is_over());
 }
 
 TEST(AsynchronousServer, HoldsBackWhoIsTooFarAheadOfTheSlowest) {
-    PlayedServer play({.workers = 2, .is_synchronous = false, .staleness_bound = 1});
-    play.server.begin(10, true);
+    PlayedServer play({.workers = 2, .updates = ServerUpdates::asynchronous, .staleness_bound = 1});
+    play.server.begin(10);
     play.told();
     play.push(0, 1);
     EXPECT_EQ(play.told(), (Told{{0, ServerReply::proceed}}));
@@ -255,8 +258,7 @@ TEST(ParameterServers, WithinABoundNobodyIsFarAhead) {
 TEST(ParameterServers, GoOnWithoutTheSlowest) {
     Architecture dropping = architecture(4, 1, true);
     dropping.rules.dropped = 1;
-    dropping.slow = Rank{3};
-    dropping.slow_times = 20;
+    dropping.skew = {.slow = Rank{3}, .slow_factor = 20};
     const auto done = trained(4, dropping, 100);
     EXPECT_GT(done.metric("late"), 0);
     EXPECT_GE(done.accuracy, 0.8);
@@ -272,7 +274,7 @@ TEST(ParameterServers, NameWhomTheyWaitForInVain) {
             Mailbox pushes(world, *transport, 0, 4096), pulls(world, *transport, 100, 4096);
             ServerTrainer trainer(world, {pushes, pulls}, learner, architecture(2, 1, true),
                                   find_optimizer("sgd"), {});
-            if (world.is_first()) trainer.run({.steps = 5});  // the other one never comes
+            if (world.is_first()) trainer.run(5, StepPart::whole);  // the other one never comes
         });
     } catch (const Error& error) {
         EXPECT_EQ(error.code(), Exit::time_out);

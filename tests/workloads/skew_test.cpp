@@ -103,16 +103,13 @@ TEST(Skew, KeepsTheRecordedSteps) {
 TEST(Skew, IsReadAndTold) {
     Skew skew;
     EXPECT_TRUE(skew.is_none());
-    parse_skew("2ms", skew);
-    parse_slow_rank("1:2.5", skew);
+    skew = with_slow_rank(with_skew(skew, "2ms"), "1:2.5");
     EXPECT_EQ(skew.in_words(), "skew=2ms slow-rank=1:2.5");
-    Skew share;
-    parse_skew("10%", share);
-    EXPECT_EQ(share.in_words(), "skew=10%");
+    EXPECT_EQ(with_skew({}, "10%").in_words(), "skew=10%");
     for (const char* wrong : {"", "x", "2 parrots", "-1ms", "%"})
-        EXPECT_THROW(parse_skew(wrong, skew), Error) << wrong;
+        EXPECT_THROW(with_skew(skew, wrong), Error) << wrong;
     for (const char* wrong : {"", "1", "1:", ":3", "1:0.5", "-1:2", "1:2x", "a:2"})
-        EXPECT_THROW(parse_slow_rank(wrong, skew), Error) << wrong;
+        EXPECT_THROW(with_slow_rank(skew, wrong), Error) << wrong;
 }
 
 TEST(SkewEffect, ComparesStepsThatCameRightAfterEachOther) {

@@ -12,6 +12,8 @@
 
 #include "base/error.hpp"
 #include "tests/workloads/traces.hpp"
+#include "workloads/program/changed_program.hpp"
+#include "workloads/scenarios/ddp.hpp"
 #include "workloads/traces/recorded_gradients.hpp"
 #include "workloads/traces/trace_program.hpp"
 

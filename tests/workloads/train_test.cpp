@@ -44,8 +44,7 @@ void for_each_method(
             .ranks = ranks, .hosts = world.hosts(), .default_segment = default_segment(world)};
         for (const Method& method : methods_called(algorithms)) {
             const auto of_group = method.of_group(planner, environment);
-            std::string reason;
-            const auto exchange = GradientExchange::make(memory, *of_group, reason);
+            const auto [exchange, reason] = GradientExchange::make(memory, *of_group);
             if (!exchange && algorithms.front() == "all") continue;  // not for these ranks
             ASSERT_TRUE(exchange) << method.name << ": " << reason;
             body(world, *exchange, method.name);
@@ -74,8 +73,8 @@ TEST(GradientExchange, OfTwoRanksGivesTheLossesThatAddingInRankOrderGives) {
         const TrainingSetup setup = setup_of(network, "sgd", 1);
         for_each_method(2, setup, {"ring", "two-shot", "tree", "butterfly"},
                         [&](World& world, GradientExchange& exchange, const std::string& method) {
-                            AllGatherExchange exchange(world);
-                            const TrainingResult expected = train(world, setup, exchange);
+                            AllGatherExchange all_gather(world);
+                            const TrainingResult expected = train(world, setup, all_gather);
                             const TrainingResult result = train(world, setup, exchange);
                             EXPECT_EQ(result.losses, expected.losses) << network << " " << method;
                             EXPECT_EQ(result.differing_weights, 0) << network << " " << method;
@@ -162,8 +161,7 @@ TEST(GradientExchange, GivesUpOnABucketThatDoesNotEndByItsName) {
         GradientMemory memory(world, network, small_buckets, std::nullopt);
         const Environment environment{.ranks = 2, .hosts = world.hosts()};
         const auto of_group = methods_called({"ring"}).front().of_group(planner, environment);
-        std::string reason;
-        const auto exchange = GradientExchange::make(memory, *of_group, reason);
+        const auto exchange = GradientExchange::make(memory, *of_group).made;
         if (!world.is_first()) {  // is not there for the step, but later
             world.barrier();
             return;
@@ -204,22 +202,22 @@ TEST(ReplayedExchange, LetsAStepOfLbfgsComputeAsBefore) {
     const TrainingSetup setup = setup_of("logistic", "lbfgs", 14);
     run_as_threads(2, 60, [&](World& world) {
         const auto trainer = trainer_of(setup, world.rank(), world.size());
-        AllGatherExchange exchange(world);
-        for (int step = 0; step < 12; ++step) trainer->step(step, exchange);
+        AllGatherExchange all_gather(world);
+        for (int step = 0; step < 12; ++step) trainer->step(step, all_gather);
         trainer->save_state();
         std::vector<ExchangeCall> asked, again;
-        RecordingExchange recording(exchange, asked);
+        RecordingExchange recording(all_gather, asked);
         const double loss = trainer->step(12, recording);
         trainer->restore_state();
         ReplayedExchange repeated(asked);
         RecordingExchange recording_again(repeated, again);
         EXPECT_EQ(trainer->step(12, recording_again), loss);
         ASSERT_EQ(again.size(), asked.size());
-        for (std::size_t i = 0; i < asked.size(); ++i) EXPECT_EQ(again[i].what, asked[i].what);
+        for (std::size_t i = 0; i < asked.size(); ++i) EXPECT_EQ(again[i].kind, asked[i].kind);
         // A history of ten: 2 x 10 + 5 dot products, a loss at least, and a gradient with its loss.
         EXPECT_GE(asked.size(), 28U);
         trainer->restore_state();
-        EXPECT_EQ(trainer->step(12, exchange), loss);
+        EXPECT_EQ(trainer->step(12, all_gather), loss);
     });
 }
 

@@ -6,6 +6,18 @@
 #include "workloads/compress/codec_set.hpp"
 
 namespace tutti {
+
+#if defined(__x86_64__)
+extern const CodecSet avx2_codecs;
+
+const CodecSet& fastest_codecs() {
+    static const bool has_both = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("f16c");
+    return has_both ? avx2_codecs : portable_codecs;
+}
+#else
+const CodecSet& fastest_codecs() { return portable_codecs; }
+#endif
+
 namespace {
 
 std::size_t blocks_of(std::size_t count) { return (count + int8_block - 1) / int8_block; }

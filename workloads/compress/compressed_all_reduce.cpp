@@ -101,9 +101,7 @@ bool CompressedAllReduce::test() {
 }
 
 void CompressedAllReduce::wait() {
-    Backoff backoff(*environment_.first.world);
-    while (!test())
-        if (!backoff.pause()) throw Error(hang_report(), Exit::time_out);
+    if (!ends_in_time(*environment_.first.world, *this)) throw Error(hang_report(), Exit::time_out);
 }
 
 std::string CompressedAllReduce::hang_report() const {

@@ -11,8 +11,8 @@ namespace tutti {
 
 class CompressedAllReduce;
 
-/// The compressed calls of a group that are under way, in the order in which they were started.
-/// Their second collectives begin in that order, too, as libraries want it the same on all ranks.
+/// The compressed calls of a group that are under way, in the order of their start. Their second
+/// collectives begin in that order, too, as libraries need the same order on all ranks.
 class CompressedUnderWay {
 public:
     void make_progress();
@@ -23,10 +23,10 @@ private:
     std::size_t exist_ = 0;
 };
 
-/// What compressed operations of a group have in common.
+/// What the compressed operations of a group share.
 struct CompressedEnvironment {
-    /// By the first collective of a call and by the second, which have ranks of their own: see
-    /// CompressedUnderWay. The second may be null where there is none.
+    /// Of the first collective of a call and of the second, each with a communicator of its own.
+    /// The second is null where there is none.
     struct Part {
         World* world = nullptr;
         GroupMethod* method = nullptr;
@@ -36,8 +36,8 @@ struct CompressedEnvironment {
     CompressionTally tally;
 };
 
-/// An all-reduce of float32 that sends something shorter by one or two collectives after each
-/// other. Whoever tests one moves all that are under way.
+/// A float32 all-reduce that sends compressed data by one or two collectives in turn. Testing one
+/// progresses all that are under way.
 class CompressedAllReduce : public Operation {
 public:
     CompressedAllReduce(CompressedEnvironment& environment, const Call& call,
@@ -60,7 +60,7 @@ protected:
         std::unique_ptr<Operation> operation;
     };
     Inner inner(const CompressedEnvironment::Part& part, const Call& call, bool in_place);
-    /// Those that are run, in order; set by the constructor. `sent_bytes`: see CompressionTally.
+    /// The inner collectives in order; set by the constructor. `sent_bytes`: see CompressionTally.
     void set_collectives(std::vector<Operation*> inner, double sent_bytes);
 
     virtual void encode() = 0;                                  ///< before the first

@@ -16,7 +16,7 @@ bool is_compressible(const Call& call);
 /// int8: each rank adds up, in float, the shares of one part (all-to-all), and all get all parts
 /// (all-gather), rounded twice;
 /// topk: all-gather of (index, value) pairs, which each rank adds up. What a rank did not send it
-/// adds to what it sends next.
+/// adds to its next gradients.
 ///
 /// It is called "ring/shm+bf16".
 Method compressed(Method method, const Compression& compression);

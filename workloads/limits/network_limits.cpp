@@ -10,9 +10,8 @@
 
 #include "base/clock.hpp"
 #include "base/index.hpp"
-#include "base/median.hpp"
 #include "collectives/transport/messages/point_to_point_channel.hpp"
-#include "results/line_fit.hpp"
+#include "results/statistics.hpp"
 
 namespace tutti {
 namespace {

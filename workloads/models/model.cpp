@@ -12,6 +12,11 @@
 
 namespace tutti {
 
+double Transformer::attention_flops() const {
+    const auto tokens = static_cast<double>(sequence);
+    return 4 * tokens * tokens * static_cast<double>(hidden);
+}
+
 std::int64_t Parameter::count() const {
     return std::accumulate(shape.begin(), shape.end(), std::int64_t{1}, std::multiplies<>());
 }

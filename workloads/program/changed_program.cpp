@@ -3,13 +3,14 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
+#include <algorithm>
 #include <cmath>
 #include <numeric>
 #include <random>
 
 #include "base/error.hpp"
 #include "base/units.hpp"
+#include "workloads/program/settings.hpp"
 
 namespace tutti {
 
@@ -57,18 +58,14 @@ Skew with_skew(Skew skew, std::string_view text) {
 }
 
 Skew with_slow_rank(Skew skew, std::string_view text) {
-    const char* end = text.data() + text.size();
-    int rank = -1;
-    const auto [colon, rank_error] = std::from_chars(text.data(), end, rank);
-    double factor = 0;
-    const bool has_both = rank_error == std::errc() && colon != end && *colon == ':';
-    const auto [stop, error] = std::from_chars(has_both ? colon + 1 : end, end, factor);
-    if (!has_both || error != std::errc() || stop != end || rank < 0 || !(factor >= 1) ||
-        factor > 1000)
+    const std::size_t colon = std::min(text.find(':'), text.size());
+    const auto rank = number_in<int>(text.substr(0, colon));
+    const auto factor = number_in<double>(text.substr(std::min(colon + 1, text.size())));
+    if (!rank || *rank < 0 || !factor || !(*factor >= 1) || *factor > 1000)
         throw Error(fmt::format(
             "--slow-rank {} is no rank and factor from 1 to 1000; type for example 1:3", text));
-    skew.slow = Rank{rank};
-    skew.slow_factor = factor;
+    skew.slow = Rank{*rank};
+    skew.slow_factor = *factor;
     return skew;
 }
 
@@ -82,7 +79,7 @@ Program skewed(const Program& program, const Skew& skew) {
     std::mt19937_64 random{skew.seed};
     for (int rank = 0; rank < program.ranks(); ++rank) {
         const auto longer = drawn(random), late = drawn(random);
-        const double factor = skew.slow == Rank{rank} ? skew.slow_factor : 1;
+        const double factor = skew.factor_of(Rank{rank});
         auto& tasks = result.tasks.emplace_back(program.tasks_of(Rank{rank}));
         for (Task& task : tasks) {
             if (task.kind != Task::Kind::compute) continue;

@@ -17,6 +17,8 @@ struct Skew {
     double slow_factor = 1;  ///< that rank's computing takes so many times as long
     std::uint64_t seed = 1;
 
+    /// How many times as long this rank computes.
+    double factor_of(Rank rank) const { return slow == rank ? slow_factor : 1; }
     bool is_none() const { return late_ns == 0 && share == 0 && !slow; }
     /// "skew=2ms slow-rank=1:3"; empty for none.
     std::string in_words() const;

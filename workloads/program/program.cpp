@@ -39,7 +39,7 @@ void Program::wait(Rank rank, int call, Task::Phase phase) {
     tasks_of(rank).push_back({.kind = Task::Kind::wait, .phase = phase, .call = call});
 }
 
-void Program::meet(Rank rank, int call, Task::Phase phase) {
+void Program::start_and_wait(Rank rank, int call, Task::Phase phase) {
     start(rank, call, phase);
     wait(rank, call, phase);
 }
@@ -85,7 +85,7 @@ void GroupWriter::wait(int call, Task::Phase phase) {
     for (const Rank rank : writers_) program_.wait(rank, call, phase);
 }
 
-void GroupWriter::meet(int call, Task::Phase phase) {
+void GroupWriter::start_and_wait(int call, Task::Phase phase) {
     start(call, phase);
     wait(call, phase);
 }

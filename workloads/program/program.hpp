@@ -65,7 +65,7 @@ struct Program {
     void start(Rank rank, int call, Task::Phase phase);
     void wait(Rank rank, int call, Task::Phase phase);
     /// Starts the call and waits for it at once: nothing is hidden.
-    void meet(Rank rank, int call, Task::Phase phase);
+    void start_and_wait(Rank rank, int call, Task::Phase phase);
     int add_group(std::vector<Rank> members);
 };
 
@@ -87,7 +87,7 @@ public:
     void compute(std::int64_t ns, Task::Phase phase);
     void start(int call, Task::Phase phase);
     void wait(int call, Task::Phase phase);
-    void meet(int call, Task::Phase phase);
+    void start_and_wait(int call, Task::Phase phase);
 
 private:
     Program& program_;

@@ -3,8 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
-
 #include "base/name_table.hpp"
 
 namespace tutti {
@@ -30,23 +28,17 @@ const std::string& Settings::text(std::string_view name) const {
 }
 
 std::int64_t Settings::number(std::string_view name, std::int64_t least, std::int64_t most) const {
-    const std::string& typed = text(name);
-    std::int64_t value = 0;
-    const char* end = typed.data() + typed.size();
-    const auto [stop, error] = std::from_chars(typed.data(), end, value);
-    if (error != std::errc() || stop != end || value < least || value > most)
+    const auto value = number_in<std::int64_t>(text(name));
+    if (!value || *value < least || *value > most)
         refuse(name, fmt::format("a number from {} to {}", least, most));
-    return value;
+    return *value;
 }
 
 double Settings::real(std::string_view name, double least, double most) const {
-    const std::string& typed = text(name);
-    double value = 0;
-    const char* end = typed.data() + typed.size();
-    const auto [stop, error] = std::from_chars(typed.data(), end, value);
-    if (error != std::errc() || stop != end || !(value >= least) || !(value <= most))
+    const auto value = number_in<double>(text(name));
+    if (!value || !(*value >= least) || !(*value <= most))
         refuse(name, fmt::format("a number from {:g} to {:g}", least, most));
-    return value;
+    return *value;
 }
 
 Bytes Settings::bytes(std::string_view name) const {
@@ -75,6 +67,17 @@ double Settings::fraction(std::string_view name) const {
 
 bool Settings::yes(std::string_view name) const {
     return word<bool>(name, {{"yes", true}, {"no", false}});
+}
+
+std::vector<std::string> Settings::list(std::string_view name) const {
+    std::vector<std::string> parts(1);
+    for (const char letter : text(name)) {
+        if (letter == ',')
+            parts.emplace_back();
+        else
+            parts.back() += letter;
+    }
+    return parts;
 }
 
 std::string Settings::in_words() const {

@@ -41,7 +41,7 @@ Program ddp_program(const Model& model, DataType type, std::span<const Bucket> b
     std::map<DataType, std::int64_t> buffers;
     for (const Buffer& buffer : model.buffers) buffers[type_of(buffer)] += buffer.count;
     for (const auto& [of_type, count] : buffers)
-        all.meet(
+        all.start_and_wait(
             all.add_call(
                 {.label = "buffers",
                  .call = {.collective = Collective::broadcast, .type = of_type, .count = count},

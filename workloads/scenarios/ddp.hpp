@@ -15,8 +15,7 @@ namespace tutti {
 /// broadcast, then forward, then backward, in which each bucket's mean is begun once all of its
 /// gradients are there and those of earlier buckets are; then all are waited for. `times` has an
 /// entry for each recorded step (one by formula), all of as many gradients as the model has.
-///
-/// A rank hands over b N bytes in all-reduces, and those of the buffers.
+/// A rank passes b N bytes to all-reduces, and the buffers' bytes to broadcasts.
 Program ddp_program(const Model& model, DataType type, std::span<const Bucket> buckets,
                     std::span<const ComputeTimes> times, int ranks);
 

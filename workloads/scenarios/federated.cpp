@@ -11,9 +11,10 @@ namespace tutti {
 namespace {
 
 constexpr SettingRow setting_rows[] = {
-    {"network", "what learns the digits: logistic, mlp, cnn", "mlp"},
+    network_setting,
     {"local-steps", "E: steps of a client before weights are averaged", "10"},
-    {"data", "whose rows: iid (dealt at random), by-label (a client has a few digits only)", "iid"},
+    {"data", "whose rows: iid (distributed at random), by-label (a client has a few digits only)",
+     "iid"},
     {"clients", "C: the share of clients that takes part in a round", "100%"},
     {"rounds", "to train, after the timing", "100"},
     {"batch", "rows of a client's step", "32"},
@@ -74,7 +75,7 @@ public:
                         bytes_of_step(), options_.rules.local_steps * bytes_of_step())};
     }
 
-    // The first method once more, averaging every step: what is saved is against that.
+    // The first method also averages every step, as the baseline.
     std::vector<Method> methods(std::vector<Method> named) const override {
         if (named.empty()) return named;
         Method often = named.front();
@@ -83,25 +84,22 @@ public:
         return named;
     }
 
-    std::unique_ptr<Steps> steps(const Method& method, std::string& reason) override {
-        auto reduction = VectorSum::make(site_, method, reason);
-        if (!reduction) return nullptr;
-        if (method.name.find("+topk") != std::string::npos) {
-            reason = "weights are averaged here, not gradients, and topk would drop most of them";
-            return nullptr;
-        }
+    MadeOrRefused<Steps> steps(const Method& method) override {
+        auto [sum, refusal] = VectorSum::make(site_, method);
+        if (!sum) return {nullptr, std::move(refusal)};
+        if (method.name.find("+topk") != std::string::npos)
+            return {nullptr,
+                    "weights are averaged here, not gradients, and topk would drop most of them"};
         FederatedTrainer::Rules rules = options_.rules;
         rules.averages_every_step = method.name.ends_with(every_step);
-        TrainingPlan plan{
-            .batch = 1, .steps = options_.rounds, .test = data_.test, .tally = reduction->tally()};
-        if (reduction->is_exact())
+        TrainingPlan plan{.steps = options_.rounds, .test = data_.test, .tally = sum->tally()};
+        if (sum->is_exact())
             plan.weights_of_one_rank = [this, rules](std::int64_t rounds) {
-                return averaged_alone(rules, rounds);
+                return averaged_on_one_rank(rules, rounds);
             };
-        return training_steps(
-            world_,
-            std::make_unique<FederatedTrainer>(world_, std::move(reduction), learner_, rules),
-            learner_, std::move(plan));
+        return {training_steps(
+            world_, std::make_unique<FederatedTrainer>(world_, std::move(sum), learner_, rules),
+            learner_, std::move(plan))};
     }
 
 private:
@@ -113,9 +111,9 @@ private:
                 seed};
     }
 
-    // All clients one after the other: what the ranks must come to.
-    std::vector<float> averaged_alone(const FederatedTrainer::Rules& rules,
-                                      std::int64_t rounds) const {
+    // Runs all clients one after the other: the expected weights.
+    std::vector<float> averaged_on_one_rank(const FederatedTrainer::Rules& rules,
+                                            std::int64_t rounds) const {
         std::vector<DigitsLearner> clients;
         for (int client = 0; client < world_.size(); ++client)
             clients.push_back(learner_of(Rank{client}));

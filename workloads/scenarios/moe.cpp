@@ -99,7 +99,7 @@ private:
             for (int place = 0; place < grid_.inner; ++place)
                 for (int expert = first_expert(place); expert < first_expert(place + 1); ++expert) {
                     const auto kept = routed.kept[static_cast<std::size_t>(expert)];
-                    residual_ += kept;
+                    routed_ += kept;
                     loads[static_cast<std::size_t>(block * grid_.inner + place)] +=
                         static_cast<double>(kept);
                 }
@@ -112,7 +112,7 @@ private:
     void exchange(const std::string& label, int block, DataType type, std::int64_t count,
                   int memory, Phase phase) {
         GroupWriter& group = expert_groups_[static_cast<std::size_t>(block)];
-        group.meet(
+        group.start_and_wait(
             group.add_call(
                 {.label = label,
                  .call = {.collective = Collective::all_to_all, .type = type, .count = count},
@@ -161,12 +161,12 @@ private:
     }
 
     void add_metrics() {
-        const auto chosen = static_cast<double>(residual_ + dropped_);
+        const auto chosen = static_cast<double>(routed_ + dropped_);
         const double places = static_cast<double>(std::ssize(loads_)) *
                               static_cast<double>(grid_.ranks() * grid_.inner * most_experts() *
                                                   capacity_of(shape_.routing));
         result_.dropped_share = static_cast<double>(dropped_) / chosen;
-        result_.padding_share = 1 - static_cast<double>(residual_) / places;
+        result_.padding_share = 1 - static_cast<double>(routed_) / places;
         std::vector<std::int64_t> ns;
         for (const Rank rank : every_rank_of(grid_.ranks()))
             ns.push_back(compute_ns_of_step(program(), rank, 0));
@@ -186,7 +186,7 @@ private:
     std::deque<GroupWriter> expert_groups_, replicas_;  // by block; by place in a block
     std::vector<std::vector<double>> loads_;            // by layer and rank
     std::vector<std::pair<GroupWriter*, int>> averages_;
-    std::int64_t residual_ = 0, dropped_ = 0;
+    std::int64_t routed_ = 0, dropped_ = 0;
 };
 
 }  // namespace

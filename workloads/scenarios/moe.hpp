@@ -20,17 +20,17 @@ struct MoeRouting {
     std::uint64_t seed = 1;
 };
 
-/// What one rank's tokens choose in one layer.
+/// The experts of one rank's tokens in one layer.
 struct RoutedTokens {
     std::vector<std::int64_t> kept;  // by expert
     std::int64_t dropped = 0;        // choices, not tokens
 };
 
-/// Places for choices that a rank has with each expert.
+/// The tokens that an expert takes from a rank.
 std::int64_t capacity_of(const MoeRouting& routing);
 
 /// Draws each token's experts, all different. Which experts are popular differs by layer. The same
-/// wherever it is asked for.
+/// on all ranks.
 RoutedTokens route(const MoeRouting& routing, int layer, int rank);
 
 struct MoeShape {
@@ -48,12 +48,12 @@ struct MoeProgram {
 };
 
 /// A step with expert parallelism (GShard, Lepikhin et al. 2020, arXiv:2006.16668): in each layer
-/// every rank tells the others how many tokens come, sends each token to its k experts and gets
+/// every rank sends the others its token counts, sends each token to its k experts and gets
 /// them back (two all-to-alls), and in backward their gradients likewise. The all-to-all is padded
 /// to the capacity C of an expert. A rank computes for as many tokens as its experts got. Weights
 /// that are not experts' are averaged over all ranks, experts over those that hold the same ones.
 ///
-/// With e expert ranks of at most x experts, L layers and D dense weights a rank hands over
+/// With e expert ranks of at most x experts, L layers and D dense weights a rank sends
 /// L (4 e x C H b + 8 e x) + b D bytes, and b times its experts' weights if they have replicas.
 /// Without padding an all-to-all would be T k H b.
 MoeProgram moe_program(const Model& model, const MoeShape& shape, std::int64_t compute_ns,

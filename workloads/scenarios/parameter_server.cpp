@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "workloads/learn/data_parallel/training_settings.hpp"
 #include "workloads/learn/servers/all_reduce_trainer.hpp"
 #include "workloads/learn/servers/server_settings.hpp"
@@ -16,7 +18,7 @@ public:
           options_(server_options(settings)),
           network_(network_of(settings).name),
           optimizer_(optimizer_of(settings)),
-          methods_(server_modes(options_, world_.size())),
+          modes_(server_modes(options_, world_.size())),
           data_(split(digits())),
           learner_(network_, data_.train, options_.batch,
                    {.rank = world_.rank(), .ranks = world_.size()}, seed),
@@ -56,43 +58,39 @@ public:
 
     std::vector<Method> methods(std::vector<Method> named) const override {
         std::vector<Method> all;
-        for (const ServerMode& method : methods_)
-            all.push_back({.name = method.name, .of_group = {}});
+        for (const ServerMode& mode : modes_) all.push_back({.name = mode.name, .of_group = {}});
         for (Method& method : named) {
             method.name = "all-reduce " + method.name;
             all.push_back(method);
-            if (!options_.slow) continue;
+            if (!options_.skew.slow) continue;
             method.name += slowed;
             all.push_back(method);
         }
         return all;
     }
 
-    std::unique_ptr<Steps> steps(const Method& method, std::string& reason) override {
-        const bool is_sgd = std::string_view(optimizer_.name) == "sgd";  // adam blows rounding up
-        for (const ServerMode& known : methods_) {
-            if (known.name != method.name) continue;
-            const Architecture& of = known.architecture;
-            if (of.rules.dropped > 0 && of.servers > 1) {
-                reason = "who is late is for one server to say; type --servers 1";
-                return nullptr;
-            }
-            return steps_of(
-                std::make_unique<ServerTrainer>(
-                    world_, ServerTrainer::Mailboxes{.pushes = *pushes_, .pulls = *pulls_},
-                    learner_, of, optimizer_, rate_),
-                is_sgd && of.rules.is_synchronous && of.rules.dropped == 0);
+    MadeOrRefused<Steps> steps(const Method& method) override {
+        const bool is_sgd = std::string_view(optimizer_.name) == "sgd";  // adam amplifies rounding
+        const auto mode = std::ranges::find(modes_, method.name, &ServerMode::name);
+        if (mode != modes_.end()) {
+            const Architecture& of = mode->architecture;
+            if (of.rules.dropped > 0 && of.servers > 1)
+                return {nullptr,
+                        "only one server can tell which gradient is late; type --servers 1"};
+            return {
+                steps_of(std::make_unique<ServerTrainer>(
+                             world_, ServerTrainer::Mailboxes{.pushes = *pushes_, .pulls = *pulls_},
+                             learner_, of, optimizer_, rate_),
+                         is_sgd && of.rules.is_synchronous() && of.rules.dropped == 0)};
         }
-        auto reduction = VectorSum::make(site_, method, reason);
-        if (!reduction) return nullptr;
-        AllReduceTrainer::Slow slow;
-        if (method.name.ends_with(slowed))
-            slow = {.rank = options_.slow, .times = options_.slow_times};
-        const bool is_exact = reduction->is_exact();
-        CompressionTally* const tally = reduction->tally();
-        return steps_of(std::make_unique<AllReduceTrainer>(world_, std::move(reduction), learner_,
-                                                           optimizer_, rate_, slow),
-                        is_sgd && is_exact, tally);
+        auto [sum, refusal] = VectorSum::make(site_, method);
+        if (!sum) return {nullptr, std::move(refusal)};
+        const Skew skew = method.name.ends_with(slowed) ? options_.skew : Skew{};
+        const bool is_exact = sum->is_exact();
+        CompressionTally* const tally = sum->tally();
+        return {steps_of(std::make_unique<AllReduceTrainer>(world_, std::move(sum), learner_,
+                                                            optimizer_, rate_, skew),
+                         is_sgd && is_exact, tally)};
     }
 
 private:
@@ -118,20 +116,25 @@ private:
 
     std::unique_ptr<Steps> steps_of(std::unique_ptr<FreeRunningTrainer> trainer,
                                     bool equals_one_rank, CompressionTally* tally = nullptr) {
-        TrainingPlan plan{
-            .batch = options_.batch, .steps = steps_, .test = data_.test, .tally = tally};
+        TrainingPlan plan{.steps_per_sample = options_.steps_per_sample,
+                          .steps = steps_,
+                          .test = data_.test,
+                          .tally = tally};
         if (equals_one_rank)
-            plan.weights_of_one_rank = [this](std::int64_t steps) { return trained_alone(steps); };
+            plan.weights_of_one_rank = [this](std::int64_t steps) {
+                return trained_on_one_rank(steps);
+            };
         return training_steps(world_, std::move(trainer), learner_, std::move(plan));
     }
 
-    std::vector<float> trained_alone(std::int64_t steps) const {
-        DigitsLearner alone(network_, data_.train, options_.batch, {}, seed);
-        const auto weights = alone.network().weights();
+    std::vector<float> trained_on_one_rank(std::int64_t steps) const {
+        DigitsLearner learner(network_, data_.train, options_.batch, {}, seed);
+        const auto weights = learner.network().weights();
         const auto optimizer = optimizer_.make(weights.size());
         for (std::int64_t step = 0; step < steps; ++step) {
-            alone.compute_gradients(1, [] {});
-            optimizer->step(weights, alone.network().gradients(), rate_.at(static_cast<int>(step)));
+            learner.compute_gradients(1, [] {});
+            optimizer->step(weights, learner.network().gradients(),
+                            rate_.at(static_cast<int>(step)));
         }
         return {weights.begin(), weights.end()};
     }
@@ -140,7 +143,7 @@ private:
     ServerOptions options_;
     std::string network_;
     const OptimizerKind& optimizer_;
-    std::vector<ServerMode> methods_;
+    std::vector<ServerMode> modes_;
     Split data_;
     DigitsLearner learner_;
     std::int64_t steps_;

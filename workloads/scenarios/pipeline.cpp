@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <map>
 
+#include "base/index.hpp"
 #include "workloads/models/compute_times.hpp"
 #include "workloads/scenarios/pattern_settings.hpp"
 
@@ -26,7 +27,7 @@ std::vector<StageAction> actions_of(PipelineOrder order, int stage, int stages, 
         } else {
             if (!is_last) actions.push_back({Kind::receive_gradient});
             actions.push_back({Kind::backward, times.backward_ns});
-            // As whoever sends it may not go on before, to receive the gradient.
+            // The sender waits for this before it can receive the gradient.
             if (!is_first) actions.push_back({Kind::expect_activation});
             if (!is_first) actions.push_back({Kind::send_gradient});
         }
@@ -40,26 +41,26 @@ public:
     PipelineWriter(const Model& model, const PipelineShape& shape, int ranks)
         : model_(model),
           shape_(shape),
-          // A stage's replicas follow each other, so that a stage is a block.
+          // A block is the replicas of a stage.
           grid_(grid_of(ranks, ranks / shape.stages, "stages")),
           program_(empty_program(model, ranks)),
           updates_(shape.order == PipelineOrder::pipedream ? shape.micro_batches : 1) {}
 
     void add_calls(const std::vector<int>& stage_of) {
-        forward_.resize(static_cast<std::size_t>(grid_.ranks()));
+        forward_.resize(as_size(grid_.ranks()));
         backward_ = forward_;
-        mean_.resize(static_cast<std::size_t>(grid_.ranks()));
+        mean_.resize(as_size(grid_.ranks()));
         for (int replica = 0; replica < grid_.inner; ++replica)
             for (int stage = 0; stage + 1 < shape_.stages; ++stage) {
                 const Rank from = rank_of(stage, replica), to = rank_of(stage + 1, replica);
-                forward_[index(from)] = link(from, to, Rank{0}, "activation");
-                backward_[index(from)] = link(from, to, Rank{1}, "gradient");
+                at(forward_, from) = link(from, to, Rank{0}, "activation");
+                at(backward_, from) = link(from, to, Rank{1}, "gradient");
             }
         const auto counts = model_.unit_counts();
         if (grid_.inner > 1)
             for (int stage = 0; stage < shape_.stages; ++stage) {
                 GroupWriter replicas(program_, grid_.block(stage));
-                std::vector<std::vector<int>> calls(static_cast<std::size_t>(updates_));
+                std::vector<std::vector<int>> calls(as_size(updates_));
                 // As they become ready.
                 for (int unit = int_size(counts) - 1; unit >= 0; --unit) {
                     if (at(stage_of, unit) != stage) continue;
@@ -69,7 +70,7 @@ public:
                     for (std::size_t update = 0; update < calls.size(); ++update)
                         calls[update].push_back(means[update]);
                 }
-                for (const Rank rank : replicas.members()) mean_[index(rank)] = calls;
+                for (const Rank rank : replicas.members()) at(mean_, rank) = calls;
             }
         if (shape_.stages > 1 && has_tied_head(model_))
             for (int replica = 0; replica < grid_.inner; ++replica) {
@@ -87,14 +88,14 @@ public:
             state.activations.ahead = of_stage.activations_ahead;
             state.gradients.ahead = of_stage.gradients_ahead;
             for (const StageAction& action : of_stage.actions) write(rank, action, state);
-            // What the next step uses first has come when this one ends.
+            // Receives what the next step uses first.
             std::vector<int> open;
             const auto receive_rest = [&](const std::vector<int>& calls, Incoming& incoming) {
                 while (incoming.expected < std::ssize(calls)) expect(rank, calls, incoming);
                 open.insert(open.end(), calls.begin() + incoming.used, calls.end());
             };
-            if (stage > 0) receive_rest(from_before(rank), state.activations);
-            if (stage + 1 < shape_.stages) receive_rest(backward_[index(rank)], state.gradients);
+            if (stage > 0) receive_rest(from_previous(rank), state.activations);
+            if (stage + 1 < shape_.stages) receive_rest(at(backward_, rank), state.gradients);
             for (const int call : open) program_.wait(rank, call, Phase::backward);
             for (const auto* sent : {&state.activations_sent, &state.gradients_sent})
                 for (const int call : *sent) program_.wait(rank, call, Phase::backward);
@@ -106,7 +107,7 @@ public:
 
 private:
     struct Incoming {
-        int ahead = 0;     // came before the step began, and are not used yet
+        int ahead = 0;     // arrived before the step began, not used yet
         int expected = 0;  // started
         int used = 0;      // waited for
     };
@@ -118,20 +119,16 @@ private:
         int updates = 0;
     };
 
-    static std::size_t index(Rank rank) { return static_cast<std::size_t>(rank.index); }
     Rank rank_of(int stage, int replica) const { return {stage * grid_.inner + replica}; }
-    const std::vector<int>& from_before(Rank rank) const {
-        return forward_[index(rank) - static_cast<std::size_t>(grid_.inner)];
+    // Calls with the previous stage.
+    const std::vector<int>& from_previous(Rank rank) const {
+        return at(forward_, rank.index - grid_.inner);
+    }
+    const std::vector<int>& to_previous(Rank rank) const {
+        return at(backward_, rank.index - grid_.inner);
     }
 
-    const std::vector<int>& to_before(Rank rank) const {
-        return backward_[index(rank) - static_cast<std::size_t>(grid_.inner)];
-    }
-    static int at(const std::vector<int>& calls, int number) {
-        return calls[static_cast<std::size_t>(number)];
-    }
-
-    // A group of its own for each direction: the two ends come to the directions in other orders.
+    // A group for each direction, as the two ends start their calls of both in different orders.
     std::vector<int> link(Rank from, Rank to, Rank root, const char* what) {
         const int group = program_.add_group({from, to});
         const int memory = memory_;
@@ -185,32 +182,32 @@ private:
     void write(Rank rank, const StageAction& action, State& state) {
         switch (action.kind) {
             case Kind::receive_activation:
-                return receive(rank, from_before(rank), state.activations, Phase::forward);
+                return receive(rank, from_previous(rank), state.activations, Phase::forward);
             case Kind::forward:
                 return program_.compute(rank, action.ns, Phase::forward);
             case Kind::send_activation:
-                return send(rank, at(forward_[index(rank)], state.next_activation++),
+                return send(rank, at(at(forward_, rank), state.next_activation++),
                             state.activations_sent, Phase::forward);
             case Kind::receive_gradient:
-                return receive(rank, backward_[index(rank)], state.gradients, Phase::backward);
+                return receive(rank, at(backward_, rank), state.gradients, Phase::backward);
             case Kind::backward:
                 return program_.compute(rank, action.ns, Phase::backward);
             case Kind::expect_activation:
-                return expect(rank, from_before(rank), state.activations);
+                return expect(rank, from_previous(rank), state.activations);
             case Kind::send_gradient:
-                return send(rank, at(to_before(rank), state.next_gradient++), state.gradients_sent,
-                            Phase::backward);
+                return send(rank, at(to_previous(rank), state.next_gradient++),
+                            state.gradients_sent, Phase::backward);
             case Kind::update:
                 return update(rank, state);
         }
     }
 
-    // An update waits for the one before, and goes on beside what follows.
+    // An update waits for the previous one, and overlaps with what follows.
     void update(Rank rank, State& state) {
         for (const int call : state.averaging) program_.wait(rank, call, Phase::optimizer);
         state.averaging.clear();
-        const auto number = static_cast<std::size_t>(state.updates++);
-        if (!mean_[index(rank)].empty()) state.averaging = mean_[index(rank)][number];
+        const auto number = as_size(state.updates++);
+        if (!at(mean_, rank).empty()) state.averaging = at(mean_, rank)[number];
         if (const auto tied = tied_.find(rank.index); tied != tied_.end())
             state.averaging.push_back(tied->second[number]);
         for (const int call : state.averaging) program_.start(rank, call, Phase::optimizer);
@@ -235,10 +232,10 @@ Program pipeline_program(const Model& model, const PipelineShape& shape, std::in
                          int ranks) {
     grid_of(ranks, shape.stages, "stages");
     const auto stage_of = stages_of_units(model, shape.stages);
-    std::vector<StageTimes> times(static_cast<std::size_t>(shape.stages));
+    std::vector<StageTimes> times(as_size(shape.stages));
     const auto of_units = unit_times(model, compute_ns * shape.stages);
     for (std::size_t unit = 0; unit < of_units.size(); ++unit) {
-        auto& mine = times[static_cast<std::size_t>(stage_of[unit])];
+        auto& mine = at(times, stage_of[unit]);
         mine.forward_ns += of_units[unit].forward_ns;
         mine.backward_ns += of_units[unit].backward_ns;
     }
@@ -252,7 +249,7 @@ Program pipeline_program(const Model& model, const PipelineShape& shape, std::in
     const auto steady =
         never_empty ? steady_pipeline(times, shape.micro_batches) : std::vector<SteadyStage>{};
     for (int stage = 0; stage < shape.stages; ++stage) {
-        const auto at = static_cast<std::size_t>(stage);
+        const auto at = as_size(stage);
         writer.write(stage, never_empty ? steady[at]
                                         : SteadyStage{.actions = actions_of(
                                                           shape.order, stage, shape.stages,

@@ -82,7 +82,7 @@ Actions cycle_of(const StageTimes& times, bool is_first, bool is_last) {
     if (!is_last) cycle.push_back({Kind::send_activation});
     if (!is_last) cycle.push_back({Kind::receive_gradient});
     cycle.push_back({Kind::backward, times.backward_ns});
-    // As whoever sends it may not go on before, to receive the gradient.
+    // The sender waits for this before it can receive the gradient.
     if (!is_first) cycle.push_back({Kind::expect_activation});
     if (!is_first) cycle.push_back({Kind::send_gradient});
     cycle.push_back({Kind::update});

@@ -105,7 +105,9 @@ public:
         : program_((check(program), std::move(program))),
           notes_(std::move(notes)),
           metrics_(std::move(metrics)),
-          computer_(computer(environment.compute, environment.planner.world().oversubscribed)),
+          computer_(computer(environment.compute, environment.planner.world().oversubscribed
+                                                      ? CoreUse::shared
+                                                      : CoreUse::own)),
           uneven_(environment.skew.is_none() ? std::nullopt
                                              : std::optional(skewed(program_, environment.skew))),
           deadline_(environment.planner.world(), uneven_ ? *uneven_ : program_),

@@ -34,7 +34,7 @@ struct Replay {
     int repeat = 1;
 };
 
-// Where nothing was sent, PyTorch's rule tells what would have been.
+// Where nothing was sent, PyTorch's rule makes the buckets.
 std::vector<Bucket> buckets_of(const GradientTrace& trace, const Settings& settings) {
     const bool as_recorded = settings.text("bucket-cap") == "recorded";
     if (as_recorded && !trace.buckets.empty()) return trace.buckets;
@@ -75,7 +75,7 @@ std::vector<std::string> notes_of(const Trace& trace) {
     return notes;
 }
 
-// Of the recorded system: to be told, not to be compared with times of this one.
+// Times of the recorded system, for information: not comparable with times of this one.
 void note_recorded_calls(const GradientTrace& trace, std::vector<std::string>& notes) {
     std::vector<std::int64_t> lasted;
     for (const auto& one : trace.iterations) {

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "base/median.hpp"
+#include "results/statistics.hpp"
 
 namespace tutti {
 namespace {

@@ -9,12 +9,13 @@
 #include "workloads/learn/data_parallel/gradient_exchange.hpp"
 #include "workloads/learn/data_parallel/trainer.hpp"
 #include "workloads/learn/data_parallel/training_settings.hpp"
+#include "workloads/scenarios/workload.hpp"
 #include "workloads/steps/compression_error.hpp"
 
 namespace tutti {
 namespace {
 
-// What all methods have in common: the course, the memory, and one trainer, that goes back to the
+// What all methods share: the setup, the memory, and a trainer that goes back to the
 // same state before each timed step.
 class Training {
 public:
@@ -23,16 +24,14 @@ public:
           planner_(environment.planner),
           trainer_(trainer_of(setup_, world().rank(), world().size())),
           memory_(world(), trainer_->network(), caps, environment.buffers),
-          environment_{.ranks = world().size(),
-                       .hosts = world().hosts(),
-                       .default_segment = default_segment(world())} {
-        AllGatherExchange exchange(world());
+          environment_(environment_of(world())) {
+        AllGatherExchange all_gather(world());
         // lbfgs has its whole history after so many.
         constexpr int full_history = 12;
         const int before = setup_.is_by_lbfgs() ? std::min(full_history, setup_.steps() - 1) : 0;
-        for (int step = 0; step < before; ++step) trainer_->step(step, exchange);
+        for (int step = 0; step < before; ++step) trainer_->step(step, all_gather);
         trainer_->save_state();
-        RecordingExchange recording(exchange, exchange_calls_);
+        RecordingExchange recording(all_gather, exchange_calls_);
         trainer_->step(0, recording);
         trainer_->restore_state();
     }
@@ -44,13 +43,13 @@ public:
     GradientMemory& memory() { return memory_; }
     const GradientMemory& memory() const { return memory_; }
     Trainer& trainer() { return *trainer_; }
-    const std::vector<ExchangeCall>& settings() const { return exchange_calls_; }
+    const std::vector<ExchangeCall>& exchange_calls() const { return exchange_calls_; }
 
-    std::int64_t count_of(ExchangeCall::What what) const {
-        return std::ranges::count(exchange_calls_, what, &ExchangeCall::what);
+    std::int64_t count_of(ExchangeCall::Kind kind) const {
+        return std::ranges::count(exchange_calls_, kind, &ExchangeCall::kind);
     }
 
-    // The course on one rank; once, when first asked for. Collective.
+    // The same training on one rank, done when first needed. Collective.
     const TrainingResult& reference() {
         if (!reference_) reference_ = train_on_one_rank(world(), setup_);
         return *reference_;
@@ -73,7 +72,7 @@ public:
         : training_(training),
           method_(std::move(method)),
           exchange_(std::move(exchange)),
-          repeated_(training.settings()),
+          repeated_(training.exchange_calls()),
           seed_(seed) {}
 
     StepStamps run(StepPart part, std::int64_t number) override {
@@ -95,7 +94,8 @@ public:
         return stamps;
     }
 
-    // Wrong is what known data shows, and each weight that is not as the schedule specifies.
+    // Counts wrong results for known data, and weights that differ where the schedule says that
+    // none do.
     std::optional<std::int64_t> count_wrong() override {
         CompressionTally* const tally = exchange_->tally();
         std::int64_t wrong = tally == nullptr ? exchange_->count_wrong(seed_) : 0;
@@ -123,8 +123,8 @@ public:
             {"one_rank_accuracy", training_.reference().accuracy},
             {"one_rank_seconds", training_.reference().seconds},
             {"same_weights", true_on_all_ranks(world, result_.differing_weights == 0) ? 1.0 : 0.0}};
-        if (const auto promised = exchange_->same_bits())
-            metrics.push_back({"same_promised", *promised ? 1.0 : 0.0});
+        if (const auto same = exchange_->same_bits())
+            metrics.push_back({"same_promised", *same ? 1.0 : 0.0});
         metrics.push_back(
             {"calls_of_mean_step", static_cast<double>(calls_) / training_.setup().steps()});
         metrics.insert(metrics.end(), compressing_.begin(), compressing_.end());
@@ -133,8 +133,8 @@ public:
 
 private:
     void communicate() {
-        for (const ExchangeCall& settings : training_.settings())
-            if (settings.what == ExchangeCall::What::gradients)
+        for (const ExchangeCall& call : training_.exchange_calls())
+            if (call.kind == ExchangeCall::Kind::gradients)
                 exchange_->exchange_buckets();
             else
                 exchange_->numbers(0);
@@ -172,33 +172,33 @@ public:
                 "gradients go in {} of {} bytes",
                 buckets().size() == 1 ? "a bucket" : fmt::format("{} buckets", buckets().size()),
                 sizes)};
-        if (const auto numbers = training_.count_of(ExchangeCall::What::numbers); numbers > 0)
+        if (const auto numbers = training_.count_of(ExchangeCall::Kind::numbers); numbers > 0)
             notes.push_back(fmt::format(
                 "a step of lbfgs, as timed: {} times all gradients, {} times {} bytes (losses and "
                 "dot products)",
-                training_.count_of(ExchangeCall::What::gradients), numbers, bytes_of_numbers()));
+                training_.count_of(ExchangeCall::Kind::gradients), numbers, bytes_of_numbers()));
         return notes;
     }
 
     std::int64_t bytes_of_step() const override {
-        std::int64_t bytes = training_.count_of(ExchangeCall::What::numbers) * bytes_of_numbers();
+        std::int64_t bytes = training_.count_of(ExchangeCall::Kind::numbers) * bytes_of_numbers();
         for (const Bucket& bucket : buckets())
-            bytes += training_.count_of(ExchangeCall::What::gradients) * bytes_of(bucket);
+            bytes += training_.count_of(ExchangeCall::Kind::gradients) * bytes_of(bucket);
         return bytes;
     }
 
     std::int64_t calls_of_step() const override {
-        return training_.count_of(ExchangeCall::What::numbers) +
-               training_.count_of(ExchangeCall::What::gradients) *
+        return training_.count_of(ExchangeCall::Kind::numbers) +
+               training_.count_of(ExchangeCall::Kind::gradients) *
                    static_cast<std::int64_t>(buckets().size());
     }
 
-    std::unique_ptr<Steps> steps(const Method& method, std::string& reason) override {
+    MadeOrRefused<Steps> steps(const Method& method) override {
         auto of_group = method.of_group(training_.planner(), training_.environment());
-        auto exchange = GradientExchange::make(training_.memory(), *of_group, reason);
-        if (!exchange) return nullptr;
-        return std::make_unique<TrainSteps>(training_, std::move(of_group), std::move(exchange),
-                                            seed_);
+        auto [exchange, refusal] = GradientExchange::make(training_.memory(), *of_group);
+        if (!exchange) return {nullptr, std::move(refusal)};
+        return {std::make_unique<TrainSteps>(training_, std::move(of_group), std::move(exchange),
+                                             seed_)};
     }
 
 private:

@@ -8,7 +8,6 @@
 namespace tutti {
 namespace {
 
-// One method to train: timed row by row, checked and at last trained to the end.
 class TrainingSteps final : public Steps {
 public:
     TrainingSteps(World& world, std::unique_ptr<FreeRunningTrainer> trainer, DigitsLearner& learner,
@@ -16,11 +15,11 @@ public:
         : world_(world), trainer_(std::move(trainer)), learner_(learner), plan_(std::move(plan)) {}
 
     StepStamps run(StepPart part, std::int64_t) override {
-        const StepBatch batch{.steps = plan_.batch,
-                              .computes = part != StepPart::communication,
-                              .communicates = part != StepPart::compute,
-                              .learns = part == StepPart::whole};
-        return of_one_step(trainer_->run(batch), batch.steps);
+        StepStamps stamps = trainer_->run(plan_.steps_per_sample, part);
+        const auto per_step = [&](std::int64_t ns) { return ns / plan_.steps_per_sample; };
+        stamps.end_ns = stamps.begin_ns + per_step(stamps.end_ns - stamps.begin_ns);
+        stamps.compute_ns = per_step(stamps.compute_ns);
+        return stamps;  // the call span is that of one step already
     }
 
     std::optional<std::int64_t> count_wrong() override {
@@ -28,7 +27,7 @@ public:
         constexpr std::int64_t steps = 2;
         trainer_->reset();
         world_.barrier();
-        trainer_->run({.steps = steps});
+        trainer_->run(steps);
         trainer_->gather_weights();
         const auto expected = plan_.weights_of_one_rank(steps);
         const auto found = learner_.network().weights();
@@ -40,13 +39,12 @@ public:
         return wrong;
     }
 
-    // Trains from the beginning. Its time is that of free-running steps: nobody meets anybody
-    // but at the servers.
+    // Trains from the beginning, without barriers between steps.
     std::vector<Metric> metrics() override {
         trainer_->reset();
         if (plan_.tally != nullptr) *plan_.tally = {};
         world_.barrier();
-        const StepStamps stamps = trainer_->run({.steps = plan_.steps});
+        const StepStamps stamps = trainer_->run(plan_.steps);
         const auto ns = from_rank0(world_, stamps.end_ns - stamps.begin_ns);
         trainer_->gather_weights();
         std::vector<Metric> metrics{

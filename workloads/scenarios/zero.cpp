@@ -72,7 +72,7 @@ Program sharded_gradients(const Model& model, const ZeroShape& shape, std::int64
 class Slots {
 public:
     explicit Slots(int slots) : slots_(slots) {}
-    // Units are asked for in their order.
+    // Called for the units in their order.
     int of(std::int64_t count) {
         auto& mine = of_size_[count];
         if (static_cast<int>(mine.size()) < slots_) mine.push_back(next_++);

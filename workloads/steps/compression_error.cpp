@@ -35,7 +35,7 @@ CompressionError compression_error(Operation& operation, World& world, const Cal
         world.barrier();
         operation.run();
         for (std::size_t i = 0; i < count; ++i) sum[i] += static_cast<double>(output[i]);
-        world.barrier();  // nobody spoils what another still reads
+        world.barrier();  // no rank overwrites what another still reads
         if (done == 0) error.of_first_call = distance(1);
         if (done == 0) error.union_share = tally.union_share;
     }

@@ -32,9 +32,9 @@ CompressionError compression_error(Operation& operation, World& world, const Cal
 std::vector<Metric> metrics_of(World& world, const CompressionTally& tally,
                                const CompressionError& error, std::int64_t steps);
 
-/// An element of numbers that are spread as gradients of real networks are: of their energy the
-/// largest percent has half (there 35 to 58 %). They are the cubes of numbers that are normally
-/// distributed, times 1/1000. Every rank can tell everyone's.
+/// An element of numbers that are distributed as gradients of real networks: their largest percent
+/// has half of the energy (there 35 to 58 %). They are cubes of normally distributed numbers times
+/// 1/1000. Every rank can compute every rank's.
 inline float gradient_like(std::uint64_t seed, Rank rank, std::int64_t index) {
     std::uint64_t word = (seed * 0x9e3779b97f4a7c15u + static_cast<std::uint64_t>(rank.index)) *
                              0xd1342543de82ef95u +

@@ -21,7 +21,7 @@ constexpr Named<ComputeMode> modes[] = {
 // The timer of an accelerator's stream.
 class Sleeper final : public Computer {
 public:
-    explicit Sleeper(bool shares_core) : shares_core_(shares_core) {}
+    explicit Sleeper(CoreUse core) : core_(core) {}
 
     void release() override { free_from_ns_ = std::max(free_from_ns_, now_ns()); }
 
@@ -44,13 +44,13 @@ public:
 
 private:
     void let_others_run() const {
-        if (shares_core_)
+        if (core_ == CoreUse::shared)
             sched_yield();
         else
             relax();
     }
 
-    bool shares_core_;
+    CoreUse core_;
     std::int64_t free_from_ns_ = 0;  // when the stream has done all that it was given
 };
 
@@ -137,14 +137,14 @@ ComputeMode parse_compute_mode(std::string_view text) {
     return parse_from(modes, "compute mode", text);
 }
 
-std::unique_ptr<Computer> computer(ComputeMode mode, bool shares_core) {
+std::unique_ptr<Computer> computer(ComputeMode mode, CoreUse core) {
     switch (mode) {
         case ComputeMode::burn:
             return std::make_unique<Burner>();
         case ComputeMode::real:
             return std::make_unique<Multiplier>();
         default:
-            return std::make_unique<Sleeper>(shares_core);
+            return std::make_unique<Sleeper>(core);
     }
 }
 

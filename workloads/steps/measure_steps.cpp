@@ -10,7 +10,7 @@
 namespace tutti {
 namespace {
 
-// What was seen of a method, round by round.
+// The samples of a method, round by round.
 struct Series {
     std::vector<std::int64_t> step, compute, communication, exposed, computing, wait, work;
 

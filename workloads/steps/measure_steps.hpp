@@ -20,17 +20,17 @@ struct StepProtocol {
     std::uint64_t seed = 1;
     bool keep_samples = false;
     GlobalClock* clock = nullptr;  ///< of several hosts; else unused
-    /// Told on each rank after each round: how many count, and for how long they have been done.
+    /// Called on each rank after each round, with the rounds that count and their seconds.
     std::function<void(std::int64_t rounds, double seconds)> after_round = {};
 };
 
-/// A method of doing steps. Collective; ranks have met just before.
+/// Runs a step by one method. Collective, called after a barrier.
 using RunStep = std::function<StepStamps(StepPart part, std::int64_t number)>;
 
-/// Times all methods against each other: in each round a step that only computes, and of each
-/// method a whole one and one that only communicates, in an order that is drawn anew; what is
-/// exposed is the difference within a round, so that drift of the machine falls out. Collective;
-/// the same result on all ranks. Keys, checks and metrics are left to the caller.
+/// Times all methods alternately: each round has a step that only computes, and for each method a
+/// whole step and one that only communicates, in random order. The exposed time is the difference
+/// within a round, which cancels drift of the machine. Collective; the same result on all ranks.
+/// Keys, checks and metrics are left to the caller.
 std::vector<TrainingStep> measure_steps(World& world, const std::vector<RunStep>& methods,
                                         const StepProtocol& protocol);
 

@@ -41,11 +41,11 @@ StepRunner::StepRunner(ProgramBuffers& buffers)
       operations_(buffers.program().calls.size()) {
     under_way_.reserve(operations_.size());
     stamps_.calls.resize(operations_.size());
-    // A call that is made may have the ranks of its group meet: others go on meanwhile.
+    // Making a call may need a barrier of its group: other calls progress meanwhile.
     buffers_.world().register_progress(*this);
 }
 
-// Ranks end what they share in one order, whatever groups they are in.
+// All ranks end their shared calls in one order, whatever groups they are in.
 StepRunner::~StepRunner() {
     buffers_.world().unregister_progress(*this);
     for (auto& operation : operations_) operation.reset();
@@ -89,7 +89,7 @@ bool StepRunner::is_all_exact() const {
     return true;
 }
 
-// How each group does its calls; why one of this rank's cannot be done so, if that is so.
+// Chooses each group's method; returns why it cannot do this rank's calls, if so.
 std::optional<std::string> StepRunner::choose(const Method& method) {
     const auto& calls = buffers_.program().calls;
     Refusals refusals;
@@ -108,7 +108,7 @@ std::optional<std::string> StepRunner::choose(const Method& method) {
         try {
             ideal_run(buffers_.program(), SendMode::blocking);
         } catch (const Error& error) {
-            reason = std::string("its ranks meet when a call starts: ") + error.what();
+            reason = std::string("its calls block until all ranks start them:  ") + error.what();
         }
     }
     return reason;
@@ -130,8 +130,8 @@ void StepRunner::start(int call) {
     progress_all();
 }
 
-// Whatever is under way, as one rank may wait for this one in a call of another group. The first of
-// a group moves all of it; so many looks as there are groups, not as there are calls.
+// All that is under way, as a rank may wait for this one in a call of another group. Testing the
+// first call of a group progresses all of it: one test a group, not one a call.
 bool StepRunner::progress_all() {
     progressed_groups_.clear();
     const auto is_over = [&](int call) {
@@ -153,7 +153,7 @@ void StepRunner::wait(int call) {
     Backoff backoff(buffers_.world());
     made_progress_ = false;
     while (std::ranges::find(under_way_, call) != under_way_.end()) {
-        buffers_.world().heartbeat();  // alive, for a watchdog: this wait has a deadline of its own
+        buffers_.world().heartbeat();  // for the watchdog, as this wait has its own deadline
         progress_all();
         if (std::exchange(made_progress_, false))
             backoff.renew();
@@ -165,7 +165,7 @@ void StepRunner::wait(int call) {
     }
 }
 
-// A watchdog sees that this rank is alive, however long it computes.
+// Computes in parts, so that the watchdog gets a heartbeat each second.
 std::int64_t StepRunner::compute(std::int64_t ns, Computer& computer) {
     constexpr std::int64_t sign_of_life_ns = 1'000'000'000;
     const std::function<bool()> meanwhile = [this] {
@@ -218,7 +218,7 @@ Trial StepRunner::checked(int call) const {
                     buffers_.buffers_of(call), true);
 }
 
-// All that have memory of their own, under way together as in a step.
+// All calls with memory of their own, concurrently as in a step.
 std::int64_t StepRunner::count_wrong_concurrently(std::uint64_t seed) {
     std::vector<Trial> all;
     for (std::size_t i = 0; i < operations_.size(); ++i)
@@ -226,12 +226,12 @@ std::int64_t StepRunner::count_wrong_concurrently(std::uint64_t seed) {
             all.push_back(checked(static_cast<int>(i)));
     for (const Trial& one : all) one.prepare(seed);
     buffers_.world().barrier();
-    const auto nothing = computer(ComputeMode::sleep, false);
+    const auto nothing = computer(ComputeMode::sleep, CoreUse::own);
     run(StepPart::communication, 0, *nothing);
     --steps_;
     std::int64_t wrong = 0;
     for (const Trial& one : all) wrong += one.count_wrong(seed);
-    // Nobody spoils what another still reads.
+    // No rank overwrites what another still reads.
     buffers_.world().barrier();
     return wrong;
 }

@@ -16,9 +16,6 @@
 
 namespace tutti {
 
-/// What of a step is done.
-enum class StepPart : std::uint8_t { whole, compute, communication };
-
 /// The groups of a program that this rank is in, with their planners, and the memory of the calls,
 /// which all methods use in turn.
 class ProgramBuffers {

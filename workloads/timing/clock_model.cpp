@@ -6,8 +6,7 @@
 #include <cstdlib>
 #include <vector>
 
-#include "base/median.hpp"
-#include "results/line_fit.hpp"
+#include "results/statistics.hpp"
 
 namespace tutti {
 namespace {

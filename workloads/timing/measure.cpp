@@ -45,12 +45,6 @@ TimeFrom time_from(Start start) {
     }
 }
 
-std::int64_t upper_median(std::vector<std::int64_t> times) {
-    const auto half = times.begin() + std::ssize(times) / 2;
-    std::nth_element(times.begin(), half, times.end());
-    return *half;
-}
-
 // One trial's calls at a point.
 class TrialRunner {
 public:
@@ -217,7 +211,7 @@ private:
     void collect(const TimedBatch& batch) {
         gap_.learn(batch);
         batches_.learn(batch);
-        if (!batch.samples_ns.empty()) median_ns_ = upper_median(batch.samples_ns);
+        if (!batch.samples_ns.empty()) median_ns_ = median(batch.samples_ns);
         if (clock_ != nullptr && has_deadlines())
             measured_.clock_residual_ns =
                 std::max(measured_.clock_residual_ns, clock_->residual_ns());
@@ -237,8 +231,8 @@ private:
             samples.erase(samples.begin(), samples.begin() + cold);
             measured_.n_warm += cold;
         }
-        if (!skews_.empty()) measured_.skew_p50_ns = upper_median(skews_);
-        if (!device_ns_.empty()) measured_.device_p50_ns = upper_median(device_ns_);
+        if (!skews_.empty()) measured_.skew_p50_ns = median(skews_);
+        if (!device_ns_.empty()) measured_.device_p50_ns = median(device_ns_);
         // So far they are of a run of the operation.
         for (std::int64_t& sample : samples) sample /= trial_.calls_of_run;
         measured_.calls_of_sample *= trial_.calls_of_run;

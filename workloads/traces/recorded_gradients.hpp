@@ -18,7 +18,7 @@ public:
     /// naming the file that is not of its bucket's size.
     RecordedGradients(const std::filesystem::path& trace, const GradientTrace& recorded, Rank rank);
 
-    /// Steps that there are; 0 where nothing was kept.
+    /// Recorded steps; 0 where no gradients were recorded.
     std::int64_t steps() const { return static_cast<std::int64_t>(steps_.size()); }
 
     /// Puts those of step `number` modulo their number into the inputs of the program's

@@ -52,7 +52,7 @@ void DeviceDraft::end_phase(std::uint64_t published_steps) {
                       .receives_end = size(receives),
                       .moves_end = moves.size(),
                       .step = step,
-                      .shows = published_steps});
+                      .finished = published_steps});
     end_packing();
     read_.clear();
     written_.clear();

@@ -69,7 +69,7 @@ private:
         const Moves::View all{draft_.divided_bytes, {&draft_.divided, 1}, {}};
         for (Share& share : shares_) {
             share.phases.push_back(share.phases.back());
-            share.phases.back().shows = DevicePhase::nothing;
+            share.phases.back().finished = DevicePhase::nothing;
             share.phases.back().packing_end = size_of_moves(share);
         }
         cut(all.bytes, [&](Share& share, std::uint64_t from, std::uint64_t end) {

@@ -58,10 +58,10 @@ DeviceDraft LlDraft::with_addresses(const DeviceAddresses& addresses) const {
         const auto set = [&](std::size_t number) {
             return reinterpret_cast<DeviceLine*>(begin + number * mailbox_bytes(message.bytes));
         };
-        return DeviceLetter{address(message.place),
-                            {set(0), set(1)},
-                            static_cast<std::uint32_t>(message.bytes),
-                            message.peer.index};
+        return LlMessage{address(message.place),
+                         {set(0), set(1)},
+                         static_cast<std::uint32_t>(message.bytes),
+                         message.peer.index};
     };
 
     std::vector<std::size_t> sent_to(mailboxes_at_.size());

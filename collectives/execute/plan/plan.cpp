@@ -14,6 +14,17 @@ void Operation::rebind(const CallBuffers&) {
     throw Error("what peers reach in registered memory stays where it is; make another plan");
 }
 
+bool ends_in_time(World& world, Operation& operation) {
+    Backoff backoff(world);
+    while (!operation.test())
+        if (!backoff.pause()) return false;
+    return true;
+}
+
+std::string waited_in(const World& world, Rank rank, const std::string& what) {
+    return fmt::format("rank {} waited {:g} s in {}", rank.index, world.hang_timeout, what);
+}
+
 bool Progress::poll() {
     bool any_progress = false;
     for (std::size_t i = 0; i < active_.size();) {
@@ -83,8 +94,8 @@ std::string Plan::hang_report_of(Rank rank, const ProgressState& state) const {
     std::string peer = "for no rank";
     if (state.waits_for) peer = "for rank " + std::to_string(state.waits_for->index);
     if (!state.one_of.empty()) peer = "for " + one_of(state.one_of);
-    return fmt::format("rank {} waited {:g} s in {}, step {} of {}, {}", rank.index,
-                       world().hang_timeout, what_, state.step, steps_, peer);
+    return waited_in(world(), rank, what_) +
+           fmt::format(", step {} of {}, {}", state.step, steps_, peer);
 }
 
 }  // namespace tutti

@@ -41,6 +41,12 @@ public:
     virtual std::optional<std::string> left_over() const { return std::nullopt; }
 };
 
+/// Polls until the operation is done; false if it is not within the world's hang timeout.
+bool ends_in_time(World& world, Operation& operation);
+
+/// "rank 3 waited 30 s in <what>": how a hang_report() begins.
+std::string waited_in(const World& world, Rank rank, const std::string& what);
+
 class Plan;
 
 /// The plans of one rank that are under way. Whoever waits for one moves all of them.

@@ -31,7 +31,7 @@ UcxConfig::UcxConfig() {
         return;
     }
     // TCP takes a message in pieces of the lesser of the two, a system call each: 8 KiB and 64 KiB
-    // by default. Larger ones than 96 KiB are slower again: docs/ucx.md. UCX takes a way's
+    // by default. Larger ones than 96 KiB are slower again: docs/background/ucx.md. UCX takes a way's
     // setting by its name without the way; no other way has settings of these names.
     if (may_take_tcp())
         for (const std::string name : {"TX_SEG_SIZE", "RX_SEG_SIZE"})

@@ -38,23 +38,25 @@ public:
     std::vector<double> numbers(double mine) override { return {mine}; }
 };
 
-/// By the world's own all-gather, outside of measured time: slow, added up in rank order on all.
+/// The sums over all ranks, added up in rank order on each. Collective, slow.
+template <class Number>
+void sum_in_rank_order(World& world, std::span<Number> values) {
+    std::vector<Number> all(values.size() * static_cast<std::size_t>(world.size()));
+    world.all_gather(std::as_bytes(values), std::as_writable_bytes(std::span(all)));
+    std::copy_n(all.begin(), values.size(), values.begin());
+    for (std::size_t i = values.size(); i < all.size(); ++i) values[i % values.size()] += all[i];
+}
+
+/// By the world's own all-gather, outside of measured time.
 class AllGatherExchange final : public Exchange {
 public:
     explicit AllGatherExchange(World& world) : world_(world) {}
 
-    void finish(Network& network) override {
-        const auto mine = network.gradients();
-        all_.resize(mine.size() * static_cast<std::size_t>(world_.size()));
-        world_.all_gather(std::as_bytes(mine), std::as_writable_bytes(std::span(all_)));
-        std::copy_n(all_.begin(), mine.size(), mine.begin());
-        for (std::size_t i = mine.size(); i < all_.size(); ++i) mine[i % mine.size()] += all_[i];
-    }
+    void finish(Network& network) override { sum_in_rank_order(world_, network.gradients()); }
     std::vector<double> numbers(double mine) override { return gather_all(world_, mine); }
 
 private:
     World& world_;
-    std::vector<float> all_;
 };
 
 /// A call of finish() or numbers().

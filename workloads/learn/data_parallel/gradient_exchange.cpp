@@ -192,7 +192,7 @@ std::int64_t GradientExchange::count_wrong(std::uint64_t seed) {
         world.barrier();
         operation.run();
         wrong += trial.count_wrong(seed);
-        world.barrier();  // nobody spoils what another still reads
+        world.barrier();  // no rank overwrites what another still reads
     };
     for (std::size_t i = 0; i < operations_.size(); ++i)
         check(*operations_[i], memory_.call_of(static_cast<int>(i)),

@@ -5,45 +5,57 @@
 #include <bit>
 #include <cmath>
 #include <numeric>
+#include <optional>
 
 #include "base/clock.hpp"
+#include "base/index.hpp"
 #include "workloads/learn/training/lbfgs.hpp"
 #include "workloads/learn/training/optimizer.hpp"
 
 namespace tutti {
 
-BatchSequence::BatchSequence(const TrainingSetup& setup)
-    : setup_(setup), order_(setup.data.train.rows(), setup.batch, setup.seed) {}
-
-std::span<const int> BatchSequence::of_step(int number) {
-    if (number + 1 < taken_) {
-        order_ = BatchOrder(setup_.data.train.rows(), setup_.batch, setup_.seed);
-        taken_ = 0;
-    }
-    for (; taken_ <= number; ++taken_) rows_ = order_.next();
-    return rows_;
-}
-
 namespace {
 
-// A batch a step, down its gradient.
-class StochasticTrainer final : public Trainer {
+// What all trainers have: a network and this rank's share of the data.
+class ShareTrainer : public Trainer {
 public:
-    StochasticTrainer(const TrainingSetup& setup, Rank rank, int ranks)
-        : setup_(setup),
-          rank_(rank),
-          ranks_(ranks),
-          network_(setup.new_network()),
-          optimizer_(find_optimizer(setup.optimizer).make(network_.weights().size())),
-          batches_(setup) {}
+    ShareTrainer(const TrainingSetup& setup, Rank rank, int ranks)
+        : setup_(setup), rank_(rank), ranks_(ranks), network_(setup.new_network()) {}
 
     Network& network() override { return network_; }
 
-    double step(int number, Exchange& exchange) override {
-        batch_.take(setup_.data.train, share_of(batches_.of_step(number), rank_, ranks_));
-        const double loss = network_.forward(batch_, setup_.batch);
+protected:
+    // The loss and gradients of the rows that were taken, as their part of `whole_batch`.
+    double forward(int whole_batch) { return network_.forward(batch_, whole_batch); }
+    void backward(Exchange& exchange) {
         network_.backward(batch_, [&](int tensor) { exchange.ready(network_, tensor); });
         exchange.finish(network_);
+    }
+    void take_share_of(std::span<const int> rows) {
+        batch_.take(setup_.data.train, share_of(rows, rank_, ranks_));
+    }
+
+    const TrainingSetup& setup_;
+    Rank rank_;
+    int ranks_;
+    Network network_;
+
+private:
+    Batch batch_;
+};
+
+// A step of the optimizer for each batch.
+class StochasticTrainer final : public ShareTrainer {
+public:
+    StochasticTrainer(const TrainingSetup& setup, Rank rank, int ranks)
+        : ShareTrainer(setup, rank, ranks),
+          optimizer_(find_optimizer(setup.optimizer).make(network_.weights().size())),
+          order_(batch_order()) {}
+
+    double step(int number, Exchange& exchange) override {
+        take_share_of(rows_of_step(number));
+        const double loss = forward(setup_.batch);
+        backward(exchange);
         optimizer_->step(network_.weights(), network_.gradients(), setup_.rate.at(number));
         return loss;
     }
@@ -54,36 +66,40 @@ public:
     void restore_state() override { std::ranges::copy(saved_, network_.weights().begin()); }
 
 private:
-    const TrainingSetup& setup_;
-    Rank rank_;
-    int ranks_;
-    Network network_;
+    BatchOrder batch_order() const { return {setup_.data.train.rows(), setup_.batch, setup_.seed}; }
+
+    // Of the whole batch, until the next call. Going back more than a step starts over.
+    std::span<const int> rows_of_step(int number) {
+        if (number + 1 < taken_) {
+            order_ = batch_order();
+            taken_ = 0;
+        }
+        for (; taken_ <= number; ++taken_) rows_ = order_.next();
+        return rows_;
+    }
+
     std::unique_ptr<Optimizer> optimizer_;
-    BatchSequence batches_;
-    Batch batch_;
+    BatchOrder order_;
+    int taken_ = 0;  // batches
+    std::span<const int> rows_;
     std::vector<float> saved_;
 };
 
-// All rows in every step: each gradient is exchanged as of a batch; each loss is a sum over ranks,
-// and so is each dot product, of which a rank adds up its part.
-class LbfgsTrainer final : public Trainer {
+// All rows in every step. Gradients are exchanged as of a batch; each loss and each dot product, of
+// which a rank computes its part, is a sum over ranks.
+class LbfgsTrainer final : public ShareTrainer {
 public:
     LbfgsTrainer(const TrainingSetup& setup, Rank rank, int ranks)
-        : setup_(setup),
-          rank_(rank),
-          ranks_(ranks),
-          network_(setup.new_network()),
+        : ShareTrainer(setup, rank, ranks),
           weights_(network_.weights().begin(), network_.weights().end()),
           lbfgs_({.evaluate = [this](auto weights,
                                      auto gradient) { return evaluate(weights, gradient); },
                   .dot = [this](auto a, auto b) { return dot(a, b); }},
                  weights_.size()) {
-        std::vector<int> rows(static_cast<std::size_t>(setup.data.train.rows()));
+        std::vector<int> rows(as_size(setup.data.train.rows()));
         std::iota(rows.begin(), rows.end(), 0);
-        batch_.take(setup.data.train, share_of(rows, rank, ranks));
+        take_share_of(rows);
     }
-
-    Network& network() override { return network_; }
 
     double step(int, Exchange& exchange) override {
         exchange_ = &exchange;
@@ -92,48 +108,36 @@ public:
         return rank_.index == 0 ? loss : 0;  // it is the whole batch's
     }
 
-    void save_state() override { saved_ = std::make_unique<SavedState>(weights_, lbfgs_); }
+    void save_state() override {
+        saved_weights_ = weights_;
+        saved_lbfgs_.emplace(lbfgs_);
+    }
     void restore_state() override {
-        weights_ = saved_->weights;
-        lbfgs_ = saved_->lbfgs;
+        weights_ = saved_weights_;
+        lbfgs_ = *saved_lbfgs_;
     }
 
 private:
-    struct SavedState {
-        SavedState(const std::vector<float>& of_weights, const Lbfgs& of_lbfgs)
-            : weights(of_weights), lbfgs(of_lbfgs) {}
-        std::vector<float> weights;
-        Lbfgs lbfgs;
-    };
-
     double evaluate(std::span<const float> weights, std::span<float> gradient) {
         std::ranges::copy(weights, network_.weights().begin());
-        const double loss = network_.forward(batch_, setup_.data.train.rows());
+        const double loss = forward(setup_.data.train.rows());
         if (!gradient.empty()) {
-            network_.backward(batch_, [&](int tensor) { exchange_->ready(network_, tensor); });
-            exchange_->finish(network_);
+            backward(*exchange_);
             std::ranges::copy(network_.gradients(), gradient.begin());
         }
         return exchange_->sum(loss);
     }
 
     double dot(std::span<const float> a, std::span<const float> b) {
-        const auto border = [&](int rank) {
-            return a.size() * static_cast<std::size_t>(rank) / static_cast<std::size_t>(ranks_);
-        };
+        const auto border = [&](int rank) { return a.size() * as_size(rank) / as_size(ranks_); };
         const std::size_t from = border(rank_.index), count = border(rank_.index + 1) - from;
         return exchange_->sum(local_dot(a.subspan(from, count), b.subspan(from, count)));
     }
 
-    const TrainingSetup& setup_;
-    Rank rank_;
-    int ranks_;
-    Network network_;
-    std::vector<float> weights_;
+    std::vector<float> weights_, saved_weights_;
     Lbfgs lbfgs_;
-    Batch batch_;
+    std::optional<Lbfgs> saved_lbfgs_;
     Exchange* exchange_ = nullptr;
-    std::unique_ptr<SavedState> saved_;
 };
 
 }  // namespace
@@ -154,29 +158,19 @@ std::int64_t differing(World& world, std::span<const float> mine) {
     return count;
 }
 
-// Shares of losses to losses: added up in rank order.
-std::vector<double> sums(World& world, std::span<const double> mine) {
-    std::vector<double> all(mine.size() * static_cast<std::size_t>(world.size()));
-    world.all_gather(std::as_bytes(mine), std::as_writable_bytes(std::span(all)));
-    std::vector<double> sum(mine.size());
-    for (std::size_t i = 0; i < all.size(); ++i) sum[i % sum.size()] += all[i];
-    return sum;
-}
-
 }  // namespace
 
 TrainingResult train(World& world, const TrainingSetup& setup, Exchange& exchange) {
     const auto trainer = trainer_of(setup, world.rank(), world.size());
-    std::vector<double> shares;
+    TrainingResult result;
     world.barrier();
     const std::int64_t began = now_ns();
     for (int step = 0; step < setup.steps(); ++step) {
-        shares.push_back(trainer->step(step, exchange));
-        world.heartbeat();  // a watchdog sees that they are alive
+        result.losses.push_back(trainer->step(step, exchange));
+        world.heartbeat();  // tells the watchdog that it is alive
     }
-    TrainingResult result;
     result.seconds = from_rank0(world, static_cast<double>(now_ns() - began) * 1e-9);
-    result.losses = sums(world, shares);
+    sum_in_rank_order(world, std::span(result.losses));
     Network& network = trainer->network();
     result.differing_weights = differing(world, network.weights());
     result.accuracy = from_rank0(world, network.accuracy(setup.data.test));
@@ -186,12 +180,12 @@ TrainingResult train(World& world, const TrainingSetup& setup, Exchange& exchang
 TrainingResult train_on_one_rank(World& world, const TrainingSetup& setup) {
     std::unique_ptr<Trainer> trainer;
     if (world.is_first()) trainer = trainer_of(setup, Rank{0}, 1);
-    NoExchange nobody;
+    NoExchange none;
     TrainingResult result;
     const std::int64_t began = now_ns();
-    // Step by step, so that nobody waits longer than for one.
+    // Step by step, so that no rank waits longer than for one step.
     for (int step = 0; step < setup.steps(); ++step)
-        result.losses.push_back(from_rank0(world, trainer ? trainer->step(step, nobody) : 0.0));
+        result.losses.push_back(from_rank0(world, trainer ? trainer->step(step, none) : 0.0));
     result.seconds = from_rank0(world, static_cast<double>(now_ns() - began) * 1e-9);
     result.accuracy =
         from_rank0(world, trainer ? trainer->network().accuracy(setup.data.test) : 0.0);

@@ -13,43 +13,7 @@
 
 namespace tutti {
 
-/// One rank's learning, step by step. Ranks whose exchange gives them the same bits stay equal, bit
-/// for bit.
-class Trainer {
-public:
-    virtual ~Trainer() = default;
-
-    virtual Network& network() = 0;
-
-    /// Step `number` of the course with this rank's share of its batch; what this rank adds to the
-    /// whole batch's loss (of lbfgs after the step, else before it).
-    virtual double step(int number, Exchange& exchange) = 0;
-
-    /// rewind() leads back to where the last remember() was: the weights, and of lbfgs what it
-    /// knows of earlier steps.
-    virtual void save_state() = 0;
-    virtual void restore_state() = 0;
-};
-
-/// The share is that of `rank` among `ranks`: share_of. The course outlives it. Throws Error where
-/// network, optimizer or batch cannot be had.
-std::unique_ptr<Trainer> trainer_of(const TrainingSetup& setup, Rank rank, int ranks);
-
-/// Rows of the batch of every step in turn: those of a course's whole batch.
-class BatchSequence {
-public:
-    explicit BatchSequence(const TrainingSetup& setup);
-    /// Until the next call. Cheapest for this step or the next one.
-    std::span<const int> of_step(int number);
-
-private:
-    const TrainingSetup& setup_;
-    BatchOrder order_;
-    int taken_ = 0;
-    std::span<const int> rows_;
-};
-
-/// What ranks learn together, and how: the same on all of them.
+/// What is trained and how: the same on all ranks.
 struct TrainingSetup {
     std::string network = "mlp";
     Split data;
@@ -62,34 +26,52 @@ struct TrainingSetup {
     bool is_by_lbfgs() const { return optimizer == "lbfgs"; }
     int steps_of_epoch() const { return data.train.rows() / batch; }
     int steps() const { return epochs * steps_of_epoch(); }
-    /// As it is before the first step. Throws Error as make_network does.
+    /// The network before the first step. Throws Error as make_network does.
     Network new_network() const {
         return make_network(network, data.train.columns, data.train.classes(), seed);
     }
 };
 
-/// What came of a course. The same on all ranks but where it says otherwise.
+/// One rank's part of a training, step by step. Ranks whose exchange gives them the same bits stay
+/// equal, bit for bit.
+class Trainer {
+public:
+    virtual ~Trainer() = default;
+
+    virtual Network& network() = 0;
+
+    /// Step `number` of the training with this rank's share of its batch. Returns this rank's part
+    /// of the whole batch's loss (of lbfgs after the step, else before it).
+    virtual double step(int number, Exchange& exchange) = 0;
+
+    /// restore_state() goes back to the last save_state(): the weights, and of lbfgs its history.
+    virtual void save_state() = 0;
+    virtual void restore_state() = 0;
+};
+
+/// For the share of `rank` among `ranks` (share_of). The setup outlives it. Throws Error for
+/// unknown networks and optimizers and for batches that the data does not have.
+std::unique_ptr<Trainer> trainer_of(const TrainingSetup& setup, Rank rank, int ranks);
+
+/// What a training led to; the same on all ranks except for differing_weights.
 struct TrainingResult {
     std::vector<double> losses;  ///< of the whole batch, step by step
     double accuracy = 0;         ///< of the test rows, with rank 0's weights: from 0 to 1
     double seconds = 0;          ///< of rank 0
-    /// Weights of this rank whose bits are not those of rank 0's.
+    /// Weights of this rank whose bits differ from rank 0's.
     std::int64_t differing_weights = 0;
 };
 
-/// All ranks do the course from the start, each with its share of every batch. Collective.
+/// Trains from the start on all ranks, each with its share of every batch. Collective.
 TrainingResult train(World& world, const TrainingSetup& setup, Exchange& exchange);
 
-/// Rank 0 alone does it, with whole batches. Collective.
+/// Trains on rank 0 alone, with whole batches. Collective.
 TrainingResult train_on_one_rank(World& world, const TrainingSetup& setup);
 
-/// The largest difference of two loss curves of equal length within so many steps, as a part of
-/// their first value.
-///
-/// Ranks add up the same values as one rank in another order, so curves part by rounding: some
-/// 1e-7 a step. Where a network has kinks (relu, the greatest of a pool) that holds until rounding
-/// puts a sample on the other side of one: from there on they are two trainings, alike but not
-/// equal.
+/// The largest difference of two loss curves of equal length within so many steps, relative to the
+/// first loss. Ranks add up the same values as one rank in another order, so curves differ by
+/// rounding, some 1e-7 a step. With relu or max pooling they diverge once rounding changes which
+/// side of a kink a sample is on.
 double difference_of_losses(const TrainingResult& one, const TrainingResult& other,
                             int steps = INT_MAX);
 

@@ -9,7 +9,10 @@
 
 namespace tutti {
 
-/// The options by which a workload lets its user say what is learnt; in a row of settings.
+inline constexpr SettingRow network_setting{"network", "what learns the digits: logistic, mlp, cnn",
+                                            "mlp"};
+
+/// The settings of a data-parallel training.
 inline constexpr SettingRow training_options[] = {
     {"network", "logistic, mlp or cnn (of square images)", "mlp"},
     {"data", "digits (a part of the program) or a LIBSVM file; every fifth row is for testing",
@@ -26,21 +29,21 @@ inline constexpr SettingRow training_options[] = {
     {"learning-rate", "of one rank; auto: what the optimizer begins with", "auto"},
 };
 
-/// What was asked for, for so many ranks. Throws Error, one line, for what cannot be learnt so.
+/// The training that the settings ask for on so many ranks. Throws Error for what is impossible.
 TrainingSetup training_setup_of(const Settings& settings, int ranks, std::uint64_t seed);
 
 /// "mlp of 84746 parameters, 1437 rows, ...".
 std::string in_words(const TrainingSetup& setup, int ranks);
 
-// What workloads that learn the digits ask of their settings; all throw Error with one line.
+// Settings of all workloads that train. All throw Error for values that are none.
 
 /// --network
 const NetworkKind& network_of(const Settings& settings);
-/// --epochs: a number, or auto for `usual`.
+/// --epochs: a number, or auto for the default.
 int epochs_of(const Settings& settings, int default_value);
 /// --optimizer
 const OptimizerKind& optimizer_of(const Settings& settings);
-/// --learning-rate: a number, or auto for `usual`.
+/// --learning-rate: a number, or auto for the default.
 double learning_rate_of(const Settings& settings, double default_value);
 
 }  // namespace tutti

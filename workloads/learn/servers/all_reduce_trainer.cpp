@@ -8,36 +8,27 @@
 
 namespace tutti {
 
-namespace {
-
-std::vector<BufferKind> kinds_of(std::optional<BufferKind> one) {
-    return one ? std::vector{*one} : std::vector<BufferKind>{};
-}
-
-}  // namespace
-
 VectorSum::Site::Site(Planner& of, std::size_t count, std::optional<BufferKind> buffers)
     : planner(of),
       call{.collective = Collective::all_reduce,
            .type = DataType::float32,
            .op = Op::sum,
            .count = static_cast<std::int64_t>(count)},
-      environment{.ranks = of.world().size(),
-                  .hosts = of.world().hosts(),
-                  .default_segment = default_segment(of.world())},
-      pool(of.world(), BufferPool::bytes_for(call, of.world().size(), true), kinds_of(buffers)) {}
+      environment(environment_of(of.world())),
+      pool(of.world(), BufferPool::bytes_for(call, of.world().size(), true),
+           buffers ? std::span<const BufferKind>(&*buffers, 1) : std::span<const BufferKind>()) {}
 
-std::unique_ptr<VectorSum> VectorSum::make(Site& site, const Method& method, std::string& reason) {
+MadeOrRefused<VectorSum> VectorSum::make(Site& site, const Method& method) {
     std::unique_ptr<VectorSum> made(new VectorSum(site));
     made->method_ = method.of_group(site.planner, site.environment);
-    made->buffers_ = site.pool.set(site.call, true, site.pool.kinds().front());
-    const auto refused = made->method_->is_for(Collective::all_reduce)
-                             ? made->method_->refuses(site.call, made->buffers_)
-                             : "all_reduce has no algorithm of this name";
-    for (const std::string& of_rank : gather_all_texts(site.planner.world(), refused.value_or("")))
-        if (reason = of_rank; !reason.empty()) return nullptr;
+    made->buffers_ = site.pool.buffers_for(site.call, true, site.pool.kinds().front());
+    if (auto refusal = first_refusal(site.planner.world(),
+                                     made->method_->is_for(Collective::all_reduce)
+                                         ? made->method_->refuses(site.call, made->buffers_)
+                                         : "all_reduce has no algorithm of this name"))
+        return {nullptr, std::move(*refusal)};
     made->operation_ = made->method_->operation(site.call, made->buffers_);
-    return made;
+    return {std::move(made)};
 }
 
 std::span<float> VectorSum::values() const {
@@ -56,13 +47,13 @@ void VectorSum::run() {
 
 AllReduceTrainer::AllReduceTrainer(World& world, std::unique_ptr<VectorSum> reduction,
                                    DigitsLearner& learner, const OptimizerKind& optimizer,
-                                   LearningRate rate, Slow slow)
+                                   LearningRate rate, const Skew& skew)
     : world_(world),
       reduction_(std::move(reduction)),
       learner_(learner),
       kind_(optimizer),
       rate_(rate),
-      slow_(slow) {
+      skew_(skew) {
     reset();
 }
 
@@ -77,20 +68,20 @@ void AllReduceTrainer::gather_weights() {
     std::ranges::copy(weights_, learner_.network().weights().begin());
 }
 
-StepStamps AllReduceTrainer::run(const StepBatch& batch) {
-    const double times = slow_.rank == world_.rank() ? slow_.times : 1;
+StepStamps AllReduceTrainer::run(std::int64_t steps, StepPart part) {
+    const double times = skew_.factor_of(world_.rank());
     Network& network = learner_.network();
     StepStamps stamps{.begin_ns = now_ns(), .end_ns = 0, .compute_ns = 0, .calls = {{}}};
     gather_weights();
-    for (std::int64_t step = 0; step < batch.steps; ++step) {
-        if (batch.computes) stamps.compute_ns += learner_.compute_gradients(times, [] {});
-        if (!batch.communicates) continue;
+    for (std::int64_t step = 0; step < steps; ++step) {
+        if (computes(part)) stamps.compute_ns += learner_.compute_gradients(times, [] {});
+        if (!communicates(part)) continue;
         std::ranges::copy(network.gradients(), reduction_->values().begin());
         const std::int64_t arrived = now_ns();
         reduction_->run();
         if (step == 0) stamps.calls.front() = {arrived, now_ns()};
         optimizer_->step(network.weights(), reduction_->values(),
-                         batch.learns ? rate_.at(step_++) : 0);
+                         part == StepPart::whole ? rate_.at(step_++) : 0);
     }
     std::ranges::copy(network.weights(), weights_.begin());
     stamps.end_ns = now_ns();

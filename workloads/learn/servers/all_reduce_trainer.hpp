@@ -8,14 +8,15 @@
 
 #include "workloads/learn/servers/learner.hpp"
 #include "workloads/learn/training/optimizer.hpp"
+#include "workloads/program/changed_program.hpp"
 #include "workloads/steps/method.hpp"
 
 namespace tutti {
 
-/// A sum of float32 over all ranks, in one message and done by a given method.
+/// The sum of a float32 vector over all ranks, in one message and by a given method.
 class VectorSum {
 public:
-    /// Collective. `buffers`: none is as usual. Outlives the reductions that use it.
+    /// The call and its memory. Collective. Outlives the sums that use it.
     struct Site {
         Site(Planner& planner, std::size_t count, std::optional<BufferKind> buffers);
         Planner& planner;
@@ -24,16 +25,16 @@ public:
         BufferPool pool;
     };
 
-    /// Collective. Nothing if the method cannot do it; `reason` then says why.
-    static std::unique_ptr<VectorSum> make(Site& site, const Method& method, std::string& reason);
+    /// Collective. Refused if the method cannot do it.
+    static MadeOrRefused<VectorSum> make(Site& site, const Method& method);
 
     std::span<float> values() const;
-    /// The sum in place of the values. Throws Error (time_out).
+    /// Replaces the values by their sums. Throws Error (time_out).
     void run();
 
-    /// Whether it is the sum of the values as they are; else it is only near.
+    /// Whether the sum is exact but for rounding; else values are compressed.
     bool is_exact() const { return method_->is_exact(site_.call); }
-    /// What compressing did; null where nothing is compressed.
+    /// What compression did; null where nothing is compressed.
     CompressionTally* tally() const { return method_->tally(); }
 
 private:
@@ -45,19 +46,15 @@ private:
     std::unique_ptr<Operation> operation_;
 };
 
-/// The same training without servers: gradients are summed by an all-reduce, and each rank moves
-/// its own copy of the weights. What parameter servers are measured against.
+/// Training without servers: gradients are summed by an all-reduce, and each rank updates its own
+/// copy of the weights. The baseline of parameter servers.
 class AllReduceTrainer final : public FreeRunningTrainer {
 public:
-    struct Slow {
-        std::optional<Rank> rank = {};
-        double times = 1;
-    };
     AllReduceTrainer(World& world, std::unique_ptr<VectorSum> reduction, DigitsLearner& learner,
-                     const OptimizerKind& optimizer, LearningRate rate, Slow slow);
+                     const OptimizerKind& optimizer, LearningRate rate, const Skew& skew);
 
     void reset() override;
-    StepStamps run(const StepBatch& batch) override;
+    StepStamps run(std::int64_t steps, StepPart part) override;
     void gather_weights() override;
 
 private:
@@ -66,7 +63,7 @@ private:
     DigitsLearner& learner_;
     const OptimizerKind& kind_;
     LearningRate rate_;
-    Slow slow_;
+    Skew skew_;
     std::unique_ptr<Optimizer> optimizer_;
     std::vector<float> weights_;  // the learner's are all trainers' in turn
     int step_ = 0;

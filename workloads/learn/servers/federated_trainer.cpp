@@ -27,7 +27,7 @@ void FederatedTrainer::gather_weights() {
     std::ranges::copy(weights_, learner_.network().weights().begin());
 }
 
-// Who takes no part adds nothing, and gets the mean all the same.
+// A client that takes no part adds nothing and gets the mean, too.
 void FederatedTrainer::average(bool takes_part) {
     const auto weights = learner_.network().weights();
     const auto values = reduction_->values();
@@ -40,30 +40,30 @@ void FederatedTrainer::average(bool takes_part) {
     ++averages_;
 }
 
-StepStamps FederatedTrainer::run(const StepBatch& batch) {
+StepStamps FederatedTrainer::run(std::int64_t steps, StepPart part) {
     StepStamps stamps{.begin_ns = now_ns(), .end_ns = 0, .compute_ns = 0, .calls = {{}}};
     gather_weights();
     Network& network = learner_.network();
-    for (std::int64_t step = 0; step < batch.steps; ++step) {
+    for (std::int64_t step = 0; step < steps; ++step) {
         const auto clients =
             clients_of_round(round_++, rules_.fraction, world_.size(), rules_.seed);
         const bool takes_part = std::ranges::binary_search(clients, world_.rank());
         for (std::int64_t local = 1; local <= rules_.local_steps; ++local) {
-            if (batch.computes && takes_part) {
+            if (computes(part) && takes_part) {
                 const std::int64_t began = now_ns();
                 learner_.compute_gradients(1, [] {});
                 descent_->step(network.weights(), network.gradients(),
-                               batch.learns ? rules_.learning_rate : 0);
+                               part == StepPart::whole ? rules_.learning_rate : 0);
                 stamps.compute_ns += now_ns() - began;
             }
-            if (!batch.communicates || (local < rules_.local_steps && !rules_.averages_every_step))
+            if (!communicates(part) || (local < rules_.local_steps && !rules_.averages_every_step))
                 continue;
             const std::int64_t arrived = now_ns();
             average(takes_part);
             if (stamps.calls.front().end_ns == 0) stamps.calls.front() = {arrived, now_ns()};
         }
     }
-    if (batch.communicates && batch.learns) std::ranges::copy(network.weights(), weights_.begin());
+    if (part == StepPart::whole) std::ranges::copy(network.weights(), weights_.begin());
     stamps.end_ns = now_ns();
     return stamps;
 }
@@ -71,11 +71,11 @@ StepStamps FederatedTrainer::run(const StepBatch& batch) {
 std::vector<Metric> FederatedTrainer::metrics() {
     const double bytes = static_cast<double>((weights_.size() + 1) * sizeof(float));
     const double every_step = bytes * static_cast<double>(round_ * rules_.local_steps);
-    const double synchronous = bytes * static_cast<double>(averages_);
+    const double sent = bytes * static_cast<double>(averages_);
     return {{"rounds", static_cast<double>(round_)},
             {"averages", static_cast<double>(averages_)},
-            {"client_bytes", synchronous},
-            {"bytes_saved", every_step > 0 ? 1 - synchronous / every_step : 0}};
+            {"client_bytes", sent},
+            {"bytes_saved", every_step > 0 ? 1 - sent / every_step : 0}};
 }
 
 namespace {

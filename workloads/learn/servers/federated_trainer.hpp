@@ -12,15 +12,29 @@
 
 namespace tutti {
 
+/// How rows are distributed to clients.
+enum class ClientData : std::uint8_t {
+    iid,      ///< shuffled, then cut: alike on all clients
+    by_label  ///< sorted by label, then cut: each client has a few labels only
+};
+
+/// The rows of a client: [n k / P, n (k + 1) / P) of all in that order.
+Dataset rows_of_client(const Dataset& data, ClientData how, Rank client, int clients,
+                       unsigned seed);
+
+/// The clients of a round, ascending: at least one, drawn by seed and round alone, so that every
+/// rank knows them.
+std::vector<Rank> clients_of_round(std::int64_t round, double fraction, int clients, unsigned seed);
+
 /// Federated averaging (McMahan et al. 2017, arXiv:1602.05629): in a round each client that takes
-/// part goes `local_steps` steps of plain gradient descent on its own rows; then all get the mean
+/// part takes `local_steps` steps of plain gradient descent on its own rows; then all get the mean
 /// of their weights, weighted by how many rows they have. One all-reduce of n_k w_k and n_k: b (N +
 /// 1) bytes a round, where a mean after every step has E times as many.
 class FederatedTrainer final : public FreeRunningTrainer {
 public:
     struct Rules {
         std::int64_t local_steps = 10;     ///< E
-        bool averages_every_step = false;  ///< what it is measured against
+        bool averages_every_step = false;  ///< the baseline
         double fraction = 1;               ///< C, of the clients, in a round
         double learning_rate = 0.1;
         unsigned seed = 1;
@@ -30,8 +44,8 @@ public:
                      Rules rules);
 
     void reset() override;
-    /// A step of the row is a round.
-    StepStamps run(const StepBatch& batch) override;
+    /// A step is a round.
+    StepStamps run(std::int64_t steps, StepPart part) override;
     void gather_weights() override;
     std::vector<Metric> metrics() override;
 
@@ -47,20 +61,5 @@ private:
     std::int64_t round_ = 0;
     std::int64_t averages_ = 0;
 };
-
-/// Whose rows are whose.
-enum class ClientData : std::uint8_t {
-    iid,      ///< shuffled, then dealt: each client's are like the others'
-    by_label  ///< sorted by label, then cut: a client has a few labels only
-};
-
-/// The rows of `data` that a client has: [n k / P, n (k + 1) / P) of all in that order. Over all
-/// clients each row is somebody's once.
-Dataset rows_of_client(const Dataset& data, ClientData how, Rank client, int clients,
-                       unsigned seed);
-
-/// Those who take part in a round, ascending: at least one, drawn by seed and round alone, so that
-/// every rank knows them.
-std::vector<Rank> clients_of_round(std::int64_t round, double fraction, int clients, unsigned seed);
 
 }  // namespace tutti

@@ -37,7 +37,7 @@ std::int64_t DigitsLearner::compute_gradients(double times,
     serve();
     network_.backward(rows_, [&](int) { serve(); });
     own += now_ns() - began;
-    // Asleep, as a slower core would leave the others theirs.
+    // Sleeps, so as not to take the core from other ranks.
     const auto extra = static_cast<std::int64_t>(static_cast<double>(own) * (times - 1));
     for (const std::int64_t end = now_ns() + extra; now_ns() < end;) {
         meanwhile();
@@ -45,15 +45,6 @@ std::int64_t DigitsLearner::compute_gradients(double times,
         nanosleep(&a_while, nullptr);
     }
     return own + extra;
-}
-
-StepStamps of_one_step(StepStamps batch, std::int64_t steps) {
-    const auto shorter = [&](std::int64_t time) {
-        return batch.begin_ns + (time - batch.begin_ns) / steps;
-    };
-    batch.end_ns = shorter(batch.end_ns);
-    batch.compute_ns /= steps;
-    return batch;
 }
 
 }  // namespace tutti

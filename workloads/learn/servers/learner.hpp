@@ -13,7 +13,7 @@
 
 namespace tutti {
 
-/// What a rank learns from: a network on its rows of the digits, batch after batch.
+/// A network and a rank's rows of the digits, batch after batch.
 class DigitsLearner {
 public:
     /// The rows are those of `train` that this rank may use; a step takes its share [n r / P,
@@ -24,12 +24,12 @@ public:
     };
     DigitsLearner(const std::string& network, Dataset train, int batch, Share share, unsigned seed);
 
-    /// Weights and order of the batches as they were at first.
+    /// Back to the first weights and the first batch.
     void reset();
 
-    /// The gradients of this rank's share of the next batch, as its part of the batch's mean; then
-    /// waits until that has taken `times` as long, as on a slower machine. `meanwhile` is called
-    /// after each gradient and all the time while it waits; its time does not count. Returns ns.
+    /// The gradients of this rank's share of the next batch, as its part of the batch's mean. Takes
+    /// `times` as long as computing does, as on a slower machine. Calls `meanwhile` after each
+    /// gradient and while it waits. Returns the time without `meanwhile`, in ns.
     std::int64_t compute_gradients(double times, const std::function<void()>& meanwhile);
 
     Network& network() { return network_; }
@@ -48,30 +48,20 @@ private:
     Batch rows_;
 };
 
-/// A row of steps in which nobody meets in between.
-struct StepBatch {
-    std::int64_t steps = 1;
-    bool computes = true;  ///< else: the gradients are those that are there
-    bool communicates = true;
-    bool learns = true;  ///< else: the same work at rate 0
-};
-
-/// A method to train that can be asked for rows of steps. Collective, all of it.
+/// A method to train whose steps have no barrier in between. All calls are collective.
 class FreeRunningTrainer {
 public:
     virtual ~FreeRunningTrainer() = default;
-    /// As it was at first: weights, optimizer, order of batches, counts.
+    /// Back to the first weights, optimizer state, order of batches and counts.
     virtual void reset() = 0;
-    /// Ranks have met just before. Notes one span: the communication of the row's first step,
-    /// where all ranks wait for all. Throws Error (time_out) naming whom it waited for.
-    virtual StepStamps run(const StepBatch& batch) = 0;
-    /// The weights so far, the same on all ranks, in the learner's network.
+    /// After a barrier: so many steps. Without communication the gradients stay local; only whole
+    /// steps learn, others do the same work at rate 0. Has one call span: the communication of the
+    /// first step, where all ranks wait for all. Throws Error (time_out) naming whom it waits for.
+    virtual StepStamps run(std::int64_t steps, StepPart part = StepPart::whole) = 0;
+    /// Puts the current weights, the same on all ranks, into the learner's network.
     virtual void gather_weights() = 0;
-    /// What it counted since it began anew; the same on all ranks.
+    /// What it counted since reset(); the same on all ranks.
     virtual std::vector<Metric> metrics() { return {}; }
 };
-
-/// What one step took where a row of `steps` was noted. Passages stay.
-StepStamps of_one_step(StepStamps batch, std::int64_t steps);
 
 }  // namespace tutti

@@ -7,10 +7,10 @@
 
 namespace tutti {
 
-// The circle method: all but the last sit in a circle and play across it; who would play himself
-// plays the last.
+// The circle method: all but the last form a circle and meet across it; the rank that would meet
+// itself meets the last.
 std::optional<Rank> partner(Rank rank, int round, int ranks) {
-    const int last = ranks + ranks % 2 - 1;  // of an even number; of an odd one nobody is there
+    const int last = ranks + ranks % 2 - 1;  // of an even number; of an odd one it is missing
     int other = 0;
     if (rank.index == last) {
         while (2 * other % last != round % last) ++other;
@@ -22,12 +22,10 @@ std::optional<Rank> partner(Rank rank, int round, int ranks) {
     return Rank{other};
 }
 
-// A wire tells only when all of its messages are done, so each line is one of its own. Wires are
-// made by all ranks together; in a round of a tournament all get the lines to one partner.
+// An endpoint tells only when all of its messages are done, so each link has its own. All ranks
+// make endpoints together: in a round of a tournament each connects to one partner.
 Mailbox::Mailbox(World& world, MessageTransport& transport, int first_plan, std::size_t most_bytes)
-    : me_(world.rank()),
-      out_(static_cast<std::size_t>(world.size())),
-      in_(static_cast<std::size_t>(world.size())) {
+    : me_(world.rank()), out_(as_size(world.size())), in_(as_size(world.size())) {
     const int ranks = world.size();
     if (ranks == 1) return;
     for (int round = 0; round < ranks - 1 + ranks % 2; ++round) {
@@ -92,7 +90,7 @@ bool Mailbox::has_arrived(Rank from) {
 }
 
 std::span<const std::byte> Mailbox::message(Rank from) const {
-    const Link& in = in_[static_cast<std::size_t>(from.index)];
+    const Link& in = at(in_, from);
     return std::span(in.memory).first(in.bytes);
 }
 

@@ -5,22 +5,23 @@
 #include <limits>
 
 #include "base/clock.hpp"
+#include "base/index.hpp"
 
 namespace tutti {
 
 Server::Server(ServerRules rules, std::span<const float> weights, const OptimizerKind& optimizer,
-               LearningRate rate, SendWeights reply_to)
+               LearningRate rate, SendWeights send_weights)
     : rules_(rules),
       weights_(weights.begin(), weights.end()),
       sum_(weights.size()),
       optimizer_(optimizer.make(weights.size())),
       rate_(rate),
-      send_weights_(std::move(reply_to)),
-      workers_(static_cast<std::size_t>(rules.workers)) {}
+      send_weights_(std::move(send_weights)),
+      workers_(as_size(rules.workers)) {}
 
-void Server::begin(std::int64_t steps, bool learns) {
+void Server::begin(std::int64_t steps, StepPart part) {
     steps_ = steps;
-    learns_ = learns;
+    learns_ = part == StepPart::whole;
     first_ = version_;
     admitted_ = 0;
     waiting_ = done_ = 0;
@@ -28,12 +29,12 @@ void Server::begin(std::int64_t steps, bool learns) {
     for (Worker& worker : workers_) reply_to(worker);
 }
 
-void Server::take(int worker, std::span<const float> gradient, bool is_last) {
-    Worker& from = workers_[static_cast<std::size_t>(worker)];
+void Server::take(int worker, std::span<const float> gradient, Pushed pushed) {
+    Worker& from = at(workers_, worker);
     from.gradient = gradient;
-    from.is_last = is_last;
+    from.is_last = pushed == Pushed::last;
     ++from.pushed;
-    if (rules_.is_synchronous)
+    if (rules_.is_synchronous())
         take_synchronously(from);
     else
         take_at_once(from);
@@ -46,7 +47,7 @@ void Server::take_synchronously(Worker& from) {
     }
     from.is_waiting = true;
     if (++waiting_ < rules_.workers - rules_.dropped) return;
-    // In the order of ranks, whoever came first: the sum is the same, bit for bit.
+    // In the order of ranks, not of arrival, so that the sum has the same bits.
     std::ranges::fill(sum_, 0.0f);
     for (const Worker& worker : workers_)
         if (worker.is_waiting)
@@ -62,13 +63,13 @@ void Server::take_synchronously(Worker& from) {
 }
 
 void Server::take_at_once(Worker& from) {
-    const auto staleness = static_cast<std::size_t>(version_ - from.version);
+    const auto staleness = as_size(version_ - from.version);
     if (staleness_.size() <= staleness) staleness_.resize(staleness + 1);
     ++staleness_[staleness];
     update(from.gradient);
     from.is_waiting = true;
     if (from.is_last) release(from);
-    // Whoever is not too far ahead; the slowest never is.
+    // Release those that are not too far ahead; the slowest never is.
     std::int64_t slowest = std::numeric_limits<std::int64_t>::max();
     for (const Worker& worker : workers_)
         if (!worker.is_done) slowest = std::min(slowest, worker.pushed);
@@ -79,7 +80,7 @@ void Server::take_at_once(Worker& from) {
 }
 
 void Server::update(std::span<const float> gradient) {
-    const std::int64_t updates_a_step = rules_.is_synchronous ? 1 : rules_.workers;
+    const std::int64_t updates_a_step = rules_.is_synchronous() ? 1 : rules_.workers;
     const int step = static_cast<int>(version_ / updates_a_step);
     optimizer_->step(weights_, gradient, learns_ ? rate_.at(step) : 0);
     ++version_;
@@ -89,12 +90,12 @@ void Server::update(std::span<const float> gradient) {
 void Server::release(Worker& worker) {
     worker.is_waiting = false;
     if (worker.is_last)
-        leave(worker);
+        finish(worker);
     else
         reply_to(worker);
 }
 
-void Server::leave(Worker& worker) {
+void Server::finish(Worker& worker) {
     worker.is_done = true;
     ++done_;
 }
@@ -102,18 +103,18 @@ void Server::leave(Worker& worker) {
 void Server::reply_to(Worker& worker) {
     worker.version = version_;
     const ServerReply reply = next_reply();
-    if (now == ServerReply::stop) leave(worker);
-    send_weights_(static_cast<int>(&worker - workers_.data()), now);
+    if (reply == ServerReply::stop) finish(worker);
+    send_weights_(static_cast<int>(&worker - workers_.data()), reply);
 }
 
 ServerReply Server::next_reply() {
-    if (rules_.is_synchronous) {
+    if (rules_.is_synchronous()) {
         const std::int64_t to_go = steps_ - (version_ - first_);
         return to_go == 0   ? ServerReply::stop
                : to_go == 1 ? ServerReply::last
                             : ServerReply::proceed;
     }
-    // Each worker gets one of the last so many, and ends with it.
+    // Each worker gets one of the last replies and ends with it.
     return ++admitted_ > (steps_ - 1) * rules_.workers ? ServerReply::last : ServerReply::proceed;
 }
 

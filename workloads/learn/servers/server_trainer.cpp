@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "base/clock.hpp"
+#include "base/index.hpp"
 #include "collectives/world/backoff.hpp"
 
 namespace tutti {
@@ -21,27 +22,28 @@ Rank rank_of_server(int server, int servers, int ranks) {
 }
 
 ServerPart part_of_server(int server, int servers, std::size_t weights) {
-    const auto border = [&](int i) {
-        return weights * static_cast<std::size_t>(i) / static_cast<std::size_t>(servers);
-    };
+    const auto border = [&](int i) { return weights * as_size(i) / as_size(servers); };
     return {border(server), border(server + 1) - border(server)};
 }
 
-ServerTrainer::ServerTrainer(World& world, Mailboxes mails, DigitsLearner& learner,
+ServerTrainer::ServerTrainer(World& world, Mailboxes mailboxes, DigitsLearner& learner,
                              const Architecture& architecture, const OptimizerKind& optimizer,
                              LearningRate rate)
     : world_(world),
-      pushes_(mails.pushes),
-      pulls_(mails.pulls),
+      pushes_(mailboxes.pushes),
+      pulls_(mailboxes.pulls),
       learner_(learner),
       architecture_(architecture),
       optimizer_(optimizer),
       rate_(rate),
-      expected_(static_cast<std::size_t>(architecture.servers)) {
+      expected_(as_size(architecture.servers)) {
     for (int server = 0; server < architecture_.servers; ++server)
-        if (rank_of_server(server, architecture_.servers, world_.size()) == world_.rank())
-            serves_ = server;
+        if (rank_of(server) == world_.rank()) serves_ = server;
     reset();
+}
+
+Rank ServerTrainer::rank_of(int server) const {
+    return rank_of_server(server, architecture_.servers, world_.size());
 }
 
 ServerPart ServerTrainer::part(int server) const {
@@ -59,16 +61,16 @@ void ServerTrainer::reset() {
         optimizer_, rate_, [this](int worker, ServerReply reply) { send_weights(worker, reply); });
 }
 
-// A copy travels: asynchronously the weights move on meanwhile.
+// Sends a copy, as the weights may change meanwhile.
 void ServerTrainer::send_weights(int worker, ServerReply reply) {
     const Rank to{worker};
     const auto weights = std::as_bytes(server_->weights());
-    // The worker has the last ones, or it would not have pushed. Nobody is served meanwhile: the
-    // server is in the middle of something.
+    // The worker has the previous ones, or it would not have pushed. Does not serve while it waits,
+    // as the server is in the middle of an update.
     Backoff backoff(world_);
     while (!pulls_.is_sent(to))
         if (!backoff.pause())
-            throw Error(culprit(fmt::format("rank {} to take its weights", worker)),
+            throw Error(hang_report(fmt::format("rank {} to take its weights", worker)),
                         Exit::time_out);
     const auto room = pulls_.send_buffer(to, sizeof(Header) + weights.size());
     const Header header{reply};
@@ -81,22 +83,20 @@ void ServerTrainer::send_weights(int worker, ServerReply reply) {
 
 void ServerTrainer::expect_weights() {
     for (int server = 0; server < architecture_.servers; ++server) {
-        pulls_.post_receive(rank_of_server(server, architecture_.servers, world_.size()),
-                            sizeof(Header) + part(server).count * sizeof(float));
-        expected_[static_cast<std::size_t>(server)] = true;
+        pulls_.post_receive(rank_of(server), sizeof(Header) + part(server).count * sizeof(float));
+        expected_[as_size(server)] = true;
     }
 }
 
-// The first server says how to go on.
+// The first server's reply counts.
 ServerReply ServerTrainer::pull() {
     ServerReply reply = ServerReply::proceed;
     const auto is_done = [&] {
         bool all = true;
         for (int server = 0; server < architecture_.servers; ++server) {
-            const auto i = static_cast<std::size_t>(server);
-            const Rank from = rank_of_server(server, architecture_.servers, world_.size());
-            if (expected_[i] && pulls_.has_arrived(from)) {
-                expected_[i] = false;
+            const Rank from = rank_of(server);
+            if (expected_[as_size(server)] && pulls_.has_arrived(from)) {
+                expected_[as_size(server)] = false;
                 const auto message = pulls_.message(from);
                 const ServerPart of = part(server);
                 if (server == 0) reply = reinterpret_cast<const Header*>(message.data())->reply;
@@ -104,7 +104,7 @@ ServerReply ServerTrainer::pull() {
                             message.data() + sizeof(Header), of.count * sizeof(float));
                 traffic_.pulled += static_cast<std::int64_t>(of.count * sizeof(float));
             }
-            all = all && !expected_[i];
+            all = all && !expected_[as_size(server)];
         }
         return all;
     };
@@ -112,15 +112,15 @@ ServerReply ServerTrainer::pull() {
     return reply;
 }
 
-void ServerTrainer::push(bool is_last) {
-    if (!is_last) expect_weights();
-    const Header header{is_last ? ServerReply::last : ServerReply::proceed};
+void ServerTrainer::push(Pushed pushed) {
+    if (pushed != Pushed::last) expect_weights();
+    const Header header{pushed == Pushed::last ? ServerReply::last : ServerReply::proceed};
     for (int server = 0; server < architecture_.servers; ++server) {
-        const Rank to = rank_of_server(server, architecture_.servers, world_.size());
+        const Rank to = rank_of(server);
         const ServerPart of = part(server);
         const auto gradient =
             std::as_bytes(learner_.network().gradients().subspan(of.begin, of.count));
-        wait_until([&] { return pushes_.is_sent(to); }, "a gradient to be taken");
+        wait_until([&] { return pushes_.is_sent(to); }, "its gradient to be taken");
         const auto room = pushes_.send_buffer(to, sizeof header + gradient.size());
         std::memcpy(room.data(), &header, sizeof header);
         std::ranges::copy(gradient, room.begin() + sizeof header);
@@ -130,7 +130,7 @@ void ServerTrainer::push(bool is_last) {
     ++steps_pushed_;
 }
 
-// Takes what has come, and moves along what is on its way; whether anything was taken.
+// Takes the gradients that have arrived and makes progress; whether any was taken.
 bool ServerTrainer::serve() {
     bool took_any = false;
     for (int rank = 0; rank < world_.size(); ++rank) {
@@ -143,9 +143,10 @@ bool ServerTrainer::serve() {
                                  part(*serves_).count);
         traffic_.served += static_cast<std::int64_t>(gradient.size_bytes());
         took_any = true;
-        server_->take(rank, gradient, reply == ServerReply::last);
+        server_->take(rank, gradient,
+                      reply == ServerReply::last ? Pushed::last : Pushed::one_of_many);
     }
-    if (took_any) world_.heartbeat();  // alive, for the watchdog
+    if (took_any) world_.heartbeat();  // tells the watchdog that it is alive
     return took_any;
 }
 
@@ -163,42 +164,40 @@ void ServerTrainer::wait_until(const Done& is_done, const char* what) {
         if (serve())
             backoff.renew();
         else if (!backoff.pause())
-            throw Error(culprit(what), Exit::time_out);
+            throw Error(hang_report(what), Exit::time_out);
     }
     world_.heartbeat();
 }
 
-std::string ServerTrainer::culprit(const std::string& what) const {
+std::string ServerTrainer::hang_report(const std::string& what) const {
     std::string of;
     for (std::size_t server = 0; server < expected_.size() && of.empty(); ++server)
         if (expected_[server])
-            of = fmt::format(
-                " from the server on rank {}",
-                rank_of_server(static_cast<int>(server), architecture_.servers, world_.size())
-                    .index);
+            of =
+                fmt::format(" from the server on rank {}", rank_of(static_cast<int>(server)).index);
     if (const auto late = server_ ? server_->waits_for() : std::nullopt)
         of += fmt::format("; its own server waits for the gradient of rank {}", *late);
     return fmt::format("rank {} waited {:g} s in parameter-server, step {}, for {}{}",
                        world_.rank().index, world_.hang_timeout, steps_pushed_, what, of);
 }
 
-StepStamps ServerTrainer::run(const StepBatch& batch) {
+StepStamps ServerTrainer::run(std::int64_t steps, StepPart part) {
     StepStamps stamps{.begin_ns = now_ns(), .end_ns = 0, .compute_ns = 0, .calls = {{}}};
-    const double times = architecture_.slow == world_.rank() ? architecture_.slow_times : 1;
+    const double times = architecture_.skew.factor_of(world_.rank());
     const auto compute = [&] {
-        if (batch.computes)
+        if (computes(part))
             stamps.compute_ns += learner_.compute_gradients(times, [&] {
-                if (batch.communicates) serve();
+                if (communicates(part)) serve();
             });
     };
-    if (!batch.communicates) {
-        for (std::int64_t step = 0; step < batch.steps; ++step) compute();
+    if (!communicates(part)) {
+        for (std::int64_t step = 0; step < steps; ++step) compute();
         stamps.end_ns = now_ns();
         return stamps;
     }
     expect_weights();
-    if (server_) server_->begin(batch.steps, batch.learns);
-    // Of the first step: from this rank's gradient to the weights that all gradients made.
+    if (server_) server_->begin(steps, part);
+    // Of the first step: from pushing this rank's gradient to having the new weights.
     StepStamps::Span span;
     for (std::int64_t step = 0;; ++step) {
         const ServerReply reply = pull();
@@ -206,29 +205,28 @@ StepStamps ServerTrainer::run(const StepBatch& batch) {
         if (reply == ServerReply::stop) break;
         compute();
         if (step == 0) span.start_ns = now_ns();
-        push(reply == ServerReply::last);
+        push(reply == ServerReply::last ? Pushed::last : Pushed::one_of_many);
         if (reply == ServerReply::last) break;
     }
     wait_until([&] { return (!server_ || server_->is_over()) && has_sent_all(); },
                "the last gradients");
-    // A step is over when the servers have the new weights; who is left behind does not matter.
+    // A step ends when the servers have the new weights, whichever workers are left behind.
     stamps.end_ns = server_ ? server_->updated_ns() : stamps.begin_ns;
     if (span.end_ns == 0) span.end_ns = now_ns();
     const ServerRules& rules = architecture_.rules;
-    if (rules.is_synchronous && rules.dropped == 0) stamps.calls = {span};
+    if (rules.is_synchronous() && rules.dropped == 0) stamps.calls = {span};
     return stamps;
 }
 
 void ServerTrainer::gather_weights() {
     const int servers = architecture_.servers;
     const std::size_t most =
-        (learner_.first_weights().size() + static_cast<std::size_t>(servers) - 1) /
-        static_cast<std::size_t>(servers);
-    std::vector<float> mine(most), all(most * static_cast<std::size_t>(world_.size()));
+        (learner_.first_weights().size() + as_size(servers) - 1) / as_size(servers);
+    std::vector<float> mine(most), all(most * as_size(world_.size()));
     if (server_) std::ranges::copy(server_->weights(), mine.begin());
     world_.all_gather(std::as_bytes(std::span(mine)), std::as_writable_bytes(std::span(all)));
     for (int server = 0; server < servers; ++server) {
-        const auto rank = rank_of_server(server, servers, world_.size()).index;
+        const auto rank = rank_of(server).index;
         const ServerPart of = part(server);
         std::copy_n(all.begin() + static_cast<std::ptrdiff_t>(most) * rank, of.count,
                     learner_.network().weights().begin() + static_cast<std::ptrdiff_t>(of.begin));
@@ -251,7 +249,7 @@ std::vector<Metric> ServerTrainer::metrics() {
     // Of the first server, which is on rank 0.
     const auto late = from_rank0(world_, server_ ? server_->late() : 0);
     if (architecture_.rules.dropped > 0) metrics.push_back({"late", static_cast<double>(late)});
-    if (architecture_.rules.is_synchronous) return metrics;
+    if (architecture_.rules.is_synchronous()) return metrics;
     const auto sizes = gather_all(world_, server_ ? server_->staleness().size() : 0);
     std::vector<std::int64_t> times(sizes.front());
     if (world_.is_first()) times = server_->staleness();

@@ -35,7 +35,7 @@ struct AdamOptions {
 /// both without their bias towards the zeros that they began with.
 std::unique_ptr<Optimizer> adam(std::size_t weights, AdamOptions options = {});
 
-/// An optimizer that can be asked for by name.
+/// A row of the table of optimizers.
 struct OptimizerKind {
     const char* name;
     double learning_rate;  // where to begin with for the networks here, on one rank
