@@ -10,6 +10,7 @@
 #include "base/units.hpp"
 #include "base/words.hpp"
 #include "collectives/device/accelerator.hpp"
+#include "collectives/transport/gpu/lone_memory.hpp"
 #include "workloads/timing/done_by_all.hpp"
 
 namespace tutti {
@@ -58,6 +59,26 @@ std::size_t most_input(const Call& call, int ranks) {
 }
 
 }  // namespace
+
+DeviceBuffers device_buffers(Planner& planner, const std::vector<std::string>& transports) {
+    const auto on_devices = [](const std::string& name) {
+        return name != "all" && name != "none" && find_transport(name).on_device;
+    };
+    const auto first = std::ranges::find_if(transports, on_devices);
+    if (first == transports.end())
+        return {
+            .on_device =
+                [&planner](std::size_t bytes) { return lone_gpu_memory(planner.world(), bytes); },
+            .pinned =
+                [&planner](std::size_t bytes) {
+                    return lone_pinned_memory(planner.world(), bytes);
+                }};
+    return {
+        .on_device = [&planner, transport = *first](
+                         std::size_t bytes) { return planner.registered_memory(transport, bytes); },
+        .pinned = [&planner, transport = *first](
+                      std::size_t bytes) { return planner.pinned_memory(transport, bytes); }};
+}
 
 void refuse_more_than_memory(World& world, std::size_t bytes, std::string_view instead) {
     struct Demand {

@@ -12,7 +12,7 @@
 #include "base/error.hpp"
 #include "base/index.hpp"
 #include "results/statistics.hpp"
-#include "workloads/bench/device_buffers.hpp"
+#include "workloads/bench/buffer_pool.hpp"
 
 namespace tutti {
 

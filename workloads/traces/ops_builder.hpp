@@ -19,7 +19,7 @@ public:
     }
 
     const std::vector<Rank>& group(int index) const { return at(trace_.groups, index); }
-    int ranks() const { return static_cast<int>(trace_.ranks.size()); }
+    int ranks() const { return int_size(trace_.ranks); }
 
     /// The group of these ranks, new unless there is one. Throws Error telling `of` for ranks that
     /// are not.
