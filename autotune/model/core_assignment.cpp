@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "base/rounding.hpp"
+
 namespace tutti {
 
 CoreAssignment::CoreAssignment(const Placement& placement, int ranks, int cores_of_host)
@@ -21,7 +23,7 @@ CoreAssignment::CoreAssignment(const Placement& placement, int ranks, int cores_
                 cores + static_cast<int>(i * static_cast<std::size_t>(used) / members.size());
         }
         cores += used;
-        most_on_core = std::max(most_on_core, (static_cast<int>(members.size()) + used - 1) / used);
+        most_on_core = std::max(most_on_core, divide_up(static_cast<int>(members.size()), used));
     }
 }
 

@@ -9,7 +9,7 @@
 #include "collectives/transport/messages/mpi.hpp"
 #include "collectives/transport/messages/mpi_check.hpp"
 #include "collectives/world/backoff.hpp"
-#include "kernels/divide.hpp"
+#include "kernels/sets.hpp"
 
 namespace tutti {
 namespace {

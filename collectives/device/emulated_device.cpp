@@ -11,8 +11,7 @@
 #include "collectives/device/emulated_block.hpp"
 #include "collectives/device/emulated_memory.hpp"
 #include "collectives/device/step_loop.hpp"
-#include "kernels/divide.hpp"
-#include "kernels/reduce.hpp"
+#include "kernels/sets.hpp"
 
 namespace tutti {
 namespace {

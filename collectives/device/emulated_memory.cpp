@@ -5,8 +5,7 @@
 #include <new>
 
 #include "base/error.hpp"
-#include "kernels/divide.hpp"
-#include "kernels/reduce.hpp"
+#include "kernels/sets.hpp"
 
 namespace tutti {
 namespace {

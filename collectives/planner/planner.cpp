@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/rounding.hpp"
 #include "collectives/execute/device/device_plan.hpp"
 #include "collectives/execute/direct/direct_plan.hpp"
 #include "collectives/execute/direct/unregistered_method.hpp"
@@ -17,7 +18,7 @@ namespace tutti {
 
 int segments_for(Bytes vector, Bytes segment) {
     const std::int64_t size = std::max<std::int64_t>(segment.count, 1);
-    return static_cast<int>(std::clamp<std::int64_t>((vector.count + size - 1) / size, 1, 256));
+    return static_cast<int>(std::clamp<std::int64_t>(divide_up(vector.count, size), 1, 256));
 }
 
 Job job_of(const Choice& choice, const Call& call, int ranks, const Placement& hosts) {

@@ -10,6 +10,8 @@
 #include <cstring>
 #include <random>
 
+#include "base/rounding.hpp"
+
 namespace tutti {
 namespace {
 
@@ -17,7 +19,7 @@ constexpr std::size_t page = 4096;
 constexpr std::size_t huge_page = std::size_t{2} << 20;
 
 std::size_t whole(std::size_t unit, std::size_t bytes) {
-    return std::max(unit, (bytes + unit - 1) / unit * unit);
+    return std::max(unit, round_up(bytes, unit));
 }
 
 // An open file that closes itself.

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/rounding.hpp"
 #include "workloads/limits/network_bound.hpp"
 
 namespace tutti {
@@ -74,9 +75,7 @@ private:
     double notice_ns() const { return std::min(limits_.one_way_ns(), limits_.exchange_ns()); }
 
     // Ranks that share a core run one after the other: each but the last gives it away once.
-    double turns_ns() const {
-        return ((ranks_ + limits_.cores - 1) / limits_.cores - 1) * limits_.yield_ns;
-    }
+    double turns_ns() const { return (divide_up(ranks_, limits_.cores) - 1) * limits_.yield_ns; }
     double crowd() const {
         if (has_root(call_.collective)) return 1;  // the root is the busiest, and there is one
         return std::max(1.0, static_cast<double>(ranks_) / limits_.cores);

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "base/rounding.hpp"
 #include "workloads/models/unit_times.hpp"
 #include "workloads/scenarios/pattern_settings.hpp"
 
@@ -84,7 +85,7 @@ public:
 private:
     Program& program() { return result_.program; }
     int first_expert(int place) const { return static_cast<int>(experts_ * place / grid_.inner); }
-    std::int64_t most_experts() const { return padded(experts_, grid_.inner) / grid_.inner; }
+    std::int64_t most_experts() const { return divide_up(experts_, grid_.inner); }
 
     void compute(std::int64_t ns, Phase phase) {
         for (const Rank rank : every_rank_of(grid_.ranks())) program().compute(rank, ns, phase);

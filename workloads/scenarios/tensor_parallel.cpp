@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "base/rounding.hpp"
 #include "base/words.hpp"
 #include "workloads/models/unit_times.hpp"
 #include "workloads/scenarios/pattern_settings.hpp"
@@ -66,9 +67,7 @@ public:
     }
 
 private:
-    std::int64_t share() const {
-        return padded(activations_, std::ssize(members_)) / std::ssize(members_);
-    }
+    std::int64_t share() const { return divide_up(activations_, std::ssize(members_)); }
 
     int begin(const std::string& label, Phase phase, Collective collective, DataType type,
               std::int64_t count, Op op, int memory) {
@@ -123,14 +122,14 @@ Program tensor_parallel_program(const Model& model, const TensorShape& shape,
             const int group = program.add_group(grid.across(place));
             for (int unit = last; unit >= 0; --unit) {
                 const auto at = static_cast<std::size_t>(unit);
-                averages[at].push_back(program.add_call(
-                    {.label = fmt::format("gradients {}", unit),
-                     .group = group,
-                     .call = {.collective = Collective::all_reduce,
-                              .type = shape.type,
-                              .op = Op::avg,
-                              .count = padded(counts[at], grid.inner) / grid.inner},
-                     .in_place = true}));
+                averages[at].push_back(
+                    program.add_call({.label = fmt::format("gradients {}", unit),
+                                      .group = group,
+                                      .call = {.collective = Collective::all_reduce,
+                                               .type = shape.type,
+                                               .op = Op::avg,
+                                               .count = divide_up(counts[at], grid.inner)},
+                                      .in_place = true}));
             }
         }
     const auto average = [&](int unit, int index, bool begins) {

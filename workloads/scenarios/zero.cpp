@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <map>
 
+#include "base/rounding.hpp"
 #include "workloads/models/buckets.hpp"
 #include "workloads/models/ready_times.hpp"
 #include "workloads/models/unit_times.hpp"
@@ -21,7 +22,7 @@ using Phase = Task::Phase;
 constexpr Rank rank{0};  // and all others, as they do the same
 
 // Each rank's share of `count` elements.
-std::int64_t share_of(std::int64_t count, int ranks) { return padded(count, ranks) / ranks; }
+std::int64_t share_of(std::int64_t count, int ranks) { return divide_up(count, ranks); }
 
 GroupCall scattered(std::string label, std::int64_t count, DataType type, int ranks) {
     return {.label = std::move(label),

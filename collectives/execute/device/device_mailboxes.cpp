@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "collectives/execute/device/device_mailboxes.hpp"
 
+#include "base/rounding.hpp"
 #include "collectives/execute/plan/exchange_lists.hpp"
 
 namespace tutti {
@@ -8,7 +9,7 @@ namespace {
 
 constexpr std::size_t line = 256;  // between things of different use
 
-std::size_t whole_lines(std::size_t bytes) { return (bytes + line - 1) / line * line; }
+std::size_t whole_lines(std::size_t bytes) { return round_up(bytes, line); }
 
 // Of one of the two sets.
 std::size_t size_of_lines(std::size_t bytes) { return (bytes + 7) / 8 * sizeof(DeviceLine); }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/rounding.hpp"
 #include "collectives/execute/device/device_draft.hpp"
 #include "collectives/execute/device/device_mailboxes.hpp"
 #include "collectives/execute/device/joint_launch.hpp"
@@ -59,7 +60,7 @@ private:
     // Or they get a place there, laid out as the caller's.
     DeviceRoom guest_room(const PlanRequest& request) {
         const std::size_t input = request.input.size(), output = request.output.size();
-        std::size_t input_at = 0, output_at = (input + line - 1) / line * line;
+        std::size_t input_at = 0, output_at = round_up(input, line);
         if (caller_.is_together()) {
             const std::byte* begin = std::min<const std::byte*>(
                 request.input.empty() ? request.output.data() : request.input.data(),

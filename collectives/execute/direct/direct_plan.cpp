@@ -12,7 +12,7 @@
 #include "collectives/execute/direct/push_negotiation.hpp"
 #include "collectives/execute/plan/moves.hpp"
 #include "collectives/world/futex.hpp"
-#include "kernels/divide.hpp"
+#include "kernels/sets.hpp"
 
 namespace tutti {
 namespace {

@@ -5,6 +5,8 @@
 #include <deque>
 #include <utility>
 
+#include "base/rounding.hpp"
+
 namespace tutti {
 
 std::optional<int> PushFacts::push_step(const Having& having, const Offer& offer, int step) {
@@ -113,9 +115,7 @@ public:
 private:
     std::size_t ranks() const { return static_cast<std::size_t>(request_.schedule.ranks()); }
 
-    static std::size_t whole_lines(std::size_t bytes) {
-        return (bytes + cache_line - 1) / cache_line * cache_line;
-    }
+    static std::size_t whole_lines(std::size_t bytes) { return round_up(bytes, cache_line); }
 
     Place take(std::size_t bytes) {
         const Place place{Place::In::plan, program_.plan_bytes};

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "collectives/execute/messages/message_program.hpp"
-#include "kernels/divide.hpp"
+#include "kernels/sets.hpp"
 
 namespace tutti {
 namespace {

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cassert>
 
+#include "base/rounding.hpp"
+
 namespace tutti {
 namespace {
 
@@ -31,7 +33,7 @@ public:
 
     std::size_t bytes() const { return bytes_; }
     std::size_t most_posts() const { return most_posts_; }
-    std::size_t rounds(std::size_t message) const { return (message + bytes_ - 1) / bytes_; }
+    std::size_t rounds(std::size_t message) const { return divide_up(message, bytes_); }
     // The piece of a message that travels in a round; of 0 bytes behind its end.
     Piece piece(std::size_t message, std::size_t round) const {
         const std::size_t offset = std::min(round * bytes_, message);

@@ -5,15 +5,14 @@
 #include <bit>
 #include <vector>
 
+#include "base/rounding.hpp"
 #include "collectives/world/shared_memory.hpp"
 #include "collectives/world/signal.hpp"
 
 namespace tutti {
 namespace {
 
-std::size_t lines_of(std::size_t bytes) {
-    return (bytes + LlLine::capacity - 1) / LlLine::capacity;
-}
+std::size_t lines_of(std::size_t bytes) { return divide_up(bytes, LlLine::capacity); }
 
 // How many lines the receiver has taken, on a line of its own: the sender looks there only when it
 // has gone once round.

@@ -3,11 +3,24 @@
 
 #include <cassert>
 
+#include "kernels/instruction_set.hpp"
+
 namespace tutti {
 
 MatrixView matrix(std::span<const float> values, int rows, int columns) {
     assert(values.size() >= static_cast<std::size_t>(rows) * static_cast<std::size_t>(columns));
     return {values.data(), rows, columns, columns, 1};
+}
+
+void add_product_avx2(MatrixView a, MatrixView b, float* c);
+
+AddProduct fastest_add_product() {
+    return fastest_of<AddProduct>({
+#if defined(__x86_64__)
+        {InstructionSet::avx2, add_product_avx2},
+#endif
+            {InstructionSet::baseline, add_product_portable},
+    });
 }
 
 void add_product(MatrixView a, MatrixView b, std::span<float> c) {
