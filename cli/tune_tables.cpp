@@ -15,7 +15,7 @@
 #include "autotune/tuner/model_table.hpp"
 #include "base/clock.hpp"
 #include "base/rounding.hpp"
-#include "base/words.hpp"
+#include "base/units.hpp"
 #include "cli/version.hpp"
 #include "results/identity.hpp"
 #include "topology/detect/detect.hpp"

@@ -9,7 +9,7 @@
 #include "autotune/table/table_for_ranks.hpp"
 #include "autotune/table/table_in_words.hpp"
 #include "base/clock.hpp"
-#include "base/words.hpp"
+#include "base/units.hpp"
 #include "cli/auto/method_by_table.hpp"
 #include "cli/limits_choice.hpp"
 #include "cli/options/workload_options.hpp"

@@ -141,7 +141,7 @@ std::size_t bytes_before_lines(const Outs& outs, std::size_t bytes) noexcept {
 }
 
 /// Fills whole lines by streaming stores, from the first one on; what is before and after them by
-/// unregistered ones.
+/// ordinary ones.
 template <class Lanes, class Outs, class Result>
 void streaming_pass(const Outs& outs, std::size_t first_line, std::size_t bytes,
                     const Result& result) noexcept {

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "base/rounding.hpp"
 #include "collectives/algorithms/building_blocks.hpp"
 #include "collectives/algorithms/radix.hpp"
 #include "collectives/schedule/compose.hpp"

@@ -50,9 +50,9 @@ public:
     }
 
     void wait() override {
-        Backoff patience(world_);
+        Backoff backoff(world_);
         while (!test())
-            if (!patience.pause()) throw Error(report_of_hang(), Exit::time_out);
+            if (!backoff.pause()) throw Error(report_of_hang(), Exit::time_out);
     }
 
     std::string report_of_hang() const override {

@@ -95,9 +95,9 @@ public:
     }
 
     void wait() override {
-        Backoff patience(world_);
+        Backoff backoff(world_);
         while (!test())
-            if (!patience.pause()) {
+            if (!backoff.pause()) {
                 ranks_.give_up();
                 throw Error(report_of_hang(), Exit::time_out);
             }

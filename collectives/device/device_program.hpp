@@ -8,8 +8,8 @@ namespace tutti {
 
 // What the blocks of a rank read while they run: flat, and full of addresses in device memory.
 
-/// A rank's public state, and where its own blocks meet. It lies at the begin of its piece of the
-/// plan's memory and lives as long as the plan; nothing in it is ever reset.
+/// A rank's public state, and the counters of its blocks' barriers. It lies at the begin of its
+/// piece of the plan's memory and lives as long as the plan; nothing in it is ever reset.
 struct DeviceState {
     static constexpr std::size_t line = 128;
 
@@ -46,16 +46,16 @@ struct alignas(16) DeviceLine {
     std::uint64_t data, run;
 };
 
-/// A small message: bytes of this rank, and the lines in memory of its receiver, one set for even
-/// runs and one for odd ones.
-struct DeviceLetter {
+/// A message by the LL protocol: bytes of this rank, and the lines in memory of its receiver, one
+/// set for even runs and one for odd ones.
+struct LlMessage {
     std::byte* bytes;
     DeviceLine* lines[2];
     std::uint32_t size;
     std::int32_t peer;
 };
 
-/// What a block does between two meetings of the rank's blocks, in the order of the members. Each
+/// What a block does between two barriers of the rank's blocks, in the order of the members. Each
 /// list begins where that of the phase before ends.
 struct DevicePhase {
     std::uint32_t waits_end, packing_end, sends_end, receives_end, moves_end;
@@ -74,8 +74,8 @@ struct DeviceProgram {
     std::uint32_t phases_count;
     const DevicePhase* phases;  ///< an empty one, in which all lists begin, and so many
     const DeviceWait* waits;
-    const DeviceLetter* sends;
-    const DeviceLetter* receives;
+    const LlMessage* sends;
+    const LlMessage* receives;
     const DeviceMove* moves;
     std::byte* const* outs;
     const std::byte* const* sources;

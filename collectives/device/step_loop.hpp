@@ -38,14 +38,14 @@ public:
             if (!machine_.all(own_have_come && peers_have_come)) return;
 
             move(before.moves_end, phase.packing_end);
-            const bool has_letters =
+            const bool has_messages =
                 phase.sends_end > before.sends_end || phase.receives_end > before.receives_end;
-            if (has_letters) machine_.all(true);  // all is packed
+            if (has_messages) machine_.all(true);  // all is packed
             for (auto i = before.sends_end; i < phase.sends_end; ++i) send(program_.sends[i]);
             bool came = true;
             for (auto i = before.receives_end; i < phase.receives_end; ++i)
                 came = came && receive(program_.receives[i]);
-            if (has_letters && !machine_.all(came)) return;
+            if (has_messages && !machine_.all(came)) return;
             move(phase.packing_end, phase.moves_end);
 
             machine_.all(true);
@@ -85,7 +85,7 @@ private:
             machine_.pause();
             if (looks % looks_between != 0) continue;
             if (machine_.has_stopped()) return false;
-            if (machine_.now_ns() - began < machine_.patience_ns()) continue;
+            if (machine_.now_ns() - began < machine_.timeout_ns()) continue;
             machine_.stop(to_word({program_.rank, step_, peer}));
             return false;
         }
@@ -104,33 +104,33 @@ private:
         }
     }
 
-    TUTTI_ON_DEVICE static std::uint32_t lines_of(const DeviceLetter& letter) {
-        return (letter.size + 7) / 8;
+    TUTTI_ON_DEVICE static std::uint32_t lines_of(const LlMessage& message) {
+        return (message.size + 7) / 8;
     }
-    TUTTI_ON_DEVICE static std::uint32_t bytes_in(const DeviceLetter& letter, std::uint32_t line) {
-        return letter.size - line * 8 < 8 ? letter.size - line * 8 : 8;
+    TUTTI_ON_DEVICE static std::uint32_t bytes_in(const LlMessage& message, std::uint32_t line) {
+        return message.size - line * 8 < 8 ? message.size - line * 8 : 8;
     }
 
     // Two runs ago the receiver has read what these lines held: the phase has waited for that.
-    TUTTI_ON_DEVICE void send(const DeviceLetter& letter) {
-        for (std::uint32_t i = machine_.thread(); i < lines_of(letter); i += machine_.threads()) {
+    TUTTI_ON_DEVICE void send(const LlMessage& message) {
+        for (std::uint32_t i = machine_.thread(); i < lines_of(message); i += machine_.threads()) {
             std::uint64_t data = 0;
-            for (std::uint32_t byte = 0; byte < bytes_in(letter, i); ++byte)
-                data |= static_cast<std::uint64_t>(letter.bytes[i * 8 + byte]) << 8 * byte;
-            machine_.store_line(letter.lines[run_ % 2][i], {data, run_});
+            for (std::uint32_t byte = 0; byte < bytes_in(message, i); ++byte)
+                data |= static_cast<std::uint64_t>(message.bytes[i * 8 + byte]) << 8 * byte;
+            machine_.store_line(message.lines[run_ % 2][i], {data, run_});
         }
     }
 
-    TUTTI_ON_DEVICE bool receive(const DeviceLetter& letter) {
-        for (std::uint32_t i = machine_.thread(); i < lines_of(letter); i += machine_.threads()) {
+    TUTTI_ON_DEVICE bool receive(const LlMessage& message) {
+        for (std::uint32_t i = machine_.thread(); i < lines_of(message); i += machine_.threads()) {
             DeviceLine line{};
             const auto is_there = [&] {
-                line = machine_.load_line(letter.lines[run_ % 2][i]);
+                line = machine_.load_line(message.lines[run_ % 2][i]);
                 return line.run == run_;
             };
-            if (!wait_for(letter.peer, is_there)) return false;
-            for (std::uint32_t byte = 0; byte < bytes_in(letter, i); ++byte)
-                letter.bytes[i * 8 + byte] = static_cast<std::byte>(line.data >> 8 * byte & 0xff);
+            if (!wait_for(message.peer, is_there)) return false;
+            for (std::uint32_t byte = 0; byte < bytes_in(message, i); ++byte)
+                message.bytes[i * 8 + byte] = static_cast<std::byte>(line.data >> 8 * byte & 0xff);
         }
         return true;
     }

@@ -10,6 +10,7 @@
 #include <cstring>
 #include <random>
 
+#include "base/index.hpp"
 #include "base/rounding.hpp"
 
 namespace tutti {
@@ -145,8 +146,6 @@ void SharedMemory::share_by_file(World& world, std::size_t size) {
     world.barrier();
 }
 
-std::span<std::byte> SharedMemory::of(Rank rank) const {
-    return pieces_[static_cast<std::size_t>(rank.index)]->bytes();
-}
+std::span<std::byte> SharedMemory::of(Rank rank) const { return at(pieces_, rank)->bytes(); }
 
 }  // namespace tutti

@@ -8,7 +8,6 @@
 
 #include "base/rounding.hpp"
 #include "base/units.hpp"
-#include "base/words.hpp"
 #include "collectives/device/accelerator.hpp"
 
 namespace tutti {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/bench/device_buffers.hpp"
 
-#include "collectives/transport/gpu/lone_memory.hpp"
+#include "collectives/transport/gpu/device_memory.hpp"
 
 namespace tutti {
 namespace {

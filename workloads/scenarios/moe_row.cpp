@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "base/words.hpp"
+#include "base/units.hpp"
 #include "workloads/scenarios/moe.hpp"
 #include "workloads/scenarios/pattern_settings.hpp"
 #include "workloads/scenarios/program_scenario.hpp"

@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 
 #include "base/rounding.hpp"
-#include "base/words.hpp"
+#include "base/units.hpp"
 #include "workloads/models/unit_times.hpp"
 #include "workloads/scenarios/pattern_settings.hpp"
 #include "workloads/scenarios/program_scenario.hpp"

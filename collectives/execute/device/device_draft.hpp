@@ -33,7 +33,7 @@ public:
 
     std::vector<DevicePhase> phases;
     std::vector<DeviceWait> waits;
-    std::vector<DeviceLetter> sends, receives;
+    std::vector<LlMessage> sends, receives;
     Moves moves;
     int step = 0;  ///< that the next phase belongs to
     std::uint64_t steps_of_run = 1;

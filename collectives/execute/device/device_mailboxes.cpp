@@ -67,10 +67,10 @@ DeviceDraft LetterDraft::with_addresses(
         const auto set = [&](std::size_t number) {
             return reinterpret_cast<DeviceLine*>(lines + number * size_of_lines(message.bytes));
         };
-        return DeviceLetter{address(message.spot),
-                            {set(0), set(1)},
-                            static_cast<std::uint32_t>(message.bytes),
-                            message.peer.index};
+        return LlMessage{address(message.spot),
+                         {set(0), set(1)},
+                         static_cast<std::uint32_t>(message.bytes),
+                         message.peer.index};
     };
 
     std::vector<std::size_t> sent_to(lines_of_peer_.size());

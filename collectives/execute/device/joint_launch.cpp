@@ -8,12 +8,12 @@ JointLaunch::JointLaunch(Accelerator& device, std::vector<Rank> ranks, const Wor
       launch_(device.prepare(work)),
       starts_(std::make_unique<std::atomic<std::uint64_t>[]>(ranks_.size())) {}
 
-void JointLaunch::start(Rank rank, std::uint64_t patience_ns) {
+void JointLaunch::start(Rank rank, std::uint64_t timeout_ns) {
     for (std::size_t i = 0; i < ranks_.size(); ++i)
         if (ranks_[i] == rank) starts_[i].fetch_add(1);
     if (waiting_.fetch_add(1) + 1 < ranks_.size()) return;
     waiting_ = 0;
-    launch_->start(patience_ns);
+    launch_->start(timeout_ns);
     launched_.fetch_add(1);
 }
 

@@ -16,7 +16,7 @@ class JointLaunch {
 public:
     JointLaunch(Accelerator& device, std::vector<Rank> ranks, const Work& work);
 
-    void start(Rank rank, std::uint64_t patience_ns);
+    void start(Rank rank, std::uint64_t timeout_ns);
     bool has_begun(std::uint64_t run) const { return launched_.load() >= run; }
     bool is_over(std::uint64_t run) { return has_begun(run) && launch_->is_over(); }
     /// A rank that has not started that run; nothing if all have.

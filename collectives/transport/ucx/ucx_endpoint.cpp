@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "base/clock.hpp"
+#include "base/index.hpp"
 #include "base/rounding.hpp"
 #include "collectives/transport/ucx/ucx.hpp"
 #include "collectives/transport/ucx/ucx_worker.hpp"
@@ -71,7 +72,7 @@ public:
         return entries_[used_++] = {&worker, &open_, peer, kind, false};
     }
     void* address_of(const Entry& entry) const {
-        return memory_ + static_cast<std::size_t>(&entry - entries_.data() + 1) * stride_;
+        return memory_ + as_size(&entry - entries_.data() + 1) * stride_;
     }
     void forget() { used_ = 0; }
     std::size_t open() const { return open_; }

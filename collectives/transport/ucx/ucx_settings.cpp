@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "collectives/transport/ucx/ucx_settings.hpp"
-
 #include <ucp/api/ucp.h>
 
 #include <cstdlib>
 #include <string>
 
 #include "collectives/transport/ucx/near_devices.hpp"
+#include "collectives/transport/ucx/ucx_worker.hpp"
 
 namespace tutti {
 namespace {
