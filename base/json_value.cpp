@@ -8,55 +8,94 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "base/line_counter.hpp"
-
 namespace tutti {
 namespace {
 
-// Told by nlohmann's parser what it meets, in order.
-class Builder : public nlohmann::json_sax<nlohmann::json> {
+// Walks through a text for the parser and counts lines. A line is over once something behind its
+// end is read: the parser looks one character past a number before it reports the number.
+class LineCounter {
 public:
+    using iterator_category = std::input_iterator_tag;
+    using value_type = char;
+    using difference_type = std::ptrdiff_t;
+    using pointer = const char*;
+    using reference = const char&;
+
+    LineCounter(const char* at, int& line) : at_(at), line_(&line) {}
+    reference operator*() const { return *at_; }
+    LineCounter& operator++() {
+        if (at_line_end_) ++*line_;
+        at_line_end_ = *at_++ == '\n';
+        return *this;
+    }
+    LineCounter operator++(int) {
+        const LineCounter before = *this;
+        ++*this;
+        return before;
+    }
+    bool operator==(const LineCounter& other) const { return at_ == other.at_; }
+
+private:
+    const char* at_;
+    int* line_;
+    bool at_line_end_ = false;
+};
+
+// nlohmann's parser calls it with each thing that it meets, in order.
+class Builder final {
+public:
+    using number_unsigned_t = nlohmann::json::number_unsigned_t;
+
     Builder(const Source& source, const int& line) : source_(source), line_(line) {}
 
     JsonValue result() { return std::move(root_); }
 
-    bool null() override { return put(nullptr); }
-    bool boolean(bool value) override { return put(value); }
-    bool number_integer(number_integer_t value) override { return put(std::int64_t{value}); }
-    bool number_unsigned(number_unsigned_t value) override {
+    bool null() { return put(nullptr); }
+    bool boolean(bool value) { return put(value); }
+    bool number_integer(std::int64_t value) { return put(value); }
+    bool number_unsigned(number_unsigned_t value) {
         if (value > static_cast<number_unsigned_t>(std::numeric_limits<std::int64_t>::max()))
-            source_.fail(line_, fmt::format("the number {} is too large", value));
+            return put(std::uint64_t{value});
         return put(static_cast<std::int64_t>(value));
     }
-    bool number_float(number_float_t value, const string_t&) override { return put(value); }
-    bool string(string_t& value) override { return put(std::move(value)); }
-    bool binary(binary_t&) override { return false; }  // there is none in text
-    bool start_object(std::size_t) override { return open(JsonValue::Object{}); }
-    bool start_array(std::size_t) override { return open(JsonValue::List{}); }
-    bool end_object() override { return close(); }
-    bool end_array() override { return close(); }
+    bool number_float(double value, const std::string&) { return put(value); }
+    bool string(std::string& value) { return put(std::move(value)); }
+    bool binary(nlohmann::json::binary_t&) { return false; }  // there is none in text
+    bool start_object(std::size_t) { return open(JsonValue::Object{}); }
+    bool start_array(std::size_t) { return open(JsonValue::List{}); }
+    bool end_object() { return close(); }
+    bool end_array() { return close(); }
 
-    bool key(string_t& name) override {
-        if (!open_.back().seen.insert(name).second)
+    bool key(std::string& name) {
+        if (is_there(open_.back(), name))
             source_.fail(line_, fmt::format("the field {} is there twice", in_quotes(name)));
         key_ = std::move(name);
         return true;
     }
 
     bool parse_error(std::size_t, const std::string& token,
-                     const nlohmann::json::exception& error) override {
+                     const nlohmann::json::exception& error) {
         if (error.id == 406)
             source_.fail(line_, "the number " + in_quotes(token) + " is too large");
-        source_.fail(line_, "no well-formed JSON" +
-                                (token.empty() ? "" : " at " + in_quotes(token)) +
-                                "; give the whole file as it was written");
+        throw NotJson(source_.at(line_, "no well-formed JSON" +
+                                            (token.empty() ? "" : " at " + in_quotes(token)) +
+                                            "; give the whole file as it was written"));
     }
 
 private:
     struct Open {
         JsonValue* value;
-        std::set<std::string> seen;
+        std::set<std::string, std::less<>> names;  // of large objects
     };
+
+    static bool is_there(Open& open, const std::string& name) {
+        constexpr std::size_t large = 64;
+        const auto& fields = *open.value->object();
+        if (fields.size() < large) return open.value->find(name) != nullptr;
+        if (open.names.empty())
+            for (const JsonField& field : fields) open.names.insert(field.name);
+        return !open.names.insert(name).second;
+    }
 
     JsonValue& add(JsonValue value) {
         if (open_.empty()) return root_ = std::move(value);
@@ -75,8 +114,8 @@ private:
 
     template <class Value>
     bool open(Value value) {
-        constexpr std::size_t deepest = 32;
-        if (open_.size() == deepest) source_.fail(line_, "nested deeper than any machine");
+        constexpr std::size_t deepest = 64;
+        if (open_.size() == deepest) source_.fail(line_, "nested deeper than any file of ours");
         JsonValue& added = add({line_, std::move(value)});
         open_.push_back({&added, {}});
         return true;
@@ -102,9 +141,10 @@ const JsonValue* JsonValue::find(std::string_view field) const {
     return found == object()->end() ? nullptr : &found->value;
 }
 
-JsonValue parse_json(const Source& source) {
-    const std::string_view text = source.text();
-    int line = 1;
+JsonValue parse_json(const Source& source) { return parse_json(source.text(), source, 1); }
+
+JsonValue parse_json(std::string_view text, const Source& source, int number) {
+    int line = number;
     Builder builder(source, line);
     nlohmann::json::sax_parse(LineCounter(text.data(), line),
                               LineCounter(text.data() + text.size(), line), &builder);

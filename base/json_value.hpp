@@ -1,26 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <concepts>
 #include <cstdint>
 #include <string>
+#include <type_traits>
 #include <variant>
 #include <vector>
 
+#include "base/error.hpp"
 #include "base/source.hpp"
 
 namespace tutti {
 
 struct JsonField;
 
-/// A JSON value that knows its line; nested at most 32 deep.
+/// A parsed JSON value that knows its line. Whole numbers are std::int64_t, or std::uint64_t where
+/// they are larger.
 struct JsonValue {
     using List = std::vector<JsonValue>;
     using Object = std::vector<JsonField>;
 
     int line = 0;
-    std::variant<std::nullptr_t, bool, std::int64_t, double, std::string, List, Object> value;
+    std::variant<std::nullptr_t, bool, std::int64_t, std::uint64_t, double, std::string, List,
+                 Object>
+        value;
 
+    const std::string* text() const { return std::get_if<std::string>(&value); }
+    const std::int64_t* whole_number() const { return std::get_if<std::int64_t>(&value); }
     const List* list() const { return std::get_if<List>(&value); }
     const Object* object() const { return std::get_if<Object>(&value); }
+    bool is_null() const { return std::holds_alternative<std::nullptr_t>(value); }
 
     /// None where this is no object or has no such field.
     const JsonValue* find(std::string_view field) const;
@@ -31,8 +40,28 @@ struct JsonField {
     JsonValue value;
 };
 
-/// Throws Error through `source` for what is no JSON, has a field twice, or a number that fits
-/// neither 64 bits nor a double.
+/// The text is no JSON at all, such as a line that was torn while it was written.
+class NotJson : public Error {
+public:
+    using Error::Error;
+};
+
+/// Throws NotJson for what is no JSON, and Error for a field that is there twice, a number that
+/// fits neither 64 bits nor a double, and values nested more than 64 deep; all with file and line.
 JsonValue parse_json(const Source& source);
+
+/// One line of JSON Lines, which is line `number` of the source.
+JsonValue parse_json(std::string_view text, const Source& source, int number);
+
+/// A T, const when it is written, mutable when it is read. The fields of a type are listed once for
+/// both directions, as a function that json_reader.hpp and json_writer.hpp call:
+///
+///     void walk(auto& f, Is<Probe> auto& probe) {
+///         f.must("name", probe.name);             // always there
+///         f.may("count", probe.count, 1);         // left out where it is 1 (otherwise {})
+///         f.always("link", probe.link);           // always written, may be missing when read
+///     }
+template <class T, class Wanted>
+concept Is = std::same_as<std::remove_const_t<T>, Wanted>;
 
 }  // namespace tutti

@@ -38,16 +38,32 @@ int Source::line_of(std::size_t position) const {
     return 1 + static_cast<int>(std::ranges::count(before, '\n'));
 }
 
-void Source::fail(int line, const std::string& what) const {
-    throw Error(fmt::format("{}:{}: {}", name_, std::max(line, 1), what));
+std::string Source::at(int line, std::string_view what) const {
+    return fmt::format("{}:{}: {}", name_, std::max(line, 1), what);
 }
 
-std::string in_quotes(std::string_view text) {
-    constexpr std::size_t readable = 40;
+void Source::fail(int line, const std::string& what) const { throw Error(at(line, what)); }
+
+std::string in_quotes(std::string_view text, std::size_t readable) {
     std::string shown(text.substr(0, readable));
     for (char& c : shown)
         if (c < ' ' || c > '~') c = '?';
     return "'" + shown + (text.size() > readable ? "...'" : "'");
+}
+
+std::string printable(std::string_view text) {
+    std::string safe;
+    for (std::size_t i = 0; i < text.size(); ++i) {
+        const auto byte = static_cast<unsigned char>(text[i]);
+        const auto next = static_cast<unsigned char>(i + 1 < text.size() ? text[i + 1] : 0);
+        if (byte == 0xc2 && next >= 0x80 && next < 0xa0) {  // U+0080 to U+009F
+            safe += '?';
+            ++i;
+        } else {
+            safe += byte < ' ' || byte == 0x7f ? '?' : text[i];
+        }
+    }
+    return safe;
 }
 
 std::optional<std::int64_t> decimal_number(std::string_view text) {

@@ -14,11 +14,15 @@ public:
     Source(std::string_view text, std::string_view name) : text_(text), name_(name) {}
 
     std::string_view text() const { return text_; }
+    const std::string& name() const { return name_; }
 
     /// The number of the line, from 1, that holds this position of the text.
     int line_of(std::size_t position) const;
 
-    /// Throws Error "NAME:LINE: what", on one line.
+    /// "NAME:LINE: what"
+    std::string at(int line, std::string_view what) const;
+
+    /// Throws Error with the text of at(), on one line.
     [[noreturn]] void fail(int line, const std::string& what) const;
 
 private:
@@ -27,7 +31,11 @@ private:
 };
 
 /// In quotes, cut to a readable length, without what a terminal would obey.
-std::string in_quotes(std::string_view text);
+std::string in_quotes(std::string_view text, std::size_t readable = 40);
+
+/// Names come from files and devices: what a terminal would obey or break a line at (control
+/// characters of ASCII and, in UTF-8, of Latin-1) becomes '?'.
+std::string printable(std::string_view text);
 
 /// All of the text as a number: none if it is anything else or does not fit.
 std::optional<std::int64_t> decimal_number(std::string_view text);

@@ -1,169 +1,164 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <filesystem>
 #include <fstream>
-#include <memory>
-#include <numeric>
 #include <span>
 
+#include "autotune/table/table_for_ranks.hpp"
+#include "autotune/table/table_in_words.hpp"
+#include "autotune/table/table_json.hpp"
+#include "autotune/table/verdict.hpp"
 #include "autotune/tuner/calibration.hpp"
-#include "base/clock.hpp"
-#include "cli/choosers.hpp"
-#include "cli/limits_choice.hpp"
-#include "cli/model_choice.hpp"
+#include "cli/auto/chooser.hpp"
+#include "cli/build_info.hpp"
+#include "cli/known_machine.hpp"
 #include "cli/options/bench_options.hpp"
 #include "cli/prepare.hpp"
-#include "cli/progress_bar.hpp"
-#include "cli/provenance.hpp"
-#include "cli/ranks/failures.hpp"
-#include "cli/ranks/guardian.hpp"
 #include "cli/ranks/watchdog.hpp"
+#include "cli/run_context.hpp"
 #include "collectives/transport/ucx/ucx.hpp"
 #include "results/csv.hpp"
-#include "results/store.hpp"
 #include "results/text_table.hpp"
-#include "workloads/timing/pinning.hpp"
 
 namespace tutti {
 namespace {
 
-// Rank 0's voice: table, records, progress. On other ranks everything is silent.
-class Output {
+// The points of a sweep, as a table, as records and for --csv.
+class PointReport {
 public:
-    Output(const BenchOptions& options, const Arguments& arguments, bool speaks)
-        : options_(options),
-          speaks_(speaks),
-          session_(describe_session("bench", arguments, options.as_understood,
-                                    options.sweep.protocol.seed)),
-          began_ns_(now_ns()) {
-        if (!speaks_) return;
-        if (!options.json_file.empty()) store_ = std::make_unique<Store>(options.json_file);
-        if (!options.csv_file.empty()) open_csv();
-    }
-
-    const std::string& session() const { return session_.id; }
-    const std::unique_ptr<Store>& store() const { return store_; }
-
-    void begin(const Launch& launch, std::vector<std::string> notes, std::size_t goal,
-               bool predicts) {
-        if (!speaks_) return;
-        bar_ = std::make_unique<ProgressBar>(goal);
-        if (store_) store_->append(session_);
-        if (store_) announce_session(session_.id);
-        if (store_) store_->append(launch);
-        notes.insert(notes.begin() + 1,
-                     fmt::format("{} {}", session_.argv[0],
-                                 fmt::join(session_.argv.begin() + 1, session_.argv.end(), " ")));
-        columns_ = {.wire = launch.hosts.size() > 1, .predicted = predicts};
-        fmt::print("{}", table_header(notes, columns_));
-        std::fflush(stdout);
-    }
-
-    void compare_with(Limits limits) {
-        limits.session = session_.id;
-        if (store_) store_->append(limits);
-    }
-
-    void now(const std::string& what) {
-        if (speaks_) bar_->show(what);
-    }
+    PointReport(const BenchOptions& options, Reporter& reporter, TableColumns columns)
+        : options_(options), reporter_(reporter), columns_(columns) {}
 
     // Points come candidate by candidate out of place, then again in place, kind by kind of
     // buffers.
     void add(std::vector<Point> points) {
         for (Point& point : points) {
-            point.session = session_.id;
-            if (!options_.keep_samples) point.samples.clear();
-            if (store_) store_->append(point);
-            point.samples.clear();  // the table needs them no more
+            if (!options_.keep_samples) point.measured.samples.clear();
+            reporter_.keep(point);
+            point.measured.samples.clear();  // the table needs them no more
         }
-        any_wrong_ =
-            any_wrong_ || std::any_of(points.begin(), points.end(), [](const Point& point) {
-                return point.check.state == CheckState::fail;
-            });
-        if (speaks_) {
-            bar_->clear();
-            print_rows(points);
-            bar_->step();
-        }
+        reporter_.print(rows(points));
+        reporter_.step();
         all_.insert(all_.end(), points.begin(), points.end());
     }
 
-    Exit end() {
-        const bool nothing = std::all_of(
-            all_.begin(), all_.end(), [](const Point& point) { return point.skipped.has_value(); });
-        const Exit code = any_wrong_ ? Exit::wrong_result : nothing ? Exit::usage : Exit::ok;
-        if (!speaks_) return code;
-        bar_->clear();
-        fmt::print("{}", table_footer(all_));
-        std::fflush(stdout);
-        if (store_) store_->append(End{session_.id, 1, !any_wrong_, now_ns() - began_ns_});
-        if (csv_.is_open()) close_csv();
-        if (nothing)
-            fmt::print(stderr, "tutti: nothing was measured: the lines '# skipped' say why\n");
+    Exit end(std::ofstream csv) {
+        using Outcome = Reporter::Outcome;
+        const auto is_skipped = [](const Point& point) { return point.skipped.has_value(); };
+        const auto is_wrong = [](const Point& point) {
+            return point.measured.check.state == CheckState::fail;
+        };
+        reporter_.print(table_footer(all_));
+        const Exit code =
+            reporter_.end(std::ranges::any_of(all_, is_wrong)     ? Outcome::wrong_result
+                          : std::ranges::all_of(all_, is_skipped) ? Outcome::nothing_measured
+                                                                  : Outcome::measured);
+        if (!csv.is_open()) return code;
+        write_csv(csv, all_);
+        csv.close();
+        if (!csv)
+            throw Error("'" + options_.csv_file +
+                        "' could not be written to its end: is the disk full?");
         return code;
     }
 
 private:
-    void open_csv() {
-        csv_.open(options_.csv_file, std::ios::trunc);
-        if (!csv_)
-            throw Error("cannot write '" + options_.csv_file + "'; type another file behind --csv");
-    }
-
-    void close_csv() {
-        write_csv(csv_, all_);
-        csv_.close();
-        if (!csv_)
-            throw Error("'" + options_.csv_file +
-                        "' could not be written to its end: is the disk full?");
-    }
-
-    void print_rows(const std::vector<Point>& points) const {
+    std::string rows(const std::vector<Point>& points) const {
         const auto& kinds = options_.sweep.buffers;
+        if (kinds.empty()) return block(points);
+        std::string text;
         for (std::size_t i = 0; i < kinds.size(); ++i) {
-            if (kinds.size() > 1) fmt::print("# {} buffers\n", name_of(kinds[i]));
+            if (kinds.size() > 1) text += fmt::format("# {} buffers\n", name_of(kinds[i]));
             const std::size_t of_kind = points.size() / kinds.size();
-            print_block(std::span(points).subspan(i * of_kind, of_kind));
+            text += block(std::span(points).subspan(i * of_kind, of_kind));
         }
-        if (kinds.empty()) print_block(points);
-        std::fflush(stdout);
-    }
-
-    bool asks_for_segments() const {
-        return options_.search_space.segments != SearchSpace{}.segments;
+        return text;
     }
 
     // Of one kind of buffers.
-    void print_block(std::span<const Point> points) const {
+    std::string block(std::span<const Point> points) const {
+        const bool asks_for_segments = options_.search_space.values_of(knobs.front()) !=
+                                       SearchSpace{}.values_of(knobs.front());
         const std::size_t placements = options_.sweep.in_place.size();
         const std::size_t candidates = points.size() / placements;
+        std::string text;
         for (std::size_t i = 0; i < candidates; ++i) {
             TableRow row;
-            if (asks_for_segments()) row.segment = SegmentInName::told;
+            if (asks_for_segments) row.segment = SegmentInName::shown;
             for (std::size_t placement = 0; placement < placements; ++placement) {
                 const Point& point = points[placement * candidates + i];
                 (point.key.inplace ? row.in_place : row.out_of_place) = &point;
             }
-            fmt::print("{}", table_row(row, columns_));
+            text += table_row(row, columns_);
         }
+        return text;
     }
 
     const BenchOptions& options_;
-    bool speaks_;
-    Session session_;
-    std::int64_t began_ns_;
-    std::unique_ptr<Store> store_;
-    std::ofstream csv_;
-    std::unique_ptr<ProgressBar> bar_;
-    std::vector<Point> all_;
-    bool any_wrong_ = false;
+    Reporter& reporter_;
     TableColumns columns_;
+    std::vector<Point> all_;
+};
+
+// --csv, on rank 0; before anything is timed.
+std::ofstream open_csv(const BenchOptions& options, const World& world) {
+    std::ofstream csv;
+    if (!world.is_first() || options.csv_file.empty()) return csv;
+    csv.open(options.csv_file, std::ios::trunc);
+    if (!csv)
+        throw Error("cannot write '" + options.csv_file + "'; type another file behind --csv");
+    return csv;
+}
+
+// Candidates that choose for themselves (--algo auto, learn), and the table that is written at the
+// end.
+class ChoosingCandidates {
+public:
+    // Collective. Throws Error for a table that cannot be used.
+    ChoosingCandidates(World& world, const BenchOptions& options, std::vector<std::string>& notes)
+        : world_(world), file_(options.table_file) {
+        for (const std::string& name : options.choosing) {
+            const bool learns = name == "learn";
+            std::optional<Table> table;
+            if (!learns || from_rank0(world, std::filesystem::exists(file_))) {
+                table = table_for_ranks(world, file_, {.anyway = options.table_anyway});
+                notes.push_back(fmt::format("{}: {}", name,
+                                            source_in_words(*table, file_, options.sweep.buffers)));
+            }
+            all_.push_back(learns ? candidate_that_learns(world, table, options.learning_bound)
+                                  : candidate_by_table(world, *table));
+            learns_ = learns_ || learns;
+        }
+    }
+
+    void add_to(std::vector<Candidate>& candidates) const {
+        for (const CommunicatorCandidate& one : all_) candidates.push_back(one.candidate);
+    }
+
+    // Writes what was learnt into the table's file. Collective.
+    void end(Reporter& reporter) const {
+        if (!learns_) return;
+        Table table;
+        if (world_.is_first() && std::filesystem::exists(file_)) table = read_table(file_);
+        for (const CommunicatorCandidate& one : all_) overlay(table, one.learnt());
+        if (!world_.is_first()) return;
+        table.tool = version();
+        keep_table(table, file_);
+        reporter.print(fmt::format("# what was learnt is in {}\n", file_));
+    }
+
+private:
+    World& world_;
+    std::string file_;
+    std::vector<CommunicatorCandidate> all_;
+    bool learns_ = false;
 };
 
 // Collective, as transports are opened. What rank 0 found stands for all.
-void tell_details(const SearchSpace& search_space, Planner& planner, Launch& launch,
-                  std::vector<std::string>& notes) {
+void describe_transports(const SearchSpace& search_space, Planner& planner, Launch& launch,
+                         std::vector<std::string>& notes) {
     for (const std::string& name : search_space.transports) {
         const std::string details = planner.details(name);
         if (details.empty()) continue;
@@ -193,14 +188,16 @@ std::vector<std::string> reading_notes(const BenchOptions& options, const World&
         notes.push_back(
             "wire: bytes that the busiest host's interfaces sent or received for a call, the more "
             "of the two; headers included");
-    if (world.kind() == "threads" && !options.ranks.threads)
+    if (world.kind() == "threads" && !options.run.ranks.threads)
         notes.push_back("one rank: start with mpirun -np N, or add --ranks N for N threads");
     if (options.fault) notes.push_back("injected fault: " + to_string(*options.fault));
     return notes;
 }
 
 void fit_to_ranks(Sweep& sweep, const BenchOptions& options, int ranks) {
-    if (options.all_roots) {
+    if (options.root) {
+        sweep.roots = {*options.root};
+    } else {
         sweep.roots.clear();
         for (int root = 0; root < ranks; ++root) sweep.roots.push_back(Rank{root});
     }
@@ -215,51 +212,47 @@ void fit_to_ranks(Sweep& sweep, const BenchOptions& options, int ranks) {
                 fmt::format("the fault's rank {} is not among {} ranks", end->index, ranks));
 }
 
-Exit bench_on_rank(World& world, const BenchOptions& options, const Arguments& arguments) {
-    Output output(options, arguments, world.is_first());
-    return recording_failures(world, output.store(), output.session(), [&] {
-        std::vector<std::string> limit_notes;
-        const auto limits = choose_limits(world, options.limits, limit_notes);
-        // From here on: limits are measured with all cores at hand.
-        const int ranks_on_core = options.pin ? pin_ranks(world) : 0;
-        Planner planner(world, options.fault);
-        planner.tune(host_tuning(world, limits, options.stream_from));
-        planner.repeat_on_devices(options.runs_on_devices);
-        Launch launch = describe_launch(world, output.session());
-        GlobalClock clock(world);
-        if (!world.one_host()) launch.clock = clock.record();
-        std::vector<std::string> notes = in_notes(launch, world);
-        for (auto& note : reading_notes(options, world)) notes.push_back(std::move(note));
-        if (ranks_on_core > 0) notes.push_back(in_words_of_pinning(ranks_on_core));
-        for (auto& note : limit_notes) notes.push_back(std::move(note));
-        Sweep sweep = options.sweep;
-        sweep.limits = limits;
-        SearchSpace search_space = options.search_space;
-        expect_named_library(search_space, world);
-        leave_out_unusable(search_space, planner, notes);
-        tell_details(search_space, planner, launch, notes);
-        sweep.candidates = candidates(sweep.collective, search_space);
-        const Choosers choosers(world, options, notes);
-        choosers.add_to(sweep.candidates);
-        const auto model = choose_model(world, options.model, options.table_file, notes);
-        const bool is_placed = sweep.ranks_per_node > 0 || sweep.ranks_per_island > 0;
-        if (model && !is_placed) sweep.predict = predictor_of_candidates(*model, world.hosts());
-        fit_to_ranks(sweep, options, world.size());
-        sweep.environment = ground_of(world, search_space.orders, sweep.ranks_per_node,
-                                      sweep.ranks_per_island, notes);
-        sweep.protocol.clock = &clock;
-        output.begin(launch, notes, points_of(sweep, world.size()), model.has_value());
-        if (limits) output.compare_with(*limits);
-        SweepEvents events;
-        events.before_point = [&](const std::string& what) {
-            say_activity(what);
-            output.now(what);
-        };
-        events.after_point = [&](const std::vector<Point>& points) { output.add(points); };
-        run_sweep(planner, sweep, events);
-        choosers.end();
-        return output.end();
-    });
+Exit bench_on_rank(RunContext& context, const BenchOptions& options, std::ofstream csv) {
+    World& world = context.world;
+    Reporter& reporter = context.reporter;
+    Planner& planner = context.planner;
+    std::vector<std::string> notes = context.notes_with_command();
+    const auto add = [&notes](const std::vector<std::string>& more) {
+        notes.insert(notes.end(), more.begin(), more.end());
+    };
+    add(reading_notes(options, world));
+    add(context.limits_notes);
+    Sweep sweep = options.sweep;
+    sweep.limits = context.limits;
+    SearchSpace search_space = options.search_space;
+    expect_named_library(search_space, world);
+    leave_out_unusable(search_space, planner, notes);
+    describe_transports(search_space, planner, context.launch, notes);
+    sweep.candidates = candidates(sweep.collective, search_space);
+    const ChoosingCandidates choosing(world, options, notes);
+    choosing.add_to(sweep.candidates);
+    const auto model = choose_model(world, options.model, options.table_file, notes);
+    const bool is_placed = sweep.ranks_per_node > 0 || sweep.ranks_per_island > 0;
+    if (model && !is_placed) sweep.predict = predictor_of_candidates(*model, world.hosts());
+    fit_to_ranks(sweep, options, world.size());
+    sweep.environment = environment_of(world, search_space.orders, sweep.ranks_per_node,
+                                       sweep.ranks_per_island, notes);
+    sweep.protocol.clock = &context.clock;
+
+    reporter.begin(context.launch, points_of(sweep, world.size()));
+    const TableColumns columns{.wire = !world.one_host(), .predicted = model.has_value()};
+    reporter.print(table_header(notes, columns));
+    if (auto limits = context.limits) reporter.keep(*limits);
+    PointReport report(options, reporter, columns);
+    SweepEvents events;
+    events.before_point = [&](const std::string& what) {
+        say_activity(what);
+        reporter.show(what);
+    };
+    events.after_point = [&](const std::vector<Point>& points) { report.add(points); };
+    run_sweep(planner, sweep, events);
+    choosing.end(reporter);
+    return report.end(std::move(csv));
 }
 
 }  // namespace
@@ -268,8 +261,15 @@ Exit run_bench(const Arguments& arguments) {
     const auto options = parse_bench(arguments);
     if (!options) return Exit::ok;
     before_start(options->search_space);
-    return run_ranks(options->ranks,
-                     [&](World& world) { return bench_on_rank(world, *options, arguments); });
+    const PlannerSetup setup{.fault = options->fault,
+                             .stream_from = options->stream_from,
+                             .runs_on_devices = options->runs_on_devices};
+    return run_ranks(options->run.ranks, [&](World& world) {
+        std::ofstream csv = open_csv(*options, world);
+        return in_context(
+            world, options->run, options->sweep.protocol.seed, setup,
+            [&](RunContext& context) { return bench_on_rank(context, *options, std::move(csv)); });
+    });
 }
 
 }  // namespace tutti

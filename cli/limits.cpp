@@ -3,26 +3,23 @@
 
 #include <fmt/format.h>
 
-#include <memory>
-
 #include "base/clock.hpp"
 #include "cli/limits_table.hpp"
 #include "cli/options/options.hpp"
-#include "cli/options/typed_values.hpp"
+#include "cli/options/run_options.hpp"
+#include "cli/options/values.hpp"
 #include "cli/provenance.hpp"
-#include "cli/ranks/guardian.hpp"
+#include "cli/reporter.hpp"
 #include "results/limits_file.hpp"
-#include "results/store.hpp"
 #include "topology/detect/host_facts.hpp"
 
 namespace tutti {
 namespace {
 
 struct LimitsOptions {
-    std::string budget = "4s", hang_timeout = "30s", json_file;
-    int ranks = 0;
+    double budget_seconds = 0;
     bool no_store = false;
-    TextByName as_understood;
+    RunOptions run;
 };
 
 void keep(const Limits& limits) {
@@ -44,61 +41,45 @@ void keep(const Limits& limits) {
     fmt::print("# kept in {}{}\n", path->string(), from);
 }
 
-Exit limits_on_rank(World& world, const LimitsOptions& options, const Arguments& arguments) {
+Exit limits_on_rank(World& world, const LimitsOptions& options) {
     const std::int64_t began_ns = now_ns();
-    const bool speaks = world.is_first();
-    const Session session = describe_session("limits", arguments, options.as_understood, 0);
-    std::unique_ptr<Store> store;
-    if (speaks && !options.json_file.empty()) store = std::make_unique<Store>(options.json_file);
-    const Launch launch = describe_launch(world, session.id);
-    if (speaks && store) {
-        store->append(session);
-        announce_session(session.id);
-        store->append(launch);
-    }
-    const double budget = parse_seconds(options.budget);
+    Reporter reporter(world, describe_session(options.run, /*seed=*/0), options.run.results_file());
+    const Launch launch = describe_launch(world, reporter.session().id);
+    reporter.begin(launch, 1);
+    const double budget = options.budget_seconds;
     Limits limits = limits_of_hosts(
         world, [&](World& host) { return measure_limits(host, budget); }, budget, budget);
-    limits.session = session.id;
-    if (!speaks) return Exit::ok;
-    const double seconds = seconds_since(began_ns);
-    std::vector<std::string> notes = in_notes(launch, world);
+    std::vector<std::string> notes = describe_in_words(launch, world);
     notes.push_back(fmt::format("best of several tries on {} cores{}, in {:.1f} s", limits.cores,
                                 limits.network ? " of the first host and on the network" : "",
-                                seconds));
-    fmt::print("{}", limits_table(limits, notes));
-    if (store) {
-        store->append(limits);
-        store->append(End{session.id, 1, true, now_ns() - began_ns});
-    }
+                                seconds_since(began_ns)));
+    if (!reporter.is_active()) return Exit::ok;
+    reporter.keep(limits);
+    reporter.print(limits_table(limits, notes));
+    const Exit code = reporter.end(Reporter::Outcome::measured);
     if (!options.no_store) keep(limits);
-    return Exit::ok;
+    return code;
 }
 
 }  // namespace
 
 Exit run_limits(const Arguments& arguments) {
     LimitsOptions options;
+    options.run.command = "limits";
+    options.run.arguments = arguments;
+    RankOptions& ranks = options.run.ranks;
     CLI::App app{"What this machine can do at its best: the least time of each collective follows.",
                  "tutti limits"};
-    app.add_option("--budget", options.budget, "measure about so long")->capture_default_str();
-    app.add_option("--json", options.json_file, "append records to this file (JSON Lines)");
-    app.add_flag("--no-store", options.no_store, "do not keep the result for 'tutti bench'");
-    app.add_option("-T,--timeout,--hang-timeout", options.hang_timeout, "give up on a rank after")
-        ->capture_default_str();
-    app.add_option("--ranks", options.ranks,
-                   "without mpirun: so many threads; else one for each core")
-        ->check(CLI::Range(1, 1024));
+    const OptionGroup group(app, "Options");
+    group.parsed("--budget", options.budget_seconds, "4s", parse_seconds, "measure about so long");
+    group.text("--json", ranks.results_file, "append records to this file (JSON Lines)");
+    group.flag("--no-store", options.no_store, "do not keep the result for 'tutti bench'");
+    add_timeout(group, ranks);
+    add_threads(group, ranks, "without mpirun: so many threads; else one for each core");
     if (parse_or_help(app, arguments)) return Exit::ok;
-    options.as_understood = understood(app);
-    parse_seconds(options.budget);  // throws before any rank starts
-    RankOptions ranks{.threads = {},
-                      .hang_timeout = timeout_of(options.hang_timeout),
-                      .results_file = options.json_file};
-    if (options.ranks > 0) ranks.threads = options.ranks;
+    options.run.as_understood = understood(app);
     if (!ranks.threads && !launcher().is_there()) ranks.threads = usable_cores();
-    return run_ranks(ranks,
-                     [&](World& world) { return limits_on_rank(world, options, arguments); });
+    return run_ranks(ranks, [&](World& world) { return limits_on_rank(world, options); });
 }
 
 }  // namespace tutti

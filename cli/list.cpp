@@ -4,9 +4,9 @@
 
 #include <nlohmann/json.hpp>
 
-#include "cli/gpu_words.hpp"
+#include "cli/build_info.hpp"
 #include "cli/options/options.hpp"
-#include "cli/version.hpp"
+#include "cli/provenance.hpp"
 #include "collectives/algorithms/catalog.hpp"
 #include "collectives/baselines/baselines.hpp"
 #include "collectives/transport/table/transports.hpp"

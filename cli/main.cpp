@@ -6,9 +6,9 @@
 #include <thread>
 
 #include "base/name_table.hpp"
+#include "cli/build_info.hpp"
 #include "cli/options/commands.hpp"
 #include "cli/ranks/launcher.hpp"
-#include "cli/version.hpp"
 
 namespace tutti {
 namespace {
@@ -20,7 +20,8 @@ constexpr Command rows[] = {
     {"report", "plots and tables of results files in one page", run_report},
     {"show", "a schedule in words or as a picture, counted against the bounds", run_show},
     {"topo", "this machine as a tree", run_topo},
-    {"tune", "under mpirun: find the best way for each collective and size, write a table",
+    {"tune",
+     "under mpirun: find the best configuration for each collective and size, write a table",
      run_tune},
     {"verify", "prove the schedules", run_verify},
     {"workload", "under mpirun: training steps, computing and communicating", run_workload},

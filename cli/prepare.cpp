@@ -6,8 +6,7 @@
 #include <algorithm>
 #include <set>
 
-#include "topology/detect/detect.hpp"
-#include "workloads/timing/rank_bindings.hpp"
+#include "workloads/timing/pinning.hpp"
 
 namespace tutti {
 namespace {
@@ -18,7 +17,8 @@ bool is_in(const std::vector<std::string>& names, std::string_view name) {
 
 // The transport of our own, or the library.
 std::optional<std::string> missing_for(Planner& planner, const Candidate& candidate) {
-    if (candidate.is_ours()) return planner.refuses(candidate.transport, MemoryOf::any);
+    if (candidate.is_ours())
+        return planner.refuses(candidate.configuration.transport, MemoryOf::any);
     return refusal(planner.world(), *candidate.baseline,
                    {.call = {.count = 1}, .memory = MemoryOf::any});
 }
@@ -29,7 +29,8 @@ void expect_runner(const SearchSpace& search_space, Collective collective, Plann
     std::string reasons;
     std::set<std::string> asked;
     for (const Candidate& candidate : candidates(collective, search_space)) {
-        const std::string& name = candidate.is_ours() ? candidate.transport : candidate.impl;
+        const std::string& name =
+            candidate.is_ours() ? candidate.configuration.transport : candidate.configuration.impl;
         if (!asked.insert(name).second) continue;
         const auto missing = missing_for(planner, candidate);
         if (!missing) return;
@@ -93,8 +94,8 @@ std::string in_words(const Order& order) {
 
 }  // namespace
 
-Environment ground_of(World& world, const std::vector<std::string>& orders, int ranks_per_node,
-                      int ranks_per_island, std::vector<std::string>& notes) {
+Environment environment_of(World& world, const std::vector<std::string>& orders, int ranks_per_node,
+                           int ranks_per_island, std::vector<std::string>& notes) {
     const auto sites = sites_of_ranks(world);
     Environment environment{.ranks = world.size(),
                             .hosts = placement_of(sites),
@@ -109,18 +110,6 @@ Environment ground_of(World& world, const std::vector<std::string>& orders, int 
             notes.push_back(fmt::format("order {}:{}", name, in_words(order)));
     }
     return environment;
-}
-
-HostTuning host_tuning(World& world, const std::optional<Limits>& limits,
-                       std::optional<Bytes> stream_from) {
-    HostTuning tuning;
-    if (world.is_first()) tuning = tuning_from(detect_structure());
-    if (limits) tuning.stream_from = limits->stream_from;
-    if (stream_from) {
-        tuning.stream_from = *stream_from;
-        tuning.adapts_stores = false;
-    }
-    return from_rank0(world, tuning);
 }
 
 }  // namespace tutti

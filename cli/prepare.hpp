@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include <optional>
 #include <string>
 #include <vector>
 
-#include "results/limits.hpp"
 #include "workloads/bench/trials.hpp"
 
 namespace tutti {
 
-/// "all" is what works here, beside what is named; what does not is told once in `notes` instead of
+/// "all" is what works here, beside what is named; what does not is said once in `notes` instead of
 /// in every row. Collective.
 void leave_out_unusable(SearchSpace& search_space, Planner& planner,
                         std::vector<std::string>& notes);
@@ -23,11 +21,7 @@ void expect_named_library(const SearchSpace& search_space, World& world);
 void expect_runner(const SearchSpace& search_space, Collective collective, Planner& planner);
 
 /// Nodes, islands and orders, as asked for (0: as the ranks sit). Collective.
-Environment ground_of(World& world, const std::vector<std::string>& orders, int ranks_per_node,
-                      int ranks_per_island, std::vector<std::string>& notes);
-
-/// From the caches, and what was measured of them; the same on all ranks. Collective.
-HostTuning host_tuning(World& world, const std::optional<Limits>& limits,
-                       std::optional<Bytes> stream_from);
+Environment environment_of(World& world, const std::vector<std::string>& orders, int ranks_per_node,
+                           int ranks_per_island, std::vector<std::string>& notes);
 
 }  // namespace tutti

@@ -7,8 +7,10 @@
 #include <filesystem>
 
 #include "base/sha256.hpp"
-#include "cli/gpu_words.hpp"
-#include "cli/version.hpp"
+#include "cli/build_info.hpp"
+#include "collectives/device/gpus.hpp"
+#include "collectives/transport/gpu/gpu_placement.hpp"
+#include "collectives/transport/gpu/nccl.hpp"
 #include "collectives/transport/messages/mpi.hpp"
 #include "results/environment.hpp"
 #include "results/identity.hpp"
@@ -37,6 +39,34 @@ HostRecord describe_host() {
     host.loadavg1 = facts.loadavg1;
     host.topo_sha256 = fingerprint(detect_host());
     return host;
+}
+
+// Puts the GPUs of this host, and what drives them, into the record. NCCL's settings are those of
+// the launch's environment.
+void describe_gpus(Launch& launch) {
+    const auto here = gpus();
+    if (here.empty()) return;
+    for (const GpuFacts& gpu : here)
+        launch.gpus.push_back(
+            {.model = gpu.model, .uuid = gpu.uuid, .clocks = {}, .persistence = {}, .mig = {}});
+    launch.cuda = Cuda{.driver = gpu_driver_release(), .runtime = cuda_runtime_version()};
+    if (nccl_missing()) return;
+    launch.nccl =
+        Library{.vendor = "NCCL", .version = nccl_version(), .lib_sha256 = {}, .settings = {}};
+    for (const auto& [name, value] : stored_environment(environ))
+        if (name.starts_with("NCCL_")) launch.nccl->settings.emplace(name, value);
+}
+
+// Of the GPU that a rank would run on; empty where there is none.
+std::string gpu_uuid_of(World& world) {
+    const auto here = gpus();
+    return here.empty() ? "" : here[static_cast<std::size_t>(gpu_number(world))].uuid;
+}
+
+std::string driver_in_words() {
+    const std::string release = gpu_driver_release();
+    if (release.empty()) return "no driver";
+    return fmt::format("driver {} (up to CUDA {})", release, cuda_driver_version());
 }
 
 // A host travels between ranks as the record of a launch that has just this host and its GPUs.
@@ -87,17 +117,16 @@ std::string offsets_in_words(const std::vector<std::int64_t>& offsets_ns) {
 
 }  // namespace
 
-Session describe_session(const std::string& command, const Arguments& arguments,
-                         const TextByName& plan, std::uint64_t seed) {
+Session describe_session(const RunOptions& run, std::uint64_t seed) {
     Session session;
     session.id = new_session_id();
     session.t = utc_now();
     session.tool = this_tool();
-    session.argv = arguments;
-    session.argv.insert(session.argv.begin(), {"tutti", command});
+    session.argv = run.arguments;
+    session.argv.insert(session.argv.begin(), {"tutti", run.command});
     session.cwd = std::filesystem::current_path();
     session.seed = seed;
-    session.plan = plan;
+    session.plan = run.as_understood;
     std::string text;
     for (const auto& [name, value] : session.plan) text += name + "=" + value + "\n";
     session.plan_sha256 = sha256(text);
@@ -125,7 +154,7 @@ Launch describe_launch(World& world, const std::string& session) {
     return launch;
 }
 
-std::vector<std::string> in_notes(const Launch& launch, const World& world) {
+std::vector<std::string> describe_in_words(const Launch& launch, const World& world) {
     std::vector<std::string> notes;
     const Tool tool = this_tool();
     notes.push_back("tutti " + version() +
@@ -156,6 +185,20 @@ std::vector<std::string> in_notes(const Launch& launch, const World& world) {
                             "will be unsteady",
                             host.name, host.loadavg1, host.cores));
     return notes;
+}
+
+std::vector<std::string> gpus_in_words() {
+    std::vector<std::string> lines;
+    if (!cuda_not_built())
+        lines.push_back(fmt::format("CUDA {}, {}, NCCL {}", cuda_runtime_version(),
+                                    driver_in_words(), nccl_version()));
+    if (const auto missing = gpus_missing()) lines.push_back(*missing);
+    int number = 0;
+    for (const GpuFacts& gpu : gpus())
+        lines.push_back(fmt::format("GPU {}: {}, {}, {} multiprocessors, {} bytes", number++,
+                                    gpu.model, gpu.address, gpu.multiprocessors,
+                                    to_string(gpu.memory)));
+    return lines;
 }
 
 }  // namespace tutti

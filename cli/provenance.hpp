@@ -1,22 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <string>
 #include <vector>
 
-#include "cli/options/commands.hpp"
+#include "cli/options/run_options.hpp"
 #include "collectives/world/world.hpp"
 #include "results/record.hpp"
 
 namespace tutti {
 
 /// Who asked for what with which tutti.
-/// `plan`: every option with its value.
-Session describe_session(const std::string& command, const Arguments& arguments,
-                         const TextByName& plan, std::uint64_t seed);
+Session describe_session(const RunOptions& run, std::uint64_t seed);
 
-/// Where it runs: hosts, ranks, libraries. Collective; complete on every rank.
+/// Where it runs: hosts, ranks, GPUs, libraries. Collective; complete on every rank.
 Launch describe_launch(World& world, const std::string& session);
 
-/// The same in a few lines for the head of a table.
-std::vector<std::string> in_notes(const Launch& launch, const World& world);
+/// The same in a few lines for the head of a table; the first one names this tutti.
+std::vector<std::string> describe_in_words(const Launch& launch, const World& world);
+
+/// "CUDA 13.0, driver 580.65.06 (up to CUDA 13.0), NCCL 2.28.9", and a line for each GPU that CUDA
+/// lets this process use, or one that says why there is none.
+std::vector<std::string> gpus_in_words();
 
 }  // namespace tutti

@@ -6,8 +6,8 @@
 #include <cstring>
 #include <filesystem>
 
+#include "cli/build_info.hpp"
 #include "cli/options/options.hpp"
-#include "cli/scripts_folder.hpp"
 #include "results/reader.hpp"
 
 namespace tutti {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <filesystem>
 
 #include "autotune/choice/job_shape.hpp"
@@ -10,23 +12,21 @@
 #include "autotune/tuner/calibration.hpp"
 #include "autotune/tuner/tasks.hpp"
 #include "base/clock.hpp"
-#include "cli/notebook.hpp"
 #include "cli/options/tune_options.hpp"
 #include "cli/prepare.hpp"
-#include "cli/progress_bar.hpp"
-#include "cli/provenance.hpp"
 #include "cli/ranks/watchdog.hpp"
+#include "cli/run_context.hpp"
+#include "cli/table_writer.hpp"
 #include "cli/tune_tables.hpp"
 #include "topology/detect/host_facts.hpp"
 #include "workloads/limits/rank_team.hpp"
-#include "workloads/timing/pinning.hpp"
 
 namespace tutti {
 namespace {
 
 // What decides which samples belong together; not where the table goes, nor the time for it.
 std::string plan_of(const TuneOptions& options) {
-    TextByName asked = options.as_understood;
+    TextByName asked = options.run.as_understood;
     for (const char* name : {"resume", "table", "budget", "timeout", "hold-out"}) asked.erase(name);
     std::string text;
     for (const auto& [name, value] : asked) text += fmt::format("{}={} ", name, value);
@@ -52,47 +52,49 @@ CostModel merged_with_kept(const std::filesystem::path& path, const CostModel& m
     }
 }
 
-// What rank 0 says and keeps while the tuner works; other ranks are silent.
-class Output {
+// What the tuner finds, as a table and as lines for people.
+class TuneReport {
 public:
-    Output(const TuneOptions& options, const JobShape& setting, const Session& session,
-           std::size_t subjects, bool speaks)
-        : speaks_(speaks), table_file_(options.table_file), subjects_(subjects), bar_(1000) {
-        if (speaks_) notebook_.emplace(options.table_file, session);
-        if (speaks_ && options.job == TuneOptions::Job::tune)
-            notebook_->log_races(setting, plan_of(options), options.resume);
+    TuneReport(const TuneOptions& options, const JobShape& shape, Reporter& reporter,
+               std::size_t subjects)
+        : reporter_(reporter), table_file_(options.table_file), subjects_(subjects) {
+        if (!reporter_.is_active()) return;
+        writer_.emplace(options.table_file, reporter_.session());
+        if (options.job == TuneOptions::Job::tune)
+            writer_->open_log(shape, plan_of(options), options.resume);
     }
 
-    void begin(const std::vector<std::string>& notes) const {
-        if (!speaks_) return;
-        for (const std::string& note : notes) fmt::print("# {}\n", note);
-        if (!notebook_->earlier().empty())
-            fmt::print("# goes on: {} races are known from {}.races\n", notebook_->earlier().size(),
-                       table_file_);
-        std::fflush(stdout);
+    void begin(const Launch& launch, const std::vector<std::string>& notes) {
+        reporter_.begin(launch, progress_goal);
+        std::string text;
+        for (const std::string& note : notes) text += fmt::format("# {}\n", note);
+        if (writer_ && !writer_->earlier().empty())
+            text += fmt::format("# goes on: {} races are known from {}.races\n",
+                                writer_->earlier().size(), table_file_);
+        reporter_.print(text);
     }
 
     // Of rank 0, on all ranks. Collective.
     std::vector<RaceLog::Entry> earlier(World& world) const {
-        return races_of_first(world,
-                              speaks_ ? notebook_->earlier() : std::vector<RaceLog::Entry>{});
+        return races_of_first(world, writer_ ? writer_->earlier() : std::vector<RaceLog::Entry>{});
     }
     Table table(World& world) const {
-        const std::string text = speaks_ ? to_json(notebook_->table()) : "";
+        const std::string text = writer_ ? to_json(writer_->table()) : "";
         return parse_table(gather_all_texts(world, text)[0], table_file_);
     }
 
     // The table's. Collective.
     std::optional<CostModel> model(World& world) const {
         std::optional<CostModel> mine;
-        if (speaks_ && !notebook_->table().model.empty())
-            mine = model_from_json(notebook_->table().model, table_file_);
+        if (writer_ && !writer_->table().model.empty())
+            mine = model_from_json(writer_->table().model, table_file_);
         return model_of_first(world, mine);
     }
 
-    // Ended by itself, and compared with the library if that is asked for.
-    bool is_done(const JobShape& setting, const Subject& subject, bool is_held_out) const {
-        const Section* known = find_section(notebook_->table(), setting, subject);
+    // Whether its search ended by itself, and it was compared with the library if that is asked
+    // for. On rank 0.
+    bool is_done(const JobShape& shape, const Subject& subject, bool is_held_out) const {
+        const Section* known = find_section(writer_->table(), shape, subject);
         if (known == nullptr || !known->is_complete) return false;
         const auto has_hold_out = [](const Range& range) {
             return std::ranges::any_of(range.evidence, [](const RangeEvidence& evidence) {
@@ -106,28 +108,27 @@ public:
         TuneEvents events;
         events.progress = [this](const Subject& subject, double done, const std::string& now) {
             say_activity(to_string(subject));
-            if (speaks_) show(subject, done, now);
+            show(subject, done, now);
         };
         events.raced = [this](const RaceLog::Entry& entry) {
-            if (speaks_) notebook_->add(entry);
+            if (writer_) writer_->add(entry);
         };
         events.section = [this](const Section& section) {
             section_ = section;
-            if (speaks_) notebook_->put(section);
+            if (writer_) writer_->put(section);
         };
         events.under_way = [this](const Section& section) {
-            if (speaks_) notebook_->put_draft(section);
+            if (writer_) writer_->put_draft(section);
         };
         events.cost = [this](const Subject& subject, const TuneCost& cost) {
             ++subjects_done_;
-            if (speaks_) print(subject, cost);
+            if (writer_) writer_->add(subject, cost);
+            reporter_.print(lines_of(subject, cost));
         };
         events.wrong = [this](const Subject& subject, const Configuration& configuration) {
             any_wrong_ = true;
-            if (!speaks_) return;
-            bar_.clear();
-            fmt::print(stderr, "tutti: {} gave a wrong result for {}: it is left out\n",
-                       to_string(configuration), to_string(subject));
+            reporter_.warn(fmt::format("{} gave a wrong result for {}: it is left out",
+                                       to_string(configuration), to_string(subject)));
         };
         return events;
     }
@@ -135,58 +136,54 @@ public:
     // The model goes into the table, and is kept for other commands.
     void calibrated(const Calibration& calibration,
                     const std::optional<std::filesystem::path>& path) {
-        if (!speaks_) return;
+        if (!writer_) return;
         const CostModel& model = calibration.model;
-        notebook_->put(calibration);
-        fmt::print("# cost model calibrated by {} samples in {:.1f} s\n", calibration.samples,
-                   calibration.seconds);
+        writer_->put(calibration);
+        reporter_.print(fmt::format("# cost model calibrated by {} samples in {:.1f} s\n",
+                                    calibration.samples, calibration.seconds));
         if (path) try {
                 const bool is_known = std::filesystem::exists(*path);
                 keep_model(is_known ? merged_with_kept(*path, model) : model, *path);
             } catch (const Error& error) {  // the table has it in any case
-                fmt::print("# the model is not kept: {}\n", error.what());
+                reporter_.print(fmt::format("# the model is not kept: {}\n", error.what()));
             }
     }
 
     Exit end() {
-        if (speaks_) {
-            bar_.clear();
-            fmt::print("# table: {} (tutti tune --explain {})\n", table_file_, table_file_);
-        }
-        return any_wrong_ ? Exit::wrong_result : Exit::ok;
+        reporter_.print(
+            fmt::format("# table: {} (tutti tune --explain {})\n", table_file_, table_file_));
+        return reporter_.end(any_wrong_ ? Reporter::Outcome::wrong_result
+                                        : Reporter::Outcome::measured);
     }
 
 private:
+    static constexpr std::size_t progress_goal = 1000;
+
     void show(const Subject& subject, double done, const std::string& now) {
         const double share = (static_cast<double>(subjects_done_) + done) /
                              static_cast<double>(std::max<std::size_t>(subjects_, 1));
-        bar_.reach(static_cast<std::size_t>(1000 * share));
-        bar_.show(now.empty() ? to_string(subject)
-                              : fmt::format("{}: {}", to_string(subject), now));
+        reporter_.reach(static_cast<std::size_t>(progress_goal * share));
+        reporter_.show(now.empty() ? to_string(subject)
+                                   : fmt::format("{}: {}", to_string(subject), now));
     }
 
-    void print(const Subject& subject, const TuneCost& cost) {
-        notebook_->add(subject, cost);
-        bar_.clear();
-        fmt::print("{}: {}\n", to_string(subject), in_a_line(section_.ranges));
-        if (cost.samples > 0) fmt::print("    {} samples in {:.1f} s", cost.samples, cost.seconds);
+    std::string lines_of(const Subject& subject, const TuneCost& cost) const {
+        std::string text = fmt::format("{}: {}\n", to_string(subject), in_a_line(section_.ranges));
+        std::vector<std::string> costs;
+        if (cost.samples > 0)
+            costs.push_back(fmt::format("{} samples in {:.1f} s", cost.samples, cost.seconds));
         if (cost.hold_out_samples > 0)
-            fmt::print("{}against the library {} in {:.1f} s", cost.samples > 0 ? "; " : "    ",
-                       cost.hold_out_samples, cost.hold_out_seconds);
-        const bool tells_cost = cost.samples > 0 || cost.hold_out_samples > 0;
-        if (!section_.is_complete)
-            fmt::print("{}the time did not suffice for all\n", tells_cost ? "; " : "    ");
-        else if (tells_cost)
-            fmt::print("\n");
-        std::fflush(stdout);
+            costs.push_back(fmt::format("against the library {} in {:.1f} s", cost.hold_out_samples,
+                                        cost.hold_out_seconds));
+        if (!section_.is_complete) costs.emplace_back("the time did not suffice for all");
+        return costs.empty() ? text : text + fmt::format("    {}\n", fmt::join(costs, "; "));
     }
 
-    bool speaks_;
+    Reporter& reporter_;
     std::string table_file_;
     std::size_t subjects_, subjects_done_ = 0;
-    ProgressBar bar_;
-    std::optional<Notebook> notebook_;
-    Section section_;  // the last one
+    std::optional<TableWriter> writer_;  // on rank 0
+    Section section_;                    // the last one
     bool any_wrong_ = false;
 };
 
@@ -205,18 +202,18 @@ std::string host_of(const Launch& launch) {
 // Measured now, or what an earlier run has kept; the same on all ranks. Collective.
 std::optional<CostModel> model_for(Planner& planner, const TuneRequest& request,
                                    const TuneOptions& options, const ModelledMachine& machine,
-                                   Output& output) {
+                                   TuneReport& report) {
     if (options.model == "none") return std::nullopt;
     World& world = planner.world();
     const auto path = model_path(machine.fingerprint);
     // A search that goes on has to see the same predictions.
     if (options.resume)
-        if (auto model = output.model(world)) return model;
+        if (auto model = report.model(world)) return model;
     std::optional<CostModel> model;
     if (options.model == "measure") {
         const auto calibration = calibrate_here(planner, request, machine);
         if (!calibration) return std::nullopt;
-        output.calibrated(*calibration, path);
+        report.calibrated(*calibration, path);
         return calibration->model;
     }
     if (!world.is_first()) return model_of_first(world, std::nullopt);
@@ -224,55 +221,43 @@ std::optional<CostModel> model_for(Planner& planner, const TuneRequest& request,
     return model_of_first(world, model);
 }
 
-Exit tune_on_rank(World& world, const TuneOptions& options, const Arguments& arguments) {
-    // And what it would calibrate would take the place of what more ranks have.
-    if (world.size() == 1)
-        throw Error(
-            "one rank has nothing to tune; type for example: mpirun -np 2 tutti tune, or add "
-            "--ranks 2 for threads");
-    const std::int64_t began = now_ns();
-    const int cores = cores_of_host(world);  // before ranks are pinned
-    const int ranks_on_core = options.pin ? pin_ranks(world) : 0;
-    const Session session =
-        describe_session("tune", arguments, options.as_understood, options.request.protocol.seed);
-    Planner planner(world);
-    const HostTuning tuning = host_tuning(world, std::nullopt, std::nullopt);
-    planner.tune(tuning);
-    const Launch launch = describe_launch(world, session.id);
-    const JobShape setting = job_shape_of(world);
-    std::vector<std::string> notes = in_notes(launch, world);
-    if (ranks_on_core > 0) notes.push_back(in_words_of_pinning(ranks_on_core));
-    GlobalClock clock(world);
+Exit tune_on_rank(RunContext& context, const TuneOptions& options, int cores,
+                  std::int64_t began_ns) {
+    World& world = context.world;
+    Planner& planner = context.planner;
+    const JobShape shape = job_shape_of(world);
+    const std::string& session = context.reporter.session().id;
+    std::vector<std::string> notes = context.notes;
     TuneRequest request = options.request;
-    request.protocol.clock = &clock;
+    request.protocol.clock = &context.clock;
     leave_out_unusable(request.search_space, planner, notes);
     expect_runner(request.search_space, request.collectives.front(), planner);
-    request.environment = ground_of(world, {}, 0, 0, notes);
-    Output output(options, setting, session, subjects_of(request, kinds_for(request, world)).size(),
-                  world.is_first());
-    output.begin(notes);
-    const double spent = from_rank0(world, seconds_since(began));
+    request.environment = environment_of(world, {}, 0, 0, notes);
+    TuneReport report(options, shape, context.reporter,
+                      subjects_of(request, kinds_for(request, world)).size());
+    report.begin(context.launch, notes);
+    const double spent = from_rank0(world, seconds_since(began_ns));
     request.budget_seconds = std::max(request.budget_seconds - spent, 1.0);
     if (options.job == TuneOptions::Job::hold_out) {
-        if (output.table(world).sections.empty())
+        if (report.table(world).sections.empty())
             throw Error(fmt::format("'{}' has nothing to compare; type: tutti tune --table {}",
                                     options.table_file, options.table_file));
-        hold_out(planner, request, setting, session.id, output.table(world), output.events());
-        return output.end();
+        hold_out(planner, request, shape, session, report.table(world), report.events());
+        return report.end();
     }
-    const std::int64_t before_model = now_ns();
-    const ModelledMachine machine{setting.topology, cores, tuning, host_of(launch)};
-    const auto model = model_for(planner, request, options, machine, output);
+    const std::int64_t before_model_ns = now_ns();
+    const ModelledMachine machine{shape.topology, cores, context.tuning, host_of(context.launch)};
+    const auto model = model_for(planner, request, options, machine, report);
     const CallPredictor predictor =
         model ? predictor_of_calls(*model, world.hosts()) : CallPredictor{};
-    request.budget_seconds -= from_rank0(world, seconds_since(before_model));
-    TuneEvents events = output.events();
+    request.budget_seconds -= from_rank0(world, seconds_since(before_model_ns));
+    TuneEvents events = report.events();
     if (options.resume && world.is_first())
         events.is_done = [&](const Subject& subject) {
-            return output.is_done(setting, subject, request.holds_out);
+            return report.is_done(shape, subject, request.holds_out);
         };
-    tune(planner, request, setting, session.id, predictor, output.earlier(world), events);
-    return output.end();
+    tune(planner, request, shape, session, predictor, report.earlier(world), events);
+    return report.end();
 }
 
 }  // namespace
@@ -280,15 +265,25 @@ Exit tune_on_rank(World& world, const TuneOptions& options, const Arguments& arg
 Exit run_tune(const Arguments& arguments) {
     const auto options = parse_tune(arguments);
     if (!options) return Exit::ok;
-    const bool needs_ranks =
-        options->job == TuneOptions::Job::tune || options->job == TuneOptions::Job::hold_out;
+    const TuneOptions::Job job = options->job;
+    const bool needs_ranks = job == TuneOptions::Job::tune || job == TuneOptions::Job::hold_out;
     if (!needs_ranks && launcher().rank > 0) return Exit::ok;  // one of them does it
-    if (options->job == TuneOptions::Job::explain) return explain_tables(*options);
-    if (options->job == TuneOptions::Job::merge) return merge_tables(*options);
-    if (options->job == TuneOptions::Job::model_only) return predict_table(*options);
+    if (job == TuneOptions::Job::explain) return explain_tables(*options);
+    if (job == TuneOptions::Job::merge) return merge_tables(*options);
+    if (job == TuneOptions::Job::model_only) return predict_table(*options);
     before_start(options->request.search_space);
-    return run_ranks(options->ranks,
-                     [&](World& world) { return tune_on_rank(world, *options, arguments); });
+    return run_ranks(options->run.ranks, [&](World& world) {
+        // And what it would calibrate would take the place of what more ranks have.
+        if (world.size() == 1)
+            throw Error(
+                "one rank has nothing to tune; type for example: mpirun -np 2 tutti tune, or add "
+                "--ranks 2 for threads");
+        const std::int64_t began_ns = now_ns();
+        const int cores = cores_of_host(world);  // before ranks are pinned
+        return in_context(
+            world, options->run, options->request.protocol.seed, {},
+            [&](RunContext& context) { return tune_on_rank(context, *options, cores, began_ns); });
+    });
 }
 
 }  // namespace tutti

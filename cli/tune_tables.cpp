@@ -16,7 +16,7 @@
 #include "base/clock.hpp"
 #include "base/rounding.hpp"
 #include "base/units.hpp"
-#include "cli/version.hpp"
+#include "cli/build_info.hpp"
 #include "results/identity.hpp"
 #include "topology/detect/detect.hpp"
 #include "topology/machine/fingerprint.hpp"
@@ -60,24 +60,24 @@ std::string host_of(const CostModel& model) {
 }
 
 // Why the model has no prediction for any of these calls, and what to type instead.
-struct Silence {
+struct MissingPrediction {
     std::string why, instead;
 };
 
-Silence silence_of(const CostModel& model, const JobShape& setting) {
+MissingPrediction missing_prediction(const CostModel& model, const JobShape& shape) {
     const ModelParameters& known = model.parameters();
-    const bool is_oversubscribed = setting.ranks_per_host > known.machine.cores;
-    const auto is_so = [&](const auto& tariff) {
-        return tariff.first.ends_with(" oversubscribed") == is_oversubscribed;
+    const bool is_oversubscribed = shape.ranks_per_host > known.machine.cores;
+    const auto is_so = [&](const auto& costs) {
+        return costs.first.ends_with(" oversubscribed") == is_oversubscribed;
     };
     const auto calibrate = [](const std::string& ranks) {
         return fmt::format("calibrate with such ranks: mpirun {} tutti tune --budget 30s", ranks);
     };
     const int cores = known.machine.cores;
-    if (setting.ranks > setting.ranks_per_host && known.across.empty())
+    if (shape.ranks > shape.ranks_per_host && known.across.empty())
         return {"the model was calibrated within a host",
                 "leave --ranks-per-host out, or " + calibrate("over several hosts")};
-    if (setting.ranks_per_host > 1 && known.within.empty())
+    if (shape.ranks_per_host > 1 && known.within.empty())
         return {"the model was calibrated with one rank on each host",
                 fmt::format("type --ranks-per-host 1, or {}", calibrate("with more on a host"))};
     const bool knows_none =
@@ -107,7 +107,7 @@ JobShape job_shape_of(const CostModel& model, int ranks, int ranks_per_host) {
 }
 
 // Of all transports those that the model knows.
-SearchSpace contest_of(const CostModel& model, SearchSpace search_space) {
+SearchSpace search_space_of(const CostModel& model, SearchSpace search_space) {
     search_space.baselines = {"none"};
     if (search_space.transports != std::vector<std::string>{"all"}) return search_space;
     search_space.transports.clear();
@@ -159,17 +159,17 @@ Exit predict_table(const TuneOptions& options) {
     const std::int64_t began = now_ns();
     const CostModel model = known_model(options);
     TuneRequest request = options.request;
-    request.search_space = contest_of(model, request.search_space);
+    request.search_space = search_space_of(model, request.search_space);
     Table predicted{
         .written = utc_now(), .tool = version(), .sections = {}, .model = to_json(model)};
     std::string instead = "type other --for-ranks";
     for (const int ranks : options.rank_counts) {
-        const JobShape setting = job_shape_of(model, ranks, options.ranks_per_host);
-        auto sections = predicted_sections(model, request, setting);
+        const JobShape shape = job_shape_of(model, ranks, options.ranks_per_host);
+        auto sections = predicted_sections(model, request, shape);
         if (sections.empty()) {
-            const Silence silence = silence_of(model, setting);
-            fmt::print("# nothing is known of {}: {}\n", to_string(setting), silence.why);
-            instead = silence.instead;
+            const MissingPrediction missing = missing_prediction(model, shape);
+            fmt::print("# nothing is known of {}: {}\n", to_string(shape), missing.why);
+            instead = missing.instead;
         }
         std::ranges::move(sections, std::back_inserter(predicted.sections));
     }

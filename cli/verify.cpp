@@ -7,7 +7,7 @@
 
 #include "base/clock.hpp"
 #include "cli/options/options.hpp"
-#include "cli/options/ranges.hpp"
+#include "cli/options/values.hpp"
 #include "collectives/algorithms/catalog.hpp"
 
 namespace tutti {
@@ -87,25 +87,30 @@ Verdict verdict_on(const Algorithm& algorithm, const IntRange& ranks, const IntR
     return verdict;
 }
 
+IntRange parse_radix_range(const std::string& text) {
+    const IntRange radices = parse_range(text);
+    if (radices.first < 2 || radices.last > most_radix)
+        throw Error(fmt::format("radix {} is out of range; type --radix 2..{}", text, most_radix));
+    return radices;
+}
+
 }  // namespace
 
 Exit run_verify(const Arguments& arguments) {
-    std::string collective_name, algorithm_name, ranks_text = "1..64", radix_text = "2..8";
+    std::string collective_name, algorithm_name;
+    IntRange ranks, radices;
     CLI::App app{
         "Proves that every rank ends with exactly what the collective promises, for every root and "
         "radix.",
         "tutti verify"};
     app.add_option("collective", collective_name, "only this one");
     app.add_option("--algo", algorithm_name, "only this algorithm");
-    app.add_option("--ranks", ranks_text, "rank counts: 8 or 1..64")->capture_default_str();
-    app.add_option("--radix", radix_text, "of algorithms that take one: 4 or 2..8")
-        ->capture_default_str();
+    const OptionGroup group(app, "Options");
+    group.parsed("--ranks", ranks, "1..64", parse_range, "rank counts: 8 or 1..64");
+    group.parsed("--radix", radices, "2..8", parse_radix_range,
+                 "of algorithms that take one: 4 or 2..8");
     if (parse_or_help(app, arguments)) return Exit::ok;
 
-    const IntRange ranks = parse_range(ranks_text), radices = parse_range(radix_text);
-    if (radices.first < 2 || radices.last > most_radix)
-        throw Error(
-            fmt::format("radix {} is out of range; type --radix 2..{}", radix_text, most_radix));
     std::optional<Collective> only;
     if (!collective_name.empty()) only = parse_collective(collective_name);
     if (only && !algorithm_name.empty()) find_algorithm(*only, algorithm_name);

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 find_program(CCACHE_PROGRAM ccache)
 if(CCACHE_PROGRAM)
-    set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE_PROGRAM})
+    # What ccache must overlook to cope with precompiled headers.
+    set(CMAKE_CXX_COMPILER_LAUNCHER
+        ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros ${CCACHE_PROGRAM})
 endif()
 
 add_library(tutti_flags INTERFACE)
@@ -29,6 +31,8 @@ function(tutti_layer name)
     cmake_parse_arguments(LAYER "" "" "SOURCES;LINK" ${ARGN})
     add_library(tutti_${name} STATIC ${LAYER_SOURCES})
     target_link_libraries(tutti_${name} PUBLIC tutti_flags ${LAYER_LINK})
+    tutti_precompile(tutti_${name} tutti_precompiled)
+    tutti_compile_quickly(${LAYER_SOURCES})
 endfunction()
 
 # tutti_sources(OUT FOLDERS ... EXCEPT ...): the .cpp files of folders, but for those that CMake chooses among.

@@ -30,18 +30,20 @@ Request::~Request() {
 
 bool Request::test() {
     if (slot_ == nullptr) return true;
-    bool is_done = slot_->run != run_ || slot_->is_done();
-    if (!is_done) slot_->owner->guarded([&] { is_done = slot_->plan->test(); });
-    if (is_done) slot_ = nullptr;
-    return is_done;
+    bool done = slot_->run != run_ || slot_->is_done();
+    if (!done) slot_->owner->guarded([&] { done = slot_->plan->test(); });
+    if (done) slot_ = nullptr;
+    return done;
 }
 
-bool Request::is_over() const { return slot_ == nullptr || slot_->run != run_ || slot_->is_done(); }
+bool Request::is_done() const { return slot_ == nullptr || slot_->run != run_ || slot_->is_done(); }
 
-std::size_t Request::mark() const { return is_over() ? 0 : slot_->plan->mark(); }
+std::size_t Request::progress_count() const {
+    return is_done() ? 0 : slot_->plan->progress_count();
+}
 
-std::string Request::report_of_hang() const {
-    return is_over() ? "a call that has ended" : slot_->plan->report_of_hang();
+std::string Request::hang_report() const {
+    return is_done() ? "a call that has ended" : slot_->plan->hang_report();
 }
 
 void Request::wait() {

@@ -56,10 +56,10 @@ public:
     /// Throws Error (time_out) when another rank does not answer in time.
     void wait();
     /// As far as it has been moved; moves nothing.
-    bool is_over() const;
-    /// Another number whenever it got further, and where it stands in words.
-    std::size_t mark() const;
-    std::string report_of_hang() const;
+    bool is_done() const;
+    /// Steps done, and an error message for a call that takes too long.
+    std::size_t progress_count() const;
+    std::string hang_report() const;
 
     struct Slot;
 

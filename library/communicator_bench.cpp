@@ -18,7 +18,7 @@ constexpr std::size_t elements = 2;
 std::unique_ptr<Plan> bare_plan(Planner& planner, std::span<const float> input,
                                 std::span<float> output) {
     const Algorithm& butterfly = find_algorithm(Collective::all_reduce, "butterfly");
-    return planner.plan({&butterfly, "shm"}, {.count = elements},
+    return planner.plan({&butterfly, {.transport = "shm"}}, {.count = elements},
                         {std::as_bytes(input), std::as_writable_bytes(output)});
 }
 

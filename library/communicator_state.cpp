@@ -196,7 +196,7 @@ CachedPlan& Communicator::State::make(const CallKey& key, const CallArguments& s
     const OperationRequest wish = wish_for(key, settled);
     CachedPlan made;
     for (const Configuration& configuration : wishes(key, first)) {
-        if (auto found = operation(planner, configuration, wish)) {
+        if (auto found = make_operation_on_all(planner, configuration, wish)) {
             made.configuration = configuration;
             made.slots.reserve(most_slots);
             made.slots.push_back(&new_slot(std::move(found)));
@@ -255,7 +255,8 @@ Request::Slot& Communicator::State::slot_to_start(CachedPlan& kept, const CallKe
     const bool may_grow = start > 0 && kept.slots.size() < most_slots && slot->plan != nullptr &&
                           (start <= most_slots || std::has_single_bit(start));
     if (may_grow && !true_on_all_ranks(world, slot->plan->test())) {
-        if (auto more = operation(planner, kept.configuration, wish_for(key, settled))) {
+        if (auto more =
+                make_operation_on_all(planner, kept.configuration, wish_for(key, settled))) {
             slot = &new_slot(std::move(more));
             kept.slots.insert(kept.slots.begin() + static_cast<std::ptrdiff_t>(kept.next), slot);
         }

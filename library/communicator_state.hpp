@@ -3,8 +3,8 @@
 #include <deque>
 #include <unordered_map>
 
-#include "autotune/choice/operation_maker.hpp"
 #include "autotune/table/selector.hpp"
+#include "collectives/planner/operation_maker.hpp"
 #include "library/call_key.hpp"
 #include "library/communicator.hpp"
 #include "library/learner.hpp"

@@ -5,6 +5,7 @@
 
 #include <ostream>
 #include <string>
+#include <vector>
 
 namespace tutti {
 namespace {
@@ -12,14 +13,22 @@ namespace {
 struct Column {
     std::string_view name;
     std::string (*cell)(const Point&);
+    const Knob* knob = nullptr;  // or its value
 };
+
+std::string cell_of(const Column& column, const Point& point) {
+    if (column.knob == nullptr) return column.cell(point);
+    return std::to_string(column.knob->of(point.key.configuration));
+}
 
 std::string known(const std::optional<double>& value) {
     return value ? fmt::format("{:.1f}", *value) : "";
 }
 
 std::string wire_bytes(const Point& point, double NetworkBytes::*direction) {
-    return point.wire ? fmt::format("{:.0f}", *point.wire.*direction) : "";
+    return point.measured.network_bytes
+               ? fmt::format("{:.0f}", *point.measured.network_bytes.*direction)
+               : "";
 }
 
 // What is known of every point, skipped or not.
@@ -28,9 +37,9 @@ constexpr Column identity_columns[] = {
     {"launch", [](const Point& p) { return std::to_string(p.launch); }},
     {"point", [](const Point& p) { return point_id(p.key); }},
     {"coll", [](const Point& p) { return std::string(name_of(p.key.coll)); }},
-    {"impl", [](const Point& p) { return p.key.impl; }},
-    {"algo", [](const Point& p) { return p.key.algo; }},
-    {"transport", [](const Point& p) { return p.key.transport; }},
+    {"impl", [](const Point& p) { return p.key.configuration.impl; }},
+    {"algo", [](const Point& p) { return p.key.configuration.algorithm; }},
+    {"transport", [](const Point& p) { return p.key.configuration.transport; }},
     {"dtype", [](const Point& p) { return std::string(name_of(p.key.dtype)); }},
     {"op", [](const Point& p) { return std::string(p.key.op ? name_of(*p.key.op) : "none"); }},
     {"root", [](const Point& p) { return std::to_string(p.key.root ? p.key.root->index : -1); }},
@@ -40,24 +49,29 @@ constexpr Column identity_columns[] = {
     {"buf", [](const Point& p) { return p.key.buf; }},
     {"nranks", [](const Point& p) { return std::to_string(p.key.nranks); }},
     {"ppn", [](const Point& p) { return std::to_string(p.key.ppn); }},
-    {"seg", [](const Point& p) { return std::to_string(p.key.segment.count); }},
+    {knobs.front().key_name, nullptr, &knobs.front()},
     {"placement", [](const Point& p) { return p.key.placement; }},
     {"input", [](const Point& p) { return p.key.input; }},
-    {"order", [](const Point& p) { return p.key.order; }},
-    {"radix", [](const Point& p) { return std::to_string(p.key.radix); }},
-    {"channels", [](const Point& p) { return std::to_string(p.key.channels); }},
-    {"skipped", [](const Point& p) { return p.skipped.value_or(""); }},
+    {"order", [](const Point& p) { return p.key.configuration.order; }},
 };
+
+const std::vector<Column> columns_of_point = [] {
+    std::vector<Column> columns(std::begin(identity_columns), std::end(identity_columns));
+    for (const Knob& knob : std::span(knobs).subspan(1))
+        columns.push_back({knob.key_name, nullptr, &knob});
+    columns.push_back({"skipped", [](const Point& p) { return p.skipped.value_or(""); }});
+    return columns;
+}();
 
 // What only a measured point has.
 constexpr Column measured_columns[] = {
-    {"mode", [](const Point& p) { return std::string(name_of(p.mode)); }},
-    {"def", [](const Point& p) { return std::string(name_of(p.def)); }},
+    {"mode", [](const Point& p) { return std::string(name_of(p.measured.start)); }},
+    {"def", [](const Point& p) { return std::string(name_of(p.measured.from)); }},
     {"n", [](const Point& p) { return std::to_string(p.time.n); }},
-    {"n_invalid", [](const Point& p) { return std::to_string(p.n_invalid); }},
-    {"n_warm", [](const Point& p) { return std::to_string(p.n_warm); }},
-    {"calls_of_sample", [](const Point& p) { return std::to_string(p.calls_of_sample); }},
-    {"stop_reason", [](const Point& p) { return p.stop_reason; }},
+    {"n_invalid", [](const Point& p) { return std::to_string(p.measured.n_invalid); }},
+    {"n_warm", [](const Point& p) { return std::to_string(p.measured.n_warm); }},
+    {"calls_of_sample", [](const Point& p) { return std::to_string(p.measured.calls_of_sample); }},
+    {"stop_reason", [](const Point& p) { return p.measured.stop_reason; }},
     {"min_ns", [](const Point& p) { return std::to_string(p.time.min); }},
     {"p05_ns", [](const Point& p) { return std::to_string(p.time.p05); }},
     {"p25_ns", [](const Point& p) { return std::to_string(p.time.p25); }},
@@ -72,15 +86,15 @@ constexpr Column measured_columns[] = {
     {"ci95_hi_ns", [](const Point& p) { return std::to_string(p.time.ci95_hi); }},
     {"rho1", [](const Point& p) { return fmt::format("{:.3f}", p.time.rho1); }},
     {"n_slow", [](const Point& p) { return std::to_string(p.time.n_slow); }},
-    {"skew_p50_ns", [](const Point& p) { return std::to_string(p.skew_p50_ns); }},
+    {"skew_p50_ns", [](const Point& p) { return std::to_string(p.measured.skew_p50_ns); }},
     {"algbw_GBps", [](const Point& p) { return fmt::format("{}", p.bandwidth.algbw); }},
     {"busbw_GBps", [](const Point& p) { return fmt::format("{}", p.bandwidth.busbw); }},
     {"wire_tx_bytes_per_call",
      [](const Point& p) { return wire_bytes(p, &NetworkBytes::tx_per_call); }},
     {"wire_rx_bytes_per_call",
      [](const Point& p) { return wire_bytes(p, &NetworkBytes::rx_per_call); }},
-    {"check", [](const Point& p) { return std::string(name_of(p.check.state)); }},
-    {"n_wrong", [](const Point& p) { return std::to_string(p.check.n_wrong); }},
+    {"check", [](const Point& p) { return std::string(name_of(p.measured.check.state)); }},
+    {"n_wrong", [](const Point& p) { return std::to_string(p.measured.check.n_wrong); }},
     {"limit_ns", [](const Point& p) { return known(p.limit_ns); }},
     {"pct_of_limit", [](const Point& p) { return known(p.pct_of_limit); }},
     {"predicted_ns", [](const Point& p) { return known(p.predicted_ns); }},
@@ -100,7 +114,7 @@ std::string quoted(const std::string& cell) {
 template <class Cell>
 void write_row(std::ostream& out, const Cell& cell) {
     std::string row;
-    for (const auto& column : identity_columns) row += quoted(cell(column, false)) + ',';
+    for (const auto& column : columns_of_point) row += quoted(cell(column, false)) + ',';
     for (const auto& column : measured_columns) row += quoted(cell(column, true)) + ',';
     row.back() = '\r';
     out << row << '\n';
@@ -112,7 +126,7 @@ void write_csv(std::ostream& out, std::span<const Point> points) {
     write_row(out, [](const Column& column, bool) { return std::string(column.name); });
     for (const Point& point : points)
         write_row(out, [&](const Column& column, bool measured) {
-            return measured && point.skipped ? std::string() : column.cell(point);
+            return measured && point.skipped ? std::string() : cell_of(column, point);
         });
 }
 

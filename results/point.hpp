@@ -57,6 +57,25 @@ struct NetworkBytes {
     bool operator==(const NetworkBytes&) const = default;
 };
 
+/// What repeated calls of one candidate took. The same on all ranks.
+struct Measured {
+    std::vector<std::int64_t> samples;  ///< ns, in order, without warm-up; empty where not kept
+    Start start = Start::barrier;
+    TimeFrom from = TimeFrom::max_local;
+    std::int64_t n_invalid = 0;        ///< calls thrown away because a rank came late
+    std::int64_t n_warm = 0;           ///< calls before the first sample that counts
+    std::int64_t calls_of_sample = 1;  ///< back to back, of which a sample is the mean
+    std::string stop_reason;           ///< "target_ci", "max_time", "max_n", "fixed_n"
+    std::int64_t skew_p50_ns = 0;
+    std::int64_t device_p50_ns = 0;      ///< of a call by the slowest device's own clock; 0: none
+    std::int64_t clock_residual_ns = 0;  ///< how far the hosts' clocks were apart, at most
+    std::map<Rank, std::int64_t> stragglers;    ///< how often a rank was the last
+    std::optional<NetworkBytes> network_bytes;  ///< of the timed calls; several hosts only
+    Check check;
+
+    bool operator==(const Measured&) const = default;
+};
+
 /// One candidate at one size in one launch: its times, or why there are none.
 struct Point {
     std::string session;
@@ -64,25 +83,13 @@ struct Point {
     Key key;
     std::optional<std::string> skipped;  // the reason; then nothing below has a meaning
 
-    Start mode = Start::barrier;
-    TimeFrom def = TimeFrom::max_local;
-    std::int64_t n_invalid = 0;        // calls thrown away because a rank came late
-    std::int64_t n_warm = 0;           // calls before the first sample that counts
-    std::int64_t calls_of_sample = 1;  // back to back, of which a sample is the mean
-    std::string stop_reason;           // "target_ci", "max_time", "max_n", "fixed_n"
-    Summary time;                      // ns, over the calls that count
-    std::int64_t skew_p50_ns = 0;
-    std::int64_t device_p50_ns = 0;          // by the slowest device's own clock; 0: none
-    std::map<Rank, std::int64_t> straggler;  // how often a rank was the last
-    Bandwidth bandwidth;                     // from the median
-    Check check;
-    std::optional<NetworkBytes> wire;    // of several hosts only
-    std::int64_t clock_residual_ns = 0;  // how far the hosts' clocks were apart, at most
+    Measured measured;
+    Summary time;                        // ns, over the calls that count
+    Bandwidth bandwidth;                 // from the median
     std::optional<double> limit_ns;      // the least time that this machine allows, if known
     std::optional<double> pct_of_limit;  // of the median: 100 is as fast as can be
     std::optional<double> predicted_ns;  // what the cost model said beforehand
     std::string choice;                  // what did it, of one that chooses by a table
-    std::vector<std::int64_t> samples;   // ns, in order; empty where they were not kept
 
     bool operator==(const Point&) const = default;
 };

@@ -8,7 +8,7 @@
 #include <fstream>
 #include <istream>
 
-#include "base/error.hpp"
+#include "base/json_value.hpp"
 
 namespace tutti {
 namespace {
@@ -39,21 +39,20 @@ struct Shelve {
 Results read_results(std::istream& stream, std::string_view name) {
     Results results;
     std::size_t known = 0;
-    std::size_t number = 0;
+    const Source source("", name);
+    int number = 0;
     for (std::string line; std::getline(stream, line);) {
         ++number;
         const bool ended = !stream.eof();  // getline meets the end only where no newline was
         try {
-            Record record = parse_json_line(line);
+            Record record = parse_json_line(line, source, number);
             std::visit(Shelve{results, known}, record);
         } catch (const NotJson&) {
-            if (ended || known == 0) throw Error(fmt::format("{}:{}: not JSON", name, number));
+            if (ended || known == 0) source.fail(number, "not JSON");
             results.warnings.push_back(
                 fmt::format("{}:{}: the last line is torn (the writer was interrupted) and left "
                             "out; the {} records before it are intact",
                             name, number, known));
-        } catch (const Error& error) {
-            throw Error(fmt::format("{}:{}: {}", name, number, error.what()));
         }
     }
     if (stream.bad()) throw Error(fmt::format("cannot read '{}': {}", name, std::strerror(errno)));

@@ -7,7 +7,7 @@
 #include <variant>
 #include <vector>
 
-#include "base/error.hpp"
+#include "base/source.hpp"
 #include "results/launch.hpp"
 #include "results/limits.hpp"
 #include "results/point.hpp"
@@ -86,14 +86,14 @@ std::string to_json_line(const Limits& limits);
 using Record =
     std::variant<std::monostate, Session, Launch, Point, TrainingStep, Fail, End, Limits>;
 
-/// A line that is no JSON at all, as one that was torn while it was written.
-class NotJson : public Error {
-public:
-    using Error::Error;
-};
+/// The inverse of to_json_line, of line `number` of the source; unknown fields are ignored. Throws
+/// NotJson where the line is no JSON (torn while it was written), Error with file and line for
+/// everything else that is wrong.
+Record parse_json_line(std::string_view line, const Source& source, int number = 1);
 
-/// The inverse of to_json_line; unknown fields are ignored. Throws Error with what is wrong with
-/// the line.
-Record parse_json_line(std::string_view line);
+/// The same of a line that another rank sent.
+inline Record parse_json_line(std::string_view line) {
+    return parse_json_line(line, Source("", "record"));
+}
 
 }  // namespace tutti

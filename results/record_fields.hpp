@@ -1,19 +1,41 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include <concepts>
-#include <type_traits>
+#include <span>
 
+#include "base/json_reader.hpp"
+#include "base/json_writer.hpp"
 #include "results/record.hpp"
 
-// Which field of JSON is which member, written once for both directions: to_json.cpp walks the
-// lists with a writer, from_json.cpp with a reader. `must` fields are always there; `may` fields
-// are left out while they say nothing (empty, 0, none, or what is usual), so a field added later
-// changes no old line and no point id.
+// The fields of each record in JSON (see Is). `may` fields are left out while they say nothing
+// (empty, 0, none, or the default), so a field added later changes no old line and no point id.
 namespace tutti {
 
-/// A T, const when it is written, mutable when it is read.
-template <class T, class Wanted>
-concept Is = std::same_as<std::remove_const_t<T>, Wanted>;
+inline void parse_name(std::string_view name, Start& start) { start = parse_start(name); }
+inline void parse_name(std::string_view name, TimeFrom& from) { from = parse_time_from(name); }
+inline void parse_name(std::string_view name, CheckState& s) { s = parse_check_state(name); }
+
+// nccl-tests' words for "does not apply here".
+inline Json encode(const std::optional<Op>& op) { return op ? encode(*op) : Json("none"); }
+inline Json encode(const std::optional<Rank>& root) { return root ? encode(*root) : Json(-1); }
+inline void decode(const JsonPlace& place, std::optional<Op>& op) {
+    if (place.text() != "none") decode(place, op.emplace());
+}
+inline void decode(const JsonPlace& place, std::optional<Rank>& root) {
+    if (place.whole_number<int>() != -1) decode(place, root.emplace());
+}
+
+inline Json encode(const std::map<Rank, std::int64_t>& count_by_rank) {
+    Json object = Json::object();
+    for (const auto& [rank, count] : count_by_rank) object[std::to_string(rank.index)] = count;
+    return object;
+}
+inline void decode(const JsonPlace& place, std::map<Rank, std::int64_t>& count_by_rank) {
+    for (const JsonField& field : place.object()) {
+        const auto rank = decimal_number(field.name);
+        if (!rank || !std::in_range<int>(*rank)) place.child(field).fail("is no rank");
+        decode(place.child(field), count_by_rank[{static_cast<int>(*rank)}]);
+    }
+}
 
 void walk(auto& f, Is<Tool> auto& tool) {
     f.must("version", tool.version);
@@ -123,11 +145,17 @@ void walk(auto& f, Is<Launch> auto& launch) {
     f.may("probe", launch.probe);
 }
 
+void walk(auto& f, const Knob& knob, Is<Configuration> auto& configuration) {
+    knob.visit(configuration,
+               [&](auto& value, const auto& otherwise) { f.may(knob.key_name, value, otherwise); });
+}
+
+// Ids of points are made of the fields in this order.
 void walk(auto& f, Is<Key> auto& key) {
     f.must("coll", key.coll);
-    f.must("impl", key.impl);
-    f.must("algo", key.algo);
-    f.must("transport", key.transport);
+    f.must("impl", key.configuration.impl);
+    f.must("algo", key.configuration.algorithm);
+    f.must("transport", key.configuration.transport);
     f.must("dtype", key.dtype);
     f.must("op", key.op);
     f.must("root", key.root);
@@ -137,12 +165,11 @@ void walk(auto& f, Is<Key> auto& key) {
     f.must("buf", key.buf);
     f.must("nranks", key.nranks);
     f.must("ppn", key.ppn);
-    f.may("seg", key.segment);
+    walk(f, knobs.front(), key.configuration);
     f.may("placement", key.placement);
     f.may("input", key.input);
-    f.may("order", key.order);
-    f.may("radix", key.radix);
-    f.may("channels", key.channels, 1);
+    f.may("order", key.configuration.order);
+    for (const Knob& knob : std::span(knobs).subspan(1)) walk(f, knob, key.configuration);
 }
 
 void walk(auto& f, Is<Summary> auto& time) {
@@ -183,30 +210,31 @@ void walk(auto& f, Is<Point> auto& point) {
     f.must("key", point.key);
     f.may("skipped", point.skipped);
     if (point.skipped) return;
-    f.must("mode", point.mode);
-    f.must("def", point.def);
+    auto& measured = point.measured;
+    f.must("mode", measured.start);
+    f.must("def", measured.from);
     f.must("n", point.time.n);
-    f.must("n_invalid", point.n_invalid);
-    f.must("n_warm", point.n_warm);
-    f.may("calls_of_sample", point.calls_of_sample, std::int64_t{1});
-    f.must("stop_reason", point.stop_reason);
+    f.must("n_invalid", measured.n_invalid);
+    f.must("n_warm", measured.n_warm);
+    f.may("calls_of_sample", measured.calls_of_sample, std::int64_t{1});
+    f.must("stop_reason", measured.stop_reason);
     f.must("t_ns", point.time);
     f.interval("ci95_p50_ns", point.time.ci95_lo, point.time.ci95_hi);
     f.must("rho1", point.time.rho1);
     f.must("n_slow", point.time.n_slow);
-    f.may("skew_p50_ns", point.skew_p50_ns);
-    f.may("device_p50_ns", point.device_p50_ns);
-    f.may("clock_residual_ns", point.clock_residual_ns);
-    f.may("straggler", point.straggler);
+    f.may("skew_p50_ns", measured.skew_p50_ns);
+    f.may("device_p50_ns", measured.device_p50_ns);
+    f.may("clock_residual_ns", measured.clock_residual_ns);
+    f.may("straggler", measured.stragglers);
     f.must("algbw_GBps", point.bandwidth.algbw);
     f.must("busbw_GBps", point.bandwidth.busbw);
-    f.must("check", point.check);
-    f.may("wire", point.wire);
+    f.must("check", measured.check);
+    f.may("wire", measured.network_bytes);
     f.may("limit_ns", point.limit_ns);
     f.may("pct_of_limit", point.pct_of_limit);
     f.may("predicted_ns", point.predicted_ns);
     f.may("choice", point.choice);
-    f.may("samples_ns", point.samples);
+    f.may("samples_ns", measured.samples);
 }
 
 void walk(auto& f, Is<StepKey> auto& key) {

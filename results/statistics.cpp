@@ -27,8 +27,6 @@ std::int64_t quantile(Samples sorted, double fraction) {
     return sorted[below] + std::llround((place - static_cast<double>(below)) * step);
 }
 
-std::int64_t median(Samples samples) { return quantile(sorted_copy(samples), 0.5); }
-
 double mean_of(Samples samples) {
     return std::accumulate(samples.begin(), samples.end(), 0.0) /
            static_cast<double>(samples.size());
@@ -115,10 +113,28 @@ std::size_t warm_prefix(Samples samples) {
     const auto steady = static_cast<double>(median(samples.subspan(samples.size() / 2)));
     const std::size_t most = samples.size() / 5;
     std::size_t prefix = 0;
-    while (prefix<most&& static_cast<double>(median(samples.subspan(prefix, window)))> 1.10 *
-           steady)
-        ++prefix;
+    const auto at_prefix = [&] {
+        return static_cast<double>(median(samples.subspan(prefix, window)));
+    };
+    while (prefix < most && at_prefix() > 1.10 * steady) ++prefix;
     return prefix;
+}
+
+std::int64_t median(Samples values) { return quantile(sorted_copy(values), 0.5); }
+
+double median(std::vector<double> values) {
+    const auto middle = values.begin() + std::ssize(values) / 2;
+    std::nth_element(values.begin(), middle, values.end());
+    if (values.size() % 2 == 1) return *middle;
+    return (*middle + *std::max_element(values.begin(), middle)) / 2;
+}
+
+double theil_sen_slope(std::span<const double> x, std::span<const double> y) {
+    std::vector<double> slopes;
+    for (std::size_t i = 0; i < x.size(); ++i)
+        for (std::size_t j = i + 1; j < x.size(); ++j)
+            if (x[i] != x[j]) slopes.push_back((y[j] - y[i]) / (x[j] - x[i]));
+    return slopes.empty() ? 0 : median(std::move(slopes));
 }
 
 }  // namespace tutti

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <vector>
 
 namespace tutti {
 
@@ -42,5 +43,13 @@ double half_width(const Summary& summary);
 /// How many leading samples still belong to the warm-up: the shortest prefix after which the median
 /// of the next five is within 10 % of the second half's median; at most a fifth of all.
 std::size_t warm_prefix(std::span<const std::int64_t> samples);
+
+/// The middle of the values in order of size, of two in the middle their mean. Of at least one.
+double median(std::vector<double> values);
+std::int64_t median(std::span<const std::int64_t> values);
+
+/// The median slope of all pairs of points (Theil 1950, Sen 1968): up to 29 % of the points may lie
+/// anywhere. Points of equal x make no pair; 0 if there is no pair at all.
+double theil_sen_slope(std::span<const double> x, std::span<const double> y);
 
 }  // namespace tutti

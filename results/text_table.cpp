@@ -8,6 +8,8 @@
 #include <optional>
 #include <vector>
 
+#include "results/statistics.hpp"
+
 namespace tutti {
 namespace {
 
@@ -26,11 +28,11 @@ bool measured(const Point* point) { return point != nullptr && !point->skipped; 
 std::string placement_cells(const Point* point) {
     if (!measured(point))
         return fmt::format("  {:>7}  {:>6}  {:>6}  {:>6}", "N/A", "N/A", "N/A", "N/A");
-    const bool checked = point->check.state != CheckState::skipped;
+    const bool checked = point->measured.check.state != CheckState::skipped;
     return fmt::format("  {:>7}  {:>6}  {:>6}  {:>6}",
                        fitted(static_cast<double>(point->time.p50) / 1000, 7),
                        fitted(point->bandwidth.algbw, 6), fitted(point->bandwidth.busbw, 6),
-                       checked ? std::to_string(point->check.n_wrong) : "N/A");
+                       checked ? std::to_string(point->measured.check.n_wrong) : "N/A");
 }
 
 // Of one that chooses, also what it chose.
@@ -56,7 +58,7 @@ std::string candidate_cells(const Key& key, const TableRow& row) {
             share = std::min(share.value_or(*point->pct_of_limit), *point->pct_of_limit);
     }
     return fmt::format("  {:<28}  {:<10}  {:>6}  {:>6}  {:>5}", name_in_row(key, row),
-                       key.transport + (is_virtual(key) ? "(v)" : ""),
+                       key.configuration.transport + (is_virtual(key) ? "(v)" : ""),
                        width && std::isfinite(*width) ? fmt::format("{:.1f}", 100 * *width) : "N/A",
                        n ? std::to_string(*n) : "N/A",
                        share ? fmt::format("{:.0f}", *share) : "N/A");
@@ -74,8 +76,9 @@ bool is_far_off(double factor) { return factor > 2; }
 std::string wire_cell(const TableRow& row) {
     double most = 0;
     for (const Point* point : {row.out_of_place, row.in_place})
-        if (measured(point) && point->wire)
-            most = std::max({most, point->wire->tx_per_call, point->wire->rx_per_call});
+        if (measured(point) && point->measured.network_bytes)
+            most = std::max({most, point->measured.network_bytes->tx_per_call,
+                             point->measured.network_bytes->rx_per_call});
     return fmt::format("  {:>12}", most > 0 ? fmt::format("{:.0f}", most) : "N/A");
 }
 
@@ -89,9 +92,10 @@ std::string predicted_cell(const TableRow& row) {
 
 std::string skip_comment(const Point& point, std::string_view placement, SegmentInName segment) {
     const Key& key = point.key;
-    return fmt::format("# skipped: {}{} at {}{}: {}\n", candidate_name(key, segment),
-                       key.transport.empty() ? "" : " over " + key.transport, to_string(key.bytes),
-                       placement, *point.skipped);
+    return fmt::format(
+        "# skipped: {}{} at {}{}: {}\n", candidate_name(key, segment),
+        key.configuration.transport.empty() ? "" : " over " + key.configuration.transport,
+        to_string(key.bytes), placement, *point.skipped);
 }
 
 // Said once where both placements were skipped for the same reason.
@@ -154,12 +158,10 @@ std::string model_line(std::span<const Point> points) {
             factors.push_back(factor_off(point));
     if (factors.empty()) return "";
     const auto far_off = std::ranges::count_if(factors, is_far_off);
-    const auto middle = factors.begin() + std::ssize(factors) / 2;
-    std::ranges::nth_element(factors, middle);
     return fmt::format(
         "# Model                : off by {:.0f} % in the median, by more than a factor of 2 (!) at "
         "{} of {}\n",
-        100 * (*middle - 1), far_off, factors.size());
+        100 * (median(factors) - 1), far_off, factors.size());
 }
 
 }  // namespace
@@ -171,8 +173,8 @@ std::string table_footer(std::span<const Point> points) {
     int measured_points = 0;
     for (const Point& point : points) {
         if (point.skipped) continue;
-        wrong += point.check.n_wrong;
-        failed = failed || point.check.state == CheckState::fail;
+        wrong += point.measured.check.n_wrong;
+        failed = failed || point.measured.check.state == CheckState::fail;
         busbw += point.bandwidth.busbw;
         ++measured_points;
     }

@@ -11,7 +11,7 @@ namespace tutti {
 struct TableRow {
     const Point* out_of_place = nullptr;
     const Point* in_place = nullptr;
-    SegmentInName segment = SegmentInName::left_out;
+    SegmentInName segment = SegmentInName::hidden;
 };
 
 /// Which columns there are beside the usual ones.

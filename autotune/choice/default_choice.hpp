@@ -2,7 +2,7 @@
 #pragma once
 #include <vector>
 
-#include "autotune/choice/configuration.hpp"
+#include "base/configuration.hpp"
 #include "collectives/execute/plan/layout.hpp"
 #include "collectives/world/world.hpp"
 

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "collectives/schedule/transfer.hpp"
+#include "collectives/schedule/schedule.hpp"
 
 namespace tutti {
 

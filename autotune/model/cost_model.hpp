@@ -7,9 +7,9 @@
 #include <string_view>
 #include <vector>
 
-#include "autotune/choice/configuration.hpp"
 #include "autotune/choice/subject.hpp"
 #include "autotune/model/loggp_parameters.hpp"
+#include "base/configuration.hpp"
 #include "collectives/execute/plan/layout.hpp"
 #include "topology/machine/host_tuning.hpp"
 #include "topology/placement/placement.hpp"

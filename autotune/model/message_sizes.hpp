@@ -3,7 +3,7 @@
 #include <cstdint>
 
 #include "collectives/execute/plan/layout.hpp"
-#include "collectives/schedule/transfer.hpp"
+#include "collectives/schedule/schedule.hpp"
 
 namespace tutti {
 

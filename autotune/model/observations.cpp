@@ -5,13 +5,12 @@ namespace tutti {
 
 std::optional<Observation> observation_of(const Point& point) {
     const Key& key = point.key;
-    if (point.skipped || key.impl != "tutti" || key.inplace || !key.order.empty() ||
-        !key.placement.empty() || point.time.p50 <= 0 ||
+    if (point.skipped || !key.configuration.is_ours() || key.inplace ||
+        !key.configuration.order.empty() || !key.placement.empty() || point.time.p50 <= 0 ||
         (key.buf != "registered" && key.buf != "host"))
         return std::nullopt;
     Observation seen;
-    seen.configuration = {
-        .algorithm = key.algo, .transport = key.transport, .segment = key.segment};
+    seen.configuration = key.configuration;
     seen.call = {
         .call = {.collective = key.coll,
                  .type = key.dtype,

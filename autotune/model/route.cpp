@@ -6,21 +6,11 @@
 #include <algorithm>
 
 #include "collectives/algorithms/catalog.hpp"
-#include "collectives/execute/direct/unregistered_method.hpp"
 #include "collectives/planner/planner.hpp"
 #include "collectives/schedule/compose.hpp"
 
 namespace tutti {
 namespace {
-
-Choice choice_for(const Configuration& configuration, const Algorithm& algorithm, bool one_host) {
-    const Bytes usual = one_host ? segment_on_host : segment_across_hosts;
-    return {.algorithm = &algorithm,
-            .transport = configuration.transport,
-            .segment = configuration.segment > Bytes{0} ? configuration.segment : usual,
-            .radix = configuration.radix,
-            .channels = configuration.channels};
-}
 
 bool is_of_one_host(std::string_view transport) { return transport.starts_with("shm"); }
 
@@ -36,9 +26,9 @@ Route route_on_host(std::string_view transport, Schedule schedule, const ModelCa
         return {std::move(schedule), Manner::messages, "shm-lines"};
     if (!is_unregistered) return {std::move(schedule), Manner::direct, "shm-direct/registered"};
     if (transport == "shm-cma" ||
-        (transport == "shm" && is_worth_fetching(call, ranks, schedule.chunks(), tuning)))
+        (transport == "shm" && is_worth_single_copy(call, ranks, schedule.chunks(), tuning)))
         return {std::move(schedule), Manner::single_copy, "shm-cma/unregistered"};
-    const int pieces = staged_pieces(call, ranks, schedule.chunks(), tuning);
+    const int pieces = copy_in_pieces(call, ranks, schedule.chunks(), tuning);
     return {pieces > 1 ? pipelined(schedule, pieces) : std::move(schedule),
             Manner::copy_in_copy_out, "shm-direct/unregistered"};
 }
@@ -58,8 +48,10 @@ std::optional<Route> route_of(const Configuration& configuration, const ModelCal
     const bool one_host = call.hosts.nodes().size() == 1;
     if (algorithm == nullptr || (!one_host && is_of_one_host(configuration.transport)))
         return std::nullopt;
-    const Job job = job_of(choice_for(configuration, *algorithm, one_host), call.call, call.ranks(),
-                           call.hosts);
+    const Environment environment{.default_segment =
+                                      one_host ? segment_on_host : segment_across_hosts};
+    const Job job =
+        job_of({algorithm, configuration, environment}, call.call, call.ranks(), call.hosts);
     if (algorithm->refuses(job)) return std::nullopt;
     Schedule schedule = build_in_order(*algorithm, job);
     Route route =

@@ -3,8 +3,8 @@
 #include <optional>
 #include <string>
 
-#include "autotune/choice/configuration.hpp"
 #include "autotune/model/cost_model.hpp"
+#include "base/configuration.hpp"
 #include "collectives/execute/plan/plan_request.hpp"
 #include "collectives/schedule/schedule.hpp"
 #include "topology/machine/host_tuning.hpp"

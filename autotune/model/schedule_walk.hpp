@@ -175,7 +175,7 @@ private:
         leaving += across_.link * (message.bytes * reader_.stands_for(from));
     }
 
-    // See PushFacts: whoever computes a chunk writes it into the result of a rank that only waits
+    // See PushTerms: whoever computes a chunk writes it into the result of a rank that only waits
     // for it; and who has less to do than the receiver puts its input there.
     bool is_pushed(const Message& message) {
         const auto& [chunks, from, to, action] = message.first;

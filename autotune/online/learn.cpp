@@ -31,13 +31,6 @@ double dropped_beyond(std::int64_t calls) {
     return calls == 2 ? 4 : 2;
 }
 
-double median(std::span<const double> samples) {
-    std::vector<double> sorted(samples.begin(), samples.end());
-    const auto middle = sorted.begin() + static_cast<std::ptrdiff_t>(sorted.size() / 2);
-    std::nth_element(sorted.begin(), middle, sorted.end());
-    return *middle;
-}
-
 }  // namespace
 
 void Lesson::Arm::add(std::span<const double> times) {
@@ -177,7 +170,7 @@ void Lesson::watch(std::span<const double> samples) {
     Arm& incumbent = arm(incumbent_);
     const auto before = time_of(incumbent_);
     if (before && incumbent.kept() >= enough_to_watch && !samples.empty()) {
-        const double now = median(samples);
+        const double now = median({samples.begin(), samples.end()});
         const bool has_changed = now > is_off * before->p50 || now * is_off < before->p50;
         turns_off_ = has_changed ? turns_off_ + 1 : 0;
         if (turns_off_ >= 2) return begin_anew(samples);

@@ -9,7 +9,6 @@ namespace tutti {
 namespace {
 
 constexpr int probe_repetitions = 3;
-constexpr std::size_t parameters = 3;
 // A smaller gain is not worth a race.
 constexpr double worth_a_move = 0.01;
 
@@ -39,7 +38,7 @@ void descend(SearchState& course, std::size_t family, std::size_t size, int stri
         bool has_moved = true;
         while (has_moved && !course.is_over()) {
             has_moved = false;
-            for (std::size_t parameter = 0; parameter < parameters; ++parameter)
+            for (std::size_t parameter = 0; parameter < knobs.size(); ++parameter)
                 while (!course.is_over() && step(course, family, size, parameter, stride))
                     has_moved = true;
         }

@@ -6,16 +6,16 @@
 #include <span>
 #include <vector>
 
-#include "base/units.hpp"
+#include "base/configuration.hpp"
 
 namespace tutti {
 
 /// What takes part in a search: the variants of one algorithm over one transport are a `family`,
-/// and differ in their parameters, each of which is a level on a scale of its own (segment, radix,
-/// channels). Algorithms without parameters are families of one.
+/// and differ in their parameters, each of which is a level on a scale of its own, a
+/// knob. Algorithms without parameters are families of one.
 struct Arm {
     int family = 0;
-    std::array<int, 3> level{};
+    std::array<int, knobs.size()> level{};
     bool operator==(const Arm&) const = default;
 };
 

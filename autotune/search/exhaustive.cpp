@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "autotune/search/search.hpp"
-#include "base/median.hpp"
+#include "results/statistics.hpp"
 
 namespace tutti {
 

@@ -16,7 +16,7 @@ Families::Families(std::span<const Arm> arms) : arms_(arms.begin(), arms.end()) 
     }
 }
 
-int Families::nearest(std::size_t family, const std::array<double, 3>& level) const {
+int Families::nearest(std::size_t family, const Level& level) const {
     const auto distance = [&](int arm) {
         double sum = 0;
         for (std::size_t p = 0; p < level.size(); ++p) {
@@ -30,7 +30,7 @@ int Families::nearest(std::size_t family, const std::array<double, 3>& level) co
 }
 
 int Families::middle(std::size_t family) const {
-    std::array<double, 3> centre{};
+    Level centre{};
     for (std::size_t p = 0; p < centre.size(); ++p) {
         std::vector<int> levels;
         for (const int arm : members_[family])
@@ -44,7 +44,7 @@ int Families::middle(std::size_t family) const {
 int Families::between(int one, int other) const {
     const Arm& a = arms_[static_cast<std::size_t>(one)];
     const Arm& b = arms_[static_cast<std::size_t>(other)];
-    std::array<double, 3> halfway{};
+    Level halfway{};
     for (std::size_t p = 0; p < halfway.size(); ++p) halfway[p] = (a.level[p] + b.level[p]) / 2.0;
     return nearest(of(one), halfway);
 }

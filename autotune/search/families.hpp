@@ -28,7 +28,8 @@ public:
     std::vector<int> scale_through(int arm, std::size_t parameter) const;
 
 private:
-    int nearest(std::size_t family, const std::array<double, 3>& level) const;
+    using Level = std::array<double, knobs.size()>;
+    int nearest(std::size_t family, const Level& level) const;
 
     std::vector<Arm> arms_;
     std::vector<std::size_t> family_of_;

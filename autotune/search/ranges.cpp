@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "autotune/choice/scale.hpp"
-#include "base/median.hpp"
+#include "results/statistics.hpp"
 
 namespace tutti {
 namespace {

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "base/median.hpp"
+#include "results/statistics.hpp"
 
 namespace tutti {
 namespace {

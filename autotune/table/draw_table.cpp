@@ -10,7 +10,7 @@
 #include "autotune/table/explain.hpp"
 #include "autotune/table/range_text.hpp"
 #include "autotune/table/size_axis.hpp"
-#include "topology/draw/svg_canvas.hpp"
+#include "base/svg_canvas.hpp"
 
 namespace tutti {
 namespace {

@@ -35,9 +35,9 @@ std::string three_digits(double number) {
 std::string short_text(const Configuration& choice) {
     if (!choice.is_ours()) return to_string(choice);
     std::string text = fmt::format("{}/{}", choice.algorithm, choice.transport);
-    if (choice.segment.count > 0) text += fmt::format(" s{}", to_string(choice.segment));
-    if (choice.radix > 0) text += fmt::format(" r{}", choice.radix);
-    if (choice.channels > 1) text += fmt::format(" c{}", choice.channels);
+    for (const Knob& knob : knobs)
+        if (knob.of(choice) != knob.otherwise)
+            text += fmt::format(" {}{}", knob.letter, knob.text_of(choice));
     return text;
 }
 

@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
-#include "autotune/choice/configuration.hpp"
 #include "autotune/choice/subject.hpp"
+#include "base/configuration.hpp"
 
 namespace tutti {
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "autotune/table/table_checks.hpp"
+#include <fmt/format.h>
 
 #include <set>
 #include <utility>
 
-#include "collectives/algorithms/job.hpp"
+#include "autotune/table/table_fields.hpp"
 
 namespace tutti {
 namespace {
@@ -35,11 +35,12 @@ void check(const Configuration& configuration, const JsonPlace& place) {
     if (c.impl.empty()) place.fail("does not say whose implementation it is");
     if (c.is_ours() && (c.algorithm.empty() || c.transport.empty()))
         place.fail("is tutti's own, but lacks its algorithm or its transport");
-    if (c.segment < Bytes{0}) place.fail("has a negative segment");
-    if (c.radix != 0 && (c.radix < 2 || c.radix > most_radix))
-        place.fail(fmt::format("has a radix of {}, where 2 to {} can be", c.radix, most_radix));
-    if (c.channels < 1 || c.channels > most_channels)
-        place.fail(fmt::format("has {} channels, where 1 to {} can be", c.channels, most_channels));
+    for (const Knob& knob : knobs) {
+        const std::int64_t value = knob.of(c);
+        if (value != knob.otherwise && (value < knob.least || value > knob.most))
+            place.fail(fmt::format("has '{}' {}, where {} to {} can be", knob.name, value,
+                                   knob.least, knob.most));
+    }
 }
 
 void check(const TimeInterval& time, const JsonPlace& place) {
@@ -65,7 +66,7 @@ void check(const RangeEvidence& evidence, const JsonPlace& place) {
 }
 
 void check(const Section& section, const JsonPlace& place) {
-    const JsonPlace ranges = *place.field("ranges");
+    const JsonPlace ranges = place.needed("ranges");
     if (section.ranges.empty()) ranges.fail("is empty, so that nothing can be chosen");
     if (section.ranges.front().from != Bytes{0})
         ranges.item(0).fail(fmt::format("begins at {} bytes; the first range has to begin at 0",
@@ -81,8 +82,8 @@ void check(const Table& table, const JsonPlace& place) {
     for (std::size_t i = 0; i < table.sections.size(); ++i) {
         const Section& section = table.sections[i];
         if (!seen.emplace(section.setting, section.subject).second)
-            place.field("sections")
-                ->item(i)
+            place.needed("sections")
+                .item(i)
                 .fail(fmt::format("is there twice: {}", to_string(section.subject)));
     }
 }

@@ -1,92 +1,103 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include "autotune/table/table.hpp"
+#include "base/json_reader.hpp"
+#include "base/json_writer.hpp"
 
+// The fields of each part of a table in JSON (see Is).
 namespace tutti {
 
-/// Each part of a table tells a visitor its fields by name: the JSON writer and reader are two
-/// visitors, so that what one writes the other knows. `needed` fields must be there; `usual` ones
-/// have a default, and are not written where they hold it; a `text` is of another format.
+/// What to do about a damaged table.
+inline constexpr std::string_view remedy =
+    "; give the table as tutti wrote it, or write it anew: tutti tune";
 
-template <class Visitor>
-void visit_fields(Visitor& visit, JobShape& setting) {
-    visit.needed("ranks", setting.ranks);
-    visit.needed("ranks_per_host", setting.ranks_per_host);
-    visit.needed("topology", setting.topology);
+inline void parse_name(std::string_view text, TypeClass& to) { to = parse_type_class(text); }
+inline void parse_name(std::string_view text, OpClass& to) { to = parse_op_class(text); }
+inline void parse_name(std::string_view text, BufferKind& to) { to = parse_buffer_kind(text); }
+inline void parse_name(std::string_view text, Origin& to) { to = parse_origin(text); }
+
+void walk(auto& f, Is<JobShape> auto& setting) {
+    f.must("ranks", setting.ranks);
+    f.must("ranks_per_host", setting.ranks_per_host);
+    f.must("topology", setting.topology);
 }
 
-template <class Visitor>
-void visit_fields(Visitor& visit, Subject& subject) {
-    visit.needed("collective", subject.collective);
+void walk(auto& f, Is<Subject> auto& subject) {
+    f.must("collective", subject.collective);
     const bool adds_up = reduces(subject.collective);
-    visit.usual("types", subject.types, adds_up ? TypeClass::native : TypeClass::bytes);
-    visit.usual("ops", subject.ops, adds_up ? OpClass::plain : OpClass::none);
-    visit.needed("buffers", subject.buffers);
+    f.may("types", subject.types, adds_up ? TypeClass::native : TypeClass::bytes);
+    f.may("ops", subject.ops, adds_up ? OpClass::plain : OpClass::none);
+    f.must("buffers", subject.buffers);
 }
 
-template <class Visitor>
-void visit_fields(Visitor& visit, Configuration& configuration) {
-    visit.needed("impl", configuration.impl);
-    visit.usual("algorithm", configuration.algorithm, {});
-    visit.usual("transport", configuration.transport, {});
-    visit.usual("segment", configuration.segment, {});
-    visit.usual("radix", configuration.radix, 0);
-    visit.usual("channels", configuration.channels, 1);
+void walk(auto& f, Is<Configuration> auto& configuration) {
+    f.must("impl", configuration.impl);
+    f.may("algorithm", configuration.algorithm, {});
+    f.may("transport", configuration.transport, {});
+    for (const Knob& knob : knobs)
+        knob.visit(configuration,
+                   [&](auto& value, const auto& otherwise) { f.may(knob.name, value, otherwise); });
 }
 
-template <class Visitor>
-void visit_fields(Visitor& visit, TimeInterval& time) {
-    visit.needed("p50", time.p50);
-    visit.needed("low", time.low);
-    visit.needed("high", time.high);
-    visit.usual("n", time.n, 0);
+void walk(auto& f, Is<TimeInterval> auto& time) {
+    f.must("p50", time.p50);
+    f.must("low", time.low);
+    f.must("high", time.high);
+    f.may("n", time.n, 0);
 }
 
-template <class Visitor>
-void visit_fields(Visitor& visit, HoldOut& hold_out) {
-    visit.needed("library", hold_out.library);
-    visit.needed("choice", hold_out.choice);
-    visit.needed("default", hold_out.default_);
-    visit.needed("gain", hold_out.gain);
-    visit.needed("gain_low", hold_out.gain_low);
-    visit.needed("gain_high", hold_out.gain_high);
-    visit.usual("launch", hold_out.launch, {});
+void walk(auto& f, Is<HoldOut> auto& hold_out) {
+    f.must("library", hold_out.library);
+    f.must("choice", hold_out.choice);
+    f.must("default", hold_out.default_);
+    f.must("gain", hold_out.gain);
+    f.must("gain_low", hold_out.gain_low);
+    f.must("gain_high", hold_out.gain_high);
+    f.may("launch", hold_out.launch, {});
 }
 
-template <class Visitor>
-void visit_fields(Visitor& visit, RangeEvidence& evidence) {
-    visit.needed("size", evidence.size);
-    visit.needed("time", evidence.time);
-    visit.usual("runner_up", evidence.runner_up, {});
-    visit.usual("runner_up_time", evidence.runner_up_time, {});
-    visit.usual("hold_out", evidence.hold_out, {});
+void walk(auto& f, Is<RangeEvidence> auto& evidence) {
+    f.must("size", evidence.size);
+    f.must("time", evidence.time);
+    f.may("runner_up", evidence.runner_up, {});
+    f.may("runner_up_time", evidence.runner_up_time, {});
+    f.may("hold_out", evidence.hold_out, {});
 }
 
-template <class Visitor>
-void visit_fields(Visitor& visit, Range& range) {
-    visit.needed("from", range.from);
-    visit.needed("choice", range.choice);
-    visit.needed("origin", range.origin);
-    visit.usual("evidence", range.evidence, {});
+void walk(auto& f, Is<Range> auto& range) {
+    f.must("from", range.from);
+    f.must("choice", range.choice);
+    f.must("origin", range.origin);
+    f.may("evidence", range.evidence, {});
 }
 
-template <class Visitor>
-void visit_fields(Visitor& visit, Section& section) {
-    visit.needed("setting", section.setting);
-    visit.needed("subject", section.subject);
-    visit.usual("complete", section.is_complete, true);
-    visit.usual("measured_at", section.measured_at, {});
-    visit.usual("launches", section.launches, {});
-    visit.needed("ranges", section.ranges);
+void walk(auto& f, Is<Section> auto& section) {
+    f.must("setting", section.setting);
+    f.must("subject", section.subject);
+    f.may("complete", section.is_complete, true);
+    f.may("measured_at", section.measured_at, {});
+    f.may("launches", section.launches, {});
+    f.must("ranges", section.ranges);
 }
 
 /// Without format and version, which are looked at before.
-template <class Visitor>
-void visit_fields(Visitor& visit, Table& table) {
-    visit.usual("written", table.written, {});
-    visit.usual("tool", table.tool, {});
-    visit.text("model", table.model);
-    visit.needed("sections", table.sections);
+void walk(auto& f, Is<Table> auto& table) {
+    f.may("written", table.written, {});
+    f.may("tool", table.tool, {});
+    f.text("model", table.model);
+    f.must("sections", table.sections);
 }
+
+/// What the fields of a part must say together; that each is of its type is known before. Each
+/// throws Error at the place to be looked at.
+void check(const JobShape&, const JsonPlace& place);
+void check(const Subject&, const JsonPlace& place);
+void check(const Configuration&, const JsonPlace& place);
+void check(const TimeInterval&, const JsonPlace& place);
+void check(const HoldOut&, const JsonPlace& place);
+void check(const RangeEvidence&, const JsonPlace& place);
+void check(const Section&, const JsonPlace& place);
+void check(const Table&, const JsonPlace& place);
+inline void check(const Range&, const JsonPlace&) {}
 
 }  // namespace tutti

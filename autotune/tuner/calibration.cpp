@@ -25,32 +25,23 @@ bool is_same_call(const ModelProbe& one, const ModelProbe& other) {
            one.call.buffers == other.call.buffers;
 }
 
-Candidate candidate_of(const ModelProbe& probe) {
-    const Configuration& configuration = probe.configuration;
-    return {.impl = configuration.impl,
-            .algorithm = configuration.algorithm,
-            .transport = configuration.transport,
-            .segment = configuration.segment,
-            .row = &find_algorithm(probe.call.call.collective, configuration.algorithm)};
-}
-
 // Probes of the same call, in turns.
 void measure_together(Planner& planner, const BufferPool& stage, const TuneRequest& request,
                       std::span<const ModelProbe> probes, std::vector<Observation>& observations) {
     World& world = planner.world();
     const ModelCall& asked = probes.front().call;
-    const PooledBuffers buffers = stage.set(asked.call, false, asked.buffers);
+    const PooledBuffers buffers = stage.buffers_for(asked.call, false, asked.buffers);
     std::vector<const ModelProbe*> taking_part;
     std::vector<std::unique_ptr<Operation>> operations;
     std::vector<Trial> trials;
     for (const ModelProbe& probe : probes) {
-        const Candidate candidate = candidate_of(probe);
-        if (!true_on_all_ranks(world, !refusal(planner, candidate, asked.call, buffers,
-                                               request.environment.hosts)))
+        const OperationRequest call{asked.call, buffers.call, buffers.registered};
+        if (!true_on_all_ranks(
+                world, !refusal(planner, probe.configuration, call, request.environment.hosts)))
             continue;
         taking_part.push_back(&probe);
         operations.push_back(
-            operation_of(planner, candidate, asked.call, buffers, request.environment));
+            make_operation(planner, probe.configuration, call, request.environment));
         trials.push_back(trial_of(*operations.back(), world, asked.call, buffers, false));
     }
     Protocol protocol = request.protocol;
@@ -105,8 +96,8 @@ predictor_of_candidates(const CostModel& model, const Placement& hosts) {
     return
         [predict = predictor_of_calls(model, hosts)](const Candidate& candidate, const Call& call,
                                                      BufferKind buffers) -> std::optional<double> {
-            if (!candidate.is_ours() || !candidate.order.empty()) return std::nullopt;
-            return predict(configuration_of(candidate), call, buffers);
+            if (!candidate.is_ours() || !candidate.configuration.order.empty()) return std::nullopt;
+            return predict(candidate.configuration, call, buffers);
         };
 }
 

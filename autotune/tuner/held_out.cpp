@@ -22,17 +22,14 @@ std::int64_t HeldOut::improve(Section& section, const std::vector<Candidate>& al
             section.is_complete = false;  // nobody has compared the rest
             break;
         }
-        const auto of_choice = [&](const Candidate& candidate) {
-            return configuration_of(candidate) == verdict.choice;
-        };
-        const auto choice = std::ranges::find_if(all, of_choice);
+        const auto choice = std::ranges::find(all, verdict.choice, &Candidate::configuration);
         if (choice == all.end() || !choice->is_ours()) continue;
         bool is_wrong = false;
         auto seen = hold_out(planner, stage, race, {*choice, *library}, verdict.evidence.size,
                              options, is_wrong);
         if (is_wrong) {
             wrong(verdict.choice);
-            verdict = {.choice = configuration_of(*library),
+            verdict = {.choice = library->configuration,
                        .origin = Origin::kept,
                        .evidence = {.size = verdict.evidence.size}};
         }

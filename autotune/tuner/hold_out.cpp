@@ -48,7 +48,7 @@ std::optional<HoldOut> hold_out(Planner& planner, const BufferPool& stage,
                                 Bytes size, const HoldOutOptions& options, bool& is_wrong) {
     World& world = planner.world();
     const Call call = call_of(race, world.size(), size);
-    const PooledBuffers buffers = stage.set(call, false, race.subject.buffers);
+    const PooledBuffers buffers = stage.buffers_for(call, false, race.subject.buffers);
     std::vector<std::unique_ptr<Operation>> operations;
     std::vector<Trial> trials;
     for (const Candidate* candidate : {&pair.choice, &pair.library}) {

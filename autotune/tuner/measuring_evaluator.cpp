@@ -5,6 +5,31 @@
 
 namespace tutti {
 
+std::vector<Variant> variants_of(const std::vector<Candidate>& candidates) {
+    std::vector<Variant> variants;
+    std::map<std::array<std::string, 3>, int> families;
+    std::array<std::set<std::int64_t>, knobs.size()> values;
+    for (const Candidate& candidate : candidates) {
+        const Configuration& one = candidate.configuration;
+        const int next = static_cast<int>(families.size());
+        const int family =
+            families.try_emplace({one.impl, one.algorithm, one.transport}, next).first->second;
+        for (std::size_t i = 0; i < knobs.size(); ++i) values[i].insert(knobs[i].of(one));
+        variants.push_back({candidate, {.family = family}});
+    }
+    for (Variant& variant : variants)
+        for (std::size_t i = 0; i < knobs.size(); ++i) {
+            const auto value = values[i].find(knobs[i].of(variant.candidate.configuration));
+            variant.arm.level[i] = static_cast<int>(std::distance(values[i].begin(), value));
+        }
+    return variants;
+}
+
+bool carries_enough(const Configuration& configuration, Bytes vector) {
+    constexpr std::int64_t least_share = 4096;
+    return configuration.channels <= 1 || vector.count >= configuration.channels * least_share;
+}
+
 Call call_of(const MeasuringEvaluator::Race& race, int ranks, Bytes size) {
     const Collective collective = race.subject.collective;
     return {.collective = collective,
@@ -33,13 +58,12 @@ const std::set<int>& MeasuringEvaluator::distinct_at(Bytes size) const {
     if (!is_new) return place->second;
     std::vector<Candidate> all;
     for (const Variant& variant : variants_) all.push_back(variant.candidate);
-    const auto kept = distinct(all, call_of(race_, world_.size(), size), race_.environment);
-    for (std::size_t arm = 0; arm < variants_.size(); ++arm) {
-        const auto is_it = [&](const Candidate& one) {
-            return configuration_of(one) == variants_[arm].configuration;
-        };
-        if (std::ranges::any_of(kept, is_it)) place->second.insert(static_cast<int>(arm));
-    }
+    std::set<Configuration> others;
+    for (const Candidate& one :
+         distinct(all, call_of(race_, world_.size(), size), race_.environment))
+        others.insert(one.configuration);
+    for (std::size_t arm = 0; arm < variants_.size(); ++arm)
+        if (others.contains(all[arm].configuration)) place->second.insert(static_cast<int>(arm));
     return place->second;
 }
 
@@ -47,7 +71,7 @@ bool MeasuringEvaluator::takes_part(int arm, Bytes size) const {
     const Call call = call_of(race_, world_.size(), size);
     const Bytes vector{call.count * static_cast<std::int64_t>(size_of(call.type))};
     return !wrong_.contains(arm) && distinct_at(size).contains(arm) &&
-           carries_enough(variants_[static_cast<std::size_t>(arm)], vector);
+           carries_enough(variants_[static_cast<std::size_t>(arm)].candidate.configuration, vector);
 }
 
 bool MeasuringEvaluator::can_run(int arm, const Call& call) {
@@ -64,7 +88,7 @@ void MeasuringEvaluator::go_to(Bytes size) {
     runners_.clear();
     size_ = size;
     call_ = call_of(race_, world_.size(), size);
-    buffers_ = stage_.set(call_, false, race_.subject.buffers);
+    buffers_ = stage_.buffers_for(call_, false, race_.subject.buffers);
 }
 
 // All ranks decide by the same samples; but a logarithm may be rounded otherwise by another
@@ -126,7 +150,7 @@ std::vector<std::vector<double>> MeasuringEvaluator::race(Bytes size, std::span<
 
 std::optional<double> MeasuringEvaluator::predicted_ns(int arm, Bytes size) const {
     if (!prediction_) return std::nullopt;
-    return prediction_(variants_[static_cast<std::size_t>(arm)].configuration,
+    return prediction_(variants_[static_cast<std::size_t>(arm)].candidate.configuration,
                        call_of(race_, world_.size(), size));
 }
 

@@ -5,15 +5,29 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "autotune/choice/subject.hpp"
 #include "autotune/search/evaluator.hpp"
-#include "autotune/tuner/variant.hpp"
 #include "workloads/bench/trials.hpp"
 
 namespace tutti {
 
-/// Real ranks as a evaluator: a race is measured with all its arms alternating call by call.
+/// One of those that race: as it is run and written down, and as the search knows it.
+struct Variant {
+    Candidate candidate;
+    Arm arm;
+};
+
+/// Candidates of the same algorithm over the same transport are a family; each knob's levels are
+/// its values among the candidates of all families, ascending.
+std::vector<Variant> variants_of(const std::vector<Candidate>& candidates);
+
+/// Channels are worth trying only where each still carries something: below a few KiB a message
+/// costs the same however short it is.
+bool carries_enough(const Configuration& configuration, Bytes vector);
+
+/// Real ranks as an evaluator: a race is measured with all its arms alternating call by call.
 /// Collective; samples and decisions are the same on all ranks.
 class MeasuringEvaluator final : public Evaluator {
 public:

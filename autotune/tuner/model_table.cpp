@@ -21,7 +21,8 @@ std::vector<Finding> findings_of(const Predictor& predict, const std::vector<Var
         Finding& finding = findings.emplace_back();
         finding.size = size;
         for (std::size_t arm = 0; arm < variants.size(); ++arm)
-            if (const auto ns = predict(variants[arm].configuration, subject, setting, size))
+            if (const auto ns =
+                    predict(variants[arm].candidate.configuration, subject, setting, size))
                 finding.entries.push_back({.arm = static_cast<int>(arm), .samples_ns = {*ns}});
         std::ranges::stable_sort(finding.entries, {},
                                  [](const Evidence& entry) { return entry.samples_ns.front(); });
@@ -45,7 +46,7 @@ std::vector<Range> ranges_by_model(const std::vector<Finding>& findings,
     for (const SizeRange& range : ranges_of(std::span(findings), hysteresis).ranges) {
         Range& all = ranges.emplace_back();
         all.from = range.from;
-        all.choice = variants[static_cast<std::size_t>(range.arm)].configuration;
+        all.choice = variants[static_cast<std::size_t>(range.arm)].candidate.configuration;
         all.origin = Origin::predicted;
         for (std::size_t i = range.first; i <= range.last; ++i) {
             RangeEvidence& evidence = all.evidence.emplace_back();
@@ -55,7 +56,7 @@ std::vector<Range> ranges_by_model(const std::vector<Finding>& findings,
                     evidence.time = predicted(entry);
                 else if (!evidence.runner_up) {
                     evidence.runner_up =
-                        variants[static_cast<std::size_t>(entry.arm)].configuration;
+                        variants[static_cast<std::size_t>(entry.arm)].candidate.configuration;
                     evidence.runner_up_time = predicted(entry);
                 }
         }

@@ -3,61 +3,28 @@
 
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "base/error.hpp"
+#include "autotune/table/table_fields.hpp"
 
 namespace tutti {
 namespace {
 
-using Json = nlohmann::json;
+constexpr JsonRules rules{.whole = "the line", .remedy = "; begin anew without --resume"};
 
-Json head_of(const JobShape& setting, const std::string& plan) {
-    return {{"kind", "races"},
-            {"v", 1},
-            {"ranks", setting.ranks},
-            {"ranks_per_host", setting.ranks_per_host},
-            {"topology", setting.topology},
-            {"plan", plan}};
-}
-
-Json line_of(const char* kind, const Subject& subject) {
-    return {{"kind", kind},
-            {"collective", name_of(subject.collective)},
-            {"types", name_of(subject.types)},
-            {"ops", name_of(subject.ops)},
-            {"buffers", name_of(subject.buffers)}};
-}
-
-Json to_json(const RaceLog::Entry& entry) {
-    Json json = line_of(entry.judges ? "judge" : "race", entry.subject);
-    const Configuration& c = entry.configuration;
-    json.update({{"bytes", entry.size.count},
-                 {"impl", c.impl},
-                 {"algorithm", c.algorithm},
-                 {"transport", c.transport},
-                 {"segment", c.segment.count},
-                 {"radix", c.radix},
-                 {"channels", c.channels},
-                 {"t_ns", entry.samples_ns}});
-    return json;
-}
-
-RaceLog::Entry entry_of(const Json& json) {
-    return {.subject = {.collective = parse_collective(json.at("collective").get<std::string>()),
-                        .types = parse_type_class(json.at("types").get<std::string>()),
-                        .ops = parse_op_class(json.at("ops").get<std::string>()),
-                        .buffers = parse_buffer_kind(json.at("buffers").get<std::string>())},
-            .size = {json.at("bytes").get<std::int64_t>()},
-            .configuration = {.impl = json.at("impl").get<std::string>(),
-                              .algorithm = json.at("algorithm").get<std::string>(),
-                              .transport = json.at("transport").get<std::string>(),
-                              .segment = {json.at("segment").get<std::int64_t>()},
-                              .radix = json.at("radix").get<int>(),
-                              .channels = json.at("channels").get<int>()},
-            .samples_ns = json.at("t_ns").get<std::vector<double>>()};
-}
+// Lines as they are written; their fields in the order of the alphabet.
+struct Head {
+    const JobShape& shape;
+    const std::string& plan;
+};
+struct CostLine {
+    const Subject& subject;
+    const TuneCost& cost;
+};
+struct CalibrationLine {
+    std::int64_t samples;
+    double seconds;
+};
 
 // The whole lines of a file; what follows the last newline is what a crash has torn.
 std::vector<std::string> whole_lines(const std::filesystem::path& path, std::size_t& bytes) {
@@ -72,41 +39,77 @@ std::vector<std::string> whole_lines(const std::filesystem::path& path, std::siz
     return lines;
 }
 
-// What is wrong with a line is told with its place.
-template <class Read>
-void at_line(const std::filesystem::path& path, std::size_t line, Read&& read) {
-    const auto fail = [&](const std::string& what) {
-        throw Error(
-            fmt::format("{}:{}: {}; begin anew without --resume", path.string(), line, what));
-    };
-    try {
-        read();
-    } catch (const nlohmann::json::exception&) {
-        fail("this is no log of races");
-    } catch (const Error& error) {
-        fail(error.what());
-    }
+}  // namespace
+
+void walk(auto& f, Is<Head> auto& head) {
+    f.must("kind", std::string("races"));
+    f.must("plan", head.plan);
+    f.must("ranks", head.shape.ranks);
+    f.must("ranks_per_host", head.shape.ranks_per_host);
+    f.must("topology", head.shape.topology);
+    f.must("v", 1);
 }
 
-}  // namespace
+void walk(auto& f, Is<RaceLog::Entry> auto& entry) {
+    auto& c = entry.configuration;
+    std::string kind = entry.judges ? "judge" : "race";
+    f.must("algorithm", c.algorithm);
+    f.must("buffers", entry.subject.buffers);
+    f.must("bytes", entry.size);
+    f.must("collective", entry.subject.collective);
+    f.must("impl", c.impl);
+    f.must("kind", kind);
+    f.must("ops", entry.subject.ops);
+    f.must("t_ns", entry.samples_ns);
+    f.must("transport", c.transport);
+    f.must("types", entry.subject.types);
+    for (const Knob& knob : knobs)
+        knob.visit(c,
+                   [&](auto& value, const auto& otherwise) { f.may(knob.name, value, otherwise); });
+}
+
+void walk(auto& f, Is<CostLine> auto& line) {
+    f.must("buffers", line.subject.buffers);
+    f.must("collective", line.subject.collective);
+    f.must("hold_out_samples", line.cost.hold_out_samples);
+    f.must("hold_out_seconds", line.cost.hold_out_seconds);
+    f.must("judge_samples", line.cost.judge_samples);
+    f.must("judge_seconds", line.cost.judge_seconds);
+    f.must("kind", std::string("cost"));
+    f.must("ops", line.subject.ops);
+    f.must("samples", line.cost.samples);
+    f.must("seconds", line.cost.seconds);
+    f.must("types", line.subject.types);
+}
+
+void walk(auto& f, Is<CalibrationLine> auto& line) {
+    f.must("kind", std::string("calibration"));
+    f.must("samples", line.samples);
+    f.must("seconds", line.seconds);
+}
 
 RaceLog::RaceLog(std::filesystem::path path, const JobShape& setting, const std::string& plan,
                  bool goes_on)
     : path_(std::move(path)) {
-    const Json head = head_of(setting, plan);
+    const std::string head = one_line(encode(Head{setting, plan}));
     goes_on = goes_on && std::filesystem::exists(path_);
     if (goes_on) {
         std::size_t bytes = 0;
         const auto lines = whole_lines(path_, bytes);
-        bool is_same = true;
-        for (std::size_t i = 0; i < lines.size(); ++i)
-            at_line(path_, i + 1, [&] {
-                const Json json = Json::parse(lines[i]);
-                if (i == 0)
-                    is_same = json == head;
-                else if (json.at("kind") == "race")
-                    earlier_.push_back(entry_of(json));
-            });
+        const Source source("", path_.string());
+        int number = 0;
+        for (const std::string& line : lines) {
+            ++number;
+            try {
+                const JsonValue json = parse_json(line, source, number);
+                const JsonPlace place(json, source, rules);
+                if (number > 1 && place.needed("kind").text() == "race")
+                    decode(place, earlier_.emplace_back());
+            } catch (const NotJson&) {
+                source.fail(number, "this is no log of races; begin anew without --resume");
+            }
+        }
+        const bool is_same = lines.empty() || lines.front() == head;
         if (!is_same)
             throw Error(fmt::format(
                 "'{}' is of other ranks or other options; give those again, or begin anew without "
@@ -116,27 +119,20 @@ RaceLog::RaceLog(std::filesystem::path path, const JobShape& setting, const std:
         goes_on = !lines.empty();
     }
     stream_.open(path_, goes_on ? std::ios::app : std::ios::trunc);
-    if (!goes_on) stream_ << head.dump() << '\n' << std::flush;
+    if (!goes_on) stream_ << head << '\n' << std::flush;
     if (!stream_)
         throw Error(
             fmt::format("cannot write '{}'; type another file behind --table", path_.string()));
 }
 
-void RaceLog::append(const Entry& entry) { append(to_json(entry).dump()); }
+void RaceLog::append(const Entry& entry) { append(one_line(encode(entry))); }
 
 void RaceLog::append(const Subject& subject, const TuneCost& cost) {
-    Json json = line_of("cost", subject);
-    json.update({{"samples", cost.samples},
-                 {"seconds", cost.seconds},
-                 {"hold_out_samples", cost.hold_out_samples},
-                 {"hold_out_seconds", cost.hold_out_seconds},
-                 {"judge_samples", cost.judge_samples},
-                 {"judge_seconds", cost.judge_seconds}});
-    append(json.dump());
+    append(one_line(encode(CostLine{subject, cost})));
 }
 
 void RaceLog::append_calibration(std::int64_t samples, double seconds) {
-    append(Json{{"kind", "calibration"}, {"samples", samples}, {"seconds", seconds}}.dump());
+    append(one_line(encode(CalibrationLine{samples, seconds})));
 }
 
 void RaceLog::append(const std::string& line) {
@@ -146,12 +142,12 @@ void RaceLog::append(const std::string& line) {
 }
 
 std::vector<RaceLog::Entry> races_of_first(World& world, const std::vector<RaceLog::Entry>& mine) {
-    Json list = Json::array();
-    if (world.is_first())
-        for (const RaceLog::Entry& entry : mine) list.push_back(to_json(entry));
+    const std::string text =
+        gather_all_texts(world, world.is_first() ? one_line(encode(mine)) : "[]")[0];
+    const Source source(text, "the first rank's races");
+    const JsonValue json = parse_json(source);
     std::vector<RaceLog::Entry> all;
-    for (const Json& json : Json::parse(gather_all_texts(world, list.dump())[0]))
-        all.push_back(entry_of(json));
+    decode(JsonPlace(json, source, rules), all);
     return all;
 }
 

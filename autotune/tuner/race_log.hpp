@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "autotune/choice/configuration.hpp"
 #include "autotune/choice/subject.hpp"
+#include "base/configuration.hpp"
 #include "collectives/world/world.hpp"
 
 namespace tutti {

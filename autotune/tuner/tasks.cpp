@@ -38,7 +38,7 @@ std::size_t most_bytes(const TuneRequest& request, int ranks) {
 
 const Candidate* library_in(const std::vector<Candidate>& all) {
     const auto is_library = [](const Candidate& each) {
-        return !each.is_ours() && each.algorithm.empty();
+        return !each.is_ours() && each.configuration.algorithm.empty();
     };
     const auto found = std::ranges::find_if(all, is_library);
     return found == all.end() ? nullptr : &*found;

@@ -83,7 +83,7 @@ private:
     bool is_over() const { return !has_no_end_ && seconds_since(began_ns_) > seconds_; }
 
     const Configuration& configuration_of_arm(int arm) const {
-        return variants_[static_cast<std::size_t>(arm)].configuration;
+        return variants_[static_cast<std::size_t>(arm)].candidate.configuration;
     }
 
     // In the order of the log, so that a search which goes on meets them as they were measured.
@@ -92,7 +92,7 @@ private:
         for (const RaceLog::Entry& entry : earlier) {
             if (entry.subject != section_.subject) continue;
             for (std::size_t arm = 0; arm < variants_.size(); ++arm)
-                if (variants_[arm].configuration == entry.configuration)
+                if (variants_[arm].candidate.configuration == entry.configuration)
                     races.push_back({entry.size, static_cast<int>(arm), entry.samples_ns});
         }
         return races;

@@ -4,8 +4,8 @@
 #include <fmt/format.h>
 
 #include "autotune/choice/job_shape.hpp"
-#include "autotune/choice/operation_maker.hpp"
 #include "autotune/table/selector.hpp"
+#include "collectives/planner/operation_maker.hpp"
 
 namespace tutti {
 namespace {
@@ -19,9 +19,9 @@ public:
     void start() override { plan_->start(); }
     bool test() override { return plan_->test(); }
     void wait() override { plan_->wait(); }
-    bool is_over() override { return plan_->is_over(); }
-    std::size_t mark() const override { return plan_->mark(); }
-    std::string report_of_hang() const override { return plan_->report_of_hang(); }
+    bool is_done() override { return plan_->is_done(); }
+    std::size_t progress_count() const override { return plan_->progress_count(); }
+    std::string hang_report() const override { return plan_->hang_report(); }
     std::optional<std::int64_t> device_ns() const override { return plan_->device_ns(); }
     std::optional<std::string> left_over() const override { return plan_->left_over(); }
     std::string choice() override { return choice_; }
@@ -33,13 +33,13 @@ private:
 
 std::optional<std::string> refusal_of(Planner& planner, const Configuration& choice,
                                       const Call& call, const PooledBuffers& buffers) {
-    if (!choice.is_ours())
-        return refusal(planner.world(), find_baseline(choice.impl),
-                       {call, choice.algorithm, buffers.call.in_place, MemoryOf::device});
+    const auto refused =
+        refusal(planner, choice, {call, buffers.call, buffers.registered}, planner.world().hosts());
+    if (!choice.is_ours()) return refused;
     if (planner.runs_of_call(choice.transport) > 1)
         return "auto does not repeat calls on devices; leave out -G";
-    auto refused = planner.refuses(choice.transport, MemoryOf::device, buffers.registered);
-    if (refused && !planner.refuses(choice.transport, MemoryOf::device))
+    if (planner.refuses(choice.transport, MemoryOf::device, buffers.registered) &&
+        !planner.refuses(choice.transport, MemoryOf::device))
         return fmt::format("the buffers are not made for it; type --algo auto,ring --transport {}",
                            choice.transport);
     return refused;
@@ -73,8 +73,8 @@ public:
                                                const PooledBuffers& buffers) const override {
         for (const Configuration& choice : choices_for(planner, call)) {
             if (refusal_of(planner, choice, call, buffers)) continue;
-            if (auto plan =
-                    tutti::operation(planner, choice, {call, buffers.call, buffers.registered}))
+            if (auto plan = make_operation_on_all(planner, choice,
+                                                  {call, buffers.call, buffers.registered}))
                 return std::make_unique<PlanOfChoice>(std::move(plan), in_words(planner, choice));
         }
         throw Error("auto's table says nothing that these ranks can do; type: tutti tune");

@@ -44,9 +44,9 @@ public:
     void start() override { pending_ = communicator_->start(arguments_); }
     bool test() override { return pending_.test(); }
     void wait() override { pending_.wait(); }
-    bool is_over() override { return pending_.is_over(); }
-    std::size_t mark() const override { return pending_.mark(); }
-    std::string report_of_hang() const override { return pending_.report_of_hang(); }
+    bool is_done() override { return pending_.is_done(); }
+    std::size_t progress_count() const override { return pending_.progress_count(); }
+    std::string hang_report() const override { return pending_.hang_report(); }
     std::string choice() override { return to_string(communicator_->choice_for(arguments_)); }
 
 private:
@@ -86,7 +86,7 @@ CommunicatorCandidate candidate_of(World& world, const char* name, CommunicatorO
         return std::make_unique<CommunicatorCall>(
             communicator, loan, CallArguments{call, as_programs_give(buffers.call)});
     };
-    return {.candidate = {.impl = "tutti", .algorithm = name, .chooser = chooser},
+    return {.candidate = {.configuration = {.algorithm = name}, .chooser = chooser},
             .learnt = [communicator] { return communicator->learnt(); }};
 }
 

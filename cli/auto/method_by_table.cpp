@@ -44,7 +44,7 @@ std::optional<Table> table_for_group(World& group, const std::string& file, bool
 Method method_by_table(const std::string& file, bool anyway) {
     return {.name = "auto", .of_group = [file, anyway](Planner& group, const Environment&) {
                 World& world = group.world();
-                // A plan for each call of the program, as the other ways have: forgetting some
+                // A plan for each call of the program, as the other methods have: forgetting some
                 // would have the ranks meet in the middle of a step to make them again.
                 constexpr auto no_limit = std::numeric_limits<std::size_t>::max();
                 return std::make_unique<ByTable>(

@@ -2,75 +2,77 @@
 #pragma once
 // Help for the commands that parse their arguments with CLI11; included by their .cpp files only.
 #include <CLI/CLI.hpp>
-#include <algorithm>
-#include <iostream>
-#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
 
-#include "base/name_table.hpp"
 #include "cli/options/commands.hpp"
-#include "cli/ranks/launcher.hpp"
 #include "results/launch.hpp"
 
 namespace tutti {
 
-/// The line for what the command has no option of.
-inline std::string unknown_option(const CLI::App& app) {
-    for (const std::string& word : app.remaining()) {
-        if (!word.starts_with('-')) continue;
-        const std::string typed = word.substr(0, word.find('='));
-        std::vector<std::string> names;
-        for (const CLI::Option* option : app.get_options()) {
-            for (const auto& name : option->get_lnames()) names.push_back("--" + name);
-            for (const auto& name : option->get_snames()) names.push_back("-" + name);
-        }
-        // A single letter is a letter away from any other.
-        const auto guess = typed.starts_with("--") ? closest_name(typed, names) : std::nullopt;
-        return "unknown option '" + typed + "'" +
-               (guess ? "; did you mean '" + *guess + "'?" : std::string());
-    }
-    return {};
-}
-
 /// Parses, or throws Error with one line that says what to type. True if help was asked for (and
 /// printed): then there is nothing to do.
-inline bool parse_or_help(CLI::App& app, const Arguments& arguments) {
-    std::vector<const char*> words{"tutti"};
-    for (const auto& argument : arguments) words.push_back(argument.c_str());
-    try {
-        app.parse(static_cast<int>(words.size()), words.data());
-        return false;
-    } catch (const CLI::CallForHelp&) {
-        if (launcher().rank == 0) std::cout << app.help();
-        return true;
-    } catch (const CLI::ParseError& error) {
-        std::string text =
-            dynamic_cast<const CLI::ExtrasError*>(&error) ? unknown_option(app) : std::string();
-        if (text.empty()) text = error.what();
-        std::replace(text.begin(), text.end(), '\n', ' ');
-        throw Error(text + "; see '" + app.get_name() + " --help'");
-    }
-}
+bool parse_or_help(CLI::App& app, const Arguments& arguments);
 
-/// Every option with its value, defaults filled in.
-inline TextByName understood(const CLI::App& app) {
-    TextByName options;
-    for (const CLI::Option* option : app.get_options()) {
-        const std::string name = option->get_single_name();
-        if (name == "help") continue;
-        std::string value;
-        for (const auto& word : option->results()) value += (value.empty() ? "" : " ") + word;
-        options[name] = option->count() > 0 ? value : option->get_default_str();
-    }
-    return options;
-}
+/// Every option with its value as typed, defaults filled in.
+TextByName understood(const CLI::App& app);
 
-/// "a,b,c" as a list.
-inline std::vector<std::string> split_list(const std::string& text) {
-    std::vector<std::string> items;
-    std::string item;
-    std::istringstream stream(text);
-    while (std::getline(stream, item, ',')) items.push_back(item);
-    return items;
-}
+/// Options under one heading of --help, each bound to the variable that it sets. A default is shown
+/// by --help and kept by understood().
+class OptionGroup {
+public:
+    OptionGroup(CLI::App& app, std::string heading) : app_(app), heading_(std::move(heading)) {}
+
+    /// A text; its default is what `value` holds, none if that is empty.
+    CLI::Option* text(const std::string& names, std::string& value, const std::string& what) const {
+        auto* option = app_.add_option(names, value, what)->group(heading_);
+        return value.empty() ? option : option->capture_default_str();
+    }
+
+    /// `value` becomes parse(text), of the default first. Without a default, an empty text leaves
+    /// it as it is. `parse` throws Error, one line that says what to type instead.
+    template <class Value, class Parse>
+    CLI::Option* parsed(const std::string& names, Value& value, const std::string& default_text,
+                        const Parse& parse, const std::string& what) const {
+        const bool has_default = !default_text.empty();
+        const auto set = [&value, parse, has_default](const std::string& typed) {
+            if (has_default || !typed.empty()) value = parse(typed);
+        };
+        set(default_text);
+        auto* option = app_.add_option_function<std::string>(names, set, what)->group(heading_);
+        return has_default ? option->default_str(default_text) : option;
+    }
+
+    /// A whole number from `least` to `most`. Its default is not shown: see capture_default_str().
+    template <class Number>
+    CLI::Option* number(const std::string& names, Number& value, int least, int most,
+                        const std::string& what) const {
+        return app_.add_option(names, value, what)->group(heading_)->check(CLI::Range(least, most));
+    }
+
+    /// Any number.
+    template <class Number>
+    CLI::Option* number(const std::string& names, Number& value, const std::string& what) const {
+        return app_.add_option(names, value, what)->group(heading_);
+    }
+
+    /// Several words behind the name.
+    CLI::Option* list(const std::string& names, std::vector<std::string>& value,
+                      const std::string& what) const {
+        return app_.add_option(names, value, what)->group(heading_);
+    }
+
+    CLI::Option* flag(const std::string& names, bool& value, const std::string& what) const {
+        return app_.add_flag(names, value, what)->group(heading_);
+    }
+
+    CLI::App& app() const { return app_; }
+    const std::string& heading() const { return heading_; }
+
+private:
+    CLI::App& app_;
+    std::string heading_;
+};
 
 }  // namespace tutti

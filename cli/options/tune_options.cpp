@@ -3,96 +3,98 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "autotune/tuner/tasks.hpp"
-#include "cli/options/shared_options.hpp"
-#include "cli/options/typed_values.hpp"
+#include "cli/options/options.hpp"
+#include "cli/options/values.hpp"
 
 namespace tutti {
 namespace {
 
-// As typed; one member per option, with its default.
+// What only decides together with other options what is to be done.
 struct Typed {
-    std::string collectives = "all", min_bytes = "8", max_bytes = "16M";
-    double step_factor = 2;
-    std::string types = "float", ops = "sum", buffers;
-    std::string algorithms = "all", transports = "all", baselines = "mpi";
-    std::string segments = "8K,32K,128K,512K", radices = "2,4,8", channels = "1,2";
-    std::string budget = "150s", hysteresis = "3%", sync = "auto", search = "bisect",
-                hold_out = "yes", model = "measure";
-    std::string table_file = "tutti-table.json", svg_file, rank_counts;
+    SizeRange range;
+    std::string search, hold_out;
+    int repetitions = 20;
     std::vector<std::string> explain, merge;
-    int repetitions = 20, ranks_per_host = 0;
-    std::uint64_t seed = 1;
-    bool resume = false, model_only = false;
-    RankWords of_ranks;
+    bool model_only = false;
 };
 
-void declare(CLI::App& app, Typed& typed) {
-    const std::string what = "What to tune", race = "Who takes part", search = "How to search",
-                      table = "Tables";
-    const auto text = [&](auto&&... words) { add_text(app, words...); };
-    text("collectives", typed.collectives, "a list or all", what);
-    text("-b,--minbytes", typed.min_bytes, "smallest size (K, M, G = 1024)", what);
-    text("-e,--maxbytes", typed.max_bytes, "largest size; its choice holds above, too", what);
-    app.add_option("-f,--stepfactor", typed.step_factor, "from size to size")
-        ->group(what)
+// Parses to itself one of these words.
+auto word_of(const char* option, const std::vector<std::string>& words) {
+    std::vector<std::pair<std::string, std::string>> known;
+    for (const auto& word : words) known.emplace_back(word, word);
+    return one_of<std::string>(option, known);
+}
+
+void add_subjects(const OptionGroup& group, TuneRequest& request, SizeRange& range) {
+    group.parsed("collectives", request.collectives, "all",
+                 list_of(all_collectives(), parse_collective), "a list or all");
+    group.parsed("-b,--minbytes", range.first, "8", parse_bytes, "smallest size (K, M, G = 1024)");
+    group.parsed("-e,--maxbytes", range.last, "16M", parse_bytes,
+                 "largest size; its choice holds above, too");
+    group.parsed("-f,--stepfactor", range.factor, "2", parse_factor, "from size to size")
+        ->type_name("FLOAT");
+    group.parsed("-d,--datatype", request.types, "float",
+                 list_of(all_data_types(), parse_data_type),
+                 "types, a list or all; each stands for its class");
+    group.parsed("-o,--op", request.ops, "sum", list_of(all_ops(), parse_op),
+                 "operations, a list or all; each stands for its class");
+    group.parsed("--buffers", request.buffers, "", parse_buffers,
+                 "registered, unregistered, pinned, device, as in 'tutti bench', or several, as a "
+                 "list; else the first two where that is possible");
+}
+
+void add_trials(const OptionGroup& group, SearchSpace& space) {
+    group.parsed("--algo", space.algorithms, "all", split_list, "algorithms, a list or all");
+    group.parsed("--transport", space.transports, "all", split_list, "transports, a list or all");
+    group.parsed("--baseline", space.baselines, "mpi", split_list,
+                 "libraries' own collectives, which a table may choose as well; none, or mpi/all "
+                 "for every algorithm of the library");
+    for (const Knob& knob : knobs)
+        group.parsed("--" + std::string(knob.name), space.knobs[knob.name], knob.searched,
+                     values_of(knob), knob.what);
+}
+
+void add_search(const OptionGroup& group, TuneOptions& options, Typed& typed) {
+    TuneRequest& request = options.request;
+    group.parsed("--budget", request.budget_seconds, "150s", parse_seconds,
+                 "time for all, hold-out included");
+    group.parsed("--search", typed.search, "bisect",
+                 word_of("--search", {"bisect", "exhaustive", "judged"}),
+                 "bisect; exhaustive: every variant at every size; judged: bisect, and exhaustive "
+                 "beside it to evaluate it by (see scripts/check_tuning)");
+    group
+        .number("--repetitions", typed.repetitions, 1, 100'000,
+                "of every variant, where the search is exhaustive")
         ->capture_default_str();
-    text("-d,--datatype", typed.types, "types, a list or all; each stands for its class", what);
-    text("-o,--op", typed.ops, "operations, a list or all; each stands for its class", what);
-    text("--buffers", typed.buffers,
-         "registered, unregistered, pinned, device, as in 'tutti bench', or several, as a list; "
-         "else "
-         "the first two where that is possible",
-         what);
-    text("--algo", typed.algorithms, "algorithms, a list or all", race);
-    text("--transport", typed.transports, "transports, a list or all", race);
-    text("--baseline", typed.baselines,
-         "libraries' own collectives, which a table may choose as well; none, or mpi/all for every "
-         "algorithm of the library",
-         race);
-    text("--segment", typed.segments, "of pipelined algorithms", race);
-    text("--radix", typed.radices, "of algorithms that have one", race);
-    text("--channels", typed.channels, "shares that travel at the same time", race);
-    text("--budget", typed.budget, "time for all, hold-out included", search);
-    text("--search", typed.search,
-         "bisect; exhaustive: every variant at every size; judged: bisect, and exhaustive beside "
-         "it to "
-         "judge it by (see scripts/check_tuning)",
-         search);
-    app.add_option("--repetitions", typed.repetitions,
-                   "of every variant, where the search is exhaustive")
-        ->group(search)
-        ->check(CLI::Range(1, 100000))
+    group.parsed("--hysteresis", request.search.hysteresis, "3%", parse_fraction,
+                 "neighbours share a choice that costs less");
+    group.parsed("--hold-out", typed.hold_out, "yes", word_of("--hold-out", {"yes", "no", "only"}),
+                 "yes: each choice is raced against the library once more at the end; no; only: "
+                 "nothing else, in this launch, for a table that exists");
+    group.parsed("--model", options.model, "measure",
+                 word_of("--model", {"measure", "stored", "none"}),
+                 "measure, none, or stored: what an earlier run has measured");
+    group.parsed("--sync", request.protocol.sync, "auto", parse_sync,
+                 "start of a call: auto, deadline, barrier, or a row of calls at a barrier");
+    group
+        .number("--seed", request.protocol.seed, "of the order of candidates and of the check data")
         ->capture_default_str();
-    text("--hysteresis", typed.hysteresis, "neighbours share a choice that costs less", search);
-    text("--hold-out", typed.hold_out,
-         "yes: each choice is raced against the library once more at the end; no; only: nothing "
-         "else, in this launch, for a table that exists",
-         search);
-    text("--model", typed.model, "measure, none, or stored: what an earlier run has measured",
-         search);
-    text("--sync", typed.sync,
-         "start of a call: auto, deadline, barrier, or a row of calls at a barrier", search);
-    app.add_option("--seed", typed.seed, "of the order of candidates and of the check data")
-        ->group(search)
-        ->capture_default_str();
-    typed.of_ranks.declare(app, search);
-    text("--table", typed.table_file, "the table to write", table);
-    app.add_flag("--resume", typed.resume, "go on with a search that was interrupted")
-        ->group(table);
-    app.add_flag("--model-only", typed.model_only,
-                 "a table by the cost model alone, for the rank counts of --for-ranks")
-        ->group(table);
-    text("--for-ranks", typed.rank_counts, "rank counts of --model-only: 8,16,64", table);
-    app.add_option("--ranks-per-host", typed.ranks_per_host, "of --model-only; else all on one")
-        ->group(table)
-        ->check(CLI::Range(1, 1 << 20));
-    app.add_option("--explain", typed.explain, "print what these tables say, and why")
-        ->group(table);
-    text("--svg", typed.svg_file, "of --explain: draw the decision maps", table);
-    app.add_option("--merge", typed.merge, "these tables become one, see --table")->group(table);
+    add_rank_options(group, options.run);
+}
+
+void add_tables(const OptionGroup& group, TuneOptions& options, Typed& typed) {
+    group.text("--table", options.table_file, "the table to write");
+    group.flag("--resume", options.resume, "go on with a search that was interrupted");
+    group.flag("--model-only", typed.model_only,
+               "a table by the cost model alone, for the rank counts of --for-ranks");
+    group.parsed("--for-ranks", options.rank_counts, "", parse_rank_counts,
+                 "rank counts of --model-only: 8,16,64");
+    group.number("--ranks-per-host", options.ranks_per_host, 1, 1 << 20,
+                 "of --model-only; else all on one");
+    group.list("--explain", typed.explain, "print what these tables say, and why");
+    group.text("--svg", options.svg_file, "of --explain: draw the decision maps");
+    group.list("--merge", typed.merge, "these tables become one, see --table");
 }
 
 TuneOptions::Job job_of(const Typed& typed) {
@@ -108,56 +110,23 @@ TuneOptions::Job job_of(const Typed& typed) {
     return jobs.empty() ? Job::tune : jobs.front();
 }
 
-std::vector<int> rank_counts_of(const std::string& text) {
-    std::vector<int> counts;
-    for (const auto& item : split_list(text)) {
-        const auto count = number_in(item, 1 << 20);
-        if (!count || *count < 1)
-            throw Error("'" + item + "' is no rank count; type for example --for-ranks 8,16,64");
-        counts.push_back(static_cast<int>(*count));
-    }
-    return counts;
-}
-
-TuneRequest request_of(const Typed& typed) {
-    TuneRequest request;
-    request.collectives = values_of(typed.collectives, all_collectives(), parse_collective);
-    request.types = values_of(typed.types, all_data_types(), parse_data_type);
-    request.ops = values_of(typed.ops, all_ops(), parse_op);
-    request.buffers = buffer_kinds_of(typed.buffers);
-    request.sizes = sizes_by_factor(typed.min_bytes, typed.max_bytes, typed.step_factor);
+void complete(TuneRequest& request, const Typed& typed) {
+    request.sizes = typed.range.sizes();
     std::erase_if(request.sizes, [](Bytes size) { return size.count == 0; });
     if (request.sizes.empty())
         throw Error("there is no size to tune; type for example -b 8 -e 16M");
-    request.search_space = {
-        .algorithms = split_list(typed.algorithms),
-        .transports = split_list(typed.transports),
-        .baselines = split_list(typed.baselines),
-        .segments = segments_of(typed.segments),
-        .radices = numbers_of("--radix", typed.radices, {2, most_radix}, 0),
-        .channels = numbers_of("--channels", typed.channels, {1, most_channels}, 1)};
     for (const Collective collective : request.collectives)  // throws for unknown names
         if (candidates(collective, request.search_space).empty())
             throw Error("nobody takes part; type --algo all or --baseline mpi");
-    request.protocol.sync = sync_of(typed.sync);
-    request.protocol.seed = typed.seed;
-    request.protocol.most_calls_of_batch = 4;  // turns are taken often, as machines have moods
-    request.protocol.warm_up_ns = 200'000;
-    request.budget_seconds = parse_seconds(typed.budget);
     if (request.budget_seconds <= 0) throw Error("--budget 0 leaves no time; type --budget 60s");
-    request.search.hysteresis = parse_fraction(typed.hysteresis);
+    request.protocol.most_calls_of_batch = 4;  // batches alternate often, as machines are noisy
+    request.protocol.warm_up_ns = 200'000;
     request.search.rounds = {{2, 1.6}, {2, 1.25}};
     request.search.sample_share = 0.06;  // with the calibration of the model, still below a tenth
     request.search.model_factor = 3;     // which is good to some 15 % where there are cores for all
-    using Repetitions = int TuneRequest::*;
-    const auto exhaustive = word<Repetitions>("--search", typed.search,
-                                              {{"bisect", nullptr},
-                                               {"exhaustive", &TuneRequest::repetitions_of_all},
-                                               {"judged", &TuneRequest::repetitions_to_judge}});
-    if (exhaustive != nullptr) request.*exhaustive = typed.repetitions;
-    request.holds_out =
-        word<bool>("--hold-out", typed.hold_out, {{"yes", true}, {"no", false}, {"only", true}});
-    return request;
+    if (typed.search == "exhaustive") request.repetitions_of_all = typed.repetitions;
+    if (typed.search == "judged") request.repetitions_to_judge = typed.repetitions;
+    request.holds_out = typed.hold_out != "no";
 }
 
 bool has_library(const TuneRequest& request) {
@@ -190,31 +159,27 @@ void refuse_idle(const CLI::App& app, const TuneOptions& options) {
 }  // namespace
 
 std::optional<TuneOptions> parse_tune(const Arguments& arguments) {
+    TuneOptions options;
+    options.run.command = "tune";
+    options.run.arguments = arguments;
     Typed typed;
     CLI::App app{
-        "Finds the best way for each collective and size on these ranks, and writes a table of "
-        "them.",
+        "Finds the best configuration for each collective and size on these ranks, and writes a "
+        "table of them.",
         "tutti tune"};
-    declare(app, typed);
+    add_subjects({app, "What to tune"}, options.request, typed.range);
+    add_trials({app, "Who takes part"}, options.request.search_space);
+    add_search({app, "How to search"}, options, typed);
+    add_tables({app, "Tables"}, options, typed);
     if (parse_or_help(app, arguments)) return std::nullopt;
 
-    TuneOptions options;
     options.job = job_of(typed);
-    options.request = request_of(typed);
-    options.table_file = typed.table_file;
+    complete(options.request, typed);
     options.inputs = typed.explain.empty() ? typed.merge : typed.explain;
-    options.svg_file = typed.svg_file;
-    options.rank_counts = rank_counts_of(typed.rank_counts);
     if (options.job == TuneOptions::Job::model_only && options.rank_counts.empty())
         throw Error("--model-only needs rank counts; add for example --for-ranks 8,16,64");
-    options.ranks_per_host = typed.ranks_per_host;
-    options.model = word<std::string>(
-        "--model", typed.model, {{"measure", "measure"}, {"stored", "stored"}, {"none", "none"}});
-    options.resume = typed.resume;
-    options.pin = typed.of_ranks.pins();
-    options.ranks = typed.of_ranks.options({});
     refuse_idle(app, options);
-    options.as_understood = understood(app);
+    options.run.as_understood = understood(app);
     return options;
 }
 

@@ -5,9 +5,7 @@
 #include <vector>
 
 #include "autotune/tuner/tuner.hpp"
-#include "cli/options/commands.hpp"
-#include "cli/ranks/launcher.hpp"
-#include "results/launch.hpp"
+#include "cli/options/run_options.hpp"
 
 namespace tutti {
 
@@ -15,17 +13,15 @@ namespace tutti {
 struct TuneOptions {
     /// Measure on ranks; or do something with tables that exist.
     enum class Job { tune, hold_out, model_only, explain, merge } job = Job::tune;
-    TuneRequest request;              ///< but for what depends on the ranks
-    std::string table_file;           ///< written, or read and improved
-    std::vector<std::string> inputs;  ///< of explain and merge
-    std::string svg_file;             ///< of explain
-    std::vector<int> rank_counts;     ///< of model_only
-    int ranks_per_host = 0;           ///< of model_only; 0: all on one
-    std::string model = "measure";    ///< or stored, none
+    TuneRequest request;                          ///< but for what depends on the ranks
+    std::string table_file = "tutti-table.json";  ///< written, or read and improved
+    std::vector<std::string> inputs;              ///< of explain and merge
+    std::string svg_file;                         ///< of explain
+    std::vector<int> rank_counts;                 ///< of model_only
+    int ranks_per_host = 0;                       ///< of model_only; 0: all on one
+    std::string model;                            ///< measure, stored or none
     bool resume = false;
-    bool pin = true;
-    RankOptions ranks;
-    TextByName as_understood;
+    RunOptions run;
 };
 
 /// Nothing if help was asked for (and printed). Throws Error.

@@ -6,95 +6,83 @@
 #include <algorithm>
 
 #include "cli/options/options.hpp"
-#include "cli/options/shared_options.hpp"
-#include "cli/options/typed_values.hpp"
+#include "cli/options/values.hpp"
 #include "workloads/models/model_list.hpp"
 
 namespace tutti {
 namespace {
 
-// As typed; one member per option, with its default.
-struct Typed {
-    std::string algorithms = "auto,ring,two-shot", transports = "all",
-                baselines = "mpi,mpi-nonblocking", table_file = "tutti-table.json";
-    std::string compress = "none", skew, slow_rank;
-    std::string compute = "sleep", buffers, target_ci = "2%", max_time = "20s", limits = "stored",
-                json_file;
-    std::int64_t least_steps = 10, most_steps = 200, warm_up = 2;
-    std::uint64_t seed = 1;
-    bool table_anyway = false, raw = false;
-    RankWords of_ranks;
-};
-
-void declare(CLI::App& app, const Workload& workload, Typed& typed,
-             std::map<std::string, std::string>& settings) {
-    const std::string own = "Of this workload", race = "Who takes part", times = "How it is timed",
-                      output = "Output";
-    const auto text = [&](auto&&... words) { add_text(app, words...); };
+void add_settings(const OptionGroup& group, const Workload& workload,
+                  std::map<std::string, std::string>& settings) {
     for (const SettingRow& row : workload.settings) {
         std::string& value = settings[std::string(row.name)];
-        value = row.usual;
+        value = row.default_value;
         // What a workload reads may be typed right after its name.
         const std::string names = row.name == "file" ? "file,--file" : "--" + std::string(row.name);
-        text(names, value, std::string(row.what), own);
+        group.text(names, value, std::string(row.what));
     }
-    text("--algo", typed.algorithms,
-         "algorithms, a list, all or none (see 'tutti list'); auto chooses by --table", race);
-    text("--table", typed.table_file, "of 'tutti tune', for auto; without one, built-in rules",
-         race);
-    app.add_flag("--table-anyway", typed.table_anyway, "take a table of another topology")
-        ->group(race);
-    text("--transport", typed.transports, "transports, a list or all", race);
-    text("--baseline", typed.baselines, "libraries' own collectives, a list, all or none", race);
-    text("--compress", typed.compress,
-         "each way also with its float all-reduces compressed: none, bf16, fp16, int8, topk:1% "
-         "(of the largest, with error feedback), topk:1%:sampled, or a list",
-         race);
-    text("--buffers", typed.buffers,
-         "registered (shared by the ranks of a host), unregistered, or where the workload leaves "
-         "computing to accelerators pinned or device, as in 'tutti bench'; else registered where "
-         "that is possible",
-         race);
-    text("--compute", typed.compute,
-         "what stands for computing: sleep (an accelerator computes, the core is free), burn (the "
-         "core is busy), real (it multiplies matrices)",
-         times);
-    text("--skew", typed.skew,
-         "ranks begin each step up to so late (2ms), or compute up to a share longer (10%), by "
-         "--seed",
-         times);
-    if (!settings.contains("slow-rank"))  // one that computes for real has its own
-        text("--slow-rank", typed.slow_rank, "R:F: rank R computes F times as long, such as 1:3",
-             times);
-    app.add_option("--min-steps", typed.least_steps, "of each way, at least")
-        ->group(times)
-        ->check(CLI::Range(1, 1000000))
+}
+
+std::optional<BufferKind> parse_kind(const std::string& text) {
+    const auto kinds = parse_buffers(text);
+    if (kinds.size() > 1)
+        throw Error("--buffers takes one kind here; type registered or unregistered");
+    return kinds.empty() ? std::nullopt : std::optional(kinds.front());
+}
+
+void add_methods(const OptionGroup& group, WorkloadOptions& options) {
+    SearchSpace& space = options.search_space;
+    group.parsed("--algo", space.algorithms, "auto,ring,two-shot", split_list,
+                 "algorithms, a list, all or none (see 'tutti list'); auto chooses by --table");
+    group.text("--table", options.table_file,
+               "of 'tutti tune', for auto; without one, built-in rules");
+    group.flag("--table-anyway", options.table_anyway, "take a table of another topology");
+    group.parsed("--transport", space.transports, "all", split_list, "transports, a list or all");
+    group.parsed("--baseline", space.baselines, "mpi,mpi-nonblocking", split_list,
+                 "libraries' own collectives, a list, all or none");
+    group.parsed(
+        "--compress", options.compressions, "none", parse_compressions,
+        "each method also with its float all-reduces compressed: none, bf16, fp16, int8, topk:1% "
+        "(of the largest, with error feedback), topk:1%:sampled, or a list");
+    group.parsed(
+        "--buffers", options.buffers, "", parse_kind,
+        "registered (shared by the ranks of a host), unregistered, or where the workload leaves "
+        "computing to accelerators pinned or device, as in 'tutti bench'; else registered where "
+        "that is possible");
+}
+
+void add_timing(const OptionGroup& group, WorkloadOptions& options, bool has_own_slow_rank) {
+    StepProtocol& protocol = options.protocol;
+    Skew& skew = options.skew;
+    group.parsed("--compute", options.compute, "sleep", parse_compute_mode,
+                 "what stands for computing: sleep (an accelerator computes, the core is free), "
+                 "burn (the core is busy), real (it multiplies matrices)");
+    group.parsed(
+        "--skew", skew, "", [&skew](const std::string& text) { return with_skew(skew, text); },
+        "ranks begin each step up to so late (2ms), or compute up to a share longer "
+        "(10%), by --seed");
+    if (!has_own_slow_rank)
+        group.parsed(
+            "--slow-rank", skew, "",
+            [&skew](const std::string& text) { return with_slow_rank(skew, text); },
+            "R:F: rank R computes F times as long, such as 1:3");
+    group.number("--min-steps", protocol.min_rounds, 1, 1'000'000, "of each method, at least")
         ->capture_default_str();
-    app.add_option("-n,--steps", typed.most_steps, "of each way, at most")
-        ->group(times)
-        ->check(CLI::Range(1, 1000000))
+    group.number("-n,--steps", protocol.max_rounds, 1, 1'000'000, "of each method, at most")
         ->capture_default_str();
-    app.add_option("-w,--warm-up", typed.warm_up, "steps of each way that do not count")
-        ->group(times)
-        ->check(CLI::Range(0, 1000000))
+    group
+        .number("-w,--warm-up", protocol.warm_up, 0, 1'000'000,
+                "steps of each method that do not count")
         ->capture_default_str();
-    text("--target-ci", typed.target_ci,
-         "stop when the medians of a step and of what is exposed are known so well, over the step",
-         times);
-    text("--max-time", typed.max_time,
-         "stop after so much time of all ways, but not before --min-steps", times);
-    app.add_option("--limits", typed.limits,
-                   "what plans are fitted to the machine by: stored, measure, none or FILE")
-        ->group(times)
-        ->envname("TUTTI_LIMITS")
+    group.parsed("--target-ci", protocol.target_ci, "2%", parse_target,
+                 "stop when the medians of a step and of what is exposed are known so well, over "
+                 "the step");
+    group.parsed("--max-time", protocol.max_seconds, "20s", parse_seconds,
+                 "stop after so much time of all methods, but not before --min-steps");
+    add_limits(group, options.run, "what plans are fitted to the machine by");
+    group.number("--seed", protocol.seed, "of the order of methods, of data and of skew")
         ->capture_default_str();
-    app.add_option("--seed", typed.seed, "of the order of ways, of data and of skew")
-        ->group(times)
-        ->capture_default_str();
-    typed.of_ranks.declare(app, times);
-    text("--json", typed.json_file, "append records to this file (JSON Lines); folders are made",
-         output);
-    app.add_flag("--raw", typed.raw, "keep every round's times in the records")->group(output);
+    add_rank_options(group, options.run);
 }
 
 std::string list_of_workloads() {
@@ -108,17 +96,24 @@ void print_models() {
         fmt::print("{:<14}{:>16}  {}\n", entry.name, entry.total, entry.sentence);
 }
 
-StepProtocol protocol_of(const CLI::App& app, const Typed& typed) {
-    if (typed.least_steps > typed.most_steps && app.count("--min-steps") > 0)
+void complete(const CLI::App& app, WorkloadOptions& options) {
+    SearchSpace& space = options.search_space;
+    options.chooses = std::erase(space.algorithms, "auto") > 0;
+    if (space.algorithms.empty()) space.algorithms = {"none"};
+    if (methods_named(space).empty() && !options.chooses)
+        throw Error("nobody takes part; type --algo auto or --baseline mpi");
+    options.table_must_be = app.count("--table") > 0;
+    if (!options.compressions.empty() && options.buffers == BufferKind::device)
+        throw Error(
+            "the host compresses, and has no buffers on devices; type --buffers registered or "
+            "--compress none");
+    StepProtocol& protocol = options.protocol;
+    if (protocol.min_rounds > protocol.max_rounds && app.count("--min-steps") > 0)
         throw Error(fmt::format("-n {} is less than --min-steps {}; type a larger -n",
-                                typed.most_steps, typed.least_steps));
-    return {.min_rounds = std::min(typed.least_steps, typed.most_steps),
-            .max_rounds = typed.most_steps,
-            .warm_up = typed.warm_up,
-            .max_seconds = parse_seconds(typed.max_time),
-            .target_ci = target_of(typed.target_ci),
-            .seed = typed.seed,
-            .keep_samples = typed.raw};
+                                protocol.max_rounds, protocol.min_rounds));
+    protocol.min_rounds = std::min(protocol.min_rounds, protocol.max_rounds);
+    options.skew.seed = protocol.seed;
+    options.run.as_understood = understood(app);
 }
 
 }  // namespace
@@ -137,54 +132,31 @@ std::optional<WorkloadOptions> parse_workload(const Arguments& arguments) {
                 "--help'");
         if (launcher().rank == 0)
             fmt::print(
-                "Training steps with all ways of communicating alternating in one launch.\n"
+                "Training steps with all methods of communicating alternating in one launch.\n"
                 "usage: tutti workload NAME ...        (tutti workload NAME --help tells its "
                 "options)\n       tutti workload --list-models\n\n{}",
                 list_of_workloads());
         return std::nullopt;
     }
     WorkloadOptions options;
-    options.workload = &find_workload(arguments.front());
-    Typed typed;
+    const Workload& workload = find_workload(arguments.front());
+    options.workload = &workload;
+    options.run.command = "workload";
+    options.run.arguments = arguments;
     std::map<std::string, std::string> settings;
-    CLI::App app{std::string(options.workload->what),
-                 "tutti workload " + std::string(options.workload->name)};
-    declare(app, *options.workload, typed, settings);
+    CLI::App app{std::string(workload.what), "tutti workload " + std::string(workload.name)};
+    add_settings({app, "Of this workload"}, workload, settings);
+    add_methods({app, "Who takes part"}, options);
+    // One that computes for real has ranks that are slow for real.
+    add_timing({app, "How it is timed"}, options, settings.contains("slow-rank"));
+    const OptionGroup output(app, "Output");
+    add_results_file(output, options.run);
+    output.flag("--raw", options.protocol.keep_samples, "keep every round's times in the records");
     if (parse_or_help(app, {arguments.begin() + 1, arguments.end()})) return std::nullopt;
-    options.settings = Settings(options.workload->settings, settings);
-    if (options.workload->check != nullptr) options.workload->check(options.settings);
 
-    auto algorithms = split_list(typed.algorithms);
-    options.chooses = std::erase(algorithms, "auto") > 0;
-    if (algorithms.empty()) algorithms = {"none"};
-    options.search_space.algorithms = algorithms;
-    options.search_space.transports = split_list(typed.transports);
-    options.search_space.baselines = split_list(typed.baselines);
-    if (ways_named(options.search_space).empty() && !options.chooses)
-        throw Error("nobody takes part; type --algo auto or --baseline mpi");
-    options.table_file = typed.table_file;
-    options.table_anyway = typed.table_anyway;
-    options.table_must_be = app.count("--table") > 0;
-    options.compute = parse_compute_mode(typed.compute);
-    if (const auto kinds = buffer_kinds_of(typed.buffers); !kinds.empty()) {
-        if (kinds.size() > 1)
-            throw Error("--buffers takes one kind here; type registered or unregistered");
-        options.buffers = kinds.front();
-    }
-    options.compressions = parse_compressions(typed.compress);
-    if (!options.compressions.empty() && options.buffers == BufferKind::device)
-        throw Error(
-            "the host compresses, and has no buffers on devices; type --buffers registered or "
-            "--compress none");
-    if (!typed.skew.empty()) parse_skew(typed.skew, options.skew);
-    if (!typed.slow_rank.empty()) parse_slow_rank(typed.slow_rank, options.skew);
-    options.skew.seed = typed.seed;
-    options.protocol = protocol_of(app, typed);
-    options.ranks = typed.of_ranks.options(typed.json_file);
-    options.pin = typed.of_ranks.pins();
-    options.limits = typed.limits;
-    options.json_file = typed.json_file;
-    options.as_understood = understood(app);
+    options.settings = Settings(workload.settings, settings);
+    if (workload.check != nullptr) workload.check(options.settings);
+    complete(app, options);
     return options;
 }
 

@@ -3,9 +3,7 @@
 #include <optional>
 #include <string>
 
-#include "cli/options/commands.hpp"
-#include "cli/ranks/launcher.hpp"
-#include "results/launch.hpp"
+#include "cli/options/run_options.hpp"
 #include "workloads/compress/compressed_method.hpp"
 #include "workloads/scenarios/workload.hpp"
 
@@ -17,7 +15,7 @@ struct WorkloadOptions {
     Settings settings{{}, {}};
     SearchSpace search_space;
     bool chooses = false;  ///< auto: by a table
-    std::string table_file;
+    std::string table_file = "tutti-table.json";
     bool table_must_be = false;  ///< it was named; else built-in rules do without it
     bool table_anyway = false;
     std::vector<Compression> compressions;  ///< beside none
@@ -25,11 +23,7 @@ struct WorkloadOptions {
     ComputeMode compute = ComputeMode::sleep;
     std::optional<BufferKind> buffers;
     StepProtocol protocol;
-    RankOptions ranks;
-    bool pin = true;
-    std::string limits = "stored";  ///< see choose_limits
-    std::string json_file;
-    TextByName as_understood;  ///< every option with its value, for the record
+    RunOptions run;
 };
 
 /// Nothing if help was asked for, or the list of models. Throws Error with what to type instead.

@@ -17,6 +17,9 @@
 namespace tutti {
 namespace {
 
+// Loading libraries from a slow disk takes longer than ranks should wait for each other later.
+constexpr double least_start_seconds = 30;
+
 struct Trace {
     const char* name;
     const char* rank;
@@ -46,10 +49,10 @@ void refuse_foreign_mpi(const Launcher& started_by, int size_of_mpi) {
 }
 
 // In one piece: several ranks fail at the same time, and their lines would mix.
-void tell(const std::string& line) { std::cerr << line + "\n" << std::flush; }
+void print_error(const std::string& line) { std::cerr << line + "\n" << std::flush; }
 
-// A rank process. What fails here ends the whole job: no goodbye to MPI, since others may hang. So
-// the session is not yet over where errors are caught.
+// A rank process. What fails here ends the whole job, without MPI_Finalize, since others may hang.
+// So the session is not yet over where errors are caught.
 Exit run_as_mpi_rank(const Launcher& started_by, const RankOptions& options, Guardian& guardian,
                      const std::function<Exit(World&)>& body) {
     std::optional<MpiSession> session;
@@ -59,17 +62,21 @@ Exit run_as_mpi_rank(const Launcher& started_by, const RankOptions& options, Gua
         world.hang_timeout = options.hang_timeout;
         refuse_foreign_mpi(started_by, world.size());
         world.barrier();
-        guardian.remember_shared_files();
+        guardian.has_started();
         watchdog.emplace(world);
-        return body(world);
+        const Exit code = body(world);
+        watchdog.reset();
+        guardian.is_ending(seconds_in_library(world.hang_timeout));
+        session.reset();
+        return code;
     } catch (const Error& error) {
-        // What is wrong on all ranks, one tells: its end takes the others along while they wait.
+        // What is wrong on all ranks, one says: its end takes the others along while they wait.
         const bool may_be_same_for_all = error.code() == Exit::usage && started_by.rank != 0;
         if (may_be_same_for_all) std::this_thread::sleep_for(std::chrono::seconds(4));
-        tell("tutti: " + std::string(error.what()));
+        print_error("tutti: " + std::string(error.what()));
         guardian.leave(error.code());
     } catch (const std::exception& error) {  // out of memory, say
-        tell("tutti: rank " + std::to_string(started_by.rank) + ": " + error.what());
+        print_error("tutti: rank " + std::to_string(started_by.rank) + ": " + error.what());
         guardian.leave(Exit::usage);
     }
 }
@@ -95,7 +102,8 @@ Exit run_ranks(const RankOptions& options, const std::function<Exit(World&)>& bo
                         " processes, but " + *missing + "; or run without mpirun, with --ranks " +
                         std::to_string(started_by.size));
         else if (!missing) {
-            Guardian guardian(started_by.rank, options.results_file);
+            Guardian guardian(started_by.rank, options.results_file,
+                              std::max(options.hang_timeout, least_start_seconds));
             return run_as_mpi_rank(started_by, options, guardian, body);
         }
     }

@@ -17,6 +17,8 @@ std::string activity = "setting up";
 
 }  // namespace
 
+double seconds_in_library(double hang_timeout) { return hang_timeout * barrier_timeout_factor + 2; }
+
 void say_activity(const std::string& what) {
     const std::lock_guard lock(activity_mutex);
     activity = what;
@@ -34,10 +36,9 @@ Watchdog::~Watchdog() {
 }
 
 void Watchdog::watch() {
-    // Later than the deadlines of our own waits, which can say more; a workload moves them.
-    const auto limit = [this] {
+    const auto limit = [this] {  // a workload moves it
         const double of_waits = std::atomic_ref(world_.hang_timeout).load();
-        return std::chrono::duration<double>(of_waits * barrier_timeout_factor + 2);
+        return std::chrono::duration<double>(seconds_in_library(of_waits));
     };
     auto last_change = std::chrono::steady_clock::now();
     auto last_look = last_change;

@@ -8,6 +8,10 @@
 
 namespace tutti {
 
+/// How long a call into a library may take: longer than the deadlines of our own waits, which can
+/// say more.
+double seconds_in_library(double hang_timeout);
+
 /// Ends the process (exit 4) if its rank meets no other for well over the hang timeout: the last
 /// resort for calls into libraries, which wait without a deadline of their own.
 class Watchdog {

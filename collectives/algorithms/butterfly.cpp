@@ -2,7 +2,6 @@
 #include <bit>
 
 #include "collectives/algorithms/building_blocks.hpp"
-#include "collectives/algorithms/radix.hpp"
 #include "collectives/schedule/compose.hpp"
 
 namespace tutti {
@@ -112,7 +111,7 @@ Schedule halving_doubling_all_reduce(int ranks) {
 Schedule butterfly_scatter(int ranks, Rank root) {
     struct Halving {
         // Says the handover of range [low, high), whose blocks `holder` has, at `depth` below it.
-        static void say(int low, int high, int holder, int depth, Step& step) {
+        static void add(int low, int high, int holder, int depth, Step& step) {
             if (high - low < 2) return;
             const int middle = low + (high - low + 1) / 2;
             const bool keeps_low = holder < middle;
@@ -122,13 +121,13 @@ Schedule butterfly_scatter(int ranks, Rank root) {
                 keeps_low ? Chunks{middle, high - middle} : Chunks{low, middle - low};
             if (depth == 0)
                 return step.copy({.chunks = other_half, .from = {holder}, .to = {opposite}});
-            say(low, middle, keeps_low ? holder : opposite, depth - 1, step);
-            say(middle, high, keeps_low ? opposite : holder, depth - 1, step);
+            add(low, middle, keeps_low ? holder : opposite, depth - 1, step);
+            add(middle, high, keeps_low ? opposite : holder, depth - 1, step);
         }
     };
     const int rounds = std::bit_width(static_cast<unsigned>(ranks - 1));
     return Schedule({ranks, /*chunks=*/ranks, rounds}, [=](int round, Step& step) {
-        Halving::say(0, ranks, root.index, round, step);
+        Halving::add(0, ranks, root.index, round, step);
     });
 }
 

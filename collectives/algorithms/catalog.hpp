@@ -14,16 +14,50 @@ namespace tutti {
 /// Why an algorithm cannot do a job, and what to take instead; nothing if it can.
 using Refusal = std::optional<std::string> (*)(const Job&);
 
+/// Parts of a Job that an algorithm makes use of beside ranks and root.
+enum class Takes : unsigned { nothing = 0, segments = 1, placement = 2, radix = 4 };
+constexpr Takes operator|(Takes a, Takes b) {
+    return static_cast<Takes>(static_cast<unsigned>(a) | static_cast<unsigned>(b));
+}
+
 /// One row of the table that tests, tuner, command and documents walk.
-struct Algorithm {
+class Algorithm {
+public:
+    using Build = Schedule (*)(const Job&);
+
+    /// `build_unsegmented` need not look at Job::segments: build() pipelines all that take them.
+    Algorithm(Collective of, std::string_view row_name, std::string_view sentence,
+              Build build_unsegmented, Takes takes, Refusal refusal = any_ranks)
+        : collective(of),
+          name(row_name),
+          idea(sentence),
+          refuses(refusal),
+          pipelines(includes(takes, Takes::segments)),
+          hierarchical(includes(takes, Takes::placement)),
+          takes_radix(includes(takes, Takes::radix)),
+          build_unsegmented_(build_unsegmented) {}
+    Algorithm(Collective of, std::string_view row_name, std::string_view sentence, Build build_it,
+              Refusal refusal = any_ranks)
+        : Algorithm(of, row_name, sentence, build_it, Takes::nothing, refusal) {}
+
+    /// Throws Error for a radix out of range.
+    Schedule build(const Job& job) const;
+
     Collective collective;
     std::string_view name;  ///< kebab-case and stable: results files use it
     std::string_view idea;  ///< one sentence
-    Schedule (*build)(const Job&);
     Refusal refuses;
-    bool pipelines = false;     ///< makes use of Job::segments
-    bool hierarchical = false;  ///< makes use of Job::placement
-    bool takes_radix = false;   ///< makes use of Job::radix: how many a step multiplies by
+    bool pipelines;     ///< makes use of Job::segments
+    bool hierarchical;  ///< makes use of Job::placement
+    bool takes_radix;   ///< makes use of Job::radix: how many a step multiplies by
+
+private:
+    static std::optional<std::string> any_ranks(const Job&) { return std::nullopt; }
+    static bool includes(Takes all, Takes one) {
+        return (static_cast<unsigned>(all) & static_cast<unsigned>(one)) != 0;
+    }
+
+    Build build_unsegmented_;
 };
 
 /// The schedule of a job in its order: the algorithm runs over positions, and ranks take the places

@@ -4,7 +4,6 @@
 
 #include "base/rounding.hpp"
 #include "collectives/algorithms/building_blocks.hpp"
-#include "collectives/algorithms/radix.hpp"
 #include "collectives/schedule/compose.hpp"
 
 namespace tutti {

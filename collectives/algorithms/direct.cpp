@@ -12,7 +12,7 @@ void collect_in_rank_order(int ranks, Chunks chunks, Rank to, Step& step) {
         step.reduce({.chunks = chunks, .from = {from}, .to = to});
 }
 
-int one_step_unless_alone(int ranks) { return ranks > 1 ? 1 : 0; }
+int one_step_unless_single(int ranks) { return ranks > 1 ? 1 : 0; }
 
 }  // namespace
 
@@ -20,14 +20,14 @@ int one_step_unless_alone(int ranks) { return ranks > 1 ? 1 : 0; }
 // the same bits. One step, P-1 vectors per rank. Best for the smallest messages where peers' memory
 // can be read (NVLink, shared memory).
 Schedule one_shot_all_reduce(int ranks) {
-    return Schedule({ranks, /*chunks=*/1, one_step_unless_alone(ranks)}, [=](int, Step& step) {
+    return Schedule({ranks, /*chunks=*/1, one_step_unless_single(ranks)}, [=](int, Step& step) {
         for (Rank to : all_ranks(ranks)) collect_in_rank_order(ranks, whole_message, to, step);
     });
 }
 
 // Every rank collects everyone's share of its own block in one step; (P-1)/P of the message.
 Schedule one_shot_reduce_scatter(int ranks) {
-    return Schedule({ranks, /*chunks=*/ranks, one_step_unless_alone(ranks)}, [=](int, Step& step) {
+    return Schedule({ranks, /*chunks=*/ranks, one_step_unless_single(ranks)}, [=](int, Step& step) {
         for (Rank to : all_ranks(ranks)) collect_in_rank_order(ranks, chunk_of(to), to, step);
     });
 }
@@ -35,10 +35,11 @@ Schedule one_shot_reduce_scatter(int ranks) {
 // Everyone's block straight to everyone, all at once; (P-1)/P of the message.
 Schedule one_shot_all_gather(int ranks) {
     const Ring ring{ranks};
-    return Schedule({ranks, /*chunks=*/ranks, one_step_unless_alone(ranks)}, [=](int, Step& step) {
+    return Schedule({ranks, /*chunks=*/ranks, one_step_unless_single(ranks)}, [=](int, Step& step) {
         for (Rank from : all_ranks(ranks))
-            for (int seat = 1; seat < ranks; ++seat)
-                step.copy({.chunks = chunk_of(from), .from = from, .to = ring.ahead(from, seat)});
+            for (int distance = 1; distance < ranks; ++distance)
+                step.copy(
+                    {.chunks = chunk_of(from), .from = from, .to = ring.ahead(from, distance)});
     });
 }
 

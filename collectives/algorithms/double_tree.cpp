@@ -7,9 +7,9 @@
 namespace tutti {
 namespace {
 
-// The binary tree over seats 1..last in which even seats are inner nodes and odd seats are leaves:
-// a seat's height is the number of its trailing zero bits, its children lie half that far to both
-// sides. The top is the largest power of two.
+// The binary tree over relative ranks 1..last in which even ones are inner nodes and odd ones are
+// leaves: a node's height is the number of its trailing zero bits, its children lie half that far
+// to both sides. The top is the largest power of two.
 class InOrderTree {
 public:
     explicit InOrderTree(int last) : last_(last) {}
@@ -17,31 +17,31 @@ public:
     int top() const { return static_cast<int>(std::bit_floor(static_cast<unsigned>(last_))); }
     int depth() const { return std::bit_width(static_cast<unsigned>(last_)); }
 
-    // Calls tell(parent, child) for the children at `level` below the top (1: the top's children).
-    template <class Tell>
-    void at_level(int level, Tell&& tell) const {
-        visit(top(), level, tell);
+    // Calls send(parent, child) for the children at `level` below the top (1: the top's children).
+    template <class Send>
+    void at_level(int level, Send&& send) const {
+        visit(top(), level, send);
     }
 
 private:
-    template <class Tell>
-    void visit(int seat, int level, Tell& tell) const {
-        for (const int child : {lower_child(seat), upper_child(seat)}) {
+    template <class Send>
+    void visit(int node, int level, Send& send) const {
+        for (const int child : {lower_child(node), upper_child(node)}) {
             if (child == 0) continue;
             if (level == 1)
-                tell(seat, child);
+                send(node, child);
             else
-                visit(child, level - 1, tell);
+                visit(child, level - 1, send);
         }
     }
 
-    static int reach(int seat) { return (seat & -seat) / 2; }
-    static int lower_child(int seat) { return reach(seat) == 0 ? 0 : seat - reach(seat); }
+    static int reach(int node) { return (node & -node) / 2; }
+    static int lower_child(int node) { return reach(node) == 0 ? 0 : node - reach(node); }
 
     // To the right the tree may be incomplete: then the child is the nearest smaller node there.
-    int upper_child(int seat) const {
-        for (int step = reach(seat); step > 0; step /= 2)
-            if (seat + step <= last_) return seat + step;
+    int upper_child(int node) const {
+        for (int step = reach(node); step > 0; step /= 2)
+            if (node + step <= last_) return node + step;
         return 0;
     }
 
@@ -59,11 +59,10 @@ Schedule double_tree_broadcast(int ranks, Rank root) {
     const int others = ranks - 1;
     if (others == 0) return Schedule({ranks, 1, 0}, [](int, Step&) {});
     const InOrderTree tree{others};
-    // CoreAssignment of the second tree: mirrored where that turns even seats into odd ones, else
-    // shifted.
-    const auto second = [=](int seat) { return ranks % 2 == 1 ? ranks - seat : seat % others + 1; };
+    // The second tree is mirrored where that turns even relative ranks into odd ones, else shifted.
+    const auto second = [=](int node) { return ranks % 2 == 1 ? ranks - node : node % others + 1; };
     return Schedule({ranks, /*chunks=*/2, tree.depth()}, [=](int level, Step& step) {
-        const auto tell = [&](int parent, int child) {
+        const auto send = [&](int parent, int child) {
             step.copy({.chunks = {0, 1},
                        .from = ring.ahead(root, parent),
                        .to = ring.ahead(root, child)});
@@ -72,9 +71,9 @@ Schedule double_tree_broadcast(int ranks, Rank root) {
                        .to = ring.ahead(root, second(child))});
         };
         if (level == 0)
-            tell(0, tree.top());
+            send(0, tree.top());
         else
-            tree.at_level(level, tell);
+            tree.at_level(level, send);
     });
 }
 
@@ -82,9 +81,8 @@ Schedule double_tree_reduce(int ranks, Rank root) {
     return mirrored(double_tree_broadcast(ranks, root), Action::reduce);
 }
 
-Schedule double_tree_all_reduce(int ranks, int segments) {
-    return pipelined(double_tree_reduce(ranks, Rank{0}).then(double_tree_broadcast(ranks, Rank{0})),
-                     segments);
+Schedule double_tree_all_reduce(int ranks) {
+    return double_tree_reduce(ranks, Rank{0}).then(double_tree_broadcast(ranks, Rank{0}));
 }
 
 }  // namespace tutti

@@ -18,8 +18,8 @@ struct Job {
     int ranks = 1;
     Rank root = {0};
     int segments = 1;          ///< how finely pipelined algorithms cut; others ignore it
-    int radix = 0;             ///< of algorithms that take one, 2 .. most_radix; 0: the usual, 2
-    Placement placement = {};  ///< which rank sits in which node; empty: all in one
+    int radix = 0;             ///< of algorithms that take one, 2 .. most_radix; 0: the default, 2
+    Placement placement = {};  ///< which rank is in which node; empty: all in one
     Order order = {};          ///< see build_in_order; algorithms ignore it
 };
 

@@ -4,13 +4,13 @@
 
 namespace tutti {
 
-// The centralised way: the root tells everyone itself. One step, but P-1 vectors leave the root.
+// Centralised: the root sends to everyone itself. One step, but P-1 vectors leave the root.
 // Good for two or three ranks; the reference for what a central server costs.
 Schedule linear_broadcast(int ranks, Rank root) {
     const Ring ring{ranks};
     return Schedule({ranks, /*chunks=*/1, /*steps=*/ranks > 1 ? 1 : 0}, [=](int, Step& step) {
-        for (int seat = 1; seat < ranks; ++seat)
-            step.copy({.chunks = whole_message, .from = root, .to = ring.ahead(root, seat)});
+        for (int distance = 1; distance < ranks; ++distance)
+            step.copy({.chunks = whole_message, .from = root, .to = ring.ahead(root, distance)});
     });
 }
 
@@ -21,8 +21,8 @@ Schedule linear_reduce(int ranks, Rank root) {
 Schedule linear_scatter(int ranks, Rank root) {
     const Ring ring{ranks};
     return Schedule({ranks, /*chunks=*/ranks, /*steps=*/ranks > 1 ? 1 : 0}, [=](int, Step& step) {
-        for (int seat = 1; seat < ranks; ++seat) {
-            const Rank to = ring.ahead(root, seat);
+        for (int distance = 1; distance < ranks; ++distance) {
+            const Rank to = ring.ahead(root, distance);
             step.copy({.chunks = chunk_of(to), .from = root, .to = to});
         }
     });
@@ -32,7 +32,7 @@ Schedule linear_gather(int ranks, Rank root) {
     return mirrored(linear_scatter(ranks, root), Action::copy);
 }
 
-// Everyone sends to one rank, which adds up and tells the result: a parameter server with one
+// Everyone sends to one rank, which adds up and sends the result: a parameter server with one
 // server.
 Schedule linear_all_reduce(int ranks) {
     return linear_reduce(ranks, Rank{0}).then(linear_broadcast(ranks, Rank{0}));
@@ -52,8 +52,8 @@ Schedule linear_all_to_all(int ranks) {
     const Ring ring{ranks};
     return Schedule(extent, [=](int, Step& step) {
         for (Rank r : all_ranks(ranks))
-            for (int seat = 1; seat < ranks; ++seat) {
-                const Rank to = ring.ahead(r, seat);
+            for (int distance = 1; distance < ranks; ++distance) {
+                const Rank to = ring.ahead(r, distance);
                 step.copy({.chunks = {r.index * ranks + to.index, 1}, .from = r, .to = to});
             }
     });

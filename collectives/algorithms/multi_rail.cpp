@@ -35,7 +35,7 @@ public:
     std::vector<Rank> on(int rail, const std::vector<Rank>& node) const {
         std::vector<Rank> ranks;
         for (int at = rail; at < static_cast<int>(node.size()); at += rails_)
-            ranks.push_back(seat(node, at));
+            ranks.push_back(member(node, at));
         return ranks;
     }
 
@@ -46,7 +46,7 @@ public:
         std::vector<Group> groups;
         for (int rail = 0; rail < rails_; ++rail) {
             Group& group = groups.emplace_back();
-            for (const auto& node : nodes_) group.members.push_back(seat(node, rail));
+            for (const auto& node : nodes_) group.members.push_back(member(node, rail));
             group.pieces = pieces(rail);
         }
         return on_each(ranks_, chunks, groups, inner);
@@ -62,15 +62,15 @@ public:
                                 const int size = static_cast<int>(node.size());
                                 if (turn + 1 >= size) continue;
                                 for (int rail = 0; rail < rails; ++rail) {
-                                    const Rank owner = seat(node, rail);
-                                    const Rank other = seat(node, (rail + turn + 1) % size);
+                                    const Rank owner = member(node, rail);
+                                    const Rank other = member(node, (rail + turn + 1) % size);
                                     if (step.concerns(owner, other)) tell(rail, owner, other, step);
                                 }
                             }
                         });
     }
 
-    static Rank seat(const std::vector<Rank>& node, int number) {
+    static Rank member(const std::vector<Rank>& node, int number) {
         return node[static_cast<std::size_t>(number)];
     }
 
@@ -110,7 +110,7 @@ Schedule multi_rail_broadcast(int ranks, Rank root, const Placement& placement) 
     const Rails rails{ranks, placement, root};
     const int chunks = rails.rails();
     const Schedule deal({ranks, chunks, chunks - 1}, [=](int turn, Step& step) {
-        const Rank owner = Rails::seat(rails.members().front(), turn + 1);
+        const Rank owner = Rails::member(rails.members().front(), turn + 1);
         step.copy({.chunks = {turn + 1, 1}, .from = root, .to = owner});
     });
     const auto piece = [](int rail) { return std::vector<std::vector<Chunks>>{{{rail, 1}}}; };
@@ -137,8 +137,9 @@ Schedule multi_rail_all_gather(int ranks, const Placement& placement) {
             for (int rail = 0; rail < count; ++rail) {
                 const int giver = (turn + 1) * count + rail;
                 if (giver >= static_cast<int>(node.size())) continue;
-                const Rank from = Rails::seat(node, giver);
-                step.copy({.chunks = chunk_of(from), .from = from, .to = Rails::seat(node, rail)});
+                const Rank from = Rails::member(node, giver);
+                step.copy(
+                    {.chunks = chunk_of(from), .from = from, .to = Rails::member(node, rail)});
             }
     });
     const auto pieces = [&](int rail) {

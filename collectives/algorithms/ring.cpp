@@ -32,19 +32,19 @@ Schedule ring_all_reduce(int ranks) {
     return ring_reduce_scatter(ranks).then(ring_all_gather(ranks));
 }
 
-// The root deals the blocks to its neighbour, that of the farthest seat first, and everyone passes
+// The root sends the blocks to its neighbour, that of the farthest rank first, and everyone passes
 // on what is not its own: each block moves one hop per step and all arrive at the last step.
 // P-1 steps; the root sends (P-1)/P of the message.
 Schedule ring_scatter(int ranks, Rank root) {
     const Ring ring{ranks};
     return Schedule({ranks, /*chunks=*/ranks, /*steps=*/ranks - 1}, [=](int step_now, Step& step) {
-        for (int seat = 0; seat <= step_now;
-             ++seat) {  // the block at `seat` set out `seat` steps ago
-            const int goal = ranks - 1 - (step_now - seat);
-            if (seat < goal)
+        // The block at a relative rank set out so many steps ago.
+        for (int relative = 0; relative <= step_now; ++relative) {
+            const int goal = ranks - 1 - (step_now - relative);
+            if (relative < goal)
                 step.copy({.chunks = chunk_of(ring.ahead(root, goal)),
-                           .from = ring.ahead(root, seat),
-                           .to = ring.ahead(root, seat + 1)});
+                           .from = ring.ahead(root, relative),
+                           .to = ring.ahead(root, relative + 1)});
         }
     });
 }

@@ -4,38 +4,38 @@
 
 namespace tutti {
 
-// At turn k every rank sends its block to the rank k places ahead, so each turn is a permutation
-// and no rank hears from two at once. P-1 turns, (P-1)/P of the message; every block travels once,
-// straight from its owner. Best on a full crossbar.
+// At round k every rank sends its block to the rank k places ahead, so each round is a permutation
+// and no rank receives from two at once. P-1 rounds, (P-1)/P of the message; every block travels
+// once, straight from its owner. Best on a full crossbar.
 Schedule round_robin_all_gather(int ranks) {
     const Ring ring{ranks};
-    return Schedule({ranks, /*chunks=*/ranks, /*steps=*/ranks - 1}, [=](int turn, Step& step) {
+    return Schedule({ranks, /*chunks=*/ranks, /*steps=*/ranks - 1}, [=](int round, Step& step) {
         for (Rank r : all_ranks(ranks))
-            step.copy({.chunks = chunk_of(r), .from = r, .to = ring.ahead(r, turn + 1)});
+            step.copy({.chunks = chunk_of(r), .from = r, .to = ring.ahead(r, round + 1)});
     });
 }
 
-// Each rank owns one chunk; at turn k it gets the share of the rank k places behind.
+// Each rank owns one chunk; at round k it gets the share of the rank k places behind.
 Schedule round_robin_reduce_scatter(int ranks) {
     const Ring ring{ranks};
-    return Schedule({ranks, /*chunks=*/ranks, /*steps=*/ranks - 1}, [=](int turn, Step& step) {
+    return Schedule({ranks, /*chunks=*/ranks, /*steps=*/ranks - 1}, [=](int round, Step& step) {
         for (Rank r : all_ranks(ranks)) {
-            const Rank owner = ring.ahead(r, turn + 1);
+            const Rank owner = ring.ahead(r, round + 1);
             step.reduce({.chunks = chunk_of(owner), .from = r, .to = owner});
         }
     });
 }
 
-// 2(P-1) turns and 2(P-1)/P of the message, as the ring; but no share waits for another's.
+// 2(P-1) rounds and 2(P-1)/P of the message, as the ring; but no share waits for another's.
 Schedule round_robin_all_reduce(int ranks) {
     return round_robin_reduce_scatter(ranks).then(round_robin_all_gather(ranks));
 }
 
-// The root serves one rank after the other: P-1 turns, (P-1)/P of the message.
+// The root serves one rank after the other: P-1 rounds, (P-1)/P of the message.
 Schedule round_robin_scatter(int ranks, Rank root) {
     const Ring ring{ranks};
-    return Schedule({ranks, /*chunks=*/ranks, /*steps=*/ranks - 1}, [=](int turn, Step& step) {
-        const Rank served = ring.ahead(root, turn + 1);
+    return Schedule({ranks, /*chunks=*/ranks, /*steps=*/ranks - 1}, [=](int round, Step& step) {
+        const Rank served = ring.ahead(root, round + 1);
         step.copy({.chunks = chunk_of(served), .from = root, .to = served});
     });
 }
@@ -44,7 +44,7 @@ Schedule round_robin_gather(int ranks, Rank root) {
     return mirrored(round_robin_scatter(ranks, root), Action::copy);
 }
 
-// The root deals one chunk to each, then everyone serves everyone with its chunk: 2(P-1) turns,
+// The root deals one chunk to each, then everyone serves everyone with its chunk: 2(P-1) rounds,
 // about 2(P-1)/P of the message.
 Schedule round_robin_broadcast(int ranks, Rank root) {
     return round_robin_scatter(ranks, root).then(round_robin_all_gather(ranks));
@@ -54,14 +54,14 @@ Schedule round_robin_reduce(int ranks, Rank root) {
     return round_robin_reduce_scatter(ranks).then(round_robin_gather(ranks, root));
 }
 
-// At turn k every rank sends the block that it has for the rank k places ahead: P-1 turns, (P-1)/P
-// of the vector, each block once. Best for large blocks.
+// At round k every rank sends the block that it has for the rank k places ahead: P-1 rounds,
+// (P-1)/P of the vector, each block once. Best for large blocks.
 Schedule round_robin_all_to_all(int ranks) {
     const Ring ring{ranks};
     const Extent extent{ranks, /*chunks=*/ranks * ranks, /*steps=*/ranks - 1};
-    return Schedule(extent, [=](int turn, Step& step) {
+    return Schedule(extent, [=](int round, Step& step) {
         for (Rank r : all_ranks(ranks)) {
-            const Rank to = ring.ahead(r, turn + 1);
+            const Rank to = ring.ahead(r, round + 1);
             step.copy({.chunks = {r.index * ranks + to.index, 1}, .from = r, .to = to});
         }
     });

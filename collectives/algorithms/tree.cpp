@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "collectives/algorithms/building_blocks.hpp"
-#include "collectives/algorithms/radix.hpp"
 #include "collectives/schedule/compose.hpp"
 
 namespace tutti {
@@ -9,7 +8,7 @@ namespace tutti {
 // step: ceil(log2 P) steps with radix 2 (a binomial tree), the fewest possible where a rank sends
 // one message at a time. A wider tree has fewer steps and radix-1 messages in each: better where
 // starting a message costs a sender less than waiting for one costs a receiver. Best for small
-// messages. CoreAssignment are counted from the root: seat i tells seats i + informed, i + 2
+// messages. By relative rank (counted from the root), i sends to i + informed, i + 2
 // informed, ...
 Schedule tree_broadcast(int ranks, Rank root, int radix) {
     const Ring ring{ranks};
@@ -17,10 +16,10 @@ Schedule tree_broadcast(int ranks, Rank root, int radix) {
         {ranks, /*chunks=*/1, rounds_to_reach(ranks, radix)}, [=](int round, Step& step) {
             const int informed = power(radix, round);
             for (int ahead = informed; ahead < std::min(radix * informed, ranks); ahead += informed)
-                for (int seat = 0; seat < std::min(informed, ranks - ahead); ++seat)
+                for (int relative = 0; relative < std::min(informed, ranks - ahead); ++relative)
                     step.copy({.chunks = whole_message,
-                               .from = ring.ahead(root, seat),
-                               .to = ring.ahead(root, seat + ahead)});
+                               .from = ring.ahead(root, relative),
+                               .to = ring.ahead(root, relative + ahead)});
         });
 }
 
@@ -29,9 +28,9 @@ Schedule tree_reduce(int ranks, Rank root, int radix) {
     return mirrored(tree_broadcast(ranks, root, radix), Action::reduce);
 }
 
-// The root cuts the seats into `radix` equal parts and hands the blocks of each to its first seat,
+// The root cuts the ranks into `radix` equal parts and sends the blocks of each to its first rank,
 // and all these do the same with their part: ceil(log P) steps, and the root sends each block once,
-// (P-1)/P of the message: optimal in both with radix 2 (Chan et al. 2007), but inner seats carry
+// (P-1)/P of the message: optimal in both with radix 2 (Chan et al. 2007), but inner ranks carry
 // blocks of others.
 Schedule tree_scatter(int ranks, Rank root, int radix) {
     const Ring ring{ranks};
@@ -39,10 +38,10 @@ Schedule tree_scatter(int ranks, Rank root, int radix) {
     return Schedule({ranks, /*chunks=*/ranks, rounds}, [=](int round, Step& step) {
         const int part = power(radix, rounds - 1 - round);
         for (int head = 0; head + part < ranks; head += radix * part)
-            for (int seat = head + part; seat < std::min(head + radix * part, ranks);
-                 seat += part) {
-                const Rank to = ring.ahead(root, seat);
-                for (const Chunks blocks : ring.arc(to, std::min(part, ranks - seat)))
+            for (int relative = head + part; relative < std::min(head + radix * part, ranks);
+                 relative += part) {
+                const Rank to = ring.ahead(root, relative);
+                for (const Chunks blocks : ring.arc(to, std::min(part, ranks - relative)))
                     step.copy({.chunks = blocks, .from = ring.ahead(root, head), .to = to});
             }
     });

@@ -2,8 +2,7 @@
 #include "collectives/baselines/baselines.hpp"
 
 #include "base/name_table.hpp"
-#include "collectives/baselines/mpi_baseline.hpp"
-#include "collectives/baselines/nccl_baseline.hpp"
+#include "collectives/baselines/library_baselines.hpp"
 #include "collectives/transport/gpu/nccl.hpp"
 #include "collectives/transport/messages/mpi.hpp"
 

@@ -8,7 +8,7 @@
 #include <limits>
 
 #include "base/name_table.hpp"
-#include "collectives/baselines/mpi_baseline.hpp"
+#include "collectives/baselines/library_baselines.hpp"
 #include "collectives/transport/messages/mpi.hpp"
 
 namespace tutti {
@@ -103,7 +103,7 @@ std::optional<int> number_of(const std::string& algorithm, const Menu& menu) {
 
 constexpr const char* switch_of_open_mpi = "OMPI_MCA_coll_tuned_use_dynamic_rules";
 
-// Where a library quietly runs another algorithm than the one that it was told, or fails. A record
+// Where a library quietly runs another algorithm than the one that was forced, or fails. A record
 // under that name would not be true. (Read in the sources of Open MPI 4.1.4 and MPICH 4.0.2.)
 struct Swap {
     std::string_view library;
@@ -205,35 +205,35 @@ bool concerns(const Swap& swap, const LibraryCall& call, const std::string& libr
 
 }  // namespace
 
-MpiAlgorithm* MpiAlgorithm::told = nullptr;
+MpiAlgorithm* MpiAlgorithm::in_force = nullptr;
 
 MpiAlgorithm::MpiAlgorithm(Collective collective, const std::string& name)
-    : listens_at_calls_(mpi_library().starts_with(mpich)) {
-    leave_as_found();
+    : read_at_every_call_(mpi_library().starts_with(mpich)) {
+    restore();
     if (name.empty()) return;
     const auto menu = menu_of(collective);
     const auto number = menu ? number_of(name, *menu) : std::nullopt;
     if (!number) throw Error("this MPI library has no algorithm '" + name + "'");
-    lines_.push_back({menu->setting, menu->setting.value(), *number});
+    settings_.push_back({menu->setting, menu->setting.value(), *number});
     // MPICH would otherwise ask the device first, which takes a collective apart by hosts.
     if (const auto device = mpich_setting(collective, "_DEVICE_COLLECTIVE"))
-        lines_.push_back({*device, device->value(), 0});
+        settings_.push_back({*device, device->value(), 0});
 }
 
 MpiAlgorithm::~MpiAlgorithm() {
-    if (told == this) leave_as_found();
+    if (in_force == this) restore();
 }
 
-void MpiAlgorithm::tell_anew() {
-    leave_as_found();
-    for (const Line& line : lines_) line.setting.set(line.forced);
-    told = this;
+void MpiAlgorithm::set() {
+    restore();
+    for (const Setting& setting : settings_) setting.variable.set(setting.forced);
+    in_force = this;
 }
 
-void MpiAlgorithm::leave_as_found() {
-    if (told == nullptr) return;
-    for (const Line& line : told->lines_) line.setting.set(line.as_found);
-    told = nullptr;
+void MpiAlgorithm::restore() {
+    if (in_force == nullptr) return;
+    for (const Setting& setting : in_force->settings_) setting.variable.set(setting.original);
+    in_force = nullptr;
 }
 
 std::vector<std::string> mpi_algorithms(Collective collective) {
@@ -261,7 +261,7 @@ std::optional<std::string> mpi_algorithm_refuses(const LibraryCall& call, const 
     return std::nullopt;
 }
 
-void leave_mpi_as_found() { MpiAlgorithm::leave_as_found(); }
+void leave_mpi_as_found() { MpiAlgorithm::restore(); }
 
 void allow_forced_mpi_algorithms() { setenv(switch_of_open_mpi, "1", /*overwrite=*/0); }
 

@@ -9,9 +9,9 @@
 
 namespace tutti {
 
-/// The running MPI library's algorithm for a collective, as it is told to it. Open MPI 4 listens
-/// when a communicator is made, MPICH 4 at every call. What it is told holds for the whole program,
-/// so it is taken back where others may call: see leave_as_found().
+/// Forces one of the running MPI library's algorithms for a collective, by its control variables.
+/// Open MPI 4 reads them when a communicator is made, MPICH 4 at every call. They hold for the
+/// whole program, so they are taken back where others may call: see restore().
 class MpiAlgorithm {
 public:
     /// `name` empty: the library's own choice.
@@ -20,36 +20,36 @@ public:
     MpiAlgorithm(const MpiAlgorithm&) = delete;
     MpiAlgorithm& operator=(const MpiAlgorithm&) = delete;
 
-    bool is_forced() const { return !lines_.empty(); }
+    bool is_forced() const { return !settings_.empty(); }
 
-    /// Makes the copy of the ranks that calls are to go through: told to a library that listens
-    /// then, and to no other communicator.
+    /// Runs `make`, which copies the communicator that calls are to use, while the algorithm is
+    /// set.
     template <class Make>
-    void tell_while(Make&& make) {
-        tell_anew();
+    void force_while(Make&& make) {
+        set();
         make();
-        leave_as_found();
+        restore();
     }
 
-    /// Before a call: to a library that listens at every call it is the one from here on, until
-    /// another is told or all is left as found. In a timed loop: a comparison.
-    void tell() {
-        if (listens_at_calls_ && told != this) tell_anew();
+    /// Before a call: a library that reads at every call takes this algorithm until another is
+    /// forced or restore(). In a timed loop: a comparison.
+    void force() {
+        if (read_at_every_call_ && in_force != this) set();
     }
 
-    /// The library does again what the program's user has said.
-    static void leave_as_found();
+    /// Gives all settings the values that the program's user has given them.
+    static void restore();
 
 private:
-    struct Line {
-        MpiControlVariable setting;
-        int as_found, forced;
+    struct Setting {
+        MpiControlVariable variable;
+        int original, forced;
     };
-    void tell_anew();
+    void set();
 
-    static MpiAlgorithm* told;  // null: all is as found
-    std::vector<Line> lines_;
-    bool listens_at_calls_;
+    static MpiAlgorithm* in_force;  // null: all settings have their original values
+    std::vector<Setting> settings_;
+    bool read_at_every_call_;
 };
 
 /// Why a named algorithm cannot be forced, or why the library would run another one in its place.

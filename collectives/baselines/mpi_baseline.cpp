@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "collectives/baselines/mpi_baseline.hpp"
-
+#include <fmt/format.h>
 #include <mpi.h>
 
 #include <cstdlib>
 #include <cstring>
 #include <limits>
 
+#include "collectives/baselines/library_baselines.hpp"
 #include "collectives/baselines/mpi_algorithm.hpp"
-#include "collectives/baselines/mpi_types.hpp"
 #include "collectives/transport/messages/mpi.hpp"
 #include "collectives/transport/messages/mpi_check.hpp"
 #include "kernels/sets.hpp"
@@ -16,21 +15,70 @@
 namespace tutti {
 namespace {
 
-// The world's ranks; with a forced algorithm, a copy that was made while it was told.
+// MPI_DATATYPE_NULL for the types that MPI lacks.
+MPI_Datatype type_of(DataType type) {
+    switch (type) {
+        case DataType::int8:
+            return MPI_INT8_T;
+        case DataType::int16:
+            return MPI_INT16_T;
+        case DataType::int32:
+            return MPI_INT32_T;
+        case DataType::int64:
+            return MPI_INT64_T;
+        case DataType::uint8:
+            return MPI_UINT8_T;
+        case DataType::uint16:
+            return MPI_UINT16_T;
+        case DataType::uint32:
+            return MPI_UINT32_T;
+        case DataType::uint64:
+            return MPI_UINT64_T;
+        case DataType::float32:
+            return MPI_FLOAT;
+        case DataType::float64:
+            return MPI_DOUBLE;
+        default:
+            return MPI_DATATYPE_NULL;
+    }
+}
+
+// Elements that are moved and not combined: only their size counts.
+MPI_Datatype type_to_move(DataType type) {
+    const MPI_Datatype known = type_of(type);
+    if (known != MPI_DATATYPE_NULL) return known;
+    return size_of(type) == 1 ? MPI_UINT8_T : MPI_UINT16_T;
+}
+
+// The sum stands for the mean, which MPI lacks.
+MPI_Op op_of(Op op) {
+    switch (op) {
+        case Op::prod:
+            return MPI_PROD;
+        case Op::min:
+            return MPI_MIN;
+        case Op::max:
+            return MPI_MAX;
+        default:
+            return MPI_SUM;
+    }
+}
+
+// The world's ranks; with a forced algorithm, a copy that was made while it was set.
 class MpiRanks {
 public:
     MpiRanks(const World& world, MpiAlgorithm& algorithm)
         : comm_(MPI_Comm_f2c(mpi_handle(world))), is_copy_(algorithm.is_forced()) {
         if (!is_copy_) return;
         const MPI_Comm all = comm_;
-        algorithm.tell_while([&] { check(MPI_Comm_dup(all, &comm_)); });
+        algorithm.force_while([&] { check(MPI_Comm_dup(all, &comm_)); });
     }
     MpiRanks(const MpiRanks&) = delete;
     MpiRanks& operator=(const MpiRanks&) = delete;
     ~MpiRanks() {
-        int is_over = 0;
-        MPI_Finalized(&is_over);
-        if (is_copy_ && is_over == 0) MPI_Comm_free(&comm_);
+        int is_finalized = 0;
+        MPI_Finalized(&is_finalized);
+        if (is_copy_ && is_finalized == 0) MPI_Comm_free(&comm_);
     }
 
     MPI_Comm comm() const { return comm_; }
@@ -40,99 +88,151 @@ private:
     bool is_copy_;
 };
 
-class MpiCollective final : public Operation {
+// What both kinds of call share.
+class MpiCall : public Operation {
 public:
-    MpiCollective(World& world, const LibraryCall& what, const CallBuffers& buffers)
-        : algorithm_(what.call.collective, what.algorithm),
-          all_(world, algorithm_),
-          call_(what.call),
-          is_root_(world.rank() == call_.root),
-          ranks_(world.size()),
-          input_(buffers.input.data()),
-          output_(buffers.output),
-          in_place_(buffers.in_place),
-          count_(static_cast<int>(call_.count)),
-          type_(MPI_Type_f2c(reduces(call_.collective) ? mpi_type(call_.type)
-                                                       : mpi_type_to_move(call_.type))),
-          op_(MPI_Op_f2c(mpi_op(call_.op))) {
-        if (call_.op == Op::avg && reduces(call_.collective)) divide_ = find_divide(call_.type);
-    }
-
-    void run() override {
-        algorithm_.tell();
-        call_library();
-        if (divide_ != nullptr && !output_.empty())
-            divide_(output_.data(), output_.size() / size_of(call_.type), ranks_);
+    MpiCall(World& world, const Call& call, const CallBuffers& buffers)
+        : world_(world),
+          call_(call),
+          buffers_(buffers),
+          count_(static_cast<int>(call.count)),
+          type_(reduces(call.collective) ? type_of(call.type) : type_to_move(call.type)),
+          op_(op_of(call.op)) {
+        if (call.op == Op::avg && reduces(call.collective)) divide_ = find_divide(call.type);
     }
 
     bool rebinds() const override { return true; }
-
     void rebind(const CallBuffers& buffers) override {
-        input_ = buffers.input.data();
-        output_ = buffers.output;
+        buffers_.input = buffers.input;
+        buffers_.output = buffers.output;
     }
 
-private:
-    const void* input() const { return in_place_ ? MPI_IN_PLACE : input_; }
-    int root() const { return call_.root.index; }
-
-    void call_library() {
-        const MPI_Comm all = all_.comm();
+protected:
+    // Without a request the blocking call, to its end; else begins the other.
+    void begin(MPI_Comm all, MPI_Request* request) {
+        const bool is_root = world_.rank() == call_.root;
+        const int root = call_.root.index;
+        const void* const mine = buffers_.input.data();
+        const void* const input = buffers_.in_place ? MPI_IN_PLACE : mine;
+        void* const output = buffers_.output.data();
+        const auto call = [&](auto blocking, auto nonblocking, auto... arguments) {
+            check(request == nullptr ? blocking(arguments...) : nonblocking(arguments..., request));
+        };
         switch (call_.collective) {
             case Collective::all_reduce:
-                return check(MPI_Allreduce(input(), output_.data(), count_, type_, op_, all));
+                return call(MPI_Allreduce, MPI_Iallreduce, input, output, count_, type_, op_, all);
             case Collective::reduce_scatter:
-                return reduce_scatter(all);
+                return call(MPI_Reduce_scatter_block, MPI_Ireduce_scatter_block, input,
+                            buffers_.in_place ? const_cast<void*>(mine) : output, count_, type_,
+                            op_, all);
             case Collective::all_gather:
-                return check(
-                    MPI_Allgather(input(), count_, type_, output_.data(), count_, type_, all));
+                return call(MPI_Allgather, MPI_Iallgather, input, count_, type_, output, count_,
+                            type_, all);
             case Collective::broadcast:
-                return broadcast(all);
+                // In one buffer: out of place the root copies its message first, as NCCL does.
+                if (is_root && !buffers_.in_place) copy_to_output(mine);
+                return call(MPI_Bcast, MPI_Ibcast, output, count_, type_, root, all);
             case Collective::reduce:
-                return check(MPI_Reduce(is_root_ ? input() : input_, output_.data(), count_, type_,
-                                        op_, root(), all));
+                return call(MPI_Reduce, MPI_Ireduce, is_root ? input : mine, output, count_, type_,
+                            op_, root, all);
             case Collective::scatter:
-                return check(MPI_Scatter(input_, count_, type_,
-                                         is_root_ && in_place_ ? MPI_IN_PLACE : output_.data(),
-                                         count_, type_, root(), all));
+                return call(MPI_Scatter, MPI_Iscatter, mine, count_, type_,
+                            is_root && buffers_.in_place ? MPI_IN_PLACE : output, count_, type_,
+                            root, all);
             case Collective::gather:
-                return check(MPI_Gather(is_root_ ? input() : input_, count_, type_, output_.data(),
-                                        count_, type_, root(), all));
+                return call(MPI_Gather, MPI_Igather, is_root ? input : mine, count_, type_, output,
+                            count_, type_, root, all);
             case Collective::all_to_all:
-                return check(
-                    MPI_Alltoall(input(), count_, type_, output_.data(), count_, type_, all));
+                return call(MPI_Alltoall, MPI_Ialltoall, input, count_, type_, output, count_,
+                            type_, all);
         }
     }
 
-    // In place, MPI leaves the result at the begin of the whole vector; ours belongs at the rank's
-    // own block. Copying it there is part of the job, as it would be in a program.
-    void reduce_scatter(MPI_Comm all) {
-        if (!in_place_)
-            return check(MPI_Reduce_scatter_block(input_, output_.data(), count_, type_, op_, all));
-        auto* vector = const_cast<void*>(static_cast<const void*>(input_));
-        check(MPI_Reduce_scatter_block(MPI_IN_PLACE, vector, count_, type_, op_, all));
-        if (vector != output_.data()) std::memcpy(output_.data(), vector, output_.size());
+    // In place, MPI leaves the result of a reduce_scatter at the begin of the whole vector; ours
+    // belongs at the rank's own block. Copying it there is part of the job, as it would be in a
+    // program.
+    void finish() {
+        if (call_.collective == Collective::reduce_scatter && buffers_.in_place)
+            copy_to_output(buffers_.input.data());
+        if (divide_ != nullptr && !buffers_.output.empty())
+            divide_(buffers_.output.data(), buffers_.output.size() / size_of(call_.type),
+                    world_.size());
     }
 
-    // MPI broadcasts in one buffer; out of place the root copies its message first, as NCCL does.
-    void broadcast(MPI_Comm all) {
-        if (is_root_ && !in_place_ && !output_.empty())
-            std::memcpy(output_.data(), input_, output_.size());
-        check(MPI_Bcast(output_.data(), count_, type_, root(), all));
-    }
-
-    MpiAlgorithm algorithm_;
-    MpiRanks all_;
+    World& world_;
     Call call_;
-    bool is_root_;
-    int ranks_;
-    const std::byte* input_;
-    std::span<std::byte> output_;
-    bool in_place_;
+
+private:
+    void copy_to_output(const void* from) const {
+        if (from != buffers_.output.data() && !buffers_.output.empty())
+            std::memcpy(buffers_.output.data(), from, buffers_.output.size());
+    }
+
+    CallBuffers buffers_;
     int count_;
     MPI_Datatype type_;
     MPI_Op op_;
     DivideKernel divide_ = nullptr;
+};
+
+class MpiCollective final : public MpiCall {
+public:
+    MpiCollective(World& world, const LibraryCall& what, const CallBuffers& buffers)
+        : MpiCall(world, what.call, buffers),
+          algorithm_(what.call.collective, what.algorithm),
+          ranks_(world, algorithm_) {}
+
+    void run() override {
+        algorithm_.force();
+        begin(ranks_.comm(), nullptr);
+        finish();
+    }
+
+private:
+    MpiAlgorithm algorithm_;
+    MpiRanks ranks_;
+};
+
+// Whether the library makes progress between calls of MPI_Test is its own affair; most do not.
+class MpiNonblocking final : public MpiCall {
+public:
+    MpiNonblocking(World& world, const Call& call, const CallBuffers& buffers)
+        : MpiCall(world, call, buffers), all_(MPI_Comm_f2c(mpi_handle(world))) {}
+
+    void run() override {
+        start();
+        wait();
+    }
+
+    void start() override {
+        is_under_way_ = true;
+        begin(all_, &request_);
+    }
+
+    bool test() override {
+        if (!is_under_way_) return true;
+        int done = 0;
+        check(MPI_Test(&request_, &done, MPI_STATUS_IGNORE));
+        if (done == 0) return false;
+        is_under_way_ = false;
+        finish();
+        return true;
+    }
+
+    void wait() override {
+        if (!ends_in_time(world_, *this)) throw Error(hang_report(), Exit::time_out);
+    }
+
+    std::string hang_report() const override {
+        return waited_in(
+            world_, world_.rank(),
+            fmt::format("the MPI library's own non-blocking {}", name_of(call_.collective)));
+    }
+
+private:
+    MPI_Comm all_;
+    MPI_Request request_ = MPI_REQUEST_NULL;
+    bool is_under_way_ = false;
 };
 
 // Open MPI's AVX kernels add 8- and 16-bit integers with saturation (its issue 8045), so 200 + 200
@@ -140,8 +240,7 @@ private:
 // kernels.
 bool saturates(const Call& call) {
     if (call.op != Op::sum && call.op != Op::avg) return false;
-    const bool narrow_integer =
-        size_of(call.type) <= 2 && MPI_Type_f2c(mpi_type(call.type)) != MPI_DATATYPE_NULL;
+    const bool narrow_integer = size_of(call.type) <= 2 && type_of(call.type) != MPI_DATATYPE_NULL;
     if (!narrow_integer || !mpi_library().starts_with("Open MPI")) return false;
     const char* kernels = std::getenv("OMPI_MCA_op");
     return kernels == nullptr || std::string_view(kernels).find("^avx") == std::string_view::npos;
@@ -165,7 +264,7 @@ std::optional<std::string> mpi_baseline_refuses(World& world, const LibraryCall&
         return "this MPI library is given no addresses of GPUs; type --buffers host";
     if (call.count > std::numeric_limits<int>::max())
         return "MPI counts are int: over 2^31-1 elements";
-    if (reduces(call.collective) && MPI_Type_f2c(mpi_type(call.type)) == MPI_DATATYPE_NULL)
+    if (reduces(call.collective) && type_of(call.type) == MPI_DATATYPE_NULL)
         return "MPI has no type " + std::string(name_of(call.type));
     if (reduces(call.collective) && saturates(call))
         return "Open MPI saturates sums of 8- and 16-bit integers; set OMPI_MCA_op=^avx to compare";
@@ -178,6 +277,11 @@ std::optional<std::string> mpi_baseline_refuses(World& world, const LibraryCall&
 std::unique_ptr<Operation> mpi_baseline(World& world, const LibraryCall& what,
                                         const CallBuffers& buffers) {
     return std::make_unique<MpiCollective>(world, what, buffers);
+}
+
+std::unique_ptr<Operation> mpi_nonblocking(World& world, const LibraryCall& what,
+                                           const CallBuffers& buffers) {
+    return std::make_unique<MpiNonblocking>(world, what.call, buffers);
 }
 
 }  // namespace tutti

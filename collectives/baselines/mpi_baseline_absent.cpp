@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Takes the place of mpi_baseline.cpp where no MPI library was found when configuring.
-#include "collectives/baselines/mpi_baseline.hpp"
+#include "collectives/baselines/library_baselines.hpp"
 #include "collectives/transport/messages/mpi.hpp"
 
 namespace tutti {

@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "collectives/baselines/nccl_baseline.hpp"
-
 #include <fmt/format.h>
 #include <nccl.h>
 
 #include <exception>
 
+#include "collectives/baselines/library_baselines.hpp"
 #include "collectives/device/gpus.hpp"
 #include "collectives/device/memory_device.hpp"
 #include "collectives/transport/gpu/gpu_placement.hpp"
 #include "collectives/transport/gpu/nccl.hpp"
-#include "collectives/world/backoff.hpp"
 
 namespace tutti {
 namespace {
@@ -95,17 +93,13 @@ public:
     }
 
     void wait() override {
-        Backoff backoff(world_);
-        while (!test())
-            if (!backoff.pause()) {
-                ranks_.give_up();
-                throw Error(report_of_hang(), Exit::time_out);
-            }
+        if (ends_in_time(world_, *this)) return;
+        ranks_.give_up();
+        throw Error(hang_report(), Exit::time_out);
     }
 
-    std::string report_of_hang() const override {
-        return fmt::format("rank {} waited {:g} s in {}", world_.rank().index, world_.hang_timeout,
-                           in_words());
+    std::string hang_report() const override {
+        return waited_in(world_, world_.rank(), in_words());
     }
 
     bool rebinds() const override { return true; }

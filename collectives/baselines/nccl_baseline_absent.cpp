@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Takes the place of nccl_baseline.cpp where no NCCL was found when configuring.
-#include "collectives/baselines/nccl_baseline.hpp"
+#include "collectives/baselines/library_baselines.hpp"
 #include "collectives/transport/gpu/nccl.hpp"
 
 namespace tutti {

@@ -60,8 +60,8 @@ struct LlMessage {
 struct DevicePhase {
     std::uint32_t waits_end, packing_end, sends_end, receives_end, moves_end;
     std::int32_t step;  ///< of the schedule, for the report of a hang
-    /// Steps of this run that the rank has finished after the phase; or nothing new.
-    std::uint64_t shows;
+    /// Steps of this run that the rank has finished after the phase; or `nothing` new.
+    std::uint64_t finished;
     static constexpr std::uint64_t nothing = ~std::uint64_t{0};
 };
 

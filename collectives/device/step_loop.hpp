@@ -50,7 +50,7 @@ public:
 
             machine_.all(true);
             arrivals_ += program_.blocks;
-            if (machine_.thread() == 0) arrive(phase.shows, number + 1 == program_.phases_count);
+            if (machine_.thread() == 0) arrive(phase.finished, number + 1 == program_.phases_count);
         }
     }
 
@@ -136,11 +136,11 @@ private:
     }
 
     // What all blocks wrote is visible to whoever sees that the phase is finished.
-    TUTTI_ON_DEVICE void arrive(std::uint64_t shows, bool is_last) {
+    TUTTI_ON_DEVICE void arrive(std::uint64_t finished, bool is_last) {
         DeviceState& state = *program_.state;
         if (program_.blocks > 1 && machine_.arrive(state.arrived) != arrivals_) return;
         if (is_last) state.run = run_ + 1;
-        if (shows != DevicePhase::nothing) machine_.release(state.finished, base_ + shows);
+        if (finished != DevicePhase::nothing) machine_.release(state.finished, base_ + finished);
     }
 
     Machine& machine_;

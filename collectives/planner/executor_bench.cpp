@@ -9,8 +9,7 @@
 #include <cstring>
 #include <future>
 
-#include "collectives/execute/direct/direct_plan.hpp"
-#include "collectives/execute/messages/message_plan.hpp"
+#include "collectives/execute/plans.hpp"
 #include "collectives/world/backoff.hpp"
 
 namespace tutti {
@@ -46,8 +45,8 @@ struct Buffers {
     PlanRequest request(const Schedule& schedule) {
         return {.schedule = schedule,
                 .call = {.collective = Collective::all_reduce, .count = 2},
-                .input = std::as_bytes(std::span(input)),
-                .output = std::as_writable_bytes(std::span(output)),
+                .buffers = {.input = std::as_bytes(std::span(input)),
+                            .output = std::as_writable_bytes(std::span(output))},
                 .what = "benchmark"};
     }
 };
@@ -81,7 +80,7 @@ void empty_plan(benchmark::State& state) {
         Buffers buffers;
         const Schedule nothing{{.ranks = 1, .chunks = 1, .steps = 0}, [](int, Step&) {}};
         PlanRequest request = buffers.request(nothing);
-        request.output =
+        request.buffers.output =
             std::as_writable_bytes(std::span(buffers.input));  // in place: no copy either
         const auto plan = message_plan(progress, transport, request);
         for (auto _ : state) plan->run();

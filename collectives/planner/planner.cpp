@@ -4,10 +4,7 @@
 #include <algorithm>
 
 #include "base/rounding.hpp"
-#include "collectives/execute/device/device_plan.hpp"
-#include "collectives/execute/direct/direct_plan.hpp"
-#include "collectives/execute/direct/unregistered_method.hpp"
-#include "collectives/execute/messages/message_plan.hpp"
+#include "collectives/execute/plans.hpp"
 #include "collectives/schedule/compose.hpp"
 #include "collectives/transport/gpu/device_memory.hpp"
 #include "collectives/transport/gpu/shared_rings.hpp"
@@ -21,16 +18,42 @@ int segments_for(Bytes vector, Bytes segment) {
     return static_cast<int>(std::clamp<std::int64_t>(divide_up(vector.count, size), 1, 256));
 }
 
+static_assert(knobs[1].least == 2 && knobs[1].most == most_radix &&
+              knobs[1].same_as_default == default_radix && knobs[2].most == most_channels);
+
+bool makes_use(const Algorithm& algorithm, const Knob& knob) {
+    const auto is = [&](auto member) { return knob.member == decltype(knob.member)(member); };
+    if (is(&Configuration::segment)) return algorithm.pipelines;
+    if (is(&Configuration::radix)) return algorithm.takes_radix;
+    return true;
+}
+
+namespace {
+
+Order order_of(const Choice& choice) {
+    const std::string& name = choice.configuration.order;
+    if (name.empty()) return {};
+    const auto known = choice.environment.orders.find(name);
+    if (known == choice.environment.orders.end())
+        throw Error("the order '" + name + "' of ranks is not known here");
+    return known->second;
+}
+
+}  // namespace
+
 Job job_of(const Choice& choice, const Call& call, int ranks, const Placement& hosts) {
-    const Order order = channels_of(choice.order, choice.channels, ranks);
+    const auto& [algorithm, configuration, environment] = choice;
+    const Order order = channels_of(order_of(choice), configuration.channels, ranks);
+    const Bytes segment =
+        configuration.segment.count > 0 ? configuration.segment : environment.default_segment;
     const std::int64_t vector = call.count * static_cast<std::int64_t>(size_of(call.type));
     const Bytes share{vector / std::max<std::int64_t>(std::ssize(order.channels), 1)};
     return {.collective = call.collective,
             .ranks = ranks,
             .root = call.root,
-            .segments = segments_for(share, choice.segment),
-            .radix = choice.radix,
-            .placement = choice.placement.nodes().empty() ? hosts : choice.placement,
+            .segments = segments_for(share, segment),
+            .radix = configuration.radix,
+            .placement = environment.hosts.nodes().empty() ? hosts : environment.hosts,
             .order = order};
 }
 
@@ -66,8 +89,8 @@ bool all_is_registered(World& world, const PlanRequest& request) {
     const auto reaches = [&](std::span<const std::byte> buffer) {
         return buffer.empty() || request.registered->offset_of(buffer).has_value();
     };
-    const bool mine =
-        request.registered != nullptr && reaches(request.input) && reaches(request.output);
+    const bool mine = request.registered != nullptr && reaches(request.buffers.input) &&
+                      reaches(request.buffers.output);
     return true_on_all_ranks(world, mine);
 }
 
@@ -179,30 +202,28 @@ std::shared_ptr<std::byte> Planner::pinned_memory(std::string_view transport, st
 std::unique_ptr<Plan> Planner::plan(const Choice& choice, const Call& call,
                                     const CallBuffers& given, const ReachableMemory* registered) {
     const CallBuffers buffers = told_of_device(given, registered);
-    if (const auto refusal = refuses(choice.transport, memory_of(buffers), registered))
+    const std::string& transport = choice.configuration.transport;
+    if (const auto refusal = refuses(transport, memory_of(buffers), registered))
         throw Error(*refusal);
-    Opened& way = opened(choice.transport);
+    Opened& way = opened(transport);
     const Job job = job_of(choice, call, world_.size(), world_.hosts());
     if (const auto refusal = choice.algorithm->refuses(job)) throw Error(*refusal);
     const Schedule schedule = build_in_order(*choice.algorithm, job);
     PlanRequest request{.schedule = schedule,
                         .call = call,
-                        .input = buffers.input,
-                        .output = buffers.output,
-                        .device = buffers.device,
+                        .buffers = buffers,
                         .what = std::string(name_of(call.collective)) + " " +
-                                std::string(choice.algorithm->name) + " (" +
-                                std::string(choice.transport) + ")",
+                                std::string(choice.algorithm->name) + " (" + transport + ")",
                         .number = plans_made_++,
                         .registered = registered};
-    if (const DeviceTransport* device = on_device(choice.transport)) {
+    if (const DeviceTransport* device = on_device(transport)) {
         if (registered != nullptr && registered->device() == nullptr) request.registered = nullptr;
         if (!all_is_registered(world_, request)) request.registered = nullptr;
         request.runs = runs_on_devices_;
         return device_plan(progress_, *device, request);
     }
     auto* messages = buffers.device != nullptr
-                         ? &between_devices(choice.transport, *buffers.device)
+                         ? &between_devices(transport, *buffers.device)
                          : dynamic_cast<MessageTransport*>(way.transport.get());
     if (messages != nullptr) {
         if (goes_in_lanes(call, buffers) && !messages->follows_queue())
@@ -216,11 +237,12 @@ std::unique_ptr<Plan> Planner::plan(const Choice& choice, const Call& call,
 // Collective, if the call is large enough for it.
 bool Planner::fetches(const PlanRequest& request) {
     const int chunks = request.schedule.chunks();
-    if (!is_worth_fetching(request.call, world_.size(), chunks, tuning_)) return false;
+    if (!is_worth_single_copy(request.call, world_.size(), chunks, tuning_)) return false;
     const auto is_huge = [](std::span<const std::byte> buffer) {
         return buffer.empty() || in_huge_pages(buffer);
     };
-    return true_on_all_ranks(world_, is_huge(request.input) && is_huge(request.output));
+    return true_on_all_ranks(world_,
+                             is_huge(request.buffers.input) && is_huge(request.buffers.output));
 }
 
 std::unique_ptr<Plan> Planner::plan_on_host(HostTransport& host, PlanRequest& request,
@@ -245,7 +267,7 @@ std::unique_ptr<Plan> Planner::plan_on_host(HostTransport& host, PlanRequest& re
     if (is_unregistered && request.unregistered == copy_in_copy_out)
         request.schedule =
             pipelined(request.schedule,
-                      staged_pieces(call, world_.size(), request.schedule.chunks(), tuning_));
+                      copy_in_pieces(call, world_.size(), request.schedule.chunks(), tuning_));
     return direct_plan(progress_, request);
 }
 

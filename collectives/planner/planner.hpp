@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "base/configuration.hpp"
 #include "base/units.hpp"
 #include "collectives/algorithms/catalog.hpp"
 #include "collectives/baselines/baselines.hpp"
@@ -27,16 +28,23 @@ inline Bytes default_segment(const World& world) {
     return world.one_host() ? segment_on_host : segment_across_hosts;
 }
 
-/// Which algorithm, over what, how finely cut, how wide, and in how many shares at once.
-struct Choice {
-    const Algorithm* algorithm = nullptr;
-    std::string_view transport;
-    Bytes segment = segment_on_host;  ///< of pipelined algorithms
-    int radix = 0;                    ///< of algorithms that take one; 0: the usual
-    int channels = 1;          ///< equal shares of the message at the same time, see channels_of
-    Placement placement = {};  ///< nodes of hierarchical algorithms; empty: the hosts
-    Order order = {};          ///< of the ranks; empty: the launcher's
+/// What a call is done on, as far as it decides schedules.
+struct Environment {
+    int ranks = 1;
+    Placement hosts = {};  ///< and nodes of hierarchical algorithms; empty: the world's
+    Bytes default_segment = segment_on_host;   ///< of configurations that name none
+    std::map<std::string, Order> orders = {};  ///< by the names that configurations call them by
 };
+
+/// A configuration of ours for the ranks at hand.
+struct Choice {
+    const Algorithm* algorithm = nullptr;  ///< the one that the configuration names
+    Configuration configuration = {};
+    Environment environment = {};
+};
+
+/// Whether the algorithm makes use of a knob. Where it does not, the knob has its default.
+bool makes_use(const Algorithm& algorithm, const Knob& knob);
 
 /// What a rank makes plans with: its world, the transports (opened once, when first asked for) and
 /// the plans under way. Making plans is collective: all ranks make the same ones in the same order.
@@ -80,7 +88,8 @@ public:
     /// Error if it cannot be used, has no devices, or there is not so much. Collective.
     std::shared_ptr<std::byte> pinned_memory(std::string_view transport, std::size_t bytes);
 
-    /// Throws Error if algorithm, transport and call do not go together.
+    /// Throws Error if algorithm, transport and call do not go together, or the environment lacks
+    /// the configuration's order. Collective.
     std::unique_ptr<Plan> plan(const Choice& choice, const Call& call, const CallBuffers& buffers,
                                const ReachableMemory* registered = nullptr);
 
@@ -110,7 +119,8 @@ private:
 /// 256.
 int segments_for(Bytes vector, Bytes segment);
 
-/// What a plan's schedule is built for. `hosts` are nodes where the choice names none.
+/// What a plan's schedule is built for. `hosts` are nodes where the choice's environment has none.
+/// Throws Error where that lacks the configuration's order.
 Job job_of(const Choice& choice, const Call& call, int ranks, const Placement& hosts);
 
 /// The lanes of a job's schedule by message: channels go through lanes of their own, up to eight.

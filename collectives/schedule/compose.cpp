@@ -6,6 +6,9 @@
 #include <numeric>
 #include <unordered_map>
 
+#include "base/index.hpp"
+#include "collectives/schedule/collective_spec.hpp"
+
 namespace tutti {
 
 Schedule pipelined(const Schedule& schedule, int segments) {
@@ -23,7 +26,7 @@ Schedule pipelined(const Schedule& schedule, int segments) {
                     const Chunks whole = transfer.chunks;
                     for (int chunk = whole.first; chunk < whole.first + whole.count; ++chunk) {
                         transfer.chunks = {chunk * segments + segment, 1};
-                        out.say(transfer);
+                        out.add(transfer);
                     }
                 },
                 out.only());
@@ -38,7 +41,7 @@ Schedule mirrored(const Schedule& schedule, Action action) {
             [&](Transfer transfer) {
                 std::swap(transfer.from, transfer.to);
                 transfer.action = action;
-                out.say(transfer);
+                out.add(transfer);
             },
             out.only());
     });
@@ -50,16 +53,16 @@ namespace {
 struct Inner {
     Group group;
     Schedule schedule;
-    std::unordered_map<int, int> seat_of;  // outer rank index -> inner rank index
-    int parts = 1;                         // outer chunks per inner chunk, where cut alike
+    std::unordered_map<int, int> inner_rank_of;  // outer rank index -> inner rank index
+    int parts = 1;                               // outer chunks per inner chunk, where cut alike
 
-    void say(int step, Step& out) const {
+    void write_step(int step, Step& out) const {
         if (step >= schedule.steps()) return;
         std::optional<Rank> only;
         if (out.only()) {
-            const auto seat = seat_of.find(out.only()->index);
-            if (seat == seat_of.end()) return;
-            only = Rank{seat->second};
+            const auto inner = inner_rank_of.find(out.only()->index);
+            if (inner == inner_rank_of.end()) return;
+            only = Rank{inner->second};
         }
         schedule.visit(
             step, [&](const Transfer& inner) { translate(inner, out); }, only);
@@ -67,16 +70,16 @@ struct Inner {
 
     void translate(Transfer transfer, Step& out) const {
         const Chunks chunks = transfer.chunks;
-        transfer.from = group.members[static_cast<std::size_t>(transfer.from.index)];
-        transfer.to = group.members[static_cast<std::size_t>(transfer.to.index)];
+        transfer.from = at(group.members, transfer.from);
+        transfer.to = at(group.members, transfer.to);
         if (group.pieces.empty()) {
             transfer.chunks = {chunks.first * parts, chunks.count * parts};
-            return out.say(transfer);
+            return out.add(transfer);
         }
         for (int chunk = chunks.first; chunk < chunks.first + chunks.count; ++chunk)
-            for (const Chunks& piece : group.pieces[static_cast<std::size_t>(chunk)]) {
+            for (const Chunks& piece : at(group.pieces, chunk)) {
                 transfer.chunks = piece;
-                out.say(transfer);
+                out.add(transfer);
             }
     }
 };
@@ -100,16 +103,125 @@ Schedule on_each(int ranks, int chunks, const std::vector<Group>& groups,
     auto inners = std::make_shared<std::vector<Inner>>();
     Extent extent{.ranks = ranks, .chunks = chunks, .steps = 0};
     for (const Group& group : groups) {
-        Inner one{group, inner(static_cast<int>(group.members.size())), {}};
-        for (std::size_t seat = 0; seat < group.members.size(); ++seat)
-            one.seat_of[group.members[seat].index] = static_cast<int>(seat);
+        Inner one{group, inner(int_size(group.members)), {}};
+        for (const Rank inner_rank : all_ranks(int_size(group.members)))
+            one.inner_rank_of[at(group.members, inner_rank).index] = inner_rank.index;
         if (group.pieces.empty()) extent.chunks = std::lcm(extent.chunks, one.schedule.chunks());
         extent.steps = std::max(extent.steps, one.schedule.steps());
         inners->push_back(std::move(one));
     }
     for (Inner& one : *inners) one.parts = extent.chunks / one.schedule.chunks();
     return Schedule(extent, [inners](int step, Step& out) {
-        for (const Inner& one : *inners) one.say(step, out);
+        for (const Inner& one : *inners) one.write_step(step, out);
+    });
+}
+
+namespace {
+
+// Ranks at positions, and what becomes of the blocks.
+class Reordering {
+public:
+    Reordering(const std::vector<Rank>& order, int chunks, Collective collective)
+        : rank_at_(order),
+          position_of_(order.size()),
+          per_pair_(collective == Collective::all_to_all) {
+        for (std::size_t position = 0; position < order.size(); ++position)
+            at(position_of_, order[position]) = static_cast<int>(position);
+        const auto blocks = CollectiveSpec{collective, ranks()}.blocks();
+        chunks_per_block_ = blocks == 1 ? 0 : static_cast<int>(chunks / blocks);
+    }
+
+    Rank rank_at(Rank position) const { return at(rank_at_, position); }
+    Rank position_of(Rank rank) const { return {at(position_of_, rank)}; }
+
+    // Adds the transfer with its chunks renamed, in runs as long as they stay contiguous.
+    void add(Transfer transfer, Step& out) const {
+        if (chunks_per_block_ == 0) return out.add(transfer);  // one block, which is no rank's own
+        const int end = transfer.chunks.first + transfer.chunks.count;
+        Chunks run{0, 0};
+        for (int chunk = transfer.chunks.first; chunk < end;) {
+            const int within = chunk % chunks_per_block_;
+            const Chunks part{block(chunk / chunks_per_block_) * chunks_per_block_ + within,
+                              std::min(chunks_per_block_ - within, end - chunk)};
+            chunk += part.count;
+            if (run.count > 0 && run.first + run.count == part.first) {
+                run.count += part.count;
+                continue;
+            }
+            transfer.chunks = run;
+            out.add(transfer);
+            run = part;
+        }
+        transfer.chunks = run;
+        out.add(transfer);
+    }
+
+private:
+    int ranks() const { return int_size(rank_at_); }
+
+    int block(int of_positions) const {
+        const auto rank = [&](int position) { return rank_at(Rank{position}).index; };
+        if (!per_pair_) return rank(of_positions);
+        return rank(of_positions / ranks()) * ranks() + rank(of_positions % ranks());
+    }
+
+    std::vector<Rank> rank_at_;
+    std::vector<int> position_of_;
+    bool per_pair_;
+    int chunks_per_block_;
+};
+
+}  // namespace
+
+Schedule reordered(const Schedule& schedule, const std::vector<Rank>& order,
+                   Collective collective) {
+    const auto ranks = std::make_shared<Reordering>(order, schedule.chunks(), collective);
+    const Extent extent{schedule.ranks(), schedule.chunks(), schedule.steps()};
+    return Schedule(extent, [=](int step, Step& out) {
+        std::optional<Rank> only;
+        if (out.only()) only = ranks->position_of(*out.only());
+        schedule.visit(
+            step,
+            [&](Transfer transfer) {
+                transfer.from = ranks->rank_at(transfer.from);
+                transfer.to = ranks->rank_at(transfer.to);
+                ranks->add(transfer, out);
+            },
+            only);
+    });
+}
+
+Schedule side_by_side(const std::vector<Schedule>& shares, int blocks) {
+    int part = 1, steps = 0;  // chunks of one share in one block
+    for (const Schedule& share : shares) {
+        part = std::lcm(part, share.chunks() / blocks);
+        steps = std::max(steps, share.steps());
+    }
+    const int count = int_size(shares);
+    const Extent extent{shares.front().ranks(), blocks * count * part, steps};
+    const auto all = std::make_shared<const std::vector<Schedule>>(shares);
+    return Schedule(extent, [=](int step, Step& out) {
+        for (int number = 0; number < count; ++number) {
+            const Schedule& share = at(*all, number);
+            if (step >= share.steps()) continue;
+            const int in_block = share.chunks() / blocks;
+            const int parts = part / in_block;
+            share.visit(
+                step,
+                [&](Transfer transfer) {
+                    const int end = transfer.chunks.first + transfer.chunks.count;
+                    for (int chunk = transfer.chunks.first; chunk < end;) {  // block by block
+                        const int within = chunk % in_block;
+                        const int run = std::min(in_block - within, end - chunk);
+                        const int block = chunk / in_block;
+                        transfer.chunks = {(block * count + number) * part + within * parts,
+                                           run * parts};
+                        out.add(transfer);
+                        chunk += run;
+                    }
+                },
+                out.only());
+        }
     });
 }
 

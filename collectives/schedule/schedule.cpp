@@ -11,7 +11,7 @@ Schedule::Schedule(Extent extent, Writer writer) : extent_(extent) {
     phases_.push_back({extent.steps, 1, std::move(writer)});
 }
 
-void Schedule::say(int step, Step& out) const {
+void Schedule::write_step(int step, Step& out) const {
     assert(step >= 0 && step < steps());
     for (const Phase& phase : phases_) {
         if (step >= phase.steps) {
@@ -28,7 +28,7 @@ void Schedule::say(int step, Step& out) const {
                 auto& [outer, parts] = *static_cast<Finer*>(context);
                 Transfer fine = coarse;
                 fine.chunks = {coarse.chunks.first * parts, coarse.chunks.count * parts};
-                outer.say(fine);
+                outer.add(fine);
             },
             &finer, out.only());
         return phase.writer(step, inner);

@@ -1,14 +1,83 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <array>
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <vector>
 
-#include "collectives/schedule/ring.hpp"
-#include "collectives/schedule/step.hpp"
-#include "collectives/schedule/transfer.hpp"
+#include "base/ids.hpp"
 
 namespace tutti {
+
+/// A run of neighbouring chunks of the message. Count 0 is allowed and means nothing.
+struct Chunks {
+    int first = 0;
+    int count = 1;
+    auto operator<=>(const Chunks&) const = default;
+};
+
+/// The chunk that belongs to rank r, where the message has one chunk per rank.
+constexpr Chunks chunk_of(Rank r) { return {r.index, 1}; }
+
+/// All of a message that is not cut: its one chunk.
+inline constexpr Chunks whole_message{0, 1};
+
+/// What a receiver does with what arrives: put it in place of its own, or combine the two.
+enum class Action : std::uint8_t { copy, reduce };
+
+/// One message: `to` overwrites its chunks (copy) or combines the arriving ones in (reduce).
+/// The data is what `from` held when it entered the step. `from` may equal `to`: a rank's own
+/// chunk then takes this place in the order of addition.
+struct Transfer {
+    Chunks chunks;
+    Rank from;
+    Rank to;
+    Action action = Action::copy;
+    auto operator<=>(const Transfer&) const = default;
+};
+
+/// Takes the transfers of one step from an algorithm, in order. Nothing is stored: each goes to the
+/// listener at once, so a step of millions of transfers costs no memory. Transfers that arrive at
+/// the same chunk of the same rank are applied in the order in which they were added.
+class Step {
+public:
+    using Listener = void (*)(void* context, const Transfer&);
+
+    /// With `only`, the listener gets just the transfers from or to that rank.
+    Step(Listener listener, void* context, std::optional<Rank> only)
+        : listener_(listener), context_(context), only_(only.value_or(Rank{-1})) {}
+
+    void copy(Transfer transfer) {
+        transfer.action = Action::copy;
+        add(transfer);
+    }
+
+    void reduce(Transfer transfer) {
+        transfer.action = Action::reduce;
+        add(transfer);
+    }
+
+    void add(const Transfer& transfer) {
+        if (transfer.chunks.count > 0 && concerns(transfer.from, transfer.to))
+            listener_(context_, transfer);
+    }
+
+    /// False if transfers between these two are not listened to: lets an algorithm skip a long
+    /// inner loop when one rank's plan is built. Never needed for correctness.
+    bool concerns(Rank from, Rank to) const {
+        return only_.index < 0 || from == only_ || to == only_;
+    }
+
+    std::optional<Rank> only() const {
+        return only_.index < 0 ? std::nullopt : std::optional<Rank>(only_);
+    }
+
+private:
+    Listener listener_;
+    void* context_;
+    Rank only_;
+};
 
 /// The extent of a schedule: everything but its transfers.
 struct Extent {
@@ -39,11 +108,11 @@ public:
         using Plain = std::remove_reference_t<Listener>;
         Step out([](void* context, const Transfer& t) { (*static_cast<Plain*>(context))(t); },
                  const_cast<void*>(static_cast<const void*>(&listener)), only);
-        say(step, out);
+        write_step(step, out);
     }
 
-    /// Says one step's transfers to `out`.
-    void say(int step, Step& out) const;
+    /// Adds the transfers of one step (0 .. steps()-1) to `out`.
+    void write_step(int step, Step& out) const;
 
     /// This, and after it `next`. Chunks are cut finer where the two cut the message differently.
     Schedule then(const Schedule& next) const;
@@ -88,5 +157,27 @@ private:
 };
 
 inline AllRanks all_ranks(int ranks) { return AllRanks(ranks); }
+
+/// Ranks in a circle: the only place that knows modular arithmetic.
+class Ring {
+public:
+    explicit Ring(int ranks) : ranks_(ranks) {}
+
+    Rank ahead(Rank r, int places) const { return {(r.index + places) % ranks_}; }
+    Rank behind(Rank r, int places) const {
+        return {(r.index - places % ranks_ + ranks_) % ranks_};
+    }
+    Rank next(Rank r) const { return ahead(r, 1); }
+
+    /// The chunks of `count` neighbours from `first` on, where rank r owns chunk r:
+    /// one run of chunks, or two where the circle closes. Empty runs have count 0.
+    std::array<Chunks, 2> arc(Rank first, int count) const {
+        const int before_wrap = count < ranks_ - first.index ? count : ranks_ - first.index;
+        return {Chunks{first.index, before_wrap}, Chunks{0, count - before_wrap}};
+    }
+
+private:
+    int ranks_;
+};
 
 }  // namespace tutti

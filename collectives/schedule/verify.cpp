@@ -3,10 +3,72 @@
 
 #include <fmt/format.h>
 
-#include "collectives/schedule/partial_sums.hpp"
+#include <algorithm>
+#include <bit>
+#include <unordered_map>
 
 namespace tutti {
 namespace {
+
+// A partial sum by number; equal numbers are equal expressions. 0 is "nothing".
+using Sum = std::uint32_t;
+constexpr Sum nothing = 0;
+
+// All partial sums that came up, each stored once. A sum is one rank's share, or the sum of two
+// sums (unordered, as a + b and b + a round alike); it knows the set of shares in it.
+class PartialSums {
+public:
+    explicit PartialSums(int ranks)
+        : ranks_(static_cast<std::size_t>(ranks)),
+          words_((ranks_ + 63) / 64),
+          sets_((ranks_ + 1) * words_, 0) {
+        for (std::size_t rank = 0; rank < ranks_; ++rank)
+            sets_[(rank + 1) * words_ + rank / 64] = std::uint64_t{1} << (rank % 64);
+    }
+
+    Sum share_of(Rank rank) const { return static_cast<Sum>(rank.index) + 1; }
+
+    // a + b, which must have no share in common.
+    Sum add(Sum a, Sum b) {
+        const std::uint64_t pair =
+            static_cast<std::uint64_t>(std::min(a, b)) << 32 | std::max(a, b);
+        const auto sum = static_cast<Sum>(sets_.size() / words_);
+        const auto [known, is_new] = sum_of_pair_.try_emplace(pair, sum);
+        if (is_new)
+            for (std::size_t word = 0; word < words_; ++word)
+                sets_.push_back(sets_[a * words_ + word] | sets_[b * words_ + word]);
+        return known->second;
+    }
+
+    // A rank whose share is in both.
+    std::optional<Rank> common(Sum a, Sum b) const {
+        return lowest([](std::uint64_t x, std::uint64_t y) { return x & y; }, a, b);
+    }
+    // A rank whose share is not in the sum.
+    std::optional<Rank> missing_from(Sum sum) const {
+        return lowest([](std::uint64_t x, std::uint64_t) { return ~x; }, sum, sum);
+    }
+    // Some rank whose share is in the sum.
+    std::optional<Rank> any_in(Sum sum) const { return common(sum, sum); }
+
+private:
+    const std::uint64_t* set_of(Sum sum) const { return &sets_[sum * words_]; }
+    std::optional<Rank> lowest(std::uint64_t (*combine)(std::uint64_t, std::uint64_t), Sum a,
+                               Sum b) const {
+        for (std::size_t word = 0; word < words_; ++word) {
+            const std::uint64_t bits = combine(set_of(a)[word], set_of(b)[word]);
+            if (bits == 0) continue;
+            const std::size_t rank = word * 64 + static_cast<std::size_t>(std::countr_zero(bits));
+            if (rank < ranks_) return Rank{static_cast<int>(rank)};
+        }
+        return std::nullopt;
+    }
+
+    std::size_t ranks_;
+    std::size_t words_;                // 64-bit words per set
+    std::vector<std::uint64_t> sets_;  // the set of sum s at s * words_
+    std::unordered_map<std::uint64_t, Sum> sum_of_pair_;
+};
 
 // Follows the shares. What a step changes is kept apart until the step ends, because every transfer
 // reads what its sender held before.
@@ -28,7 +90,7 @@ public:
         }
         hand_out_shares();
         for (int step = 0; step < schedule_.steps() && !proof_.fault; ++step) follow(step);
-        if (!proof_.fault) check_promise();
+        if (!proof_.fault) check_postcondition();
         return proof_;
     }
 
@@ -125,7 +187,7 @@ private:
         }
     }
 
-    void check_promise() {
+    void check_postcondition() {
         for (int chunk = 0; chunk < chunks_ && !proof_.fault; ++chunk) {
             Sum first = nothing;
             for (Rank rank : all_ranks(schedule_.ranks())) {

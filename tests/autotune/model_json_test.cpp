@@ -67,16 +67,17 @@ TEST(ModelJson, RefusesDamagedTextWithItsLine) {
         std::string text, reason;
     } cases[] = {
         {"", "model.json:1: "},
-        {"[]", "object expected"},
+        {"[]", "the model is not an object"},
         {with(good, "\"v\": 1", "\"v\": 2"), "model.json:2: a cost model of another version"},
         {with(good, "cost_model", "limits"), "this is no cost model"},
-        {with(good, "\"cores\": 2", "\"cores\": 0"), "model.json:6: 0 is not within 1..16777216"},
-        {with(good, "\"cores\": 2", "\"cores\": \"2\""), "whole number expected"},
-        {with(good, "\"date\"", "\"data\""), "no field \"date\""},
-        {with(good, "\"step\": 0.1", "\"step\": -0.1"), "-0.1 is no cost"},
-        {with(good, "\"step\": 0.1", "\"step\": \"0.1\""), "number expected"},
+        {with(good, "\"cores\": 2", "\"cores\": 0"),
+         "model.json:6: 'cores' is not a whole number from 1 to 16777216"},
+        {with(good, "\"cores\": 2", "\"cores\": \"2\""), "'cores' is not a whole number"},
+        {with(good, "\"date\"", "\"data\""), "lacks the field 'date'"},
+        {with(good, "\"step\": 0.1", "\"step\": -0.1"), ".step' is not a number from 0 upwards"},
+        {with(good, "\"step\": 0.1", "\"step\": \"0.1\""), ".step' is not a number"},
         {with(good, "16777216", "16777217"), "curves of another tutti"},
-        {with(good, "\"call\"", "\"fall\""), "no field \"call\""},
+        {with(good, "\"call\"", "\"fall\""), "lacks the field 'call'"},
         {with(good, "\"stage_piece\": 32768", "\"stage_piece\": 0"), "pieces of 0 bytes"},
     };
     for (const auto& [text, reason] : cases) {

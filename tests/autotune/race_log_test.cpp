@@ -93,7 +93,8 @@ TEST_F(RaceLogTest, ALineThatSaysWhatNobodyKnowsIsRefusedWithItsPlace) {
             ADD_FAILURE() << "must be refused: " << known;
         } catch (const Error& error) {
             const std::string what = error.what();
-            EXPECT_NE(what.find("races:2: unknown "), what.npos) << what;
+            EXPECT_NE(what.find("races:2: '"), what.npos) << what;
+            EXPECT_NE(what.find("': unknown "), what.npos) << what;
             EXPECT_NE(what.find("'managed'"), what.npos) << what;
         }
     }

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "autotune/choice/configuration.hpp"
+#include "base/configuration.hpp"
 #include "base/error.hpp"
 
 namespace tutti {

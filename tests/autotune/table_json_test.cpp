@@ -135,7 +135,7 @@ TEST(TableJson, NamesLineAndFaultOfEveryDamage) {
         {"\"ranks\": 4", "\"ranks\": 0", 4, "0 ranks"},
         {"\"ranks\": 4", "\"ranks\": 20000000", 4, "20000000 ranks"},
         {"\"ranks\": 4", "\"ranks\": 4.5", 4, "not a whole number"},
-        {"\"ranks\": 4", "\"ranks\": -4", 4, "not a number from 0"},
+        {"\"ranks\": 4", "\"ranks\": -4", 4, "-4 ranks"},
         {"\"ranks\": 4, ", "", 4, "lacks the field 'ranks'"},
         {"\"ranks_per_host\": 2", "\"ranks_per_host\": 5", 4, "5 of its 4 ranks"},
         {"0123456789abcdef", "\\u001b[31m", 4, "control characters"},

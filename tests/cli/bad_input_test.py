@@ -99,6 +99,20 @@ class Numbers(Refusal):
         for words, says in [(["-b", "1M", "-e", "8"], "-b 1M is above -e 8"),
                             (["-b", "4Q"], "4Q"),
                             (["-f", "1"], "-f must be above 1"),
+                            (["-f", "0.5"], "-f must be above 1"),
+                            (["-f", "nan"], "-f must be above 1, not 'nan'; type for example -f 2"),
+                            (["-f", "inf"], "-f must be above 1, not 'inf'"),
+                            (["-f", "twice"], "-f must be above 1, not 'twice'"),
+                            (["-b", "1", "-e", "4G", "-f", "1.0000001"], "over 100000 sizes; type a larger -f, or -f 2"),
+                            (["-b", "1", "-e", "4G", "-i", "1"], "over 100000 sizes; type a larger -i, or -f 2"),
+                            (["-b", "-8"], "-8"),
+                            (["-T", "nan"], "type for example 30s"),
+                            (["--max-time", "-1s"], "'-1s' is no time"),
+                            (["--max-time", "nans"], "'nans' is no time"),
+                            (["--budget", "infs"], "'infs' is no time"),
+                            (["--target-ci", "-2%"], "'-2%' is no fraction"),
+                            (["--target-ci", "nan%"], "'nan%' is no fraction"),
+                            (["--learn-bound", "nan"], "'nan' is no fraction"),
                             (["-i", "0"], "-i 1M"),
                             (["-T", "0"], "-T 30s"),
                             (["--counts", "x"], "--counts 0,1,1000"),
@@ -114,6 +128,18 @@ class Numbers(Refusal):
             with self.subTest(words):
                 self.refused("bench", "all_reduce", *words, says=[says])
         self.refused("bench", "all_reduce", "-n", "0", says=["--iters", "in range 1 to"])
+
+    def test_are_checked_in_all_commands_alike(self):
+        for words, says in [(["tune", "-f", "nan"], "-f must be above 1, not 'nan'"),
+                            (["tune", "-b", "1", "-e", "4G", "-f", "1.0000001"], "over 100000 sizes"),
+                            (["tune", "--hysteresis", "-3%"], "'-3%' is no fraction"),
+                            (["tune", "--budget", "0"], "--budget 60s"),
+                            (["workload", "ddp", "--max-time", "nans"], "'nans' is no time"),
+                            (["workload", "ddp", "--target-ci", "nan"], "'nan' is no fraction"),
+                            (["limits", "--budget", "-4s"], "'-4s' is no time"),
+                            (["limits", "-T", "0"], "-T 30s")]:
+            with self.subTest(words):
+                self.refused(*words, says=[says])
 
     def test_of_roots_are_ranks(self):
         self.bench_refused("broadcast", "-r", "9", "--ranks", 2,

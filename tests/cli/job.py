@@ -36,6 +36,15 @@ class Process:
             return False
         return stat[19] == self.born and stat[0] not in "ZX"
 
+    def name(self):
+        return Path(f"/proc/{self.pid}/comm").read_text(encoding="utf-8").strip()
+
+    def rank(self):
+        """The rank that a launcher has made it; None if none has."""
+        environment = Path(f"/proc/{self.pid}/environ").read_bytes().decode(errors="replace")
+        number = re.search(r"(?:^|\0)(?:OMPI_COMM_WORLD_RANK|PMI_RANK|SLURM_PROCID)=(\d+)\0", environment)
+        return int(number[1]) if number else None
+
     def kill(self, what):
         if self.is_alive():
             os.kill(self.pid, what)
@@ -66,12 +75,19 @@ def descendants(ancestor):
     return found
 
 
-def wait_until(condition, what, seconds=30):
+def name_of(process):
+    try:
+        return process.name()
+    except OSError:
+        return None  # it ended meanwhile
+
+
+def wait_until(condition, what, seconds=30, pause=0.02):
     end = time.monotonic() + seconds
     while not condition():
         if time.monotonic() > end:
             raise AssertionError(f"waited {seconds} s in vain until {what}")
-        time.sleep(0.02)
+        time.sleep(pause)
 
 
 class Job:
@@ -95,9 +111,33 @@ class Job:
             raise AssertionError("ended too early: " + self.stderr())
         launch = next(record for record in tutti.records(self.file) if record["kind"] == "launch")
         self.ranks = [Process(place["pid"]) for place in launch["ranks"]]
+        self.look_around()
+
+    def look_around(self):
+        """It knows all processes and shared files of this moment."""
         self.processes = descendants(self.launcher.pid)
         for process in self.processes:
             self.shared_files |= process.shared_files()
+
+    def rank_that_starts(self, number):
+        """The process of a rank, as soon as its guardian has made it: before MPI runs."""
+        found = []
+
+        def look():
+            try:
+                look_once()
+            except OSError:
+                pass  # one ended meanwhile
+            return found
+
+        def look_once():
+            processes = descendants(self.launcher.pid)
+            guardians = {process.pid for process in processes if name_of(process) == "tutti-guardian"}
+            found.extend(process for process in processes if process.parent in guardians and
+                         name_of(process) != "tutti-watchman" and process.rank() == number)
+
+        wait_until(look, f"rank {number} is there", pause=0.001)
+        return found[0]
 
     def mpirun(self):
         """The launcher proper, which the script has started."""

@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """A rank that dies, stops or is sent away ends the job soon, with a code and a line that say so;
 what was measured before is kept, and nothing of the job is left behind."""
+import fcntl
+import os
 import signal
 import socket
+import time
 import unittest
 
 import tutti
@@ -108,6 +111,72 @@ class StoppedRank(WatchedJob):
         self.line_after_stop_of(
             1, r"rank 0 has not come back for \d+ s from a library call in all_reduce 16000000 float$",
             "--baseline", "mpi", "--algo", "none")
+
+
+class LateRank(WatchedJob):
+    PAUSE = 2  # seconds; less than any deadline
+
+    def check_end_without(self, job, victim, phase, seconds):
+        """One line names the rank that is stopped, and says what all others wait for."""
+        job.look_around()
+        self.assertEqual(job.end(seconds + 20), TIME_OUT, job.stderr())
+        self.assertEqual(job.said(), [
+            f"tutti: rank {victim.rank_number} (process {victim.pid} on {socket.gethostname()}) has not come through "
+            f"{phase} for {seconds} s: it is stopped; the job ends"])
+        self.assert_nothing_left(job)
+
+    def check_end_after_pause(self, job, victim):
+        time.sleep(self.PAUSE)
+        victim.kill(signal.SIGCONT)
+        self.assertEqual(job.end(), 0, job.stderr())
+        self.assertEqual(job.said(), [])
+
+
+@tutti.needs_mpi
+class RankThatDoesNotStart(LateRank):
+    def job_and_stopped_rank(self, number):
+        job = self.start("-T", "1s", *tutti.QUICK, "--counts", 1)
+        victim = job.rank_that_starts(number)
+        victim.kill(signal.SIGSTOP)
+        victim.rank_number = number
+        return job, victim
+
+    def test_ends_the_job_with_exit_4(self):
+        job, victim = self.job_and_stopped_rank(1)
+        time.sleep(5)  # the other one has come as far as it can
+        self.check_end_without(job, victim, "MPI_Init and the first exchange", 30)
+
+    def test_that_goes_on_after_a_pause_is_no_failure(self):
+        self.check_end_after_pause(*self.job_and_stopped_rank(0))
+
+
+@tutti.needs_mpi
+class RankThatDoesNotEnd(LateRank):
+    def job_and_stopped_rank(self):
+        """Rank 0 is held by its table, which nobody reads, until rank 1 is stopped in MPI_Finalize."""
+        table = self.folder / "table.csv"
+        os.mkfifo(table)
+        reader = os.open(table, os.O_RDONLY | os.O_NONBLOCK)
+        self.addCleanup(os.close, reader)
+        fcntl.fcntl(reader, fcntl.F_SETPIPE_SZ, 4096)
+        job = self.start("-T", "2s", *tutti.QUICK, "--algo", "ring", "--transport", "shm", "--counts",
+                         ",".join(map(str, range(1, 100))), "--csv", table)
+        wait_until(lambda: any(record["kind"] == "end" for record in tutti.records(job.file)), "all is measured")
+        job.wait_for_points(1)
+        victim = job.ranks[1]
+        victim.rank_number = 1
+        time.sleep(0.5)
+        victim.kill(signal.SIGSTOP)
+        os.set_blocking(reader, True)
+        while os.read(reader, 4096):
+            pass
+        return job, victim
+
+    def test_ends_the_job_with_exit_4(self):
+        self.check_end_without(*self.job_and_stopped_rank(), "MPI_Finalize", 6)
+
+    def test_that_goes_on_after_a_pause_is_no_failure(self):
+        self.check_end_after_pause(*self.job_and_stopped_rank())
 
 
 @tutti.needs_mpi

@@ -78,7 +78,7 @@ class Ddp(tutti.Folder):
     def test_that_least_steps_take_longer_is_said(self):
         words = ("--ranks", 2, "--algo", "ring", "--transport", "shm", "--baseline", "none")
         _, table = self.steps(*words, "--max-time", "1ms")
-        self.assertRegex(table, r"# \d+\.\d s, longer than --max-time: --min-steps wants 3 steps of each way\n")
+        self.assertRegex(table, r"# \d+\.\d s, longer than --max-time: --min-steps wants 3 steps of each method\n")
         self.assertNotIn("longer than", self.steps(*words)[1])
 
     @tutti.needs_mpi

@@ -21,7 +21,7 @@ public:
         const Call call{algorithm.collective, check_.type, check_.op, Rank{check_.root}, count};
         input_.resize(input_bytes(call, check_.ranks, me_));
         output_.resize(output_bytes(call, check_.ranks, me_));
-        const Choice choice{.algorithm = &algorithm, .transport = transport, .segment = {1024}};
+        const Choice choice{&algorithm, {.transport = std::string(transport), .segment = {1024}}};
         plan_ = planner.plan(choice, call, {input_, output_, false});
     }
 

@@ -120,7 +120,7 @@ TEST_F(Dealing, PutsMovesThatTouchTheSameMemoryIntoPhasesOfTheirOwn) {
     EXPECT_EQ(draft_.phases.size(), 1u);
     move(100, 6000, 10);  // writes what the third reads
     EXPECT_EQ(draft_.phases.size(), 2u);
-    for (const DevicePhase& phase : draft_.phases) EXPECT_EQ(phase.shows, DevicePhase::nothing);
+    for (const DevicePhase& phase : draft_.phases) EXPECT_EQ(phase.finished, DevicePhase::nothing);
 }
 
 // Ends in an error, or not at all.
@@ -181,13 +181,17 @@ TEST(BuffersOnADevice, AreReachedByItsOwnTransportAndByMessages) {
         for (const char* transport : {"cuda-emulated", "shm", "loopback"}) {
             EXPECT_EQ(planner.refuses(transport, MemoryOf::device, memory.get()), std::nullopt);
             std::fill_n(values, 1000, 21.0F);
-            planner.plan({&ring, transport}, call, buffers, memory.get())->run();
+            planner
+                .plan({&ring, {.transport = std::string(transport)}}, call, buffers, memory.get())
+                ->run();
             EXPECT_EQ(std::count(values + 1000, values + 2000, 42.0F), 1000) << transport;
             world.barrier();
         }
         for (const char* other : {"shm-direct"}) {
             EXPECT_NE(planner.refuses(other, MemoryOf::device, memory.get()), std::nullopt);
-            EXPECT_THROW(planner.plan({&ring, other}, call, buffers, memory.get()), Error);
+            EXPECT_THROW(planner.plan({&ring, {.transport = std::string(other)}}, call, buffers,
+                                      memory.get()),
+                         Error);
         }
         world.barrier();
     });
@@ -214,8 +218,9 @@ TEST(RepeatedRuns, AreOneStart) {
             auto* values = reinterpret_cast<float*>(memory->mine().data());
             std::fill_n(values, count, 1.0F);
             const Algorithm& ring = find_algorithm(Collective::all_reduce, "ring");
-            const auto plan = planner.plan({&ring, "cuda-emulated"}, {.count = count},
-                                           {memory->mine(), memory->mine(), true}, memory.get());
+            const auto plan =
+                planner.plan({&ring, {.transport = "cuda-emulated"}}, {.count = count},
+                             {memory->mine(), memory->mine(), true}, memory.get());
             plan->run();
             for (std::int64_t i = 0; i < count; ++i) ASSERT_EQ(values[i], 81.0F);
             plan->run();

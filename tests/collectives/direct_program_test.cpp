@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/index.hpp"
 #include "collectives/algorithms/catalog.hpp"
 #include "collectives/execute/direct/find_race.hpp"
 #include "collectives/schedule/compose.hpp"
@@ -49,7 +50,7 @@ Programs programs_of(const Case& tried, const Schedule& schedule) {
                     tried.count};
     struct Part {
         PlanRequest request;
-        Buffers buffers;
+        BufferAccess buffers;
     };
     std::vector<Part> parts;
     for (Rank rank : all_ranks(tried.ranks)) {
@@ -59,8 +60,10 @@ Programs programs_of(const Case& tried, const Schedule& schedule) {
         const std::span<std::byte> output(static_cast<std::byte*>(nullptr),
                                           output_bytes(call, tried.ranks, rank));
         const PlanRequest request{
-            .schedule = schedule, .call = call, .input = input, .output = output};
-        const auto at = [](std::size_t offset) { return Place{Place::In::registered, offset}; };
+            .schedule = schedule, .call = call, .buffers = {.input = input, .output = output}};
+        const auto in_registered = [](std::size_t offset) {
+            return Place{Place::In::registered, offset};
+        };
         const InPlace both = in_place_offsets(call, tried.ranks, rank);
         const Place own_input{Place::In::input, 0}, own_output{Place::In::output, 0};
         const auto own = [](std::size_t offset) { return Place{Place::In::output, offset}; };
@@ -75,28 +78,28 @@ Programs programs_of(const Case& tried, const Schedule& schedule) {
                 parts.push_back({request, {own_input, own_output, true, false}});
                 break;
             case Memory::registered:
-                parts.push_back({request, {at(0), at(input.size())}});
+                parts.push_back({request, {in_registered(0), in_registered(input.size())}});
                 break;
             case Memory::in_place:
-                parts.push_back({request, {at(both.input), at(both.output)}});
+                parts.push_back({request, {in_registered(both.input), in_registered(both.output)}});
                 break;
         }
     }
-    std::vector<PushFacts> told;
+    std::vector<DirectTask> tasks;
     for (Rank rank : all_ranks(tried.ranks)) {
-        const Part& part = parts[static_cast<std::size_t>(rank.index)];
-        told.push_back(push_facts(part.request, rank, part.buffers));
+        const Part& part = at(parts, rank);
+        tasks.emplace_back(part.request, rank, part.buffers);
     }
+    std::vector<PushTerms> terms;
+    for (const DirectTask& task : tasks) terms.push_back(push_terms(task));
     Programs programs;
-    for (Rank rank : all_ranks(tried.ranks)) {
-        const auto me = static_cast<std::size_t>(rank.index);
-        PushNegotiation talk{told[me], {}};
-        for (const PushFacts& of_peer : told) {
-            talk.heard.havings.push_back(of_peer.havings[me]);
-            talk.heard.offers.push_back(of_peer.offers[me]);
+    for (const DirectTask& task : tasks) {
+        PushNegotiation negotiation{at(terms, task.me), {}, {}};
+        for (const PushTerms& of_peer : terms) {
+            negotiation.senders.push_back(at(of_peer.as_sender, task.me));
+            negotiation.receivers.push_back(at(of_peer.as_receiver, task.me));
         }
-        const Part& part = parts[me];
-        programs.push_back(compile_direct(part.request, rank, part.buffers, talk));
+        programs.push_back(compile_direct(task, negotiation));
     }
     return programs;
 }
@@ -219,7 +222,7 @@ TEST(FindRace, NamesAWriteThatAPeerMayStillRead) {
               "0 may still read");
     // The result of the first step in the place that the partner reads in that step.
     programs = all_reduce_programs("butterfly", 4);
-    programs[0].steps[0].moves[0].targets[0].place = programs[0].shown[1][0];
+    programs[0].steps[0].moves[0].targets[0].place = programs[0].published[1][0];
     EXPECT_EQ(find_race(programs),
               "rank 0 at step 0 may overwrite bytes 0..255 of the registered memory, which rank 1 "
               "at step 0 "
@@ -248,7 +251,7 @@ TEST(FindRace, NamesAPushIntoAPlaceThatIsInUse) {
     // Two ranks compute a chunk each and push it; the other still reads there.
     programs = all_reduce_programs("two-shot", 2);
     ASSERT_EQ(find_race(programs), std::nullopt);
-    programs[1].steps[0].moves[0].sources[1].own = programs[0].steps[0].moves[0].targets[1].place;
+    programs[1].steps[0].moves[0].sources[1].place = programs[0].steps[0].moves[0].targets[1].place;
     EXPECT_EQ(find_race(programs),
               "rank 0 at step 0 pushes to bytes 256..383 of the registered memory of rank 1, which "
               "rank 1 "

@@ -13,7 +13,7 @@ using Steps = std::vector<std::vector<Transfer>>;
 Schedule said(const Steps& steps, int chunks = 4) {
     const Extent extent{.ranks = 4, .chunks = chunks, .steps = static_cast<int>(steps.size())};
     return Schedule(extent, [steps](int step, Step& out) {
-        for (const Transfer& transfer : steps[static_cast<std::size_t>(step)]) out.say(transfer);
+        for (const Transfer& transfer : steps[static_cast<std::size_t>(step)]) out.add(transfer);
     });
 }
 

@@ -6,7 +6,7 @@
 #include "collectives/planner/planner.hpp"
 #include "collectives/transport/gpu/gpu_placement.hpp"
 #include "collectives/transport/gpu/nccl.hpp"
-#include "workloads/check/check_of_call.hpp"
+#include "workloads/check/check_data.hpp"
 
 namespace tutti {
 namespace {
@@ -121,7 +121,7 @@ TEST_F(OnAGpu, StagedPlansOfSeveralRanksAreRight) {
                                         count};
                         const auto plan = [&](World&, const Call& what,
                                               const CallBuffers& buffers) {
-                            return planner.plan({.algorithm = &algorithm, .transport = transport},
+                            return planner.plan({&algorithm, {.transport = std::string(transport)}},
                                                 what, buffers);
                         };
                         EXPECT_EQ(wrong_elements(world, call, false, plan), 0)
@@ -174,7 +174,7 @@ TEST_F(OnAGpu, PlansOverNcclOfOneRankAreRight) {
     for (const Algorithm& algorithm : catalog()) {
         if (algorithm.refuses({.collective = algorithm.collective, .ranks = 1})) continue;
         const Maker make = [&](World&, const Call& call, const CallBuffers& buffers) {
-            return planner.plan({.algorithm = &algorithm, .transport = "nccl"}, call, buffers);
+            return planner.plan({&algorithm, {.transport = "nccl"}}, call, buffers);
         };
         EXPECT_EQ(
             wrong_elements(*world, {algorithm.collective, DataType::half, Op::sum, Rank{0}, 777},

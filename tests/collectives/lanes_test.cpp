@@ -22,7 +22,7 @@ Drafted drafted(const Algorithm& algorithm, Job job, int channels) {
     job.order = channels_of({}, channels, job.ranks);
     const Call call{.collective = job.collective, .count = 5 * 64 * 8};
     const Schedule schedule = build_in_order(algorithm, job);
-    PlanRequest request{.schedule = schedule, .call = call, .input = {}, .output = {}, .what = ""};
+    PlanRequest request{.schedule = schedule, .call = call};
     request.lanes = lanes_for(algorithm, job, schedule);
     return {request.lanes, draft_messages(request, Rank{2})};
 }

@@ -34,7 +34,8 @@ TEST(LoneMemory, IsReachedByMessages) {
             ASSERT_EQ(planner.refuses(transport, MemoryOf::device, &memory), std::nullopt);
             std::fill_n(values, count, static_cast<float>(1 + world.rank().index));
             const CallBuffers buffers{memory.mine(), memory.mine(), true};
-            const auto plan = planner.plan({&ring, transport}, {.count = count}, buffers, &memory);
+            const auto plan = planner.plan({&ring, {.transport = std::string(transport)}},
+                                           {.count = count}, buffers, &memory);
             plan->run();
             EXPECT_EQ(std::count(values, values + count, 6.0F), count) << transport;
             world.barrier();

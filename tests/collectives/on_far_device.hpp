@@ -3,7 +3,7 @@
 // One checked call in memory that the host cannot touch.
 #include "collectives/planner/planner.hpp"
 #include "far_device.hpp"
-#include "workloads/check/check_of_call.hpp"
+#include "workloads/check/check_data.hpp"
 
 namespace tutti::test {
 
@@ -31,7 +31,9 @@ inline std::int64_t wrong_elements(Planner& planner, FarDevice& device, std::str
                             .device = &device};
     const std::span here_in(device.seen(memory.get()) + at.input, input);
     const std::span here_out(device.seen(memory.get()) + at.output, output);
-    const auto plan = planner.plan({trial.algorithm, transport, trial.segment}, trial.call, there);
+    const auto plan = planner.plan(
+        {trial.algorithm, {.transport = std::string(transport), .segment = trial.segment}},
+        trial.call, there);
     std::int64_t wrong = 0;
     for (std::uint64_t run = 0; run < 2; ++run) {
         const CheckCase check = check_of(trial.call, ranks, run);

@@ -99,21 +99,22 @@ BuildingTime time_to_build(const Algorithm& algorithm, int ranks, Rank rank) {
     const std::size_t input = input_bytes(call, ranks, rank),
                       output = output_bytes(call, ranks, rank);
     const auto memory = untouched(input + output);
-    const PlanRequest request{.schedule = schedule,
-                              .call = call,
-                              .input = {memory.get(), input},
-                              .output = {memory.get() + input, output}};
+    const PlanRequest request{
+        .schedule = schedule,
+        .call = call,
+        .buffers = {.input = {memory.get(), input}, .output = {memory.get() + input, output}}};
     const LoneRank world(rank, ranks);
     return {.messages = seconds_of([&] { compile_messages(request, world, std::size_t{1} << 30); }),
             .direct = seconds_of([&] {
-                const Buffers buffers{{Place::In::registered, 0}, {Place::In::registered, input}};
-                PushNegotiation talk{push_facts(request, rank, buffers), {}};
-                // What peers would say: that they can neither push nor be pushed to.
-                for (const auto& havings : talk.told.havings)
-                    talk.heard.offers.emplace_back(havings.size());
-                for (const auto& offers : talk.told.offers)
-                    talk.heard.havings.emplace_back(offers.size());
-                compile_direct(request, rank, buffers, talk);
+                const DirectTask task(request, rank,
+                                      {{Place::In::registered, 0}, {Place::In::registered, input}});
+                PushNegotiation negotiation{push_terms(task), {}, {}};
+                // Of peers that can neither push nor be pushed to.
+                for (const auto& to_peer : negotiation.own.as_sender)
+                    negotiation.receivers.emplace_back(to_peer.size());
+                for (const auto& from_peer : negotiation.own.as_receiver)
+                    negotiation.senders.emplace_back(from_peer.size());
+                compile_direct(task, negotiation);
             })};
 }
 

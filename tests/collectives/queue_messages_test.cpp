@@ -5,10 +5,10 @@
 
 #include <mutex>
 
-#include "collectives/execute/messages/message_plan.hpp"
+#include "collectives/execute/plans.hpp"
 #include "collectives/planner/planner.hpp"
 #include "far_device.hpp"
-#include "workloads/check/check_of_call.hpp"
+#include "workloads/check/check_data.hpp"
 
 namespace tutti {
 namespace {
@@ -106,9 +106,9 @@ public:
         plan_ = message_plan(progress, messages,
                              {.schedule = build_in_order(algorithm, job),
                               .call = call_,
-                              .input = {memory_.get(), input_},
-                              .output = {memory_.get() + input_, output_},
-                              .device = &device,
+                              .buffers = {.input = {memory_.get(), input_},
+                                          .output = {memory_.get() + input_, output_},
+                                          .device = &device},
                               .what = "trial",
                               .number = number});
     }

@@ -39,7 +39,8 @@ std::int64_t wrong_elements(Planner& planner, const Algorithm& algorithm, bool i
     for (const std::size_t gap : {std::size_t{0}, std::size_t{24}, std::size_t{4096}})
         memory.push_back(std::make_unique<Memory>(call, ranks, world.rank(), in_place, gap));
     const auto plan =
-        planner.plan({&algorithm, transport, Bytes{256}}, call, memory[0]->buffers, nullptr);
+        planner.plan({&algorithm, {.transport = std::string(transport), .segment = {256}}}, call,
+                     memory[0]->buffers, nullptr);
     EXPECT_TRUE(plan->rebinds());
     std::int64_t wrong = 0;
     for (std::uint64_t run = 0; run < 6; ++run) {
@@ -81,7 +82,8 @@ TEST_P(Rebind, RefusesBuffersOfOtherSizes) {
         std::vector<std::byte> input(800), output(800);
         const Call call{.count = 100};
         const CallBuffers first{std::span(input).first(400), std::span(output).first(400)};
-        const auto plan = planner.plan({&ring, GetParam()}, call, first, nullptr);
+        const auto plan =
+            planner.plan({&ring, {.transport = std::string(GetParam())}}, call, first, nullptr);
         EXPECT_THROW(plan->rebind({std::span(input).first(404), first.output}), Error);
         EXPECT_THROW(plan->rebind({first.output, first.output, true}), Error);
         EXPECT_NO_THROW(plan->rebind({std::span(input).last(400), std::span(output).last(400)}));
@@ -101,7 +103,8 @@ TEST(RebindRegistered, IsRefusedAsPeersKnowThePlaces) {
         SharedMemory shared(world, 16384);
         const Algorithm& ring = find_algorithm(Collective::all_reduce, "ring");
         const CallBuffers buffers{shared.mine().first(4096), shared.mine().subspan(4096, 4096)};
-        const auto plan = planner.plan({&ring, "shm"}, {.count = 1024}, buffers, &shared);
+        const auto plan =
+            planner.plan({&ring, {.transport = "shm"}}, {.count = 1024}, buffers, &shared);
         EXPECT_FALSE(plan->rebinds());
         EXPECT_NO_THROW(plan->rebind(buffers));
         EXPECT_THROW(plan->rebind({shared.mine().subspan(8192, 4096), buffers.output}), Error);

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "collectives/schedule/reorder.hpp"
-
 #include <gtest/gtest.h>
 
+#include "collectives/schedule/compose.hpp"
 #include "collectives/schedule/print.hpp"
 
 namespace tutti {

@@ -8,7 +8,7 @@
 
 #include "collectives/device/accelerator.hpp"
 #include "collectives/planner/planner.hpp"
-#include "workloads/check/check_of_call.hpp"
+#include "workloads/check/check_data.hpp"
 
 namespace tutti::test {
 
@@ -50,9 +50,14 @@ inline std::int64_t wrong_elements(Planner& planner, const Attempt& trial) {
 
     const CallBuffers buffers{there.subspan(both.input, input), there.subspan(both.output, output),
                               trial.in_place};
-    const auto plan = planner.plan({trial.algorithm, trial.transport, trial.segment, trial.radix,
-                                    trial.channels, trial.placement, trial.order},
-                                   trial.call, buffers, shared.get());
+    const Choice choice{trial.algorithm,
+                        {.transport = std::string(trial.transport),
+                         .order = "of the test",
+                         .segment = trial.segment,
+                         .radix = trial.radix,
+                         .channels = trial.channels},
+                        {.hosts = trial.placement, .orders = {{"of the test", trial.order}}}};
+    const auto plan = planner.plan(choice, trial.call, buffers, shared.get());
     std::int64_t wrong = 0;
     for (int run = 0; run < trial.runs; ++run) {
         const CheckCase check = check_of(trial.call, ranks, static_cast<std::uint64_t>(run));

@@ -21,7 +21,7 @@ Schedule sabotaged(const Schedule& schedule, long nth,
             if (number++ == nth)
                 change(transfer, out);
             else
-                out.say(transfer);
+                out.add(transfer);
         });
     });
 }
@@ -73,8 +73,8 @@ TEST(Verify, SeesEveryDoubledReductionOfEveryAlgorithm) {
                 bool is_reduction = false;
                 const Schedule twice = sabotaged(schedule, nth, [&](const Transfer& t, Step& out) {
                     is_reduction = t.action == Action::reduce;
-                    out.say(t);
-                    out.say(t);
+                    out.add(t);
+                    out.add(t);
                 });
                 const std::string fault = fault_of(twice, CollectiveSpec{job.collective, ranks});
                 EXPECT_TRUE(!is_reduction || fault.find("a second time") != std::string::npos)
@@ -99,8 +99,8 @@ TEST(Verify, NamesTheLostShare) {
 TEST(Verify, NamesTheStepThatAddsAShareTwice) {
     const Schedule ring = find_algorithm(Collective::all_reduce, "ring").build(four);
     const auto doubled = sabotaged(ring, 0, [](const Transfer& t, Step& out) {
-        out.say(t);
-        out.say(t);
+        out.add(t);
+        out.add(t);
     });
     EXPECT_EQ(
         fault_of(doubled, CollectiveSpec{Collective::all_reduce, 4}),
@@ -127,7 +127,7 @@ TEST(Verify, SwappedTransfersOfTheRingAreFound) {
     for (long nth = 0; nth < transfers_of(ring); ++nth) {
         const auto swapped = sabotaged(ring, nth, [](Transfer t, Step& out) {
             std::swap(t.from, t.to);
-            out.say(t);
+            out.add(t);
         });
         EXPECT_TRUE(find_fault(swapped, CollectiveSpec{Collective::all_reduce, 4}).has_value())
             << nth;

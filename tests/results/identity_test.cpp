@@ -26,34 +26,40 @@ TEST(PointId, IsTheSameForEverAndDiffersWithEveryPartOfTheKey) {
     EXPECT_EQ(point_id(key), "a0a7a2b0354c3dec");  // stored files refer to it
 
     std::vector<Key> others(12, key);
-    others[0].algo = "tree";
+    others[0].configuration.algorithm = "tree";
     others[1].bytes = {2048};
     others[2].inplace = true;
     others[3].op.reset();
     others[4].root = Rank{0};
-    others[5].segment = {};
+    others[5].configuration.segment = {};
     others[6].placement.clear();
-    others[7].impl = "mpi";
-    others[8].transport = "mpi";
-    others[9].order = "topology";
-    others[10].radix = 4;
-    others[11].channels = 2;
+    others[7].configuration.impl = "mpi";
+    others[8].configuration.transport = "mpi";
+    others[9].configuration.order = "topology";
+    others[10].configuration.radix = 4;
+    others[11].configuration.channels = 2;
     for (const Key& other : others) EXPECT_NE(point_id(other), point_id(key));
 }
 
 TEST(CandidateName, IsTheAlgorithmOrTheBaseline) {
-    EXPECT_EQ(candidate_name({.algo = "ring"}), "ring");
-    EXPECT_EQ(candidate_name({.algo = "ring", .order = "topology"}), "ring@topology");
-    EXPECT_EQ(candidate_name({.algo = "tree", .radix = 4}), "tree[k4]");
-    EXPECT_EQ(candidate_name({.algo = "ring", .order = "topology", .channels = 2}),
+    EXPECT_EQ(candidate_name({.configuration = {.algorithm = "ring"}}), "ring");
+    EXPECT_EQ(candidate_name({.configuration = {.algorithm = "ring", .order = "topology"}}),
+              "ring@topology");
+    EXPECT_EQ(candidate_name({.configuration = {.algorithm = "tree", .radix = 4}}), "tree[k4]");
+    EXPECT_EQ(candidate_name(
+                  {.configuration = {.algorithm = "ring", .order = "topology", .channels = 2}}),
               "ring[x2]@topology");
-    const Key all{.algo = "two-level-butterfly", .segment = {65536}, .radix = 3, .channels = 2};
+    const Key all{
+        .configuration = {
+            .algorithm = "two-level-butterfly", .segment = {65536}, .radix = 3, .channels = 2}};
     EXPECT_EQ(candidate_name(all), "two-level-butterfly[k3,x2]");
-    EXPECT_EQ(candidate_name(all, SegmentInName::told), "two-level-butterfly[64K,k3,x2]");
-    EXPECT_EQ(candidate_name({.algo = "ring"}, SegmentInName::told), "ring");
-    EXPECT_EQ(candidate_name({.impl = "mpi"}), "mpi");
-    EXPECT_EQ(candidate_name({.impl = "mpi", .algo = "mpi"}), "mpi");
-    EXPECT_EQ(candidate_name({.impl = "mpi", .algo = "rabenseifner"}), "mpi/rabenseifner");
+    EXPECT_EQ(candidate_name(all, SegmentInName::shown), "two-level-butterfly[64K,k3,x2]");
+    EXPECT_EQ(candidate_name({.configuration = {.algorithm = "ring"}}, SegmentInName::shown),
+              "ring");
+    EXPECT_EQ(candidate_name({.configuration = {.impl = "mpi"}}), "mpi");
+    EXPECT_EQ(candidate_name({.configuration = {.impl = "mpi", .algorithm = "mpi"}}), "mpi");
+    EXPECT_EQ(candidate_name({.configuration = {.impl = "mpi", .algorithm = "rabenseifner"}}),
+              "mpi/rabenseifner");
 }
 
 }  // namespace tutti

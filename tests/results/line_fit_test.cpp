@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "results/line_fit.hpp"
-
 #include <gtest/gtest.h>
 
-#include "base/median.hpp"
+#include "results/statistics.hpp"
 
 namespace tutti {
 

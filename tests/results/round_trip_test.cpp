@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "base/error.hpp"
+#include "base/json_value.hpp"
 #include "samples.hpp"
 
 namespace tutti {
@@ -57,8 +58,8 @@ TEST(Records, AKeyTellsRadixAndChannelsUnlessUsual) {
     Point point = sample_point();
     EXPECT_EQ(to_json_line(point).find("radix"), std::string::npos);
     EXPECT_EQ(to_json_line(point).find("channels"), std::string::npos);
-    point.key.radix = 4;
-    point.key.channels = 2;
+    point.key.configuration.radix = 4;
+    point.key.configuration.channels = 2;
     EXPECT_NE(to_json_line(point).find(R"("radix":4)"), std::string::npos);
     EXPECT_NE(to_json_line(point).find(R"("channels":2)"), std::string::npos);
     expect_round_trip(point);
@@ -125,19 +126,20 @@ TEST(Records, UnknownKindsAndFieldsAreIgnored) {
 }
 
 TEST(Records, WhatIsWrongWithALineIsNamed) {
-    EXPECT_EQ(complaint_about("{"), "not JSON");
-    EXPECT_EQ(complaint_about("[1]"), "not a tutti record (no \"v\")");
+    EXPECT_TRUE(complaint_about("{").starts_with("record:1: no well-formed JSON"));
+    EXPECT_THROW(parse_json_line("{"), NotJson);
+    EXPECT_EQ(complaint_about("[1]"), "record:1: not a tutti record (no \"v\")");
     EXPECT_EQ(complaint_about(R"({"v":2,"kind":"end"})"),
-              "written in schema version 2; this tutti reads version 1");
+              "record:1: written in schema version 2; this tutti reads version 1");
     EXPECT_EQ(complaint_about(R"({"v":1,"kind":"end","launch":1,"ok":true})"),
-              "no field \"wall_ns\"");
+              "record:1: the record lacks the field 'wall_ns'");
     EXPECT_EQ(complaint_about(R"({"v":1,"kind":"end","launch":"1","ok":true,"wall_ns":1})"),
-              "field \"launch\": \"1\" is no integer that fits");
+              "record:1: 'launch' is not a whole number from -2147483648 to 2147483647");
     EXPECT_EQ(complaint_about(R"({"v":1,"kind":"end","launch":1e30,"ok":true,"wall_ns":1})"),
-              "field \"launch\": 1e+30 is no integer that fits");
+              "record:1: 'launch' is not a whole number from -2147483648 to 2147483647");
     EXPECT_EQ(complaint_about(R"({"v":1,"kind":"end","launch":4294967297,"ok":true,"wall_ns":1})"),
-              "field \"launch\": 4294967297 is no integer that fits");
-    EXPECT_EQ(complaint_about(R"({"v":1})"), "no field \"kind\"");
+              "record:1: 'launch' is not a whole number from -2147483648 to 2147483647");
+    EXPECT_EQ(complaint_about(R"({"v":1})"), "record:1: the record lacks the field 'kind'");
 }
 
 }  // namespace tutti

@@ -15,32 +15,31 @@ inline Point sample_point() {
     point.session = "s1";
     point.launch = 2;
     point.key = {.coll = Collective::all_reduce,
-                 .algo = "ring",
-                 .transport = "shm",
+                 .configuration = {.algorithm = "ring", .transport = "shm", .segment = {512}},
                  .dtype = DataType::float32,
                  .op = Op::sum,
                  .count = 256,
                  .bytes = {1024},
                  .nranks = 4,
                  .ppn = 2,
-                 .segment = {512},
                  .placement = "scatter"};
-    point.mode = Start::deadline;
-    point.def = TimeFrom::last_arrival;
-    point.n_invalid = 1;
-    point.n_warm = 3;
-    point.stop_reason = "target_ci";
-    point.samples = {1200, 1000, 1100, 1000, 5000};
-    point.time = summarise(point.samples);
-    point.skew_p50_ns = 40;
-    point.straggler = {{Rank{0}, 3}, {Rank{3}, 2}};
+    point.measured.start = Start::deadline;
+    point.measured.from = TimeFrom::last_arrival;
+    point.measured.n_invalid = 1;
+    point.measured.n_warm = 3;
+    point.measured.stop_reason = "target_ci";
+    point.measured.samples = {1200, 1000, 1100, 1000, 5000};
+    point.time = summarise(point.measured.samples);
+    point.measured.skew_p50_ns = 40;
+    point.measured.stragglers = {{Rank{0}, 3}, {Rank{3}, 2}};
     point.bandwidth = bandwidth(point.key.coll, 4, {1024}, static_cast<double>(point.time.p50));
-    point.check = {.state = CheckState::ok, .max_ulp = 0.5};
-    point.clock_residual_ns = 80;
-    point.wire = NetworkBytes{.host = 1,
-                              .tx_per_call = 1060,
-                              .rx_per_call = 1050,
-                              .interfaces = {{"eth0", 1000, 990}, {"eth1", 60, 60}}};
+    point.measured.check = {.state = CheckState::ok, .max_ulp = 0.5};
+    point.measured.clock_residual_ns = 80;
+    point.measured.network_bytes =
+        NetworkBytes{.host = 1,
+                     .tx_per_call = 1060,
+                     .rx_per_call = 1050,
+                     .interfaces = {{"eth0", 1000, 990}, {"eth1", 60, 60}}};
     point.limit_ns = 550;
     point.pct_of_limit = 50;
     return point;
@@ -95,8 +94,7 @@ inline Point skipped_point() {
     Point point;
     point.launch = 2;
     point.key = {.coll = Collective::broadcast,
-                 .algo = "tree",
-                 .transport = "shm",
+                 .configuration = {.algorithm = "tree", .transport = "shm"},
                  .root = Rank{1},
                  .bytes = {8}};
     point.skipped = "needs a power of two; 6 ranks given";

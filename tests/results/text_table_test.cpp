@@ -56,11 +56,11 @@ TEST(TextTable, TellsSegmentsWhereSeveralTakePart) {
     const Point out = sample_point();
     EXPECT_NE(table_row({.out_of_place = &out}).find("  ring  "), std::string::npos);
     EXPECT_NE(
-        table_row({.out_of_place = &out, .segment = SegmentInName::told}).find("  ring[512]  "),
+        table_row({.out_of_place = &out, .segment = SegmentInName::shown}).find("  ring[512]  "),
         std::string::npos);
     Point skipped = sample_point();
     skipped.skipped = "too cold";
-    EXPECT_TRUE(table_row({.out_of_place = &skipped, .segment = SegmentInName::told})
+    EXPECT_TRUE(table_row({.out_of_place = &skipped, .segment = SegmentInName::shown})
                     .starts_with("# skipped: ring[512] over shm"));
 }
 
@@ -85,14 +85,14 @@ TEST(TextTable, TellsTheShareOfTheLimitOfTheWorsePlacement) {
 
 TEST(TextTable, TellsTheBytesOnTheWireOnSeveralHosts) {
     Point out = sample_point(), in = in_place(sample_point());
-    in.wire->rx_per_call = 2000.4;
+    in.measured.network_bytes->rx_per_call = 2000.4;
     EXPECT_EQ(
         words_of(table_row({.out_of_place = &out, .in_place = &in}, TableColumns{.wire = true}))
             .back(),
         "2000");
     EXPECT_EQ(words_of(table_row({.out_of_place = &out}, TableColumns{.wire = true})).back(),
               "1060");
-    out.wire.reset();
+    out.measured.network_bytes.reset();
     EXPECT_EQ(words_of(table_row({.out_of_place = &out}, TableColumns{.wire = true})).back(),
               "N/A");
     EXPECT_EQ(table_header({}).find("wire"), std::string::npos);
@@ -110,7 +110,7 @@ TEST(TextTable, TellsTheBytesOnTheWireOnSeveralHosts) {
 
 TEST(TextTable, AnAbsentPlacementIsNotApplicable) {
     Point out = sample_point();
-    out.check.state = CheckState::skipped;
+    out.measured.check.state = CheckState::skipped;
     const auto words = words_of(table_row({.out_of_place = &out}));
     EXPECT_EQ(words[8], "N/A");  // not checked
     EXPECT_EQ(std::vector(words.begin() + 9, words.begin() + 13),
@@ -141,7 +141,7 @@ TEST(TextTable, FooterIsWhatCiScriptsGrepFor) {
     points[1].bandwidth.busbw = 4;
     EXPECT_EQ(table_footer(points),
               "# Out of bounds values : 0 OK\n# Avg bus bandwidth    : 2.5\n#\n");
-    points[0].check = {.state = CheckState::fail, .n_wrong = 3};
+    points[0].measured.check = {.state = CheckState::fail, .n_wrong = 3};
     EXPECT_TRUE(table_footer(points).starts_with("# Out of bounds values : 3 FAILED\n"));
     EXPECT_EQ(table_footer({}), "# Out of bounds values : 0 OK\n# Avg bus bandwidth    : 0\n#\n");
 }
@@ -167,7 +167,7 @@ TEST(TextTable, TellsWhatAModelSaidAndMarksWhatWasFarOff) {
 
 TEST(TextTable, TellsWhatWasChosen) {
     Point point = sample_point();
-    point.key.algo = "auto";
+    point.key.configuration.algorithm = "auto";
     point.choice = "ring/shm";
     EXPECT_NE(table_row({.out_of_place = &point}).find("  auto: ring/shm  "), std::string::npos);
 }

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "tests/workloads/check_reference.hpp"
-#include "workloads/check/check_noise.hpp"
+#include "workloads/check/check_values.hpp"
 
 namespace tutti {
 

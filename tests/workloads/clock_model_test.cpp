@@ -28,48 +28,49 @@ Ping ping(const Clocks& clocks, std::int64_t at, std::int64_t there, std::int64_
 }
 
 // So many pings whose ways take `way` and up to `jitter` more.
-Sighting look(const Clocks& clocks, std::int64_t at, int pings, std::int64_t way,
-              std::int64_t jitter, std::mt19937& random) {
+ClockOffset estimate(const Clocks& clocks, std::int64_t at, int pings, std::int64_t way,
+                     std::int64_t jitter, std::mt19937& random) {
     std::uniform_int_distribution<std::int64_t> more(0, jitter);
     std::vector<Ping> all;
     for (int i = 0; i < pings; ++i) {
         all.push_back(ping(clocks, at, way + more(random), way + more(random)));
         at = all.back().back;
     }
-    return sight(all);
+    return estimate_offset(all);
 }
 
 }  // namespace
 
-TEST(Sighting, OfEqualWaysIsTheOffset) {
+TEST(ClockOffset, OfEqualWaysIsTheOffset) {
     const Clocks clocks{.offset = days};
     const std::vector<Ping> one{ping(clocks, 1000, 500, 500)};
-    EXPECT_EQ(sight(one), (Sighting{.at_ns = 1500, .offset_ns = days, .reach_ns = 500}));
+    EXPECT_EQ(estimate_offset(one),
+              (ClockOffset{.at_ns = 1500, .offset_ns = days, .bound_ns = 500}));
 }
 
-TEST(Sighting, OfUnequalWaysIsWrongByHalfTheDifferenceAndSaysHowMuchAtMost) {
+TEST(ClockOffset, OfUnequalWaysIsWrongByHalfTheDifferenceAndSaysHowMuchAtMost) {
     const Clocks clocks{.offset = -days};
     const std::vector<Ping> one{ping(clocks, 0, 900, 100)};
-    EXPECT_EQ(sight(one).offset_ns, -days + 400);
-    EXPECT_EQ(sight(one).reach_ns, 500);
+    EXPECT_EQ(estimate_offset(one).offset_ns, -days + 400);
+    EXPECT_EQ(estimate_offset(one).bound_ns, 500);
 }
 
-TEST(Sighting, IsOfTheTimeOfThePingsThatCount) {
+TEST(ClockOffset, IsOfTheTimeOfThePingsThatCount) {
     const Clocks clocks{.offset = 77, .drift = 0};
     const std::vector<Ping> three{ping(clocks, 0, 500, 500), ping(clocks, 100'000, 900, 900),
                                   ping(clocks, 900'000, 900, 900)};
-    EXPECT_EQ(sight(three).at_ns, 500);
+    EXPECT_EQ(estimate_offset(three).at_ns, 500);
     const std::vector<Ping> two{ping(clocks, 0, 500, 900), ping(clocks, 10'000, 900, 500)};
-    EXPECT_EQ(sight(two).at_ns, 5'700);
+    EXPECT_EQ(estimate_offset(two).at_ns, 5'700);
 }
 
 // Each way's quickest ping counts, be it another one's.
-TEST(Sighting, DoesNotHeedPingsThatWereHeldUp) {
+TEST(ClockOffset, DoesNotHeedPingsThatWereHeldUp) {
     const Clocks clocks{.offset = 123'456'789};
     const std::vector<Ping> three{ping(clocks, 0, 500, 90'000), ping(clocks, 200'000, 70'000, 500),
                                   ping(clocks, 400'000, 80'000, 80'000)};
-    EXPECT_EQ(sight(three).offset_ns, 123'456'789);
-    EXPECT_EQ(sight(three).reach_ns, 500);
+    EXPECT_EQ(estimate_offset(three).offset_ns, 123'456'789);
+    EXPECT_EQ(estimate_offset(three).bound_ns, 500);
 }
 
 TEST(ClockModel, ForetellsAClockThatDrifts) {
@@ -78,23 +79,23 @@ TEST(ClockModel, ForetellsAClockThatDrifts) {
         const Clocks clocks{.offset = days, .drift = ppm * 1e-6};
         ClockModel model;
         for (int i = 0; i < 8; ++i)
-            model.learn(look(clocks, i * second / 4, 100, 50'000, 20'000, random));
+            model.learn(estimate(clocks, i * second / 4, 100, 50'000, 20'000, random));
         EXPECT_NEAR(model.drift() * 1e6, ppm, 1);
         for (const std::int64_t later : {2 * second, 3 * second})
             EXPECT_LT(std::abs(model.other(later) - clocks.other(later)), 3'000) << ppm;
     }
 }
 
-// Between looks the clocks drift apart by more than a look's reach.
-TEST(ClockModel, LearnsDriftFromLooksThatAreSharperThanIt) {
+// Between estimates the clocks drift apart by more than the bound of an estimate.
+TEST(ClockModel, LearnsDriftFromEstimatesThatAreSharperThanIt) {
     std::mt19937 random(1);
     const Clocks clocks{.offset = -days, .drift = 50e-6};
     ClockModel model;
-    for (int i = 0; i < 4; ++i) model.learn(look(clocks, i * second / 10, 20, 500, 0, random));
+    for (int i = 0; i < 4; ++i) model.learn(estimate(clocks, i * second / 10, 20, 500, 0, random));
     EXPECT_NEAR(model.drift() * 1e6, 50, 0.1);
 }
 
-TEST(ClockModel, DoesNotHeedALookThatWasDisturbed) {
+TEST(ClockModel, DoesNotHeedAnEstimateThatWasDisturbed) {
     std::mt19937 random(1);
     const Clocks clocks{.offset = 5};
     ClockModel model;
@@ -104,7 +105,7 @@ TEST(ClockModel, DoesNotHeedALookThatWasDisturbed) {
         for (int k = 0; k < 20; ++k)
             pings[static_cast<std::size_t>(k)] = ping(clocks, i * second / 10 + k * 20'000, 10'000,
                                                       is_disturbed ? 3'000'000 : 10'000);
-        model.learn(sight(pings));
+        model.learn(estimate_offset(pings));
     }
     EXPECT_EQ(model.other(second), second + 5);
     EXPECT_EQ(model.drift(), 0);
@@ -113,15 +114,16 @@ TEST(ClockModel, DoesNotHeedALookThatWasDisturbed) {
 TEST(ClockModel, BeginsAnewWhereAClockWasSet) {
     std::mt19937 random(1);
     ClockModel model;
-    for (int i = 0; i < 4; ++i) model.learn(look({.offset = 0}, i * second, 50, 1000, 0, random));
-    model.learn(look({.offset = second}, 4 * second, 50, 1000, 0, random));
+    for (int i = 0; i < 4; ++i)
+        model.learn(estimate({.offset = 0}, i * second, 50, 1000, 0, random));
+    model.learn(estimate({.offset = second}, 4 * second, 50, 1000, 0, random));
     EXPECT_EQ(model.offset(4 * second), second);
     EXPECT_EQ(model.drift(), 0);
 }
 
 TEST(ClockModel, TurnsBack) {
     ClockModel model;
-    model.follow({.at_ns = 100 * second, .offset_ns = -days, .drift = 1e-4});
+    model.set_line({.at_ns = 100 * second, .offset_ns = -days, .drift = 1e-4});
     for (std::int64_t mine : {100 * second, 101 * second, 110 * second + 12'345})
         EXPECT_LE(std::abs(model.mine(model.other(mine)) - mine), 1);
 }

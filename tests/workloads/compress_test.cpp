@@ -14,8 +14,7 @@
 #include "workloads/compress/codecs.hpp"
 #include "workloads/compress/compressed_method.hpp"
 #include "workloads/scenarios/program_scenario.hpp"
-#include "workloads/steps/gradient_like.hpp"
-#include "workloads/steps/loss.hpp"
+#include "workloads/steps/compression_error.hpp"
 
 namespace tutti {
 namespace {
@@ -125,7 +124,7 @@ TEST(TopK, TakesTheLargestAndKeepsTheRest) {
     std::vector<Entry> entries(2);
     top.take(std::vector<float>{1, -5, 2, 3, -3, 0}, entries);
     EXPECT_EQ(entries, (std::vector<Entry>{{1, -5}, {3, 3}}));  // the first of those that are equal
-    EXPECT_EQ(std::vector<float>(top.kept().begin(), top.kept().end()),
+    EXPECT_EQ(std::vector<float>(top.residual().begin(), top.residual().end()),
               (std::vector<float>{1, 0, 2, 0, -3, 0}));
     // What was kept comes once it has grown.
     top.take(std::vector<float>{1, 1, 2, 1, 0, 0}, entries);
@@ -150,7 +149,7 @@ TEST(TopK, LosesNothing) {
                 sent[entry.index] += static_cast<double>(entry.value);
         }
         for (std::size_t i = 0; i < count; ++i)
-            ASSERT_NEAR(given[i], sent[i] + static_cast<double>(top.kept()[i]), 1e-8) << i;
+            ASSERT_NEAR(given[i], sent[i] + static_cast<double>(top.residual()[i]), 1e-8) << i;
     }
 }
 
@@ -189,7 +188,7 @@ TEST(Compression, IsReadAndToldByName) {
 
 namespace {
 
-// One all-reduce of `count` in a step, in all ways, on `ranks` threads.
+// One all-reduce of `count` in a step, in all methods, on `ranks` threads.
 std::vector<TrainingStep> measured(int ranks, std::int64_t count, Op op, bool in_place,
                                    const std::string& compressions) {
     Program program{.name = "sum",
@@ -211,12 +210,12 @@ std::vector<TrainingStep> measured(int ranks, std::int64_t count, Op op, bool in
     run_as_threads(ranks, 60, [&](World& world) {
         Planner planner(world);
         const auto scenario = scenario_of(program, {}, {}, {.planner = planner});
-        const auto ways = with_compressed(
-            ways_named(
+        const auto methods = with_compressed(
+            methods_named(
                 {.algorithms = {"ring"}, .transports = {"loopback", "shm"}, .baselines = {"none"}}),
             parse_compressions(compressions));
         StepProtocol protocol{.min_rounds = 3, .max_rounds = 3};
-        auto mine = run_scenario(world, *scenario, ways, protocol);
+        auto mine = run_scenario(world, *scenario, methods, protocol);
         if (world.is_first()) steps = std::move(mine);
     });
     return steps;
@@ -245,38 +244,38 @@ TEST(CompressedAllReduce, IsNearTheSumAndSavesWhatTheFormulaSays) {
         ASSERT_EQ(steps.size(), 2U * 6);
         for (const TrainingStep& step : steps) {
             ASSERT_FALSE(step.skipped) << step.key.way << *step.skipped;
-            const std::string& way = step.key.way;
-            const std::string name = way.substr(std::min(way.find('+'), way.size()));
+            const std::string& method = step.key.way;
+            const std::string name = method.substr(std::min(method.find('+'), method.size()));
             if (name.empty()) {
-                EXPECT_EQ(step.check.state, CheckState::ok) << way;
+                EXPECT_EQ(step.check.state, CheckState::ok) << method;
                 continue;
             }
-            EXPECT_EQ(step.check.state, CheckState::skipped) << way;
+            EXPECT_EQ(step.check.state, CheckState::skipped) << method;
             EXPECT_EQ(step.step.n, 3U);
             const double error = metric(step, "error");
             const double saved = metric(step, "bytes_saved");
-            EXPECT_GT(error, 0) << way;
-            EXPECT_GT(metric(step, "compress_ms"), 0) << way;
+            EXPECT_GT(error, 0) << method;
+            EXPECT_GT(metric(step, "compress_ms"), 0) << method;
             const auto expect_saved = [&](double share, double about) {
-                EXPECT_NEAR(saved, ranks == 1 ? 0 : share, about) << way;
+                EXPECT_NEAR(saved, ranks == 1 ? 0 : share, about) << method;
             };
             if (name == "+bf16") {
-                EXPECT_LT(error, 0x1p-9 * ranks) << way;
+                EXPECT_LT(error, 0x1p-9 * ranks) << method;
                 expect_saved(0.5, 1e-9);
             } else if (name == "+fp16") {
-                EXPECT_LT(error, 0x1p-11 * ranks) << way;
+                EXPECT_LT(error, 0x1p-11 * ranks) << method;
                 expect_saved(0.5, 1e-9);
             } else if (name == "+int8") {
-                EXPECT_LT(error, 0.05) << way;
+                EXPECT_LT(error, 0.05) << method;
                 expect_saved(0.75, 0.01);
             } else {
-                EXPECT_GT(error, 0.5) << way;
-                EXPECT_LT(error, 0.85) << way;
+                EXPECT_GT(error, 0.5) << method;
+                EXPECT_LT(error, 0.85) << method;
                 // (P-1) 8 k against 2 (P-1)/P 4 n
                 expect_saved(1 - 0.01 * ranks, 1e-3);
                 // Independent supports: 1 - (1-d)^P.
-                EXPECT_NEAR(metric(step, "union_share"), 1 - std::pow(0.99, ranks), 3e-3) << way;
-                EXPECT_LT(metric(step, "error_10_steps"), 0.75 * error) << way;
+                EXPECT_NEAR(metric(step, "union_share"), 1 - std::pow(0.99, ranks), 3e-3) << method;
+                EXPECT_LT(metric(step, "error_10_steps"), 0.75 * error) << method;
             }
         }
     }
@@ -304,11 +303,11 @@ TEST(CompressedAllReduce, GoesOnInGroupsAtTheSameTime) {
     run_as_threads(4, 60, [&](World& world) {
         Planner planner(world);
         const auto scenario = scenario_of(program, {}, {}, {.planner = planner});
-        const auto ways = with_compressed(
-            ways_named({.algorithms = {"ring"}, .transports = {"shm"}, .baselines = {"none"}}),
+        const auto methods = with_compressed(
+            methods_named({.algorithms = {"ring"}, .transports = {"shm"}, .baselines = {"none"}}),
             parse_compressions("bf16,int8,topk:10%"));
         for (const TrainingStep& step :
-             run_scenario(world, *scenario, ways, {.min_rounds = 3, .max_rounds = 3})) {
+             run_scenario(world, *scenario, methods, {.min_rounds = 3, .max_rounds = 3})) {
             EXPECT_FALSE(step.skipped) << step.key.way;
             // All tell what can be hidden; the rest is of those that compress.
             EXPECT_EQ(step.metrics.size() == 1, step.key.way == "ring/shm");

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "workloads/program/exposed.hpp"
 
 #include <gtest/gtest.h>
 
@@ -87,11 +86,11 @@ TEST(BucketCap, ThatIsBestLeavesAThirdOfTheUsualOnesExposedOnTheA100Timeline) {
     const auto tried =
         try_caps(line.counts, {4}, {mebibyte}, line.steps, parse_channel("100us+1.25GB/s"));
     const auto usual = std::ranges::find(tried, Bytes{25 * mebibyte},
-                                         [](const CapTried& one) { return one.caps.others; });
+                                         [](const CapTrial& one) { return one.caps.others; });
     ASSERT_NE(usual, tried.end());
     EXPECT_NEAR(usual->exposed_ns, 7'879'000, 1000);
     EXPECT_LE(best_of(tried).exposed_ns, usual->exposed_ns / 3);
-    for (const CapTried& one : tried) EXPECT_GE(one.exposed_ns, best_of(tried).exposed_ns);
+    for (const CapTrial& one : tried) EXPECT_GE(one.exposed_ns, best_of(tried).exposed_ns);
 }
 
 TEST(BucketCap, CandidatesGoFromTheSmallestToOneBucketMoreThanTheFirst) {

@@ -55,9 +55,9 @@ TEST(MeasureLimits, ShowTheWholeWorldThatTheyGoOn) {
     run_as_threads(1, 60, [](World& all) {
         run_as_threads(1, 60, [&](World& host) {
             host.parent = &all;
-            RankTeam crew(host, 1, 64);
+            RankTeam team(host, 1, 64);
             const long before = all.heartbeats;
-            for (int i = 0; i < 3; ++i) crew.meet();
+            for (int i = 0; i < 3; ++i) team.start_and_wait();
             EXPECT_EQ(all.heartbeats - before, 3);
         });
     });

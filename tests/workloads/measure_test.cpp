@@ -82,7 +82,7 @@ TEST(Measure, ARowSharesItsTimeAmongItsCalls) {
     on_ranks([](World& world) {
         Fake slow_on_one = sleep_of(milliseconds(world.rank().index == 1 ? 2 : 0));
         Protocol protocol = fixed(4);
-        protocol.sync = Protocol::Sync::row;
+        protocol.sync = Protocol::Sync::back_to_back;
         Measured measured = measure_one(world, slow_on_one, protocol);
         EXPECT_EQ(measured.start, Start::back_to_back);
         EXPECT_EQ(measured.from, TimeFrom::first_arrival);
@@ -103,7 +103,7 @@ TEST(Measure, ARowIsOfOneCallWhereSomethingIsDoneBeforeEach) {
         std::vector<Trial> trials{{.operation = &quick, .prepare = {}, .count_wrong = {}}};
         trials[0].before_call = [] {};
         Protocol protocol = fixed(4);
-        protocol.sync = Protocol::Sync::row;
+        protocol.sync = Protocol::Sync::back_to_back;
         EXPECT_EQ(measure(world, trials, protocol).at(0).start, Start::barrier);
     });
 }
@@ -221,16 +221,17 @@ TEST(Measure, LeavesTheWorkBeforeACallOutOfItsTime) {
 TEST(TimedBatch, ARowsTimeRunsFromItsFirstArrivalAndIsShared) {
     on_ranks([](World& world) {
         const std::int64_t me = world.rank().index;  // 0, 1, 2
-        const std::vector<Starter::Stamp> stamps{
+        const std::vector<CallTimes> stamps{
             {.begin_ns = 1000 + 10 * me, .end_ns = 3000 - 100 * me, .late = false, .before_ns = 0}};
-        const TimedBatch batch = gather_batch(world, Start::back_to_back, stamps, /*row=*/20);
+        const TimedBatch batch =
+            gather_batch(world, Start::back_to_back, stamps, /*calls_of_sample=*/20);
         EXPECT_EQ(batch.samples_ns, (std::vector<std::int64_t>{(3000 - 1000) / 20}));
     });
 }
 
 TEST(TimedBatch, TellsHowLongNearlyAllWorkBeforeCallsTookOnTheSlowestRank) {
     on_ranks([](World& world) {
-        std::vector<Starter::Stamp> stamps(10);
+        std::vector<CallTimes> stamps(10);
         for (std::size_t call = 0; call < stamps.size(); ++call)
             stamps[call].before_ns = world.rank().index == 1 ? 100 + static_cast<long>(call) : 7;
         EXPECT_EQ(gather_batch(world, Start::barrier, stamps).before_ns, 109);
@@ -305,6 +306,32 @@ TEST(MeasureChecks, WithOtherDataEachTime) {
         ASSERT_GE(checked.size(), 2U);
         EXPECT_NE(checked.front(), checked.back());
     });
+}
+
+TEST(MeasureChecks, EndOnAllRanksWhereOneCannotPrepareOrCheck) {
+    for (const bool while_preparing : {true, false}) {
+        std::vector<std::string> errors(ranks);
+        on_ranks([&](World& world) {
+            const auto fail_on_one = [&](bool here) {
+                if (here && world.rank().index == 1) throw Error("no copy of the device's memory");
+            };
+            Fake operation = nothing();
+            std::vector<Trial> trials{
+                {.operation = &operation,
+                 .prepare = [&](std::uint64_t) { fail_on_one(while_preparing); },
+                 .count_wrong = [&](std::uint64_t) -> std::int64_t {
+                     fail_on_one(!while_preparing);
+                     return 0;
+                 }}};
+            try {
+                measure(world, trials, fixed(3));
+            } catch (const Error& error) {
+                errors[static_cast<std::size_t>(world.rank().index)] = error.what();
+            }
+        });
+        EXPECT_EQ(errors,
+                  std::vector<std::string>(ranks, "no copy of the device's memory (on rank 1)"));
+    }
 }
 
 // Who had a turn after whom, on rank 0, once all have warmed up: three trials, eight batches

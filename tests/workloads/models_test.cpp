@@ -11,8 +11,8 @@
 #include "base/error.hpp"
 #include "tests/workloads/traces.hpp"
 #include "workloads/models/buckets.hpp"
+#include "workloads/models/model.hpp"
 #include "workloads/models/model_list.hpp"
-#include "workloads/models/scaled.hpp"
 
 namespace tutti {
 namespace {

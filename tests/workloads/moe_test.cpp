@@ -27,7 +27,7 @@ TEST(Moe, HandsOverWhatItsFormulaSays) {
             const auto made =
                 moe_program(mixtral(), {.expert_ranks = e, .routing = routing}, 1'000'000, ranks);
             expect_sound(made.program);
-            EXPECT_NO_THROW(ideal_run(made.program, Sending::blocking));
+            EXPECT_NO_THROW(ideal_run(made.program, SendMode::blocking));
             const std::int64_t capacity = 24;  // 1.5 * 64 * 2 / 8
             EXPECT_EQ(capacity_of(routing), capacity);
             const std::int64_t places = e * ((8 + e - 1) / e);

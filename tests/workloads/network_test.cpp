@@ -7,8 +7,6 @@
 
 #include "tests/results/samples.hpp"
 #include "workloads/limits/least_time.hpp"
-#include "workloads/limits/link_fit.hpp"
-#include "workloads/limits/network_bound.hpp"
 #include "workloads/limits/network_limits.hpp"
 
 namespace tutti {

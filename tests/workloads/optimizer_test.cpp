@@ -12,7 +12,6 @@
 
 #include "base/error.hpp"
 #include "workloads/learn/training/lbfgs.hpp"
-#include "workloads/learn/training/learning_rate.hpp"
 
 namespace tutti {
 namespace {

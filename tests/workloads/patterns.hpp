@@ -21,8 +21,8 @@ namespace tutti {
 inline void expect_sound(const Program& program) {
     SCOPED_TRACE(program.name);
     ASSERT_NO_THROW(check(program));
-    ASSERT_NO_THROW(ideal_run(program, Sending::put_aside));
-    ASSERT_NO_THROW(ideal_run(program, Sending::handed_over));
+    ASSERT_NO_THROW(ideal_run(program, SendMode::buffered));
+    ASSERT_NO_THROW(ideal_run(program, SendMode::synchronous));
 }
 
 /// What all calls of a rank are about together, of those that `counts` says yes to: each the whole
@@ -61,8 +61,8 @@ inline void expect_op(const Program& program, std::string_view label, Op op) {
     EXPECT_EQ(ops.count(op), ops.size()) << label;
 }
 
-/// A row of the workload's table with these settings, as threads: every way that was asked for does
-/// it with right results.
+/// A row of the workload's table with these settings, as threads: every method that was asked for
+/// does it with right results.
 inline void expect_right_results(std::string_view name, int ranks,
                                  const std::map<std::string, std::string>& typed) {
     const Workload& row = find_workload(name);
@@ -71,11 +71,11 @@ inline void expect_right_results(std::string_view name, int ranks,
     run_as_threads(ranks, 60, [&](World& world) {
         Planner planner(world);
         const auto scenario = row.make(asked, {.planner = planner});
-        const auto ways = ways_named(
+        const auto methods = methods_named(
             {.algorithms = {"ring", "tree"}, .transports = {"shm"}, .baselines = {"none"}});
         const StepProtocol protocol{.min_rounds = 2, .max_rounds = 2};
         int done = 0;
-        for (const TrainingStep& step : run_scenario(world, *scenario, ways, protocol)) {
+        for (const TrainingStep& step : run_scenario(world, *scenario, methods, protocol)) {
             if (step.skipped) continue;
             ++done;
             EXPECT_EQ(step.check.state, CheckState::ok) << name << " " << step.key.way;

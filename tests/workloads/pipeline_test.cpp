@@ -5,9 +5,8 @@
 #include <fmt/format.h>
 
 #include "tests/workloads/patterns.hpp"
+#include "workloads/models/model.hpp"
 #include "workloads/models/model_list.hpp"
-#include "workloads/models/scaled.hpp"
-#include "workloads/scenarios/pipeline_steady.hpp"
 
 namespace tutti {
 namespace {
@@ -128,7 +127,7 @@ TEST(Pipeline, ThatIsFlushedNeedsNoCallThatGoesOnByItself) {
                         find_model("gpt2").build(),
                         {.order = order, .stages = stages, .micro_batches = micro_batches}, 1000,
                         stages),
-                    Sending::blocking))
+                    SendMode::blocking))
                     << static_cast<int>(order) << " " << stages << " " << micro_batches;
 }
 

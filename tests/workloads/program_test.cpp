@@ -139,7 +139,8 @@ TEST(Program, ComputesForLongerThanTheDeadline) {
         const auto scenario = scenario_of(program, {}, {}, {.planner = planner});
         std::string reason;
         const auto steps = scenario->steps(
-            ways_named({.algorithms = {"ring"}, .transports = {"shm"}, .baselines = {"none"}})[0],
+            methods_named(
+                {.algorithms = {"ring"}, .transports = {"shm"}, .baselines = {"none"}})[0],
             reason);
         ASSERT_NE(steps, nullptr) << reason;
         world.barrier();
@@ -174,11 +175,11 @@ TEST(Program, RunsGroupsAtTheSameTimeWithRightResults) {
     run_as_threads(4, 60, [&](World& world) {
         Planner planner(world);
         const auto scenario = scenario_of(program, {}, {}, {.planner = planner});
-        const auto ways = ways_named({.algorithms = {"ring", "tree"},
-                                      .transports = {"loopback", "shm"},
-                                      .baselines = {"none"}});
+        const auto methods = methods_named({.algorithms = {"ring", "tree"},
+                                            .transports = {"loopback", "shm"},
+                                            .baselines = {"none"}});
         StepProtocol protocol{.min_rounds = 3, .max_rounds = 3};
-        const auto steps = run_scenario(world, *scenario, ways, protocol);
+        const auto steps = run_scenario(world, *scenario, methods, protocol);
         ASSERT_EQ(steps.size(), 4U);
         for (const TrainingStep& step : steps) {
             EXPECT_FALSE(step.skipped) << *step.skipped;

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "workloads/models/ready_times.hpp"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -8,8 +6,9 @@
 
 #include "base/error.hpp"
 #include "tests/workloads/traces.hpp"
+#include "workloads/models/compute_times.hpp"
+#include "workloads/models/model.hpp"
 #include "workloads/models/model_list.hpp"
-#include "workloads/models/scaled.hpp"
 
 namespace tutti {
 namespace {

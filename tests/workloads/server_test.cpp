@@ -14,7 +14,7 @@
 #include <utility>
 
 #include "collectives/transport/messages/loopback.hpp"
-#include "workloads/learn/servers/clients.hpp"
+#include "workloads/learn/servers/federated_trainer.hpp"
 #include "workloads/learn/servers/server_settings.hpp"
 #include "workloads/learn/servers/server_trainer.hpp"
 #include "workloads/scenarios/workload.hpp"
@@ -24,28 +24,28 @@ namespace {
 
 // A server whose workers are played by the test; the weights are one number, a step moves them by
 // the gradient.
-struct Played {
-    explicit Played(ServerRules rules)
+struct PlayedServer {
+    explicit PlayedServer(ServerRules rules)
         : server(rules, std::vector<float>{0.0f}, plain, {.of_one_rank = 1},
-                 [this](int worker, ServerWord word) {
-                     answers.push_back({worker, word});
+                 [this](int worker, ServerReply reply) {
+                     answers.push_back({worker, reply});
                  }) {}
 
     static constexpr OptimizerKind plain{"plain", 1,
                                          [](std::size_t n) { return sgd(n, {.momentum = 0}); }};
-    void push(int worker, float gradient, bool is_last = false) {
+    void push(int worker, float gradient, Pushed pushed = Pushed::one_of_many) {
         gradients.push_back(std::make_unique<float>(gradient));
-        server.take(worker, std::span(gradients.back().get(), 1), is_last);
+        server.take(worker, std::span(gradients.back().get(), 1), pushed);
     }
     float weight() const { return server.weights().front(); }
-    std::vector<std::pair<int, ServerWord>> told() { return std::exchange(answers, {}); }
+    std::vector<std::pair<int, ServerReply>> told() { return std::exchange(answers, {}); }
 
-    std::vector<std::pair<int, ServerWord>> answers;
+    std::vector<std::pair<int, ServerReply>> answers;
     std::vector<std::unique_ptr<float>> gradients;
     Server server;
 };
 
-using Told = std::vector<std::pair<int, ServerWord>>;
+using Told = std::vector<std::pair<int, ServerReply>>;
 
 // A job of `ranks` threads that trains by `architecture` for so many steps.
 struct Trained {
@@ -70,14 +70,14 @@ Trained trained(int ranks, const Architecture& architecture, std::int64_t steps,
         const Split data = split(digits());
         DigitsLearner learner(network, data.train, 32, {world.rank(), world.size()}, 1);
         const std::size_t most = learner.first_weights().size() * sizeof(float) + 64;
-        Mail pushes(world, *transport, 0, most), pulls(world, *transport, 100, most);
+        Mailbox pushes(world, *transport, 0, most), pulls(world, *transport, 100, most);
         ServerTrainer trainer(
             world, {pushes, pulls}, learner, architecture, find_optimizer("sgd"),
             {.of_one_rank = find_optimizer("sgd").learning_rate, .steps = static_cast<int>(steps)});
         world.barrier();
-        trainer.run({.steps = steps});
+        trainer.run(steps, StepPart::whole);
         trainer.gather_weights();
-        const auto counted = trainer.counted();
+        const auto counted = trainer.metrics();
         result.traffic[static_cast<std::size_t>(world.rank().index)] = trainer.traffic();
         if (!world.is_first()) return;
         result.counted = counted;
@@ -89,11 +89,14 @@ Trained trained(int ranks, const Architecture& architecture, std::int64_t steps,
 }
 
 Architecture architecture(int ranks, int servers, bool is_synchronous) {
-    return {.servers = servers, .rules = {.workers = ranks, .is_synchronous = is_synchronous}};
+    return {.servers = servers,
+            .rules = {.workers = ranks,
+                      .updates = is_synchronous ? ServerUpdates::synchronous
+                                                : ServerUpdates::asynchronous}};
 }
 
-ServerChoice choice_of(std::map<std::string, std::string> typed) {
-    return server_choice(Settings(server_settings(), std::move(typed)));
+ServerOptions choice_of(std::map<std::string, std::string> typed) {
+    return server_options(Settings(server_settings(), std::move(typed)));
 }
 
 }  // namespace
@@ -113,83 +116,83 @@ TEST(Tournament, BringsEachRankTogetherWithEachOtherOnce) {
 }
 
 TEST(SynchronousServer, AppliesAllGradientsOfAStepTogether) {
-    Played play({.workers = 2});
-    play.server.begin(2, true);
-    EXPECT_EQ(play.told(), (Told{{0, ServerWord::go}, {1, ServerWord::go}}));
+    PlayedServer play({.workers = 2});
+    play.server.begin(2);
+    EXPECT_EQ(play.told(), (Told{{0, ServerReply::proceed}, {1, ServerReply::proceed}}));
     play.push(1, 3);
     EXPECT_EQ(play.weight(), 0);
     EXPECT_EQ(play.server.waits_for(), 0);
     EXPECT_TRUE(play.told().empty());
     play.push(0, 1);
     EXPECT_EQ(play.weight(), -4);  // parts of a mean add up
-    EXPECT_EQ(play.told(), (Told{{0, ServerWord::last}, {1, ServerWord::last}}));
-    play.push(0, 0, true);
+    EXPECT_EQ(play.told(), (Told{{0, ServerReply::last}, {1, ServerReply::last}}));
+    play.push(0, 0, Pushed::last);
     EXPECT_FALSE(play.server.is_over());
-    play.push(1, 0, true);
+    play.push(1, 0, Pushed::last);
     EXPECT_TRUE(play.server.is_over());
     EXPECT_TRUE(play.told().empty());
 }
 
 TEST(SynchronousServer, LeavesTheSlowestBehindAndCountsIt) {
-    Played play({.workers = 3, .dropped = 1});
-    play.server.begin(2, true);
+    PlayedServer play({.workers = 3, .dropped = 1});
+    play.server.begin(2);
     play.told();
     play.push(0, 1);
     play.push(1, 1);
     EXPECT_EQ(play.weight(), -3);  // as if the third had sent the others' mean
-    EXPECT_EQ(play.told(), (Told{{0, ServerWord::last}, {1, ServerWord::last}}));
+    EXPECT_EQ(play.told(), (Told{{0, ServerReply::last}, {1, ServerReply::last}}));
     play.push(2, 100);  // late
     EXPECT_EQ(play.weight(), -3);
     EXPECT_EQ(play.server.late(), 1);
-    EXPECT_EQ(play.told(), (Told{{2, ServerWord::last}}));
-    play.push(0, 0, true);
-    play.push(1, 0, true);
+    EXPECT_EQ(play.told(), (Told{{2, ServerReply::last}}));
+    play.push(0, 0, Pushed::last);
+    play.push(1, 0, Pushed::last);
     EXPECT_EQ(play.server.version(), 2);
     EXPECT_FALSE(play.server.is_over());  // the last one's gradient is still to be taken
-    play.push(2, 100, true);
+    play.push(2, 100, Pushed::last);
     EXPECT_EQ(play.weight(), -3);
     EXPECT_EQ(play.server.late(), 2);
     EXPECT_TRUE(play.server.is_over());
 }
 
 TEST(SynchronousServer, TellsWhoComesAfterTheEndThatItIsOver) {
-    Played play({.workers = 2, .dropped = 1});
-    play.server.begin(2, true);
+    PlayedServer play({.workers = 2, .dropped = 1});
+    play.server.begin(2);
     play.push(0, 1);
-    play.push(0, 1, true);
+    play.push(0, 1, Pushed::last);
     play.told();
     play.push(1, 1);
-    EXPECT_EQ(play.told(), (Told{{1, ServerWord::over}}));
+    EXPECT_EQ(play.told(), (Told{{1, ServerReply::stop}}));
     EXPECT_TRUE(play.server.is_over());
 }
 
 TEST(AsynchronousServer, AppliesEachGradientAndCountsItsStaleness) {
-    Played play({.workers = 2, .is_synchronous = false});
-    play.server.begin(2, true);
+    PlayedServer play({.workers = 2, .updates = ServerUpdates::asynchronous});
+    play.server.begin(2);
     play.told();
     play.push(0, 1);  // 0 updates since it pulled
     EXPECT_EQ(play.weight(), -1);
-    EXPECT_EQ(play.told(), (Told{{0, ServerWord::last}}));
-    play.push(0, 1, true);  // 0 again: the other one has not come yet
-    play.push(1, 1);        // 2
-    EXPECT_EQ(play.told(), (Told{{1, ServerWord::last}}));
-    play.push(1, 1, true);  // 0
+    EXPECT_EQ(play.told(), (Told{{0, ServerReply::last}}));
+    play.push(0, 1, Pushed::last);  // 0 again: the other one has not come yet
+    play.push(1, 1);                // 2
+    EXPECT_EQ(play.told(), (Told{{1, ServerReply::last}}));
+    play.push(1, 1, Pushed::last);  // 0
     EXPECT_EQ(play.server.staleness(), (std::vector<std::int64_t>{3, 0, 1}));
     EXPECT_EQ(play.server.version(), 4);
     EXPECT_TRUE(play.server.is_over());
 }
 
 TEST(AsynchronousServer, HoldsBackWhoIsTooFarAheadOfTheSlowest) {
-    Played play({.workers = 2, .is_synchronous = false, .staleness_bound = 1});
-    play.server.begin(10, true);
+    PlayedServer play({.workers = 2, .updates = ServerUpdates::asynchronous, .staleness_bound = 1});
+    play.server.begin(10);
     play.told();
     play.push(0, 1);
-    EXPECT_EQ(play.told(), (Told{{0, ServerWord::go}}));
+    EXPECT_EQ(play.told(), (Told{{0, ServerReply::proceed}}));
     play.push(0, 1);
     EXPECT_TRUE(play.told().empty());  // two ahead
     EXPECT_EQ(play.server.waits_for(), 1);
     play.push(1, 1);
-    EXPECT_EQ(play.told(), (Told{{0, ServerWord::go}, {1, ServerWord::go}}));
+    EXPECT_EQ(play.told(), (Told{{0, ServerReply::proceed}, {1, ServerReply::proceed}}));
 }
 
 // Worker: b N up and b N down. All workers' traffic at a server: 2 P b N / S, by parts of N.
@@ -255,8 +258,7 @@ TEST(ParameterServers, WithinABoundNobodyIsFarAhead) {
 TEST(ParameterServers, GoOnWithoutTheSlowest) {
     Architecture dropping = architecture(4, 1, true);
     dropping.rules.dropped = 1;
-    dropping.slow = Rank{3};
-    dropping.slow_times = 20;
+    dropping.skew = {.slow = Rank{3}, .slow_factor = 20};
     const auto done = trained(4, dropping, 100);
     EXPECT_GT(done.metric("late"), 0);
     EXPECT_GE(done.accuracy, 0.8);
@@ -269,10 +271,10 @@ TEST(ParameterServers, NameWhomTheyWaitForInVain) {
             const auto transport = loopback_transport(world);
             DigitsLearner learner("logistic", split(digits()).train, 32,
                                   {world.rank(), world.size()}, 1);
-            Mail pushes(world, *transport, 0, 4096), pulls(world, *transport, 100, 4096);
+            Mailbox pushes(world, *transport, 0, 4096), pulls(world, *transport, 100, 4096);
             ServerTrainer trainer(world, {pushes, pulls}, learner, architecture(2, 1, true),
                                   find_optimizer("sgd"), {});
-            if (world.is_first()) trainer.run({.steps = 5});  // the other one never comes
+            if (world.is_first()) trainer.run(5, StepPart::whole);  // the other one never comes
         });
     } catch (const Error& error) {
         EXPECT_EQ(error.code(), Exit::time_out);
@@ -289,13 +291,13 @@ TEST(ServerSettings, SayWhatToTypeInstead) {
     EXPECT_THROW(choice_of({{"slow-rank", "3"}}), Error);
     EXPECT_THROW(choice_of({{"slow-rank", "3:0.5"}}), Error);
     EXPECT_THROW(choice_of({{"staleness-bound", "-1"}}), Error);
-    EXPECT_THROW(server_ways(choice_of({{"servers", "5"}}), 4), Error);
-    EXPECT_THROW(server_ways(choice_of({{"drop-slowest", "4"}}), 4), Error);
-    EXPECT_THROW(server_ways(choice_of({{"slow-rank", "4:2"}}), 4), Error);
+    EXPECT_THROW(server_modes(choice_of({{"servers", "5"}}), 4), Error);
+    EXPECT_THROW(server_modes(choice_of({{"drop-slowest", "4"}}), 4), Error);
+    EXPECT_THROW(server_modes(choice_of({{"slow-rank", "4:2"}}), 4), Error);
     std::vector<std::string> names;
-    for (const ServerMode& way :
-         server_ways(choice_of({{"servers", "1"}, {"slow-rank", "3:3"}, {"drop-slowest", "1"}}), 4))
-        names.push_back(way.name);
+    for (const ServerMode& method : server_modes(
+             choice_of({{"servers", "1"}, {"slow-rank", "3:3"}, {"drop-slowest", "1"}}), 4))
+        names.push_back(method.name);
     EXPECT_EQ(names, (std::vector<std::string>{"1 server sync", "1 server sync, slowed",
                                                "1 server sync, slowed, dropping 1",
                                                "1 server async", "1 server async, slowed"}));
@@ -344,10 +346,10 @@ TEST(Federated, AveragesWeightsOfClientsWithDifferentData) {
         run_as_threads(4, 60, [&](World& world) {
             Planner planner(world);
             const auto scenario = workload.make(asked, {.planner = planner});
-            const auto ways = scenario->ways(ways_named(
+            const auto methods = scenario->methods(methods_named(
                 {.algorithms = {"ring"}, .transports = {"loopback"}, .baselines = {"none"}}));
             const auto steps =
-                run_scenario(world, *scenario, ways, {.min_rounds = 2, .max_rounds = 2});
+                run_scenario(world, *scenario, methods, {.min_rounds = 2, .max_rounds = 2});
             ASSERT_EQ(steps.size(), 2U);
             for (const TrainingStep& step : steps) {
                 ASSERT_FALSE(step.skipped);
@@ -374,11 +376,11 @@ TEST(ParameterServerWorkload, AlternatesAllArchitecturesWithRightResults) {
     run_as_threads(3, 60, [&](World& world) {
         Planner planner(world);
         const auto scenario = workload.make(asked, {.planner = planner});
-        const auto ways = scenario->ways(ways_named(
+        const auto methods = scenario->methods(methods_named(
             {.algorithms = {"ring"}, .transports = {"loopback"}, .baselines = {"none"}}));
         std::vector<std::string> checked, skipped;
         for (const TrainingStep& step :
-             run_scenario(world, *scenario, ways, {.min_rounds = 2, .max_rounds = 2})) {
+             run_scenario(world, *scenario, methods, {.min_rounds = 2, .max_rounds = 2})) {
             if (step.skipped)
                 skipped.push_back(step.key.way);
             else if (step.check.state != CheckState::skipped)

@@ -5,9 +5,9 @@
 #include <set>
 
 #include "base/error.hpp"
-#include "workloads/program/skewed.hpp"
+#include "workloads/program/changed_program.hpp"
 #include "workloads/scenarios/program_scenario.hpp"
-#include "workloads/scenarios/skew_seen.hpp"
+#include "workloads/scenarios/skew_effect.hpp"
 
 namespace tutti {
 namespace {
@@ -103,22 +103,19 @@ TEST(Skew, KeepsTheRecordedSteps) {
 TEST(Skew, IsReadAndTold) {
     Skew skew;
     EXPECT_TRUE(skew.is_none());
-    parse_skew("2ms", skew);
-    parse_slow_rank("1:2.5", skew);
+    skew = with_slow_rank(with_skew(skew, "2ms"), "1:2.5");
     EXPECT_EQ(skew.in_words(), "skew=2ms slow-rank=1:2.5");
-    Skew share;
-    parse_skew("10%", share);
-    EXPECT_EQ(share.in_words(), "skew=10%");
+    EXPECT_EQ(with_skew({}, "10%").in_words(), "skew=10%");
     for (const char* wrong : {"", "x", "2 parrots", "-1ms", "%"})
-        EXPECT_THROW(parse_skew(wrong, skew), Error) << wrong;
+        EXPECT_THROW(with_skew(skew, wrong), Error) << wrong;
     for (const char* wrong : {"", "1", "1:", ":3", "1:0.5", "-1:2", "1:2x", "a:2"})
-        EXPECT_THROW(parse_slow_rank(wrong, skew), Error) << wrong;
+        EXPECT_THROW(with_slow_rank(skew, wrong), Error) << wrong;
 }
 
-TEST(SkewSeen, ComparesStepsThatCameRightAfterEachOther) {
+TEST(SkewEffect, ComparesStepsThatCameRightAfterEachOther) {
     const Program without = even(2);
     const Program with = skewed(without, {.slow = Rank{1}, .slow_factor = 3});
-    SkewSeen seen(without, with);
+    SkewEffect seen(without, with);
     for (int step = 0; step < 3; ++step)
         seen.add(step, {.step = 1'200'000, .wait = 100'000}, {.step = 4'200'000, .wait = 900'000});
     const std::vector<Metric> expected{{"unskewed_step_ms", 1.2},
@@ -141,7 +138,7 @@ TEST(Skew, IsToldOfEveryWay) {
             even(2), {}, {}, {.planner = planner, .skew = {.slow = Rank{1}, .slow_factor = 5}});
         const auto all = run_scenario(
             world, *scenario,
-            ways_named({.algorithms = {"ring"}, .transports = {"shm"}, .baselines = {"none"}}),
+            methods_named({.algorithms = {"ring"}, .transports = {"shm"}, .baselines = {"none"}}),
             {.min_rounds = 3, .max_rounds = 3});
         ASSERT_EQ(all.size(), 1U);
         EXPECT_EQ(all[0].check.state, CheckState::ok);

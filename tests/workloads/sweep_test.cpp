@@ -8,6 +8,9 @@
 #include <set>
 #include <tuple>
 
+#include "base/index.hpp"
+#include "workloads/timing/done_by_all.hpp"
+
 namespace tutti {
 namespace {
 
@@ -106,7 +109,8 @@ TEST(Sweep, LeavesAPointWithTheReasonForWhoeverCannotTakePart) {
     ASSERT_EQ(told.size(), 1U);
     std::vector<std::string> who, took_part;
     for (const Point& point : told[0]) {
-        who.push_back(point.key.impl + " " + point.key.algo + " " + point.key.transport);
+        who.push_back(point.key.configuration.impl + " " + point.key.configuration.algorithm + " " +
+                      point.key.configuration.transport);
         if (!point.skipped)
             took_part.push_back(who.back());
         else
@@ -131,8 +135,8 @@ TEST(Sweep, TellsTheOrdersOfRanksApartAndLeavesTheLaunchersOutOfTheKey) {
     ASSERT_EQ(told[0].size(), 3U);
     std::vector<std::string> orders;
     for (const Point& point : told[0]) {
-        orders.push_back(point.key.order);
-        EXPECT_EQ(point.check.state, CheckState::ok) << point.key.order;
+        orders.push_back(point.key.configuration.order);
+        EXPECT_EQ(point.measured.check.state, CheckState::ok) << point.key.configuration.order;
     }
     EXPECT_EQ(orders, (std::vector<std::string>{"", "topology", "mine"}));
 }
@@ -160,12 +164,11 @@ std::vector<std::string> names_of(const std::vector<Candidate>& candidates) {
 
 // Chain is cut, a tree has a radix, two-level-butterfly both, a ring neither.
 TEST(Candidates, AreEveryCombinationOfParametersThatAnAlgorithmMakesUseOf) {
-    const SearchSpace search_space{.algorithms = {"ring", "tree", "chain", "two-level-butterfly"},
-                                   .transports = {"shm"},
-                                   .baselines = {"mpi"},
-                                   .segments = {Bytes{}, Bytes{16384}},
-                                   .radices = {0, 4},
-                                   .channels = {1, 2}};
+    const SearchSpace search_space{
+        .algorithms = {"ring", "tree", "chain", "two-level-butterfly"},
+        .transports = {"shm"},
+        .baselines = {"mpi"},
+        .knobs = {{"segment", {0, 16384}}, {"radix", {0, 4}}, {"channels", {1, 2}}}};
     EXPECT_EQ(names_of(candidates(Collective::all_reduce, search_space)),
               (std::vector<std::string>{
                   "ring/shm", "ring[x2]/shm",                                               //
@@ -183,7 +186,7 @@ TEST(Candidates, AreNamedOnceHoweverTheUsualRadixIsSaid) {
                                    .transports = {"shm"},
                                    .baselines = {},
                                    .orders = {"naive", "topology"},
-                                   .radices = {0, 2, 3, 3}};
+                                   .knobs = {{"radix", {0, 2, 3, 3}}}};
     EXPECT_EQ(names_of(candidates(Collective::broadcast, search_space)),
               (std::vector<std::string>{"tree/shm", "tree[k3]/shm", "tree@topology/shm",
                                         "tree[k3]@topology/shm"}));
@@ -193,8 +196,7 @@ TEST(Candidates, OfWhichSeveralWouldDoTheSameAreDistinctOnce) {
     const SearchSpace search_space{.algorithms = {"tree", "linear", "chain", "two-level"},
                                    .transports = {"loopback", "shm"},
                                    .baselines = {"mpi"},
-                                   .segments = {Bytes{}, Bytes{16384}},
-                                   .radices = {0, 3, 4, 8}};
+                                   .knobs = {{"segment", {0, 16384}}, {"radix", {0, 3, 4, 8}}}};
     const auto all = candidates(Collective::broadcast, search_space);
     const auto left = [&](int ranks, std::int64_t count, int per_node) {
         auto names =
@@ -231,12 +233,11 @@ TEST(Candidates, AreDistinctByTransportAndLeftInWhereNothingIsKnown) {
 }
 
 TEST(Sweep, TellsParametersApartAndLeavesUsualOnesOutOfTheKey) {
-    const SearchSpace search_space{.algorithms = {"tree", "chain"},
-                                   .transports = {"loopback"},
-                                   .baselines = {},
-                                   .segments = {Bytes{}, Bytes{1024}},
-                                   .radices = {0, 3},
-                                   .channels = {1, 2}};
+    const SearchSpace search_space{
+        .algorithms = {"tree", "chain"},
+        .transports = {"loopback"},
+        .baselines = {},
+        .knobs = {{"segment", {0, 1024}}, {"radix", {0, 3}}, {"channels", {1, 2}}}};
     Sweep sweep = sweep_of(Collective::all_reduce, search_space);
     sweep.counts = {3000};
     sweep.environment.default_segment = Bytes{4096};
@@ -244,10 +245,10 @@ TEST(Sweep, TellsParametersApartAndLeavesUsualOnesOutOfTheKey) {
     std::set<std::string> ids;
     std::vector<std::tuple<std::string, std::int64_t, int, int>> keys;
     for (const Point& point : told.at(0)) {
-        EXPECT_EQ(point.check.state, CheckState::ok);
+        EXPECT_EQ(point.measured.check.state, CheckState::ok);
         ids.insert(point_id(point.key));
-        keys.emplace_back(point.key.algo, point.key.segment.count, point.key.radix,
-                          point.key.channels);
+        keys.emplace_back(point.key.configuration.algorithm, point.key.configuration.segment.count,
+                          point.key.configuration.radix, point.key.configuration.channels);
     }
     EXPECT_EQ(ids.size(), 8U);
     using Keys = decltype(keys);
@@ -285,8 +286,8 @@ TEST(Sweep, LeavesAPointWithTheReasonForAnAlgorithmThatCannotBeForced) {
                  {.algorithms = {"none"}, .transports = {}, .baselines = {"mpi/ring"}}),
         2);
     ASSERT_EQ(told.size(), 1U);
-    EXPECT_EQ(told[0][0].key.impl, "mpi");
-    EXPECT_EQ(told[0][0].key.algo, "ring");
+    EXPECT_EQ(told[0][0].key.configuration.impl, "mpi");
+    EXPECT_EQ(told[0][0].key.configuration.algorithm, "ring");
     EXPECT_TRUE(told[0][0].skipped);
 }
 
@@ -300,7 +301,7 @@ TEST(Sweep, MeasuresInEachKindOfBuffers) {
         std::vector<std::string> kinds;
         const auto told = points_of_run(sweep, 2);
         for (const Point& point : told.at(0)) {
-            EXPECT_EQ(point.check.state, CheckState::ok) << point.key.buf;
+            EXPECT_EQ(point.measured.check.state, CheckState::ok) << point.key.buf;
             kinds.push_back(point.key.buf);
         }
         return kinds;
@@ -326,7 +327,7 @@ TEST(Sweep, TellsRewrittenInputFromUntouched) {
     for (std::size_t i = 0; i < rewritten.size(); ++i)
         for (std::size_t j = 0; j < rewritten[i].size(); ++j) {
             const Point &one = untouched[i][j], &other = rewritten[i][j];
-            EXPECT_EQ(other.check.state, CheckState::ok);
+            EXPECT_EQ(other.measured.check.state, CheckState::ok);
             EXPECT_EQ(one.key.input, "");
             EXPECT_EQ(other.key.input, "rewritten");
             EXPECT_NE(point_id(one.key), point_id(other.key));
@@ -339,8 +340,8 @@ TEST(Sweep, TellsWrongResultsOfAnyRank) {
                  {.algorithms = {"linear"}, .transports = {"loopback"}, .baselines = {}});
     const auto told = points_of_run(sweep, 3, parse_fault("corrupt:to=2"));  // told to rank 0
     ASSERT_EQ(told.size(), 1U);
-    EXPECT_EQ(told[0][0].check.state, CheckState::fail);
-    EXPECT_GE(told[0][0].check.n_wrong, 1);
+    EXPECT_EQ(told[0][0].measured.check.state, CheckState::fail);
+    EXPECT_GE(told[0][0].measured.check.n_wrong, 1);
 }
 
 TEST(Sweep, TellsTheSameOnAllRanks) {
@@ -364,6 +365,76 @@ TEST(Sweep, TellsTheSameOnAllRanks) {
     EXPECT_EQ(of_ranks[2], of_ranks[0]);
 }
 
+// What each of three ranks ended with.
+std::vector<std::string> errors_of(const std::function<void(World&)>& body) {
+    std::vector<std::string> errors(3, "none");
+    run_as_threads(3, 5, [&](World& world) {
+        try {
+            body(world);
+        } catch (const std::exception& error) {
+            at(errors, world.rank()) = error.what();
+        }
+    });
+    return errors;
+}
+
+TEST(Sweep, EndsOnAllRanksWithTheErrorThatACallbackOfOneThrows) {
+    const Sweep sweep =
+        sweep_of(Collective::all_reduce,
+                 {.algorithms = {"ring", "tree"}, .transports = {"loopback"}, .baselines = {}});
+    for (const int failing : {0, 1, 2}) {
+        const std::string said = failing == 0
+                                     ? "no space left"
+                                     : "no space left (on rank " + std::to_string(failing) + ")";
+        const auto fail = [failing](World& world) {
+            if (world.rank().index == failing) throw Error("no space left");
+        };
+        EXPECT_EQ(errors_of([&](World& world) {
+                      Planner planner(world);
+                      SweepEvents events;
+                      events.after_point = [&](const auto&) { fail(world); };
+                      run_sweep(planner, sweep, events);
+                  }),
+                  std::vector<std::string>(3, said));
+        EXPECT_EQ(errors_of([&](World& world) {
+                      Planner planner(world);
+                      SweepEvents events;
+                      events.before_point = [&](const auto&) { fail(world); };
+                      run_sweep(planner, sweep, events);
+                  }),
+                  std::vector<std::string>(3, said));
+    }
+}
+
+// What chooses on rank 2 lacks something that the others have.
+TEST(Sweep, EndsOnAllRanksWithTheErrorThatMakingAnOperationThrowsOnOne) {
+    Sweep sweep = sweep_of(Collective::all_reduce,
+                           {.algorithms = {"none"}, .transports = {"all"}, .baselines = {}});
+    EXPECT_EQ(errors_of([&](World& world) {
+                  Planner planner(world);
+                  Sweep mine = sweep;
+                  Candidate candidate{.configuration = {.impl = "auto", .algorithm = "auto"}};
+                  candidate.chooser =
+                      [&](const Call&, const PooledBuffers&) -> std::unique_ptr<ChosenOperation> {
+                      if (world.rank().index == 2) throw Error("no table");
+                      return nullptr;
+                  };
+                  mine.candidates = {candidate};
+                  run_sweep(planner, mine, {});
+              }),
+              std::vector<std::string>(3, "no table (on rank 2)"));
+}
+
+TEST(Sweep, EndsOnAllRanksWhereOneHasNoMemoryLeft) {
+    const auto errors = errors_of([](World& world) {
+        done_by_all(world, [&] {
+            if (world.rank().index == 1) throw std::bad_alloc();
+        });
+    });
+    EXPECT_NE(errors[0].find("no memory left"), std::string::npos) << errors[0];
+    EXPECT_EQ(errors, std::vector<std::string>(3, errors[0]));
+}
+
 TEST(BuffersOnDevices, AreTakenWhereOnlyDevicesTakePart) {
     const SearchSpace search_space{
         .algorithms = {"ring", "one-shot"}, .transports = {"cuda-emulated"}, .baselines = {"none"}};
@@ -376,7 +447,7 @@ TEST(BuffersOnDevices, AreTakenWhereOnlyDevicesTakePart) {
         ASSERT_EQ(points.size(), 4u);
         for (const Point& point : points) {
             ASSERT_FALSE(point.skipped) << *point.skipped;
-            EXPECT_EQ(point.check.state, CheckState::ok);
+            EXPECT_EQ(point.measured.check.state, CheckState::ok);
             EXPECT_EQ(point.key.buf, "cuda");
             EXPECT_TRUE(is_virtual(point.key));
         }
@@ -394,9 +465,9 @@ TEST(BuffersOnDevices, AreRefusedByThoseWhoCannotReachThem) {
     ASSERT_EQ(all.size(), 1u);
     ASSERT_EQ(all[0].size(), 4u);
     for (const Point& point : all[0]) {
-        EXPECT_EQ(point.skipped.has_value(), point.key.transport == "shm-direct");
+        EXPECT_EQ(point.skipped.has_value(), point.key.configuration.transport == "shm-direct");
         if (point.skipped) continue;
-        EXPECT_EQ(point.check.state, CheckState::ok);
+        EXPECT_EQ(point.measured.check.state, CheckState::ok);
         EXPECT_EQ(point.key.buf, "cuda");
     }
 }
@@ -414,7 +485,7 @@ TEST(PinnedBuffers, AreOrdinaryForTheHostAndCopiedToTheDeviceAndBack) {
     for (std::size_t i = 0; i < 12; ++i) {
         const Point& point = all[0][i];
         ASSERT_FALSE(point.skipped) << *point.skipped;
-        EXPECT_EQ(point.check.state, CheckState::ok);
+        EXPECT_EQ(point.measured.check.state, CheckState::ok);
         EXPECT_EQ(point.key.buf, i < 6 ? "pinned" : "cuda");
     }
 }
@@ -422,7 +493,7 @@ TEST(PinnedBuffers, AreOrdinaryForTheHostAndCopiedToTheDeviceAndBack) {
 TEST(Buffers, ThatNeedADeviceAreRefusedWhereNothingMakesThem) {
     const auto world = world_of_one();
     for (const BufferKind kind : {BufferKind::device, BufferKind::pinned}) try {
-            const BufferPool stage(*world, 100, std::span(&kind, 1));
+            const BufferPool pool(*world, 100, std::span(&kind, 1));
             ADD_FAILURE() << name_of(kind);
         } catch (const Error& error) {
             EXPECT_EQ(error.what(), "no " + std::string(name_of(kind)) +
@@ -441,7 +512,7 @@ TEST(BuffersOnTheHost, AreCopiedToTheDeviceAndBack) {
     ASSERT_EQ(all[0].size(), 4u);
     for (const Point& point : all[0]) {
         ASSERT_FALSE(point.skipped) << *point.skipped;
-        EXPECT_EQ(point.check.state, CheckState::ok);
+        EXPECT_EQ(point.measured.check.state, CheckState::ok);
         EXPECT_NE(point.key.buf, "cuda");
     }
 }

@@ -30,7 +30,7 @@ TEST(TensorParallel, HandsOverWhatItsFormulaSays) {
                     model, {.tensor_ranks = t, .tokens = tokens, .sequence_parallel = sequence},
                     1'000'000, ranks);
                 expect_sound(program);
-                EXPECT_NO_THROW(ideal_run(program, Sending::blocking));
+                EXPECT_NO_THROW(ideal_run(program, SendMode::blocking));
                 EXPECT_EQ(compute_ns_of_step(program, Rank{0}, 0), 1'000'000);
                 std::int64_t bytes = 2 * sums + 12 * tokens;
                 // A reduce-scatter takes whole sums, an all-gather a rank's share.

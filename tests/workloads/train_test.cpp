@@ -2,10 +2,9 @@
 // Networks that ranks train together: what they learn, whether they stay equal, and what they send.
 #include <gtest/gtest.h>
 
-#include "workloads/learn/exchange/gradient_exchange.hpp"
-#include "workloads/learn/exchange/meeting_exchange.hpp"
-#include "workloads/learn/exchange/recorded_exchange.hpp"
-#include "workloads/learn/learning/learn.hpp"
+#include "workloads/learn/data_parallel/exchange.hpp"
+#include "workloads/learn/data_parallel/gradient_exchange.hpp"
+#include "workloads/learn/data_parallel/trainer.hpp"
 #include "workloads/learn/training/optimizer.hpp"
 #include "workloads/scenarios/workload.hpp"
 
@@ -14,42 +13,41 @@ namespace {
 
 constexpr BucketCaps small_buckets{Bytes{1000}, Bytes{50'000}};
 
-TrainingSetup course_of(const char* network, const char* optimizer, int epochs) {
-    TrainingSetup course{.network = network,
-                         .data = split(digits()),
-                         .optimizer = optimizer,
-                         .batch = 32,
-                         .epochs = epochs};
-    if (course.is_by_lbfgs())
-        course.batch = course.data.train.rows();
+TrainingSetup setup_of(const char* network, const char* optimizer, int epochs) {
+    TrainingSetup setup{.network = network,
+                        .data = split(digits()),
+                        .optimizer = optimizer,
+                        .batch = 32,
+                        .epochs = epochs};
+    if (setup.is_by_lbfgs())
+        setup.batch = setup.data.train.rows();
     else
-        course.rate = {.of_one_rank = find_optimizer(optimizer).learning_rate,
-                       .steps = course.steps()};
-    return course;
+        setup.rate = {.of_one_rank = find_optimizer(optimizer).learning_rate,
+                      .steps = setup.steps()};
+    return setup;
 }
 
-std::vector<Method> ways_called(const std::vector<std::string>& algorithms) {
-    return ways_named(
+std::vector<Method> methods_called(const std::vector<std::string>& algorithms) {
+    return methods_named(
         {.algorithms = algorithms, .transports = {"shm", "loopback"}, .baselines = {"none"}});
 }
 
-// Gradients added up in each of these ways, in several buckets.
-void for_each_way(int ranks, const TrainingSetup& course,
-                  const std::vector<std::string>& algorithms,
-                  const std::function<void(World&, GradientExchange&, const std::string&)>& body) {
+// Gradients added up in each of these methods, in several buckets.
+void for_each_method(
+    int ranks, const TrainingSetup& setup, const std::vector<std::string>& algorithms,
+    const std::function<void(World&, GradientExchange&, const std::string&)>& body) {
     run_as_threads(ranks, 60, [&](World& world) {
         Planner planner(world);
-        Network network = course.new_network();
+        Network network = setup.new_network();
         GradientMemory memory(world, network, small_buckets, std::nullopt);
         const Environment environment{
             .ranks = ranks, .hosts = world.hosts(), .default_segment = default_segment(world)};
-        for (const Method& way : ways_called(algorithms)) {
-            const auto of_group = way.of_group(planner, environment);
-            std::string reason;
-            const auto exchange = GradientExchange::make(memory, *of_group, reason);
+        for (const Method& method : methods_called(algorithms)) {
+            const auto of_group = method.of_group(planner, environment);
+            const auto [exchange, reason] = GradientExchange::make(memory, *of_group);
             if (!exchange && algorithms.front() == "all") continue;  // not for these ranks
-            ASSERT_TRUE(exchange) << way.name << ": " << reason;
-            body(world, *exchange, way.name);
+            ASSERT_TRUE(exchange) << method.name << ": " << reason;
+            body(world, *exchange, method.name);
         }
     });
 }
@@ -72,15 +70,15 @@ std::string refusal_of(std::map<std::string, std::string> typed) {
 // Of two numbers there is one sum: no algorithm, transport or bucket may change a bit of it.
 TEST(GradientExchange, OfTwoRanksGivesTheLossesThatAddingInRankOrderGives) {
     for (const char* network : {"logistic", "mlp", "cnn"}) {
-        const TrainingSetup course = course_of(network, "sgd", 1);
-        for_each_way(2, course, {"ring", "two-shot", "tree", "butterfly"},
-                     [&](World& world, GradientExchange& exchange, const std::string& way) {
-                         MeetingExchange meeting(world);
-                         const Learnt expected = learn(world, course, meeting);
-                         const Learnt learnt = learn(world, course, exchange);
-                         EXPECT_EQ(learnt.losses, expected.losses) << network << " " << way;
-                         EXPECT_EQ(learnt.differing_weights, 0) << network << " " << way;
-                     });
+        const TrainingSetup setup = setup_of(network, "sgd", 1);
+        for_each_method(2, setup, {"ring", "two-shot", "tree", "butterfly"},
+                        [&](World& world, GradientExchange& exchange, const std::string& method) {
+                            AllGatherExchange all_gather(world);
+                            const TrainingResult expected = train(world, setup, all_gather);
+                            const TrainingResult result = train(world, setup, exchange);
+                            EXPECT_EQ(result.losses, expected.losses) << network << " " << method;
+                            EXPECT_EQ(result.differing_weights, 0) << network << " " << method;
+                        });
     }
 }
 
@@ -88,39 +86,41 @@ TEST(GradientExchange, OfTwoRanksGivesTheLossesThatAddingInRankOrderGives) {
 TEST(GradientExchange, LeavesTheCurveOfOneRankWithTheWholeBatch) {
     for (const char* optimizer : {"sgd", "adam"})
         for (const int ranks : {1, 2, 3, 4}) {
-            const TrainingSetup course = course_of("logistic", optimizer, 10);
-            for_each_way(ranks, course, {"ring", "two-shot"},
-                         [&](World& world, GradientExchange& exchange, const std::string& way) {
-                             const Learnt one = learn_on_one_rank(world, course);
-                             const Learnt all = learn(world, course, exchange);
-                             EXPECT_LE(difference_of_losses(one, all), ranks == 1 ? 0 : 1e-6)
-                                 << optimizer << " " << way << " " << ranks;
-                             EXPECT_EQ(all.losses.size(), 440U);
-                         });
+            const TrainingSetup setup = setup_of("logistic", optimizer, 10);
+            for_each_method(
+                ranks, setup, {"ring", "two-shot"},
+                [&](World& world, GradientExchange& exchange, const std::string& method) {
+                    const TrainingResult one = train_on_one_rank(world, setup);
+                    const TrainingResult all = train(world, setup, exchange);
+                    EXPECT_LE(difference_of_losses(one, all), ranks == 1 ? 0 : 1e-6)
+                        << optimizer << " " << method << " " << ranks;
+                    EXPECT_EQ(all.losses.size(), 440U);
+                });
         }
 }
 
 TEST(GradientExchange, OfShortTrainingLeavesTheCurveAlsoOfNetworksWithKinks) {
     for (const char* network : {"mlp", "cnn"}) {
-        const TrainingSetup course = course_of(network, "sgd", 1);
-        for_each_way(4, course, {"ring", "two-shot"},
-                     [&](World& world, GradientExchange& exchange, const std::string& way) {
-                         const Learnt one = learn_on_one_rank(world, course);
-                         const Learnt all = learn(world, course, exchange);
-                         EXPECT_LE(difference_of_losses(one, all), 1e-5) << network << " " << way;
-                     });
+        const TrainingSetup setup = setup_of(network, "sgd", 1);
+        for_each_method(4, setup, {"ring", "two-shot"},
+                        [&](World& world, GradientExchange& exchange, const std::string& method) {
+                            const TrainingResult one = train_on_one_rank(world, setup);
+                            const TrainingResult all = train(world, setup, exchange);
+                            EXPECT_LE(difference_of_losses(one, all), 1e-5)
+                                << network << " " << method;
+                        });
     }
 }
 
 TEST(GradientExchange, KeepsWeightsEqualBitForBitWhereTheScheduleSaysSo) {
-    const TrainingSetup course = course_of("mlp", "adam", 1);
+    const TrainingSetup setup = setup_of("mlp", "adam", 1);
     int promised = 0;
-    for_each_way(3, course, {"all"},
-                 [&](World& world, GradientExchange& exchange, const std::string& way) {
-                     if (!exchange.promises_same_bits().value_or(false)) return;
-                     EXPECT_EQ(learn(world, course, exchange).differing_weights, 0) << way;
-                     if (world.is_first()) ++promised;
-                 });
+    for_each_method(3, setup, {"all"},
+                    [&](World& world, GradientExchange& exchange, const std::string& method) {
+                        if (!exchange.same_bits().value_or(false)) return;
+                        EXPECT_EQ(train(world, setup, exchange).differing_weights, 0) << method;
+                        if (world.is_first()) ++promised;
+                    });
     EXPECT_GE(promised, 4);
 }
 
@@ -131,42 +131,42 @@ TEST(Training, OfSeveralRanksLearnsTheDigits) {
         for (const auto& [network, optimizer, epochs] :
              {std::tuple("mlp", "sgd", 10), std::tuple("mlp", "lbfgs", 60),
               std::tuple("logistic", "adam", 60)}) {
-            const TrainingSetup course = course_of(network, optimizer, epochs);
-            for_each_way(ranks, course, {"two-shot"},
-                         [&](World& world, GradientExchange& exchange, const std::string& way) {
-                             if (way != "two-shot/shm") return;
-                             const Learnt learnt = learn(world, course, exchange);
-                             EXPECT_GE(learnt.accuracy, 0.95) << network << " " << ranks;
-                             EXPECT_EQ(learnt.differing_weights, 0) << network << " " << ranks;
-                         });
+            const TrainingSetup setup = setup_of(network, optimizer, epochs);
+            for_each_method(
+                ranks, setup, {"two-shot"},
+                [&](World& world, GradientExchange& exchange, const std::string& method) {
+                    if (method != "two-shot/shm") return;
+                    const TrainingResult result = train(world, setup, exchange);
+                    EXPECT_GE(result.accuracy, 0.95) << network << " " << ranks;
+                    EXPECT_EQ(result.differing_weights, 0) << network << " " << ranks;
+                });
         }
 }
 
 TEST(GradientExchange, GivesEveryRankTheSameNumbers) {
-    const TrainingSetup course = course_of("logistic", "sgd", 1);
-    for_each_way(3, course, {"ring", "two-shot", "tree"},
-                 [&](World& world, GradientExchange& exchange, const std::string& way) {
-                     const auto numbers = exchange.numbers(0.1 * (world.rank().index + 1));
-                     EXPECT_EQ(numbers, (std::vector{0.1 * 1, 0.1 * 2, 0.1 * 3})) << way;
-                     EXPECT_EQ(exchange.count_wrong(5), 0) << way;
-                 });
+    const TrainingSetup setup = setup_of("logistic", "sgd", 1);
+    for_each_method(3, setup, {"ring", "two-shot", "tree"},
+                    [&](World& world, GradientExchange& exchange, const std::string& method) {
+                        const auto numbers = exchange.numbers(0.1 * (world.rank().index + 1));
+                        EXPECT_EQ(numbers, (std::vector{0.1 * 1, 0.1 * 2, 0.1 * 3})) << method;
+                        EXPECT_EQ(exchange.count_wrong(5), 0) << method;
+                    });
 }
 
 TEST(GradientExchange, GivesUpOnABucketThatDoesNotEndByItsName) {
-    const TrainingSetup course = course_of("mlp", "sgd", 1);
+    const TrainingSetup setup = setup_of("mlp", "sgd", 1);
     run_as_threads(2, 0.3, [&](World& world) {
         Planner planner(world);
-        Network network = course.new_network();
+        Network network = setup.new_network();
         GradientMemory memory(world, network, small_buckets, std::nullopt);
         const Environment environment{.ranks = 2, .hosts = world.hosts()};
-        const auto of_group = ways_called({"ring"}).front().of_group(planner, environment);
-        std::string reason;
-        const auto exchange = GradientExchange::make(memory, *of_group, reason);
+        const auto of_group = methods_called({"ring"}).front().of_group(planner, environment);
+        const auto exchange = GradientExchange::make(memory, *of_group).made;
         if (!world.is_first()) {  // is not there for the step, but later
             world.barrier();
             return;
         }
-        const auto trainer = trainer_of(course, world.rank(), world.size());
+        const auto trainer = trainer_of(setup, world.rank(), world.size());
         try {
             trainer->step(0, *exchange);
             ADD_FAILURE() << "it ended";
@@ -198,26 +198,26 @@ TEST(GradientMemory, HasEveryGradientOnceInReadyOrder) {
 }
 
 // A step that is repeated without communication asks for as much as the one that was recorded.
-TEST(RepeatedExchange, LetsAStepOfLbfgsComputeAsBefore) {
-    const TrainingSetup course = course_of("logistic", "lbfgs", 14);
+TEST(ReplayedExchange, LetsAStepOfLbfgsComputeAsBefore) {
+    const TrainingSetup setup = setup_of("logistic", "lbfgs", 14);
     run_as_threads(2, 60, [&](World& world) {
-        const auto trainer = trainer_of(course, world.rank(), world.size());
-        MeetingExchange meeting(world);
-        for (int step = 0; step < 12; ++step) trainer->step(step, meeting);
-        trainer->remember();
-        std::vector<Asked> asked, again;
-        RecordingExchange recording(meeting, asked);
+        const auto trainer = trainer_of(setup, world.rank(), world.size());
+        AllGatherExchange all_gather(world);
+        for (int step = 0; step < 12; ++step) trainer->step(step, all_gather);
+        trainer->save_state();
+        std::vector<ExchangeCall> asked, again;
+        RecordingExchange recording(all_gather, asked);
         const double loss = trainer->step(12, recording);
-        trainer->rewind();
-        RepeatedExchange repeated(asked);
+        trainer->restore_state();
+        ReplayedExchange repeated(asked);
         RecordingExchange recording_again(repeated, again);
         EXPECT_EQ(trainer->step(12, recording_again), loss);
         ASSERT_EQ(again.size(), asked.size());
-        for (std::size_t i = 0; i < asked.size(); ++i) EXPECT_EQ(again[i].what, asked[i].what);
+        for (std::size_t i = 0; i < asked.size(); ++i) EXPECT_EQ(again[i].kind, asked[i].kind);
         // A history of ten: 2 x 10 + 5 dot products, a loss at least, and a gradient with its loss.
         EXPECT_GE(asked.size(), 28U);
-        trainer->rewind();
-        EXPECT_EQ(trainer->step(12, meeting), loss);
+        trainer->restore_state();
+        EXPECT_EQ(trainer->step(12, all_gather), loss);
     });
 }
 
@@ -227,9 +227,10 @@ TEST(TrainWorkload, TellsItsBytesAndWhatWasLearnt) {
         const Workload& row = find_workload("train");
         const auto run = [&](std::map<std::string, std::string> typed) {
             const auto scenario = row.make(settings_of(std::move(typed)), {.planner = planner});
-            const auto ways =
-                ways_named({.algorithms = {"ring"}, .transports = {"shm"}, .baselines = {"none"}});
-            return run_scenario(world, *scenario, ways, {.min_rounds = 2, .max_rounds = 2}).at(0);
+            const auto methods = methods_named(
+                {.algorithms = {"ring"}, .transports = {"shm"}, .baselines = {"none"}});
+            return run_scenario(world, *scenario, methods, {.min_rounds = 2, .max_rounds = 2})
+                .at(0);
         };
         const auto metric = [](const TrainingStep& step, const std::string& name) {
             return std::ranges::find(step.metrics, name, &Metric::name)->value;

@@ -8,7 +8,6 @@
 
 #include "base/error.hpp"
 #include "workloads/learn/training/lbfgs.hpp"
-#include "workloads/learn/training/learning_rate.hpp"
 #include "workloads/learn/training/network.hpp"
 #include "workloads/learn/training/optimizer.hpp"
 

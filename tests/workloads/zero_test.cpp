@@ -3,8 +3,8 @@
 #include "workloads/scenarios/zero.hpp"
 
 #include "tests/workloads/patterns.hpp"
+#include "workloads/models/model.hpp"
 #include "workloads/models/model_list.hpp"
-#include "workloads/models/scaled.hpp"
 
 namespace tutti {
 namespace {

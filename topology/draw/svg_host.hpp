@@ -3,7 +3,7 @@
 #include <map>
 #include <string>
 
-#include "topology/draw/svg_canvas.hpp"
+#include "base/svg_canvas.hpp"
 #include "topology/machine/machine.hpp"
 
 namespace tutti {

@@ -2,137 +2,21 @@
 #include <fmt/format.h>
 
 #include <cstdint>
-#include <limits>
 #include <set>
-#include <type_traits>
 
-#include "base/json_value.hpp"
+#include "base/json_reader.hpp"
 #include "topology/import/formats.hpp"
 #include "topology/machine/machine_fields.hpp"
 
 namespace tutti {
 namespace {
 
-// Takes fields out of JSON objects: what a field lacks keeps its default (unknown), what has the
-// wrong type, and a field that no part of a machine has, is an error with the way to it.
-class Reader {
-public:
-    Reader(const JsonValue& object, std::string way, const Source& source)
-        : object_(object), way_(std::move(way)), source_(source) {
-        if (!object.object()) fail(object, way_, "an object {...}");
-    }
-
-    template <class Part>
-    void operator()(const char* field, Part& part) {
-        known_.push_back(field);
-        if (const JsonValue* value = object_.find(field)) read(*value, way_to(field), part);
-    }
-
-    // To be called after all fields were visited.
-    void refuse_others() const {
-        for (const auto& [field, value] : *object_.object()) {
-            bool known = false;
-            for (const std::string_view name : known_) known = known || name == field;
-            if (known) continue;
-            std::string names;
-            for (const std::string_view name : known_) names.append(" ").append(name);
-            source_.fail(value.line, fmt::format("unknown field {}; known here:{}",
-                                                 in_quotes(way_to(field)), names));
-        }
-    }
-
-private:
-    std::string way_to(std::string_view field) const {
-        return way_ + (way_.empty() ? "" : ".") + std::string(field);
-    }
-
-    [[noreturn]] void fail(const JsonValue& value, const std::string& way,
-                           const std::string& wanted) const {
-        source_.fail(value.line, fmt::format("{} is not {}",
-                                             way.empty() ? "the file" : in_quotes(way), wanted));
-    }
-
-    template <class Number>
-    Number whole_number(const JsonValue& value, const std::string& way) const {
-        const auto* number = std::get_if<std::int64_t>(&value.value);
-        if (!number || *number < 0 || *number > std::numeric_limits<Number>::max())
-            fail(value, way,
-                 fmt::format("a whole number from 0 to {}", std::numeric_limits<Number>::max()));
-        return static_cast<Number>(*number);
-    }
-
-    void read(const JsonValue& value, const std::string& way, std::string& text) const {
-        const auto* given = std::get_if<std::string>(&value.value);
-        if (!given) fail(value, way, "a text \"...\"");
-        text = *given;
-    }
-
-    void read(const JsonValue& value, const std::string& way, int& number) const {
-        number = whole_number<int>(value, way);
-    }
-
-    void read(const JsonValue& value, const std::string& way, std::int64_t& number) const {
-        number = whole_number<std::int64_t>(value, way);
-    }
-
-    void read(const JsonValue& value, const std::string& way, double& number) const {
-        if (const auto* exact = std::get_if<std::int64_t>(&value.value))
-            number = static_cast<double>(*exact);
-        else if (const auto* given = std::get_if<double>(&value.value))
-            number = *given;
-        else
-            fail(value, way, "a number");
-        if (!(number >= 0)) fail(value, way, "a number from 0 upwards");
-    }
-
-    void read(const JsonValue& value, const std::string& way, std::optional<int>& number) const {
-        if (std::holds_alternative<std::nullptr_t>(value.value))
-            number.reset();
-        else
-            number = whole_number<int>(value, way);
-    }
-
-    template <class Part>
-    void read(const JsonValue& value, const std::string& way, std::vector<Part>& parts) const {
-        const auto* list = value.list();
-        if (!list) fail(value, way, "a list [...]");
-        for (std::size_t i = 0; i < list->size(); ++i)
-            read((*list)[i], fmt::format("{}[{}]", way, i), parts.emplace_back());
-    }
-
-    template <class Part>
-    void read(const JsonValue& value, const std::string& way, Part& part) const {
-        if constexpr (std::is_enum_v<Part>) {
-            const auto* given = std::get_if<std::string>(&value.value);
-            std::string choices;
-            for (const auto& [choice, word] : words_for<Part>) {
-                if (given && *given == word) {
-                    part = choice;
-                    return;
-                }
-                choices += (choices.empty() ? "one of " : ", ") + std::string(word);
-            }
-            fail(value, way, choices);
-        } else {
-            Reader inner(value, way, source_);
-            visit_fields(inner, part);
-            inner.refuse_others();
-        }
-    }
-
-    const JsonValue& object_;
-    std::string way_;
-    const Source& source_;
-    std::vector<std::string_view> known_;
-};
-
 constexpr int most_links = 1024;  // between the same two ends
 
 // The positions in a host must lead somewhere, and sums must fit.
 class References {
 public:
-    References(const Host& host, const JsonValue& json, const Source& source)
-        : host_(host), json_(json), source_(source) {}
+    References(const Host& host, const JsonPlace& place) : host_(host), place_(place) {}
 
     void check() {
         check_numa_nodes();
@@ -162,8 +46,7 @@ public:
 
 private:
     [[noreturn]] void fail(const char* field, std::size_t position, const std::string& what) const {
-        const JsonValue& part = (*json_.find(field)->list())[position];
-        source_.fail(part.line, fmt::format("{}[{}]: {}", field, position, what));
+        place_.needed(field).item(position).fail_as(what);
     }
 
     void check_numa_nodes() {
@@ -219,37 +102,38 @@ private:
     }
 
     const Host& host_;
-    const JsonValue& json_;
-    const Source& source_;
+    const JsonPlace& place_;
     std::set<int> numa_nodes_;
 };
 
+constexpr JsonRules rules{.numbers = JsonRules::Numbers::from_0,
+                          .unknown_fields = JsonRules::UnknownFields::refused};
+
 }  // namespace
+
+void check(const Host& host, const JsonPlace& place) { References(host, place).check(); }
 
 Machine read_tutti_json(const Source& source) {
     const JsonValue json = parse_json(source);
-    Reader reader(json, "", source);
+    const JsonPlace file(json, source, rules);
+    JsonReader reader(file);
     std::string kind;
-    std::int64_t version = 0;
-    Machine machine;
-    reader("v", version);
-    reader("kind", kind);
+    int version = 0;
+    reader.always("v", version);
+    reader.always("kind", kind);
     if (kind != "machine" || version != 1)
         source.fail(json.line,
                     "JSON without \"v\": 1 and \"kind\": \"machine\"; give what "
                     "`tutti topo --json` prints");
-    visit_fields(reader, machine);
+    Machine machine;
+    walk(reader, machine);
     reader.refuse_others();
-    const JsonValue* hosts = json.find("hosts");
     if (machine.hosts.empty()) source.fail(json.line, "'hosts' is missing or empty");
-    for (std::size_t i = 0; i < machine.hosts.size(); ++i)
-        References(machine.hosts[i], (*hosts->list())[i], source).check();
-    const auto count = static_cast<int>(machine.hosts.size());
+    const auto hosts = static_cast<int>(machine.hosts.size());
     for (std::size_t i = 0; i < machine.network.size(); ++i)
-        if (machine.network[i].from >= count || machine.network[i].to >= count)
-            source.fail((*json.find("network")->list())[i].line,
-                        fmt::format("network[{}] leads to a host that is not there: give 0 to {}",
-                                    i, count - 1));
+        if (machine.network[i].from >= hosts || machine.network[i].to >= hosts)
+            file.needed("network").item(i).fail(
+                fmt::format("leads to a host that is not there: give 0 to {}", hosts - 1));
     return machine;
 }
 

@@ -1,155 +1,144 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include "base/json_value.hpp"
+#include "base/name_table.hpp"
 #include "topology/machine/machine.hpp"
 
+// The fields of each part of a machine in JSON (see Is). All are written; one that a file lacks is
+// unknown.
 namespace tutti {
 
-/// Each part of a machine tells a visitor its fields by name: `visit("model", package.model)`. The
-/// JSON writer and reader are two visitors, so that what one writes the other knows.
+void walk(auto& f, Is<Core> auto& core) { f.always("threads", core.threads); }
 
-template <class Visitor>
-void visit_fields(Visitor& visit, Core& core) {
-    visit("threads", core.threads);
+void walk(auto& f, Is<Package> auto& package) {
+    f.always("model", package.model);
+    f.always("cores", package.cores);
 }
 
-template <class Visitor>
-void visit_fields(Visitor& visit, Package& package) {
-    visit("model", package.model);
-    visit("cores", package.cores);
+void walk(auto& f, Is<NumaNode> auto& node) {
+    f.always("os_index", node.os_index);
+    f.always("memory_bytes", node.memory);
+    f.always("cores", node.cores);
 }
 
-template <class Visitor>
-void visit_fields(Visitor& visit, NumaNode& node) {
-    visit("os_index", node.os_index);
-    visit("memory_bytes", node.memory.count);
-    visit("cores", node.cores);
+void walk(auto& f, Is<Cache> auto& cache) {
+    f.always("level", cache.level);
+    f.always("kind", cache.kind);
+    f.always("bytes", cache.size);
+    f.always("cores", cache.cores);
 }
 
-template <class Visitor>
-void visit_fields(Visitor& visit, Cache& cache) {
-    visit("level", cache.level);
-    visit("kind", cache.kind);
-    visit("bytes", cache.size.count);
-    visit("cores", cache.cores);
+void walk(auto& f, Is<PcieLink> auto& link) {
+    f.always("GTps", link.gigatransfers);
+    f.always("lanes", link.lanes);
 }
 
-template <class Visitor>
-void visit_fields(Visitor& visit, PcieLink& link) {
-    visit("GTps", link.gigatransfers);
-    visit("lanes", link.lanes);
+void walk(auto& f, Is<PcieSwitch> auto& pcie_switch) {
+    f.always("pci_address", pcie_switch.pci_address);
+    f.always("pci_id", pcie_switch.pci_id);
+    f.always("subsystem_id", pcie_switch.subsystem_id);
+    f.always("above", pcie_switch.above);
+    f.always("numa_node", pcie_switch.numa_node);
+    f.always("link", pcie_switch.link);
 }
 
-template <class Visitor>
-void visit_fields(Visitor& visit, PcieSwitch& pcie_switch) {
-    visit("pci_address", pcie_switch.pci_address);
-    visit("pci_id", pcie_switch.pci_id);
-    visit("subsystem_id", pcie_switch.subsystem_id);
-    visit("above", pcie_switch.above);
-    visit("numa_node", pcie_switch.numa_node);
-    visit("link", pcie_switch.link);
+void walk(auto& f, Is<Port> auto& port) {
+    f.always("name", port.name);
+    f.always("Gbitps", port.gigabits);
 }
 
-template <class Visitor>
-void visit_fields(Visitor& visit, Port& port) {
-    visit("name", port.name);
-    visit("Gbitps", port.gigabits);
+void walk(auto& f, Is<Device> auto& device) {
+    f.always("kind", device.kind);
+    f.always("pci_address", device.pci_address);
+    f.always("pci_id", device.pci_id);
+    f.always("names", device.names);
+    f.always("numa_node", device.numa_node);
+    f.always("above", device.above);
+    f.always("link", device.link);
+    f.always("model", device.model);
+    f.always("compute_capability", device.compute_capability);
+    f.always("ports", device.ports);
 }
 
-template <class Visitor>
-void visit_fields(Visitor& visit, Device& device) {
-    visit("kind", device.kind);
-    visit("pci_address", device.pci_address);
-    visit("pci_id", device.pci_id);
-    visit("names", device.names);
-    visit("numa_node", device.numa_node);
-    visit("above", device.above);
-    visit("link", device.link);
-    visit("model", device.model);
-    visit("compute_capability", device.compute_capability);
-    visit("ports", device.ports);
+void walk(auto& f, Is<LinkEnd> auto& end) {
+    f.always("kind", end.kind);
+    f.always("index", end.index);
 }
 
-template <class Visitor>
-void visit_fields(Visitor& visit, LinkEnd& end) {
-    visit("kind", end.kind);
-    visit("index", end.index);
+void walk(auto& f, Is<Link> auto& link) {
+    f.always("kind", link.kind);
+    f.always("a", link.a);
+    f.always("b", link.b);
+    f.always("count", link.count);
+    f.always("GBps", link.bandwidth_GBps);
+    f.always("us", link.microseconds);
 }
 
-template <class Visitor>
-void visit_fields(Visitor& visit, Link& link) {
-    visit("kind", link.kind);
-    visit("a", link.a);
-    visit("b", link.b);
-    visit("count", link.count);
-    visit("GBps", link.bandwidth_GBps);
-    visit("us", link.microseconds);
+void walk(auto& f, Is<CpuIdentity> auto& cpu) {
+    f.always("architecture", cpu.architecture);
+    f.always("vendor", cpu.vendor);
+    f.always("family", cpu.family);
+    f.always("model", cpu.model);
 }
 
-template <class Visitor>
-void visit_fields(Visitor& visit, CpuIdentity& cpu) {
-    visit("architecture", cpu.architecture);
-    visit("vendor", cpu.vendor);
-    visit("family", cpu.family);
-    visit("model", cpu.model);
+void walk(auto& f, Is<NoPeerAccess> auto& pair) {
+    f.always("a", pair.a);
+    f.always("b", pair.b);
 }
 
-template <class Visitor>
-void visit_fields(Visitor& visit, NoPeerAccess& pair) {
-    visit("a", pair.a);
-    visit("b", pair.b);
+void walk(auto& f, Is<Host> auto& host) {
+    f.always("name", host.name);
+    f.always("cpu", host.cpu);
+    f.always("packages", host.packages);
+    f.always("numa_nodes", host.numa_nodes);
+    f.always("cores", host.cores);
+    f.always("caches", host.caches);
+    f.always("pcie_switches", host.pcie_switches);
+    f.always("devices", host.devices);
+    f.always("links", host.links);
+    f.always("no_peer_access", host.no_peer_access);
+    f.always("transports", host.transports);
+    f.always("not_seen", host.not_seen);
 }
 
-template <class Visitor>
-void visit_fields(Visitor& visit, Host& host) {
-    visit("name", host.name);
-    visit("cpu", host.cpu);
-    visit("packages", host.packages);
-    visit("numa_nodes", host.numa_nodes);
-    visit("cores", host.cores);
-    visit("caches", host.caches);
-    visit("pcie_switches", host.pcie_switches);
-    visit("devices", host.devices);
-    visit("links", host.links);
-    visit("no_peer_access", host.no_peer_access);
-    visit("transports", host.transports);
-    visit("not_seen", host.not_seen);
+void walk(auto& f, Is<NetworkLink> auto& link) {
+    f.always("from", link.from);
+    f.always("to", link.to);
+    f.always("GBps", link.bandwidth_GBps);
+    f.always("us", link.microseconds);
 }
 
-template <class Visitor>
-void visit_fields(Visitor& visit, NetworkLink& link) {
-    visit("from", link.from);
-    visit("to", link.to);
-    visit("GBps", link.bandwidth_GBps);
-    visit("us", link.microseconds);
+void walk(auto& f, Is<Machine> auto& machine) {
+    f.always("hosts", machine.hosts);
+    f.always("network", machine.network);
 }
 
-template <class Visitor>
-void visit_fields(Visitor& visit, Machine& machine) {
-    visit("hosts", machine.hosts);
-    visit("network", machine.network);
-}
-
-/// The words for choices, in files.
-template <class Choice>
-struct Word {
-    Choice choice;
-    const char* word;
-};
-template <class Choice>
-inline constexpr Word<Choice> words_for[1] = {};
-
-template <>
-inline constexpr Word<CacheKind> words_for<CacheKind>[] = {{CacheKind::unified, "unified"},
-                                                           {CacheKind::data, "data"},
-                                                           {CacheKind::instruction, "instruction"}};
-template <>
-inline constexpr Word<DeviceKind> words_for<DeviceKind>[] = {
+inline constexpr Named<CacheKind> cache_kinds[] = {{CacheKind::unified, "unified"},
+                                                   {CacheKind::data, "data"},
+                                                   {CacheKind::instruction, "instruction"}};
+inline constexpr Named<DeviceKind> device_kinds[] = {
     {DeviceKind::gpu, "GPU"}, {DeviceKind::nic, "NIC"}, {DeviceKind::nvswitch, "NVSwitch"}};
-template <>
-inline constexpr Word<LinkKind> words_for<LinkKind>[] = {
+inline constexpr Named<LinkKind> link_kinds[] = {
     {LinkKind::nvlink, "NVLink"}, {LinkKind::xgmi, "xGMI"}, {LinkKind::c2c, "C2C"}};
-template <>
-inline constexpr Word<LinkEnd::Kind> words_for<LinkEnd::Kind>[] = {
-    {LinkEnd::Kind::device, "device"}, {LinkEnd::Kind::numa_node, "NUMA node"}};
+inline constexpr Named<LinkEnd::Kind> link_end_kinds[] = {{LinkEnd::Kind::device, "device"},
+                                                          {LinkEnd::Kind::numa_node, "NUMA node"}};
+
+inline std::string_view name_of(CacheKind kind) { return name_in(cache_kinds, kind); }
+inline std::string_view name_of(DeviceKind kind) { return name_in(device_kinds, kind); }
+inline std::string_view name_of(LinkKind kind) { return name_in(link_kinds, kind); }
+inline std::string_view name_of(LinkEnd::Kind kind) { return name_in(link_end_kinds, kind); }
+
+inline void parse_name(std::string_view name, CacheKind& kind) {
+    kind = parse_from(cache_kinds, "kind of cache", name);
+}
+inline void parse_name(std::string_view name, DeviceKind& kind) {
+    kind = parse_from(device_kinds, "kind of device", name);
+}
+inline void parse_name(std::string_view name, LinkKind& kind) {
+    kind = parse_from(link_kinds, "kind of link", name);
+}
+inline void parse_name(std::string_view name, LinkEnd::Kind& kind) {
+    kind = parse_from(link_end_kinds, "end of a link", name);
+}
 
 }  // namespace tutti

@@ -6,9 +6,11 @@
 
 #include <algorithm>
 
+#include "base/index.hpp"
 #include "base/rounding.hpp"
 #include "base/units.hpp"
 #include "collectives/device/accelerator.hpp"
+#include "workloads/timing/done_by_all.hpp"
 
 namespace tutti {
 namespace {
@@ -25,7 +27,7 @@ Error no_memory(std::size_t bytes, std::string_view instead) {
                  " on each rank; type " + std::string(instead));
 }
 
-// Touched once, so that no page is missing when calls are timed.
+// Written once, so that no page is missing when calls are timed.
 std::byte* unregistered_memory(std::size_t bytes) {
     const std::size_t unit = bytes >= huge_page ? huge_page : page;
     const std::size_t size = std::max(unit, round_up(bytes, unit));
@@ -48,7 +50,8 @@ void fill(std::span<std::byte> buffer, Accelerator* device,
     device->copy_in(buffer.data(), copy);
 }
 
-// Ranks give equal places, also where one has no input: only that is symmetric memory.
+// All ranks' outputs begin at the same offset, also where a rank has no input: plans need symmetric
+// memory.
 std::size_t most_input(const Call& call, int ranks) {
     const Rank other{call.root.index == 0 ? ranks - 1 : 0};
     return std::max(input_bytes(call, ranks, call.root), input_bytes(call, ranks, other));
@@ -56,43 +59,41 @@ std::size_t most_input(const Call& call, int ranks) {
 
 }  // namespace
 
-// On all ranks together, so that none waits for one that has given up.
 void refuse_more_than_memory(World& world, std::size_t bytes, std::string_view instead) {
-    struct Need {
+    struct Demand {
         std::size_t bytes;
         double memory;
     };
     const double here =
         static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
-    const auto all = gather_all(world, Need{bytes, here});
+    const auto all = gather_all(world, Demand{bytes, here});
     for (const auto& host : world.hosts().nodes()) {
         double wanted = 0;
         std::size_t most = 0;
         for (const Rank rank : host) {
-            const Need& need = all[static_cast<std::size_t>(rank.index)];
-            wanted += static_cast<double>(need.bytes);
-            most = std::max(most, need.bytes);
+            const Demand& demand = at(all, rank);
+            wanted += static_cast<double>(demand.bytes);
+            most = std::max(most, demand.bytes);
         }
-        if (wanted > all[static_cast<std::size_t>(host.front().index)].memory)
-            throw no_memory(most, instead);
+        if (wanted > at(all, host.front()).memory) throw no_memory(most, instead);
     }
 }
 
-void PooledBuffers::fill_input(const std::function<void(std::span<std::byte>)>& write) const {
+void PooledBuffers::write_input(const std::function<void(std::span<std::byte>)>& write) const {
     fill(writable_input, device_of(registered), write);
 }
 
-void PooledBuffers::fill_output(const std::function<void(std::span<std::byte>)>& write) const {
+void PooledBuffers::write_output(const std::function<void(std::span<std::byte>)>& write) const {
     fill(call.output, device_of(registered), write);
 }
 
-std::int64_t PooledBuffers::look_at_output(
-    const std::function<std::int64_t(std::span<const std::byte>)>& look) const {
+std::int64_t PooledBuffers::count_in_output(
+    const std::function<std::int64_t(std::span<const std::byte>)>& count) const {
     Accelerator* device = device_of(registered);
-    if (device == nullptr) return look(call.output);
+    if (device == nullptr) return count(call.output);
     std::vector<std::byte> copy(call.output.size());
     device->copy_out(copy, call.output.data());
-    return look(copy);
+    return count(copy);
 }
 
 BufferPool::BufferPool(World& world, std::size_t bytes, std::span<const BufferKind> kinds,
@@ -124,7 +125,7 @@ BufferPool::BufferPool(World& world, std::size_t bytes, std::span<const BufferKi
     }
     if (kinds.empty()) kinds_ = {shared_ ? BufferKind::registered : BufferKind::unregistered};
     if (wants(BufferKind::unregistered) || (kinds.empty() && !shared_))
-        unregistered_.reset(unregistered_memory(bytes));
+        done_by_all(world, [&] { unregistered_.reset(unregistered_memory(bytes)); });
 }
 
 // The largest rank's need, as roots hold more than others and every rank may be root.
@@ -141,7 +142,7 @@ std::size_t BufferPool::bytes_for(const Call& call, int ranks, bool in_place) {
     return whole_pages(most);
 }
 
-PooledBuffers BufferPool::set(const Call& call, bool in_place, BufferKind kind) const {
+PooledBuffers BufferPool::buffers_for(const Call& call, bool in_place, BufferKind kind) const {
     const Rank me = world_.rank();
     const int ranks = world_.size();
     const std::size_t input = input_bytes(call, ranks, me), output = output_bytes(call, ranks, me);

@@ -14,22 +14,22 @@
 
 namespace tutti {
 
-/// The buffers of one call on the stage. On a device the host cannot look into them, so it fills
-/// and checks copies, outside of timed regions.
+/// The buffers of one call in a pool. Those on a device the host writes and reads as copies,
+/// outside of timed regions.
 struct PooledBuffers {
     CallBuffers call;
     std::span<std::byte> writable_input;
     const ReachableMemory* registered = nullptr;
 
-    /// `write(host)` fills what then is the input.
-    void fill_input(const std::function<void(std::span<std::byte>)>& write) const;
-    void fill_output(const std::function<void(std::span<std::byte>)>& write) const;
-    /// What `look(host)` finds in the output.
-    std::int64_t look_at_output(
-        const std::function<std::int64_t(std::span<const std::byte>)>& look) const;
+    /// `write` is given memory of the host, which then becomes the input or the output.
+    void write_input(const std::function<void(std::span<std::byte>)>& write) const;
+    void write_output(const std::function<void(std::span<std::byte>)>& write) const;
+    /// What `count` returns for the output's bytes.
+    std::int64_t count_in_output(
+        const std::function<std::int64_t(std::span<const std::byte>)>& count) const;
 };
 
-/// Makes so many bytes of this rank; collective.
+/// How memory that needs a device is made: so many bytes of this rank. Collective.
 struct DeviceBuffers {
     std::function<std::unique_ptr<ReachableMemory>(std::size_t bytes)> on_device = {};
     std::function<std::shared_ptr<std::byte>(std::size_t bytes)> pinned = {};
@@ -44,19 +44,19 @@ void refuse_more_than_memory(World& world, std::size_t bytes, std::string_view i
 class BufferPool {
 public:
     /// Collective. Room for calls of up to `bytes` (see bytes_for) in memory of each of the kinds;
-    /// none: registered where the ranks can share memory, else unregistered. Throws Error if ranks
-    /// that must share memory cannot, or if there shall be memory that needs a device and nothing
-    /// makes it.
+    /// none: registered where the ranks can share memory, else unregistered. Throws Error on all
+    /// ranks alike if registered memory is asked for and ranks cannot share it, if one lacks the
+    /// memory, or if memory on devices is asked for and `of_devices` does not make it.
     BufferPool(World& world, std::size_t bytes, std::span<const BufferKind> kinds,
                const DeviceBuffers& of_devices = {});
 
-    /// What there is, at least one.
+    /// At least one.
     const std::vector<BufferKind>& kinds() const { return kinds_; }
 
     static std::size_t bytes_for(const Call& call, int ranks, bool in_place);
 
     /// This rank's buffers for a call. In place they coincide, else they lie on pages of their own.
-    PooledBuffers set(const Call& call, bool in_place, BufferKind kind) const;
+    PooledBuffers buffers_for(const Call& call, bool in_place, BufferKind kind) const;
 
 private:
     struct Freed {

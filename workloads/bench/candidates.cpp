@@ -6,7 +6,6 @@
 
 #include "base/name_table.hpp"
 #include "collectives/schedule/fingerprint.hpp"
-#include "results/key.hpp"
 
 namespace tutti {
 namespace {
@@ -73,47 +72,51 @@ std::vector<std::string> algorithms_chosen(const Baseline& row, Collective colle
     return known;
 }
 
-// Each once, in the order given; one alone where the algorithm makes no use of them.
-template <class Value>
-std::vector<Value> values_for(bool makes_use, const std::vector<Value>& wanted, Value usual) {
-    if (!makes_use) return {usual};
-    std::vector<Value> values;
-    for (const Value& value : wanted)
+// Each once, in the order given; the default alone where the algorithm makes no use of them.
+std::vector<std::int64_t> values_for(const Algorithm& row, const Knob& knob,
+                                     const SearchSpace& search_space) {
+    if (!makes_use(row, knob)) return {knob.otherwise};
+    std::vector<std::int64_t> values;
+    for (const std::int64_t wanted : search_space.values_of(knob)) {
+        const std::int64_t value = wanted == knob.same_as_default ? knob.otherwise : wanted;
         if (std::ranges::find(values, value) == values.end()) values.push_back(value);
+    }
     return values;
 }
 
-// The algorithm in every order and with all its parameters.
-void add_variants(const Candidate& plain, const SearchSpace& search_space,
+// The algorithm over the transport, in every order and with every combination of its knobs.
+void add_variants(const Algorithm& row, std::string_view transport, const SearchSpace& search_space,
                   std::vector<Candidate>& all) {
-    std::vector<int> radices = search_space.radices;
-    std::ranges::replace(radices, default_radix, 0);
+    std::vector<Configuration> variants;
     for (const auto& order : search_space.orders)
-        for (const Bytes segment : values_for(plain.row->pipelines, search_space.segments, Bytes{}))
-            for (const int radix : values_for(plain.row->takes_radix, radices, 0))
-                for (const int channels : values_for(true, search_space.channels, 1)) {
-                    Candidate& variant = all.emplace_back(plain);
-                    variant.order = order == "naive" ? "" : order;
-                    variant.segment = segment;
-                    variant.radix = radix;
-                    variant.channels = channels;
-                }
+        variants.push_back({.algorithm = std::string(row.name),
+                            .transport = std::string(transport),
+                            .order = order == "naive" ? "" : order});
+    for (const Knob& knob : knobs) {
+        std::vector<Configuration> finer;
+        for (const Configuration& variant : variants)
+            for (const std::int64_t value : values_for(row, knob, search_space))
+                knob.set(finer.emplace_back(variant), value);
+        variants = std::move(finer);
+    }
+    for (const Configuration& variant : variants) all.push_back({variant, &row});
 }
 
 }  // namespace
 
 std::string Candidate::name() const {
-    if (chooser) return algorithm;
-    if (!is_ours()) return algorithm.empty() ? impl : impl + "/" + algorithm;
-    return variant_name(algorithm, segment, radix, channels, order) + "/" + transport;
+    return chooser ? configuration.algorithm : to_string(configuration);
 }
 
-Choice choice_of(const Candidate& candidate, Bytes default_segment) {
-    return {.algorithm = candidate.row,
-            .transport = candidate.transport,
-            .segment = candidate.segment.count > 0 ? candidate.segment : default_segment,
-            .radix = candidate.radix,
-            .channels = candidate.channels};
+std::vector<std::int64_t> SearchSpace::values_of(const Knob& knob) const {
+    const auto named = knobs.find(knob.name);
+    return named == knobs.end() ? std::vector{knob.otherwise} : named->second;
+}
+
+Candidate candidate_of(Collective collective, const Configuration& configuration) {
+    if (configuration.is_ours())
+        return {configuration, &find_algorithm(collective, configuration.algorithm)};
+    return {configuration, nullptr, &find_baseline(configuration.impl)};
 }
 
 void before_start(const SearchSpace& search_space) {
@@ -127,7 +130,7 @@ std::vector<Candidate> candidates(Collective collective, const SearchSpace& sear
         search_space.algorithms, algorithms_of(collective),
         [&](const auto& name) { return &find_algorithm(collective, name); },
         [](const Algorithm&) { return true; });
-    const auto ways = chosen(
+    const auto over = chosen(
         search_space.transports, pointers(transports()),
         [](const auto& name) { return &find_transport(name); },
         [](const TransportRow& row) { return !row.is_part; });
@@ -137,16 +140,12 @@ std::vector<Candidate> candidates(Collective collective, const SearchSpace& sear
         [](const Baseline& row) { return row.is_default; });
     std::vector<Candidate> all;
     for (const Algorithm* row : ours)
-        for (const TransportRow* way : ways)
-            add_variants({.impl = "tutti",
-                          .algorithm = std::string(row->name),
-                          .transport = std::string(way->name),
-                          .row = row},
-                         search_space, all);
+        for (const TransportRow* transport : over)
+            add_variants(*row, transport->name, search_space, all);
     for (const Baseline* row : libraries)
         for (const auto& algorithm : algorithms_chosen(*row, collective, search_space.baselines))
             all.push_back(
-                {.impl = std::string(row->name), .algorithm = algorithm, .baseline = row});
+                candidate_of(collective, {.impl = std::string(row->name), .algorithm = algorithm}));
     return all;
 }
 
@@ -160,53 +159,50 @@ struct PlanSignature {
     auto operator<=>(const PlanSignature&) const = default;
 };
 
-std::optional<PlanSignature> deed_of(const Candidate& candidate, const Call& call,
-                                     const Environment& environment) {
+std::optional<PlanSignature> signature_of(const Candidate& candidate, const Call& call,
+                                          const Environment& environment) {
     if (!candidate.is_ours()) return std::nullopt;
-    Choice choice = choice_of(candidate, environment.default_segment);
-    if (!candidate.order.empty()) choice.order = environment.orders.at(candidate.order);
-    const Job job = job_of(choice, call, environment.ranks, environment.hosts);
+    const Job job = job_of({candidate.row, candidate.configuration, environment}, call,
+                           environment.ranks, environment.hosts);
     if (candidate.row->refuses(job)) return std::nullopt;
     const Schedule schedule = build_in_order(*candidate.row, job);
     const auto print = fingerprint(schedule);
     if (!print) return std::nullopt;
     const Lanes lanes = lanes_for(*candidate.row, job, schedule);
-    return PlanSignature{candidate.transport, *print, lanes.count > 1 ? lanes : Lanes{}};
+    return PlanSignature{candidate.configuration.transport, *print,
+                         lanes.count > 1 ? lanes : Lanes{}};
 }
 
 }  // namespace
 
 std::vector<Candidate> distinct(std::vector<Candidate> candidates, const Call& call,
                                 const Environment& environment) {
-    std::set<PlanSignature> done;
+    std::set<PlanSignature> seen;
     std::erase_if(candidates, [&](const Candidate& candidate) {
-        const auto deed = deed_of(candidate, call, environment);
-        return deed && !done.insert(*deed).second;
+        const auto signature = signature_of(candidate, call, environment);
+        return signature && !seen.insert(*signature).second;
     });
     return candidates;
 }
 
 std::optional<std::string> refusal(Planner& planner, const Candidate& candidate, const Call& call,
                                    const PooledBuffers& buffers, const Placement& placement) {
-    const MemoryOf memory = memory_of(buffers.call);
-    if (!candidate.is_ours()) {
-        if (candidate.baseline != nullptr)
-            if (auto reason = refusal(planner.world(), *candidate.baseline,
-                                      {call, candidate.algorithm, buffers.call.in_place, memory}))
-                return reason;
-        if (memory == MemoryOf::device && candidate.on_devices)
-            return candidate.on_devices->refuses(planner, call, buffers);
-        const bool takes_device = candidate.baseline != nullptr && candidate.baseline->takes_device;
-        if (memory == MemoryOf::host || takes_device) return std::nullopt;
-        return (candidate.chooser ? candidate.algorithm : candidate.impl) +
-               " takes no buffers on devices; type --buffers registered";
-    }
-    if (const auto no_way = planner.refuses(candidate.transport, memory, buffers.registered))
-        return no_way;
-    return candidate.row->refuses({.collective = call.collective,
-                                   .ranks = planner.world().size(),
-                                   .root = call.root,
-                                   .placement = placement});
+    if (!candidate.chooser)
+        return refusal(planner, candidate.configuration, {call, buffers.call, buffers.registered},
+                       placement);
+    if (memory_of(buffers.call) == MemoryOf::host) return std::nullopt;
+    if (candidate.on_devices) return candidate.on_devices->refuses(planner, call, buffers);
+    return candidate.name() + " takes no buffers on devices; type --buffers registered";
+}
+
+std::unique_ptr<Operation> operation_of(Planner& planner, const Candidate& candidate,
+                                        const Call& call, const PooledBuffers& buffers,
+                                        const Environment& environment) {
+    if (candidate.on_devices && memory_of(buffers.call) == MemoryOf::device)
+        return candidate.on_devices->operation(planner, call, buffers);
+    if (candidate.chooser) return candidate.chooser(call, buffers);
+    return make_operation(planner, candidate.configuration,
+                          {call, buffers.call, buffers.registered}, environment);
 }
 
 }  // namespace tutti

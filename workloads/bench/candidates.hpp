@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "collectives/planner/planner.hpp"
+#include "collectives/planner/operation_maker.hpp"
 #include "workloads/bench/buffer_pool.hpp"
 
 namespace tutti {
@@ -35,25 +35,17 @@ public:
                                                        const PooledBuffers& buffers) const = 0;
 };
 
-/// What competes at a point: one of our algorithms over one transport, or a library's collective by
-/// its own choice of algorithm or by a forced one.
+/// What competes at a point: one of our algorithms over one transport, a library's collective by
+/// its own choice of algorithm or by a forced one, or what chooses among these.
 struct Candidate {
-    std::string impl;            ///< "tutti", or the baseline's name
-    std::string algorithm = {};  ///< of ours, or forced on the library; empty: the library chooses
-    std::string transport = {};  ///< of ours; empty for a baseline
-    std::string order = {};      ///< of the ranks, by name; empty: the launcher's
-    Bytes segment = {};          ///< if the algorithm pipelines; 0: the usual one of the hosts
-    int radix = 0;               ///< if the algorithm takes one; 0: the usual one
-    int channels = 1;            ///< of ours
-    const Algorithm* row = nullptr;
-    const Baseline* baseline = nullptr;
-    Chooser chooser = {};                                  ///< of one that is neither
+    Configuration configuration;         ///< of a chooser only its name, as an algorithm of ours
+    const Algorithm* row = nullptr;      ///< of ours
+    const Baseline* baseline = nullptr;  ///< of a library's
+    Chooser chooser = {};                ///< of one that is neither
     std::shared_ptr<const DeviceChooser> on_devices = {};  ///< beside it; none: it takes none
 
     bool is_ours() const { return row != nullptr; }
-    /// "ring/shm", "mpi" or "mpi/ring"; with what is not usual in brackets, and the order:
-    /// "chain[64K]/shm", "tree[k4]/mpi", "ring[x2]@topology/mpi",
-    /// "two-level-butterfly[16K,k4,x2]/mpi".
+    /// As to_string(configuration), a chooser's name alone.
     std::string name() const;
 };
 
@@ -65,10 +57,11 @@ struct SearchSpace {
     std::vector<std::string> baselines{"mpi"};
     /// Of the ranks, for our algorithms: naive, topology or files. Each is a candidate of its own.
     std::vector<std::string> orders{"naive"};
-    /// Each combination of these that an algorithm makes use of is a candidate of its own.
-    std::vector<Bytes> segments{Bytes{}};  ///< 0: the usual one
-    std::vector<int> radices{0};           ///< 0: the usual one
-    std::vector<int> channels{1};
+    /// Values of knobs by their names; others have their default. Each combination that an
+    /// algorithm makes use of is a candidate of its own.
+    std::map<std::string, std::vector<std::int64_t>, std::less<>> knobs = {};
+
+    std::vector<std::int64_t> values_of(const Knob& knob) const;
 };
 
 /// Tells libraries whose algorithms are to be forced so before they start.
@@ -79,16 +72,8 @@ void before_start(const SearchSpace& search_space);
 /// runs. Says nothing of whether they run here: see refusal.
 std::vector<Candidate> candidates(Collective collective, const SearchSpace& search_space);
 
-/// What to ask a planner for, but for placement and order.
-Choice choice_of(const Candidate& candidate, Bytes default_segment);
-
-/// What a call is done on, as far as it decides schedules.
-struct Environment {
-    int ranks = 1;
-    Placement hosts = {};                      ///< and nodes of hierarchical algorithms
-    Bytes default_segment = segment_on_host;   ///< of candidates that name none
-    std::map<std::string, Order> orders = {};  ///< by the names that candidates call them by
-};
+/// One of the candidates by itself. Throws Error for an unknown algorithm or library.
+Candidate candidate_of(Collective collective, const Configuration& configuration);
 
 /// The candidates without those whose plans for this call would be the same as an earlier one's, as
 /// a tree with a radix of at least the rank count is the linear algorithm, and two-level on one
@@ -100,5 +85,10 @@ std::vector<Candidate> distinct(std::vector<Candidate> candidates, const Call& c
 /// lie and whether they are in place counts; nothing if they can. Collective.
 std::optional<std::string> refusal(Planner& planner, const Candidate& candidate, const Call& call,
                                    const PooledBuffers& buffers, const Placement& placement);
+
+/// The candidate's operation for a call on these buffers. Collective; the candidate is not refused.
+std::unique_ptr<Operation> operation_of(Planner& planner, const Candidate& candidate,
+                                        const Call& call, const PooledBuffers& buffers,
+                                        const Environment& environment);
 
 }  // namespace tutti

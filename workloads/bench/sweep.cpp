@@ -10,18 +10,19 @@
 #include "workloads/bench/device_buffers.hpp"
 #include "workloads/bench/trials.hpp"
 #include "workloads/limits/least_time.hpp"
+#include "workloads/timing/done_by_all.hpp"
 
 namespace tutti {
 namespace {
 
-// What is measured together: everything but the candidate.
-struct Spot {
+// A point without its candidate: all candidates are measured against each other there.
+struct CommonPoint {
     Call call;
     bool in_place;
+    BufferKind kind;
 };
 
-// The same values, but from here on in the owner's cache alone and changed. One store in a line is
-// enough for that.
+// Stores the same values again, so that the lines are in the owner's cache alone, and modified.
 void rewrite(std::span<std::byte> input) {
     constexpr std::size_t line = 64;
     const auto store = [&](std::size_t at) {
@@ -29,7 +30,7 @@ void rewrite(std::span<std::byte> input) {
         byte = byte;
     };
     for (std::size_t at = 0; at < input.size(); at += line) store(at);
-    if (!input.empty()) store(input.size() - 1);  // where the begin is not that of a line
+    if (!input.empty()) store(input.size() - 1);  // where input does not begin with a line
 }
 
 std::vector<std::int64_t> counts_of(const Sweep& sweep, DataType type, int ranks) {
@@ -42,20 +43,17 @@ std::vector<std::int64_t> counts_of(const Sweep& sweep, DataType type, int ranks
     return counts;
 }
 
-// Size by size, as the table shows them; both placements of a size together.
-std::vector<std::vector<Spot>> spots_of(const Sweep& sweep, int ranks) {
+// Size by size, as the table shows them.
+std::vector<Call> calls_of(const Sweep& sweep, int ranks) {
     const std::vector<Op> no_op{Op::sum};
     const std::vector<Rank> no_root{Rank{0}};
-    std::vector<std::vector<Spot>> spots;
+    std::vector<Call> calls;
     for (const DataType type : sweep.types)
         for (const Op op : reduces(sweep.collective) ? sweep.ops : no_op)
             for (const Rank root : has_root(sweep.collective) ? sweep.roots : no_root)
-                for (const std::int64_t count : counts_of(sweep, type, ranks)) {
-                    auto& together = spots.emplace_back();
-                    for (const bool in_place : sweep.in_place)
-                        together.push_back({{sweep.collective, type, op, root, count}, in_place});
-                }
-    return spots;
+                for (const std::int64_t count : counts_of(sweep, type, ranks))
+                    calls.push_back({sweep.collective, type, op, root, count});
+    return calls;
 }
 
 std::string in_key(BufferKind kind) {
@@ -71,29 +69,29 @@ std::string in_key(BufferKind kind) {
     }
 }
 
+double to_tenths(double number) { return std::round(number * 10) / 10; }
+
 class SweepRun {
 public:
     SweepRun(Planner& planner, const Sweep& sweep, const SweepEvents& events)
         : planner_(planner), world_(planner.world()), sweep_(sweep), events_(events) {}
 
     void run() {
-        const auto spots = spots_of(sweep_, world_.size());
+        const std::vector<Call> calls = calls_of(sweep_, world_.size());
         std::size_t most = 0;
-        for (const auto& together : spots)
-            for (const Spot& spot : together)
-                most =
-                    std::max(most, BufferPool::bytes_for(spot.call, world_.size(), spot.in_place));
-        BufferPool stage(world_, most, kinds(), device_buffers(planner_, transports()));
-        spots_left_ = spots.size() * sweep_.in_place.size() * stage.kinds().size();
-        std::uint64_t number = 0;
-        for (const auto& together : spots) {
+        for (const Call& call : calls)
+            for (const bool in_place : sweep_.in_place)
+                most = std::max(most, BufferPool::bytes_for(call, world_.size(), in_place));
+        BufferPool pool(world_, most, kinds(), device_buffers(planner_, transports()));
+        points_left_ = calls.size() * sweep_.in_place.size() * pool.kinds().size();
+        for (const Call& call : calls) {
             std::vector<Point> points;
-            for (const BufferKind kind : stage.kinds())
-                for (const Spot& spot : together) {
-                    events_.before_point(title_of(spot));
-                    measure_spot(stage, kind, spot, ++number, points);
+            for (const BufferKind kind : pool.kinds())
+                for (const bool in_place : sweep_.in_place) {
+                    done_by_all(world_, [&] { events_.before_point(title_of(call)); });
+                    measure_candidates(pool, {call, in_place, kind}, points);
                 }
-            events_.after_point(points);
+            done_by_all(world_, [&] { events_.after_point(points); });
         }
     }
 
@@ -101,19 +99,19 @@ private:
     std::vector<std::string> transports() const {
         std::vector<std::string> names;
         for (const Candidate& candidate : sweep_.candidates)
-            if (candidate.is_ours()) names.push_back(candidate.transport);
+            if (candidate.is_ours()) names.push_back(candidate.configuration.transport);
         return names;
     }
 
     static bool is_of_devices(const Candidate& candidate) {
         if (candidate.baseline != nullptr) return candidate.baseline->takes_device;
         if (!candidate.is_ours()) return false;
-        const TransportRow& row = find_transport(candidate.transport);
+        const TransportRow& row = find_transport(candidate.configuration.transport);
         return row.on_device || row.between_devices;
     }
 
-    // Where nothing is said, and all that was asked of us is done by devices: their memory. Where
-    // nothing was asked of us, the libraries decide.
+    // By default memory of devices if all of our candidates run on devices; if there are none of
+    // ours, if all libraries take it.
     std::vector<BufferKind> kinds() const {
         if (!sweep_.buffers.empty()) return sweep_.buffers;
         const bool are_baselines_all = std::ranges::all_of(
@@ -128,69 +126,80 @@ private:
         return {};
     }
 
-    static std::string title_of(const Spot& spot) {
-        return std::string(name_of(spot.call.collective)) + " " + std::to_string(spot.call.count) +
-               " " + std::string(name_of(spot.call.type));
+    static std::string title_of(const Call& call) {
+        return std::string(name_of(call.collective)) + " " + std::to_string(call.count) + " " +
+               std::string(name_of(call.type));
     }
 
-    void measure_spot(BufferPool& stage, BufferKind kind, const Spot& spot, std::uint64_t number,
-                      std::vector<Point>& points) {
-        const PooledBuffers buffers = stage.set(spot.call, spot.in_place, kind);
+    void measure_candidates(BufferPool& pool, const CommonPoint& common,
+                            std::vector<Point>& points) {
+        const PooledBuffers buffers = pool.buffers_for(common.call, common.in_place, common.kind);
         std::vector<std::unique_ptr<Operation>> operations;
         std::vector<Trial> trials;
-        std::vector<std::size_t> point_of;
+        std::vector<std::size_t> point_of;  // by trial
         for (const Candidate& candidate : sweep_.candidates) {
-            Point& point = points.emplace_back(blank_point(candidate, spot, kind));
-            point.skipped =
-                refusal(planner_, candidate, spot.call, buffers, sweep_.environment.hosts);
-            const std::int64_t calls_of_run =
-                candidate.is_ours() ? planner_.runs_of_call(candidate.transport) : 1;
-            if (!point.skipped && planner_.runs_on_devices() > 1) {
-                if (calls_of_run == 1)
-                    point.skipped = "one launch does one call there; take -G away";
-                else if (spot.in_place)
-                    point.skipped = "in place each run of a graph takes what the one before left";
-            }
-            if (!from_rank0(world_, !point.skipped)) {
-                if (!point.skipped) point.skipped = "rank 0 cannot run it";
-                continue;
-            }
-            if (point.skipped) throw Error("rank 0 can run it, but here: " + *point.skipped);
-            operations.push_back(
-                operation_of(planner_, candidate, spot.call, buffers, sweep_.environment));
-            trials.push_back(entrant_for(*operations.back(), spot, buffers));
-            trials.back().calls_of_run = calls_of_run;
+            Point& point = points.emplace_back(blank_point(candidate, common));
+            point.skipped = reason_to_skip(candidate, common, buffers);
+            if (point.skipped) continue;
+            done_by_all(world_, [&] {
+                operations.push_back(
+                    operation_of(planner_, candidate, common.call, buffers, sweep_.environment));
+            });
+            trials.push_back(trial_at(*operations.back(), common, buffers));
+            trials.back().calls_of_run = calls_of_run(candidate);
             point_of.push_back(points.size() - 1);
         }
         Protocol protocol = sweep_.protocol;
-        protocol.seed += number;
+        protocol.seed += ++number_;
         protocol.max_seconds = seconds_for(trials.size());
         const auto measured = measure(world_, trials, protocol);
         for (std::size_t i = 0; i < measured.size(); ++i) {
+            Point& point = points[point_of[i]];
             if (measured[i].samples.empty() && measured[i].check.state != CheckState::fail)
-                points[point_of[i]].skipped =
-                    "no call began on time on all ranks; type --sync barrier";
+                point.skipped = "no call began on time on all ranks; type --sync barrier";
             else
-                fill(points[point_of[i]], measured[i]);
-            if (operations[i]->left_over()) ++points[point_of[i]].check.n_wrong;
+                fill(point, measured[i]);
+            if (operations[i]->left_over()) ++point.measured.check.n_wrong;
             if (auto* chosen = dynamic_cast<ChosenOperation*>(operations[i].get()))
-                points[point_of[i]].choice = chosen->choice();
+                point.choice = chosen->choice();
         }
         agree_on_failures(points);
     }
 
+    std::int64_t calls_of_run(const Candidate& candidate) const {
+        return candidate.is_ours() ? planner_.runs_of_call(candidate.configuration.transport) : 1;
+    }
+
+    // The same on all ranks where rank 0 has one. Where only another rank has one, all throw it:
+    // the table would tell of a candidate that rank 0 can run that it cannot.
+    std::optional<std::string> reason_to_skip(const Candidate& candidate, const CommonPoint& common,
+                                              const PooledBuffers& buffers) {
+        auto reason = refusal(planner_, candidate, common.call, buffers, sweep_.environment.hosts);
+        if (!reason && planner_.runs_on_devices() > 1) {
+            if (calls_of_run(candidate) == 1)
+                reason = "one launch does one call there; take -G away";
+            else if (common.in_place)
+                reason = "in place each run of a graph takes what the one before left";
+        }
+        if (!from_rank0(world_, !reason)) return reason ? reason : "rank 0 cannot run it";
+        done_by_all(world_, [&] {
+            if (reason) throw Error("rank 0 can run it, but here: " + *reason);
+        });
+        return std::nullopt;
+    }
+
     // An equal share of what is left of the budget; half of it, as set-up and checks take time too.
     double seconds_for(std::size_t trials) {
-        const double rows_left =
-            static_cast<double>(spots_left_-- * std::max<std::size_t>(trials, 1));
+        const double trials_left =
+            static_cast<double>(points_left_-- * std::max<std::size_t>(trials, 1));
         if (sweep_.budget_seconds == 0) return sweep_.protocol.max_seconds;
         const double spent = seconds_since(began_ns_);
-        const double share = std::max(sweep_.budget_seconds - spent, 0.0) / rows_left / 2;
+        const double share = std::max(sweep_.budget_seconds - spent, 0.0) / trials_left / 2;
         return std::min(sweep_.protocol.max_seconds, from_rank0(world_, share));
     }
 
-    Trial entrant_for(Operation& operation, const Spot& spot, const PooledBuffers& buffers) {
-        Trial trial = trial_of(operation, world_, spot.call, buffers, sweep_.check);
+    Trial trial_at(Operation& operation, const CommonPoint& common, const PooledBuffers& buffers) {
+        Trial trial = trial_of(operation, world_, common.call, buffers, sweep_.check);
         if (sweep_.input == InputState::rewritten) {
             if (buffers.registered != nullptr && buffers.registered->device() != nullptr)
                 throw Error("the host does not rewrite buffers on devices; type --input untouched");
@@ -199,43 +208,35 @@ private:
         return trial;
     }
 
-    Point blank_point(const Candidate& candidate, const Spot& spot, BufferKind kind) const {
-        const Call& call = spot.call;
+    Point blank_point(const Candidate& candidate, const CommonPoint& common) const {
+        const Call& call = common.call;
         Point point;
         Key& key = point.key;
         key.coll = call.collective;
-        key.impl = candidate.impl;
-        key.algo = candidate.algorithm;
-        key.transport = candidate.transport;
+        key.configuration = candidate.configuration;
+        if (candidate.is_ours() && candidate.row->pipelines &&
+            candidate.configuration.segment == Bytes{})
+            key.configuration.segment = sweep_.environment.default_segment;
         key.dtype = call.type;
         if (reduces(call.collective)) key.op = call.op;
         if (has_root(call.collective)) key.root = call.root;
         key.count = call.count;
         key.bytes = {total_bytes(call, world_.size())};
-        key.inplace = spot.in_place;
-        key.buf = in_key(kind);
+        key.inplace = common.in_place;
+        key.buf = in_key(common.kind);
         if (sweep_.input == InputState::rewritten) key.input = "rewritten";
         key.nranks = world_.size();
         key.ppn = static_cast<int>(world_.hosts().nodes().front().size());
-        if (candidate.is_ours() && candidate.row->pipelines)
-            key.segment = choice_of(candidate, sweep_.environment.default_segment).segment;
-        key.radix = candidate.radix;
-        key.channels = candidate.channels;
         key.placement = placement_in_words(candidate);
-        key.order = candidate.order;
-        if (sweep_.predict && !spot.in_place) point.predicted_ns = predicted(candidate, call, kind);
+        if (sweep_.predict && !common.in_place)
+            if (const auto ns = sweep_.predict(candidate, call, common.kind))
+                point.predicted_ns = to_tenths(*ns);
         return point;
-    }
-
-    std::optional<double> predicted(const Candidate& candidate, const Call& call,
-                                    BufferKind kind) const {
-        const auto ns = sweep_.predict(candidate, call, kind);
-        return ns ? std::optional(std::round(*ns * 10) / 10) : std::nullopt;
     }
 
     std::string placement_in_words(const Candidate& candidate) const {
         std::string words;
-        if (candidate.is_ours() && planner_.is_virtual(candidate.transport))
+        if (candidate.is_ours() && planner_.is_virtual(candidate.configuration.transport))
             words = std::string(virtual_ranks);
         if (sweep_.ranks_per_node > 0) words = "nodes of " + std::to_string(sweep_.ranks_per_node);
         if (sweep_.ranks_per_island > 0)
@@ -245,28 +246,16 @@ private:
     }
 
     void fill(Point& point, const Measured& measured) const {
-        point.mode = measured.start;
-        point.def = measured.from;
-        point.n_invalid = measured.n_invalid;
-        point.calls_of_sample = measured.calls_of_sample;
-        point.n_warm = measured.n_warm;
-        point.stop_reason = measured.stop_reason;
+        point.measured = measured;
         point.time = summarise(measured.samples);
-        point.skew_p50_ns = measured.skew_p50_ns;
-        point.device_p50_ns = measured.device_p50_ns;
-        point.clock_residual_ns = measured.clock_residual_ns;
-        point.straggler = measured.stragglers;
-        point.wire = measured.wire;
         point.bandwidth = bandwidth(point.key.coll, point.key.nranks, point.key.bytes,
                                     static_cast<double>(point.time.p50));
-        point.check = measured.check;
-        point.samples = measured.samples;
-        // In a row of calls with a root ranks run ahead: the least time of one call is no bound.
-        const bool runs_ahead = has_root(point.key.coll) && point.calls_of_sample > 1;
-        // What is known are the host's limits.
+        // Back to back, calls with a root overlap: the least time of one call is no bound.
+        const bool runs_ahead = has_root(point.key.coll) && measured.calls_of_sample > 1;
+        // Limits are known of the host only.
+        const std::string& transport = point.key.configuration.transport;
         const bool is_on_host =
-            point.key.buf != "cuda" &&
-            (point.key.transport.empty() || !find_transport(point.key.transport).on_device);
+            point.key.buf != "cuda" && (transport.empty() || !find_transport(transport).on_device);
         if (sweep_.limits && is_on_host && !runs_ahead) compare(point, *sweep_.limits);
     }
 
@@ -274,7 +263,6 @@ private:
         const Key& key = point.key;
         const Call call{key.coll, key.dtype, Op::sum, key.root.value_or(Rank{0}), key.count};
         const Reach reach = key.buf == "registered" ? Reach::registered : Reach::unregistered;
-        const auto to_tenths = [](double number) { return std::round(number * 10) / 10; };
         const double least = least_time(limits, call, world_.hosts(), key.inplace, reach);
         if (least == 0) return;
         point.limit_ns = to_tenths(least);
@@ -286,9 +274,10 @@ private:
     void agree_on_failures(std::vector<Point>& points) {
         for (Point& point : points) {
             if (point.skipped) continue;
-            const auto counts = gather_all(world_, point.check.n_wrong);
-            point.check.n_wrong = *std::max_element(counts.begin(), counts.end());
-            if (point.check.n_wrong > 0) point.check.state = CheckState::fail;
+            Check& check = point.measured.check;
+            const auto counts = gather_all(world_, check.n_wrong);
+            check.n_wrong = *std::max_element(counts.begin(), counts.end());
+            if (check.n_wrong > 0) check.state = CheckState::fail;
         }
     }
 
@@ -297,12 +286,13 @@ private:
     const Sweep& sweep_;
     const SweepEvents& events_;
     std::int64_t began_ns_ = now_ns();
-    std::size_t spots_left_ = 0;
+    std::size_t points_left_ = 0;
+    std::uint64_t number_ = 0;  // of the point, from 1
 };
 
 }  // namespace
 
-std::size_t points_of(const Sweep& sweep, int ranks) { return spots_of(sweep, ranks).size(); }
+std::size_t points_of(const Sweep& sweep, int ranks) { return calls_of(sweep, ranks).size(); }
 
 void run_sweep(Planner& planner, const Sweep& sweep, const SweepEvents& events) {
     SweepRun(planner, sweep, events).run();

@@ -13,7 +13,7 @@
 
 namespace tutti {
 
-/// Whether a call finds its input as the call before left it, in whatever caches, or freshly
+/// Whether a call finds its input where the call before left it, in whatever caches, or just
 /// written by its owner, as gradients are in training.
 enum class InputState { untouched, rewritten };
 
@@ -31,16 +31,17 @@ struct Sweep {
     InputState input = InputState::untouched;
     bool check = true;
     Environment environment;
-    int ranks_per_node = 0;    ///< of its placement, for the record; 0: as launched
-    int ranks_per_island = 0;  ///< the same of its islands
+    int ranks_per_node = 0;    ///< of `environment.hosts`, for the record; 0: as launched
+    int ranks_per_island = 0;  ///< the same of the islands
     Protocol protocol;
     std::optional<Limits> limits;  ///< of these hosts, to compare with
     /// What a model says that a candidate will take, in ns; empty: no model.
     std::function<std::optional<double>(const Candidate&, const Call&, BufferKind)> predict;
-    double budget_seconds = 0;  ///< for all: rows get less than protocol.max_seconds; 0: no limit
+    double budget_seconds = 0;  ///< for all trials, which may shorten protocol.max_seconds; 0: none
 };
 
-/// What a sweep tells while it runs.
+/// What a sweep reports while it runs. An Error that a callback throws on one rank is thrown by
+/// run_sweep on all.
 struct SweepEvents {
     std::function<void(const std::string& what)> before_point = [](const auto&) {};
     /// All candidates of one size, measured; in the order of the candidates, in place last, and
@@ -51,7 +52,8 @@ struct SweepEvents {
 /// How many times after_point will be called.
 std::size_t points_of(const Sweep& sweep, int ranks);
 
-/// Runs the sweep. Collective; the events are told on every rank with the same points.
+/// Runs the sweep. Collective; the events are called on every rank, with the same points. Throws
+/// Error on all ranks alike.
 void run_sweep(Planner& planner, const Sweep& sweep, const SweepEvents& events);
 
 }  // namespace tutti

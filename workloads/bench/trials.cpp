@@ -1,24 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/bench/trials.hpp"
 
-#include "workloads/check/check_of_call.hpp"
+#include "workloads/check/check_data.hpp"
 
 namespace tutti {
-
-std::unique_ptr<Operation> operation_of(Planner& planner, const Candidate& candidate,
-                                        const Call& call, const PooledBuffers& buffers,
-                                        const Environment& environment) {
-    if (candidate.on_devices && memory_of(buffers.call) == MemoryOf::device)
-        return candidate.on_devices->operation(planner, call, buffers);
-    if (candidate.chooser) return candidate.chooser(call, buffers);
-    if (!candidate.is_ours())
-        return candidate.baseline->make(
-            planner.world(), {call, candidate.algorithm, buffers.call.in_place}, buffers.call);
-    Choice choice = choice_of(candidate, environment.default_segment);
-    choice.placement = environment.hosts;
-    if (!candidate.order.empty()) choice.order = environment.orders.at(candidate.order);
-    return planner.plan(choice, call, buffers.call, buffers.registered);
-}
 
 Trial trial_of(Operation& operation, const World& world, const Call& call,
                const PooledBuffers& buffers, bool check) {
@@ -29,12 +14,12 @@ Trial trial_of(Operation& operation, const World& world, const Call& call,
     const int ranks = world.size();
     trial.prepare = [=](std::uint64_t seed) {
         const CheckCase now = check_of(call, ranks, seed);
-        buffers.fill_output([](std::span<std::byte> output) { poison(output); });
-        buffers.fill_input([&](std::span<std::byte> input) { fill_input(now, me, input); });
+        buffers.write_output([](std::span<std::byte> output) { poison(output); });
+        buffers.write_input([&](std::span<std::byte> input) { fill_input(now, me, input); });
     };
     trial.count_wrong = [=](std::uint64_t seed) {
         const CheckCase now = check_of(call, ranks, seed);
-        return buffers.look_at_output(
+        return buffers.count_in_output(
             [&](std::span<const std::byte> output) { return count_wrong(now, me, output); });
     };
     return trial;

@@ -10,18 +10,57 @@
 #include <sstream>
 #include <vector>
 
-#include "workloads/check/check_layout.hpp"
 #include "workloads/check/check_number.hpp"
 #include "workloads/check/check_reduction.hpp"
 #include "workloads/check/check_values.hpp"
 
-// Loops run once per element of messages of bandwidth_GBps: they know only words of 1, 2, 4 or 8
-// bytes, and everything that depends on type, operation and collective is tables and constants by
-// then.
+// Loops run once per element of messages of gigabytes: they know only words of 1, 2, 4 or 8 bytes;
+// all that depends on type, operation and collective is in tables and constants.
 namespace tutti {
 namespace {
 
 using namespace check_data;
+
+// `length` neighbouring elements of `source`'s input, from `first` on. Where shares are combined,
+// the same elements of every rank's input.
+struct Run {
+    Rank source;
+    std::int64_t first;
+    std::int64_t length;
+};
+
+// What a rank's result is made of, in order.
+std::vector<Run> result_runs(const CheckCase& check, Rank rank) {
+    const std::int64_t count = check.count;
+    const Rank root{check.root};
+    const auto block_of_every_rank = [&](std::int64_t first) {
+        std::vector<Run> runs;
+        for (int source = 0; source < check.ranks; ++source)
+            runs.push_back({.source = Rank{source}, .first = first, .length = count});
+        return runs;
+    };
+    switch (check.collective) {
+        case Collective::all_reduce:
+            return {{.source = rank, .first = 0, .length = count}};
+        case Collective::reduce_scatter:
+            return {{.source = rank, .first = rank.index * count, .length = count}};
+        case Collective::reduce:
+            if (rank != root) return {};
+            return {{.source = rank, .first = 0, .length = count}};
+        case Collective::broadcast:
+            return {{.source = root, .first = 0, .length = count}};
+        case Collective::scatter:
+            return {{.source = root, .first = rank.index * count, .length = count}};
+        case Collective::all_gather:
+            return block_of_every_rank(0);
+        case Collective::gather:
+            if (rank != root) return {};
+            return block_of_every_rank(0);
+        case Collective::all_to_all:
+            return block_of_every_rank(rank.index * count);
+    }
+    return {};
+}
 
 template <class Visit>
 auto with_word(DataType type, Visit visit) {
@@ -130,6 +169,31 @@ std::optional<WrongElement> first_wrong_word(const CheckCase& check, Rank rank,
 }
 
 }  // namespace
+
+std::int64_t input_count(const CheckCase& check, Rank rank) {
+    const bool is_root = rank.index == check.root;
+    switch (check.collective) {
+        case Collective::all_reduce:
+        case Collective::reduce:
+        case Collective::all_gather:
+        case Collective::gather:
+            return check.count;
+        case Collective::reduce_scatter:
+        case Collective::all_to_all:
+            return check.count * check.ranks;
+        case Collective::broadcast:
+            return is_root ? check.count : 0;
+        case Collective::scatter:
+            return is_root ? check.count * check.ranks : 0;
+    }
+    return 0;
+}
+
+std::int64_t result_count(const CheckCase& check, Rank rank) {
+    std::int64_t count = 0;
+    for (const Run& run : result_runs(check, rank)) count += run.length;
+    return count;
+}
 
 void fill_input(const CheckCase& check, Rank rank, std::span<std::byte> input) {
     assert(holds(input, input_count(check, rank), check.type) &&

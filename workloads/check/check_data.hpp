@@ -6,8 +6,7 @@
 #include <span>
 #include <string>
 
-#include "base/ids.hpp"
-#include "base/types.hpp"
+#include "collectives/execute/plan/layout.hpp"
 
 namespace tutti {
 
@@ -28,6 +27,17 @@ struct CheckCase {
         0;  // elements as nccl-tests counts them: per rank, block or peer, or vector
     std::uint64_t seed = 0;  // a new one for each call tells its result from the last call's
 };
+
+/// The case of a call on so many ranks, with the data of that seed.
+inline CheckCase check_of(const Call& call, int ranks, std::uint64_t seed) {
+    return {.collective = call.collective,
+            .type = call.type,
+            .op = call.op,
+            .ranks = ranks,
+            .root = call.root.index,
+            .count = call.count,
+            .seed = seed};
+}
 
 // Elements in a rank's buffers; 0 where it has none (input of a broadcast's leaf, say).
 std::int64_t input_count(const CheckCase& check, Rank rank);

@@ -7,7 +7,7 @@
 
 #include "workloads/compress/codecs.hpp"
 #include "workloads/compress/top_k.hpp"
-#include "workloads/steps/gradient_like.hpp"
+#include "workloads/steps/compression_error.hpp"
 
 namespace tutti {
 namespace {

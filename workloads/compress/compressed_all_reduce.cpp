@@ -20,13 +20,13 @@ void CompressedUnderWay::make_progress() {
 
 CompressedAllReduce::CompressedAllReduce(CompressedEnvironment& environment, const Call& call,
                                          const PooledBuffers& buffers)
-    : call_(call), ground_(environment), buffers_(buffers) {
-    ground_.under_way.all_.reserve(++ground_.under_way.exist_);
+    : call_(call), environment_(environment), buffers_(buffers) {
+    environment_.under_way.all_.reserve(++environment_.under_way.exist_);
 }
 
 CompressedAllReduce::~CompressedAllReduce() {
-    std::erase(ground_.under_way.all_, this);
-    --ground_.under_way.exist_;
+    std::erase(environment_.under_way.all_, this);
+    --environment_.under_way.exist_;
 }
 
 CompressedAllReduce::Inner CompressedAllReduce::inner(const CompressedEnvironment::Part& part,
@@ -34,14 +34,14 @@ CompressedAllReduce::Inner CompressedAllReduce::inner(const CompressedEnvironmen
     const BufferKind kind =
         buffers_.registered != nullptr ? BufferKind::registered : BufferKind::unregistered;
     Inner inner;
-    inner.stage = std::make_unique<BufferPool>(
+    inner.pool = std::make_unique<BufferPool>(
         *part.world, BufferPool::bytes_for(call, ranks(), in_place), std::span(&kind, 1));
-    inner.buffers = inner.stage->set(call, in_place, kind);
-    inner.operation = part.way->operation(call, inner.buffers);
+    inner.buffers = inner.pool->buffers_for(call, in_place, kind);
+    inner.operation = part.method->operation(call, inner.buffers);
     return inner;
 }
 
-void CompressedAllReduce::runs(std::vector<Operation*> inner, double sent_bytes) {
+void CompressedAllReduce::set_collectives(std::vector<Operation*> inner, double sent_bytes) {
     inner_ = std::move(inner);
     sent_bytes_ = sent_bytes;
     begun_ = done_ = inner_.size();
@@ -70,7 +70,7 @@ void CompressedAllReduce::start() {
     encode();
     tally().ns += now_ns() - began;
     begun_ = done_ = 0;
-    ground_.under_way.all_.push_back(this);
+    environment_.under_way.all_.push_back(this);
     begin();
 }
 
@@ -89,26 +89,24 @@ void CompressedAllReduce::advance(std::size_t most_begun) {
         }
         if (!inner_[done_]->test()) return;
         const std::int64_t began = now_ns();
-        took(done_);
+        after_collective(done_);
         tally().ns += now_ns() - began;
         ++done_;
     }
 }
 
 bool CompressedAllReduce::test() {
-    if (done_ < inner_.size()) ground_.under_way.make_progress();
+    if (done_ < inner_.size()) environment_.under_way.make_progress();
     return done_ == inner_.size();
 }
 
 void CompressedAllReduce::wait() {
-    Backoff patience(*ground_.first.world);
-    while (!test())
-        if (!patience.pause()) throw Error(report_of_hang(), Exit::time_out);
+    if (!ends_in_time(*environment_.first.world, *this)) throw Error(hang_report(), Exit::time_out);
 }
 
-std::string CompressedAllReduce::report_of_hang() const {
+std::string CompressedAllReduce::hang_report() const {
     const std::size_t at = std::min(done_, inner_.size() - 1);
-    return inner_[at]->report_of_hang() + ", of a compressed all-reduce";
+    return inner_[at]->hang_report() + ", of a compressed all-reduce";
 }
 
 }  // namespace tutti

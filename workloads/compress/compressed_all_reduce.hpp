@@ -5,15 +5,14 @@
 
 #include "collectives/planner/planner.hpp"
 #include "workloads/compress/compression.hpp"
-#include "workloads/steps/compression_tally.hpp"
 #include "workloads/steps/method.hpp"
 
 namespace tutti {
 
 class CompressedAllReduce;
 
-/// The compressed calls of a group that are under way, in the order in which they were started.
-/// Their second collectives begin in that order, too, as libraries want it the same on all ranks.
+/// The compressed calls of a group that are under way, in the order of their start. Their second
+/// collectives begin in that order, too, as libraries need the same order on all ranks.
 class CompressedUnderWay {
 public:
     void make_progress();
@@ -24,21 +23,21 @@ private:
     std::size_t exist_ = 0;
 };
 
-/// What compressed operations of a group have in common.
+/// What the compressed operations of a group share.
 struct CompressedEnvironment {
-    /// By the first collective of a call and by the second, which have ranks of their own: see
-    /// CompressedUnderWay. The second may be null where there is none.
+    /// Of the first collective of a call and of the second, each with a communicator of its own.
+    /// The second is null where there is none.
     struct Part {
         World* world = nullptr;
-        GroupMethod* way = nullptr;
+        GroupMethod* method = nullptr;
     };
     Part first, second;
     CompressedUnderWay under_way;
     CompressionTally tally;
 };
 
-/// An all-reduce of float32 that sends something shorter by one or two collectives after each
-/// other. Whoever tests one moves all that are under way.
+/// A float32 all-reduce that sends compressed data by one or two collectives in turn. Testing one
+/// progresses all that are under way.
 class CompressedAllReduce : public Operation {
 public:
     CompressedAllReduce(CompressedEnvironment& environment, const Call& call,
@@ -51,27 +50,27 @@ public:
     void start() override;
     bool test() override;
     void wait() override;
-    std::string report_of_hang() const override;
+    std::string hang_report() const override;
 
 protected:
     /// Memory for an inner collective, and the collective itself. Collective.
     struct Inner {
-        std::unique_ptr<BufferPool> stage;
+        std::unique_ptr<BufferPool> pool;
         PooledBuffers buffers;
         std::unique_ptr<Operation> operation;
     };
     Inner inner(const CompressedEnvironment::Part& part, const Call& call, bool in_place);
-    /// Those that are run, in order; set by the constructor. `sent_bytes`: see CompressionTally.
-    void runs(std::vector<Operation*> inner, double sent_bytes);
+    /// The inner collectives in order; set by the constructor. `sent_bytes`: see CompressionTally.
+    void set_collectives(std::vector<Operation*> inner, double sent_bytes);
 
-    virtual void encode() = 0;                      ///< before the first
-    virtual void took(std::size_t collective) = 0;  ///< after each
+    virtual void encode() = 0;                                  ///< before the first
+    virtual void after_collective(std::size_t collective) = 0;  ///< after each
 
     std::span<const float> input() const;
     std::span<float> output() const;
-    int ranks() const { return ground_.first.world->size(); }
-    Rank rank() const { return ground_.first.world->rank(); }
-    CompressionTally& tally() { return ground_.tally; }
+    int ranks() const { return environment_.first.world->size(); }
+    Rank rank() const { return environment_.first.world->rank(); }
+    CompressionTally& tally() { return environment_.tally; }
 
     const Call call_;
 
@@ -80,7 +79,7 @@ private:
     void begin();
     void advance(std::size_t most_begun);
 
-    CompressedEnvironment& ground_;
+    CompressedEnvironment& environment_;
     PooledBuffers buffers_;
     std::vector<Operation*> inner_;
     double sent_bytes_ = 0;

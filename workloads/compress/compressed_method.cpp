@@ -52,92 +52,94 @@ namespace {
 
 class CompressedGroup final : public GroupMethod {
 public:
-    CompressedGroup(const Method& way, const Compression& compression, Planner& group,
+    CompressedGroup(const Method& method, const Compression& compression, Planner& group,
                     const Environment& environment)
-        : compression_(compression), way_(way.of_group(group, environment)) {
-        ground_.first = {&group.world(), way_.get()};
+        : compression_(compression), method_(method.of_group(group, environment)) {
+        environment_.first = {&group.world(), method_.get()};
         if (compression.kind != Compression::Kind::int8) return;
-        again_ = group.world().split(0);
-        planner_again_ = std::make_unique<Planner>(*again_);
-        way_again_ = way.of_group(*planner_again_, environment);
-        ground_.second = {again_.get(), way_again_.get()};
+        second_world_ = group.world().split(0);
+        second_planner_ = std::make_unique<Planner>(*second_world_);
+        second_method_ = method.of_group(*second_planner_, environment);
+        environment_.second = {second_world_.get(), second_method_.get()};
     }
 
     bool is_for(Collective collective) const override {
-        if (collective != Collective::all_reduce) return way_->is_for(collective);
+        if (collective != Collective::all_reduce) return method_->is_for(collective);
         const Call any{.count = 1};
         return std::ranges::any_of(inner_calls(compression_, any, 1), [&](const Call& inner) {
-            return way_->is_for(inner.collective);
+            return method_->is_for(inner.collective);
         });
     }
 
-    bool blocks() const override { return way_->blocks(); }
+    bool blocks() const override { return method_->blocks(); }
 
     bool is_exact(const Call& call) const override { return !is_compressible(call); }
 
     std::optional<std::string> refuses(const Call& call, const PooledBuffers& buffers) override {
-        if (!is_compressible(call)) return way_->refuses(call, buffers);
+        if (!is_compressible(call)) return method_->refuses(call, buffers);
         if (memory_of(buffers.call) == MemoryOf::device)
             return "the host compresses, and has no buffers on devices; type --compress none";
         std::optional<std::string> reason;
-        for (const Call& inner : inner_calls(compression_, call, ground_.first.world->size())) {
+        for (const Call& inner :
+             inner_calls(compression_, call, environment_.first.world->size())) {
             PooledBuffers of_host;
             of_host.call.in_place = inner.collective != Collective::all_to_all;
-            const auto refused = way_->refuses(inner, of_host);
+            const auto refused = method_->refuses(inner, of_host);
             if (refused && !reason) reason = fmt::format("compressed: {}", *refused);
         }
         return reason;
     }
 
     std::unique_ptr<Operation> operation(const Call& call, const PooledBuffers& buffers) override {
-        if (!is_compressible(call)) return way_->operation(call, buffers);
+        if (!is_compressible(call)) return method_->operation(call, buffers);
         switch (compression_.kind) {
             case Compression::Kind::bf16:
-                return cast_all_reduce(ground_, call, buffers, DataType::bfloat16);
+                return cast_all_reduce(environment_, call, buffers, DataType::bfloat16);
             case Compression::Kind::fp16:
-                return cast_all_reduce(ground_, call, buffers, DataType::half);
+                return cast_all_reduce(environment_, call, buffers, DataType::half);
             case Compression::Kind::int8:
-                return int8_all_reduce(ground_, call, buffers);
+                return int8_all_reduce(environment_, call, buffers);
             case Compression::Kind::topk:
-                return sparse_all_reduce(ground_, call, buffers, compression_);
+                return sparse_all_reduce(environment_, call, buffers, compression_);
             default:
-                return way_->operation(call, buffers);
+                return method_->operation(call, buffers);
         }
     }
 
-    CompressionTally* tally() override { return &ground_.tally; }
+    CompressionTally* tally() override { return &environment_.tally; }
 
 private:
     Compression compression_;
-    std::unique_ptr<GroupMethod> way_;
+    std::unique_ptr<GroupMethod> method_;
     // Of the second collectives: the same ranks.
-    std::unique_ptr<World> again_;
-    std::unique_ptr<Planner> planner_again_;
-    std::unique_ptr<GroupMethod> way_again_;
-    CompressedEnvironment ground_;
+    std::unique_ptr<World> second_world_;
+    std::unique_ptr<Planner> second_planner_;
+    std::unique_ptr<GroupMethod> second_method_;
+    CompressedEnvironment environment_;
 };
 
 }  // namespace
 
-Method compressed(Method way, const Compression& compression) {
-    if (compression.kind == Compression::Kind::none) return way;
-    std::string name = fmt::format("{}+{}", way.name, name_of(compression));
-    std::string transport = way.transport;
-    return {
-        .name = std::move(name),
-        .of_group =
-            [way = std::move(way), compression](Planner& group, const Environment& environment) {
-                return std::make_unique<CompressedGroup>(way, compression, group, environment);
-            },
-        .transport = std::move(transport)};
+Method compressed(Method method, const Compression& compression) {
+    if (compression.kind == Compression::Kind::none) return method;
+    std::string name = fmt::format("{}+{}", method.name, name_of(compression));
+    std::string transport = method.transport;
+    return {.name = std::move(name),
+            .of_group =
+                [method = std::move(method), compression](Planner& group,
+                                                          const Environment& environment) {
+                    return std::make_unique<CompressedGroup>(method, compression, group,
+                                                             environment);
+                },
+            .transport = std::move(transport)};
 }
 
-std::vector<Method> with_compressed(std::vector<Method> ways,
+std::vector<Method> with_compressed(std::vector<Method> methods,
                                     std::span<const Compression> compressions) {
     std::vector<Method> all;
-    for (Method& way : ways) {
-        all.push_back(way);
-        for (const Compression& one : compressions) all.push_back(compressed(way, one));
+    for (Method& method : methods) {
+        all.push_back(method);
+        for (const Compression& one : compressions) all.push_back(compressed(method, one));
     }
     return all;
 }

@@ -13,7 +13,7 @@ namespace tutti {
 namespace {
 
 // Magnitudes are in the order of their bits, whatever the bits are.
-std::uint32_t size_of_number(float value) {
+std::uint32_t magnitude_bits(float value) {
     return std::bit_cast<std::uint32_t>(value) & 0x7fffffffu;
 }
 
@@ -22,18 +22,18 @@ constexpr std::size_t sample = 16384;
 
 // Exponent and the first three bits behind it: real gradients spread over hundreds of these.
 constexpr std::size_t bins = 2048;
-std::size_t bin_of(float value) { return size_of_number(value) >> 20; }
+std::size_t bin_of(float value) { return magnitude_bits(value) >> 20; }
 
 }  // namespace
 
 TopK::TopK(std::size_t count, Selection selection)
-    : selection_(selection), kept_(count), sizes_(count) {
+    : selection_(selection), residual_(count), sizes_(count) {
     if (count > std::numeric_limits<std::uint32_t>::max())
         throw Error("top-k takes vectors of up to 4294967295 elements; type a smaller --scale");
 }
 
 // The place-th largest of the first sizes, counted from 1.
-std::uint32_t TopK::of_place(std::size_t place, std::size_t how_many) {
+std::uint32_t TopK::nth_largest(std::size_t place, std::size_t how_many) {
     const auto at = sizes_.begin() + static_cast<std::ptrdiff_t>(place) - 1;
     std::nth_element(sizes_.begin(), at, sizes_.begin() + static_cast<std::ptrdiff_t>(how_many),
                      std::greater<>());
@@ -43,41 +43,41 @@ std::uint32_t TopK::of_place(std::size_t place, std::size_t how_many) {
 // Only those of the bin in which it lies are compared with each other: a few percent of all.
 std::uint32_t TopK::exact_threshold(std::size_t wanted) {
     std::array<std::uint32_t, bins> in_bin{};
-    for (const float value : kept_) ++in_bin[bin_of(value)];
+    for (const float value : residual_) ++in_bin[bin_of(value)];
     std::size_t bin = bins - 1, above = 0;
     for (; above + in_bin[bin] < wanted; --bin) above += in_bin[bin];
     std::size_t together = 0;
-    for (const float value : kept_) {
+    for (const float value : residual_) {
         // Written in any case and kept if it counts: a branch would be guessed wrong too often.
-        sizes_[together] = size_of_number(value);
+        sizes_[together] = magnitude_bits(value);
         together += bin_of(value) == bin ? 1 : 0;
     }
-    return of_place(wanted - above, together);
+    return nth_largest(wanted - above, together);
 }
 
 std::uint32_t TopK::sampled_threshold(std::size_t wanted) {
-    const std::size_t stride = std::max<std::size_t>(1, kept_.size() / sample);
+    const std::size_t stride = std::max<std::size_t>(1, residual_.size() / sample);
     std::size_t looked_at = 0;
-    for (std::size_t i = 0; i < kept_.size(); i += stride)
-        sizes_[looked_at++] = size_of_number(kept_[i]);
-    return of_place(std::clamp<std::size_t>(wanted / stride, 1, looked_at), looked_at);
+    for (std::size_t i = 0; i < residual_.size(); i += stride)
+        sizes_[looked_at++] = magnitude_bits(residual_[i]);
+    return nth_largest(std::clamp<std::size_t>(wanted / stride, 1, looked_at), looked_at);
 }
 
 void TopK::take(std::span<const float> gradient, std::span<Entry> entries) {
     if (entries.empty()) return;
-    for (std::size_t i = 0; i < kept_.size(); ++i) kept_[i] += gradient[i];
+    for (std::size_t i = 0; i < residual_.size(); ++i) residual_[i] += gradient[i];
     const std::uint32_t least = selection_ == Selection::exact ? exact_threshold(entries.size())
                                                                : sampled_threshold(entries.size());
     // All that are larger have a place; those that just reach the threshold while there are any.
     std::size_t larger = 0, taken = 0;
-    for (const float value : kept_) larger += size_of_number(value) > least ? 1 : 0;
+    for (const float value : residual_) larger += magnitude_bits(value) > least ? 1 : 0;
     std::size_t equal = entries.size() - std::min(larger, entries.size());
-    for (std::size_t i = 0; i < kept_.size() && taken < entries.size(); ++i) {
-        const std::uint32_t size = size_of_number(kept_[i]);
+    for (std::size_t i = 0; i < residual_.size() && taken < entries.size(); ++i) {
+        const std::uint32_t size = magnitude_bits(residual_[i]);
         if (size < least || size == 0 || (size == least && equal == 0)) continue;
         if (size == least) --equal;
-        entries[taken++] = {static_cast<std::uint32_t>(i), kept_[i]};
-        kept_[i] = 0;
+        entries[taken++] = {static_cast<std::uint32_t>(i), residual_[i]};
+        residual_[i] = 0;
     }
     std::ranges::fill(entries.subspan(taken), Entry{});
 }

@@ -16,30 +16,30 @@ struct Entry {
 /// How the threshold that the largest magnitudes reach is found.
 enum class Selection : std::uint8_t {
     exact,   ///< quickselect (Hoare 1961) on all
-    sampled  ///< on one of many: faster, and somewhat more or fewer than wanted reach it
+    sampled  ///< on one of many: faster, but the number that reach it varies
 };
 
-/// Takes the elements of largest magnitude out of gradients and keeps the rest for the next time
-/// (error feedback: Seide et al. 2014, Stich et al. 2018), so that nothing is lost, only late.
+/// Takes the elements of largest magnitude out of gradients and adds the rest to the next ones
+/// (error feedback: Seide et al. 2014, Stich et al. 2018), so that nothing is lost, only delayed.
 class TopK {
 public:
     /// Of vectors of `count` elements. Throws Error for more than 32 bits can count.
     TopK(std::size_t count, Selection selection);
 
-    /// Adds the gradient to what was kept and moves at most entries.size() elements of it into
+    /// Adds the gradient to the residual and moves at most entries.size() elements of it into
     /// `entries`, at most as many as the vector has, by rising index. Where fewer are large enough
     /// the last entries add 0 to element 0. Allocates nothing.
     void take(std::span<const float> gradient, std::span<Entry> entries);
 
-    std::span<const float> kept() const { return kept_; }
+    std::span<const float> residual() const { return residual_; }
 
 private:
-    std::uint32_t of_place(std::size_t place, std::size_t how_many);
+    std::uint32_t nth_largest(std::size_t place, std::size_t how_many);
     std::uint32_t exact_threshold(std::size_t wanted);
     std::uint32_t sampled_threshold(std::size_t wanted);
 
     Selection selection_;
-    std::vector<float> kept_;
+    std::vector<float> residual_;
     std::vector<std::uint32_t> sizes_;  // scratch: magnitudes, as bits
 };
 

@@ -19,8 +19,8 @@ struct Pass {
     std::size_t buffers() const { return in_place ? sources : sources + outs; }
 };
 
-// What collectives do to memory: see least_time.cpp for which does what. In place the results are
-// stored over the sources, whose lines are in the cache anyhow: nothing to stream.
+// What collectives do to memory; least_time.cpp says which does what. In place the lines of the
+// results are in the cache already, so nothing is streamed.
 constexpr Pass passes[] = {
     {"copy", 1, 1, false, Stores::cached},        {"copy", 1, 1, false, Stores::streaming},
     {"add", 2, 1, false, Stores::cached},         {"add", 2, 1, false, Stores::streaming},
@@ -29,25 +29,27 @@ constexpr Pass passes[] = {
 };
 
 constexpr std::int64_t smallest = 4 << 10;
+constexpr std::int64_t smallest_call = 256 << 10;       // of StreamSampler
+constexpr std::int64_t bytes_between_stamps = 4 << 20;  // of StreamSampler, at least
 constexpr std::int64_t window_bytes = 1 << 20;  // worked on between two time stamps, at least
-// From the end of one buffer to the begin of the next. Two pages, as prefetchers run ahead into
-// what another core works on, and take its lines away; and not at the same place of a page, where a
-// load would wait for the store before it.
+// From the end of one buffer to the begin of the next: two pages, so that prefetchers do not take
+// lines away that another core works on, and another offset within the page, as a load waits for an
+// earlier store at the same one.
 constexpr std::size_t skew = 2 * 4096 + 1024 + 320;
 
-// On whose buffers a core works. Shared ones may cost more than a core's own where they are written
-// by two in turn, and need not: so both are tried, and the better one is the limit.
-enum class Whose { own, everyones };
+// Whose buffers a core works on. Buffers that two cores write in turn may be slower than a core's
+// own: both are tried, and the better rate is the limit.
+enum class Owner { self, everyone };
 
 }  // namespace
 
-CurveSampler::CurveSampler(RankTeam& crew, std::int64_t most) : crew_(crew) {
+CurveSampler::CurveSampler(RankTeam& team, std::int64_t most) : team_(team) {
     for (std::int64_t size = smallest; size <= most; size *= 2) sizes_.push_back(size);
     for (std::size_t pass = 0; pass < std::size(passes); ++pass)
-        for (const int cores : {1, crew.size()}) {
-            if (cores == 1 && crew.size() == 1 && !tracks_.empty() && tracks_.back().pass == pass)
+        for (const int cores : {1, team.size()}) {
+            if (cores == 1 && team.size() == 1 && !series_.empty() && series_.back().pass == pass)
                 continue;  // one core is all there are
-            tracks_.push_back({pass, cores,
+            series_.push_back({pass, cores,
                                find_reduce(DataType::float32, Op::sum, passes[pass].stores),
                                std::vector<double>(sizes_.size())});
         }
@@ -58,49 +60,49 @@ std::size_t CurveSampler::bytes_for(std::int64_t most) {
 }
 
 void CurveSampler::sample_all(Round round) {
-    for (Evaluator& evaluator : tracks_)
-        if (evaluator.cores > 1) sample(evaluator, round);
+    for (Series& series : series_)
+        if (series.cores > 1) sample(series, round);
 }
 
 void CurveSampler::sample_alone(Round round) {
-    for (Evaluator& evaluator : tracks_)
-        if (evaluator.cores == 1) sample(evaluator, round);
+    for (Series& series : series_)
+        if (series.cores == 1) sample(series, round);
 }
 
-void CurveSampler::sample(Evaluator& evaluator, Round round) {
+void CurveSampler::sample(Series& series, Round round) {
     for (std::size_t i = 0; i < sizes_.size(); ++i)
         if (round == Round::long_one || sizes_[i] <= short_pass_bytes)
-            evaluator.best[i] = std::max(evaluator.best[i], rate(evaluator, sizes_[i]));
+            series.best[i] = std::max(series.best[i], rate(series, sizes_[i]));
 }
 
-double CurveSampler::rate(const Evaluator& evaluator, std::int64_t working_set) {
-    const Pass& pass = passes[evaluator.pass];
+double CurveSampler::rate(const Series& series, std::int64_t working_set) {
+    const Pass& pass = passes[series.pass];
     const std::size_t bytes =
         static_cast<std::size_t>(working_set) / pass.buffers() / 64 * 64;  // of each buffer
-    const bool alone = evaluator.cores == 1;
+    const bool alone = series.cores == 1;
     std::array<std::byte*, 4> buffers{};  // the sources, then the outs
-    const auto place_in = [&](Whose whose) {
+    const auto place_in = [&](Owner owner) {
         for (std::size_t i = 0; i < pass.buffers(); ++i) {
             const int neighbour = static_cast<int>(i < pass.sources ? i : i - pass.sources);
-            const int member = crew_.me() + (whose == Whose::everyones ? neighbour : 0);
-            buffers[i] = crew_.memory_of(member) + i * (bytes + skew);
+            const int member = team_.me() + (owner == Owner::everyone ? neighbour : 0);
+            buffers[i] = team_.memory_of(member) + i * (bytes + skew);
         }
     };
     std::byte* const* outs = pass.in_place ? buffers.data() : &buffers[pass.sources];
     const auto run = [&] {
-        evaluator.kernel(outs, pass.outs, buffers.data(), pass.sources, bytes / sizeof(float));
+        series.kernel(outs, pass.outs, buffers.data(), pass.sources, bytes / sizeof(float));
     };
     const std::int64_t times = std::max<std::int64_t>(window_bytes / working_set, 1);
     const int windows = (working_set <= window_bytes ? 2 : 1) * (alone ? 1 : 2);
     double least = 0;
     for (int window = 0; window < windows; ++window) {
-        place_in(alone || window % 2 == 1 ? Whose::own : Whose::everyones);
+        place_in(alone || window % 2 == 1 ? Owner::self : Owner::everyone);
         if (working_set <= short_pass_bytes) run();  // into the caches, where it fits them
-        if (!alone) crew_.meet();
+        if (!alone) team_.meet();
         const std::int64_t began = now_ns();
         for (std::int64_t i = 0; i < times; ++i) run();
         const auto mine = std::max(static_cast<double>(now_ns() - began), 1.0);
-        const double took = alone ? mine : crew_.largest(mine);
+        const double took = alone ? mine : team_.largest(mine);
         least = window == 0 ? took : std::min(least, took);
     }
     return static_cast<double>(times) * static_cast<double>((pass.sources + pass.outs) * bytes) /
@@ -109,17 +111,62 @@ double CurveSampler::rate(const Evaluator& evaluator, std::int64_t working_set) 
 
 std::vector<Curve> CurveSampler::curves() const {
     std::vector<Curve> all;
-    for (const Evaluator& evaluator : tracks_) {
-        const Pass& pass = passes[evaluator.pass];
+    for (const Series& series : series_) {
+        const Pass& pass = passes[series.pass];
         Curve curve{.pass = std::string(pass.name),
                     .stores = pass.stores == Stores::cached ? "cached" : "streaming",
-                    .cores = evaluator.cores,
+                    .cores = series.cores,
                     .rates = {}};
         for (const std::int64_t size : sizes_) curve.rates.bytes.push_back({size});
-        curve.rates.gbps = evaluator.best;
+        curve.rates.gbps = series.best;
         all.push_back(std::move(curve));
     }
     return all;
+}
+
+StreamSampler::StreamSampler(RankTeam& team, std::int64_t most)
+    : team_(team),
+      kernels_{find_reduce(DataType::float32, Op::sum, Stores::cached),
+               find_reduce(DataType::float32, Op::sum, Stores::streaming)} {
+    for (std::int64_t bytes = smallest_call; bytes <= most; bytes *= 2)
+        trials_.push_back({.bytes = {bytes}});
+}
+
+void StreamSampler::sample_all(Round round) {
+    const bool swapped = ++rounds_ % 2 == 0;  // A B, then B A
+    for (StreamTrial& trial : trials_) {
+        if (round == Round::short_one && trial.bytes.count > short_pass_bytes) continue;
+        for (const bool second : {false, true}) {
+            const Stores stores = second != swapped ? Stores::streaming : Stores::cached;
+            keep_least(stores == Stores::cached ? trial.cached_ns : trial.streaming_ns,
+                       call_ns(stores, trial.bytes.count));
+        }
+    }
+}
+
+// Each member adds its share of everyone's input and stores the sum into everyone's output.
+double StreamSampler::call_ns(Stores stores, std::int64_t bytes) {
+    const auto members = static_cast<std::size_t>(team_.size());
+    const std::size_t vector = static_cast<std::size_t>(bytes) / members / 2 / 64 * 64;
+    const std::size_t share = vector / members / 64 * 64;
+    std::vector<const std::byte*> inputs;
+    std::vector<std::byte*> outputs;
+    for (int member = 0; member < team_.size(); ++member) {
+        std::byte* at = team_.memory_of(member) + share * static_cast<std::size_t>(team_.me());
+        inputs.push_back(at);
+        outputs.push_back(at + vector);
+    }
+    const auto call = [&] {
+        team_.meet();
+        kernels_[stores == Stores::streaming ? 1 : 0](outputs.data(), members, inputs.data(),
+                                                      members, share / sizeof(float));
+        team_.meet();
+    };
+    call();  // leaves the caches as a call by the same stores finds them
+    const std::int64_t times = std::max<std::int64_t>(bytes_between_stamps / bytes, 1);
+    const std::int64_t began = now_ns();
+    for (std::int64_t i = 0; i < times; ++i) call();
+    return team_.largest(static_cast<double>(now_ns() - began) / static_cast<double>(times));
 }
 
 }  // namespace tutti

@@ -14,7 +14,6 @@
 #include "topology/machine/fingerprint.hpp"
 #include "workloads/limits/limit_curves.hpp"
 #include "workloads/limits/limit_signal_latency.hpp"
-#include "workloads/limits/limit_streaming.hpp"
 #include "workloads/limits/network_limits.hpp"
 
 namespace tutti {
@@ -31,8 +30,8 @@ std::int64_t power_of_two_up_to(double most) {
     return power;
 }
 
-// Large passes take most of the time, and memory may be scarce; what is larger than measured is
-// taken to be as the largest.
+// Large passes take most of the time, and memory may be scarce. Larger ones than measured are taken
+// to be as fast as the largest.
 std::int64_t largest_pass(double seconds, int members) {
     const double memory =
         static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
@@ -69,30 +68,30 @@ void round_off(Limits& limits) {
     to_hundredths(limits.single_copy);
 }
 
-Limits measure_as_member(RankTeam& crew, std::int64_t most, std::int64_t end_ns) {
-    CurveSampler curves(crew, most);
-    SignalLatencySampler hand_overs(crew);
-    StreamSampler streaming(crew, std::min(largest_trial, most * crew.size()));
+Limits measure_as_member(RankTeam& team, std::int64_t most, std::int64_t end_ns) {
+    CurveSampler curves(team, most);
+    SignalLatencySampler signals(team);
+    StreamSampler streaming(team, std::min(largest_trial, most * team.size()));
     for (int round = 0;; ++round) {
         const Round length =
             round % rounds_between_long_ones == 0 ? Round::long_one : Round::short_one;
-        crew.alone([&] {
+        team.on_first([&] {
             curves.sample_alone(length);
-            hand_overs.sample_alone();
+            signals.sample_alone();
         });
         curves.sample_all(length);
-        hand_overs.sample_all(length);
+        signals.sample_all(length);
         streaming.sample_all(length);
         const bool is_over = round + 1 >= least_rounds && now_ns() > end_ns;
-        if (crew.from_rank0(is_over ? 1 : 0) > 0) break;
+        if (team.from_first(is_over ? 1 : 0) > 0) break;
     }
     Limits limits;
     limits.t = utc_now();
     limits.topo_sha256 = fingerprint(detect_host());
     limits.kernels = fastest_kernels();
-    limits.cores = crew.size();
+    limits.cores = team.size();
     limits.curves = curves.curves();
-    hand_overs.tell(limits);
+    signals.write_to(limits);
     limits.stream_trials = streaming.trials();
     limits.stream_from = stream_from(limits.stream_trials);
     round_off(limits);
@@ -105,17 +104,17 @@ Limits measure_limits(World& world, double seconds) {
     const std::int64_t end_ns = now_ns() + static_cast<std::int64_t>(seconds * 1e9);
     const int members = RankTeam::members_of(world);
     const std::int64_t most = from_rank0(world, largest_pass(seconds, members));
-    RankTeam crew(world, members, CurveSampler::bytes_for(most));
+    RankTeam team(world, members, CurveSampler::bytes_for(most));
     Limits limits;
-    if (crew.is_member()) {
-        limits = measure_as_member(crew, most, end_ns);
-        crew.end();
+    if (team.is_member()) {
+        limits = measure_as_member(team, most, end_ns);
+        team.end();
     } else {
-        crew.wait_for_the_end();
+        team.wait_for_end();
     }
-    const std::string told =
+    const std::string text =
         gather_all_texts(world, world.is_first() ? to_json_line(limits) : "")[0];
-    return std::get<Limits>(parse_json_line(told));
+    return std::get<Limits>(parse_json_line(text));
 }
 
 Limits limits_of_hosts(World& world, const std::function<Limits(World&)>& of_first_host,

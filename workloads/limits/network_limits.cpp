@@ -9,10 +9,72 @@
 #include <cmath>
 
 #include "base/clock.hpp"
+#include "base/index.hpp"
 #include "collectives/transport/messages/point_to_point_channel.hpp"
-#include "workloads/limits/link_fit.hpp"
+#include "results/statistics.hpp"
 
 namespace tutti {
+namespace {
+
+// By then bursts are over, and libraries have changed to their protocol of large messages; else
+// smaller ones have to do.
+constexpr std::int64_t large_from[] = {256 << 10, 64 << 10, 0};
+
+struct Points {
+    std::vector<double> bytes, ns;
+};
+
+Points points_of(std::span<const MessageTime> times, std::int64_t from) {
+    Points points;
+    for (const MessageTime& time : times) {
+        if (time.bytes < from) continue;
+        points.bytes.push_back(static_cast<double>(time.bytes));
+        points.ns.push_back(time.ns);
+    }
+    return points;
+}
+
+// GB/s of the best single message, behind its latency: less than the bandwidth where the times are
+// right and no burst passes at once, never less than it where one does.
+double most_seen(const Points& points, double latency_ns) {
+    double most = 0;
+    for (std::size_t i = 0; i < points.ns.size(); ++i)
+        if (points.ns[i] > latency_ns)
+            most = std::max(most, points.bytes[i] / (points.ns[i] - latency_ns));
+    return most;
+}
+
+}  // namespace
+
+LinkFit fit_link(std::span<const MessageTime> times) {
+    LinkFit fit;
+    if (times.empty()) return fit;
+    fit.latency_ns = times.front().ns;
+    Points points;
+    for (const std::int64_t from : large_from)
+        if (points.bytes.size() < 2) points = points_of(times, from);
+    const double slope = theil_sen_slope(points.bytes, points.ns);
+    if (slope <= 0) return fit;
+    // Where the smaller of two sizes was disturbed, the slope is a bandwidth that no message
+    // reached.
+    const double seen = most_seen(points, fit.latency_ns);
+    if (slope * seen < 1) {
+        fit.gbps = seen;
+        return fit;
+    }
+    fit.gbps = 1 / slope;
+    std::vector<double> starts;
+    for (std::size_t i = 0; i < points.ns.size(); ++i)
+        starts.push_back(points.ns[i] - slope * points.bytes[i]);
+    const double start = median(starts);
+    fit.burst = std::max<std::int64_t>(std::llround((fit.latency_ns - start) / slope), 0);
+    std::vector<double> distances;
+    for (std::size_t i = 0; i < points.ns.size(); ++i)
+        if (points.ns[i] > 0) distances.push_back(std::abs(starts[i] - start) / points.ns[i]);
+    if (!distances.empty()) fit.residual = median(std::move(distances));
+    return fit;
+}
+
 namespace {
 
 constexpr std::array<std::int64_t, 11> sizes{
@@ -25,27 +87,27 @@ constexpr int most_rounds = 1000;
 // Least times of each size, ns; 0: not yet.
 using Times = std::array<double, sizes.size()>;
 
-// The three ways to use a link, seen from its first host.
+// A link used in one direction, in the other, and in both, as seen from its first host.
 struct PairTimes {
     Times there{}, back{}, both{};
 };
 
-class PairChannel {
+class HostPair {
 public:
-    PairChannel(World& world, PointToPointChannel& channel, Rank first, Rank second)
+    HostPair(World& world, PointToPointChannel& channel, Rank first, Rank second)
         : channel_(channel),
           first_(first),
           second_(second),
           leads_(world.rank() == first),
           peer_(leads_ ? second : first),
-          out_(static_cast<std::size_t>(sizes.back())),
+          out_(as_size(sizes.back())),
           in_(out_.size()) {}
 
     // On both; only the first one's result has all times.
     PairTimes measure(double seconds) {
         const std::int64_t end = now_ns() + static_cast<std::int64_t>(seconds * 1e9);
-        // The largest sizes are for fast networks. On slow ones few tries would be left, and a long
-        // message is more likely to be disturbed.
+        // On slow networks the largest sizes would leave few tries, and long messages are more
+        // likely to be disturbed.
         const double most_of_size = seconds * 1e9 / 20;
         PairTimes times;
         for (int round = 0; round < most_rounds; ++round) {
@@ -63,13 +125,13 @@ public:
 
 private:
     void try_size(std::size_t i, PairTimes& times) {
-        const auto bytes = static_cast<std::size_t>(sizes[i]);
+        const auto bytes = as_size(sizes[i]);
         keep_least(times.there[i], one_way(first_, bytes));
         keep_least(times.back[i], one_way(second_, bytes));
         keep_least(times.both[i], both_ways(bytes));
     }
 
-    // A message and a short answer: the sender's time, told to the first.
+    // A message and a short answer: the sender's time, on the first.
     double one_way(Rank from, std::size_t bytes) {
         const bool sends = (from == first_) == leads_;
         double took = 0;
@@ -139,14 +201,14 @@ HostLink fit(int a, int b, const PairTimes& times) {
             .residual = rounded(std::max(there.residual, back.residual), 1e4)};
 }
 
-// All ranks of each host to those of the next, at once; what leaves a host, and comes to it. Hosts
-// of other sizes than the first one's would wait for nobody: then only leaders take part.
+// All ranks of each host send to those of the next at once; GB/s out of a host, and into it. Where
+// hosts have different numbers of ranks only leaders take part.
 double all_at_once(World& world, PointToPointChannel& channel, const Placement& hosts,
                    double seconds) {
     const auto& nodes = hosts.nodes();
     const auto is_as_large = [&](const auto& node) { return node.size() == nodes[0].size(); };
     const std::size_t streams = std::ranges::all_of(nodes, is_as_large) ? nodes[0].size() : 1;
-    const auto most = static_cast<std::size_t>(sizes.back()) / streams;
+    const auto most = as_size(sizes.back()) / streams;
     std::vector<std::byte> out(most), in(most);
     std::optional<std::pair<Rank, Rank>> peers;
     for (std::size_t host = 0; host < nodes.size(); ++host)
@@ -180,8 +242,7 @@ std::vector<std::string> names_of_hosts(World& world, const Placement& hosts) {
     gethostname(name, sizeof name - 1);
     const auto all = gather_all_texts(world, name);
     std::vector<std::string> names;
-    for (const Rank leader : hosts.leaders())
-        names.push_back(all[static_cast<std::size_t>(leader.index)]);
+    for (const Rank leader : hosts.leaders()) names.push_back(at(all, leader));
     return names;
 }
 
@@ -214,10 +275,10 @@ HostNetwork measure_network(World& world, const Placement& hosts, double seconds
     std::vector<HostLink> mine;
     for (const auto& round : rounds) {
         for (const auto& [a, b] : round) {
-            const Rank first = leaders[static_cast<std::size_t>(a)];
-            const Rank second = leaders[static_cast<std::size_t>(b)];
+            const Rank first = at(leaders, a);
+            const Rank second = at(leaders, b);
             if (world.rank() != first && world.rank() != second) continue;
-            const PairTimes times = PairChannel(world, channel, first, second).measure(share);
+            const PairTimes times = HostPair(world, channel, first, second).measure(share);
             if (world.rank() == first) mine.push_back(fit(a, b, times));
         }
         world.sleeping_barrier(10 * share + 1);  // slow links take longer than their share
@@ -228,7 +289,7 @@ HostNetwork measure_network(World& world, const Placement& hosts, double seconds
     std::vector<HostLink> room(hosts.nodes().size());
     const auto counts = gather_all(world, mine.size());
     mine.resize(room.size());
-    room.resize(room.size() * static_cast<std::size_t>(world.size()));
+    room.resize(room.size() * as_size(world.size()));
     world.all_gather(std::as_bytes(std::span(mine)), std::as_writable_bytes(std::span(room)));
     for (std::size_t rank = 0; rank < counts.size(); ++rank)
         for (std::size_t i = 0; i < counts[rank]; ++i)

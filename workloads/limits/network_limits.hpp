@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <cstdint>
+#include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -7,6 +10,30 @@
 #include "results/limits.hpp"
 
 namespace tutti {
+
+/// The least time that a message of so many bytes took one way.
+struct MessageTime {
+    std::int64_t bytes = 0;
+    double ns = 0;
+};
+
+/// time = latency + (bytes - burst) / bandwidth, but no less than the latency.
+struct LinkFit {
+    double latency_ns = 0;
+    double gbps = 0;
+    std::int64_t burst = 0;  ///< bytes that pass at once where something limits the rate
+    double residual = 0;     ///< median of |measured - line| / measured, of large messages
+};
+
+/// A line through times in ascending order of size. The bandwidth is the median slope of all pairs
+/// of large messages (Theil-Sen, 256 KiB and more, or 64 KiB, or all if there are fewer than two):
+/// a line through least times still has wrong points, such as a size at which the library changes
+/// its protocol, and least squares would let the largest message decide alone. The latency is the
+/// time of the smallest message: a line through large ones would begin anywhere. What limits a rate
+/// by tokens (a virtual machine's interface, a shaper) lets bursts pass: that is what large
+/// messages are faster by than the latency and the slope say. No bandwidth is told that no message
+/// has reached.
+LinkFit fit_link(std::span<const MessageTime> times);
 
 /// Pairs of hosts, in rounds of pairs without a common host: all pairs of up to 8 hosts; of more,
 /// those whose numbers differ in one bit, so that each host is in a pair and rounds stay few.

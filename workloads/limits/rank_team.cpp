@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "base/clock.hpp"
+#include "base/index.hpp"
 #include "collectives/world/backoff.hpp"
 #include "topology/detect/host_facts.hpp"
 #include "workloads/timing/pinning.hpp"
@@ -16,20 +17,20 @@ namespace tutti {
 namespace {
 
 void nap() {
-    const timespec a_while{.tv_sec = 0, .tv_nsec = 300'000};
-    nanosleep(&a_while, nullptr);
+    const timespec time{.tv_sec = 0, .tv_nsec = 300'000};
+    nanosleep(&time, nullptr);
 }
 
 }  // namespace
 
-// What a member shows to the others.
-struct RankTeam::Desk {
-    Line line;      // for measuring
-    Line receives;  // of the first member: all meetings of all members, counted for ever
-    Line solos;     // of the first member: what it has done alone
-    Line over;      // of the first member
-    alignas(128) double shown;
-    Home home;
+// What a member shares with the others.
+struct RankTeam::Shared {
+    Counter counter;         // for measuring
+    Counter arrivals;        // of the first member: at all meetings, by all members
+    Counter works_of_first;  // of the first member
+    Counter ended;           // of the first member
+    alignas(128) double value;
+    OwnView own_view;
 };
 
 int RankTeam::members_of(World& world) {
@@ -45,37 +46,37 @@ RankTeam::RankTeam(World& world, int most, std::size_t bytes)
       me_(world.rank().index),
       bytes_(bytes),
       cpus_(cpus_of_cores()),
-      desks_(world, sizeof(Desk)),
+      shared_(world, sizeof(Shared)),
       memory_(world, is_member() ? bytes : 0) {
-    sched_getaffinity(0, sizeof former_, &former_);
-    const int seat = seat_among_equals(world, cpus_);
+    sched_getaffinity(0, sizeof former_cpus_, &former_cpus_);
+    const int place = place_among_equals(world, cpus_);
     if (!is_member()) return;
-    if (!cpus_.empty()) run_on(cpus_[static_cast<std::size_t>(seat) % cpus_.size()]);
+    if (!cpus_.empty()) run_on(cpus_[as_size(place) % cpus_.size()]);
     std::memset(memory_.mine().data(), 0, bytes);  // pages near the core that owns them
-    desk_of(me_).home = {getpid(), memory_.mine().data()};
+    shared_by(me_).own_view = {getpid(), memory_.mine().data()};
     meet();
 }
 
-RankTeam::~RankTeam() { sched_setaffinity(0, sizeof former_, &former_); }
+RankTeam::~RankTeam() { sched_setaffinity(0, sizeof former_cpus_, &former_cpus_); }
 
 std::byte* RankTeam::memory_of(int member) const { return memory_.of(Rank{member % size_}).data(); }
 
-RankTeam::Desk& RankTeam::desk_of(int member) const {
-    return *reinterpret_cast<Desk*>(desks_.of(Rank{member}).data());
+RankTeam::Shared& RankTeam::shared_by(int member) const {
+    return *reinterpret_cast<Shared*>(shared_.of(Rank{member}).data());
 }
 
-const RankTeam::Home& RankTeam::home_of(int member) const { return desk_of(member).home; }
+RankTeam::OwnView RankTeam::own_view_of(int member) const { return shared_by(member).own_view; }
 
-RankTeam::Line& RankTeam::line_of(int member) const { return desk_of(member).line; }
+RankTeam::Counter& RankTeam::counter_of(int member) const { return shared_by(member).counter; }
 
-void RankTeam::await(const Line& line, std::uint64_t goal) const {
-    for (int look = 0; look < 100'000; ++look) {
-        if (line.number.load(std::memory_order_acquire) >= goal) return;
+void RankTeam::await(const Counter& counter, std::uint64_t goal) const {
+    for (int attempt = 0; attempt < 100'000; ++attempt) {
+        if (counter.number.load(std::memory_order_acquire) >= goal) return;
         relax();
     }
-    Backoff patience(world_);
-    while (line.number.load(std::memory_order_acquire) < goal)
-        if (!patience.pause())
+    Backoff backoff(world_);
+    while (counter.number.load(std::memory_order_acquire) < goal)
+        if (!backoff.pause())
             throw Error("rank " + std::to_string(me_) + " waited " +
                             std::to_string(world_.hang_timeout) +
                             " s for another rank to measure limits with",
@@ -85,31 +86,31 @@ void RankTeam::await(const Line& line, std::uint64_t goal) const {
 void RankTeam::meet() {
     world_.heartbeat();
     const std::uint64_t goal = ++meetings_ * static_cast<std::uint64_t>(size_);
-    Line& receives = desk_of(0).receives;
-    receives.number.fetch_add(1, std::memory_order_acq_rel);
-    await(receives, goal);
+    Counter& arrivals = shared_by(0).arrivals;
+    arrivals.number.fetch_add(1, std::memory_order_acq_rel);
+    await(arrivals, goal);
 }
 
 double RankTeam::largest(double mine) {
-    desk_of(me_).shown = mine;
+    shared_by(me_).value = mine;
     meet();
     double most = mine;
-    for (int member = 0; member < size_; ++member) most = std::max(most, desk_of(member).shown);
-    meet();  // before anyone shows the next
+    for (int member = 0; member < size_; ++member) most = std::max(most, shared_by(member).value);
+    meet();  // before anyone stores the next
     return most;
 }
 
-double RankTeam::from_rank0(double mine) {
-    desk_of(me_).shown = mine;
+double RankTeam::from_first(double mine) {
+    shared_by(me_).value = mine;
     meet();
-    const double first = desk_of(0).shown;
+    const double first = shared_by(0).value;
     meet();
     return first;
 }
 
-void RankTeam::nap_until(const Line& line, std::uint64_t goal, double seconds) const {
+void RankTeam::sleep_until(const Counter& counter, std::uint64_t goal, double seconds) const {
     const std::int64_t began = now_ns();
-    while (line.number.load(std::memory_order_acquire) < goal) {
+    while (counter.number.load(std::memory_order_acquire) < goal) {
         nap();
         world_.heartbeat();
         if (static_cast<double>(now_ns() - began) > seconds * 1e9)
@@ -119,24 +120,24 @@ void RankTeam::nap_until(const Line& line, std::uint64_t goal, double seconds) c
     }
 }
 
-void RankTeam::alone(const std::function<void()>& work) {
-    ++solos_;
+void RankTeam::on_first(const std::function<void()>& work) {
+    ++works_of_first_;
     meet();
-    Line& done = desk_of(0).solos;
+    Counter& done = shared_by(0).works_of_first;
     if (is_first()) {
         work();
-        done.number.store(solos_, std::memory_order_release);
+        done.number.store(works_of_first_, std::memory_order_release);
     } else {
-        nap_until(done, solos_, 60 + world_.hang_timeout);
+        sleep_until(done, works_of_first_, 60 + world_.hang_timeout);
     }
     meet();
 }
 
 void RankTeam::end() {
     meet();
-    if (is_first()) desk_of(0).over.number.store(1, std::memory_order_release);
+    if (is_first()) shared_by(0).ended.number.store(1, std::memory_order_release);
 }
 
-void RankTeam::wait_for_the_end() { nap_until(desk_of(0).over, 1, 600 + world_.hang_timeout); }
+void RankTeam::wait_for_end() { sleep_until(shared_by(0).ended, 1, 600 + world_.hang_timeout); }
 
 }  // namespace tutti

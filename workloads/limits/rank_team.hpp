@@ -16,8 +16,8 @@ namespace tutti {
 /// lives. They meet in nanoseconds and without the transports, which have limits of their own.
 class RankTeam {
 public:
-    /// Collective; ranks on one host. `bytes` of shared memory for each member; at most `most`
-    /// members. Ranks beyond the cores are no members: they sleep in wait_for_the_end().
+    /// Collective; ranks on one host. At most `most` members, each with `bytes` of shared memory.
+    /// Ranks beyond the cores are no members: they sleep in wait_for_end().
     RankTeam(World& world, int most, std::size_t bytes);
     ~RankTeam();
     RankTeam(const RankTeam&) = delete;
@@ -31,56 +31,56 @@ public:
     bool is_first() const { return me_ == 0; }
     bool is_member() const { return me_ < size_; }
 
-    /// A member's shared memory, touched by its owner; `member` counts round.
+    /// A member's shared memory, touched by its owner; `member` modulo size().
     std::byte* memory_of(int member) const;
     std::size_t bytes() const { return bytes_; }
 
-    /// All members at once. Throws Error with Exit::time_out if one does not come.
+    /// A barrier of all members. Throws Error with Exit::time_out if one does not come.
     void meet();
 
     /// The largest of all members' numbers, and the first member's.
     double largest(double mine);
-    double from_rank0(double mine);
+    double from_first(double mine);
 
     /// `work` on the first member, while the others sleep and leave the machine to it.
-    void alone(const std::function<void()>& work);
+    void on_first(const std::function<void()>& work);
 
-    void end();               ///< said by every member
-    void wait_for_the_end();  ///< and awaited by every other rank
+    void end();           ///< called by every member
+    void wait_for_end();  ///< called by every other rank
 
-    /// A cache line of a member's own, which it writes and others read.
-    struct alignas(128) Line {
+    /// A cache line that one member writes and others read.
+    struct alignas(128) Counter {
         std::atomic<std::uint64_t> number;
     };
-    Line& line_of(int member) const;
+    Counter& counter_of(int member) const;
 
-    /// Waits until the number there is at least `goal`.
-    void await(const Line& line, std::uint64_t goal) const;
+    /// Waits until the number is at least `goal`. Throws Error with Exit::time_out.
+    void await(const Counter& counter, std::uint64_t goal) const;
 
-    /// Where a member's memory is, as that member sees it.
-    struct Home {
+    /// A member's process, and the address of its memory there.
+    struct OwnView {
         int process;
         std::byte* memory;
     };
-    const Home& home_of(int member) const;
+    OwnView own_view_of(int member) const;
 
     /// The CPUs that members may use, one of each core.
     const std::vector<int>& cpus() const { return cpus_; }
 
 private:
-    struct Desk;
-    Desk& desk_of(int member) const;
-    void nap_until(const Line& line, std::uint64_t goal, double seconds) const;
+    struct Shared;
+    Shared& shared_by(int member) const;
+    void sleep_until(const Counter& counter, std::uint64_t goal, double seconds) const;
 
     World& world_;
     int size_, me_;
     std::size_t bytes_;
     std::vector<int> cpus_;
-    SharedMemory desks_;
+    SharedMemory shared_;
     SharedMemory memory_;
-    cpu_set_t former_{};
+    cpu_set_t former_cpus_{};
     std::uint64_t meetings_ = 0;
-    std::uint64_t solos_ = 0;
+    std::uint64_t works_of_first_ = 0;
 };
 
 }  // namespace tutti

@@ -3,8 +3,6 @@
 // a pooler. Devlin et al. 2019, arXiv:1810.04805; without a task's head.
 #include <fmt/format.h>
 
-#include "workloads/models/attention.hpp"
-#include "workloads/models/families.hpp"
 #include "workloads/models/model_writer.hpp"
 
 namespace tutti {
@@ -34,7 +32,7 @@ Model bert(std::string name, const Transformer& shape) {
         writer.run({linear("attention.self.query", hidden, hidden)});
         writer.run({linear("attention.self.key", hidden, hidden)});
         writer.run({linear("attention.self.value", hidden, hidden)});
-        writer.compute(attention_flops(shape));
+        writer.compute(shape.attention_flops());
         writer.run({linear("attention.output.dense", hidden, hidden)});
         writer.run({layer_norm("attention.output.LayerNorm")});
         writer.run({linear("intermediate.dense", hidden, shape.feed_forward)});

@@ -3,8 +3,6 @@
 // and is complete when that is over, so that its bucket cannot be hidden. Radford et al. 2019.
 #include <fmt/format.h>
 
-#include "workloads/models/attention.hpp"
-#include "workloads/models/families.hpp"
 #include "workloads/models/model_writer.hpp"
 
 namespace tutti {
@@ -30,7 +28,7 @@ Model gpt2_of(std::string name, const Transformer& shape) {
         };
         writer.run({norm("ln_1")});
         writer.run({linear("attn.c_attn", hidden, 3 * hidden)});
-        writer.compute(attention_flops(shape));
+        writer.compute(shape.attention_flops());
         writer.run({linear("attn.c_proj", hidden, hidden)});
         writer.run({norm("ln_2")});
         writer.run({linear("mlp.c_fc", hidden, shape.feed_forward)});

@@ -5,8 +5,6 @@
 // arXiv:2407.21783; Jiang et al. 2024, arXiv:2401.04088.
 #include <fmt/format.h>
 
-#include "workloads/models/attention.hpp"
-#include "workloads/models/families.hpp"
 #include "workloads/models/model_writer.hpp"
 
 namespace tutti {
@@ -61,7 +59,7 @@ void add_block(ModelWriter& writer, const Transformer& shape, const std::string&
         writer.scale(fmt::format("{}.post_attention_layernorm", block), hidden, tokens);
 
     writer.run({before, query, key, value});
-    writer.compute(attention_flops(shape));
+    writer.compute(shape.attention_flops());
     writer.run({output, between});
     writer.run(forward);
 }

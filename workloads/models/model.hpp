@@ -31,7 +31,7 @@ struct Buffer {
     std::int64_t count = 0;
 };
 
-/// What tensor, pipeline and expert parallelism send follows from these.
+/// The sizes from which the messages of tensor, pipeline and expert parallelism follow.
 struct Transformer {
     std::int64_t layers = 0;
     std::int64_t hidden = 0;
@@ -42,6 +42,10 @@ struct Transformer {
     std::int64_t sequence = 0;  // tokens of one sample
     std::int64_t experts = 1;
     std::int64_t experts_per_token = 1;
+
+    /// Of one layer and one sample: every token's query times every key, and the weighted sum of
+    /// the values, each a product of S x H by H x S. A mask saves nothing.
+    double attention_flops() const;
 };
 
 /// Embedding tables too large for one rank: their rows are looked up where they are, and travel.
@@ -50,7 +54,7 @@ struct EmbeddingTables {
     std::int64_t dimension = 0;
 };
 
-/// A network as its gradients are seen by those who send them. A value without behaviour.
+/// A network as the list of its gradients. A value without behaviour.
 struct Model {
     std::string name;
     std::vector<Parameter> parameters;  // in the order of registration
@@ -69,5 +73,11 @@ struct Model {
     /// Elements of each unit's parameters.
     std::vector<std::int64_t> unit_counts() const;
 };
+
+/// The model with `factor` times the elements, about, so that it fits into memory: the same
+/// tensors in the same order and proportions, none empty; so the flops, the buffers, and a
+/// transformer's tokens and a table's row, of which activations are made. 1 changes nothing.
+/// Throws Error unless 0 < factor <= 1.
+Model scaled(const Model& model, double factor);
 
 }  // namespace tutti

@@ -10,7 +10,7 @@ namespace tutti {
 /// Parameters of one operation, in the order in which their gradients become ready.
 using Layer = std::vector<int>;
 
-/// Writes a model down as a framework meets it: layers are *registered* in the order of the source
+/// Builds a model as a framework does: layers are *registered* in the order of the source
 /// text, and *run* in the order of the forward pass. Gradients become ready against the latter.
 class ModelWriter {
 public:
@@ -31,7 +31,7 @@ public:
     Layer norm(const std::string& name, std::int64_t width, double uses);
     /// A norm's weight alone (RMS norm).
     Layer scale(const std::string& name, std::int64_t width, double uses);
-    /// As `norm`, and its statistics, which are broadcast: mean, variance, and how many were seen.
+    /// As `norm`, and its statistics, which are broadcast: mean, variance and their count.
     Layer batch_norm(const std::string& name, std::int64_t width, double uses);
     /// Without bias.
     Layer convolution(const std::string& name, std::int64_t from, std::int64_t to,

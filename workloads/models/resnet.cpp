@@ -6,7 +6,6 @@
 
 #include <array>
 
-#include "workloads/models/families.hpp"
 #include "workloads/models/model_writer.hpp"
 
 namespace tutti {

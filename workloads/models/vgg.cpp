@@ -5,7 +5,6 @@
 
 #include <vector>
 
-#include "workloads/models/families.hpp"
 #include "workloads/models/model_writer.hpp"
 
 namespace tutti {

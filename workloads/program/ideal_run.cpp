@@ -12,24 +12,24 @@
 namespace tutti {
 namespace {
 
-class Player {
+class Simulation {
 public:
-    Player(const Program& program, Sending sending)
-        : program_(program), sending_(sending), starts_(program.calls.size()) {
+    Simulation(const Program& program, SendMode sending)
+        : program_(program), mode_(sending), starts_(program.calls.size()) {
         for (std::size_t i = 0; i < program.calls.size(); ++i) {
             const auto group = static_cast<std::size_t>(program.calls[i].group);
             starts_[i].resize(program.groups[group].size());
         }
     }
 
-    IdealRun play() {
+    IdealRun run() {
         const auto ranks = static_cast<std::size_t>(program_.ranks());
         IdealRun run{std::vector<std::int64_t>(ranks), std::vector<std::int64_t>(ranks)};
         std::vector<std::size_t> next(ranks);
         for (bool moved = true; moved;) {
             moved = false;
             for (std::size_t rank = 0; rank < ranks; ++rank)
-                while (next[rank] < tasks_of(rank).size() && does(run, rank, next[rank])) {
+                while (next[rank] < tasks_of(rank).size() && advance(run, rank, next[rank])) {
                     ++next[rank];
                     moved = true;
                 }
@@ -49,7 +49,7 @@ private:
     }
 
     // False while it has to wait.
-    bool does(IdealRun& run, std::size_t rank, std::size_t at) {
+    bool advance(IdealRun& run, std::size_t rank, std::size_t at) {
         const Task& task = tasks_of(rank)[at];
         std::int64_t& now = run.end_ns[rank];
         if (task.kind == Task::Kind::compute) {
@@ -63,7 +63,7 @@ private:
         auto& starts = starts_[static_cast<std::size_t>(task.call)];
         if (task.kind == Task::Kind::start) {
             if (!starts[place]) starts[place] = now;
-            if (sending_ != Sending::blocking) return true;
+            if (mode_ != SendMode::blocking) return true;
         }
         const auto done = done_at(task, place);
         if (done) now = std::max(now, *done);
@@ -79,7 +79,7 @@ private:
         const Call& call = call_of(task).call;
         const auto root = static_cast<std::size_t>(call.root.index);
         const bool is_broadcast = call.collective == Collective::broadcast;
-        if (is_broadcast && sending_ == Sending::put_aside) return starts[root];
+        if (is_broadcast && mode_ == SendMode::buffered) return starts[root];
         std::int64_t last = *starts[place];
         for (const auto& start : starts) {
             if (!start) return std::nullopt;
@@ -89,7 +89,7 @@ private:
     }
 
     const Program& program_;
-    Sending sending_;
+    SendMode mode_;
     std::vector<std::vector<std::optional<std::int64_t>>> starts_;  // by call and place
 };
 
@@ -103,8 +103,8 @@ double IdealRun::idle_share() const {
     return all > 0 ? 1 - static_cast<double>(busy) / all : 0;
 }
 
-IdealRun ideal_run(const Program& program, Sending sending) {
-    return Player(program, sending).play();
+IdealRun ideal_run(const Program& program, SendMode sending) {
+    return Simulation(program, sending).run();
 }
 
 }  // namespace tutti

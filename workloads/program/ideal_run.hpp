@@ -7,22 +7,25 @@
 
 namespace tutti {
 
-/// How a step would go if collectives took no time once all who are needed have come.
+/// A step of a program in which a collective ends as soon as the ranks that it needs have started
+/// it.
 struct IdealRun {
     std::vector<std::int64_t> end_ns;      // by rank
     std::vector<std::int64_t> compute_ns;  // by rank
     std::int64_t step_ns() const;
-    /// Of the time of all ranks until the last one ends, the part in which they do not compute.
+    /// The share of all ranks' time until the last one ends in which they do not compute.
     double idle_share() const;
 };
 
-/// Whether the root of a broadcast is done at once (its message is put aside) or, as with large
-/// messages, only when the others have come; or whether nobody goes on after starting any call
-/// before all have come, as with a library's blocking calls.
-enum class Sending : std::uint8_t { put_aside, handed_over, blocking };
+/// What a call waits for, as the modes of MPI's sends.
+enum class SendMode : std::uint8_t {
+    buffered,     ///< the root of a broadcast goes on at once
+    synchronous,  ///< the root goes on once all others have started the call
+    blocking      ///< starting any call waits for all, as a library's blocking collectives
+};
 
-/// Takes the first recorded step. Throws Error naming a call if ranks wait for each other in a
-/// circle. `program` has been checked.
-IdealRun ideal_run(const Program& program, Sending sending = Sending::put_aside);
+/// Simulates the first recorded step. Throws Error naming a call on a deadlock. `program` has been
+/// checked.
+IdealRun ideal_run(const Program& program, SendMode sending = SendMode::buffered);
 
 }  // namespace tutti

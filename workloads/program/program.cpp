@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "base/error.hpp"
@@ -38,7 +39,7 @@ void Program::wait(Rank rank, int call, Task::Phase phase) {
     tasks_of(rank).push_back({.kind = Task::Kind::wait, .phase = phase, .call = call});
 }
 
-void Program::meet(Rank rank, int call, Task::Phase phase) {
+void Program::start_and_wait(Rank rank, int call, Task::Phase phase) {
     start(rank, call, phase);
     wait(rank, call, phase);
 }
@@ -52,6 +53,41 @@ std::vector<Rank> every_rank_of(int ranks) {
     std::vector<Rank> all;
     for (int rank = 0; rank < ranks; ++rank) all.push_back({rank});
     return all;
+}
+
+GroupCall all_reduce_call(std::string label, DataType type, std::int64_t count, Op op) {
+    return {.label = std::move(label),
+            .call = {.collective = Collective::all_reduce, .type = type, .op = op, .count = count},
+            .in_place = true};
+}
+
+GroupWriter::GroupWriter(Program& program, std::vector<Rank> members)
+    : program_(program), group_(program.add_group(std::move(members))) {
+    std::set<const std::vector<Task>*> lists;
+    for (const Rank rank : this->members())
+        if (lists.insert(&program.tasks_of(rank)).second) writers_.push_back(rank);
+}
+
+int GroupWriter::add_call(GroupCall call) {
+    call.group = group_;
+    return program_.add_call(std::move(call));
+}
+
+void GroupWriter::compute(std::int64_t ns, Task::Phase phase) {
+    for (const Rank rank : writers_) program_.compute(rank, ns, phase);
+}
+
+void GroupWriter::start(int call, Task::Phase phase) {
+    for (const Rank rank : writers_) program_.start(rank, call, phase);
+}
+
+void GroupWriter::wait(int call, Task::Phase phase) {
+    for (const Rank rank : writers_) program_.wait(rank, call, phase);
+}
+
+void GroupWriter::start_and_wait(int call, Task::Phase phase) {
+    start(call, phase);
+    wait(call, phase);
 }
 
 int place_in(const std::vector<Rank>& group, Rank rank) {

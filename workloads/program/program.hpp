@@ -13,13 +13,16 @@ namespace tutti {
 struct GroupCall {
     std::string label;  ///< "bucket 3", "gather block 7"
     int group = 0;      ///< index among Program::groups
-    Call call;          ///< counted for the group's ranks; its root is a place in the group
+    Call call;          ///< counted for the group's ranks; its root is an index into the group
     bool in_place = false;
     /// Calls that name the same memory have the same group, call and placement, use the same
     /// buffers, and so are never under way at once; -1: buffers of its own.
     int memory = -1;
     bool operator==(const GroupCall&) const = default;
 };
+
+/// An all-reduce in place: a mean, as of gradients, or another operation.
+GroupCall all_reduce_call(std::string label, DataType type, std::int64_t count, Op op = Op::avg);
 
 /// What a rank does next.
 struct Task {
@@ -38,13 +41,15 @@ struct Task {
     bool operator==(const Task&) const = default;
 };
 
+using Phase = Task::Phase;
+
 /// One step of training as sizes and times: for each rank a list of tasks, done in order, as a
 /// framework's thread would. What overlaps follows from where collectives are started and waited
 /// for. Every pattern (data, sharded, tensor, pipeline, expert parallel) and every recorded trace
 /// is one of these, so all are run, checked and counted by the same code.
 struct Program {
     std::string name;
-    std::vector<std::vector<Rank>> groups;  ///< each in the order that makes its members' places
+    std::vector<std::vector<Rank>> groups;  ///< in the order of their members' relative ranks
     std::vector<GroupCall> calls;
     std::vector<std::vector<Task>> tasks;  ///< by role
     /// By rank: ranks that do the same share a list, as there may be hundreds of them. Empty: every
@@ -59,18 +64,40 @@ struct Program {
     void compute(Rank rank, std::int64_t ns, Task::Phase phase);
     void start(Rank rank, int call, Task::Phase phase);
     void wait(Rank rank, int call, Task::Phase phase);
-    /// Starts it and waits at once: nothing is hidden.
-    void meet(Rank rank, int call, Task::Phase phase);
+    /// Starts the call and waits for it at once: nothing is hidden.
+    void start_and_wait(Rank rank, int call, Task::Phase phase);
     int add_group(std::vector<Rank> members);
 };
 
-/// The one group of all.
+/// All of so many ranks, in their order.
 std::vector<Rank> every_rank_of(int ranks);
 
-/// Throws Error that names rank and task unless every rank starts each call of its groups just
-/// once, waits for it afterwards, and starts those of one group in the same order as its other
-/// members; unless roots are places in their groups; for memory that is shared as it may not be;
-/// and for computing of less than no time.
+/// Adds a group to a program and writes what all of its members do alike; members that share a list
+/// of tasks must all be in the group. The program outlives it.
+class GroupWriter {
+public:
+    GroupWriter(Program& program, std::vector<Rank> members);
+
+    const std::vector<Rank>& members() const {
+        return program_.groups[static_cast<std::size_t>(group_)];
+    }
+    /// Adds a call of this group, whatever group it names, and returns its index.
+    int add_call(GroupCall call);
+    /// These append to the tasks of every member.
+    void compute(std::int64_t ns, Task::Phase phase);
+    void start(int call, Task::Phase phase);
+    void wait(int call, Task::Phase phase);
+    void start_and_wait(int call, Task::Phase phase);
+
+private:
+    Program& program_;
+    int group_;
+    std::vector<Rank> writers_;  // a member of each role
+};
+
+/// Throws Error naming rank and task unless every rank starts each call of its groups once, waits
+/// for it afterwards, and starts the calls of a group in the same order as its other members. Also
+/// throws for roots outside of their groups, wrongly shared memory and negative times.
 void check(const Program& program);
 
 /// Bytes that a rank hands to collectives in a step: its input, or where it has none (as who
@@ -84,7 +111,7 @@ std::int64_t hideable_bytes_of_step(const Program& program, Rank rank);
 /// What a rank computes in step `step`.
 std::int64_t compute_ns_of_step(const Program& program, Rank rank, std::int64_t step);
 
-/// The place of a rank in a group, or -1.
+/// The index of a rank in a group, or -1.
 int place_in(const std::vector<Rank>& group, Rank rank);
 
 }  // namespace tutti

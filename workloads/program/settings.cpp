@@ -3,8 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
-
 #include "base/name_table.hpp"
 
 namespace tutti {
@@ -13,7 +11,7 @@ Settings::Settings(std::span<const SettingRow> rows, std::map<std::string, std::
     : rows_(rows.begin(), rows.end()) {
     std::vector<std::string> names;
     for (const SettingRow& row : rows) {
-        texts_[std::string(row.name)] = row.usual;
+        texts_[std::string(row.name)] = row.default_value;
         names.emplace_back(row.name);
     }
     for (auto& [name, value] : typed) {
@@ -30,23 +28,17 @@ const std::string& Settings::text(std::string_view name) const {
 }
 
 std::int64_t Settings::number(std::string_view name, std::int64_t least, std::int64_t most) const {
-    const std::string& typed = text(name);
-    std::int64_t value = 0;
-    const char* end = typed.data() + typed.size();
-    const auto [stop, error] = std::from_chars(typed.data(), end, value);
-    if (error != std::errc() || stop != end || value < least || value > most)
+    const auto value = number_in<std::int64_t>(text(name));
+    if (!value || *value < least || *value > most)
         refuse(name, fmt::format("a number from {} to {}", least, most));
-    return value;
+    return *value;
 }
 
 double Settings::real(std::string_view name, double least, double most) const {
-    const std::string& typed = text(name);
-    double value = 0;
-    const char* end = typed.data() + typed.size();
-    const auto [stop, error] = std::from_chars(typed.data(), end, value);
-    if (error != std::errc() || stop != end || !(value >= least) || !(value <= most))
+    const auto value = number_in<double>(text(name));
+    if (!value || !(*value >= least) || !(*value <= most))
         refuse(name, fmt::format("a number from {:g} to {:g}", least, most));
-    return value;
+    return *value;
 }
 
 Bytes Settings::bytes(std::string_view name) const {
@@ -77,10 +69,21 @@ bool Settings::yes(std::string_view name) const {
     return word<bool>(name, {{"yes", true}, {"no", false}});
 }
 
+std::vector<std::string> Settings::list(std::string_view name) const {
+    std::vector<std::string> parts(1);
+    for (const char letter : text(name)) {
+        if (letter == ',')
+            parts.emplace_back();
+        else
+            parts.back() += letter;
+    }
+    return parts;
+}
+
 std::string Settings::in_words() const {
     std::string words;
     for (const SettingRow& row : rows_)
-        if (text(row.name) != row.usual)
+        if (text(row.name) != row.default_value)
             words += fmt::format("{}{}={}", words.empty() ? "" : " ", row.name, text(row.name));
     return words;
 }

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <charconv>
 #include <cstdint>
 #include <initializer_list>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -14,19 +16,27 @@
 
 namespace tutti {
 
+/// The number that the whole text is; nothing if it is none.
+template <class Number>
+std::optional<Number> number_in(std::string_view text) {
+    Number value = 0;
+    const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error != std::errc() || stop != text.data() + text.size()) return std::nullopt;
+    return value;
+}
+
 /// An option of a workload: the command line offers it as --name.
 struct SettingRow {
     std::string_view name;
     std::string_view what;
-    std::string_view usual;  ///< what it is if nobody says anything
+    std::string_view default_value;  ///< where the user gives none
 };
 
-/// What was asked of a workload. Getters throw Error, one line that says what to type instead, for
-/// a text that is no such value; asking for a setting that is not in its rows is a fault of the
-/// program.
+/// The settings of a workload. Getters throw Error, one line that says what to type instead, for a
+/// text that is no such value, and for a setting that is not in the rows.
 class Settings {
 public:
-    /// Throws Error for a name in `typed` that the rows lack.
+    /// Throws Error for a name in `typed` that is not in the rows.
     Settings(std::span<const SettingRow> rows, std::map<std::string, std::string> typed);
 
     const std::string& text(std::string_view name) const;
@@ -34,8 +44,9 @@ public:
     double real(std::string_view name, double least, double most) const;
     Bytes bytes(std::string_view name) const;
     double seconds(std::string_view name) const;
-    double fraction(std::string_view name) const;  ///< "10%" or "0.1"
-    bool yes(std::string_view name) const;         ///< yes or no
+    double fraction(std::string_view name) const;                ///< "10%" or "0.1"
+    bool yes(std::string_view name) const;                       ///< yes or no
+    std::vector<std::string> list(std::string_view name) const;  ///< parted by commas
 
     template <class Value>
     Value word(std::string_view name,
@@ -48,10 +59,11 @@ public:
         refuse(name, "one of " + names);
     }
 
-    /// Throws Error: what was typed is not what was `expected`, "a number" or the like.
+    /// Throws Error: the setting is not `expected`, "a number" or the like.
     [[noreturn]] void refuse(std::string_view name, const std::string& expected) const;
 
-    /// What is not as usual, for titles and records: "bucket-cap=5M scale=0.1".
+    /// The settings that differ from their defaults, for titles and records: "bucket-cap=5M
+    /// scale=0.1".
     std::string in_words() const;
 
 private:

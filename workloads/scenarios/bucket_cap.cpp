@@ -1,13 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/scenarios/bucket_cap.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <charconv>
+#include <cmath>
 #include <numeric>
 
 #include "base/clock.hpp"
+#include "base/error.hpp"
+#include "results/statistics.hpp"
 #include "workloads/bench/device_buffers.hpp"
 
 namespace tutti {
+
 namespace {
 
 double exposed_in(std::span<const Bucket> buckets, Bytes element, const ComputeTimes& times,
@@ -21,10 +28,10 @@ double exposed_in(std::span<const Bucket> buckets, Bytes element, const ComputeT
 }
 
 std::vector<Bytes> candidate_caps(Bytes all) {
-    constexpr std::int64_t usual = 25 << 20;
+    constexpr std::int64_t ddp_cap = 25 << 20;
     std::vector<Bytes> caps;
     for (std::int64_t cap = 256 << 10;; cap *= 2) {
-        if (cap > usual && cap / 2 < usual) caps.push_back({usual});
+        if (cap > ddp_cap && cap / 2 < ddp_cap) caps.push_back({ddp_cap});
         caps.push_back({cap});
         if (cap >= all.count) return caps;
     }
@@ -40,20 +47,19 @@ double time_of(World& world, Operation& operation) {
         operation.run();
         times.push_back(static_cast<double>(now_ns() - began));
     }
-    std::ranges::nth_element(times, times.begin() + calls / 2);
-    return std::ranges::max(gather_all(world, times[calls / 2]));
+    return std::ranges::max(gather_all(world, median(std::move(times))));
 }
 
 }  // namespace
 
-std::vector<CapTried> try_caps(std::span<const std::int64_t> counts, Bytes element, Bytes first,
+std::vector<CapTrial> try_caps(std::span<const std::int64_t> counts, Bytes element, Bytes first,
                                std::span<const ComputeTimes> times, const Channel& channel) {
     std::vector<int> order(counts.size());
     std::iota(order.begin(), order.end(), 0);
     const Bytes all{std::accumulate(counts.begin(), counts.end(), std::int64_t{0}) * element.count};
-    std::vector<CapTried> tried;
+    std::vector<CapTrial> tried;
     for (const Bytes cap : candidate_caps(all)) {
-        CapTried& one = tried.emplace_back();
+        CapTrial& one = tried.emplace_back();
         one.caps = {.first = std::min(first, cap), .others = cap};
         const auto buckets = buckets_of(counts, order, element, one.caps);
         one.buckets = buckets.size();
@@ -64,9 +70,9 @@ std::vector<CapTried> try_caps(std::span<const std::int64_t> counts, Bytes eleme
     return tried;
 }
 
-const CapTried& best_of(std::span<const CapTried> tried) {
-    const CapTried* best = &tried.front();
-    for (const CapTried& one : tried)
+const CapTrial& best_of(std::span<const CapTrial> tried) {
+    const CapTrial* best = &tried.front();
+    for (const CapTrial& one : tried)
         if (one.exposed_ns <= best->exposed_ns) best = &one;
     return *best;
 }
@@ -77,15 +83,14 @@ Channel measured_channel(const WorkloadEnvironment& environment) {
     const auto call_of = [](Bytes bytes) { return Call{.op = Op::avg, .count = bytes.count / 4}; };
     std::vector<BufferKind> kinds;
     if (environment.buffers) kinds.push_back(*environment.buffers);
-    const BufferPool stage(world, BufferPool::bytes_for(call_of(large), world.size(), true), kinds,
-                           device_buffers(environment.planner, environment.transports));
+    const BufferPool pool(world, BufferPool::bytes_for(call_of(large), world.size(), true), kinds,
+                          device_buffers(environment.planner, environment.transports));
     const auto buffers_of = [&](Bytes bytes) {
-        return stage.set(call_of(bytes), true, stage.kinds().front());
+        return pool.buffers_for(call_of(bytes), true, pool.kinds().front());
     };
-    const Environment here{
-        .ranks = world.size(), .hosts = world.hosts(), .default_segment = default_segment(world)};
-    for (const Method& way : environment.named) {
-        const auto group = way.of_group(environment.planner, here);
+    const Environment here = environment_of(world);
+    for (const Method& method : environment.named) {
+        const auto group = method.of_group(environment.planner, here);
         bool can = true;
         double ns[2] = {};
         for (const Bytes bytes : {small, large})
@@ -100,6 +105,43 @@ Channel measured_channel(const WorkloadEnvironment& environment) {
     throw Error(
         "--bucket-cap auto: no way here can all-reduce, so the network is not known; type "
         "--network 100us+1.25GB/s");
+}
+
+Channel parse_channel(std::string_view text) {
+    const auto refuse = [&] {
+        return Error(fmt::format("'{}' is no network; type for example 100us+1.25GB/s", text));
+    };
+    const std::size_t plus = text.find('+');
+    constexpr std::string_view unit = "GB/s";
+    if (plus == text.npos || !text.ends_with(unit)) throw refuse();
+    const std::string_view speed = text.substr(plus + 1, text.size() - plus - 1 - unit.size());
+    double bandwidth_GBps = 0, seconds = 0;
+    const auto [stop, error] =
+        std::from_chars(speed.data(), speed.data() + speed.size(), bandwidth_GBps);
+    try {
+        seconds = parse_seconds(text.substr(0, plus));
+    } catch (const Error&) {
+        throw refuse();
+    }
+    if (error != std::errc() || stop != speed.data() + speed.size() || !(bandwidth_GBps > 0) ||
+        bandwidth_GBps > 1e9 || seconds < 0)
+        throw refuse();
+    return {.latency_ns = std::round(seconds * 1e9), .ns_per_byte = 1 / bandwidth_GBps};
+}
+
+Channel channel_through(Bytes small, double small_ns, Bytes large, double large_ns) {
+    const double ns_per_byte =
+        std::max(0.0, (large_ns - small_ns) / static_cast<double>(large.count - small.count));
+    const double latency = small_ns - ns_per_byte * static_cast<double>(small.count);
+    return {.latency_ns = std::max(0.0, latency), .ns_per_byte = ns_per_byte};
+}
+
+double exposed_ns(std::span<const TimedMessage> messages, std::int64_t end_ns,
+                  const Channel& channel) {
+    double free_at = 0;
+    for (const TimedMessage& one : messages)
+        free_at = std::max(free_at, static_cast<double>(one.ready_ns)) + channel.ns_of(one.bytes);
+    return std::max(0.0, free_at - static_cast<double>(end_ns));
 }
 
 }  // namespace tutti

@@ -1,17 +1,47 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <cstdint>
 #include <span>
+#include <string_view>
 #include <vector>
 
+#include "base/units.hpp"
 #include "workloads/models/buckets.hpp"
-#include "workloads/models/ready_times.hpp"
-#include "workloads/program/exposed.hpp"
+#include "workloads/models/compute_times.hpp"
 #include "workloads/scenarios/workload.hpp"
 
 namespace tutti {
 
-/// A cap of buckets and what it leaves exposed, in the mean of the recorded steps.
-struct CapTried {
+/// A network that carries one message at a time: n bytes take latency + n / bandwidth.
+struct Channel {
+    double latency_ns = 0;
+    double ns_per_byte = 0;
+
+    double ns_of(Bytes message) const {
+        return latency_ns + ns_per_byte * static_cast<double>(message.count);
+    }
+    bool operator==(const Channel&) const = default;
+};
+
+/// "100us+1.25GB/s". Throws Error for anything else.
+Channel parse_channel(std::string_view text);
+
+/// The channel on which two messages of different sizes take these times; never faster than none.
+Channel channel_through(Bytes small, double small_ns, Bytes large, double large_ns);
+
+/// A message, and when it may be sent.
+struct TimedMessage {
+    std::int64_t ready_ns = 0;
+    Bytes bytes;
+};
+
+/// By how much the last message arrives after computing ends, if each is sent once it is ready and
+/// those before it have arrived. What a collective takes from computing is left out.
+double exposed_ns(std::span<const TimedMessage> messages, std::int64_t end_ns,
+                  const Channel& channel);
+
+/// A cap of buckets, and the communication that it leaves exposed in the mean of recorded steps.
+struct CapTrial {
     BucketCaps caps;
     std::size_t buckets = 0;
     double exposed_ns = 0;
@@ -20,16 +50,16 @@ struct CapTried {
 /// Caps from 256 KiB by powers of two, and PyTorch's 25 MiB, up to the first that holds all of the
 /// gradients. The first bucket is closed at `first`, or at the cap where that is smaller. `counts`
 /// and the times are in the order in which gradients become ready.
-std::vector<CapTried> try_caps(std::span<const std::int64_t> counts, Bytes element, Bytes first,
+std::vector<CapTrial> try_caps(std::span<const std::int64_t> counts, Bytes element, Bytes first,
                                std::span<const ComputeTimes> times, const Channel& channel);
 
 /// Of those, the one that leaves least exposed; of equal ones the largest, as fewer messages cost
 /// less of what the channel does not know.
-const CapTried& best_of(std::span<const CapTried> tried);
+const CapTrial& best_of(std::span<const CapTrial> tried);
 
-/// The channel that the group's all-reduces of float32 are by the first of the ways that can do
-/// them: through the medians of 64 KiB and of 32 MiB, of the slowest rank. Collective. Throws Error
-/// where there is no such way.
+/// The channel that fits float32 all-reduces by the first method that can do them: through the
+/// medians of 64 KiB and of 32 MiB, of the slowest rank. Collective. Throws Error where no method
+/// can.
 Channel measured_channel(const WorkloadEnvironment& environment);
 
 }  // namespace tutti

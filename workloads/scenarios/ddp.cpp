@@ -8,12 +8,10 @@
 #include "workloads/scenarios/bucket_cap.hpp"
 #include "workloads/scenarios/pattern_settings.hpp"
 #include "workloads/scenarios/program_scenario.hpp"
-#include "workloads/scenarios/rows.hpp"
 
 namespace tutti {
-namespace {
 
-using Phase = Task::Phase;
+namespace {
 
 DataType type_of(const Buffer& buffer) {
     return buffer.element.count == 8 ? DataType::int64 : DataType::float32;
@@ -32,48 +30,34 @@ std::vector<std::int64_t> between(std::span<const ComputeTimes> times,
 
 Program ddp_program(const Model& model, DataType type, std::span<const Bucket> buckets,
                     std::span<const ComputeTimes> times, int ranks) {
-    Program program{.name = model.name,
-                    .groups = {every_rank_of(ranks)},
-                    .calls = {},
-                    .tasks = {},
-                    .role_of = std::vector<int>(static_cast<std::size_t>(ranks))};
-    std::vector<int> of_buffers, of_buckets;
-    // Alike ones travel together, as in PyTorch.
+    Program program = program_of_alike(model, ranks);
+    GroupWriter all(program, every_rank_of(ranks));
+    const auto compute = [&](Phase phase, std::vector<std::int64_t> ns) {
+        if (std::ranges::max(ns) > 0)
+            program.tasks.front().push_back(
+                {.kind = Task::Kind::compute, .phase = phase, .compute_ns = std::move(ns)});
+    };
+    // Buffers of one type travel together, as in PyTorch.
     std::map<DataType, std::int64_t> buffers;
     for (const Buffer& buffer : model.buffers) buffers[type_of(buffer)] += buffer.count;
     for (const auto& [of_type, count] : buffers)
-        of_buffers.push_back(program.add_call(
-            {.label = "buffers",
-             .call = {.collective = Collective::broadcast, .type = of_type, .count = count},
-             .in_place = true}));
+        all.start_and_wait(
+            all.add_call(
+                {.label = "buffers",
+                 .call = {.collective = Collective::broadcast, .type = of_type, .count = count},
+                 .in_place = true}),
+            Phase::forward);
+    std::vector<int> calls;
     for (std::size_t i = 0; i < buckets.size(); ++i)
-        of_buckets.push_back(program.add_call({.label = fmt::format("bucket {}", i),
-                                               .call = {.collective = Collective::all_reduce,
-                                                        .type = type,
-                                                        .op = Op::avg,
-                                                        .count = buckets[i].count},
-                                               .in_place = true}));
-
+        calls.push_back(
+            all.add_call(all_reduce_call(fmt::format("bucket {}", i), type, buckets[i].count)));
     std::vector<std::size_t> place_of(model.parameters.size());  // in the ready order
     for (std::size_t at = 0; at < model.ready_order.size(); ++at)
         place_of[static_cast<std::size_t>(model.ready_order[at])] = at;
-    std::vector<Task> tasks;
-    const auto compute = [&](Phase phase, std::vector<std::int64_t> ns) {
-        if (std::ranges::max(ns) > 0)
-            tasks.push_back(
-                {.kind = Task::Kind::compute, .phase = phase, .compute_ns = std::move(ns)});
-    };
-    const auto about = [&](Task::Kind kind, Phase phase, int call) {
-        tasks.push_back({.kind = kind, .phase = phase, .call = call});
-    };
-    for (const int call : of_buffers) {
-        about(Task::Kind::start, Phase::forward, call);
-        about(Task::Kind::wait, Phase::forward, call);
-    }
     const auto begin = [](const ComputeTimes&) { return std::int64_t{0}; };
     compute(Phase::forward, between(times, begin, &ComputeTimes::forward_ns));
 
-    // A bucket begins with the last of its gradients; gradients on the way let others move along.
+    // A bucket begins with the last of its gradients, and not before the buckets ahead of it.
     std::vector<std::size_t> last_of(buckets.size());
     for (std::size_t i = 0; i < buckets.size(); ++i) {
         for (const int parameter : buckets[i].parameters)
@@ -88,17 +72,16 @@ Program ddp_program(const Model& model, DataType type, std::span<const Bucket> b
         compute(Phase::backward, between(times, before, ready));
         before = ready;
         for (; next < buckets.size() && last_of[next] == at; ++next)
-            about(Task::Kind::start, Phase::backward, of_buckets[next]);
+            all.start(calls[next], Phase::backward);
     }
     compute(Phase::backward, between(times, before, &ComputeTimes::backward_ns));
-    for (const int call : of_buckets) about(Task::Kind::wait, Phase::backward, call);
-    program.tasks.push_back(std::move(tasks));  // of all ranks
+    for (const int call : calls) all.wait(call, Phase::backward);
     return program;
 }
 
 namespace {
 
-constexpr SettingRow settings[] = {
+constexpr SettingRow setting_rows[] = {
     {"model", "whose gradients: see 'tutti workload --list-models'", "resnet50"},
     scale_setting,
     {"bucket-cap", "a bucket is closed once it has so many bytes; auto: what leaves least exposed",
@@ -113,32 +96,33 @@ constexpr SettingRow settings[] = {
     {"broadcast-buffers", "yes, no: batch norm's, before each forward", "yes"},
 };
 
-Model model_of(const Settings& asked) {
-    Model model = asked_model(asked);
-    if (!asked.yes("broadcast-buffers")) model.buffers.clear();
+Model model_of(const Settings& settings) {
+    Model model = scaled_model(settings);
+    if (!settings.yes("broadcast-buffers")) model.buffers.clear();
     return model;
 }
 
-bool searches_cap(const Settings& asked) { return asked.text("bucket-cap") == "auto"; }
+bool searches_cap(const Settings& settings) { return settings.text("bucket-cap") == "auto"; }
 
-std::optional<Channel> network_of(const Settings& asked) {
-    if (asked.text("network") == "measured") return std::nullopt;
-    return parse_channel(asked.text("network"));
+std::optional<Channel> network_of(const Settings& settings) {
+    if (settings.text("network") == "measured") return std::nullopt;
+    return parse_channel(settings.text("network"));
 }
 
-void check_settings(const Settings& asked) {
-    const Model model = model_of(asked);
-    const Bytes first = asked.bytes("first-bucket");
-    buckets_of(model, Bytes{4}, {first, searches_cap(asked) ? first : asked.bytes("bucket-cap")});
-    if (network_of(asked) && !searches_cap(asked))
+void check_settings(const Settings& settings) {
+    const Model model = model_of(settings);
+    const Bytes first = settings.bytes("first-bucket");
+    buckets_of(model, Bytes{4},
+               {first, searches_cap(settings) ? first : settings.bytes("bucket-cap")});
+    if (network_of(settings) && !searches_cap(settings))
         throw Error("--network is what --bucket-cap auto is found for; type that, too");
-    asked.seconds("step-time");
+    settings.seconds("step-time");
 }
 
 // Tells what each cap would leave exposed.
-BucketCaps find_caps(const Settings& asked, const Model& model, const ComputeTimes& times,
+BucketCaps find_caps(const Settings& settings, const Model& model, const ComputeTimes& times,
                      const WorkloadEnvironment& environment, std::vector<std::string>& notes) {
-    const auto given = network_of(asked);
+    const auto given = network_of(settings);
     // The same on all ranks, as it decides what they send.
     const Channel channel =
         from_rank0(environment.planner.world(), given ? *given : measured_channel(environment));
@@ -146,25 +130,26 @@ BucketCaps find_caps(const Settings& asked, const Model& model, const ComputeTim
     for (const int parameter : model.ready_order)
         counts.push_back(model.parameters[static_cast<std::size_t>(parameter)].count());
     const auto tried =
-        try_caps(counts, Bytes{4}, asked.bytes("first-bucket"), {&times, 1}, channel);
+        try_caps(counts, Bytes{4}, settings.bytes("first-bucket"), {&times, 1}, channel);
     notes.push_back(fmt::format("network, {}: {:.1f} us + {:.3f} GB/s",
                                 given ? "as given" : "measured", channel.latency_ns * 1e-3,
                                 1 / channel.ns_per_byte));
-    for (const CapTried& one : tried)
+    for (const CapTrial& one : tried)
         notes.push_back(fmt::format("bucket cap {:>5}: {:4} buckets leave {:.3f} ms exposed{}",
                                     to_string(one.caps.others), one.buckets, one.exposed_ns * 1e-6,
                                     &one == &best_of(tried) ? ", the least" : ""));
     return best_of(tried).caps;
 }
 
-std::unique_ptr<Scenario> make(const Settings& asked, const WorkloadEnvironment& environment) {
-    const Model model = model_of(asked);
-    const ComputeTimes times =
-        step_times_by_formula(model, static_cast<std::int64_t>(asked.seconds("step-time") * 1e9));
+std::unique_ptr<Scenario> make(const Settings& settings, const WorkloadEnvironment& environment) {
+    const Model model = model_of(settings);
+    const ComputeTimes times = step_times_by_formula(
+        model, static_cast<std::int64_t>(settings.seconds("step-time") * 1e9));
     std::vector<std::string> notes;
     const BucketCaps caps =
-        searches_cap(asked) ? find_caps(asked, model, times, environment, notes)
-                            : BucketCaps{asked.bytes("first-bucket"), asked.bytes("bucket-cap")};
+        searches_cap(settings)
+            ? find_caps(settings, model, times, environment, notes)
+            : BucketCaps{settings.bytes("first-bucket"), settings.bytes("bucket-cap")};
     const auto buckets = buckets_of(model, Bytes{4}, caps);
     notes.push_back(
         fmt::format("{}: {} parameters in {} buckets", model.name, model.count(), buckets.size()));
@@ -180,9 +165,56 @@ Workload ddp_workload() {
             .what =
                 "data parallel: buckets of gradients averaged while backward goes on "
                 "(PyTorch's DistributedDataParallel)",
-            .settings = settings,
+            .settings = setting_rows,
             .check = check_settings,
             .make = make};
+}
+
+namespace {
+
+struct OfRank {
+    std::vector<ComputeTimes> passes;
+    std::vector<std::int64_t> optimizer_ns;
+};
+
+std::vector<OfRank> by_rank(const GradientTrace& trace) {
+    std::vector<OfRank> ranks(static_cast<std::size_t>(trace.recorded_ranks()));
+    for (const auto& one : trace.iterations) {
+        OfRank& rank = ranks.at(static_cast<std::size_t>(one.rank));
+        rank.passes.push_back(step_times_of_trace(trace.parameters.size(), one.ready_ns,
+                                                  one.forward_ns, one.backward_ns));
+        rank.optimizer_ns.push_back(one.optimizer_ns);
+    }
+    return ranks;
+}
+
+}  // namespace
+
+Program program_of(const GradientTrace& trace, const std::string& name,
+                   std::span<const Bucket> buckets, int ranks) {
+    const Model model{.name = name,
+                      .parameters = trace.parameters,
+                      .ready_order = trace.ready_order,
+                      .buffers = trace.buffers,
+                      .transformer = {},
+                      .tables = {}};
+    Program program;
+    const auto recorded = by_rank(trace);
+    for (const OfRank& one : recorded) {
+        Program alike = ddp_program(model, trace.type, buckets, one.passes, ranks);
+        auto& tasks = alike.tasks.front();
+        if (std::ranges::max(one.optimizer_ns) > 0)
+            tasks.push_back({.kind = Task::Kind::compute,
+                             .phase = Task::Phase::optimizer,
+                             .compute_ns = one.optimizer_ns});
+        if (program.role_of.empty())
+            program = std::move(alike);
+        else
+            program.tasks.push_back(std::move(tasks));
+    }
+    for (std::size_t rank = 0; rank < program.role_of.size(); ++rank)
+        program.role_of[rank] = static_cast<int>(rank % recorded.size());
+    return program;
 }
 
 }  // namespace tutti

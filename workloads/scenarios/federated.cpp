@@ -3,19 +3,18 @@
 
 #include <algorithm>
 
-#include "workloads/learn/learning/learning_settings.hpp"
-#include "workloads/learn/servers/clients.hpp"
+#include "workloads/learn/data_parallel/training_settings.hpp"
 #include "workloads/learn/servers/federated_trainer.hpp"
-#include "workloads/scenarios/rows.hpp"
 #include "workloads/scenarios/training_steps.hpp"
 
 namespace tutti {
 namespace {
 
-constexpr SettingRow settings[] = {
-    {"network", "what learns the digits: logistic, mlp, cnn", "mlp"},
+constexpr SettingRow setting_rows[] = {
+    network_setting,
     {"local-steps", "E: steps of a client before weights are averaged", "10"},
-    {"data", "whose rows: iid (dealt at random), by-label (a client has a few digits only)", "iid"},
+    {"data", "whose rows: iid (distributed at random), by-label (a client has a few digits only)",
+     "iid"},
     {"clients", "C: the share of clients that takes part in a round", "100%"},
     {"rounds", "to train, after the timing", "100"},
     {"batch", "rows of a client's step", "32"},
@@ -25,22 +24,22 @@ constexpr SettingRow settings[] = {
 constexpr const char* every_step = ", every step";
 constexpr unsigned seed = 1;
 
-struct FederatedChoice {
-    explicit FederatedChoice(const Settings& asked)
-        : network(network_of(asked).name),
-          data(asked.word<ClientData>(
+struct FederatedOptions {
+    explicit FederatedOptions(const Settings& settings)
+        : network(network_of(settings).name),
+          data(settings.word<ClientData>(
               "data", {{"iid", ClientData::iid}, {"by-label", ClientData::by_label}})),
-          rounds(asked.number("rounds", 1, 1000000)),
-          batch(static_cast<int>(asked.number("batch", 1, 1000))),
-          rules{.local_steps = asked.number("local-steps", 1, 100000),
-                .fraction = asked.fraction("clients"),
-                .learning_rate = asked.real("learning-rate", 1e-9, 1000),
+          rounds(settings.number("rounds", 1, 1000000)),
+          batch(static_cast<int>(settings.number("batch", 1, 1000))),
+          rules{.local_steps = settings.number("local-steps", 1, 100000),
+                .fraction = settings.fraction("clients"),
+                .learning_rate = settings.real("learning-rate", 1e-9, 1000),
                 .seed = seed} {
         if (!(rules.fraction > 0) || rules.fraction > 1)
             throw Error(
                 fmt::format("--clients {} is not a share above 0 and up to 100%; type for "
                             "example 50%",
-                            asked.text("clients")));
+                            settings.text("clients")));
     }
 
     std::string network;
@@ -52,14 +51,14 @@ struct FederatedChoice {
 
 class FederatedScenario final : public Scenario {
 public:
-    FederatedScenario(const Settings& asked, const WorkloadEnvironment& environment)
+    FederatedScenario(const Settings& settings, const WorkloadEnvironment& environment)
         : world_(environment.planner.world()),
-          choice_(asked),
+          options_(settings),
           data_(split(digits())),
           learner_(learner_of(world_.rank())),
           site_(environment.planner, learner_.first_weights().size() + 1, environment.buffers) {}
 
-    std::string model() const override { return choice_.network; }
+    std::string model() const override { return options_.network; }
     bool has_compute_mode() const override { return false; }
     std::int64_t bytes_of_step() const override {
         return static_cast<std::int64_t>((learner_.first_weights().size() + 1) * sizeof(float));
@@ -70,14 +69,14 @@ public:
         return {
             fmt::format(
                 "{}: {} clients with {} rows or so each; a step here is a round of {} local steps",
-                choice_.network, world_.size(), learner_.rows(), choice_.rules.local_steps),
+                options_.network, world_.size(), learner_.rows(), options_.rules.local_steps),
             fmt::format("a round averages b (N + 1) = {} bytes a client, every-step averaging E "
                         "times that: {}",
-                        bytes_of_step(), choice_.rules.local_steps * bytes_of_step())};
+                        bytes_of_step(), options_.rules.local_steps * bytes_of_step())};
     }
 
-    // The first way once more, averaging every step: what is saved is against that.
-    std::vector<Method> ways(std::vector<Method> named) const override {
+    // The first method also averages every step, as the baseline.
+    std::vector<Method> methods(std::vector<Method> named) const override {
         if (named.empty()) return named;
         Method often = named.front();
         often.name += every_step;
@@ -85,39 +84,36 @@ public:
         return named;
     }
 
-    std::unique_ptr<Steps> steps(const Method& way, std::string& reason) override {
-        auto reduction = WholeReduction::make(site_, way, reason);
-        if (!reduction) return nullptr;
-        if (way.name.find("+topk") != std::string::npos) {
-            reason = "weights are averaged here, not gradients, and topk would drop most of them";
-            return nullptr;
-        }
-        FederatedTrainer::Rules rules = choice_.rules;
-        rules.averages_every_step = way.name.ends_with(every_step);
-        TrainingPurpose purpose{
-            .row = 1, .steps = choice_.rounds, .test = data_.test, .tally = reduction->tally()};
-        if (reduction->is_exact())
-            purpose.weights_of_one_rank = [this, rules](std::int64_t rounds) {
-                return averaged_alone(rules, rounds);
+    MadeOrRefused<Steps> steps(const Method& method) override {
+        auto [sum, refusal] = VectorSum::make(site_, method);
+        if (!sum) return {nullptr, std::move(refusal)};
+        if (method.name.find("+topk") != std::string::npos)
+            return {nullptr,
+                    "weights are averaged here, not gradients, and topk would drop most of them"};
+        FederatedTrainer::Rules rules = options_.rules;
+        rules.averages_every_step = method.name.ends_with(every_step);
+        TrainingPlan plan{.steps = options_.rounds, .test = data_.test, .tally = sum->tally()};
+        if (sum->is_exact())
+            plan.weights_of_one_rank = [this, rules](std::int64_t rounds) {
+                return averaged_on_one_rank(rules, rounds);
             };
-        return training_steps(
-            world_,
-            std::make_unique<FederatedTrainer>(world_, std::move(reduction), learner_, rules),
-            learner_, std::move(purpose));
+        return {training_steps(
+            world_, std::make_unique<FederatedTrainer>(world_, std::move(sum), learner_, rules),
+            learner_, std::move(plan))};
     }
 
 private:
     DigitsLearner learner_of(Rank client) const {
-        return {choice_.network,
-                rows_of_client(data_.train, choice_.data, client, world_.size(), seed),
-                choice_.batch,
+        return {options_.network,
+                rows_of_client(data_.train, options_.data, client, world_.size(), seed),
+                options_.batch,
                 {},
                 seed};
     }
 
-    // All clients one after the other: what the ranks must come to.
-    std::vector<float> averaged_alone(const FederatedTrainer::Rules& rules,
-                                      std::int64_t rounds) const {
+    // Runs all clients one after the other: the expected weights.
+    std::vector<float> averaged_on_one_rank(const FederatedTrainer::Rules& rules,
+                                            std::int64_t rounds) const {
         std::vector<DigitsLearner> clients;
         for (int client = 0; client < world_.size(); ++client)
             clients.push_back(learner_of(Rank{client}));
@@ -133,7 +129,7 @@ private:
                 const auto own = client.network().weights();
                 std::ranges::copy(weights, own.begin());
                 for (std::int64_t local = 0; local < rules.local_steps / times; ++local) {
-                    client.find_gradients(1, [] {});
+                    client.compute_gradients(1, [] {});
                     descent->step(own, client.network().gradients(), rules.learning_rate);
                 }
                 for (std::size_t i = 0; i < sum.size(); ++i)
@@ -147,10 +143,10 @@ private:
     }
 
     World& world_;
-    FederatedChoice choice_;
+    FederatedOptions options_;
     Split data_;
     DigitsLearner learner_;
-    WholeReduction::Site site_;
+    VectorSum::Site site_;
 };
 
 }  // namespace
@@ -159,11 +155,11 @@ Workload federated_workload() {
     return {
         .name = "federated",
         .what = "clients with data of their own take local steps, then their weights are averaged",
-        .settings = settings,
-        .check = [](const Settings& asked) { FederatedChoice{asked}; },
-        .make = [](const Settings& asked,
+        .settings = setting_rows,
+        .check = [](const Settings& settings) { FederatedOptions{settings}; },
+        .make = [](const Settings& settings,
                    const WorkloadEnvironment& environment) -> std::unique_ptr<Scenario> {
-            return std::make_unique<FederatedScenario>(asked, environment);
+            return std::make_unique<FederatedScenario>(settings, environment);
         }};
 }
 

@@ -5,16 +5,18 @@
 
 #include <algorithm>
 #include <cmath>
+#include <deque>
 #include <numeric>
 
 #include "base/rounding.hpp"
-#include "workloads/models/unit_times.hpp"
+#include "base/units.hpp"
+#include "workloads/models/compute_times.hpp"
 #include "workloads/scenarios/pattern_settings.hpp"
+#include "workloads/scenarios/program_scenario.hpp"
 
 namespace tutti {
-namespace {
 
-using Phase = Task::Phase;
+namespace {
 
 bool is_of_expert(const Parameter& parameter) {
     return parameter.name.find(".experts.") != std::string::npos;
@@ -47,38 +49,38 @@ std::vector<UnitParts> parts_of(const Model& model) {
     return parts;
 }
 
-class Writer {
+class MoeWriter {
 public:
-    Writer(const Model& model, const MoeShape& shape, int ranks)
+    MoeWriter(const Model& model, const MoeShape& shape, int ranks)
         : shape_(shape),
           grid_(grid_of(ranks, shape.expert_ranks, "expert-ranks")),
           parts_(parts_of(model)),
           hidden_(model.transformer->hidden),
           experts_(shape.routing.experts),
-          result_{.program = empty_program(model, ranks)} {
+          result_{.program = empty_program(model, ranks)},
+          all_(program(), every_rank_of(ranks)) {
         for (int block = 0; block < grid_.blocks; ++block)
-            expert_group_.push_back(program().add_group(grid_.block(block)));
+            expert_groups_.emplace_back(program(), grid_.block(block));
         for (int place = 0; place < grid_.inner && grid_.blocks > 1; ++place)
-            replica_group_.push_back(program().add_group(grid_.across(place)));
-        dense_group_ = program().add_group(every_rank_of(ranks));
+            replicas_.emplace_back(program(), grid_.across(place));
     }
 
     MoeProgram write(const std::vector<UnitTimes>& times) && {
         const int last = static_cast<int>(times.size()) - 1;
         for (int unit = 1; unit < last; ++unit) loads_.push_back(loads_of(unit));
-        compute(times.front().forward_ns, Phase::forward);
+        all_.compute(times.front().forward_ns, Phase::forward);
         for (int unit = 1; unit < last; ++unit)
             layer(unit, times[static_cast<std::size_t>(unit)].forward_ns, Phase::forward);
-        compute(times.back().forward_ns + times.back().backward_ns, Phase::backward);
+        all_.compute(times.back().forward_ns + times.back().backward_ns, Phase::backward);
         average(last);
         for (int unit = last - 1; unit > 0; --unit) {
             layer(unit, times[static_cast<std::size_t>(unit)].backward_ns, Phase::backward);
             average(unit);
         }
-        compute(times.front().backward_ns, Phase::backward);
+        all_.compute(times.front().backward_ns, Phase::backward);
         average(0);
-        for (const auto& [rank, call] : averages_) program().wait(rank, call, Phase::optimizer);
-        sum_up();
+        for (const auto& [group, call] : averages_) group->wait(call, Phase::optimizer);
+        add_metrics();
         return std::move(result_);
     }
 
@@ -86,10 +88,6 @@ private:
     Program& program() { return result_.program; }
     int first_expert(int place) const { return static_cast<int>(experts_ * place / grid_.inner); }
     std::int64_t most_experts() const { return divide_up(experts_, grid_.inner); }
-
-    void compute(std::int64_t ns, Phase phase) {
-        for (const Rank rank : every_rank_of(grid_.ranks())) program().compute(rank, ns, phase);
-    }
 
     // How many times the mean of tokens each rank's experts get.
     std::vector<double> loads_of(int unit) {
@@ -102,7 +100,7 @@ private:
             for (int place = 0; place < grid_.inner; ++place)
                 for (int expert = first_expert(place); expert < first_expert(place + 1); ++expert) {
                     const auto kept = routed.kept[static_cast<std::size_t>(expert)];
-                    kept_ += kept;
+                    routed_ += kept;
                     loads[static_cast<std::size_t>(block * grid_.inner + place)] +=
                         static_cast<double>(kept);
                 }
@@ -114,12 +112,13 @@ private:
 
     void exchange(const std::string& label, int block, DataType type, std::int64_t count,
                   int memory, Phase phase) {
-        const int call = program().add_call(
-            {.label = label,
-             .group = expert_group_[static_cast<std::size_t>(block)],
-             .call = {.collective = Collective::all_to_all, .type = type, .count = count},
-             .memory = 2 * block + memory});
-        for (const Rank rank : grid_.block(block)) program().meet(rank, call, phase);
+        GroupWriter& group = expert_groups_[static_cast<std::size_t>(block)];
+        group.start_and_wait(
+            group.add_call(
+                {.label = label,
+                 .call = {.collective = Collective::all_to_all, .type = type, .count = count},
+                 .memory = 2 * block + memory}),
+            phase);
     }
 
     // Attention and the choice of experts, then the experts; in backward the other way round.
@@ -128,7 +127,7 @@ private:
         const auto of_experts = static_cast<std::int64_t>(
             parts_[static_cast<std::size_t>(unit)].expert_work * static_cast<double>(ns));
         const std::int64_t places = most_experts() * capacity_of(shape_.routing);
-        if (phase == Phase::forward) compute(ns - of_experts, phase);
+        if (phase == Phase::forward) all_.compute(ns - of_experts, phase);
         for (int block = 0; block < grid_.blocks; ++block) {
             if (phase == Phase::forward)
                 exchange(fmt::format("counts {}", unit), block, DataType::int64, most_experts(), 0,
@@ -143,40 +142,32 @@ private:
             exchange(fmt::format("combine {}", unit), block, shape_.type, places * hidden_, 1,
                      phase);
         }
-        if (phase == Phase::backward) compute(ns - of_experts, phase);
+        if (phase == Phase::backward) all_.compute(ns - of_experts, phase);
     }
 
-    void average(const std::string& label, int group, std::int64_t count) {
+    void average(const std::string& label, GroupWriter& group, std::int64_t count) {
         if (count == 0) return;
-        const int call = program().add_call({.label = label,
-                                             .group = group,
-                                             .call = {.collective = Collective::all_reduce,
-                                                      .type = shape_.type,
-                                                      .op = Op::avg,
-                                                      .count = count},
-                                             .in_place = true});
-        for (const Rank rank : program().groups[static_cast<std::size_t>(group)]) {
-            program().start(rank, call, Phase::backward);
-            averages_.emplace_back(rank, call);
-        }
+        const int call = group.add_call(all_reduce_call(label, shape_.type, count));
+        group.start(call, Phase::backward);
+        averages_.emplace_back(&group, call);
     }
 
     void average(int unit) {
         const UnitParts& part = parts_[static_cast<std::size_t>(unit)];
-        average(fmt::format("dense gradients {}", unit), dense_group_, part.dense);
-        for (int place = 0; place < std::ssize(replica_group_); ++place)
+        average(fmt::format("dense gradients {}", unit), all_, part.dense);
+        for (int place = 0; place < std::ssize(replicas_); ++place)
             average(fmt::format("gradients of experts {}", unit),
-                    replica_group_[static_cast<std::size_t>(place)],
+                    replicas_[static_cast<std::size_t>(place)],
                     part.expert * (first_expert(place + 1) - first_expert(place)));
     }
 
-    void sum_up() {
-        const auto chosen = static_cast<double>(kept_ + dropped_);
+    void add_metrics() {
+        const auto chosen = static_cast<double>(routed_ + dropped_);
         const double places = static_cast<double>(std::ssize(loads_)) *
                               static_cast<double>(grid_.ranks() * grid_.inner * most_experts() *
                                                   capacity_of(shape_.routing));
         result_.dropped_share = static_cast<double>(dropped_) / chosen;
-        result_.padding_share = 1 - static_cast<double>(kept_) / places;
+        result_.padding_share = 1 - static_cast<double>(routed_) / places;
         std::vector<std::int64_t> ns;
         for (const Rank rank : every_rank_of(grid_.ranks()))
             ns.push_back(compute_ns_of_step(program(), rank, 0));
@@ -192,18 +183,111 @@ private:
     std::int64_t hidden_;
     std::int64_t experts_;
     MoeProgram result_;
-    std::vector<int> expert_group_, replica_group_;
-    int dense_group_ = 0;
-    std::vector<std::vector<double>> loads_;  // by layer and rank
-    std::vector<std::pair<Rank, int>> averages_;
-    std::int64_t kept_ = 0, dropped_ = 0;
+    GroupWriter all_;
+    std::deque<GroupWriter> expert_groups_, replicas_;  // by block; by place in a block
+    std::vector<std::vector<double>> loads_;            // by layer and rank
+    std::vector<std::pair<GroupWriter*, int>> averages_;
+    std::int64_t routed_ = 0, dropped_ = 0;
 };
 
 }  // namespace
 
 MoeProgram moe_program(const Model& model, const MoeShape& shape, std::int64_t compute_ns,
                        int ranks) {
-    return Writer(model, shape, ranks).write(unit_times(model, compute_ns));
+    return MoeWriter(model, shape, ranks).write(unit_times(model, compute_ns));
+}
+
+namespace {
+
+constexpr SettingRow setting_rows[] = {
+    {"model", "with experts: mixtral-8x7b", "mixtral-8x7b"},
+    scale_setting,
+    {"expert-ranks",
+     "that share a layer's experts; more ranks are replicas of them; 0: as many as can be", "0"},
+    {"zipf", "skew of the choice of experts: the i-th is liked as 1 / i^skew; 0: all alike", "0.5"},
+    {"capacity", "an expert takes so many times the mean from a rank; the rest is dropped", "1.25"},
+    tokens_setting,
+    type_setting,
+    {"routing-seed", "what the tokens' choices are drawn from", "1"},
+    {"step-time", "what a rank computes in a step on the mean, forward and backward", "100ms"},
+};
+
+Model mixture_model(const Settings& settings) {
+    Model model = transformer_model(settings, "mixtral-8x7b");
+    if (model.transformer->experts < 2)
+        throw Error(fmt::format("--model {}: {} has no experts; try mixtral-8x7b",
+                                settings.text("model"), model.name));
+    return model;
+}
+
+int expert_ranks_of(const Settings& settings, const Model& model, int ranks) {
+    const auto experts = static_cast<int>(model.transformer->experts);
+    const auto wanted = static_cast<int>(settings.number("expert-ranks", 0, 4096));
+    if (wanted > experts)
+        throw Error(fmt::format("{} ranks cannot share the {} experts of {}: try --expert-ranks {}",
+                                wanted, experts, model.name, experts));
+    if (wanted > 0) return wanted;
+    int most = std::min(ranks, experts);
+    while (ranks % most != 0) --most;
+    return most;
+}
+
+// Of a model scaled down to a token or none a sequence: as many as can still be routed with skew,
+// four choices an expert with two of each token.
+std::int64_t routed_tokens_of(const Settings& settings, const Model& model) {
+    const std::int64_t tokens = tokens_of(settings, model);
+    const bool is_typed = settings.number("tokens", 0, 1 << 24) > 0;
+    return is_typed ? tokens : std::max(tokens, 2 * model.transformer->experts);
+}
+
+MoeShape shape_of(const Settings& settings, const Model& model, int ranks) {
+    return {.expert_ranks = expert_ranks_of(settings, model, ranks),
+            .routing = {.experts = model.transformer->experts,
+                        .experts_per_token = model.transformer->experts_per_token,
+                        .tokens = routed_tokens_of(settings, model),
+                        .skew = settings.real("zipf", 0, 10),
+                        .capacity = settings.real("capacity", 0.01, 1000),
+                        .seed = static_cast<std::uint64_t>(
+                            settings.number("routing-seed", 0, 1'000'000'000))},
+            .type = element_type(settings)};
+}
+
+void check_settings(const Settings& settings) {
+    shape_of(settings, mixture_model(settings), 1);
+    step_ns_of(settings);
+}
+
+std::unique_ptr<Scenario> make(const Settings& settings, const WorkloadEnvironment& environment) {
+    const Model model = mixture_model(settings);
+    const int ranks = environment.planner.world().size();
+    const MoeShape shape = shape_of(settings, model, ranks);
+    MoeProgram made = moe_program(model, shape, step_ns_of(settings), ranks);
+    std::vector<std::string> notes{
+        fmt::format("{}: {} experts a layer on {}, {}; {} a rank choose {} "
+                    "each",
+                    model.name, shape.routing.experts, counted(shape.expert_ranks, "rank"),
+                    counted(ranks / shape.expert_ranks, "replica"),
+                    counted(shape.routing.tokens, "token"), shape.routing.experts_per_token),
+        fmt::format("an expert takes {} of a rank: {:.1f} % of the choices are dropped, {:.1f} "
+                    "% of what is sent is padding; the busiest rank computes {:.2f} times the mean",
+                    counted(capacity_of(shape.routing), "token"), 100 * made.dropped_share,
+                    100 * made.padding_share, made.imbalance)};
+    std::vector<Metric> metrics{{"dropped_share", made.dropped_share},
+                                {"padding_share", made.padding_share},
+                                {"imbalance", made.imbalance}};
+    return scenario_of(std::move(made.program), std::move(notes), std::move(metrics), environment);
+}
+
+}  // namespace
+
+Workload moe_workload() {
+    return {.name = "moe",
+            .what =
+                "expert parallel: tokens sent to their experts and back by all-to-all, with "
+                "skewed routing",
+            .settings = setting_rows,
+            .check = check_settings,
+            .make = make};
 }
 
 }  // namespace tutti

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "workloads/scenarios/moe_routing.hpp"
-
 #include <algorithm>
 #include <cmath>
 #include <random>
+
+#include "workloads/scenarios/moe.hpp"
 
 namespace tutti {
 namespace {
@@ -17,14 +17,14 @@ std::mt19937_64 engine(std::uint64_t seed, int layer, int rank) {
 }
 
 // How much each expert is liked in a layer, by all ranks alike.
-std::vector<double> liking(const MoeRouting& routing, int layer) {
-    std::vector<double> liked;
+std::vector<double> popularity_of(const MoeRouting& routing, int layer) {
+    std::vector<double> popularity;
     for (std::int64_t i = 1; i <= routing.experts; ++i)
-        liked.push_back(std::pow(static_cast<double>(i), -routing.skew));
+        popularity.push_back(std::pow(static_cast<double>(i), -routing.skew));
     auto random = engine(routing.seed, layer, -1);
-    for (std::size_t i = liked.size(); i > 1; --i)
-        std::swap(liked[i - 1], liked[static_cast<std::size_t>(random() % i)]);
-    return liked;
+    for (std::size_t i = popularity.size(); i > 1; --i)
+        std::swap(popularity[i - 1], popularity[static_cast<std::size_t>(random() % i)]);
+    return popularity;
 }
 
 }  // namespace
@@ -38,12 +38,12 @@ std::int64_t capacity_of(const MoeRouting& routing) {
 }
 
 RoutedTokens route(const MoeRouting& routing, int layer, int rank) {
-    const auto liked = liking(routing, layer);
+    const auto popularity = popularity_of(routing, layer);
     auto random = engine(routing.seed, layer, rank);
     const std::int64_t capacity = capacity_of(routing);
-    RoutedTokens routed{std::vector<std::int64_t>(liked.size()), 0};
+    RoutedTokens routed{std::vector<std::int64_t>(popularity.size()), 0};
     for (std::int64_t token = 0; token < routing.tokens; ++token) {
-        std::vector<double> left = liked;
+        std::vector<double> left = popularity;
         for (std::int64_t choice = 0; choice < routing.experts_per_token; ++choice) {
             double all = 0;
             for (const double one : left) all += one;

@@ -7,8 +7,8 @@
 #include <string>
 
 #include "base/error.hpp"
+#include "workloads/models/model.hpp"
 #include "workloads/models/model_list.hpp"
-#include "workloads/models/scaled.hpp"
 
 namespace tutti {
 namespace {
@@ -16,47 +16,47 @@ namespace {
 // As many elements as a demonstration has time for.
 constexpr double small = 2e6;
 
-double asked_factor(const Settings& asked) {
+double scale_factor(const Settings& settings) {
     try {
-        return asked.real("scale", 1e-9, 1);
+        return settings.real("scale", 1e-9, 1);
     } catch (const Error&) {
-        asked.refuse("scale", "small, nor a number from 1e-09 to 1");
+        settings.refuse("scale", "small, nor a number from 1e-09 to 1");
     }
 }
 
 }  // namespace
 
-Model asked_model(const Settings& asked) {
-    const Model model = find_model(asked.text("model")).build();
-    if (asked.text("scale") == "small")
+Model scaled_model(const Settings& settings) {
+    const Model model = find_model(settings.text("model")).build();
+    if (settings.text("scale") == "small")
         return scaled(model, std::min(1.0, small / static_cast<double>(model.count())));
-    return scaled(model, asked_factor(asked));
+    return scaled(model, scale_factor(settings));
 }
 
-Model asked_transformer(const Settings& asked, std::string_view usual) {
-    Model model = asked_model(asked);
+Model transformer_model(const Settings& settings, std::string_view candidates) {
+    Model model = scaled_model(settings);
     if (!model.transformer)
         throw Error(
             fmt::format("--model {}: {} is no transformer, so what its layers send is not "
                         "known; try {}",
-                        asked.text("model"), model.name, usual));
+                        settings.text("model"), model.name, candidates));
     return model;
 }
 
-std::int64_t asked_tokens(const Settings& asked, const Model& model) {
-    const std::int64_t tokens = asked.number("tokens", 0, 1 << 24);
+std::int64_t tokens_of(const Settings& settings, const Model& model) {
+    const std::int64_t tokens = settings.number("tokens", 0, 1 << 24);
     return tokens > 0 ? tokens : model.transformer->sequence;
 }
 
-DataType asked_type(const Settings& asked) {
-    return asked.word<DataType>("element", {{"float", DataType::float32},
-                                            {"bfloat16", DataType::bfloat16},
-                                            {"half", DataType::half},
-                                            {"double", DataType::float64}});
+DataType element_type(const Settings& settings) {
+    return settings.word<DataType>("element", {{"float", DataType::float32},
+                                               {"bfloat16", DataType::bfloat16},
+                                               {"half", DataType::half},
+                                               {"double", DataType::float64}});
 }
 
-std::int64_t asked_step_ns(const Settings& asked) {
-    return static_cast<std::int64_t>(asked.seconds("step-time") * 1e9);
+std::int64_t step_ns_of(const Settings& settings) {
+    return static_cast<std::int64_t>(settings.seconds("step-time") * 1e9);
 }
 
 std::vector<Rank> RankGrid::block(int index) const {

@@ -10,7 +10,7 @@
 #include "workloads/program/program.hpp"
 #include "workloads/program/settings.hpp"
 
-/// What the patterns of parallelism ask for alike.
+/// Settings and helpers of all patterns of parallelism.
 namespace tutti {
 
 inline constexpr SettingRow scale_setting{
@@ -22,37 +22,37 @@ inline constexpr SettingRow tokens_setting{
     "tokens", "of a (micro-)batch and rank; 0: one sequence of the model", "0"};
 
 /// The settings `model` and `scale`.
-Model asked_model(const Settings& asked);
+Model scaled_model(const Settings& settings);
 
-/// The same, of a model whose activations are known. `usual` is named to who asks for another.
-Model asked_transformer(const Settings& asked, std::string_view usual);
+/// The same for a transformer. Throws Error naming `candidates` for other models.
+Model transformer_model(const Settings& settings, std::string_view candidates);
 
 /// The setting `tokens` for this transformer.
-std::int64_t asked_tokens(const Settings& asked, const Model& model);
+std::int64_t tokens_of(const Settings& settings, const Model& model);
 
 /// The setting `element`: a type that has a mean.
-DataType asked_type(const Settings& asked);
+DataType element_type(const Settings& settings);
 
 /// The setting `step-time`.
-std::int64_t asked_step_ns(const Settings& asked);
+std::int64_t step_ns_of(const Settings& settings);
 
-/// Ranks as a grid: `inner` ranks that follow each other make a block.
+/// Ranks as a grid: each block is `inner` consecutive ranks.
 struct RankGrid {
     int inner = 1;
     int blocks = 1;
     int ranks() const { return inner * blocks; }
     /// The ranks of one block.
     std::vector<Rank> block(int index) const;
-    /// Those with the same place in all blocks.
+    /// The ranks at this index of every block.
     std::vector<Rank> across(int place) const;
 };
 
 /// `wanted` ranks to a block, 0: all. Throws Error naming `setting` unless that divides the ranks.
 RankGrid grid_of(int ranks, int wanted, std::string_view setting);
 
-/// A step of these ranks in which nothing happens yet.
+/// A program of so many ranks without tasks.
 Program empty_program(const Model& model, int ranks);
-/// The same, for ranks that all do the same: what is written for one is written for all.
+/// The same for ranks that share one list of tasks.
 Program program_of_alike(const Model& model, int ranks);
 
 }  // namespace tutti

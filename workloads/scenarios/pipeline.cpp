@@ -6,77 +6,79 @@
 #include <algorithm>
 #include <map>
 
-#include "workloads/models/unit_times.hpp"
+#include "base/index.hpp"
+#include "workloads/models/compute_times.hpp"
 #include "workloads/scenarios/pattern_settings.hpp"
-#include "workloads/scenarios/pipeline_steady.hpp"
 
 namespace tutti {
 namespace {
 
-using Phase = Task::Phase;
-using Kind = StageAct::Kind;
+using Kind = StageAction::Kind;
 
-std::vector<StageAct> acts_of(PipelineOrder order, int stage, int stages, int micro_batches,
-                              const StageTimes& times) {
-    std::vector<StageAct> acts;
+std::vector<StageAction> actions_of(PipelineOrder order, int stage, int stages, int micro_batches,
+                                    const StageTimes& times) {
+    std::vector<StageAction> actions;
     const bool is_first = stage == 0, is_last = stage + 1 == stages;
-    for (const Passing& passing : passings_of(order, stage, stages, micro_batches)) {
-        if (passing.direction == Passing::Direction::forward) {
-            if (!is_first) acts.push_back({Kind::receive_activation});
-            acts.push_back({Kind::forward, times.forward_ns});
-            if (!is_last) acts.push_back({Kind::send_activation});
+    for (const MicroBatchPass& pass : passes_of(order, stage, stages, micro_batches)) {
+        if (pass.direction == MicroBatchPass::Direction::forward) {
+            if (!is_first) actions.push_back({Kind::receive_activation});
+            actions.push_back({Kind::forward, times.forward_ns});
+            if (!is_last) actions.push_back({Kind::send_activation});
         } else {
-            if (!is_last) acts.push_back({Kind::receive_gradient});
-            acts.push_back({Kind::backward, times.backward_ns});
-            // As whoever sends it may not go on before, to receive the gradient.
-            if (!is_first) acts.push_back({Kind::expect_activation});
-            if (!is_first) acts.push_back({Kind::send_gradient});
+            if (!is_last) actions.push_back({Kind::receive_gradient});
+            actions.push_back({Kind::backward, times.backward_ns});
+            // The sender waits for this before it can receive the gradient.
+            if (!is_first) actions.push_back({Kind::expect_activation});
+            if (!is_first) actions.push_back({Kind::send_gradient});
         }
     }
-    acts.push_back({Kind::update});  // of all micro-batches together
-    return acts;
+    actions.push_back({Kind::update});  // of all micro-batches together
+    return actions;
 }
 
-class Writer {
+class PipelineWriter {
 public:
-    Writer(const Model& model, const PipelineShape& shape, int ranks)
+    PipelineWriter(const Model& model, const PipelineShape& shape, int ranks)
         : model_(model),
           shape_(shape),
-          // A stage's replicas follow each other, so that a stage is a block.
+          // A block is the replicas of a stage.
           grid_(grid_of(ranks, ranks / shape.stages, "stages")),
           program_(empty_program(model, ranks)),
           updates_(shape.order == PipelineOrder::pipedream ? shape.micro_batches : 1) {}
 
     void add_calls(const std::vector<int>& stage_of) {
-        forward_.resize(static_cast<std::size_t>(grid_.ranks()));
+        forward_.resize(as_size(grid_.ranks()));
         backward_ = forward_;
-        mean_.resize(static_cast<std::size_t>(grid_.ranks()));
+        mean_.resize(as_size(grid_.ranks()));
         for (int replica = 0; replica < grid_.inner; ++replica)
             for (int stage = 0; stage + 1 < shape_.stages; ++stage) {
                 const Rank from = rank_of(stage, replica), to = rank_of(stage + 1, replica);
-                forward_[index(from)] = link(from, to, Rank{0}, "activation");
-                backward_[index(from)] = link(from, to, Rank{1}, "gradient");
+                at(forward_, from) = link(from, to, Rank{0}, "activation");
+                at(backward_, from) = link(from, to, Rank{1}, "gradient");
             }
         const auto counts = model_.unit_counts();
         if (grid_.inner > 1)
             for (int stage = 0; stage < shape_.stages; ++stage) {
-                const int group = program_.add_group(grid_.block(stage));
-                std::vector<std::pair<int, std::int64_t>> of_stage;
-                for (std::size_t unit = 0; unit < counts.size(); ++unit)
-                    if (stage_of[unit] == stage)
-                        of_stage.emplace_back(static_cast<int>(unit), counts[unit]);
+                GroupWriter replicas(program_, grid_.block(stage));
+                std::vector<std::vector<int>> calls(as_size(updates_));
                 // As they become ready.
-                std::ranges::reverse(of_stage);
-                std::vector<std::vector<int>> calls = averages(group, of_stage);
-                for (const Rank rank : program_.groups[static_cast<std::size_t>(group)])
-                    mean_[index(rank)] = calls;
+                for (int unit = int_size(counts) - 1; unit >= 0; --unit) {
+                    if (at(stage_of, unit) != stage) continue;
+                    const auto means =
+                        of_updates(replicas, all_reduce_call(fmt::format("gradients {}", unit),
+                                                             shape_.type, at(counts, unit)));
+                    for (std::size_t update = 0; update < calls.size(); ++update)
+                        calls[update].push_back(means[update]);
+                }
+                for (const Rank rank : replicas.members()) at(mean_, rank) = calls;
             }
         if (shape_.stages > 1 && has_tied_head(model_))
             for (int replica = 0; replica < grid_.inner; ++replica) {
                 const Rank first = rank_of(0, replica), last = rank_of(shape_.stages - 1, replica);
-                const int group = program_.add_group({first, last});
-                const auto calls = sums_of_embedding(group);
-                tied_[first.index] = tied_[last.index] = calls;
+                GroupWriter ends(program_, {first, last});
+                tied_[first.index] = tied_[last.index] =
+                    of_updates(ends, all_reduce_call("tied embedding", shape_.type,
+                                                     model_.parameters.front().count(), Op::sum));
             }
     }
 
@@ -85,15 +87,15 @@ public:
             State state;
             state.activations.ahead = of_stage.activations_ahead;
             state.gradients.ahead = of_stage.gradients_ahead;
-            for (const StageAct& act : of_stage.acts) write(rank, act, state);
-            // What the next step uses first has come when this one ends.
+            for (const StageAction& action : of_stage.actions) write(rank, action, state);
+            // Receives what the next step uses first.
             std::vector<int> open;
             const auto receive_rest = [&](const std::vector<int>& calls, Incoming& incoming) {
                 while (incoming.expected < std::ssize(calls)) expect(rank, calls, incoming);
                 open.insert(open.end(), calls.begin() + incoming.used, calls.end());
             };
-            if (stage > 0) receive_rest(from_before(rank), state.activations);
-            if (stage + 1 < shape_.stages) receive_rest(backward_[index(rank)], state.gradients);
+            if (stage > 0) receive_rest(from_previous(rank), state.activations);
+            if (stage + 1 < shape_.stages) receive_rest(at(backward_, rank), state.gradients);
             for (const int call : open) program_.wait(rank, call, Phase::backward);
             for (const auto* sent : {&state.activations_sent, &state.gradients_sent})
                 for (const int call : *sent) program_.wait(rank, call, Phase::backward);
@@ -105,7 +107,7 @@ public:
 
 private:
     struct Incoming {
-        int ahead = 0;     // came before the step began, and are not used yet
+        int ahead = 0;     // arrived before the step began, not used yet
         int expected = 0;  // started
         int used = 0;      // waited for
     };
@@ -117,20 +119,16 @@ private:
         int updates = 0;
     };
 
-    static std::size_t index(Rank rank) { return static_cast<std::size_t>(rank.index); }
     Rank rank_of(int stage, int replica) const { return {stage * grid_.inner + replica}; }
-    const std::vector<int>& from_before(Rank rank) const {
-        return forward_[index(rank) - static_cast<std::size_t>(grid_.inner)];
+    // Calls with the previous stage.
+    const std::vector<int>& from_previous(Rank rank) const {
+        return at(forward_, rank.index - grid_.inner);
+    }
+    const std::vector<int>& to_previous(Rank rank) const {
+        return at(backward_, rank.index - grid_.inner);
     }
 
-    const std::vector<int>& to_before(Rank rank) const {
-        return backward_[index(rank) - static_cast<std::size_t>(grid_.inner)];
-    }
-    static int at(const std::vector<int>& calls, int number) {
-        return calls[static_cast<std::size_t>(number)];
-    }
-
-    // A group of its own for each direction: the two ends come to the directions in other orders.
+    // A group for each direction, as the two ends start their calls of both in different orders.
     std::vector<int> link(Rank from, Rank to, Rank root, const char* what) {
         const int group = program_.add_group({from, to});
         const int memory = memory_;
@@ -150,33 +148,11 @@ private:
         return calls;
     }
 
-    GroupCall average(std::string label, int group, std::int64_t count, Op op) {
-        return {.label = std::move(label),
-                .group = group,
-                .call = {.collective = Collective::all_reduce,
-                         .type = shape_.type,
-                         .op = op,
-                         .count = count},
-                .in_place = true,
-                .memory = memory_++};
-    }
-
-    // By update.
-    std::vector<std::vector<int>> averages(int group,
-                                           const std::vector<std::pair<int, std::int64_t>>& units) {
-        std::vector<std::vector<int>> calls(static_cast<std::size_t>(updates_));
-        for (const auto& [unit, count] : units) {
-            const GroupCall one = average(fmt::format("gradients {}", unit), group, count, Op::avg);
-            for (auto& of_update : calls) of_update.push_back(program_.add_call(one));
-        }
-        return calls;
-    }
-
-    std::vector<int> sums_of_embedding(int group) {
-        const GroupCall one =
-            average("tied embedding", group, model_.parameters.front().count(), Op::sum);
+    // An all-reduce that each update does again on the same memory.
+    std::vector<int> of_updates(GroupWriter& group, GroupCall call) {
+        call.memory = memory_++;
         std::vector<int> calls;
-        for (int i = 0; i < updates_; ++i) calls.push_back(program_.add_call(one));
+        for (int i = 0; i < updates_; ++i) calls.push_back(group.add_call(call));
         return calls;
     }
 
@@ -203,35 +179,35 @@ private:
         program_.wait(rank, at(calls, incoming.used++), phase);
     }
 
-    void write(Rank rank, const StageAct& act, State& state) {
-        switch (act.kind) {
+    void write(Rank rank, const StageAction& action, State& state) {
+        switch (action.kind) {
             case Kind::receive_activation:
-                return receive(rank, from_before(rank), state.activations, Phase::forward);
+                return receive(rank, from_previous(rank), state.activations, Phase::forward);
             case Kind::forward:
-                return program_.compute(rank, act.ns, Phase::forward);
+                return program_.compute(rank, action.ns, Phase::forward);
             case Kind::send_activation:
-                return send(rank, at(forward_[index(rank)], state.next_activation++),
+                return send(rank, at(at(forward_, rank), state.next_activation++),
                             state.activations_sent, Phase::forward);
             case Kind::receive_gradient:
-                return receive(rank, backward_[index(rank)], state.gradients, Phase::backward);
+                return receive(rank, at(backward_, rank), state.gradients, Phase::backward);
             case Kind::backward:
-                return program_.compute(rank, act.ns, Phase::backward);
+                return program_.compute(rank, action.ns, Phase::backward);
             case Kind::expect_activation:
-                return expect(rank, from_before(rank), state.activations);
+                return expect(rank, from_previous(rank), state.activations);
             case Kind::send_gradient:
-                return send(rank, at(to_before(rank), state.next_gradient++), state.gradients_sent,
-                            Phase::backward);
+                return send(rank, at(to_previous(rank), state.next_gradient++),
+                            state.gradients_sent, Phase::backward);
             case Kind::update:
                 return update(rank, state);
         }
     }
 
-    // An update waits for the one before, and goes on beside what follows.
+    // An update waits for the previous one, and overlaps with what follows.
     void update(Rank rank, State& state) {
         for (const int call : state.averaging) program_.wait(rank, call, Phase::optimizer);
         state.averaging.clear();
-        const auto number = static_cast<std::size_t>(state.updates++);
-        if (!mean_[index(rank)].empty()) state.averaging = mean_[index(rank)][number];
+        const auto number = as_size(state.updates++);
+        if (!at(mean_, rank).empty()) state.averaging = at(mean_, rank)[number];
         if (const auto tied = tied_.find(rank.index); tied != tied_.end())
             state.averaging.push_back(tied->second[number]);
         for (const int call : state.averaging) program_.start(rank, call, Phase::optimizer);
@@ -256,10 +232,10 @@ Program pipeline_program(const Model& model, const PipelineShape& shape, std::in
                          int ranks) {
     grid_of(ranks, shape.stages, "stages");
     const auto stage_of = stages_of_units(model, shape.stages);
-    std::vector<StageTimes> times(static_cast<std::size_t>(shape.stages));
+    std::vector<StageTimes> times(as_size(shape.stages));
     const auto of_units = unit_times(model, compute_ns * shape.stages);
     for (std::size_t unit = 0; unit < of_units.size(); ++unit) {
-        auto& mine = times[static_cast<std::size_t>(stage_of[unit])];
+        auto& mine = at(times, stage_of[unit]);
         mine.forward_ns += of_units[unit].forward_ns;
         mine.backward_ns += of_units[unit].backward_ns;
     }
@@ -267,17 +243,17 @@ Program pipeline_program(const Model& model, const PipelineShape& shape, std::in
         of_stage.forward_ns /= shape.micro_batches;
         of_stage.backward_ns /= shape.micro_batches;
     }
-    Writer writer(model, shape, ranks);
+    PipelineWriter writer(model, shape, ranks);
     writer.add_calls(stage_of);
     const bool never_empty = shape.order == PipelineOrder::pipedream;
     const auto steady =
         never_empty ? steady_pipeline(times, shape.micro_batches) : std::vector<SteadyStage>{};
     for (int stage = 0; stage < shape.stages; ++stage) {
-        const auto at = static_cast<std::size_t>(stage);
-        writer.write(stage, never_empty
-                                ? steady[at]
-                                : SteadyStage{.acts = acts_of(shape.order, stage, shape.stages,
-                                                              shape.micro_batches, times[at])});
+        const auto at = as_size(stage);
+        writer.write(stage, never_empty ? steady[at]
+                                        : SteadyStage{.actions = actions_of(
+                                                          shape.order, stage, shape.stages,
+                                                          shape.micro_batches, times[at])});
     }
     return std::move(writer).done();
 }

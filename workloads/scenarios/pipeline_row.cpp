@@ -8,12 +8,11 @@
 #include "workloads/scenarios/pattern_settings.hpp"
 #include "workloads/scenarios/pipeline.hpp"
 #include "workloads/scenarios/program_scenario.hpp"
-#include "workloads/scenarios/rows.hpp"
 
 namespace tutti {
 namespace {
 
-constexpr SettingRow settings[] = {
+constexpr SettingRow setting_rows[] = {
     {"model", "whose blocks are shared out: a transformer", "gpt2"},
     scale_setting,
     {"schedule", "gpipe, 1f1b, pipedream (asynchronous: no bubble, more weight versions)", "1f1b"},
@@ -24,29 +23,29 @@ constexpr SettingRow settings[] = {
     {"step-time", "what a rank computes in a step on the mean, forward and backward", "100ms"},
 };
 
-PipelineShape shape_of(const Settings& asked, const Model& model, int ranks) {
-    const auto stages = static_cast<int>(asked.number("stages", 0, 4096));
-    return {
-        .order = asked.word<PipelineOrder>("schedule", {{"gpipe", PipelineOrder::gpipe},
-                                                        {"1f1b", PipelineOrder::one_forward_one},
-                                                        {"pipedream", PipelineOrder::pipedream}}),
-        .stages = stages > 0 ? stages : ranks,
-        .micro_batches = static_cast<int>(asked.number("micro-batches", 1, 4096)),
-        .tokens = asked_tokens(asked, model),
-        .type = asked_type(asked)};
+PipelineShape shape_of(const Settings& settings, const Model& model, int ranks) {
+    const auto stages = static_cast<int>(settings.number("stages", 0, 4096));
+    return {.order =
+                settings.word<PipelineOrder>("schedule", {{"gpipe", PipelineOrder::gpipe},
+                                                          {"1f1b", PipelineOrder::one_forward_one},
+                                                          {"pipedream", PipelineOrder::pipedream}}),
+            .stages = stages > 0 ? stages : ranks,
+            .micro_batches = static_cast<int>(settings.number("micro-batches", 1, 4096)),
+            .tokens = tokens_of(settings, model),
+            .type = element_type(settings)};
 }
 
-void check_settings(const Settings& asked) {
-    const Model model = asked_transformer(asked, "gpt2, bert-base, llama3-8b");
-    stages_of_units(model, shape_of(asked, model, 1).stages);
-    asked_step_ns(asked);
+void check_settings(const Settings& settings) {
+    const Model model = transformer_model(settings, "gpt2, bert-base, llama3-8b");
+    stages_of_units(model, shape_of(settings, model, 1).stages);
+    step_ns_of(settings);
 }
 
-std::unique_ptr<Scenario> make(const Settings& asked, const WorkloadEnvironment& environment) {
-    const Model model = asked_transformer(asked, "gpt2, bert-base, llama3-8b");
+std::unique_ptr<Scenario> make(const Settings& settings, const WorkloadEnvironment& environment) {
+    const Model model = transformer_model(settings, "gpt2, bert-base, llama3-8b");
     const int ranks = environment.planner.world().size();
-    const PipelineShape shape = shape_of(asked, model, ranks);
-    Program program = pipeline_program(model, shape, asked_step_ns(asked), ranks);
+    const PipelineShape shape = shape_of(settings, model, ranks);
+    Program program = pipeline_program(model, shape, step_ns_of(settings), ranks);
     check(program);
     const double bubble = ideal_run(program).idle_share();
     const bool is_flushed = shape.order != PipelineOrder::pipedream;
@@ -82,7 +81,7 @@ Workload pipeline_workload() {
             .what =
                 "pipeline parallel: activations from stage to stage, gradients back (GPipe, "
                 "1F1B, PipeDream)",
-            .settings = settings,
+            .settings = setting_rows,
             .check = check_settings,
             .make = make};
 }

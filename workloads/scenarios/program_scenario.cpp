@@ -7,7 +7,7 @@
 #include <atomic>
 
 #include "workloads/program/ideal_run.hpp"
-#include "workloads/scenarios/skew_seen.hpp"
+#include "workloads/scenarios/skew_effect.hpp"
 
 namespace tutti {
 namespace {
@@ -43,8 +43,7 @@ private:
     std::function<void(std::int64_t)> before_;
 };
 
-// A whole step with skew comes right after the same one without, which is not reported but as what
-// it is compared with.
+// A whole step with skew follows the same step without, which is reported only in comparison.
 class SkewedSteps final : public ProgramSteps {
 public:
     SkewedSteps(ProgramSteps&& steps, World& world, const GlobalClock* clock, const Program& even,
@@ -73,29 +72,30 @@ private:
     World& world_;
     const GlobalClock* clock_;
     std::span<const Task> uneven_;
-    SkewSeen seen_;
+    SkewEffect seen_;
 };
 
-// A rank that still computes is not one that hangs: others wait longer by the longest step, in
-// which ranks may compute one after the other. A watchdog's thread reads the time, too.
+// Extends the hang timeout by the longest step, as a rank that computes does not hang. A watchdog's
+// thread reads it, too.
 class LaterDeadline {
 public:
-    LaterDeadline(World& world, Program program) : world_(world), usual_(world.hang_timeout) {
+    LaterDeadline(World& world, Program program)
+        : world_(world), default_timeout_(world.hang_timeout) {
         for (auto& tasks : program.tasks)
             for (Task& task : tasks)
                 if (task.kind == Task::Kind::compute)
                     task.compute_ns = {std::ranges::max(task.compute_ns)};
-        set(usual_ + static_cast<double>(ideal_run(program).step_ns()) * 1e-9);
+        set(default_timeout_ + static_cast<double>(ideal_run(program).step_ns()) * 1e-9);
     }
     LaterDeadline(const LaterDeadline&) = delete;
     LaterDeadline& operator=(const LaterDeadline&) = delete;
-    ~LaterDeadline() { set(usual_); }
+    ~LaterDeadline() { set(default_timeout_); }
 
 private:
     void set(double seconds) { std::atomic_ref(world_.hang_timeout).store(seconds); }
 
     World& world_;
-    double usual_;
+    double default_timeout_;
 };
 
 class ProgramScenario final : public Scenario {
@@ -105,15 +105,17 @@ public:
         : program_((check(program), std::move(program))),
           notes_(std::move(notes)),
           metrics_(std::move(metrics)),
-          computer_(computer(environment.compute, environment.planner.world().oversubscribed)),
+          computer_(computer(environment.compute, environment.planner.world().oversubscribed
+                                                      ? CoreUse::shared
+                                                      : CoreUse::own)),
           uneven_(environment.skew.is_none() ? std::nullopt
                                              : std::optional(skewed(program_, environment.skew))),
           deadline_(environment.planner.world(), uneven_ ? *uneven_ : program_),
-          stage_(environment.planner, program_, environment.buffers, environment.transports),
+          buffers_(environment.planner, program_, environment.buffers, environment.transports),
           seed_(environment.seed),
           before_(std::move(before)),
           clock_(environment.clock) {
-        tell_hideable();
+        note_hideable();
     }
 
     std::string model() const override { return program_.name; }
@@ -130,23 +132,23 @@ public:
         return most;
     }
 
-    std::unique_ptr<Steps> steps(const Method& way, std::string& reason) override {
-        auto runner = StepRunner::make(stage_, way, reason);
-        if (!runner) return nullptr;
+    MadeOrRefused<Steps> steps(const Method& method) override {
+        auto [runner, refusal] = StepRunner::make(buffers_, method);
+        if (!runner) return {nullptr, std::move(refusal)};
         std::function<void(std::int64_t)> before;
         if (before_)
             before = [this](std::int64_t number) {
-                before_(stage_, number);
-                stage_.world().barrier();  // steps begin together all the same
+                before_(buffers_, number);
+                buffers_.world().barrier();  // steps begin together all the same
             };
         ProgramSteps steps(std::move(runner), *computer_, seed_, metrics_, std::move(before));
-        if (!uneven_) return std::make_unique<ProgramSteps>(std::move(steps));
-        return std::make_unique<SkewedSteps>(std::move(steps), stage_.world(), clock_, program_,
-                                             *uneven_);
+        if (!uneven_) return {std::make_unique<ProgramSteps>(std::move(steps))};
+        return {std::make_unique<SkewedSteps>(std::move(steps), buffers_.world(), clock_, program_,
+                                              *uneven_)};
     }
 
 private:
-    // Who hands most to collectives.
+    // The rank that passes most bytes to collectives.
     Rank busiest() const {
         Rank busiest{0};
         for (int rank = 1; rank < program_.ranks(); ++rank)
@@ -157,7 +159,7 @@ private:
     }
 
     // Overlap is to be read beside it.
-    void tell_hideable() {
+    void note_hideable() {
         const auto all = static_cast<double>(bytes_of_step());
         if (all == 0) return;
         const double share = static_cast<double>(hideable_bytes_of_step(program_, busiest())) / all;
@@ -175,7 +177,7 @@ private:
     std::unique_ptr<Computer> computer_;
     std::optional<Program> uneven_;  // with skew
     LaterDeadline deadline_;         // groups take theirs from it
-    ProgramBuffers stage_;
+    ProgramBuffers buffers_;
     std::uint64_t seed_;
     BeforeStep before_;
     const GlobalClock* clock_;

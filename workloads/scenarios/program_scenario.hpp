@@ -11,12 +11,12 @@
 
 namespace tutti {
 
-/// What a rank does before step `number`, as putting real data into the inputs; it is not timed.
-using BeforeStep = std::function<void(const ProgramBuffers& stage, std::int64_t number)>;
+/// Called untimed on each rank before step `number`, as to load real data into the inputs.
+using BeforeStep = std::function<void(const ProgramBuffers& buffers, std::int64_t number)>;
 
-/// A program as a scenario: collectives of its sizes on memory that stands for gradients, between
-/// computing that only takes its time. `metrics` are told for every way. Throws Error if the
-/// program is not sound. Collective.
+/// A scenario that runs a program: its collectives on memory that stands for gradients, between
+/// computing that only takes its time. Every method gets `metrics`. Throws Error if check() does.
+/// Collective.
 std::unique_ptr<Scenario> scenario_of(Program program, std::vector<std::string> notes,
                                       std::vector<Metric> metrics,
                                       const WorkloadEnvironment& environment,

@@ -4,15 +4,16 @@
 #include <algorithm>
 #include <memory>
 
+#include "workloads/program/changed_program.hpp"
+#include "workloads/scenarios/ddp.hpp"
 #include "workloads/scenarios/program_scenario.hpp"
-#include "workloads/scenarios/rows.hpp"
 #include "workloads/traces/recorded_gradients.hpp"
 #include "workloads/traces/trace_program.hpp"
 
 namespace tutti {
 namespace {
 
-constexpr SettingRow settings[] = {
+constexpr SettingRow setting_rows[] = {
     {"file",
      "the trace: JSON Lines of scripts/record_ddp, gradtrace/1 as JSON, or a folder of PARAM or "
      "Chakra traces, a file for each rank",
@@ -26,43 +27,43 @@ constexpr SettingRow settings[] = {
      "yes, no: the recorded gradients themselves are sent, where they lie beside the trace", "yes"},
 };
 
-struct Asked {
+struct Replay {
     Trace trace;
     std::vector<Bucket> buckets;  // of gradients
     double time_scale = 1;
     int repeat = 1;
 };
 
-// Where nothing was sent, PyTorch's rule tells what would have been.
-std::vector<Bucket> buckets_of(const GradientTrace& trace, const Settings& typed) {
-    const bool as_recorded = typed.text("bucket-cap") == "recorded";
+// Where nothing was sent, PyTorch's rule makes the buckets.
+std::vector<Bucket> buckets_of(const GradientTrace& trace, const Settings& settings) {
+    const bool as_recorded = settings.text("bucket-cap") == "recorded";
     if (as_recorded && !trace.buckets.empty()) return trace.buckets;
     std::vector<std::int64_t> counts;
     for (const Parameter& one : trace.parameters) counts.push_back(one.count());
     BucketCaps caps;
-    caps.first = typed.bytes("first-bucket");
-    if (!as_recorded) caps.others = typed.bytes("bucket-cap");
+    caps.first = settings.bytes("first-bucket");
+    if (!as_recorded) caps.others = settings.bytes("bucket-cap");
     return tutti::buckets_of(counts, trace.ready_order,
                              Bytes{static_cast<std::int64_t>(size_of(trace.type))}, caps);
 }
 
-Asked read(const Settings& typed) {
-    Asked asked;
-    asked.time_scale = typed.real("time-scale", 0, 1e6);
-    asked.repeat = static_cast<int>(typed.number("repeat", 1, 1000));
-    typed.yes("gradients");
-    asked.trace = read_trace(typed.text("file"));
-    if (const auto* gradients = std::get_if<GradientTrace>(&asked.trace.what))
-        asked.buckets = buckets_of(*gradients, typed);
-    else if (typed.text("bucket-cap") != "recorded")
+Replay read(const Settings& settings) {
+    Replay replay;
+    replay.time_scale = settings.real("time-scale", 0, 1e6);
+    replay.repeat = static_cast<int>(settings.number("repeat", 1, 1000));
+    settings.yes("gradients");
+    replay.trace = read_trace(settings.text("file"));
+    if (const auto* gradients = std::get_if<GradientTrace>(&replay.trace.what))
+        replay.buckets = buckets_of(*gradients, settings);
+    else if (settings.text("bucket-cap") != "recorded")
         throw Error("--bucket-cap is for traces of gradients; this one has calls: leave it out");
-    return asked;
+    return replay;
 }
 
-void check_settings(const Settings& typed) {
-    const Asked asked = read(typed);
-    if (const auto* ops = std::get_if<OpsTrace>(&asked.trace.what))
-        check(program_of(*ops, asked.trace.model).program);
+void check_settings(const Settings& settings) {
+    const Replay replay = read(settings);
+    if (const auto* ops = std::get_if<OpsTrace>(&replay.trace.what))
+        check(program_of(*ops, replay.trace.model).program);
 }
 
 std::vector<std::string> notes_of(const Trace& trace) {
@@ -74,8 +75,8 @@ std::vector<std::string> notes_of(const Trace& trace) {
     return notes;
 }
 
-// Of the recorded system: to be told, not to be compared with times of this one.
-void tell_recorded_calls(const GradientTrace& trace, std::vector<std::string>& notes) {
+// Times of the recorded system, for information: not comparable with times of this one.
+void note_recorded_calls(const GradientTrace& trace, std::vector<std::string>& notes) {
     std::vector<std::int64_t> lasted;
     for (const auto& one : trace.iterations) {
         if (one.all_reduces.empty()) continue;
@@ -94,67 +95,67 @@ void tell_recorded_calls(const GradientTrace& trace, std::vector<std::string>& n
                     static_cast<double>(lasted[lasted.size() / 2]) / 1000, lasted.size()));
 }
 
-std::unique_ptr<Scenario> make_gradients(const Asked& asked, const Settings& typed,
+std::unique_ptr<Scenario> make_gradients(const Replay& replay, const Settings& settings,
                                          const WorkloadEnvironment& environment) {
-    const auto& trace = std::get<GradientTrace>(asked.trace.what);
+    const auto& trace = std::get<GradientTrace>(replay.trace.what);
     World& world = environment.planner.world();
-    Program program = program_of(trace, asked.trace.model, asked.buckets, world.size());
-    stretch(program, asked.time_scale);
-    auto notes = notes_of(asked.trace);
+    Program program = program_of(trace, replay.trace.model, replay.buckets, world.size());
+    stretch(program, replay.time_scale);
+    auto notes = notes_of(replay.trace);
     std::int64_t count = 0;
     for (const Parameter& one : trace.parameters) count += one.count();
     notes.push_back(fmt::format(
         "{} parameters in {} buckets ({}); {} iterations of {} rank{} in turn", count,
-        asked.buckets.size(),
-        typed.text("bucket-cap") == "recorded" && !trace.buckets.empty() ? "as recorded"
-                                                                         : "derived",
+        replay.buckets.size(),
+        settings.text("bucket-cap") == "recorded" && !trace.buckets.empty() ? "as recorded"
+                                                                            : "derived",
         trace.iterations.size(), trace.recorded_ranks(), trace.recorded_ranks() > 1 ? "s" : ""));
-    tell_recorded_calls(trace, notes);
+    note_recorded_calls(trace, notes);
     BeforeStep before;
-    if (typed.yes("gradients")) {
+    if (settings.yes("gradients")) {
         auto gradients =
-            std::make_shared<RecordedGradients>(typed.text("file"), trace, world.rank());
+            std::make_shared<RecordedGradients>(settings.text("file"), trace, world.rank());
         if (gradients->steps() > 0) {
             notes.push_back(
                 fmt::format("the recorded gradients of {} steps are sent", gradients->steps()));
-            before = [gradients](const ProgramBuffers& stage, std::int64_t number) {
-                gradients->load(stage, number);
+            before = [gradients](const ProgramBuffers& buffers, std::int64_t number) {
+                gradients->load(buffers, number);
             };
         }
     }
-    return scenario_of(repeated(program, asked.repeat), std::move(notes), {}, environment,
+    return scenario_of(repeated(program, replay.repeat), std::move(notes), {}, environment,
                        std::move(before));
 }
 
-std::unique_ptr<Scenario> make_ops(const Asked& asked, const WorkloadEnvironment& environment) {
-    const auto& trace = std::get<OpsTrace>(asked.trace.what);
+std::unique_ptr<Scenario> make_ops(const Replay& replay, const WorkloadEnvironment& environment) {
+    const auto& trace = std::get<OpsTrace>(replay.trace.what);
     const auto ranks = static_cast<int>(trace.ranks.size());
     if (ranks != environment.planner.world().size())
         throw Error(
             fmt::format("the trace is of {} ranks, and these are {}; type mpirun -n {} "
                         "before tutti, or without it --ranks {}",
                         ranks, environment.planner.world().size(), ranks, ranks));
-    OpsProgram made = program_of(trace, asked.trace.model);
-    stretch(made.program, asked.time_scale);
-    auto notes = notes_of(asked.trace);
+    OpsProgram made = program_of(trace, replay.trace.model);
+    stretch(made.program, replay.time_scale);
+    auto notes = notes_of(replay.trace);
     std::vector<Metric> metrics;
     if (made.padding_bytes > 0) {
-        made.padding_bytes *= asked.repeat;
+        made.padding_bytes *= replay.repeat;
         notes.push_back(fmt::format(
             "uneven all_to_all is done as an even one of its largest part: {} bytes more a step, "
             "of all ranks",
             made.padding_bytes));
         metrics.push_back({"padding_bytes", static_cast<double>(made.padding_bytes)});
     }
-    return scenario_of(repeated(made.program, asked.repeat), std::move(notes), std::move(metrics),
+    return scenario_of(repeated(made.program, replay.repeat), std::move(notes), std::move(metrics),
                        environment);
 }
 
-std::unique_ptr<Scenario> make(const Settings& typed, const WorkloadEnvironment& environment) {
-    const Asked asked = read(typed);
-    return std::holds_alternative<GradientTrace>(asked.trace.what)
-               ? make_gradients(asked, typed, environment)
-               : make_ops(asked, environment);
+std::unique_ptr<Scenario> make(const Settings& settings, const WorkloadEnvironment& environment) {
+    const Replay replay = read(settings);
+    return std::holds_alternative<GradientTrace>(replay.trace.what)
+               ? make_gradients(replay, settings, environment)
+               : make_ops(replay, environment);
 }
 
 }  // namespace
@@ -162,7 +163,7 @@ std::unique_ptr<Scenario> make(const Settings& typed, const WorkloadEnvironment&
 Workload replay_workload() {
     return {.name = "replay",
             .what = "a recorded trace, with its gaps and dependencies: gradients or calls",
-            .settings = settings,
+            .settings = setting_rows,
             .check = check_settings,
             .make = make};
 }

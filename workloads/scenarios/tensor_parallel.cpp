@@ -5,47 +5,41 @@
 
 #include "base/rounding.hpp"
 #include "base/units.hpp"
-#include "workloads/models/unit_times.hpp"
+#include "workloads/models/compute_times.hpp"
 #include "workloads/scenarios/pattern_settings.hpp"
 #include "workloads/scenarios/program_scenario.hpp"
-#include "workloads/scenarios/rows.hpp"
 
 namespace tutti {
 namespace {
 
-using Phase = Task::Phase;
-
-// The steps of one block of ranks that share the layers.
+// The step of one block of ranks that share the layers.
 class Block {
 public:
     Block(Program& program, const TensorShape& shape, std::int64_t hidden, int index,
           std::vector<Rank> members)
-        : program_(program),
-          shape_(shape),
+        : shape_(shape),
           activations_(shape.tokens * hidden),
           memory_(index * memories),
-          members_(std::move(members)),
-          group_(program.add_group(members_)) {}
+          ranks_(program, std::move(members)) {}
 
-    void compute(std::int64_t ns, Phase phase) {
-        for (const Rank rank : members_) program_.compute(rank, ns, phase);
-    }
+    void compute(std::int64_t ns, Phase phase) { ranks_.compute(ns, phase); }
 
     void sum(const std::string& label, Phase phase) {
-        finish(begin(label, phase, Collective::all_reduce, shape_.type, activations_, Op::sum, 0),
-               phase);
+        ranks_.wait(
+            begin(label, phase, Collective::all_reduce, shape_.type, activations_, Op::sum, 0),
+            phase);
     }
 
     // Of each token: the greatest logit, the sum of all, and the one of the right word.
     void loss() {
         for (const Op op : {Op::max, Op::sum, Op::sum})
-            finish(begin("loss", Phase::forward, Collective::all_reduce, DataType::float32,
-                         shape_.tokens, op, op == Op::max ? 1 : 2),
-                   Phase::forward);
+            ranks_.wait(begin("loss", Phase::forward, Collective::all_reduce, DataType::float32,
+                              shape_.tokens, op, op == Op::max ? 1 : 2),
+                        Phase::forward);
     }
 
     void forward_half(const std::string& label, std::int64_t ns) {
-        if (shape_.sequence_parallel) finish(gather(label, Phase::forward, 3), Phase::forward);
+        if (shape_.sequence_parallel) ranks_.wait(gather(label, Phase::forward, 3), Phase::forward);
         compute(ns, Phase::forward);
         if (shape_.sequence_parallel)
             scatter(label, Phase::forward);
@@ -58,31 +52,26 @@ public:
             compute(ns, Phase::backward);
             return sum(label, Phase::backward);
         }
-        finish(gather(label, Phase::backward, 3), Phase::backward);
+        ranks_.wait(gather(label, Phase::backward, 3), Phase::backward);
         const int input = gather(label + " input", Phase::backward, 4);  // weights' gradients
         compute(ns / 2, Phase::backward);
-        finish(input, Phase::backward);
+        ranks_.wait(input, Phase::backward);
         compute(ns - ns / 2, Phase::backward);
         scatter(label, Phase::backward);
     }
 
 private:
-    std::int64_t share() const { return divide_up(activations_, std::ssize(members_)); }
+    std::int64_t share() const { return divide_up(activations_, std::ssize(ranks_.members())); }
 
     int begin(const std::string& label, Phase phase, Collective collective, DataType type,
               std::int64_t count, Op op, int memory) {
-        const int call = program_.add_call(
+        const int call = ranks_.add_call(
             {.label = label,
-             .group = group_,
              .call = {.collective = collective, .type = type, .op = op, .count = count},
              .in_place = collective == Collective::all_reduce,
              .memory = memory_ + memory});
-        for (const Rank rank : members_) program_.start(rank, call, phase);
+        ranks_.start(call, phase);
         return call;
-    }
-
-    void finish(int call, Phase phase) {
-        for (const Rank rank : members_) program_.wait(rank, call, phase);
     }
 
     int gather(const std::string& label, Phase phase, int memory) {
@@ -91,19 +80,17 @@ private:
     }
 
     void scatter(const std::string& label, Phase phase) {
-        finish(begin(label + " scatter", phase, Collective::reduce_scatter, shape_.type, share(),
-                     Op::sum, 5),
-               phase);
+        ranks_.wait(begin(label + " scatter", phase, Collective::reduce_scatter, shape_.type,
+                          share(), Op::sum, 5),
+                    phase);
     }
 
     static constexpr int memories = 6;
 
-    Program& program_;
     const TensorShape& shape_;
     std::int64_t activations_;
     int memory_;
-    std::vector<Rank> members_;
-    int group_;
+    GroupWriter ranks_;
 };
 
 }  // namespace
@@ -119,28 +106,22 @@ Program tensor_parallel_program(const Model& model, const TensorShape& shape,
     std::vector<std::vector<int>> averages(static_cast<std::size_t>(units));
     if (grid.blocks > 1)
         for (int place = 0; place < grid.inner; ++place) {
-            const int group = program.add_group(grid.across(place));
+            GroupWriter replicas(program, grid.across(place));
             for (int unit = last; unit >= 0; --unit) {
                 const auto at = static_cast<std::size_t>(unit);
                 averages[at].push_back(
-                    program.add_call({.label = fmt::format("gradients {}", unit),
-                                      .group = group,
-                                      .call = {.collective = Collective::all_reduce,
-                                               .type = shape.type,
-                                               .op = Op::avg,
-                                               .count = divide_up(counts[at], grid.inner)},
-                                      .in_place = true}));
+                    replicas.add_call(all_reduce_call(fmt::format("gradients {}", unit), shape.type,
+                                                      divide_up(counts[at], grid.inner))));
             }
         }
-    const auto average = [&](int unit, int index, bool begins) {
+    const auto for_averages = [&](int unit, int index, const auto& visit) {
         const auto& calls = averages[static_cast<std::size_t>(unit)];
-        for (std::size_t place = 0; place < calls.size(); ++place) {
-            const Rank rank = grid.block(index)[place];
-            if (begins)
-                program.start(rank, calls[place], Phase::backward);
-            else
-                program.wait(rank, calls[place], Phase::optimizer);
-        }
+        for (std::size_t place = 0; place < calls.size(); ++place)
+            visit(grid.block(index)[place], calls[place]);
+    };
+    const auto begin_averages = [&](int unit, int index) {
+        for_averages(unit, index,
+                     [&](Rank rank, int call) { program.start(rank, call, Phase::backward); });
     };
     for (int index = 0; index < grid.blocks; ++index) {
         Block block(program, shape, model.transformer->hidden, index, grid.block(index));
@@ -154,24 +135,26 @@ Program tensor_parallel_program(const Model& model, const TensorShape& shape,
         block.compute(times.back().forward_ns, Phase::forward);
         block.loss();
         block.compute(times.back().backward_ns, Phase::backward);
-        average(last, index, true);
+        begin_averages(last, index);
         for (int unit = last - 1; unit > 0; --unit) {
             const std::int64_t ns = times[static_cast<std::size_t>(unit)].backward_ns;
             block.backward_half(fmt::format("feed-forward {}", unit), ns / 2);
             block.backward_half(fmt::format("attention {}", unit), ns - ns / 2);
-            average(unit, index, true);
+            begin_averages(unit, index);
         }
         block.sum("embedding", Phase::backward);
         block.compute(times.front().backward_ns, Phase::backward);
-        average(0, index, true);
-        for (int unit = last; unit >= 0; --unit) average(unit, index, false);
+        begin_averages(0, index);
+        for (int unit = last; unit >= 0; --unit)
+            for_averages(unit, index,
+                         [&](Rank rank, int call) { program.wait(rank, call, Phase::optimizer); });
     }
     return program;
 }
 
 namespace {
 
-constexpr SettingRow settings[] = {
+constexpr SettingRow setting_rows[] = {
     {"model", "whose layers are shared: a transformer", "gpt2"},
     scale_setting,
     {"tensor-ranks", "that share each layer; more ranks are replicas of them; 0: all ranks", "0"},
@@ -183,9 +166,9 @@ constexpr SettingRow settings[] = {
 
 constexpr const char* default_models = "gpt2, bert-base, llama3-8b";
 
-TensorShape shape_of(const Settings& asked, const Model& model, int ranks) {
+TensorShape shape_of(const Settings& settings, const Model& model, int ranks) {
     const std::int64_t heads = model.transformer->heads;
-    const auto tensor_ranks = asked.number("tensor-ranks", 0, 4096);
+    const auto tensor_ranks = settings.number("tensor-ranks", 0, 4096);
     const auto shared_by = tensor_ranks > 0 ? tensor_ranks : ranks;
     if (shared_by > heads)
         throw Error(
@@ -193,21 +176,21 @@ TensorShape shape_of(const Settings& asked, const Model& model, int ranks) {
                         "--tensor-ranks with at most {}",
                         shared_by, heads, model.name, heads));
     return {.tensor_ranks = static_cast<int>(shared_by),
-            .tokens = asked_tokens(asked, model),
-            .sequence_parallel = asked.yes("sequence-parallel"),
-            .type = asked_type(asked)};
+            .tokens = tokens_of(settings, model),
+            .sequence_parallel = settings.yes("sequence-parallel"),
+            .type = element_type(settings)};
 }
 
-void check_settings(const Settings& asked) {
-    shape_of(asked, asked_transformer(asked, default_models), 1);
-    asked_step_ns(asked);
+void check_settings(const Settings& settings) {
+    shape_of(settings, transformer_model(settings, default_models), 1);
+    step_ns_of(settings);
 }
 
-std::unique_ptr<Scenario> make(const Settings& asked, const WorkloadEnvironment& environment) {
-    const Model model = asked_transformer(asked, default_models);
+std::unique_ptr<Scenario> make(const Settings& settings, const WorkloadEnvironment& environment) {
+    const Model model = transformer_model(settings, default_models);
     const int ranks = environment.planner.world().size();
-    const TensorShape shape = shape_of(asked, model, ranks);
-    Program program = tensor_parallel_program(model, shape, asked_step_ns(asked), ranks);
+    const TensorShape shape = shape_of(settings, model, ranks);
+    Program program = tensor_parallel_program(model, shape, step_ns_of(settings), ranks);
     std::vector<std::string> notes{fmt::format(
         "{}: {} layers, each shared by {}, {}; {} bytes of activations "
         "for {}",
@@ -225,7 +208,7 @@ Workload tensor_parallel_workload() {
             .what =
                 "tensor parallel: activations summed twice a layer and direction (Megatron-LM), "
                 "or gathered and scattered (sequence parallel)",
-            .settings = settings,
+            .settings = setting_rows,
             .check = check_settings,
             .make = make};
 }

@@ -21,10 +21,9 @@ struct TensorShape {
 /// vocabulary is shared out. All are on the critical path. With sequence parallelism (Korthikanti
 /// et al. 2022, arXiv:2205.05198) each half begins with an all-gather and ends with a
 /// reduce-scatter; in backward the half's input is gathered once more beside the gradient. The
-/// other ranks are data- parallel replicas, D of them: a layer's share of gradients is averaged
+/// other ranks are data-parallel replicas, D of them: a layer's share of gradients is averaged
 /// while backward goes on.
-///
-/// A rank hands over (4 L + 2) T H b + 12 T bytes, with sequence parallelism
+/// A rank sends (4 L + 2) T H b + 12 T bytes, with sequence parallelism
 /// (2 + 4 L) T H b + 6 L T H b / t + 12 T; and N b / t of gradients if D > 1.
 Program tensor_parallel_program(const Model& model, const TensorShape& shape,
                                 std::int64_t compute_ns, int ranks);

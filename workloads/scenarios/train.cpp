@@ -5,84 +5,81 @@
 #include <array>
 
 #include "base/clock.hpp"
-#include "workloads/learn/exchange/gradient_exchange.hpp"
-#include "workloads/learn/exchange/meeting_exchange.hpp"
-#include "workloads/learn/exchange/recorded_exchange.hpp"
-#include "workloads/learn/learning/learn.hpp"
-#include "workloads/learn/learning/training_settings.hpp"
-#include "workloads/scenarios/rows.hpp"
-#include "workloads/steps/loss.hpp"
+#include "workloads/learn/data_parallel/exchange.hpp"
+#include "workloads/learn/data_parallel/gradient_exchange.hpp"
+#include "workloads/learn/data_parallel/trainer.hpp"
+#include "workloads/learn/data_parallel/training_settings.hpp"
+#include "workloads/scenarios/workload.hpp"
+#include "workloads/steps/compression_error.hpp"
 
 namespace tutti {
 namespace {
 
-// What all ways have in common: the course, the memory, and one trainer, that goes back to the same
-// state before each timed step.
+// What all methods share: the setup, the memory, and a trainer that goes back to the
+// same state before each timed step.
 class Training {
 public:
-    Training(TrainingSetup course, BucketCaps caps, const WorkloadEnvironment& environment)
-        : course_(std::move(course)),
+    Training(TrainingSetup setup, BucketCaps caps, const WorkloadEnvironment& environment)
+        : setup_(std::move(setup)),
           planner_(environment.planner),
-          trainer_(trainer_of(course_, world().rank(), world().size())),
+          trainer_(trainer_of(setup_, world().rank(), world().size())),
           memory_(world(), trainer_->network(), caps, environment.buffers),
-          ground_{.ranks = world().size(),
-                  .hosts = world().hosts(),
-                  .default_segment = default_segment(world())} {
-        MeetingExchange meeting(world());
+          environment_(environment_of(world())) {
+        AllGatherExchange all_gather(world());
         // lbfgs has its whole history after so many.
         constexpr int full_history = 12;
-        const int before = course_.is_by_lbfgs() ? std::min(full_history, course_.steps() - 1) : 0;
-        for (int step = 0; step < before; ++step) trainer_->step(step, meeting);
-        trainer_->remember();
-        RecordingExchange recording(meeting, asked_);
+        const int before = setup_.is_by_lbfgs() ? std::min(full_history, setup_.steps() - 1) : 0;
+        for (int step = 0; step < before; ++step) trainer_->step(step, all_gather);
+        trainer_->save_state();
+        RecordingExchange recording(all_gather, exchange_calls_);
         trainer_->step(0, recording);
-        trainer_->rewind();
+        trainer_->restore_state();
     }
 
     World& world() const { return planner_.world(); }
     Planner& planner() const { return planner_; }
-    const TrainingSetup& course() const { return course_; }
-    const Environment& environment() const { return ground_; }
+    const TrainingSetup& setup() const { return setup_; }
+    const Environment& environment() const { return environment_; }
     GradientMemory& memory() { return memory_; }
     const GradientMemory& memory() const { return memory_; }
     Trainer& trainer() { return *trainer_; }
-    const std::vector<Asked>& asked() const { return asked_; }
+    const std::vector<ExchangeCall>& exchange_calls() const { return exchange_calls_; }
 
-    std::int64_t times_asked(Asked::What what) const {
-        return std::ranges::count(asked_, what, &Asked::what);
+    std::int64_t count_of(ExchangeCall::Kind kind) const {
+        return std::ranges::count(exchange_calls_, kind, &ExchangeCall::kind);
     }
 
-    // The course on one rank; once, when first asked for. Collective.
-    const Learnt& reference() {
-        if (!reference_) reference_ = learn_on_one_rank(world(), course_);
+    // The same training on one rank, done when first needed. Collective.
+    const TrainingResult& reference() {
+        if (!reference_) reference_ = train_on_one_rank(world(), setup_);
         return *reference_;
     }
 
 private:
-    TrainingSetup course_;
+    TrainingSetup setup_;
     Planner& planner_;
     std::unique_ptr<Trainer> trainer_;
     GradientMemory memory_;
-    Environment ground_;
-    std::vector<Asked> asked_;
-    std::optional<Learnt> reference_;
+    Environment environment_;
+    std::vector<ExchangeCall> exchange_calls_;
+    std::optional<TrainingResult> reference_;
 };
 
 class TrainSteps final : public Steps {
 public:
-    TrainSteps(Training& training, std::unique_ptr<GroupMethod> way,
+    TrainSteps(Training& training, std::unique_ptr<GroupMethod> method,
                std::unique_ptr<GradientExchange> exchange, std::uint64_t seed)
         : training_(training),
-          way_(std::move(way)),
+          method_(std::move(method)),
           exchange_(std::move(exchange)),
-          repeated_(training.asked()),
+          repeated_(training.exchange_calls()),
           seed_(seed) {}
 
     StepStamps run(StepPart part, std::int64_t number) override {
-        training_.trainer().rewind();
+        training_.trainer().restore_state();
         repeated_.rewind();
-        exchange_->clear_passages();
-        const auto step = static_cast<int>(number % training_.course().steps());
+        exchange_->clear_call_spans();
+        const auto step = static_cast<int>(number % training_.setup().steps());
         StepStamps stamps{.begin_ns = now_ns()};
         if (part == StepPart::whole)
             training_.trainer().step(step, *exchange_);
@@ -92,72 +89,73 @@ public:
             communicate();
         stamps.end_ns = now_ns();
         if (part != StepPart::communication)
-            stamps.compute_ns = stamps.end_ns - stamps.begin_ns - exchange_->still_ns();
+            stamps.compute_ns = stamps.end_ns - stamps.begin_ns - exchange_->blocked_ns();
         stamps.calls = exchange_->call_spans();
         return stamps;
     }
 
-    // Wrong is what known data shows, and each weight that is not as the schedule specifies.
+    // Counts wrong results for known data, and weights that differ where the schedule says that
+    // none do.
     std::optional<std::int64_t> count_wrong() override {
         CompressionTally* const tally = exchange_->tally();
         std::int64_t wrong = tally == nullptr ? exchange_->count_wrong(seed_) : 0;
-        exchange_->clear_passages();
-        learnt_ = learn(training_.world(), training_.course(), *exchange_);
+        exchange_->clear_call_spans();
+        result_ = train(training_.world(), training_.setup(), *exchange_);
         calls_ = exchange_->call_spans().size();
         if (tally != nullptr) {
-            compressing_ = metrics_of(training_.world(), *tally, {}, training_.course().steps());
+            compressing_ = metrics_of(training_.world(), *tally, {}, training_.setup().steps());
             return std::nullopt;
         }
-        if (exchange_->promises_same_bits().value_or(false)) wrong += learnt_.differing_weights;
+        if (exchange_->same_bits().value_or(false)) wrong += result_.differing_weights;
         return wrong;
     }
 
     std::vector<Metric> metrics() override {
         World& world = training_.world();
         std::vector<Metric> metrics{
-            {"accuracy", learnt_.accuracy},
-            {"loss", learnt_.losses.back()},
-            {"loss_difference", difference_of_losses(training_.reference(), learnt_)},
+            {"accuracy", result_.accuracy},
+            {"loss", result_.losses.back()},
+            {"loss_difference", difference_of_losses(training_.reference(), result_)},
             {"loss_difference_in_epoch_1",
-             difference_of_losses(training_.reference(), learnt_,
-                                  training_.course().steps_of_epoch())},
-            {"seconds", learnt_.seconds},
+             difference_of_losses(training_.reference(), result_,
+                                  training_.setup().steps_of_epoch())},
+            {"seconds", result_.seconds},
             {"one_rank_accuracy", training_.reference().accuracy},
             {"one_rank_seconds", training_.reference().seconds},
-            {"same_weights", true_on_all_ranks(world, learnt_.differing_weights == 0) ? 1.0 : 0.0}};
-        if (const auto promised = exchange_->promises_same_bits())
-            metrics.push_back({"same_promised", *promised ? 1.0 : 0.0});
+            {"same_weights", true_on_all_ranks(world, result_.differing_weights == 0) ? 1.0 : 0.0}};
+        if (const auto same = exchange_->same_bits())
+            metrics.push_back({"same_promised", *same ? 1.0 : 0.0});
         metrics.push_back(
-            {"calls_of_mean_step", static_cast<double>(calls_) / training_.course().steps()});
+            {"calls_of_mean_step", static_cast<double>(calls_) / training_.setup().steps()});
         metrics.insert(metrics.end(), compressing_.begin(), compressing_.end());
         return metrics;
     }
 
 private:
     void communicate() {
-        for (const Asked& asked : training_.asked())
-            if (asked.what == Asked::What::gradients)
+        for (const ExchangeCall& call : training_.exchange_calls())
+            if (call.kind == ExchangeCall::Kind::gradients)
                 exchange_->exchange_buckets();
             else
                 exchange_->numbers(0);
     }
 
     Training& training_;
-    std::unique_ptr<GroupMethod> way_;
+    std::unique_ptr<GroupMethod> method_;
     std::unique_ptr<GradientExchange> exchange_;
-    RepeatedExchange repeated_;
+    ReplayedExchange repeated_;
     std::uint64_t seed_;
-    Learnt learnt_;
+    TrainingResult result_;
     std::vector<Metric> compressing_;
     std::size_t calls_ = 0;
 };
 
 class TrainScenario final : public Scenario {
 public:
-    TrainScenario(TrainingSetup course, BucketCaps caps, const WorkloadEnvironment& environment)
-        : training_(std::move(course), caps, environment), seed_(environment.seed) {}
+    TrainScenario(TrainingSetup setup, BucketCaps caps, const WorkloadEnvironment& environment)
+        : training_(std::move(setup), caps, environment), seed_(environment.seed) {}
 
-    std::string model() const override { return training_.course().network; }
+    std::string model() const override { return training_.setup().network; }
     bool has_compute_mode() const override { return false; }
 
     std::vector<std::string> notes() const override {
@@ -169,38 +167,38 @@ public:
         }
         if (buckets().size() > shown) sizes += ", ...";
         std::vector<std::string> notes{
-            in_words(training_.course(), training_.world().size()),
+            in_words(training_.setup(), training_.world().size()),
             fmt::format(
                 "gradients go in {} of {} bytes",
                 buckets().size() == 1 ? "a bucket" : fmt::format("{} buckets", buckets().size()),
                 sizes)};
-        if (const auto numbers = training_.times_asked(Asked::What::numbers); numbers > 0)
+        if (const auto numbers = training_.count_of(ExchangeCall::Kind::numbers); numbers > 0)
             notes.push_back(fmt::format(
                 "a step of lbfgs, as timed: {} times all gradients, {} times {} bytes (losses and "
                 "dot products)",
-                training_.times_asked(Asked::What::gradients), numbers, bytes_of_numbers()));
+                training_.count_of(ExchangeCall::Kind::gradients), numbers, bytes_of_numbers()));
         return notes;
     }
 
     std::int64_t bytes_of_step() const override {
-        std::int64_t bytes = training_.times_asked(Asked::What::numbers) * bytes_of_numbers();
+        std::int64_t bytes = training_.count_of(ExchangeCall::Kind::numbers) * bytes_of_numbers();
         for (const Bucket& bucket : buckets())
-            bytes += training_.times_asked(Asked::What::gradients) * bytes_of(bucket);
+            bytes += training_.count_of(ExchangeCall::Kind::gradients) * bytes_of(bucket);
         return bytes;
     }
 
     std::int64_t calls_of_step() const override {
-        return training_.times_asked(Asked::What::numbers) +
-               training_.times_asked(Asked::What::gradients) *
+        return training_.count_of(ExchangeCall::Kind::numbers) +
+               training_.count_of(ExchangeCall::Kind::gradients) *
                    static_cast<std::int64_t>(buckets().size());
     }
 
-    std::unique_ptr<Steps> steps(const Method& way, std::string& reason) override {
-        auto of_group = way.of_group(training_.planner(), training_.environment());
-        auto exchange = GradientExchange::make(training_.memory(), *of_group, reason);
-        if (!exchange) return nullptr;
-        return std::make_unique<TrainSteps>(training_, std::move(of_group), std::move(exchange),
-                                            seed_);
+    MadeOrRefused<Steps> steps(const Method& method) override {
+        auto of_group = method.of_group(training_.planner(), training_.environment());
+        auto [exchange, refusal] = GradientExchange::make(training_.memory(), *of_group);
+        if (!exchange) return {nullptr, std::move(refusal)};
+        return {std::make_unique<TrainSteps>(training_, std::move(of_group), std::move(exchange),
+                                             seed_)};
     }
 
 private:
@@ -220,31 +218,31 @@ constexpr SettingRow of_buckets[] = {
     {"bucket-cap", "a bucket is closed once it has so many bytes; the first one at 1M", "25M"},
 };
 
-constexpr auto settings = [] {
-    std::array<SettingRow, std::size(course_settings) + std::size(of_buckets)> all{};
-    std::ranges::copy(of_buckets, std::ranges::copy(course_settings, all.begin()).out);
+constexpr auto setting_rows = [] {
+    std::array<SettingRow, std::size(training_options) + std::size(of_buckets)> all{};
+    std::ranges::copy(of_buckets, std::ranges::copy(training_options, all.begin()).out);
     return all;
 }();
 
 // The first is never larger than the others.
-BucketCaps caps_of(const Settings& asked) {
+BucketCaps caps_of(const Settings& settings) {
     BucketCaps caps;
-    caps.others = asked.bytes("bucket-cap");
+    caps.others = settings.bytes("bucket-cap");
     caps.first = std::min(caps.first, caps.others);
     return caps;
 }
 
-void check_settings(const Settings& asked) {
-    course_of(asked, 1, 1);
+void check_settings(const Settings& settings) {
+    training_setup_of(settings, 1, 1);
     const std::int64_t one[] = {1};
     const int first[] = {0};
-    buckets_of(one, first, Bytes{sizeof(float)}, caps_of(asked));  // throws for a cap of nothing
+    buckets_of(one, first, Bytes{sizeof(float)}, caps_of(settings));  // throws for a cap of nothing
 }
 
-std::unique_ptr<Scenario> make(const Settings& asked, const WorkloadEnvironment& environment) {
+std::unique_ptr<Scenario> make(const Settings& settings, const WorkloadEnvironment& environment) {
     return std::make_unique<TrainScenario>(
-        course_of(asked, environment.planner.world().size(), environment.seed), caps_of(asked),
-        environment);
+        training_setup_of(settings, environment.planner.world().size(), environment.seed),
+        caps_of(settings), environment);
 }
 
 }  // namespace
@@ -254,7 +252,7 @@ Workload train_workload() {
             .what =
                 "data parallel for real: a network learns, its gradients added up in buckets while "
                 "backward goes on",
-            .settings = settings,
+            .settings = setting_rows,
             .check = check_settings,
             .make = make};
 }

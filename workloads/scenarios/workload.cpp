@@ -2,12 +2,74 @@
 #include "workloads/scenarios/workload.hpp"
 
 #include "base/name_table.hpp"
-#include "workloads/scenarios/rows.hpp"
 
 namespace tutti {
+
 namespace {
 
-// A new workload is a file in scenarios/, a line there and a line here.
+Check checked(World& world, Steps& steps) {
+    const auto mine = steps.count_wrong();
+    if (!mine) return {};
+    Check check;
+    for (const std::int64_t of_rank : gather_all(world, *mine)) check.n_wrong += of_rank;
+    check.state = check.n_wrong == 0 ? CheckState::ok : CheckState::fail;
+    return check;
+}
+
+}  // namespace
+
+std::vector<TrainingStep> run_scenario(World& world, Scenario& scenario,
+                                       const std::vector<Method>& methods,
+                                       const StepProtocol& protocol) {
+    std::vector<TrainingStep> all;
+    std::vector<std::unique_ptr<Steps>> able;
+    std::vector<std::size_t> place_of;
+    std::vector<RunStep> runs;
+    for (const Method& method : methods) {
+        TrainingStep& step = all.emplace_back();
+        step.key.model = scenario.model();
+        step.key.way = method.name;
+        step.key.nranks = world.size();
+        step.key.ppn = static_cast<int>(world.hosts().nodes().front().size());
+        step.key.bytes = scenario.bytes_of_step();
+        step.key.calls = scenario.calls_of_step();
+        auto [steps, refusal] = scenario.steps(method);
+        if (!steps) {
+            step.skipped = std::move(refusal);
+            continue;
+        }
+        step.check = checked(world, *steps);
+        place_of.push_back(all.size() - 1);
+        runs.push_back([&steps = *steps](StepPart part, std::int64_t number) {
+            return steps.run(part, number);
+        });
+        able.push_back(std::move(steps));
+    }
+    const auto measured = measure_steps(world, runs, protocol);
+    for (std::size_t i = 0; i < measured.size(); ++i) {
+        TrainingStep& step = all[place_of[i]];
+        TrainingStep times = measured[i];
+        times.key = step.key;
+        times.check = step.check;
+        times.metrics = able[i]->metrics();
+        step = std::move(times);
+    }
+    return all;
+}
+
+// A new workload is a file in scenarios/, a line here and one in the table.
+Workload ddp_workload();
+Workload zero_workload();
+Workload tensor_parallel_workload();
+Workload pipeline_workload();
+Workload moe_workload();
+Workload train_workload();
+Workload parameter_server_workload();
+Workload federated_workload();
+Workload replay_workload();
+
+namespace {
+
 const Workload rows[] = {
     ddp_workload(),    zero_workload(),  tensor_parallel_workload(),  pipeline_workload(),
     moe_workload(),    train_workload(), parameter_server_workload(), federated_workload(),

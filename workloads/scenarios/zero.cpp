@@ -8,18 +8,12 @@
 
 #include "base/rounding.hpp"
 #include "workloads/models/buckets.hpp"
-#include "workloads/models/ready_times.hpp"
-#include "workloads/models/unit_times.hpp"
+#include "workloads/models/compute_times.hpp"
 #include "workloads/scenarios/pattern_settings.hpp"
 #include "workloads/scenarios/program_scenario.hpp"
-#include "workloads/scenarios/rows.hpp"
 
 namespace tutti {
 namespace {
-
-using Phase = Task::Phase;
-
-constexpr Rank rank{0};  // and all others, as they do the same
 
 // Each rank's share of `count` elements.
 std::int64_t share_of(std::int64_t count, int ranks) { return divide_up(count, ranks); }
@@ -43,7 +37,7 @@ GroupCall gathered(std::string label, std::int64_t count, DataType type, int ran
 Program sharded_gradients(const Model& model, const ZeroShape& shape, std::int64_t compute_ns,
                           int ranks) {
     Program program = program_of_alike(model, ranks);
-    program.add_group(every_rank_of(ranks));
+    GroupWriter all(program, every_rank_of(ranks));
     const Bytes element{static_cast<std::int64_t>(size_of(shape.type))};
     const auto buckets = buckets_of(model, element, {shape.bucket, shape.bucket});
     const ComputeTimes times = step_times_by_formula(model, compute_ns);
@@ -54,32 +48,32 @@ Program sharded_gradients(const Model& model, const ZeroShape& shape, std::int64
         last_of.push_back((end += buckets[i].parameters.size()) - 1);
         const std::int64_t count = buckets[i].count;
         scatters.push_back(
-            program.add_call(scattered(fmt::format("gradients {}", i), count, shape.type, ranks)));
+            all.add_call(scattered(fmt::format("gradients {}", i), count, shape.type, ranks)));
         gathers.push_back(
-            program.add_call(gathered(fmt::format("weights {}", i), count, shape.type, ranks)));
+            all.add_call(gathered(fmt::format("weights {}", i), count, shape.type, ranks)));
     }
-    program.compute(rank, times.forward_ns, Phase::forward);
+    all.compute(times.forward_ns, Phase::forward);
     std::int64_t now = 0;
     for (std::size_t i = 0; i < buckets.size(); ++i) {
         const std::int64_t ready = times.ready_ns[last_of[i]];
-        program.compute(rank, ready - now, Phase::backward);
+        all.compute(ready - now, Phase::backward);
         now = ready;
-        if (shape.stage == 2) program.start(rank, scatters[i], Phase::backward);
+        if (shape.stage == 2) all.start(scatters[i], Phase::backward);
     }
-    program.compute(rank, times.backward_ns - now, Phase::backward);
+    all.compute(times.backward_ns - now, Phase::backward);
     if (shape.stage == 1)
-        for (const int call : scatters) program.start(rank, call, Phase::optimizer);
-    for (const int call : scatters) program.wait(rank, call, Phase::optimizer);
-    for (const int call : gathers) program.start(rank, call, Phase::optimizer);
-    for (const int call : gathers) program.wait(rank, call, Phase::optimizer);
+        for (const int call : scatters) all.start(call, Phase::optimizer);
+    for (const int call : scatters) all.wait(call, Phase::optimizer);
+    for (const int call : gathers) all.start(call, Phase::optimizer);
+    for (const int call : gathers) all.wait(call, Phase::optimizer);
     return program;
 }
 
-// Memory that units of one size take in turn.
+// Buffers that units of one size use in turn.
 class Slots {
 public:
     explicit Slots(int slots) : slots_(slots) {}
-    // Units are asked for in their order.
+    // Called for the units in their order.
     int of(std::int64_t count) {
         auto& mine = of_size_[count];
         if (static_cast<int>(mine.size()) < slots_) mine.push_back(next_++);
@@ -95,12 +89,12 @@ private:
     std::map<std::int64_t, int> seen_;
 };
 
-// BufferPool 3.
+// Stage 3.
 Program sharded_weights(const Model& model, const ZeroShape& shape, std::int64_t compute_ns,
                         int ranks) {
     constexpr int scatters_under_way = 2;
     Program program = program_of_alike(model, ranks);
-    program.add_group(every_rank_of(ranks));
+    GroupWriter all(program, every_rank_of(ranks));
     const auto counts = model.unit_counts();
     const auto times = unit_times(model, compute_ns);
     const int units = model.units();
@@ -110,7 +104,7 @@ Program sharded_weights(const Model& model, const ZeroShape& shape, std::int64_t
         GroupCall call = gathered(fmt::format("{} gather {}", phase, unit),
                                   counts[static_cast<std::size_t>(unit)], shape.type, ranks);
         call.memory = memory[static_cast<std::size_t>(unit)];
-        return program.add_call(call);
+        return all.add_call(call);
     };
     for (const std::int64_t count : counts) memory.push_back(of_weights.of(share_of(count, ranks)));
     of_gradients.begin_at(of_weights.next());
@@ -120,28 +114,28 @@ Program sharded_weights(const Model& model, const ZeroShape& shape, std::int64_t
         const std::int64_t count = counts[static_cast<std::size_t>(unit)];
         GroupCall scatter = scattered(fmt::format("gradients {}", unit), count, shape.type, ranks);
         scatter.memory = of_gradients.of(share_of(count, ranks));
-        scatters.push_back(program.add_call(scatter));
+        scatters.push_back(all.add_call(scatter));
     }
     const auto at = [](auto& list, int unit) -> auto& {
         return list[static_cast<std::size_t>(unit)];
     };
-    for (int unit = 0, asked = 0; unit < units; ++unit) {
-        for (; asked < units && asked <= unit + shape.prefetch; ++asked)
-            program.start(rank, at(forward, asked), Phase::forward);
-        program.wait(rank, at(forward, unit), Phase::forward);
-        program.compute(rank, at(times, unit).forward_ns, Phase::forward);
+    for (int unit = 0, settings = 0; unit < units; ++unit) {
+        for (; settings < units && settings <= unit + shape.prefetch; ++settings)
+            all.start(at(forward, settings), Phase::forward);
+        all.wait(at(forward, unit), Phase::forward);
+        all.compute(at(times, unit).forward_ns, Phase::forward);
     }
-    for (int unit = units - 1, asked = units - 1; unit >= 0; --unit) {
-        for (; asked >= 0 && asked >= unit - shape.prefetch; --asked)
-            program.start(rank, at(backward, asked), Phase::backward);
-        program.wait(rank, at(backward, unit), Phase::backward);
-        program.compute(rank, at(times, unit).backward_ns, Phase::backward);
+    for (int unit = units - 1, settings = units - 1; unit >= 0; --unit) {
+        for (; settings >= 0 && settings >= unit - shape.prefetch; --settings)
+            all.start(at(backward, settings), Phase::backward);
+        all.wait(at(backward, unit), Phase::backward);
+        all.compute(at(times, unit).backward_ns, Phase::backward);
         if (unit + scatters_under_way < units)
-            program.wait(rank, at(scatters, unit + scatters_under_way), Phase::backward);
-        program.start(rank, at(scatters, unit), Phase::backward);
+            all.wait(at(scatters, unit + scatters_under_way), Phase::backward);
+        all.start(at(scatters, unit), Phase::backward);
     }
     for (int unit = std::min(units, scatters_under_way) - 1; unit >= 0; --unit)
-        program.wait(rank, at(scatters, unit), Phase::backward);
+        all.wait(at(scatters, unit), Phase::backward);
     return program;
 }
 
@@ -155,7 +149,7 @@ Program zero_program(const Model& model, const ZeroShape& shape, std::int64_t co
 
 namespace {
 
-constexpr SettingRow settings[] = {
+constexpr SettingRow setting_rows[] = {
     {"model", "whose weights: see 'tutti workload --list-models'", "gpt2"},
     scale_setting,
     {"stage", "1: optimizer state is sharded, 2: gradients too, 3: weights too", "3"},
@@ -165,20 +159,20 @@ constexpr SettingRow settings[] = {
     {"step-time", "what a rank computes in a step, forward and backward", "100ms"},
 };
 
-ZeroShape shape_of(const Settings& asked) {
-    return {.stage = static_cast<int>(asked.number("stage", 1, 3)),
-            .prefetch = static_cast<int>(asked.number("prefetch", 0, 2)),
-            .bucket = asked.bytes("bucket"),
-            .type = asked_type(asked)};
+ZeroShape shape_of(const Settings& settings) {
+    return {.stage = static_cast<int>(settings.number("stage", 1, 3)),
+            .prefetch = static_cast<int>(settings.number("prefetch", 0, 2)),
+            .bucket = settings.bytes("bucket"),
+            .type = element_type(settings)};
 }
 
-void check_settings(const Settings& asked) {
-    zero_program(asked_model(asked), shape_of(asked), asked_step_ns(asked), 1);
+void check_settings(const Settings& settings) {
+    zero_program(scaled_model(settings), shape_of(settings), step_ns_of(settings), 1);
 }
 
-std::unique_ptr<Scenario> make(const Settings& asked, const WorkloadEnvironment& environment) {
-    const Model model = asked_model(asked);
-    const ZeroShape shape = shape_of(asked);
+std::unique_ptr<Scenario> make(const Settings& settings, const WorkloadEnvironment& environment) {
+    const Model model = scaled_model(settings);
+    const ZeroShape shape = shape_of(settings);
     const int ranks = environment.planner.world().size();
     std::vector<std::string> notes{
         fmt::format("{}: {} weights in {} units; ZeRO stage {}: a rank keeps {} of {}", model.name,
@@ -186,7 +180,7 @@ std::unique_ptr<Scenario> make(const Settings& asked, const WorkloadEnvironment&
                     shape.stage == 1   ? "the optimizer's state"
                     : shape.stage == 2 ? "the optimizer's state and gradients"
                                        : "weights, gradients and the optimizer's state")};
-    return scenario_of(zero_program(model, shape, asked_step_ns(asked), ranks), std::move(notes),
+    return scenario_of(zero_program(model, shape, step_ns_of(settings), ranks), std::move(notes),
                        {}, environment);
 }
 
@@ -197,7 +191,7 @@ Workload zero_workload() {
             .what =
                 "sharded data parallel: gradients reduce-scattered, weights gathered (ZeRO "
                 "stages 1 to 3, FSDP)",
-            .settings = settings,
+            .settings = setting_rows,
             .check = check_settings,
             .make = make};
 }

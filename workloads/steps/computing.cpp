@@ -21,7 +21,7 @@ constexpr Named<ComputeMode> modes[] = {
 // The timer of an accelerator's stream.
 class Sleeper final : public Computer {
 public:
-    explicit Sleeper(bool shares_core) : shares_core_(shares_core) {}
+    explicit Sleeper(CoreUse core) : core_(core) {}
 
     void release() override { free_from_ns_ = std::max(free_from_ns_, now_ns()); }
 
@@ -44,13 +44,13 @@ public:
 
 private:
     void let_others_run() const {
-        if (shares_core_)
+        if (core_ == CoreUse::shared)
             sched_yield();
         else
             relax();
     }
 
-    bool shares_core_;
+    CoreUse core_;
     std::int64_t free_from_ns_ = 0;  // when the stream has done all that it was given
 };
 
@@ -71,7 +71,7 @@ protected:
     virtual void do_portion() = 0;
 
     // By the fastest of many tries: whatever else runs makes portions take longer, never shorter.
-    void learn() {
+    void train() {
         constexpr std::int64_t learning_ns = 20'000'000;
         const std::int64_t end = now_ns() + learning_ns;
         portion_ns_ = 1e9;
@@ -90,7 +90,7 @@ private:
 // Chains of multiplications that wait for each other, in registers.
 class Burner final : public Worker {
 public:
-    Burner() { learn(); }
+    Burner() { train(); }
 
 private:
     void do_portion() override {
@@ -106,7 +106,7 @@ private:
 // Blocks of a product of matrices that do not fit the first cache, one after the other.
 class Multiplier final : public Worker {
 public:
-    Multiplier() : a_(side * side, 0.5F), b_(side * side, 0.25F), c_(side * side) { learn(); }
+    Multiplier() : a_(side * side, 0.5F), b_(side * side, 0.25F), c_(side * side) { train(); }
 
 private:
     static constexpr std::size_t side = 192, block = 32;
@@ -137,14 +137,14 @@ ComputeMode parse_compute_mode(std::string_view text) {
     return parse_from(modes, "compute mode", text);
 }
 
-std::unique_ptr<Computer> computer(ComputeMode mode, bool shares_core) {
+std::unique_ptr<Computer> computer(ComputeMode mode, CoreUse core) {
     switch (mode) {
         case ComputeMode::burn:
             return std::make_unique<Burner>();
         case ComputeMode::real:
             return std::make_unique<Multiplier>();
         default:
-            return std::make_unique<Sleeper>(shares_core);
+            return std::make_unique<Sleeper>(core);
     }
 }
 

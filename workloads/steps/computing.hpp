@@ -7,7 +7,7 @@
 
 namespace tutti {
 
-/// What stands for a rank's computing. Times of different modes are never compared.
+/// How a rank's computing is simulated. Times of different modes are never compared.
 enum class ComputeMode : std::uint8_t {
     sleep,  ///< an accelerator computes: the rank's core is free to communicate
     burn,   ///< the core computes, out of its registers
@@ -18,26 +18,28 @@ enum class ComputeMode : std::uint8_t {
 std::string_view name_of(ComputeMode mode);
 ComputeMode parse_compute_mode(std::string_view text);
 
-/// Computes for given times. A core that is busy does a given amount of work, not a given time of
-/// it: so what communication takes from it shows.
+/// Computes for given times. A busy core does a given amount of work, so that time which
+/// communication takes from it shows.
 class Computer {
 public:
     virtual ~Computer() = default;
 
-    /// Nothing computes until now: a step begins, or a collective that was waited for has ended.
-    /// What is computed next cannot have begun before.
+    /// Computing cannot begin before now: a step begins, or a collective that was waited for has
+    /// ended.
     virtual void release() {}
 
-    /// Takes `ns` on a machine that is left alone; returns what it took. `meanwhile` moves
-    /// collectives along and tells whether any is under way: it is called all the time where the
-    /// core is free, else only once at the end, as a framework does from the hooks of its
-    /// gradients. An accelerator goes on while its host does other things, so its time runs from
-    /// the end of what was computed before, not from this call.
+    /// Computes what takes `ns` on an idle machine; returns the time that it took. `meanwhile`
+    /// progresses collectives and returns whether any is under way: it is called continuously where
+    /// the core is free, else once at the end, as from a framework's gradient hooks. An accelerator
+    /// runs beside its host, so its time counts from the end of its previous computing.
     virtual std::int64_t compute(std::int64_t ns, const std::function<bool()>& meanwhile) = 0;
 };
 
-/// Learns how fast this core is: some 20 ms, but for `sleep`. `shares_core` with other ranks: then
-/// who has nothing to move along lets them run.
-std::unique_ptr<Computer> computer(ComputeMode mode, bool shares_core);
+enum class CoreUse : std::uint8_t { own, shared };
+
+/// Calibrates for some 20 ms except for `sleep`. A core that is shared with other ranks is yielded
+/// while there is nothing to do.
+
+std::unique_ptr<Computer> computer(ComputeMode mode, CoreUse core);
 
 }  // namespace tutti

@@ -13,25 +13,25 @@ namespace tutti {
 struct StepProtocol {
     std::int64_t min_rounds = 10;
     std::int64_t max_rounds = 200;
-    std::int64_t warm_up = 2;  ///< steps of each way that do not count
-    double max_seconds = 20;   ///< for all ways together, warm-up left out; min_rounds come first
-    /// Stop at this half-width of each way's step and, over the same step, of what is exposed.
+    std::int64_t warm_up = 2;  ///< steps of each method that do not count
+    double max_seconds = 20;  ///< for all methods together, warm-up left out; min_rounds come first
+    /// Stop at this half-width of each method's step and, over the same step, of what is exposed.
     double target_ci = 0.02;
     std::uint64_t seed = 1;
     bool keep_samples = false;
     GlobalClock* clock = nullptr;  ///< of several hosts; else unused
-    /// Told on each rank after each round: how many count, and for how long they have been done.
+    /// Called on each rank after each round, with the rounds that count and their seconds.
     std::function<void(std::int64_t rounds, double seconds)> after_round = {};
 };
 
-/// A way of doing steps. Collective; ranks have met just before.
-using StepDoer = std::function<StepStamps(StepPart part, std::int64_t number)>;
+/// Runs a step by one method. Collective, called after a barrier.
+using RunStep = std::function<StepStamps(StepPart part, std::int64_t number)>;
 
-/// Times all ways against each other: in each round a step that only computes, and of each way a
-/// whole one and one that only communicates, in an order that is drawn anew; what is exposed is
-/// the difference within a round, so that drift of the machine falls out. Collective; the same
-/// result on all ranks. Keys, checks and metrics are left to the caller.
-std::vector<TrainingStep> measure_steps(World& world, const std::vector<StepDoer>& ways,
+/// Times all methods alternately: each round has a step that only computes, and for each method a
+/// whole step and one that only communicates, in random order. The exposed time is the difference
+/// within a round, which cancels drift of the machine. Collective; the same result on all ranks.
+/// Keys, checks and metrics are left to the caller.
+std::vector<TrainingStep> measure_steps(World& world, const std::vector<RunStep>& methods,
                                         const StepProtocol& protocol);
 
 }  // namespace tutti

@@ -10,35 +10,34 @@
 namespace tutti {
 namespace {
 
-constexpr const char* stand_in = "ring";  // every collective has one
+constexpr const char* fallback = "ring";  // every collective has one
 
 class ByName final : public GroupMethod {
 public:
     ByName(SearchSpace search_space, Planner& group, const Environment& environment)
-        : contest_(std::move(search_space)), group_(group), ground_(environment) {}
+        : search_space_(std::move(search_space)), group_(group), environment_(environment) {}
 
     bool is_for(Collective collective) const override {
-        const auto& name = contest_.algorithms.front();
+        const auto& name = search_space_.algorithms.front();
         return name == "none" || algorithm_called(collective, name) != nullptr;
     }
     bool blocks() const override {
-        return contest_.algorithms.front() == "none" &&
-               find_baseline(contest_.baselines.front()).blocks;
+        return search_space_.algorithms.front() == "none" &&
+               find_baseline(search_space_.baselines.front()).blocks;
     }
     std::optional<std::string> refuses(const Call& call, const PooledBuffers& buffers) override {
-        return refusal(group_, of(call.collective), call, buffers, ground_.hosts);
+        return refusal(group_, of(call.collective), call, buffers, environment_.hosts);
     }
     std::unique_ptr<Operation> operation(const Call& call, const PooledBuffers& buffers) override {
-        return operation_of(group_, of(call.collective), call, buffers, ground_);
+        return operation_of(group_, of(call.collective), call, buffers, environment_);
     }
     std::optional<bool> same_bits(const Call& call) override {
         const Candidate& candidate = of(call.collective);
         if (!candidate.is_ours()) return std::nullopt;
-        Choice choice = choice_of(candidate, ground_.default_segment);
-        choice.placement = ground_.hosts;
-        const Job job = job_of(choice, call, ground_.ranks, ground_.hosts);
+        const Job job = job_of({candidate.row, candidate.configuration, environment_}, call,
+                               environment_.ranks, environment_.hosts);
         return prove(build_in_order(*candidate.row, job),
-                     CollectiveSpec{call.collective, ground_.ranks, call.root})
+                     CollectiveSpec{call.collective, environment_.ranks, call.root})
             .same_order_everywhere;
     }
 
@@ -46,19 +45,19 @@ private:
     const Candidate& of(Collective collective) {
         const auto known = candidates_.find(collective);
         if (known != candidates_.end()) return known->second;
-        SearchSpace search_space = contest_;
-        if (!is_for(collective)) search_space.algorithms = {stand_in};
+        SearchSpace search_space = search_space_;
+        if (!is_for(collective)) search_space.algorithms = {fallback};
         return candidates_.emplace(collective, candidates(collective, search_space).front())
             .first->second;
     }
 
-    SearchSpace contest_;  // of one algorithm or one library
+    SearchSpace search_space_;  // of one algorithm or one library
     Planner& group_;
-    const Environment& ground_;
+    const Environment& environment_;
     std::map<Collective, Candidate> candidates_;
 };
 
-Method way_by(std::string name, const SearchSpace& search_space) {
+Method method_by(std::string name, const SearchSpace& search_space) {
     const std::string& over = search_space.transports.front();
     return {.name = std::move(name),
             .of_group =
@@ -92,8 +91,19 @@ std::vector<std::string> algorithms_in(const SearchSpace& search_space) {
 
 }  // namespace
 
-std::vector<Method> ways_named(const SearchSpace& search_space) {
-    std::vector<Method> ways;
+std::optional<std::string> first_refusal(World& world, const std::optional<std::string>& mine) {
+    for (std::string& of_rank : gather_all_texts(world, mine.value_or("")))
+        if (!of_rank.empty()) return std::move(of_rank);
+    return std::nullopt;
+}
+
+Environment environment_of(World& world) {
+    return {
+        .ranks = world.size(), .hosts = world.hosts(), .default_segment = default_segment(world)};
+}
+
+std::vector<Method> methods_named(const SearchSpace& search_space) {
+    std::vector<Method> methods;
     std::vector<std::string> over;
     for (const TransportRow& row : transports()) {
         const auto is = [&](const auto& name) {
@@ -105,7 +115,7 @@ std::vector<Method> ways_named(const SearchSpace& search_space) {
         if (name != "all" && name != "none") find_transport(name);  // throws for unknown ones
     for (const auto& algorithm : algorithms_in(search_space))
         for (const auto& transport : over)
-            ways.push_back(way_by(
+            methods.push_back(method_by(
                 algorithm + "/" + transport,
                 {.algorithms = {algorithm}, .transports = {transport}, .baselines = {"none"}}));
     for (const Baseline& row : baselines()) {
@@ -113,13 +123,14 @@ std::vector<Method> ways_named(const SearchSpace& search_space) {
             return name == row.name || (name == "all" && row.is_default);
         };
         if (std::ranges::any_of(search_space.baselines, is))
-            ways.push_back(way_by(std::string(row.name), {.algorithms = {"none"},
-                                                          .transports = {"none"},
-                                                          .baselines = {std::string(row.name)}}));
+            methods.push_back(
+                method_by(std::string(row.name), {.algorithms = {"none"},
+                                                  .transports = {"none"},
+                                                  .baselines = {std::string(row.name)}}));
     }
     for (const auto& name : search_space.baselines)
         if (name != "all" && name != "none") find_baseline(name);  // throws for unknown ones
-    return ways;
+    return methods;
 }
 
 }  // namespace tutti

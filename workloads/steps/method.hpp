@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -10,42 +11,54 @@
 
 namespace tutti {
 
-struct CompressionTally;
+/// What compression did on this rank since the tally was last reset.
+struct CompressionTally {
+    std::int64_t ns = 0;      ///< spent encoding, merging and decoding
+    double plain_bytes = 0;   ///< the least that the rank would send uncompressed
+    double sent_bytes = 0;    ///< the least that it sends compressed
+    double union_share = -1;  ///< topk, of the latest call: elements that any rank sent; else -1
+};
+
+/// What was made, or why not. Where making it is collective, both are the same on all ranks.
+template <class Made>
+struct MadeOrRefused {
+    std::unique_ptr<Made> made;
+    std::string refusal = {};  ///< where nothing was made
+};
 
 /// How the ranks of one group do their collectives.
 class GroupMethod {
 public:
     virtual ~GroupMethod() = default;
-    /// Whether it has something of its own for this collective; else it does it as others do.
+    /// Whether it has an implementation of its own for this collective; else it uses a ring.
     virtual bool is_for(Collective collective) const {
         (void)collective;
         return true;
     }
-    /// Whether the result is that of the additions alone; else it is only near.
+    /// Whether the result is exact but for the rounding of additions; else it is approximate.
     virtual bool is_exact(const Call& call) const {
         (void)call;
         return true;
     }
-    /// What it did to gradients on the way; null where nothing.
+    /// What compression did; null where nothing is compressed.
     virtual CompressionTally* tally() { return nullptr; }
-    /// Whether starting a call takes until it is done.
+    /// Whether starting a call blocks until it is done.
     virtual bool blocks() const { return false; }
-    /// Why they cannot do this call so on such buffers (see refusal); nothing if they can.
-    /// Collective.
+    /// Why it cannot do this call on such buffers (see refusal); nothing if it can. Collective.
     virtual std::optional<std::string> refuses(const Call& call, const PooledBuffers& buffers) = 0;
     /// Collective; the call is not refused.
     virtual std::unique_ptr<Operation> operation(const Call& call,
                                                  const PooledBuffers& buffers) = 0;
-    /// Whether every rank's result is the same bit for bit, as its order of addition tells; nothing
-    /// where that order is not known. The call is not refused.
+    /// Whether its order of addition gives all ranks the same bits; nothing where that order is not
+    /// known. The call is not refused.
     virtual std::optional<bool> same_bits(const Call& call) {
         (void)call;
         return std::nullopt;
     }
 };
 
-/// A way to do the collectives of a step, in each of its groups by what fits that group. What it
-/// gives lives no longer than planner and environment. Collective over the group.
+/// A method to do the collectives of a step: of_group chooses what fits a group's ranks. What it
+/// returns lives no longer than planner and environment. Collective over the group.
 struct Method {
     std::string name;
     std::function<std::unique_ptr<GroupMethod>(Planner& group, const Environment& environment)>
@@ -53,9 +66,15 @@ struct Method {
     std::string transport = {};  ///< of all its plans; empty: a library's, or not known before
 };
 
-/// For each algorithm and transport of a search_space, and for each of its libraries, the way that
-/// does all collectives by it; those that have no algorithm of this name, by a ring. "all"
-/// algorithms are those of all collectives. Throws Error for unknown names.
-std::vector<Method> ways_named(const SearchSpace& search_space);
+/// The refusal of the first rank that has one; the same on all ranks. Collective.
+std::optional<std::string> first_refusal(World& world, const std::optional<std::string>& mine);
+
+/// What candidates of these ranks share: their number, hosts and default segment.
+Environment environment_of(World& world);
+
+/// A method for each algorithm and transport of a search space and for each of its libraries. It
+/// does all collectives so; those without an algorithm of this name by a ring. "all" algorithms are
+/// those of all collectives. Throws Error for unknown names.
+std::vector<Method> methods_named(const SearchSpace& search_space);
 
 }  // namespace tutti

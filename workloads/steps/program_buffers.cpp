@@ -33,10 +33,7 @@ ProgramBuffers::ProgramBuffers(Planner& all, const Program& program,
             group.planner->tune(all_.tuning());
             group.plans = group.planner.get();
         }
-        World& ranks = group.plans->world();
-        group.environment = {.ranks = ranks.size(),
-                             .hosts = ranks.hosts(),
-                             .default_segment = default_segment(ranks)};
+        group.environment = environment_of(group.plans->world());
         groups_[i] = std::move(group);
     }
     refuse_more_than_memory(world(), bytes_of_memory(), "a smaller --scale");
@@ -84,7 +81,7 @@ const ProgramBuffers::Group* ProgramBuffers::group_of(int call) const {
 PooledBuffers ProgramBuffers::buffers_of(int call) const {
     const GroupCall& one = program_.calls[static_cast<std::size_t>(call)];
     const BufferPool& memory = *memory_[static_cast<std::size_t>(call)];
-    return memory.set(one.call, one.in_place, memory.kinds().front());
+    return memory.buffers_for(one.call, one.in_place, memory.kinds().front());
 }
 
 }  // namespace tutti

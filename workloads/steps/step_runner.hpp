@@ -9,18 +9,15 @@
 #include <vector>
 
 #include "workloads/program/program.hpp"
+#include "workloads/steps/compression_error.hpp"
 #include "workloads/steps/computing.hpp"
-#include "workloads/steps/loss.hpp"
 #include "workloads/steps/method.hpp"
 #include "workloads/steps/step_times.hpp"
 
 namespace tutti {
 
-/// What of a step is done.
-enum class StepPart : std::uint8_t { whole, compute, communication };
-
-/// The groups of a program, of which this rank is in some: their ranks, what makes their plans, and
-/// the memory of the calls, which all ways use in turn.
+/// The groups of a program that this rank is in, with their planners, and the memory of the calls,
+/// which all methods use in turn.
 class ProgramBuffers {
 public:
     /// Collective; `program` outlives it and has been checked for these ranks. Throws Error where
@@ -53,58 +50,57 @@ private:
     std::vector<std::shared_ptr<BufferPool>> memory_;  // by call
 };
 
-/// One rank's part of a program, done in one way.
+/// Runs one rank's tasks of a program by one method.
 class StepRunner final : private Progressable {
 public:
     ~StepRunner();
     StepRunner(const StepRunner&) = delete;
     StepRunner& operator=(const StepRunner&) = delete;
 
-    /// Collective. Nothing if the way cannot do this program here; `reason` then says why.
-    static std::unique_ptr<StepRunner> make(ProgramBuffers& stage, const Method& way,
-                                            std::string& reason);
+    /// Collective. Refused if the method cannot do this program here.
+    static MadeOrRefused<StepRunner> make(ProgramBuffers& buffers, const Method& method);
 
-    /// Collective, but nobody meets: ranks that have met before start together. Step `number` takes
-    /// its times from the program. Throws Error (time_out) naming what it waited for.
+    /// Collective, without a barrier. Step `number` takes its times from the program. Throws Error
+    /// (time_out) naming what it waited for.
     StepStamps run(StepPart part, std::int64_t number, Computer& computer);
     /// The same with other tasks of this rank, about the same calls in the same order.
     StepStamps run(StepPart part, std::int64_t number, Computer& computer,
                    std::span<const Task> tasks);
 
-    /// Does every call once with data whose result is known, and counts the elements of this rank
-    /// that are wrong. A way that compresses has no such results: nothing then, on all ranks, and
-    /// what its largest call loses is told by metrics(). Once, before any step. Collective.
+    /// Does every call once with known data and counts this rank's wrong elements. Nothing, on all
+    /// ranks, for a method that compresses: metrics() then has the error of its largest call. Once,
+    /// before any step. Collective.
     std::optional<std::int64_t> count_wrong(std::uint64_t seed);
 
-    /// What the way alone tells of the steps so far. Collective.
+    /// What compression did in the steps so far; else nothing. Collective.
     std::vector<Metric> metrics();
 
 private:
-    explicit StepRunner(ProgramBuffers& stage);
-    std::optional<std::string> choose(const Method& way);
-    bool has_any_of_its_own() const;
-    bool does_all_exactly() const;
+    explicit StepRunner(ProgramBuffers& buffers);
+    std::optional<std::string> choose(const Method& method);
+    bool has_any_algorithm() const;
+    bool is_all_exact() const;
     std::int64_t compute(std::int64_t ns, Computer& computer);
     void start(int call);
     void wait(int call);
-    bool move_all();
-    void make_progress() override { move_all(); }
+    bool progress_all();
+    void make_progress() override { progress_all(); }
     GroupMethod& way_of(int call) const;
     Trial checked(int call) const;
-    std::int64_t count_wrong_together(std::uint64_t seed);
-    std::int64_t count_wrong_alone(int call, std::uint64_t seed);
-    void see_loss(std::uint64_t seed);
+    std::int64_t count_wrong_concurrently(std::uint64_t seed);
+    std::int64_t count_wrong_of(int call, std::uint64_t seed);
+    void measure_error(std::uint64_t seed);
 
-    ProgramBuffers& stage_;
+    ProgramBuffers& buffers_;
     const std::vector<Task>& tasks_;
     std::vector<std::unique_ptr<GroupMethod>> of_group_;  // of the program; none: not in it
     std::vector<std::unique_ptr<Operation>> operations_;  // by call; none: takes no part
     std::vector<int> under_way_;                          // calls
-    std::vector<int> moved_groups_;                       // in one look
-    bool went_on_ = false;                                // anything, since it was last asked
+    std::vector<int> progressed_groups_;                  // in one round of progress
+    bool made_progress_ = false;                          // since it was last read
     StepStamps stamps_;
     bool compresses_ = false;  // some rank in some call; the same on all
-    Loss loss_;
+    CompressionError error_;
     std::int64_t steps_ = 0;  // in which there was communication
 };
 

@@ -35,7 +35,8 @@ StepTimes times_of(std::span<const StepStamps> all) {
         for (std::size_t call = 0; call < last.size(); ++call) {
             const auto& mine = of_rank.calls[call];
             if (!took_part(mine)) continue;
-            // Who had it behind it before waited for nobody: the root of a broadcast.
+            // A rank that ended before the last one started waited for none: the root of a
+            // broadcast.
             times.wait += std::min(last[call], mine.end_ns) - mine.start_ns;
             work += std::max<std::int64_t>(mine.end_ns - last[call], 0);
         }

@@ -9,13 +9,19 @@
 
 namespace tutti {
 
+/// Which part of a step is done.
+enum class StepPart : std::uint8_t { whole, compute, communication };
+
+constexpr bool computes(StepPart part) { return part != StepPart::communication; }
+constexpr bool communicates(StepPart part) { return part != StepPart::compute; }
+
 /// What one rank notes of a step, by the common clock.
 struct StepStamps {
     std::int64_t begin_ns = 0;
     std::int64_t end_ns = 0;
     std::int64_t compute_ns = 0;  ///< what its computing took
 
-    /// A call that it took part in: when it came to it, and when it saw that it had ended.
+    /// A call that it took part in, from its start to when the rank saw its end.
     struct Span {
         std::int64_t start_ns = 0;
         std::int64_t end_ns = 0;
@@ -27,18 +33,17 @@ struct StepStamps {
 struct StepTimes {
     std::int64_t step = 0;     ///< from the last rank's begin to the last one's end
     std::int64_t compute = 0;  ///< of the rank whose computing took longest
-    /// Collectives: how long ranks waited in them for the last one to arrive, in the mean of the
-    /// ranks; and what they took from then on, on the rank where that was most. Of calls under way
-    /// at the same time each counts.
+    /// Of all collectives, concurrent ones too: how long ranks waited in them for the last rank to
+    /// start, in the mean of the ranks; and what they took from then on, on the slowest rank.
     std::int64_t wait = 0;
     std::int64_t work = 0;
     Rank last = {0};  ///< ended last
 };
 
-/// Collective; the same on all ranks. Everyone's stamps have as many calls.
+/// Collective; the same on all ranks. All ranks' stamps have as many calls.
 StepTimes times_of(World& world, const GlobalClock* clock, const StepStamps& mine);
 
-/// The same of stamps that have been brought together, by rank.
+/// The same from all stamps, by rank.
 StepTimes times_of(std::span<const StepStamps> all);
 
 }  // namespace tutti

@@ -4,26 +4,12 @@
 #include <algorithm>
 
 #include "base/clock.hpp"
+#include "base/index.hpp"
 
 namespace tutti {
-
-// Between hosts a deadline takes some round trips to get around.
-Starter::Starter(World& world, Start start, const GlobalClock* clock)
-    : world_(&world),
-      start_(start),
-      clock_(clock),
-      least_head_start_ns_(
-          std::max<std::int64_t>(20'000, clock != nullptr ? 4 * clock->round_trip_ns() : 0)),
-      head_start_ns_(least_head_start_ns_) {}
-
-void Starter::learn(bool first_was_late) {
-    const std::int64_t next = first_was_late ? head_start_ns_ * 2 : head_start_ns_ * 19 / 20;
-    head_start_ns_ = std::clamp(next, least_head_start_ns_, 250 * least_head_start_ns_);
-}
-
-constexpr std::int64_t tolerance_ns = 1'000;  // what reading the clock and a cache miss take
-
 namespace {
+
+constexpr std::int64_t tolerance_ns = 1'000;  // reading the clock and a cache miss
 
 std::int64_t time_of(const std::function<void()>& work) {
     if (!work) return 0;
@@ -32,59 +18,86 @@ std::int64_t time_of(const std::function<void()>& work) {
     return now_ns() - began;
 }
 
-}  // namespace
-
-std::int64_t Starter::common_time() const { return clock_ != nullptr ? clock_->now() : now_ns(); }
-
-void Starter::run(Operation& operation, const std::function<void()>& before_call,
-                  std::int64_t distance_ns, std::vector<Stamp>& stamps, std::int64_t row) {
-    if (start_ == Start::deadline) {
-        // Before the deadline is set: it may take longer than the head start.
-        std::int64_t before_ns = time_of(before_call);
-        world_->barrier();
-        std::int64_t first = from_rank0(*world_, common_time() + head_start_ns_);
-        if (clock_ != nullptr) first = clock_->to_local(first);
-        for (std::size_t i = 0; i < stamps.size(); ++i) {
-            if (i > 0) before_ns = time_of(before_call);
-            const std::int64_t deadline = first + static_cast<std::int64_t>(i) * distance_ns;
-            std::int64_t begin = now_ns();
-            const bool is_busy = begin > deadline;  // with the call before
-            while (begin < deadline) begin = now_ns();
-            // Or it was not running when the time came.
-            const bool late = is_busy || begin - deadline > tolerance_ns + distance_ns / 16;
-            operation.run();
-            stamps[i] = {begin, now_ns(), late, before_ns};
-            stamps[i].device_ns = operation.device_ns().value_or(0);
-        }
-    } else {
-        for (Stamp& stamp : stamps) {
-            stamp.before_ns = time_of(before_call);
-            world_->barrier();
-            stamp.begin_ns = now_ns();
-            for (std::int64_t call = 0; call < row; ++call) operation.run();
-            stamp.end_ns = now_ns();
-            stamp.late = false;
-            stamp.device_ns = operation.device_ns().value_or(0);
-        }
-    }
-    if (clock_ == nullptr) return;
-    for (Stamp& stamp : stamps) {
-        stamp.begin_ns = clock_->from_local(stamp.begin_ns);
-        stamp.end_ns = clock_->from_local(stamp.end_ns);
-    }
-}
-
-std::int64_t nearly_most(std::vector<std::int64_t> times) {
+// What nine in ten do not exceed. Of at least one.
+std::int64_t ninth_decile(std::vector<std::int64_t> times) {
     std::sort(times.begin(), times.end());
     return times[times.size() * 9 / 10];
 }
 
-TimedBatch gather_batch(World& world, Start start, const std::vector<Starter::Stamp>& stamps,
-                        std::int64_t row) {
-    const std::size_t calls = stamps.size();
-    const auto ranks = static_cast<std::size_t>(world.size());
-    std::vector<Starter::Stamp> all(calls * ranks);
-    world.all_gather(std::as_bytes(std::span(stamps)), std::as_writable_bytes(std::span(all)));
+}  // namespace
+
+// Between hosts the broadcast of a deadline takes some round trips.
+BatchRunner::BatchRunner(World& world, Start start, const GlobalClock* clock)
+    : world_(&world),
+      start_(start),
+      clock_(clock),
+      least_lead_ns_(
+          std::max<std::int64_t>(20'000, clock != nullptr ? 4 * clock->round_trip_ns() : 0)),
+      lead_ns_(least_lead_ns_) {}
+
+void BatchRunner::learn(const TimedBatch& last) {
+    const std::int64_t next = last.first_was_late ? lead_ns_ * 2 : lead_ns_ * 19 / 20;
+    lead_ns_ = std::clamp(next, least_lead_ns_, 250 * least_lead_ns_);
+}
+
+std::int64_t BatchRunner::common_time() const {
+    return clock_ != nullptr ? clock_->now() : now_ns();
+}
+
+std::vector<CallTimes> BatchRunner::run(Operation& operation, const Batch& batch) {
+    std::vector<CallTimes> times(as_size(batch.samples));
+    if (start_ == Start::deadline)
+        run_at_deadlines(operation, batch, times);
+    else
+        run_after_barriers(operation, batch, times);
+    if (clock_ == nullptr) return times;
+    for (CallTimes& call : times) {
+        call.begin_ns = clock_->from_local(call.begin_ns);
+        call.end_ns = clock_->from_local(call.end_ns);
+    }
+    return times;
+}
+
+void BatchRunner::run_at_deadlines(Operation& operation, const Batch& batch,
+                                   std::vector<CallTimes>& times) {
+    // Before the deadline is set, as it may take longer than the lead.
+    std::int64_t before_ns = time_of(batch.before_call);
+    world_->barrier();
+    std::int64_t deadline = from_rank0(*world_, common_time() + lead_ns_);
+    if (clock_ != nullptr) deadline = clock_->to_local(deadline);
+    for (CallTimes& call : times) {
+        if (&call != &times.front()) before_ns = time_of(batch.before_call);
+        std::int64_t begin = now_ns();
+        const bool is_busy = begin > deadline;  // with the call before
+        while (begin < deadline) begin = now_ns();
+        // Late also if another program had the core at the deadline.
+        const bool late = is_busy || begin - deadline > tolerance_ns + batch.gap_ns / 16;
+        operation.run();
+        call = {begin, now_ns(), late, before_ns};
+        call.device_ns = operation.device_ns().value_or(0);
+        deadline += batch.gap_ns;
+    }
+}
+
+void BatchRunner::run_after_barriers(Operation& operation, const Batch& batch,
+                                     std::vector<CallTimes>& times) {
+    for (CallTimes& call : times) {
+        call.before_ns = time_of(batch.before_call);
+        world_->barrier();
+        call.begin_ns = now_ns();
+        for (std::int64_t i = 0; i < batch.calls_of_sample; ++i) operation.run();
+        call.end_ns = now_ns();
+        call.late = false;
+        call.device_ns = operation.device_ns().value_or(0);
+    }
+}
+
+TimedBatch gather_batch(World& world, Start start, const std::vector<CallTimes>& mine,
+                        std::int64_t calls_of_sample) {
+    const std::size_t calls = mine.size();
+    const std::size_t ranks = as_size(world.size());
+    std::vector<CallTimes> all(calls * ranks);
+    world.all_gather(std::as_bytes(std::span(mine)), std::as_writable_bytes(std::span(all)));
 
     TimedBatch batch;
     std::vector<std::int64_t> before;
@@ -95,15 +108,15 @@ TimedBatch gather_batch(World& world, Start start, const std::vector<Starter::St
         bool late = false;
         std::int64_t longest_before = 0, longest_on_device = 0;
         for (std::size_t rank = 0; rank < ranks; ++rank) {
-            const Starter::Stamp& stamp = all[rank * calls + call];
-            first_begin = std::min(first_begin, stamp.begin_ns);
-            last_begin = std::max(last_begin, stamp.begin_ns);
-            longest = std::max(longest, stamp.end_ns - stamp.begin_ns);
-            if (stamp.end_ns > last_end) last = rank;
-            last_end = std::max(last_end, stamp.end_ns);
-            late = late || stamp.late;
-            longest_before = std::max(longest_before, stamp.before_ns);
-            longest_on_device = std::max(longest_on_device, stamp.device_ns);
+            const CallTimes& times = all[rank * calls + call];
+            first_begin = std::min(first_begin, times.begin_ns);
+            last_begin = std::max(last_begin, times.begin_ns);
+            longest = std::max(longest, times.end_ns - times.begin_ns);
+            if (times.end_ns > last_end) last = rank;
+            last_end = std::max(last_end, times.end_ns);
+            late = late || times.late;
+            longest_before = std::max(longest_before, times.before_ns);
+            longest_on_device = std::max(longest_on_device, times.device_ns);
         }
         before.push_back(longest_before);
         if (call == 0) batch.first_was_late = late;
@@ -114,14 +127,26 @@ TimedBatch gather_batch(World& world, Start start, const std::vector<Starter::St
         const bool common_clock = start == Start::deadline;
         std::int64_t took = longest;
         if (common_clock) took = std::max<std::int64_t>(last_end - last_begin, 0);
-        if (start == Start::back_to_back) took = (last_end - first_begin) / row;
+        if (start == Start::back_to_back) took = (last_end - first_begin) / calls_of_sample;
         batch.samples_ns.push_back(took);
         if (longest_on_device > 0) batch.device_ns.push_back(longest_on_device);
         if (common_clock) batch.skews_ns.push_back(last_begin - first_begin);
         ++batch.stragglers[Rank{static_cast<int>(last)}];
     }
-    if (!before.empty()) batch.before_ns = nearly_most(std::move(before));
+    if (!before.empty()) batch.before_ns = ninth_decile(std::move(before));
     return batch;
+}
+
+void StartGap::learn(const TimedBatch& batch) {
+    if (!batch.samples_ns.empty()) {
+        const std::int64_t needed = ninth_decile(batch.samples_ns) + batch.before_ns;
+        ns_ = std::max(needed + needed / 4 + margin_ns_, ns_ * 19 / 20);
+    } else {
+        ns_ += ns_ / 2 + margin_ns_;  // nobody was on time
+    }
+    const std::int64_t calls = std::ssize(batch.samples_ns) + batch.n_invalid;
+    if (batch.n_invalid * 5 > calls)
+        margin_ns_ = std::min<std::int64_t>(margin_ns_ * 3 / 2, 1'000'000);
 }
 
 }  // namespace tutti

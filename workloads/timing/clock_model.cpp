@@ -6,48 +6,47 @@
 #include <cstdlib>
 #include <vector>
 
-#include "base/median.hpp"
-#include "results/line_fit.hpp"
+#include "results/statistics.hpp"
 
 namespace tutti {
 namespace {
 
-constexpr std::size_t most_sightings = 8;
-constexpr std::size_t sightings_for_drift = 3;
+constexpr std::size_t most_estimates = 8;
+constexpr std::size_t estimates_for_drift = 3;
 constexpr double most_drift = 5e-4;  // what NTP slews a clock by at most
 constexpr std::int64_t least_trust_ns = 100'000'000, most_trust_ns = 1'000'000'000;
 
 }  // namespace
 
-Sighting sight(std::span<const Ping> pings) {
-    // Each with the clocks' difference in it: there = way + offset, back = way - offset.
-    const auto way_there = [](const Ping& ping) { return ping.there - ping.sent; };
-    const auto way_back = [](const Ping& ping) { return ping.back - ping.there; };
+ClockOffset estimate_offset(std::span<const Ping> pings) {
+    // Both contain the offset: there = time + offset, back = time - offset.
+    const auto time_there = [](const Ping& ping) { return ping.there - ping.sent; };
+    const auto time_back = [](const Ping& ping) { return ping.back - ping.there; };
     const auto middle = [](std::int64_t a, std::int64_t b) { return a + (b - a) / 2; };
-    const Ping& out = *std::ranges::min_element(pings, {}, way_there);
-    const Ping& in = *std::ranges::min_element(pings, {}, way_back);
-    const std::int64_t there = way_there(out), back = way_back(in);
+    const Ping& out = *std::ranges::min_element(pings, {}, time_there);
+    const Ping& in = *std::ranges::min_element(pings, {}, time_back);
+    const std::int64_t there = time_there(out), back = time_back(in);
     return {middle(middle(out.sent, out.back), middle(in.sent, in.back)), (there - back) / 2,
             (there + back + 1) / 2};
 }
 
-void ClockModel::learn(const Sighting& sighting) {
+void ClockModel::learn(const ClockOffset& estimate) {
     if (!latest_.empty()) {
-        std::int64_t allowed = sighting.reach_ns;
-        if (latest_.size() < sightings_for_drift)  // nothing was foretold of it yet
+        std::int64_t allowed = estimate.bound_ns;
+        if (latest_.size() < estimates_for_drift)  // drift is not known yet
             allowed += std::llround(
-                most_drift * static_cast<double>(std::abs(sighting.at_ns - latest_.back().at_ns)));
-        if (std::abs(sighting.offset_ns - offset(sighting.at_ns)) > allowed) latest_.clear();
+                most_drift * static_cast<double>(std::abs(estimate.at_ns - latest_.back().at_ns)));
+        if (std::abs(estimate.offset_ns - offset(estimate.at_ns)) > allowed) latest_.clear();
     }
-    latest_.push_back(sighting);
-    if (latest_.size() > most_sightings) latest_.pop_front();
-    std::int64_t least_reach = INT64_MAX;
-    for (const Sighting& each : latest_) least_reach = std::min(least_reach, each.reach_ns);
+    latest_.push_back(estimate);
+    if (latest_.size() > most_estimates) latest_.pop_front();
+    std::int64_t least_bound = INT64_MAX;
+    for (const ClockOffset& each : latest_) least_bound = std::min(least_bound, each.bound_ns);
     // Relative to the latest, as a double has no room for days in nanoseconds.
-    const Sighting& now = latest_.back();
+    const ClockOffset& now = latest_.back();
     std::vector<double> times, offsets;
-    for (const Sighting& each : latest_) {
-        if (each.reach_ns > 2 * least_reach) continue;  // a disturbed one
+    for (const ClockOffset& each : latest_) {
+        if (each.bound_ns > 2 * least_bound) continue;  // a disturbed one
         times.push_back(static_cast<double>(each.at_ns - now.at_ns));
         offsets.push_back(static_cast<double>(each.offset_ns - now.offset_ns));
     }

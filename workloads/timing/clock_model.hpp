@@ -6,36 +6,36 @@
 
 namespace tutti {
 
-/// A word to another host and its answer: `sent` and `back` by the clock of the one who asks,
-/// `there` by the clock of the one who answers. ns.
+/// A message to another host and its answer: `sent` and `back` by the clock of the host that asks,
+/// `there` by the clock of the one that answers. ns.
 struct Ping {
     std::int64_t sent, there, back;
 };
 
-/// What pings say about another clock.
-struct Sighting {
-    std::int64_t at_ns = 0;      ///< when, by the own clock: the mean of the pings that count
+/// The offset of another clock, as estimated from pings.
+struct ClockOffset {
+    std::int64_t at_ns = 0;      ///< when, by the own clock: the mean of the pings used
     std::int64_t offset_ns = 0;  ///< the other clock less the own one
-    std::int64_t reach_ns = 0;   ///< the truth is no further away, whatever the network does
+    std::int64_t bound_ns = 0;   ///< of the error, whatever the network does
 
-    bool operator==(const Sighting&) const = default;
+    bool operator==(const ClockOffset&) const = default;
 };
 
-/// From a burst of pings, at least one. The quickest way there and the quickest way back are taken
-/// each for itself, from whichever ping, and are assumed to be equally long (SKaMPI's method): a
-/// disturbed ping has no say. Where the ways are not equally long, half of the difference is in the
-/// offset, and no pings could show it; `reach_ns` is half of the two ways together.
-Sighting sight(std::span<const Ping> pings);
+/// From at least one ping. Of all pings the shortest time there and the shortest time back are
+/// taken, and assumed to be equal (SKaMPI's method), so disturbed pings do not matter. If they are
+/// not equal, half of the difference is in the offset, which no ping can show; `bound_ns` is half
+/// of their sum.
+ClockOffset estimate_offset(std::span<const Ping> pings);
 
-/// Another clock, foretold from sightings: a line through the latest of them, its slope (the
-/// drift) the median slope of all pairs, so that a wrong sighting does not bend it. Those whose
-/// reach is more than twice the best one's have no part in it.
+/// Predicts another clock from estimates of its offset: a line through the latest of them, its
+/// slope (the drift) the median slope of all pairs, so that a wrong estimate does not bend it.
+/// Estimates whose bound is more than twice the best one's are left out.
 class ClockModel {
 public:
-    /// A sighting that contradicts what was foretold by more than its reach makes all before it
-    /// void (someone has set a clock, or slews it). While there are fewer than three, any drift
-    /// that clocks have (500 ppm) contradicts nothing.
-    void learn(const Sighting& sighting);
+    /// All earlier estimates are dropped if this one differs from the prediction by more than its
+    /// bound: someone has set a clock, or slews it. While there are fewer than three, any drift
+    /// that clocks have (500 ppm) is allowed for.
+    void learn(const ClockOffset& estimate);
 
     /// The other clock's time when the own clock says `mine`, and the inverse.
     std::int64_t other(std::int64_t mine) const { return mine + offset(mine); }
@@ -47,21 +47,21 @@ public:
     /// How much faster the other clock runs, of 1.
     double drift() const { return line_.drift; }
 
-    /// How long, from the last sighting on, drift and offset are good enough: for half the time
-    /// over which they were learned; at least 0.1 s, at most a second.
+    /// How long after the last estimate predictions are good enough: half the time over which they
+    /// were learned, at least 0.1 s, at most a second. 0 before any.
     std::int64_t trusted_ns() const;
 
-    /// All that is needed to foretell: trivially copyable, so it may be sent to other ranks.
+    /// All that predictions need; trivially copyable, so that it can be sent to other ranks.
     struct Line {
         std::int64_t at_ns = 0;
         std::int64_t offset_ns = 0;  // at that time
         double drift = 0;
     };
     const Line& line() const { return line_; }
-    void follow(const Line& line) { line_ = line; }
+    void set_line(const Line& line) { line_ = line; }
 
 private:
-    std::deque<Sighting> latest_;
+    std::deque<ClockOffset> latest_;
     Line line_;
 };
 

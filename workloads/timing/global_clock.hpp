@@ -5,17 +5,18 @@
 #include <vector>
 
 #include "base/clock.hpp"
+#include "base/index.hpp"
 #include "collectives/transport/messages/point_to_point_channel.hpp"
 #include "results/launch.hpp"
 #include "workloads/timing/clock_model.hpp"
 
 namespace tutti {
 
-/// The clock of the first host, as each rank can tell it from its own host's clock. The leaders of
-/// the hosts (their first ranks) ask each other, in a binomial tree from the first host on, so that
-/// many hosts take no longer than the logarithm of their number; who answers tells the first host's
-/// time, as it knows it (HCA3, Hunold and Carpen-Amarie 2018). The other ranks sleep meanwhile.
-/// On one host all clocks are one, and nothing is done.
+/// The clock of the first host, computed from a rank's own host's clock. The leaders of the hosts
+/// (their first ranks) ping each other along a binomial tree from the first host on, in as many
+/// rounds as the logarithm of the number of hosts; each answers with the first host's time, as it
+/// predicts it (HCA3, Hunold and Carpen-Amarie 2018). The other ranks sleep meanwhile. On one host
+/// there is one clock, and nothing is done.
 class GlobalClock {
 public:
     /// Synchronises: about 0.2 s. Collective. `hosts` are those of the world but for tests; as is
@@ -23,8 +24,8 @@ public:
     explicit GlobalClock(World& world) : GlobalClock(world, world.hosts(), now_ns) {}
     GlobalClock(World& world, const Placement& hosts, std::function<std::int64_t()> read);
 
-    /// Synchronises once more where that was so long ago that drift would matter. Collective; costs
-    /// a broadcast where it was not.
+    /// Synchronises again if the last time was so long ago that drift matters. Collective; else it
+    /// costs a broadcast.
     void refresh();
 
     /// The first host's time in ns from this host's, and the inverse.
@@ -32,8 +33,8 @@ public:
     std::int64_t to_local(std::int64_t global) const { return model_.mine(global); }
     std::int64_t now() const { return from_local(read_()); }
 
-    /// How far the clocks of all hosts were from what was foretold of them, when they were last
-    /// looked at without having been told, undisturbed; the same on all ranks. ns.
+    /// The largest difference in ns between a host's predicted clock and its next undisturbed
+    /// estimate. The same on all ranks.
     std::int64_t residual_ns() const { return residual_ns_; }
 
     /// The longest round trip between leaders, ns.
@@ -43,15 +44,16 @@ public:
     ClockSync record() const { return record_; }
 
 private:
+    Rank leader_of(int host) const { return at(hosts_.nodes(), host).front(); }
     void synchronise();
     void share(std::int64_t deviation_ns);
-    struct Look {
-        Sighting seen;
-        std::int64_t reach_of_asked_ns;  // how far the asked one is from the first host at most
-        bool is_disturbed;               // its reach is more than twice the best one's
+    struct Answer {
+        ClockOffset estimate;
+        std::int64_t bound_of_leader_ns;  // of the error of the first host's time there
+        bool is_disturbed;                // its bound is more than twice the best one's
     };
-    Look look_at(Rank leader, std::int64_t longest_ns);
-    std::int64_t deviation_of(const Sighting& seen) const;  // from what was foretold
+    Answer ping(Rank leader, std::int64_t longest_ns);
+    std::int64_t deviation_of(const ClockOffset& estimate) const;  // from the prediction
     void answer(Rank leader);
     void check_against_first();
 
@@ -59,13 +61,13 @@ private:
     const Placement& hosts_;
     std::function<std::int64_t()> read_;
     std::unique_ptr<PointToPointChannel> channel_;  // none on one host
-    int me_ = -1;                                   // number of the host that this rank leads
+    int leads_ = -1;                                // number of the host that this rank leads
     int host_ = 0;                                  // number of this rank's host
     ClockModel model_;
     std::int64_t last_ns_ = 0;                     // when synchronised, by the own clock
-    std::int64_t reach_ns_ = 0;                    // from the first host on, along the tree
-    std::int64_t way_ns_ = 0;                      // of that, the last look's
-    std::map<Rank, std::int64_t> least_reach_ns_;  // of all looks at that leader
+    std::int64_t bound_ns_ = 0;                    // of the error, summed along the tree
+    std::int64_t bound_of_hop_ns_ = 0;             // of that, this host's own hop
+    std::map<Rank, std::int64_t> least_bound_ns_;  // of all estimates by that leader
     std::int64_t residual_ns_ = 0;
     std::int64_t round_trip_ns_ = 0;
     ClockSync record_;

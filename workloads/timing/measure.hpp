@@ -2,8 +2,6 @@
 #pragma once
 #include <cstdint>
 #include <functional>
-#include <map>
-#include <string>
 #include <vector>
 
 #include "collectives/execute/plan/plan.hpp"
@@ -14,19 +12,19 @@ namespace tutti {
 
 /// When to start a call, and when to stop repeating it.
 struct Protocol {
-    /// automatic: deadline with a core for each rank, and of several hosts with `clock`, unless
-    /// most calls come late or the clocks differ by more than a tenth of a call.
-    /// On one oversubscribed host rows: see Start::back_to_back. `row` is a barrier on several
-    /// hosts, and where something is to be done before each call.
-    enum class Sync { automatic, deadline, barrier, row } sync = Sync::automatic;
-    double target_ci = 0.025;  ///< stop at this half-width of the median's 95 % interval
+    /// automatic: deadline where each rank has a core, and on several hosts with `clock`, unless
+    /// most calls come late or the clocks differ by more than a tenth of a call; back_to_back on
+    /// one oversubscribed host. back_to_back becomes barrier on several hosts, and where something
+    /// is to be done before each call.
+    enum class Sync { automatic, deadline, barrier, back_to_back } sync = Sync::automatic;
+    double target_ci = 0.025;  ///< this and what follows: see StoppingRule
     double max_seconds = 0.2;  ///< for the batches of one trial at one point
     std::int64_t min_samples = 20;
     std::int64_t max_samples = 10000;
-    std::int64_t fixed_samples = 0;  ///< exactly so many instead; 0: by the rules above
+    std::int64_t fixed_samples = 0;
     std::int64_t warm_up_calls = 3;  ///< at least; and for `warm_up_ns`, unless they are 0
     std::int64_t warm_up_ns = 1'000'000;
-    std::int64_t most_calls_of_batch = 1000;  ///< of an trial before it is another's turn
+    std::int64_t most_calls_of_batch = 1000;  ///< before the next trial's batch
     GlobalClock* clock = nullptr;             ///< of several hosts, for deadlines; else unused
     bool shuffle = true;  ///< random order in each round, by the seed; else as given
     std::uint64_t seed = 1;
@@ -36,7 +34,7 @@ struct Protocol {
 /// collective.
 struct Trial {
     Operation* operation = nullptr;
-    /// Fresh input for check number `seed` and a spoilt output; nothing to check: empty.
+    /// Fresh input for check number `seed` and a spoilt output; empty: nothing is checked.
     std::function<void(std::uint64_t seed)> prepare;
     /// Elements of this rank's result that are wrong after `prepare(seed)` and calls.
     std::function<std::int64_t(std::uint64_t seed)> count_wrong;
@@ -48,26 +46,10 @@ struct Trial {
     bool keeps_input = true;
 };
 
-/// What was found for one trial.
-struct Measured {
-    std::vector<std::int64_t> samples;  ///< ns, in order, warm-up prefix removed
-    Start start = Start::barrier;
-    TimeFrom from = TimeFrom::max_local;
-    std::int64_t n_invalid = 0;
-    std::int64_t n_warm = 0;
-    std::int64_t calls_of_sample = 1;  ///< of which it is the mean
-    std::string stop_reason;
-    std::int64_t skew_p50_ns = 0;
-    std::int64_t device_p50_ns = 0;      ///< of a call by the slowest device's clock; 0: none
-    std::int64_t clock_residual_ns = 0;  ///< deadlines of several hosts: the largest seen
-    std::map<Rank, std::int64_t> stragglers;
-    std::optional<NetworkBytes> wire;  ///< of the timed calls; several hosts only
-    Check check;
-};
-
-/// Times all trials against each other: rounds of short batches in changing order, until each is
-/// known well enough. The time of a call is the slowest rank's. The first call and the last batch
-/// of each trial are checked with data of their own. Collective; the same result on all ranks.
+/// Times all trials against each other: rounds of short batches in changing order, until each has
+/// finished by its StoppingRule. The time of a call is the slowest rank's. The first call and the
+/// last batch of each trial are checked with data of their own. Collective; the same result on all
+/// ranks.
 std::vector<Measured> measure(World& world, std::vector<Trial>& trials, const Protocol& protocol);
 
 }  // namespace tutti

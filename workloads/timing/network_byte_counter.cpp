@@ -32,10 +32,10 @@ void NetworkByteCounter::begin() {
 
 void NetworkByteCounter::end(std::int64_t calls) {
     if (world_.one_host()) return;
-    world_.barrier();  // what is still on its way belongs to calls that are not over elsewhere
+    world_.barrier();  // until the calls are over on all hosts
     calls_ += calls;
     if (is_leader_) add(interface_bytes());
-    world_.barrier();  // what comes next is not the calls'
+    world_.barrier();  // before anyone sends something else
 }
 
 void NetworkByteCounter::add(const std::vector<InterfaceBytes>& interfaces) {
@@ -64,21 +64,22 @@ std::optional<NetworkBytes> NetworkByteCounter::busiest() {
     std::string text;  // "eth0 tx rx\n..." of the busiest host
     for (const InterfaceBytes& each : sums_)
         text += each.name + ' ' + std::to_string(each.tx) + ' ' + std::to_string(each.rx) + '\n';
-    std::istringstream told(gather_all_texts(world_, text)[busy]);
-    const auto a_call = [&](std::int64_t bytes) {
-        return std::round(static_cast<double>(bytes) / static_cast<double>(calls_));
+    std::istringstream lines(gather_all_texts(world_, text)[busy]);
+    const auto a_call = [&](std::int64_t moved) {
+        return std::round(static_cast<double>(moved) / static_cast<double>(calls_));
     };
-    NetworkBytes wire;
-    for (InterfaceBytes each; told >> each.name >> each.tx >> each.rx;) {
-        wire.tx_per_call += a_call(each.tx);
-        wire.rx_per_call += a_call(each.rx);
+    NetworkBytes bytes;
+    for (InterfaceBytes each; lines >> each.name >> each.tx >> each.rx;) {
+        bytes.tx_per_call += a_call(each.tx);
+        bytes.rx_per_call += a_call(each.rx);
         if (each.tx > 0 || each.rx > 0)
-            wire.interfaces.push_back({each.name, a_call(each.tx), a_call(each.rx)});
+            bytes.interfaces.push_back({each.name, a_call(each.tx), a_call(each.rx)});
     }
     const auto& hosts = world_.hosts().nodes();
     for (std::size_t host = 0; host < hosts.size(); ++host)
-        if (hosts[host].front().index == static_cast<int>(busy)) wire.host = static_cast<int>(host);
-    return wire;
+        if (hosts[host].front().index == static_cast<int>(busy))
+            bytes.host = static_cast<int>(host);
+    return bytes;
 }
 
 }  // namespace tutti

@@ -6,9 +6,11 @@
 
 #include <algorithm>
 
+#include "base/index.hpp"
 #include "base/rounding.hpp"
 #include "topology/detect/detect.hpp"
 #include "topology/detect/host_facts.hpp"
+#include "workloads/timing/done_by_all.hpp"
 
 namespace tutti {
 
@@ -41,7 +43,7 @@ std::vector<std::string> lists_of_ranks(World& world, const std::vector<int>& cp
 
 }  // namespace
 
-int seat_among_equals(World& world, const std::vector<int>& cpus) {
+int place_among_equals(World& world, const std::vector<int>& cpus) {
     const auto lists = lists_of_ranks(world, cpus);
     const auto me = lists.begin() + world.rank().index;
     return static_cast<int>(std::count(lists.begin(), me, *me));
@@ -55,7 +57,7 @@ int pin_ranks(World& world) {
     // The same on all ranks, as all have the same lists.
     if (!world.one_host() || has_chosen || cpus.empty()) return 0;
     const std::size_t ranks = lists.size(), used = std::min(cpus.size(), ranks);
-    run_on(cpus[static_cast<std::size_t>(world.rank().index) * used / ranks]);
+    run_on(cpus[as_size(world.rank()) * used / ranks]);
     return static_cast<int>(divide_up(ranks, used));
 }
 
@@ -65,6 +67,47 @@ std::string in_words_of_pinning(int ranks_on_core) {
                ? "each rank on a core of its own (--pin no: as the system likes)"
                : fmt::format("{} neighbouring ranks to a core (--pin no: as the system likes)",
                              ranks_on_core);
+}
+
+std::vector<RankBinding> sites_of_ranks(World& world) {
+    auto sites = gather_all(world, site_of(detect_structure(), host_facts().usable_cpus));
+    const Grouping& hosts = world.hosts().nodes();
+    for (std::size_t host = 0; host < hosts.size(); ++host)
+        for (const Rank rank : hosts[host]) at(sites, rank).host = static_cast<int>(host);
+    return sites;
+}
+
+Placement placement_of(const std::vector<RankBinding>& sites) {
+    std::vector<int> hosts, numa_nodes;
+    for (const RankBinding& site : sites) {
+        hosts.push_back(site.host);
+        numa_nodes.push_back(site.numa_node);
+    }
+    return Placement::by_labels(hosts, numa_nodes);
+}
+
+namespace {
+
+// Rank 0 reads it, as other hosts may not have the file.
+Order order_of_first(World& world, const std::string& file) {
+    Order order;
+    done_by_all(world, [&] {
+        if (world.is_first()) order = read_order(file, world.size());
+    });
+    order.channels.resize(from_rank0(world, order.channels.size()));
+    for (auto& channel : order.channels) {
+        channel.resize(as_size(world.size()));
+        world.broadcast(std::as_writable_bytes(std::span(channel)));
+    }
+    return order;
+}
+
+}  // namespace
+
+Order order_called(const std::string& name, World& world, const std::vector<RankBinding>& sites) {
+    if (name.empty() || name == "naive") return {};
+    if (name == "topology") return order_by_topology(sites);
+    return order_of_first(world, name);
 }
 
 }  // namespace tutti

@@ -4,27 +4,40 @@
 #include <vector>
 
 #include "collectives/world/world.hpp"
+#include "topology/placement/order.hpp"
+#include "topology/placement/placement.hpp"
 
 namespace tutti {
 
 /// One hardware thread of each core that this rank may use, by the operating system's numbers.
 std::vector<int> cpus_of_cores();
 
-/// How many ranks before this one may use just the same CPUs: so ranks that share a choice, and
-/// those that the launcher has bound, each find one of their own. Collective.
-int seat_among_equals(World& world, const std::vector<int>& cpus);
+/// How many ranks before this one may use exactly these CPUs. Whether the launcher has bound ranks
+/// or not, cpus[place] is then a CPU of this rank's own, if there are enough. Collective.
+int place_among_equals(World& world, const std::vector<int>& cpus);
 
 /// Runs this thread on one CPU; nothing happens where that is not allowed.
 void run_on(int cpu);
 
 /// Gives each rank a core of its own, or, where there are more ranks than cores, each core as many
-/// neighbouring ranks as the others: else the system leaves two that spin on one core, for seconds,
-/// or shares out oversubscribed cores anew every few milliseconds, and times tell of that.
-/// Collective; gives the most ranks that share a core: 0 where nothing was done, as the launcher
-/// has chosen cores, or there are several hosts.
+/// neighbouring ranks as the others. Without it the system may leave two spinning ranks on one core
+/// for seconds, or move ranks between cores every few milliseconds, and times show that.
+/// Collective; returns how many ranks share a core at most; 0 where nothing was done, as the
+/// launcher has bound the ranks or there are several hosts.
 int pin_ranks(World& world);
 
-/// What a reader of times is told of it; nothing to tell: empty.
+/// A note for readers of the times; empty where nothing was done.
 std::string in_words_of_pinning(int ranks_on_core);
+
+/// Where every rank runs, by what it may run on now. Collective; the same on all ranks.
+std::vector<RankBinding> sites_of_ranks(World& world);
+
+/// Nodes are the hosts, islands their NUMA nodes; ranks that may run on several of these share one
+/// island of their host.
+Placement placement_of(const std::vector<RankBinding>& sites);
+
+/// What --order-by calls naive, topology or a file. Collective; rank 0 alone reads the file. Throws
+/// Error with what to type instead.
+Order order_called(const std::string& name, World& world, const std::vector<RankBinding>& sites);
 
 }  // namespace tutti

@@ -87,9 +87,11 @@ private:
 
     void read_buffers() {
         if (!document_.has("buffers_broadcast")) return;
-        for (const auto& one : document_.at("buffers_broadcast")) {
-            if (one.is_number_integer()) {
-                trace_.buffers.push_back({Bytes{4}, one.get<std::int64_t>()});
+        const auto* listed = document_.at("buffers_broadcast").list();
+        if (!listed) document_.refuse("'buffers_broadcast' is no list");
+        for (const JsonValue& one : *listed) {
+            if (const auto* count = one.whole_number()) {
+                trace_.buffers.push_back({Bytes{4}, *count});
             } else {
                 const Fields fields = document_.child(one);
                 trace_.buffers.push_back(

@@ -2,32 +2,26 @@
 #pragma once
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "base/error.hpp"
+#include "base/json_reader.hpp"
 
 namespace tutti {
 
-/// Parses a text whose objects then know their line, for what is told of them. The first line has
-/// number `first_line`. Throws Error naming file and line.
-nlohmann::json parse_with_lines(std::string_view text, const std::string& file,
-                                std::size_t first_line = 1);
-
-/// One object of a file, read by typed getters, which throw Error naming file and line.
+/// One object of a file, read by typed getters, which throw Error naming file and line. Holds
+/// references to the value and the source.
 class Fields {
 public:
-    /// Throws Error where `object` is none; `outer` then tells the line.
-    Fields(const nlohmann::json& object, const std::string& file, std::size_t outer = 1);
+    /// Throws Error where `object` is none.
+    Fields(const JsonValue& object, const Source& source);
 
-    std::size_t line() const { return line_; }
-    std::string place() const { return fmt::format("{}:{}", file_, line_); }
-    [[noreturn]] void refuse(const std::string& what) const;
+    std::string place() const { return fmt::format("{}:{}", source_->name(), object_->line); }
+    [[noreturn]] void refuse(const std::string& what) const { source_->fail(object_->line, what); }
 
     bool has(const char* name) const;  ///< and it is not null
-    const nlohmann::json& at(const char* name) const;
+    const JsonValue& at(const char* name) const { return path().needed(name).value(); }
     std::string text(const char* name, const std::string& otherwise = "") const;
     std::int64_t number(const char* name) const;
     std::int64_t number(const char* name, std::int64_t otherwise) const;
@@ -40,16 +34,19 @@ public:
     std::vector<std::int64_t> list_of_ns(const char* name) const;
     /// The objects of a list; absent: none.
     std::vector<Fields> objects(const char* name) const;
-    Fields object(const char* name) const;
+    Fields object(const char* name) const { return child(at(name)); }
     /// A value within this object.
-    Fields child(const nlohmann::json& value) const { return {value, file_, line_}; }
+    Fields child(const JsonValue& value) const { return {value, *source_}; }
 
 private:
+    JsonPlace path() const;
     void require_count(const char* name, std::int64_t value) const;
 
-    const nlohmann::json& object_;
-    const std::string& file_;
-    std::size_t line_;
+    const JsonValue* object_;
+    const Source* source_;
 };
+
+/// Text that tells numbers, texts and lists of them apart.
+std::string text_of(const JsonValue& value);
 
 }  // namespace tutti

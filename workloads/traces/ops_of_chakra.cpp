@@ -8,7 +8,7 @@
 namespace tutti {
 namespace {
 
-using Json = nlohmann::json;
+using List = JsonValue::List;
 
 // One rank's execution trace. A node record_param_comms has as its inputs: the tensors (not for
 // wait and barrier), the number of the call, its process group as [name, description], a rank (the
@@ -16,7 +16,7 @@ using Json = nlohmann::json;
 class Importer {
 public:
     Importer(OpsBuilder& builder, Rank rank, const RankFile& file)
-        : builder_(builder), rank_(rank), document_(file.document, file.name) {}
+        : builder_(builder), rank_(rank), document_(file.document, file.source) {}
 
     void import() {
         for (const Fields& node : document_.objects("nodes"))
@@ -29,37 +29,47 @@ public:
 private:
     // A list as text; PyTorch cuts it when it is long, and then all ranks are assumed.
     void read_groups(const Fields& node) {
-        const Json values = inputs_of(node);
-        if (values.empty() || !values.front().is_string()) return;
-        const Json groups = Json::parse(values.front().get<std::string>(), nullptr, false);
-        if (!groups.is_array()) return;
-        for (const Json& one : groups)
-            if (one.is_object() && one.contains("pg_name") && one.contains("ranks") &&
-                one["pg_name"].is_string() && one["ranks"].is_array())
-                groups_[one["pg_name"]] = Fields(one, node_file_).numbers("ranks");
+        const List& values = inputs_of(node);
+        if (values.empty() || !values.front().text()) return;
+        const Source source(*values.front().text(), "process groups");
+        JsonValue groups;
+        try {
+            groups = parse_json(source);
+        } catch (const Error&) {
+            return;
+        }
+        if (!groups.list()) return;
+        for (const JsonValue& one : *groups.list()) {
+            const JsonValue *name = one.find("pg_name"), *ranks = one.find("ranks");
+            if (name && name->text() && ranks && ranks->list())
+                groups_[*name->text()] = Fields(one, source).numbers("ranks");
+        }
     }
 
     // Schema 1.1.1 has "inputs": {"values", "types"}; older ones have them side by side.
-    static Json inputs_of(const Fields& node) {
+    static const List& inputs_of(const Fields& node) {
         return part_of(node, "inputs", "values", "inputs");
     }
-    static Json part_of(const Fields& node, const char* side, const char* part, const char* old) {
-        Json all = node.has(side) && node.at(side).is_object()
-                       ? node.at(side).value(part, Json::array())
-                   : node.has(old) ? node.at(old)
-                                   : Json::array();
-        if (!all.is_array()) node.refuse(fmt::format("'{}' is no list", old));
-        return all;
+    static const List& part_of(const Fields& node, const char* side, const char* part,
+                               const char* old) {
+        static const JsonValue none{0, List{}};
+        const bool is_new = node.has(side) && node.at(side).object();
+        const JsonValue* all = is_new          ? node.at(side).find(part)
+                               : node.has(old) ? &node.at(old)
+                                               : nullptr;
+        if (!all) all = &none;
+        if (!all->list()) node.refuse(fmt::format("'{}' is no list", old));
+        return *all->list();
     }
 
     // Elements of the tensors in a value: [id, storage, offset, elements, bytes, device], or lists.
-    static std::int64_t elements_in(const Json& value) {
-        if (!value.is_array() || value.empty()) return 0;
-        if (!value.front().is_array())
-            return value.size() >= 5 && value[3].is_number_integer() ? value[3].get<std::int64_t>()
-                                                                     : 0;
+    static std::int64_t elements_in(const JsonValue& value) {
+        const List* list = value.list();
+        if (!list || list->empty()) return 0;
+        if (!list->front().list())
+            return list->size() >= 5 && (*list)[3].whole_number() ? *(*list)[3].whole_number() : 0;
         std::int64_t sum = 0;
-        for (const Json& one : value) sum += elements_in(one);
+        for (const JsonValue& one : *list) sum += elements_in(one);
         return sum;
     }
 
@@ -70,45 +80,45 @@ private:
                                                                     : types.find(')') + 1);
     }
 
-    static std::vector<std::int64_t> splits_in(const Json& value) {
+    static std::vector<std::int64_t> splits_in(const JsonValue& value) {
         std::vector<std::int64_t> splits;
-        if (value.is_array())
-            for (const Json& one : value)
-                if (one.is_number_integer()) splits.push_back(one.get<std::int64_t>());
+        if (value.list())
+            for (const JsonValue& one : *value.list())
+                if (one.whole_number()) splits.push_back(*one.whole_number());
         return splits;
     }
 
     void import(const Fields& node) {
-        const Json values = inputs_of(node);
+        const List& values = inputs_of(node);
         // The name is the first text of the inputs after the group.
         const std::size_t shift = values.size() == 8 || values.size() == 10 ? 0 : 1;
         const std::size_t at_name = 4 - shift;
-        if (values.size() <= at_name + 2 || !values[at_name].is_string())
+        if (values.size() <= at_name + 2 || !values[at_name].text())
             node.refuse("its inputs are not those of record_param_comms");
-        const std::string name = values[at_name];
+        const std::string& name = *values[at_name].text();
         if (name == "init") return;
         const OpName what = told_by(node, [&] { return op_of_trace(name); });
-        const std::string request = values[1 - shift].dump();
+        const std::string request = text_of(values[1 - shift]);
         if (what.kind == TraceOp::Kind::wait) return wait(node, request);
         ImportedCall call{.what = what, .rank = rank_};
-        const Json& group = values[2 - shift];
-        const Json key = group.is_array() && !group.empty() ? group.front() : group;
-        if (key.is_string())
-            if (const auto known = groups_.find(key); known != groups_.end())
+        const JsonValue& group = values[2 - shift];
+        const JsonValue& key =
+            group.list() && !group.list()->empty() ? group.list()->front() : group;
+        if (key.text())
+            if (const auto known = groups_.find(*key.text()); known != groups_.end())
                 call.group = known->second;
         if (shift == 0) {
-            const Json types = part_of(node, "inputs", "types", "input_types");
-            if (!types.empty() && types.front().is_string())
-                call.type = type_in(types.front().get<std::string>());
+            const List& types = part_of(node, "inputs", "types", "input_types");
+            if (!types.empty() && types.front().text()) call.type = type_in(*types.front().text());
             call.input = elements_in(values.front());
-            const Json outputs = part_of(node, "outputs", "values", "outputs");
+            const List& outputs = part_of(node, "outputs", "values", "outputs");
             call.output = outputs.empty() ? call.input : elements_in(outputs.front());
         }
         call.sends = splits_in(values[at_name + 1]);
         call.receives = splits_in(values[at_name + 2]);
         const bool is_to_one = what.kind == TraceOp::Kind::send || what.kind == TraceOp::Kind::recv;
-        if (is_to_one && values[3 - shift].is_number_integer()) {
-            const auto place = values[3 - shift].get<std::int64_t>();
+        if (is_to_one && values[3 - shift].whole_number()) {
+            const std::int64_t place = *values[3 - shift].whole_number();
             const bool has_place =
                 place >= 0 && place < static_cast<std::int64_t>(call.group.size());
             call.peer = has_place ? call.group[static_cast<std::size_t>(place)] : place;
@@ -133,7 +143,6 @@ private:
     OpsBuilder& builder_;
     Rank rank_;
     Fields document_;
-    std::string node_file_ = "process groups";
     std::map<std::string, std::vector<std::int64_t>> groups_;
     std::map<std::string, std::int64_t> id_of_;
     std::int64_t next_ = 0;

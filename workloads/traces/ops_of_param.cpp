@@ -14,7 +14,7 @@ public:
     Importer(OpsBuilder& builder, Rank rank) : builder_(builder), rank_(rank) {}
 
     void import(const RankFile& file) {
-        for (const auto& one : file.document) import(Fields(one, file.name));
+        for (const JsonValue& one : *file.document.list()) import(Fields(one, file.source));
     }
     std::int64_t without_time() const { return without_time_; }
 
@@ -86,7 +86,7 @@ private:
     }
 
     // A number, or a pair of them.
-    static std::string request_of(const Fields& entry) { return entry.at("req").dump(); }
+    static std::string request_of(const Fields& entry) { return text_of(entry.at("req")); }
 
     OpsBuilder& builder_;
     Rank rank_;

@@ -85,7 +85,7 @@ private:
         call.call.collective = first.collective;
         call.call.type = first.type;
         call.call.count = first.count;
-        if (first.kind == Kind::barrier) {  // meets as all do that must have heard of all
+        if (first.kind == Kind::barrier) {  // as a call in which all depend on all
             call.label = "barrier";
             call.call.type = DataType::int32;
             call.call.count = 1;

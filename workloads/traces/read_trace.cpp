@@ -10,7 +10,6 @@ namespace tutti {
 namespace {
 
 namespace fs = std::filesystem;
-using Json = nlohmann::json;
 
 constexpr const char* forms_read =
     "what is read is gradtrace/1 as scripts/record_ddp writes it (JSON or JSON Lines), and PARAM "
@@ -65,19 +64,23 @@ std::vector<fs::path> files_of(const std::string& typed) {
     return files;
 }
 
-bool is_in_lines(std::string_view text) {
-    const auto head = Json::parse(text.substr(0, text.find('\n')), nullptr, false);
-    return head.is_object() && head.value("form", Json()) == "lines";
+bool is_in_lines(std::string_view text, const Source& source) {
+    try {
+        const JsonValue head = parse_json(text.substr(0, text.find('\n')), source, 1);
+        const JsonValue* form = head.find("form");
+        return form && form->text() && *form->text() == "lines";
+    } catch (const Error&) {
+        return false;  // the document goes on in the next line
+    }
 }
 
-Json document_of(const fs::path& file) {
+JsonValue document_of(const fs::path& file, const Source& source) {
     std::string text = content_of(file);
     if (text.starts_with("\xef\xbb\xbf")) text.erase(0, 3);  // a mark that some editors leave
     const auto begin = text.find_first_not_of(" \t\r\n");
     if (begin == std::string::npos || (text[begin] != '{' && text[begin] != '['))
         throw Error(fmt::format("{}: no trace: {}", file.string(), forms_read));
-    return is_in_lines(text) ? joined_lines(text, file.string())
-                             : parse_with_lines(text, file.string());
+    return is_in_lines(text, source) ? joined_lines(text, source) : parse_json(text, source, 1);
 }
 
 void read_origin(const Fields& document, Trace& trace) {
@@ -91,8 +94,8 @@ void read_origin(const Fields& document, Trace& trace) {
     trace.world = static_cast<int>(document.number("world", 0));
 }
 
-Trace ours(const Json& json, const std::string& file) {
-    const Fields document(json, file);
+Trace ours(const RankFile& file) {
+    const Fields document(file.document, file.source);
     if (document.text("schema") != trace_schema)
         document.refuse(fmt::format("no trace: 'schema' is not {}; {}", trace_schema, forms_read));
     Trace trace;
@@ -116,7 +119,7 @@ Trace imported(std::string name, const std::vector<RankFile>& files,
     trace.what = import(files, trace.note);
     const auto& ranks = std::get<OpsTrace>(trace.what).ranks;
     if (std::ranges::all_of(ranks, [](const auto& rank) { return rank.empty(); }))
-        throw Error(files.front().name + ": the trace has no calls");
+        throw Error(files.front().source.name() + ": the trace has no calls");
     trace.world = static_cast<int>(ranks.size());
     return trace;
 }
@@ -125,13 +128,15 @@ Trace imported(std::string name, const std::vector<RankFile>& files,
 
 Trace read_trace(const std::string& typed) {
     std::vector<RankFile> files;
-    for (const fs::path& file : files_of(typed))
-        files.push_back({file.string(), document_of(file)});
-    const auto is_param = [](const RankFile& file) { return file.document.is_array(); };
+    for (const fs::path& file : files_of(typed)) {
+        const Source source("", file.string());
+        files.push_back({source, document_of(file, source)});
+    }
+    const auto is_param = [](const RankFile& file) { return file.document.list() != nullptr; };
     const auto is_chakra = [](const RankFile& file) {
-        return file.document.is_object() && file.document.contains("nodes");
+        return file.document.find("nodes") != nullptr;
     };
-    const std::string name = fs::path(files.front().name).stem().string();
+    const std::string name = fs::path(files.front().source.name()).stem().string();
     if (std::ranges::all_of(files, is_param)) return imported("param-" + name, files, ops_of_param);
     if (std::ranges::all_of(files, is_chakra))
         return imported("chakra-" + name, files, ops_of_chakra);
@@ -139,8 +144,8 @@ Trace read_trace(const std::string& typed) {
         throw Error(
             fmt::format("{}: only PARAM and Chakra traces have a file for each rank; type "
                         "--file with one file",
-                        files[1].name));
-    return ours(files.front().document, files.front().name);
+                        files[1].source.name()));
+    return ours(files.front());
 }
 
 }  // namespace tutti

@@ -52,16 +52,16 @@ RecordedGradients::RecordedGradients(const fs::path& trace, const GradientTrace&
     }
 }
 
-void RecordedGradients::load(const ProgramBuffers& stage, std::int64_t number) const {
+void RecordedGradients::load(const ProgramBuffers& buffers, std::int64_t number) const {
     const auto& bytes = steps_[static_cast<std::size_t>(number % steps())];
-    const auto& calls = stage.program().calls;
+    const auto& calls = buffers.program().calls;
     std::size_t at = 0;
     for (std::size_t i = 0; i < calls.size(); ++i) {
         if (calls[i].call.collective != Collective::all_reduce) continue;
-        const PooledBuffers buffers = stage.buffers_of(static_cast<int>(i));
+        const PooledBuffers buffers = buffers.buffers_of(static_cast<int>(i));
         if (at == bytes.size()) at = 0;  // the next round of a repeated step
         if (at + buffers.writable_input.size() > bytes.size()) return;
-        buffers.fill_input([&](std::span<std::byte> input) {
+        buffers.write_input([&](std::span<std::byte> input) {
             std::memcpy(input.data(), bytes.data() + at, input.size());
         });
         at += buffers.writable_input.size();

@@ -18,12 +18,12 @@ public:
     /// naming the file that is not of its bucket's size.
     RecordedGradients(const std::filesystem::path& trace, const GradientTrace& recorded, Rank rank);
 
-    /// Steps that there are; 0 where nothing was kept.
+    /// Recorded steps; 0 where no gradients were recorded.
     std::int64_t steps() const { return static_cast<std::int64_t>(steps_.size()); }
 
     /// Puts those of step `number` modulo their number into the inputs of the program's
     /// all-reduces, in their order, as often as they fit.
-    void load(const ProgramBuffers& stage, std::int64_t number) const;
+    void load(const ProgramBuffers& buffers, std::int64_t number) const;
 
 private:
     std::vector<std::vector<std::byte>> steps_;  // in the order of the buckets

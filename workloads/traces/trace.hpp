@@ -12,8 +12,8 @@
 
 namespace tutti {
 
-/// What a data-parallel program's gradients did: when each became ready and what was sent, so that
-/// the steps can be done again with these buckets or with any others.
+/// A data-parallel program's gradients: when each became ready and what was sent, so that the steps
+/// can be replayed with these buckets or with others.
 struct GradientTrace {
     struct AllReduce {
         std::int64_t count = 0;
@@ -44,7 +44,7 @@ struct TraceOp {
 
     Kind kind = Kind::compute;
     std::int64_t id = -1;  ///< by which others depend on it; -1: none does
-    std::string place;     ///< file and line, for what is told of it
+    std::string place;     ///< file and line, for error messages
     Task::Phase phase = Task::Phase::backward;
     std::vector<std::int64_t> after;  ///< ids of what must be over; wait: none is everything
     std::int64_t compute_ns = 0;

@@ -14,7 +14,7 @@ constexpr std::string_view trace_schema = "gradtrace/1";
 
 /// A trace as JSON Lines becomes the one document that it was cut from. Throws Error for a line
 /// that is none, and where the end line is missing.
-nlohmann::json joined_lines(std::string_view text, const std::string& file);
+JsonValue joined_lines(std::string_view text, const Source& source);
 
 // Each form of a trace. They throw Error naming file and line.
 GradientTrace gradients_of(const Fields& document);
@@ -24,8 +24,8 @@ OpsTrace comms_of(const Fields& document);
 
 /// A parsed file, one for each rank.
 struct RankFile {
-    std::string name;
-    nlohmann::json document;
+    Source source;  ///< its name
+    JsonValue document;
 };
 /// PARAM's commsTraceReplay: a list of calls and computing. `note` gets what was left out.
 OpsTrace ops_of_param(const std::vector<RankFile>& files, std::string& note);

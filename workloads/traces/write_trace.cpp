@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "base/json_writer.hpp"
 #include "workloads/traces/trace_forms.hpp"
 #include "workloads/traces/trace_words.hpp"
 
 namespace tutti {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 Json us(std::int64_t ns) {
     if (ns % 1000 == 0) return ns / 1000;
@@ -40,7 +39,7 @@ public:
 
 private:
     void add(const Json& line) {
-        text_ += line.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+        text_ += one_line(line) + "\n";
         ++lines_;
     }
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/index.hpp"
 #include "collectives/execute/plan/exchange_lists.hpp"
 
 namespace tutti {
@@ -43,7 +44,7 @@ void DeviceDraft::end_packing() {
     moves.close();
 }
 
-void DeviceDraft::end_phase(std::uint64_t shows) {
+void DeviceDraft::end_phase(std::uint64_t published_steps) {
     const auto size = [](const auto& list) { return static_cast<std::uint32_t>(list.size()); };
     phases.push_back({.waits_end = size(waits),
                       .packing_end = packing_end_,
@@ -51,7 +52,7 @@ void DeviceDraft::end_phase(std::uint64_t shows) {
                       .receives_end = size(receives),
                       .moves_end = moves.size(),
                       .step = step,
-                      .shows = shows});
+                      .finished = published_steps});
     end_packing();
     read_.clear();
     written_.clear();
@@ -59,12 +60,12 @@ void DeviceDraft::end_phase(std::uint64_t shows) {
 
 namespace {
 
-// From places to addresses, as direct_plan does it on the host.
+// From places to addresses, as direct_plan does on the host.
 class DirectLoader {
 public:
     DirectLoader(const DirectProgram& program, World& world, const DeviceAddresses& at,
                  DeviceDraft& draft)
-        : shown_to_me_(exchanged(world, program.shown)),
+        : published_to_me_(exchanged(world, program.published)),
           me_(world.rank()),
           at_(at),
           draft_(draft) {}
@@ -72,16 +73,16 @@ public:
     void load(const DirectProgram& program) {
         const std::uint64_t all = draft_.steps_of_run - 1;
         const auto& steps = program.steps;
-        const auto shows_before = [&](std::size_t next) {
+        const auto finished_before = [&](std::size_t next) {
             return next < steps.size() ? static_cast<std::uint64_t>(steps[next].number) : all;
         };
         add_moves(program.prologue);
-        draft_.end_phase(shows_before(0));
+        draft_.end_phase(finished_before(0));
         for (std::size_t i = 0; i < steps.size(); ++i) {
             draft_.step = steps[i].number;
             add_waits(steps[i].dependencies);
             add_moves(steps[i].moves);
-            draft_.end_phase(shows_before(i + 1));
+            draft_.end_phase(finished_before(i + 1));
         }
         draft_.step = static_cast<int>(all);
         add_moves(program.settling_early);
@@ -93,10 +94,9 @@ public:
     }
 
 private:
-    std::byte* address(const DirectSource& source) const {
-        if (!source.peer) return at_.place(me_, source.own);
-        const auto peer = static_cast<std::size_t>(source.peer->index);
-        return at_.place(*source.peer, shown_to_me_[peer][source.shown]);
+    std::byte* address(const RankPlace& source) const {
+        if (!source.peer) return at_.place(me_, source.place);
+        return at_.place(*source.peer, at(published_to_me_, *source.peer)[source.place.offset]);
     }
 
     void add_waits(const std::vector<Dependency>& dependencies) {
@@ -111,14 +111,14 @@ private:
         for (const DirectMove& move : moves) {
             outs.clear();
             sources.clear();
-            for (const Target& target : move.targets)
+            for (const RankPlace& target : move.targets)
                 outs.push_back(at_.place(target.peer.value_or(me_), target.place));
-            for (const DirectSource& source : move.sources) sources.push_back({address(source)});
+            for (const RankPlace& source : move.sources) sources.push_back({address(source)});
             draft_.add_move(outs, sources, move.bytes);
         }
     }
 
-    std::vector<std::vector<Place>> shown_to_me_;
+    std::vector<std::vector<Place>> published_to_me_;
     Rank me_;
     const DeviceAddresses& at_;
     DeviceDraft& draft_;
@@ -126,8 +126,8 @@ private:
 
 }  // namespace
 
-DeviceDraft draft_for_device(const DirectProgram& program, const PlanRequest& request, World& world,
-                             const DeviceAddresses& at) {
+DeviceDraft draft_direct(const DirectProgram& program, const PlanRequest& request, World& world,
+                         const DeviceAddresses& at) {
     DeviceDraft draft(request.call.type, request.call.op);
     draft.steps_of_run = static_cast<std::uint64_t>(request.schedule.steps()) + 1;
     DirectLoader(program, world, at, draft).load(program);

@@ -8,6 +8,7 @@
 
 #include "collectives/device/device_program.hpp"
 #include "collectives/execute/direct/direct_program.hpp"
+#include "collectives/execute/messages/message_draft.hpp"
 #include "collectives/execute/plan/moves.hpp"
 #include "collectives/world/world.hpp"
 
@@ -24,9 +25,9 @@ private:
     std::map<const std::byte*, const std::byte*> begins_;  // by ends
 };
 
-/// One rank's part of a plan in phases, with addresses in device memory, before it is dealt to the
-/// rank's blocks. On the host a rank does its moves in order; here threads do those of a phase at
-/// the same time, so that what touches the same memory gets phases of its own.
+/// One rank's part of a plan in phases, with addresses in device memory, before it is distributed
+/// over the rank's blocks. On the host a rank does its moves in order; here threads do those of a
+/// phase at the same time, so moves that touch the same memory get different phases.
 class DeviceDraft {
 public:
     DeviceDraft(DataType type, Op op) : moves(type, op, {}) {}
@@ -47,7 +48,7 @@ public:
     /// Moves added from now on come after the messages of the phase, those so far before them.
     void end_packing();
     /// What was added since the last phase is the next one.
-    void end_phase(std::uint64_t shows);
+    void end_phase(std::uint64_t published_steps);
     bool has_moves_left() const { return moves.size() > phases.back().moves_end; }
 
 private:
@@ -55,15 +56,42 @@ private:
     Touched read_, written_;
 };
 
-/// Where things of ranks lie, as this rank's device sees them.
+/// Addresses as this rank's device sees them.
 struct DeviceAddresses {
     std::function<std::byte*(Rank, Place)> place;
     std::function<const std::uint64_t*(Rank)> finished;  ///< the rank's counter
 };
 
-/// Collective, as peers tell each other what they show.
-DeviceDraft draft_for_device(const DirectProgram& program, const PlanRequest& request, World& world,
-                             const DeviceAddresses& at);
+/// Collective, as peers exchange what they publish.
+DeviceDraft draft_direct(const DirectProgram& program, const PlanRequest& request, World& world,
+                         const DeviceAddresses& at);
+
+/// A rank's part of a small call by the LL protocol (each store carries its flag): the same steps
+/// as message_plan, inside a kernel. Each message has a mailbox of its own in the memory of its
+/// receiver, for even and for odd runs. A rank that sends has to know that its receiver has
+/// finished the run before the last, which it nearly always has.
+class LlDraft {
+public:
+    /// Collective, as receivers tell senders where their mailboxes are.
+    LlDraft(const PlanRequest& request, World& world);
+
+    /// Bytes of the plan's own memory.
+    std::size_t bytes() const { return bytes_; }
+
+    DeviceDraft with_addresses(const DeviceAddresses& at) const;
+
+private:
+    Place in_plan_memory(Place place) const;
+
+    Rank me_;
+    DataType type_;
+    Op op_;
+    int steps_;
+    MessageDraft draft_;
+    std::size_t inbox_ = 0, outbox_ = 0, bytes_ = 0;      // offsets in the plan's memory
+    std::vector<std::size_t> own_mailboxes_;              // of each receive, in order
+    std::vector<std::vector<std::size_t>> mailboxes_at_;  // by peer: of each send to it, in order
+};
 
 /// The programs of the rank's blocks in one piece of memory that will lie at an address which
 /// `place` is asked for, knowing its size.

@@ -15,7 +15,7 @@ struct Share {
     std::vector<std::byte*> outs;
     std::vector<const std::byte*> sources;
 
-    void add(const Moves::Whole& move, std::uint64_t from, std::uint64_t end) {
+    void add(const Moves::View& move, std::uint64_t from, std::uint64_t end) {
         moves.push_back({end - from, static_cast<std::uint32_t>(outs.size()),
                          static_cast<std::uint32_t>(move.outs.size()),
                          static_cast<std::uint32_t>(sources.size()),
@@ -25,18 +25,18 @@ struct Share {
     }
 };
 
-class Dealer {
+class Distributor {
 public:
-    Dealer(const DeviceDraft& draft, unsigned blocks, std::size_t grain)
+    Distributor(const DeviceDraft& draft, unsigned blocks, std::size_t grain)
         : draft_(draft), shares_(blocks), grain_(grain) {}
 
-    std::vector<Share> deal() {
+    std::vector<Share> distribute() {
         std::uint32_t next = 0;
         for (const DevicePhase& phase : draft_.phases) {
             for (Share& share : shares_) share.phases.push_back(phase);
-            for (; next < phase.packing_end; ++next) deal(draft_.moves.at(next));
+            for (; next < phase.packing_end; ++next) add(draft_.moves.at(next));
             for (Share& share : shares_) share.phases.back().packing_end = size_of_moves(share);
-            for (; next < phase.moves_end; ++next) deal(draft_.moves.at(next));
+            for (; next < phase.moves_end; ++next) add(draft_.moves.at(next));
             for (Share& share : shares_) share.phases.back().moves_end = size_of_moves(share);
         }
         if (draft_.divided_bytes > 0) divide();
@@ -54,24 +54,24 @@ private:
         constexpr std::uint64_t unit = 16;
         const std::uint64_t units = divide_up(bytes, unit);
         const std::uint64_t parts = std::clamp<std::uint64_t>(bytes / grain_, 1, shares_.size());
-        for (std::uint64_t part = 0; part < parts; ++part, ++turn_) {
+        for (std::uint64_t part = 0; part < parts; ++part, ++next_share_) {
             const std::uint64_t from = units * part / parts * unit;
             const std::uint64_t end = std::min(units * (part + 1) / parts * unit, bytes);
-            visit(shares_[turn_ % shares_.size()], from, end);
+            visit(shares_[next_share_ % shares_.size()], from, end);
         }
     }
 
-    void deal(const Moves::Whole& move) {
+    void add(const Moves::View& move) {
         cut(move.bytes, [&](Share& share, std::uint64_t from, std::uint64_t end) {
             share.add(move, from, end);
         });
     }
 
     void divide() {
-        const Moves::Whole all{draft_.divided_bytes, {&draft_.divided, 1}, {}};
+        const Moves::View all{draft_.divided_bytes, {&draft_.divided, 1}, {}};
         for (Share& share : shares_) {
             share.phases.push_back(share.phases.back());
-            share.phases.back().shows = DevicePhase::nothing;
+            share.phases.back().finished = DevicePhase::nothing;
             share.phases.back().packing_end = size_of_moves(share);
         }
         cut(all.bytes, [&](Share& share, std::uint64_t from, std::uint64_t end) {
@@ -84,7 +84,7 @@ private:
     const DeviceDraft& draft_;
     std::vector<Share> shares_;
     std::size_t grain_;
-    std::size_t turn_ = 0;
+    std::size_t next_share_ = 0;
 };
 
 // Lists one after the other; where each begins is known before where all of them lie.
@@ -109,7 +109,7 @@ private:
 
 DeviceImage image_of(const DeviceDraft& draft, Rank me, unsigned blocks, std::size_t grain,
                      DeviceState* state, const std::function<std::byte*(std::size_t)>& place) {
-    const std::vector<Share> shares = Dealer(draft, blocks, grain).deal();
+    const std::vector<Share> shares = Distributor(draft, blocks, grain).distribute();
     Lists lists;
     const std::size_t waits = lists.add(draft.waits), sends = lists.add(draft.sends),
                       receives = lists.add(draft.receives);

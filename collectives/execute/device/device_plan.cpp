@@ -1,41 +1,97 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "collectives/execute/device/device_plan.hpp"
 
 #include <algorithm>
+#include <atomic>
 
+#include "base/index.hpp"
 #include "base/rounding.hpp"
+#include "collectives/device/accelerator.hpp"
 #include "collectives/execute/device/device_draft.hpp"
-#include "collectives/execute/device/device_mailboxes.hpp"
-#include "collectives/execute/device/joint_launch.hpp"
-#include "collectives/execute/direct/push_negotiation.hpp"
+#include "collectives/execute/plans.hpp"
 #include "collectives/transport/gpu/device_memory.hpp"
 
 namespace tutti {
 namespace {
 
-// The device gives up before the host does, as it can tell for whom.
-constexpr double part_of_patience = 0.9;
+// The device gives up before the host does, as it knows which peer it waits for.
+constexpr double part_of_timeout = 0.9;
+
+// One launch of all ranks of this process on one device: blocks that wait for each other must all
+// run at once. The last rank to start it launches.
+class JointLaunch {
+public:
+    JointLaunch(Accelerator& device, std::vector<Rank> ranks, const Work& work)
+        : ranks_(std::move(ranks)),
+          launch_(device.prepare(work)),
+          starts_(std::make_unique<std::atomic<std::uint64_t>[]>(ranks_.size())) {}
+
+    void start(Rank rank, std::uint64_t deadline_ns) {
+        for (std::size_t i = 0; i < ranks_.size(); ++i)
+            if (ranks_[i] == rank) starts_[i].fetch_add(1);
+        if (waiting_.fetch_add(1) + 1 < ranks_.size()) return;
+        waiting_ = 0;
+        launch_->start(deadline_ns);
+        launched_.fetch_add(1);
+    }
+
+    bool has_begun(std::uint64_t run) const { return launched_.load() >= run; }
+    bool has_ended(std::uint64_t run) { return has_begun(run) && launch_->is_over(); }
+    // A rank that has not started that run; nothing if all have.
+    std::optional<Rank> missing_in(std::uint64_t run) const {
+        for (std::size_t i = 0; i < ranks_.size(); ++i)
+            if (starts_[i].load() < run) return ranks_[i];
+        return std::nullopt;
+    }
+    std::optional<std::int64_t> device_ns() { return launch_->device_ns(); }
+
+private:
+    std::vector<Rank> ranks_;
+    std::unique_ptr<DeviceLaunch> launch_;
+    std::unique_ptr<std::atomic<std::uint64_t>[]> starts_;  // of each rank
+    std::atomic<std::size_t> waiting_ = 0;
+    std::atomic<std::uint64_t> launched_ = 0;  // runs
+};
+
+// The launch that this rank takes part in. `programs` are those of its blocks, in device memory;
+// the rest of the work is the same on all ranks. Collective.
+std::shared_ptr<JointLaunch> joint_launch(World& world, const DevicePlaces& places,
+                                          const DeviceProgram* programs, Work work) {
+    const auto all = gather_all(world, programs);
+    for (const Rank rank : places.neighbours) work.of_rank.push_back(at(all, rank));
+    const Rank first = places.neighbours.front();
+    const auto own = make_on_all_ranks(world, "launch", [&]() -> std::shared_ptr<JointLaunch> {
+        if (first != world.rank()) return nullptr;
+        return std::make_shared<JointLaunch>(*places.device, places.neighbours, work);
+    });
+    return shared_by_first(world, first, own);
+}
 
 class DevicePlan final : public Plan {
 public:
     DevicePlan(Progress& progress, const DeviceTransport& transport, const PlanRequest& request)
         : Plan(progress, request.what, request.schedule.steps()),
           transport_(transport),
-          caller_(CallBuffers{request.input, request.output}),
-          is_there_(request.registered != nullptr) {
-        const DeviceRoom room = is_there_ ? room_of(request) : guest_room(request);
+          caller_(request.buffers),
+          is_registered_(request.registered != nullptr) {
+        if (is_registered_) {
+            buffers_ = request.registered;
+            input_ = const_cast<std::byte*>(caller_.given().input.data());
+            output_ = caller_.given().output.data();
+        } else {
+            allocate_buffers();
+        }
         const Bytes vector{total_bytes(request.call, world().size())};
-        DeviceDraft draft = vector <= transport.ll_up_to() ? draft_letters(request, room)
-                                                           : draft_direct(request, room);
+        DeviceDraft draft =
+            vector <= transport.ll_up_to() ? ll_draft(request) : direct_draft(request);
         if (request.call.op == Op::avg && reduces(request.call.collective)) {
-            draft.divided = room.output;
-            draft.divided_bytes = request.output.size();
+            draft.divided = output_;
+            draft.divided_bytes = caller_.given().output.size();
             draft.divisor = static_cast<std::uint32_t>(world().size());
         }
         launch_ = load(request, draft, blocks_for(vector));
     }
 
-    bool rebinds() const override { return !is_there_; }
+    bool rebinds() const override { return !is_registered_; }
 
     void rebind(const CallBuffers& buffers) override {
         if (caller_.is(buffers)) return;
@@ -50,68 +106,63 @@ public:
 private:
     Accelerator& device() const { return transport_.device(); }
 
-    // The caller's buffers are in memory of the device.
-    static DeviceRoom room_of(const PlanRequest& request) {
-        return {.memory = request.registered,
-                .input = const_cast<std::byte*>(request.input.data()),
-                .output = request.output.data()};
-    }
-
-    // Or they get a place there, laid out as the caller's.
-    DeviceRoom guest_room(const PlanRequest& request) {
-        const std::size_t input = request.input.size(), output = request.output.size();
-        std::size_t input_at = 0, output_at = round_up(input, line);
+    // In memory of the device, laid out as the caller's.
+    void allocate_buffers() {
+        const std::span<const std::byte> input = caller_.given().input;
+        const std::span<const std::byte> output = caller_.given().output;
+        std::size_t input_at = 0, output_at = round_up(input.size(), alignment);
         if (caller_.is_together()) {
-            const std::byte* begin = std::min<const std::byte*>(
-                request.input.empty() ? request.output.data() : request.input.data(),
-                request.output.empty() ? request.input.data() : request.output.data());
-            input_at = request.input.empty() ? 0 : request.input.data() - begin;
-            output_at = request.output.empty() ? 0 : request.output.data() - begin;
+            input_at = caller_.place_of(input.data())->offset;
+            output_at = caller_.place_of(output.data())->offset;
         }
-        guest_ = std::make_unique<DeviceMemory>(world(), transport_.places().device,
-                                                std::max(input_at + input, output_at + output));
-        guest_input_ = guest_->mine().data() + input_at;
-        guest_output_ = guest_->mine().data() + output_at;
-        return {.memory = guest_.get(), .input = guest_input_, .output = guest_output_};
+        own_buffers_ = std::make_unique<DeviceMemory>(
+            world(), transport_.places().device,
+            std::max(input_at + input.size(), output_at + output.size()));
+        buffers_ = own_buffers_.get();
+        input_ = own_buffers_->mine().data() + input_at;
+        output_ = own_buffers_->mine().data() + output_at;
     }
 
-    DeviceDraft draft_direct(const PlanRequest& request, const DeviceRoom& room) {
-        const auto place_of = [&](const std::byte* buffer) {
-            const auto offset = buffer == nullptr
-                                    ? 0
-                                    : static_cast<std::size_t>(buffer - room.memory->mine().data());
+    DeviceAddresses addresses() const {
+        return {.place = [this](Rank owner, Place place) { return address(owner, place); },
+                .finished = [this](Rank rank) { return &state_of(rank)->finished; }};
+    }
+
+    std::byte* address(Rank owner, Place place) const {
+        switch (place.in) {
+            case Place::In::input:
+                return input_ + place.offset;
+            case Place::In::output:
+                return output_ + place.offset;
+            case Place::In::plan:
+                return memory_->of(owner).data() + sizeof(DeviceState) + place.offset;
+            default:
+                return buffers_->of(owner).data() + place.offset;
+        }
+    }
+
+    DeviceDraft direct_draft(const PlanRequest& request) {
+        const auto place_of = [&](bool is_empty, const std::byte* buffer) {
+            const auto offset = is_empty ? 0 : as_size(buffer - buffers_->mine().data());
             return Place{Place::In::registered, offset};
         };
-        const Rank me = world().rank();
-        const Buffers buffers{place_of(request.input.empty() ? nullptr : room.input),
-                              place_of(request.output.empty() ? nullptr : room.output)};
-        const PushNegotiation talk = negotiate_pushes(world(), push_facts(request, me, buffers));
-        const DirectProgram program = compile_direct(request, me, buffers, talk);
+        const DirectProgram program =
+            compile_direct(world(), request,
+                           {place_of(request.buffers.input.empty(), input_),
+                            place_of(request.buffers.output.empty(), output_)});
         allocate(program.plan_bytes);
-        return draft_for_device(program, request, world(),
-                                {.place =
-                                     [&](Rank owner, Place place) {
-                                         return place.in == Place::In::plan
-                                                    ? plan_bytes_of(owner) + place.offset
-                                                    : room.memory->of(owner).data() + place.offset;
-                                     },
-                                 .finished = [&](Rank rank) { return &state_of(rank)->finished; }});
+        return draft_direct(program, request, world(), addresses());
     }
 
-    DeviceDraft draft_letters(const PlanRequest& request, const DeviceRoom& room) {
-        const LetterDraft letters(request, world());
-        allocate(letters.bytes());
-        return letters.with_addresses(
-            room, [&](Rank rank) { return plan_bytes_of(rank); },
-            [&](Rank rank) { return &state_of(rank)->finished; });
+    DeviceDraft ll_draft(const PlanRequest& request) {
+        const LlDraft draft(request, world());
+        allocate(draft.bytes());
+        return draft.with_addresses(addresses());
     }
 
     void allocate(std::size_t bytes) {
         memory_ = std::make_unique<DeviceMemory>(world(), transport_.places().device,
                                                  sizeof(DeviceState) + bytes);
-    }
-    std::byte* plan_bytes_of(Rank rank) const {
-        return memory_->of(rank).data() + sizeof(DeviceState);
     }
     DeviceState* state_of(Rank rank) const {
         return reinterpret_cast<DeviceState*>(memory_->of(rank).data());
@@ -150,31 +201,32 @@ private:
 
     void begin() override {
         ++run_;
-        if (!is_there_) device().copy_in(guest_input_, caller_.given().input);
+        if (!is_registered_) device().copy_in(input_, caller_.given().input);
         launch_->start(world().rank(),
-                       static_cast<std::uint64_t>(world().hang_timeout * part_of_patience * 1e9));
+                       static_cast<std::uint64_t>(world().hang_timeout * part_of_timeout * 1e9));
     }
 
     bool advance() override {
         if (const auto stop = device().stopped())
-            throw Error(report_of(Rank{stop->rank}, {stop->step, Rank{stop->peer}}),
+            throw Error(hang_report_of(Rank{stop->rank}, {stop->step, Rank{stop->peer}}),
                         Exit::time_out);
         if (!launch_->has_begun(run_)) return false;
         at_ = 1;  // from here on the device watches the time
-        if (!launch_->is_over(run_)) return false;
-        if (!is_there_) device().copy_out(caller_.given().output, guest_output_);
+        if (!launch_->has_ended(run_)) return false;
+        if (!is_registered_) device().copy_out(caller_.given().output, output_);
         return true;
     }
 
-    ProgressState stand() const override { return {0, launch_->missing_in(run_)}; }
+    ProgressState progress_state() const override { return {0, launch_->missing_in(run_)}; }
 
-    static constexpr std::size_t line = 256;
+    static constexpr std::size_t alignment = 256;
 
     const DeviceTransport& transport_;
     CallerMemory caller_;
-    bool is_there_;                        // the caller's memory is registered on the device
-    std::unique_ptr<DeviceMemory> guest_;  // in its place, if not
-    std::byte *guest_input_ = nullptr, *guest_output_ = nullptr;
+    bool is_registered_;                         // the caller's memory is registered on the device
+    std::unique_ptr<DeviceMemory> own_buffers_;  // in its place, if not
+    const ReachableMemory* buffers_ = nullptr;   // the one or the other
+    std::byte *input_ = nullptr, *output_ = nullptr;
     std::unique_ptr<DeviceMemory> memory_;
     std::shared_ptr<std::byte> programs_;
     std::shared_ptr<JointLaunch> launch_;

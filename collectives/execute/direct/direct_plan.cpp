@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "collectives/execute/direct/direct_plan.hpp"
-
 #include <unistd.h>
 
 #include <algorithm>
@@ -8,10 +6,12 @@
 #include <cstring>
 
 #include "base/clock.hpp"
+#include "base/index.hpp"
 #include "collectives/execute/direct/direct_program.hpp"
-#include "collectives/execute/direct/push_negotiation.hpp"
 #include "collectives/execute/plan/moves.hpp"
+#include "collectives/execute/plans.hpp"
 #include "collectives/world/futex.hpp"
+#include "collectives/world/signal.hpp"
 #include "kernels/sets.hpp"
 
 namespace tutti {
@@ -20,46 +20,45 @@ namespace {
 // At the begin of a piece. The counter has a line of its own.
 struct Head {
     alignas(cache_line) std::uint64_t counter;   // steps finished by the rank, over all runs
-    alignas(cache_line) std::uint64_t sleepers;  // peers that sleep until the counter goes on
-    std::uint64_t shown;                         // where the lists of places begin
-    // For peers that read the caller's buffers through the kernel: those of the run that the
-    // counter has begun, until the last reader has finished it.
+    alignas(cache_line) std::uint64_t sleepers;  // peers that sleep until the counter changes
+    std::uint64_t published;                     // where the lists of places begin
+    // For peers that read the caller's buffers through the kernel: valid from the begin of a run
+    // until its last reader has finished.
     PeerMemory input, output;
 };
 
-// A rank's piece of the plan's shared memory: counter | plan memory | places shown to each peer.
+// A rank's piece of the plan's shared memory: head | plan memory | places published to each peer.
 struct PieceLayout {
     static constexpr std::size_t memory = sizeof(Head);
 
     explicit PieceLayout(const DirectProgram& program) {
         std::size_t places = 0;
-        for (const auto& to_peer : program.shown) places += to_peer.size();
-        shown = memory + program.plan_bytes;
-        bytes = shown + program.shown.size() * sizeof(std::uint64_t) + places * sizeof(Place);
+        for (const auto& to_peer : program.published) places += to_peer.size();
+        published = memory + program.plan_bytes;
+        bytes =
+            published + program.published.size() * sizeof(std::uint64_t) + places * sizeof(Place);
     }
-    std::size_t shown, bytes;
+    std::size_t published, bytes;
 };
 
 // Written once by the owner: for each peer the offset of its list of places, then the lists.
-void show_places(const DirectProgram& program, std::span<std::byte> piece) {
+void publish_places(const DirectProgram& program, std::span<std::byte> piece) {
     const PieceLayout layout(program);
-    reinterpret_cast<Head*>(piece.data())->shown = layout.shown;
-    auto* starts = reinterpret_cast<std::uint64_t*>(&piece[layout.shown]);
-    auto* next = reinterpret_cast<Place*>(starts + program.shown.size());
-    for (std::size_t peer = 0; peer < program.shown.size(); ++peer) {
+    reinterpret_cast<Head*>(piece.data())->published = layout.published;
+    auto* starts = reinterpret_cast<std::uint64_t*>(&piece[layout.published]);
+    auto* next = reinterpret_cast<Place*>(starts + program.published.size());
+    for (std::size_t peer = 0; peer < program.published.size(); ++peer) {
         starts[peer] =
             static_cast<std::uint64_t>(reinterpret_cast<std::byte*>(next) - piece.data());
-        for (const Place place : program.shown[peer]) *next++ = place;
+        for (const Place place : program.published[peer]) *next++ = place;
     }
 }
 
-Place shown_to(Rank me, std::uint32_t number, std::span<const std::byte> piece_of_peer) {
+Place published_to(Rank me, std::uint64_t number, std::span<const std::byte> piece_of_peer) {
     const auto* head = reinterpret_cast<const Head*>(piece_of_peer.data());
-    const auto* starts = reinterpret_cast<const std::uint64_t*>(&piece_of_peer[head->shown]);
+    const auto* starts = reinterpret_cast<const std::uint64_t*>(&piece_of_peer[head->published]);
     Place place;
-    std::memcpy(&place,
-                &piece_of_peer[starts[static_cast<std::size_t>(me.index)] + sizeof place * number],
-                sizeof place);
+    std::memcpy(&place, &piece_of_peer[starts[as_size(me)] + sizeof place * number], sizeof place);
     return place;
 }
 
@@ -70,15 +69,13 @@ public:
           me_(world().rank()),
           steps_of_run_(static_cast<std::uint64_t>(request.schedule.steps()) + 1),
           registered_(request.registered),
-          fetches_(request.unregistered == UnregisteredMethod::single_copy),
+          single_copy_(request.unregistered == UnregisteredMethod::single_copy),
           stores_(request.stores),
-          caller_(CallBuffers{request.input, request.output}),
+          caller_(request.buffers),
           moves_(request.call.type, request.call.op, caller_.given()) {
-        const Buffers buffers = places_of(request);
-        const PushNegotiation talk = negotiate_pushes(world(), push_facts(request, me_, buffers));
-        const DirectProgram program = compile_direct(request, me_, buffers, talk);
+        const DirectProgram program = compile_direct(world(), request, buffer_access());
         memory_ = std::make_unique<SharedMemory>(world(), PieceLayout(program).bytes);
-        show_places(program, memory_->mine());
+        publish_places(program, memory_->mine());
         world().barrier();
         if (request.call.op == Op::avg && reduces(request.call.collective))
             divide_ = find_divide(request.call.type);  // results are read once more at the end
@@ -111,19 +108,14 @@ private:
         std::uint32_t moves_end;
     };
 
-    Buffers places_of(const PlanRequest& request) {
+    BufferAccess buffer_access() const {
+        const CallBuffers& given = caller_.given();
         if (registered_ != nullptr)
-            return {registered_place(request.input), registered_place(request.output)};
-        // In place, both are told from where the first of them begins.
-        Buffers buffers{{Place::In::input, 0}, {Place::In::output, 0}, fetches_, false};
-        if (caller_.is_together()) {
-            const auto behind_begin = [&](const std::byte* address) {
-                return static_cast<std::uint64_t>(address - caller_.output_begin());
-            };
-            buffers.input = {Place::In::output, behind_begin(request.input.data())};
-            buffers.output = {Place::In::output, behind_begin(request.output.data())};
-        }
-        return buffers;
+            return {registered_place(given.input), registered_place(given.output)};
+        return {.input = caller_.place_of(given.input.data()).value_or(Place{Place::In::input}),
+                .output = caller_.place_of(given.output.data()).value_or(Place{Place::In::output}),
+                .peers_read = single_copy_,
+                .peers_write = false};
     }
 
     Place registered_place(std::span<const std::byte> buffer) const {
@@ -138,20 +130,15 @@ private:
                 return registered_->of(owner).data() + place.offset;
             case Place::In::plan:
                 return memory_->of(owner).data() + PieceLayout::memory + place.offset;
-            case Place::In::input:
-                return caller_.input_begin() + place.offset;
-            case Place::In::output:
-                return caller_.output_begin() + place.offset;
+            default:
+                return caller_.address(place);
         }
-        return nullptr;
     }
-    std::byte* address(Place mine) const { return address(me_, mine); }
 
-    // What peers show in their callers' buffers is read through the kernel.
-    Moves::Source source_of(const DirectSource& source) const {
-        if (!source.peer) return {address(source.own)};
-        const auto piece = memory_->of(*source.peer);
-        const Place place = shown_to(me_, source.shown, piece);
+    // What peers publish in their callers' buffers is read through the kernel.
+    Moves::Source source_of(const RankPlace& source) const {
+        if (!source.peer) return {address(me_, source.place)};
+        const Place place = published_to(me_, source.place.offset, memory_->of(*source.peer));
         const Head& head = head_of(*source.peer);
         if (place.in == Place::In::input) return {nullptr, &head.input, place.offset};
         if (place.in == Place::In::output) return {nullptr, &head.output, place.offset};
@@ -189,9 +176,9 @@ private:
         for (const DirectMove& draft : drafts) {
             outs.clear();
             sources.clear();
-            for (const Target& target : draft.targets)
+            for (const RankPlace& target : draft.targets)
                 outs.push_back(address(target.peer.value_or(me_), target.place));
-            for (const DirectSource& source : draft.sources) sources.push_back(source_of(source));
+            for (const RankPlace& source : draft.sources) sources.push_back(source_of(source));
             moves_.add(outs, sources, draft.bytes, draft.is_final && divide_ == nullptr);
         }
     }
@@ -200,30 +187,30 @@ private:
         base_ += steps_of_run_;
         wait_ = move_ = 0;
         moving_ns_ = 0;
-        if (fetches_) show_buffers();
+        if (single_copy_) publish_buffers();
         do_moves(prologue_end_);
-        show_progress();
+        publish_progress();
     }
 
-    // Nobody reads them any more from the run before: it ended with its last readers.
-    void show_buffers() {
+    // Nobody reads those of the run before any more: it ended with its last readers.
+    void publish_buffers() {
         Head& head = head_of(me_);
-        head.input = {process_, caller_.input_begin()};
-        head.output = {process_, caller_.output_begin()};
+        head.input = {process_, caller_.address({Place::In::input})};
+        head.output = {process_, caller_.address({Place::In::output})};
     }
 
     // Tells the peers that all before the current step is finished; what was written is visible to
     // whoever sees the counter (release), and this rank no longer reads what peers may overwrite.
-    void show_progress() {
+    void publish_progress() {
         const auto finished = at_ < steps_.size() ? static_cast<std::uint64_t>(steps_[at_].number)
                                                   : steps_of_run_ - 1;
         publish(*counter_, base_ + finished);
-        // A sleeper that is not seen here, as it comes at this very moment, wakes up by itself.
+        // A sleeper that is not seen here, as it begins at this very moment, wakes up by itself.
         if (std::atomic_ref(*sleepers_).load(std::memory_order_relaxed) != 0)
             wake_sleepers(*counter_);
     }
 
-    bool all_have_come(std::uint32_t end) {
+    bool are_met(std::uint32_t end) {
         for (; wait_ < end; ++wait_) {
             const Wait& wait = waits_[wait_];
             if (seen(*wait.counter) < base_ + wait.steps) return false;
@@ -234,13 +221,13 @@ private:
     bool advance() override {
         for (; at_ < steps_.size();) {
             const Step& step = steps_[at_];
-            if (!all_have_come(step.waits_end)) return false;
+            if (!are_met(step.waits_end)) return false;
             do_moves(step.moves_end);
             ++at_;
-            show_progress();
+            publish_progress();
         }
         do_moves(early_end_);
-        if (!all_have_come(static_cast<std::uint32_t>(waits_.size()))) return false;
+        if (!are_met(static_cast<std::uint32_t>(waits_.size()))) return false;
         do_moves(moves_.size());
         finish();
         return true;
@@ -271,7 +258,7 @@ private:
         sleepers.fetch_sub(1);
     }
 
-    ProgressState stand() const override {
+    ProgressState progress_state() const override {
         ProgressState now;
         now.step = at_ < steps_.size() ? steps_[at_].number : static_cast<int>(steps_of_run_ - 1);
         if (wait_ < waits_.size()) now.waits_for = waits_[wait_].peer;
@@ -281,7 +268,7 @@ private:
     Rank me_;
     std::uint64_t steps_of_run_;  // by how much a run moves the counters on
     const ReachableMemory* registered_;
-    bool fetches_;        // from unregistered memory, through the kernel
+    bool single_copy_;    // peers read unregistered memory through the kernel
     StoreChoice stores_;  // of final results
     CallerMemory caller_;
     int process_ = getpid();

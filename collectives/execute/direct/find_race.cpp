@@ -7,6 +7,8 @@
 #include <functional>
 #include <vector>
 
+#include "base/index.hpp"
+
 namespace tutti {
 namespace {
 
@@ -49,7 +51,7 @@ public:
         : programs_(programs), known_(programs.size()) {}
 
     std::optional<std::string> find() {
-        if (!follow_needs()) return stuck();
+        if (!follow_dependencies()) return endless_wait();
         for (std::size_t reader = 0; reader < programs_.size() && !race_; ++reader)
             check_reads_of(reader);
         for (std::size_t pusher = 0; pusher < programs_.size() && !race_; ++pusher)
@@ -63,17 +65,16 @@ private:
     std::size_t settling_of(std::size_t rank) const { return programs_[rank].steps.size() + 1; }
     std::size_t end_of(std::size_t rank) const { return programs_[rank].steps.size() + 2; }
 
-    std::span<const Dependency> needs_at(std::size_t rank, std::size_t moment) const {
+    std::span<const Dependency> dependencies_at(std::size_t rank, std::size_t moment) const {
         const DirectProgram& program = programs_[rank];
         if (moment == end_of(rank)) return program.last_readers;
         if (moment == 0 || moment == settling_of(rank)) return {};
         return program.steps[moment - 1].dependencies;
     }
 
-    // What `peer` is known to have finished once a dependency is met: its steps before the number
-    // needed.
+    // Steps that the peer is known to have finished once a dependency is met.
     std::size_t steps_met(const Dependency& dependency) const {
-        const auto& steps = programs_[static_cast<std::size_t>(dependency.peer.index)].steps;
+        const auto& steps = at(programs_, dependency.peer).steps;
         const auto first_open =
             std::partition_point(steps.begin(), steps.end(),
                                  [&](const DirectStep& s) { return s.number < dependency.steps; });
@@ -82,7 +83,7 @@ private:
 
     // Lets every rank go on as far as its dependencies allow, in any order: knowledge does not
     // depend on it.
-    bool follow_needs() {
+    bool follow_dependencies() {
         for (std::size_t rank = 0; rank < programs_.size(); ++rank) {
             Knowledge at_begin(programs_.size(), 0);
             at_begin[rank] = begun;
@@ -102,8 +103,8 @@ private:
         const std::size_t moment = known_[rank].size();
         if (moment == moments_of(rank)) return false;
         Knowledge now = known_[rank].back();
-        for (const Dependency& dependency : needs_at(rank, moment)) {
-            const auto& of_peer = known_[static_cast<std::size_t>(dependency.peer.index)];
+        for (const Dependency& dependency : dependencies_at(rank, moment)) {
+            const auto& of_peer = at(known_, dependency.peer);
             const std::size_t met = steps_met(dependency);
             if (of_peer.size() <= met) return false;
             learn(now, of_peer[met]);
@@ -114,13 +115,12 @@ private:
         return true;
     }
 
-    std::string stuck() const {
+    std::string endless_wait() const {
         for (std::size_t rank = 0; rank < programs_.size(); ++rank) {
             const std::size_t moment = known_[rank].size();
             if (moment == moments_of(rank)) continue;
-            for (const Dependency& dependency : needs_at(rank, moment))
-                if (known_[static_cast<std::size_t>(dependency.peer.index)].size() <=
-                    steps_met(dependency))
+            for (const Dependency& dependency : dependencies_at(rank, moment))
+                if (at(known_, dependency.peer).size() <= steps_met(dependency))
                     return fmt::format(
                         "{} waits for ever for rank {} to finish the steps before {}",
                         name_of(rank, moment), dependency.peer.index, dependency.steps);
@@ -140,10 +140,10 @@ private:
         const auto& steps = programs_[reader].steps;
         for (std::size_t index = 0; index < steps.size(); ++index)
             for (const DirectMove& move : steps[index].moves)
-                for (const DirectSource& source : move.sources) {
+                for (const RankPlace& source : move.sources) {
                     if (!source.peer || race_) continue;
-                    const auto owner = static_cast<std::size_t>(source.peer->index);
-                    const Place place = programs_[owner].shown[reader][source.shown];
+                    const auto owner = as_size(*source.peer);
+                    const Place place = programs_[owner].published[reader][source.place.offset];
                     check_read(reader, index, owner, {place, move.bytes});
                 }
     }
@@ -159,25 +159,26 @@ private:
     void for_each_access(std::size_t owner, const std::function<void(const Access&)>& visit) const {
         for (std::size_t rank = 0; rank < programs_.size(); ++rank) {
             const auto belongs = [&](const std::optional<Rank>& peer) {
-                return peer ? static_cast<std::size_t>(peer->index) == owner : rank == owner;
+                return peer ? as_size(*peer) == owner : rank == owner;
             };
             const auto& steps = programs_[rank].steps;
             for (std::size_t index = 0; index < steps.size(); ++index)
                 for (const DirectMove& move : steps[index].moves) {
-                    for (const Target& target : move.targets)
+                    for (const RankPlace& target : move.targets)
                         if (belongs(target.peer))
                             visit({rank,
                                    index,
                                    &move,
                                    {target.place, move.bytes},
                                    std::max(steps[index].number, target.for_step)});
-                    for (const DirectSource& source : move.sources)
+                    for (const RankPlace& source : move.sources)
                         if (belongs(source.peer))
                             visit({rank,
                                    index,
                                    &move,
-                                   {source.peer ? programs_[owner].shown[rank][source.shown]
-                                                : source.own,
+                                   {source.peer
+                                        ? programs_[owner].published[rank][source.place.offset]
+                                        : source.place,
                                     move.bytes},
                                    steps[index].number});
                 }
@@ -188,10 +189,10 @@ private:
         const auto& steps = programs_[pusher].steps;
         for (std::size_t index = 0; index < steps.size(); ++index)
             for (const DirectMove& move : steps[index].moves)
-                for (const Target& target : move.targets)
+                for (const RankPlace& target : move.targets)
                     if (target.peer && !race_)
                         check_push(
-                            static_cast<std::size_t>(target.peer->index),
+                            as_size(*target.peer),
                             {pusher, index, &move, {target.place, move.bytes}, target.for_step});
     }
 
@@ -229,7 +230,7 @@ private:
     static bool uses_place(const std::vector<DirectMove>& moves, const Stretch& stretch) {
         return writes(moves, stretch) ||
                std::any_of(moves.begin(), moves.end(), [&](const DirectMove& move) {
-                   return stretch.overlaps({move.sources.front().own, move.bytes});
+                   return stretch.overlaps({move.sources.front().place, move.bytes});
                });
     }
 
@@ -253,9 +254,10 @@ private:
 
     static bool writes(const std::vector<DirectMove>& moves, const Stretch& stretch) {
         return std::any_of(moves.begin(), moves.end(), [&](const DirectMove& move) {
-            return std::any_of(move.targets.begin(), move.targets.end(), [&](const Target& target) {
-                return !target.peer && stretch.overlaps({target.place, move.bytes});
-            });
+            return std::any_of(
+                move.targets.begin(), move.targets.end(), [&](const RankPlace& target) {
+                    return !target.peer && stretch.overlaps({target.place, move.bytes});
+                });
         });
     }
 
@@ -279,8 +281,7 @@ private:
     }
 
     std::span<const DirectProgram> programs_;
-    std::vector<std::vector<Knowledge>>
-        known_;  // by rank, then moment: after the dependencies of it
+    std::vector<std::vector<Knowledge>> known_;  // by rank, then moment, its dependencies met
     std::optional<std::string> race_;
 };
 

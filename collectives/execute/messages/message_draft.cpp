@@ -6,6 +6,8 @@
 #include <unordered_map>
 #include <utility>
 
+#include "base/index.hpp"
+
 namespace tutti {
 namespace {
 
@@ -18,19 +20,20 @@ public:
           spec_(request.call.collective, request.schedule.ranks(), request.call.root),
           layout_(request.call, spec_, me, request.schedule.chunks()) {
         // In place, an all-to-all's input and output chunks overlap crosswise: read from a copy.
+        const CallBuffers& buffers = request.buffers;
         copies_input_ = request.call.collective == Collective::all_to_all &&
-                        !request.input.empty() && request.input.data() == request.output.data();
+                        !buffers.input.empty() && buffers.input.data() == buffers.output.data();
         if (!copies_input_) return;
         // Another lane could write the output, which is the input, before this one has its copy.
         assert(request.lanes.count == 1);
-        const Spot copy{In::scratch, take_scratch(request_.input.size())};
-        const DraftMove to_copy{copy, {{In::input, 0}}, request_.input.size()};
+        const Place copy{In::plan, take_plan_memory(buffers.input.size())};
+        const DraftMove to_copy{copy, {{In::input, 0}}, buffers.input.size()};
         draft_.steps.push_back({.number = 0, .moves = {to_copy}});
     }
 
     // The lane's part of the next step.
-    void draft(int number, const RankStep& step) {
-        DraftStep& draft = draft_.steps.emplace_back(DraftStep{.number = number});
+    void draft(const RankStep& step) {
+        DraftStep& draft = draft_.steps.emplace_back(DraftStep{.number = step.number});
         draft_sends(step, draft);
         draft_receives(step, draft);
     }
@@ -41,66 +44,66 @@ public:
     }
 
 private:
-    using In = Spot::In;
+    using In = Place::In;
 
     bool is_mine(int chunk) const { return request_.lanes.lane_of(chunk) == lane_; }
 
-    Spot input_spot(std::size_t offset) const {
-        return copies_input_ ? Spot{In::scratch, offset} : Spot{In::input, offset};
+    Place input_place(std::size_t offset) const {
+        return copies_input_ ? Place{In::plan, offset} : Place{In::input, offset};
     }
 
     // Where the chunk's value is now; it is in the input until something arrives.
-    Spot current(int chunk) {
+    Place current(int chunk) {
         const auto known = current_.find(chunk);
         if (known != current_.end()) return known->second;
-        // A schedule that is not proved may send what it does not hold: then what lies there goes.
+        // A schedule that is not proved may send what it does not hold: then any bytes are sent.
         const auto in_input = layout_.in_input(chunk);
-        return in_input ? input_spot(*in_input) : home(chunk);
+        return in_input ? input_place(*in_input) : destination(chunk);
     }
 
-    // Where the chunk belongs: in the output, or in scratch if it only passes through.
-    Spot home(int chunk) {
+    // Where the chunk ends: in the output, or in the plan's memory if it is in transit.
+    Place destination(int chunk) {
         if (const auto offset = layout_.in_output(chunk)) return {In::output, *offset};
-        const auto [known, is_new] = passing_.try_emplace(chunk);
-        if (is_new) known->second = {In::scratch, take_scratch(layout_.bytes_of(chunk))};
+        const auto [known, is_new] = transit_.try_emplace(chunk);
+        if (is_new) known->second = {In::plan, take_plan_memory(layout_.bytes_of(chunk))};
         return known->second;
     }
 
-    std::size_t take_scratch(std::size_t bytes) {
-        return std::exchange(draft_.scratch, draft_.scratch + bytes);
+    std::size_t take_plan_memory(std::size_t bytes) {
+        return std::exchange(draft_.plan, draft_.plan + bytes);
     }
 
-    bool is_same_memory(Spot a, Spot b) const {
+    bool is_same_memory(Place a, Place b) const {
         if (a == b) return true;
-        const auto address = [&](Spot s) -> const std::byte* {
-            if (s.in == In::input) return request_.input.data() + s.offset;
-            if (s.in == In::output) return request_.output.data() + s.offset;
+        const auto address = [&](Place s) -> const std::byte* {
+            if (s.in == In::input) return request_.buffers.input.data() + s.offset;
+            if (s.in == In::output) return request_.buffers.output.data() + s.offset;
             return nullptr;
         };
         return address(a) != nullptr && address(a) == address(b);
     }
 
-    // Sent from where it lies if it lies together, else packed.
+    // Sent from where it lies if it is contiguous, else packed.
     void draft_sends(const RankStep& step, DraftStep& draft) {
         std::size_t outbox = 0;
         for (const auto& message : by_peer(step.sends)) {
             const Rank to = step.sends[message.front()].peer;
-            std::vector<std::pair<Spot, std::size_t>> parts;
+            std::vector<std::pair<Place, std::size_t>> parts;
             for (const std::size_t i : message) {
                 const int chunk = step.sends[i].chunk;
-                if (const auto at = current(chunk);
-                    !parts.empty() && parts.back().first.behind(parts.back().second) == at)
+                if (const Place now = current(chunk);
+                    !parts.empty() && parts.back().first.after(parts.back().second) == now)
                     parts.back().second += layout_.bytes_of(chunk);
                 else
-                    parts.push_back({at, layout_.bytes_of(chunk)});
+                    parts.push_back({now, layout_.bytes_of(chunk)});
             }
             if (parts.size() == 1) {
                 draft.sends.push_back({to, parts[0].first, parts[0].second});
                 continue;
             }
-            const Spot packed{In::outbox, outbox};
-            for (const auto& [spot, bytes] : parts) {
-                draft.packing.push_back({{In::outbox, outbox}, {spot}, bytes});
+            const Place packed{In::outbox, outbox};
+            for (const auto& [place, bytes] : parts) {
+                draft.packing.push_back({{In::outbox, outbox}, {place}, bytes});
                 outbox += bytes;
             }
             draft.sends.push_back({to, packed, outbox - packed.offset});
@@ -110,8 +113,8 @@ private:
 
     void draft_receives(const RankStep& step, DraftStep& draft) {
         std::size_t inbox = 0;
-        std::vector<Spot> arrived_at(step.receives.size(), Spot{In::inbox, 0});
-        std::vector<bool> is_home(step.receives.size(), false);
+        std::vector<Place> arrived_at(step.receives.size(), Place{In::inbox, 0});
+        std::vector<bool> in_place(step.receives.size(), false);
         const auto traffic = traffic_of(step);
         for (const auto& message : by_peer(step.receives)) {
             const Rank from = step.receives[message.front()].peer;
@@ -119,33 +122,34 @@ private:
                 for (const std::size_t i : message) arrived_at[i] = current(step.receives[i].chunk);
                 continue;
             }
-            const bool in_place = arrives_in_place(step, message, traffic);
-            const Spot start =
-                in_place ? home(step.receives[message.front()].chunk) : Spot{In::inbox, inbox};
+            const bool arrives_at_destination = can_arrive_at_destination(step, message, traffic);
+            const Place start = arrives_at_destination
+                                    ? destination(step.receives[message.front()].chunk)
+                                    : Place{In::inbox, inbox};
             std::size_t bytes = 0;
             for (const std::size_t i : message) {
-                arrived_at[i] = start.behind(bytes);
-                is_home[i] = in_place;
+                arrived_at[i] = start.after(bytes);
+                in_place[i] = arrives_at_destination;
                 bytes += layout_.bytes_of(step.receives[i].chunk);
             }
             draft.receives.push_back({from, start, bytes});
-            if (!in_place) inbox += bytes;
+            if (!arrives_at_destination) inbox += bytes;
         }
         draft_.inbox = std::max(draft_.inbox, inbox);
-        draft_moves(step, arrived_at, is_home, draft);
+        draft_moves(step, arrived_at, in_place, draft);
     }
 
-    // A message can be received where it belongs if it only brings copies, their places lie side by
-    // side, nothing else arrives there, and the old values are not being sent in this step.
-    bool arrives_in_place(const RankStep& step, const std::vector<std::size_t>& message,
-                          const std::unordered_map<int, Traffic>& traffic) {
-        std::optional<Spot> next;
+    // A message can be received at its destination if it only brings copies, their places are
+    // contiguous, nothing else arrives there, and the old values are not being sent in this step.
+    bool can_arrive_at_destination(const RankStep& step, const std::vector<std::size_t>& message,
+                                   const std::unordered_map<int, Traffic>& traffic) {
+        std::optional<Place> next;
         for (const std::size_t i : message) {
             const auto [chunk, peer, action] = step.receives[i];
             if (action == Action::reduce) return false;
-            const Spot place = home(chunk);
+            const Place place = destination(chunk);
             if (next && place != *next) return false;
-            next = place.behind(layout_.bytes_of(chunk));
+            next = place.after(layout_.bytes_of(chunk));
             const Traffic& of_chunk = traffic.at(chunk);
             if (of_chunk.receives > 1) return false;
             if (of_chunk.is_sent && is_same_memory(current(chunk), place)) return false;
@@ -153,31 +157,31 @@ private:
         return true;
     }
 
-    // One move per chunk that something arrived for: its own value first unless a copy replaces it.
-    void draft_moves(const RankStep& step, const std::vector<Spot>& arrived_at,
-                     const std::vector<bool>& is_home, DraftStep& draft) {
+    // One move per chunk that arrived: its own value first unless a copy replaces it.
+    void draft_moves(const RankStep& step, const std::vector<Place>& arrived_at,
+                     const std::vector<bool>& in_place, DraftStep& draft) {
         std::unordered_map<int, std::size_t> move_of;
         for (std::size_t i = 0; i < step.receives.size(); ++i) {
             const auto [chunk, peer, action] = step.receives[i];
-            if (is_home[i]) continue;
+            if (in_place[i]) continue;
             const auto [known, is_new] = move_of.try_emplace(chunk, draft.moves.size());
             if (is_new) {
-                draft.moves.push_back({home(chunk), {}, layout_.bytes_of(chunk)});
+                draft.moves.push_back({destination(chunk), {}, layout_.bytes_of(chunk)});
                 if (action == Action::reduce) draft.moves.back().sources.push_back(current(chunk));
             }
             draft.moves[known->second].sources.push_back(arrived_at[i]);
         }
         for (const RankTransfer& receive : step.receives)
-            current_[receive.chunk] = home(receive.chunk);
+            current_[receive.chunk] = destination(receive.chunk);
     }
 
     // Results that still lie in the input go to the output.
     void settle() {
         for_each_output_chunk(spec_, me_, request_.schedule.chunks(), [&](int chunk) {
             if (layout_.bytes_of(chunk) == 0 || !is_mine(chunk)) return;
-            const Spot at = current(chunk), belongs = home(chunk);
-            if (!is_same_memory(at, belongs))
-                draft_.settling.push_back({belongs, {at}, layout_.bytes_of(chunk)});
+            const Place now = current(chunk), end = destination(chunk);
+            if (!is_same_memory(now, end))
+                draft_.settling.push_back({end, {now}, layout_.bytes_of(chunk)});
         });
     }
 
@@ -187,18 +191,19 @@ private:
     CollectiveSpec spec_;
     Layout layout_;
     bool copies_input_ = false;
-    std::unordered_map<int, Spot> current_, passing_;
+    std::unordered_map<int, Place> current_, transit_;
     MessageDraft draft_;
 };
 
-// What a step asks of each lane.
-void deal(const RankStep& step, const Lanes& lanes, std::vector<RankStep>& parts) {
+// The part of a step that each lane does.
+void distribute(const RankStep& step, const Lanes& lanes, std::vector<RankStep>& parts) {
     for (RankStep& part : parts) {
+        part.number = step.number;
         part.sends.clear();
         part.receives.clear();
     }
     const auto part_of = [&](const RankTransfer& transfer) -> RankStep& {
-        return parts[static_cast<std::size_t>(lanes.lane_of(transfer.chunk))];
+        return at(parts, lanes.lane_of(transfer.chunk));
     };
     for (const RankTransfer& transfer : step.sends) part_of(transfer).sends.push_back(transfer);
     for (const RankTransfer& transfer : step.receives)
@@ -210,15 +215,11 @@ void deal(const RankStep& step, const Lanes& lanes, std::vector<RankStep>& parts
 std::vector<MessageDraft> draft_messages(const PlanRequest& request, Rank me) {
     std::vector<Drafter> drafters;
     for (int lane = 0; lane < request.lanes.count; ++lane) drafters.emplace_back(request, me, lane);
-    const CollectiveSpec spec{request.call.collective, request.schedule.ranks(), request.call.root};
-    const Layout layout(request.call, spec, me, request.schedule.chunks());
-    RankStep step;
     std::vector<RankStep> parts(drafters.size());
-    for (int number = 0; number < request.schedule.steps(); ++number) {
-        read_step(request.schedule, number, me, layout, step);
-        deal(step, request.lanes, parts);
+    for (const RankStep& step : rank_steps(request, me)) {
+        distribute(step, request.lanes, parts);
         for (std::size_t lane = 0; lane < drafters.size(); ++lane)
-            if (!parts[lane].is_empty()) drafters[lane].draft(number, parts[lane]);
+            if (!parts[lane].is_empty()) drafters[lane].draft(parts[lane]);
     }
     std::vector<MessageDraft> drafts;
     for (Drafter& drafter : drafters) drafts.push_back(drafter.finish());

@@ -1,31 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include <cstdint>
 #include <vector>
 
 #include "collectives/execute/plan/plan_request.hpp"
 
 namespace tutti {
 
-/// Where bytes lie: in the user's buffers, or at an offset of scratch, inbox or outbox, whose size
-/// is only known when all steps are read.
-struct Spot {
-    enum class In : std::uint8_t { input, output, scratch, inbox, outbox } in;
-    std::size_t offset;
-    bool operator==(const Spot&) const = default;
-    Spot behind(std::size_t bytes) const { return {in, offset + bytes}; }
-};
-
 struct DraftMessage {
     Rank peer;
-    Spot spot;
+    Place place;
     std::size_t bytes;
 };
 
 /// out = sources combined in order.
 struct DraftMove {
-    Spot out;
-    std::vector<Spot> sources;
+    Place out;
+    std::vector<Place> sources;
     std::size_t bytes;
 };
 
@@ -33,18 +23,18 @@ struct DraftStep {
     int number;
     std::vector<DraftMove> packing = {};  ///< before the messages are posted
     std::vector<DraftMessage> receives = {}, sends = {};
-    std::vector<DraftMove> moves = {};  ///< after all have come
+    std::vector<DraftMove> moves = {};  ///< after all have arrived
 };
 
 /// One lane of one rank's part by messages, before memory is allocated.
 struct MessageDraft {
     std::vector<DraftStep> steps;
-    std::vector<DraftMove> settling;  ///< at the end: results that are not where they belong
-    std::size_t scratch = 0, inbox = 0, outbox = 0;  ///< bytes needed
+    std::vector<DraftMove> settling;  ///< at the end: results that are not at their destination
+    std::size_t plan = 0, inbox = 0, outbox = 0;  ///< bytes needed
 };
 
-/// A draft for each lane. The messages between two ranks in a step of a lane are one message,
-/// chunks in the order said; both sides see the same order.
+/// A draft for each lane. What goes from one rank to another in a step of a lane is one message;
+/// its chunks have the order of the schedule on both sides.
 std::vector<MessageDraft> draft_messages(const PlanRequest& request, Rank me);
 
 }  // namespace tutti

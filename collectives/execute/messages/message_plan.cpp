@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "collectives/execute/messages/message_plan.hpp"
-
 #include <algorithm>
 
 #include "collectives/execute/messages/message_program.hpp"
+#include "collectives/execute/plans.hpp"
 #include "kernels/sets.hpp"
 
 namespace tutti {
@@ -18,19 +17,19 @@ std::vector<Rank> peers_of(const MessageProgram& program) {
     return peers;
 }
 
-// Goes through the steps of its chunks.
+// Goes through the steps of its chunks, at its own pace.
 class Lane {
 public:
     Lane(MessageTransport& transport, MessageProgram program, int number)
         : program_(std::move(program)),
-          wire_(transport.connect({.plan = number,
-                                   .most_posts = program_.most_posts,
-                                   .most_to_one = program_.most_to_one,
-                                   .most_bytes = program_.most_bytes,
-                                   .peers = peers_of(program_),
-                                   .queue = program_.queue.get()})) {}
+          endpoint_(transport.connect({.plan = number,
+                                       .most_posts = program_.most_posts,
+                                       .most_to_one = program_.most_to_one,
+                                       .most_bytes = program_.most_bytes,
+                                       .peers = peers_of(program_),
+                                       .queue = program_.queue.get()})) {}
 
-    std::optional<std::string> left_over() const { return wire_->left_over(); }
+    std::optional<std::string> left_over() const { return endpoint_->left_over(); }
     void rebind(const CallerMemory& caller) { program_.rebind(caller); }
 
     void begin() {
@@ -43,11 +42,11 @@ public:
 
     // Goes on as far as possible without waiting; true at the end.
     bool advance() {
-        if (is_over()) return true;
+        if (is_done()) return true;
         for (; at_ < program_.steps.size(); ++at_, posted_ = false) {
             const MessageStep& step = program_.steps[at_];
             if (!posted_) post(step);
-            if (!wire_->all_done()) return false;
+            if (!endpoint_->all_done()) return false;
             program_.moves.run(step.moves.first, step.moves.end);
         }
         program_.moves.run(program_.settling.first, program_.settling.end);
@@ -55,28 +54,28 @@ public:
         return true;
     }
 
-    bool is_over() const { return at_ > program_.steps.size(); }
+    bool is_done() const { return at_ > program_.steps.size(); }
 
-    // What a device is still to do after the last step.
+    // Holds what a device still has to do after the last step.
     DeviceQueue* queue() { return program_.queue.get(); }
 
     int step() const { return at_ < program_.steps.size() ? program_.steps[at_].number : 0; }
-    std::optional<Rank> waits_for() const { return wire_->waits_for(); }
-    Endpoint& wire() const { return *wire_; }
+    std::optional<Rank> waits_for() const { return endpoint_->waits_for(); }
+    Endpoint& endpoint() const { return *endpoint_; }
 
 private:
     void post(const MessageStep& step) {
         program_.moves.run(step.packing.first, step.packing.end);
         for (auto i = step.receives.first; i < step.receives.end; ++i)
-            wire_->post_receive(step.number, program_.receives[i].peer,
-                                program_.receives[i].memory);
+            endpoint_->post_receive(step.number, program_.receives[i].peer,
+                                    program_.receives[i].memory);
         for (auto i = step.sends.first; i < step.sends.end; ++i)
-            wire_->post_send(step.number, program_.sends[i].peer, program_.sends[i].memory);
+            endpoint_->post_send(step.number, program_.sends[i].peer, program_.sends[i].memory);
         posted_ = true;
     }
 
     MessageProgram program_;
-    std::unique_ptr<Endpoint> wire_;
+    std::unique_ptr<Endpoint> endpoint_;
     std::size_t at_ = 0;
     bool posted_ = false;
 };
@@ -85,16 +84,16 @@ class MessagePlan final : public Plan {
 public:
     MessagePlan(Progress& progress, MessageTransport& transport, const PlanRequest& request)
         : Plan(progress, request.what, request.schedule.steps()),
-          caller_({.input = request.input, .output = request.output}),
+          caller_(request.buffers),
           begins_at_once_(transport.follows_queue()),
           type_(request.call.type) {
         int number = request.number;
         for (auto& program : programs_of(request, transport.most_bytes()))
             lanes_.emplace_back(transport, std::move(program), number++);
         if (request.call.op == Op::avg && reduces(request.call.collective) &&
-            !request.output.empty()) {
+            !request.buffers.output.empty()) {
             divide_ = find_divide(request.call.type);
-            elements_ = request.output.size() / size_of(request.call.type);
+            elements_ = request.buffers.output.size() / size_of(request.call.type);
         }
     }
 
@@ -118,7 +117,7 @@ private:
     // A device may lack memory, or not be able to do its part.
     std::vector<MessageProgram> programs_of(const PlanRequest& request, std::size_t most_bytes) {
         const auto compile = [&] { return compile_messages(request, world(), most_bytes); };
-        if (request.device == nullptr) return compile();
+        if (request.buffers.device == nullptr) return compile();
         return make_on_all_ranks(world(), request.what, compile);
     }
 
@@ -129,17 +128,17 @@ private:
     }
 
     bool advance() override {
-        bool all_are_over = true;
+        bool all_are_done = true;
         at_ = 0;
         for (Lane& lane : lanes_) {
-            all_are_over = lane.advance() && all_are_over;
+            all_are_done = lane.advance() && all_are_done;
             at_ += lane.at();
         }
-        if (all_are_over && !lanes_.empty() && lanes_.front().queue() != nullptr)
+        if (all_are_done && !lanes_.empty() && lanes_.front().queue() != nullptr)
             return device_is_done(*lanes_.front().queue());
-        if (all_are_over && divide_ != nullptr)
+        if (all_are_done && divide_ != nullptr)
             divide_(caller_.given().output.data(), elements_, world().size());
-        return all_are_over;
+        return all_are_done;
     }
 
     // All lanes have asked their queues for their last moves.
@@ -152,22 +151,22 @@ private:
             settling_ = queue.mark();
         }
         if (queue.is_past(*settling_)) return true;
-        for (Lane& lane : lanes_) lane.wire().throw_if_failed();
+        for (Lane& lane : lanes_) lane.endpoint().throw_if_failed();
         return false;
     }
 
     // Of the first lane that is not done.
-    ProgressState stand() const override {
+    ProgressState progress_state() const override {
         for (const Lane& lane : lanes_)
-            if (!lane.is_over()) return {lane.step(), lane.waits_for()};
+            if (!lane.is_done()) return {lane.step(), lane.waits_for()};
         for (const Lane& lane : lanes_)
-            if (auto outstanding = lane.wire().outstanding())
+            if (auto outstanding = lane.endpoint().outstanding())
                 return {.step = outstanding->step, .one_of = std::move(outstanding->peers)};
         return {};
     }
 
     void give_up() override {
-        for (Lane& lane : lanes_) lane.wire().give_up();
+        for (Lane& lane : lanes_) lane.endpoint().give_up();
     }
 
     std::vector<Lane> lanes_;

@@ -9,17 +9,14 @@
 namespace tutti {
 namespace {
 
-// Gives a draft its memory: spots become addresses, and its lists one flat array each.
+// Gives a draft its memory: places become addresses, and its lists one flat array each.
 class Assembly {
 public:
     Assembly(const PlanRequest& request, std::size_t most_bytes)
-        : request_(request),
-          most_bytes_(most_bytes),
-          program_(request.call,
-                   {.input = request.input, .output = request.output, .device = request.device}) {}
+        : request_(request), most_bytes_(most_bytes), program_(request.call, request.buffers) {}
 
     MessageProgram assemble(const MessageDraft& draft) {
-        program_.scratch = memory(draft.scratch);
+        program_.memory = memory(draft.plan);
         program_.inbox = memory(draft.inbox);
         program_.outbox = memory(draft.outbox);
         for (const DraftStep& drafted : draft.steps) {
@@ -51,7 +48,7 @@ private:
         std::vector<Moves::Source> sources;
         for (const DraftMove& draft : drafts) {
             sources.clear();
-            for (const Spot& source : draft.sources) sources.push_back({address(source)});
+            for (const Place& source : draft.sources) sources.push_back({address(source)});
             if (program_.queue != nullptr) expect_room_for(sources.size());
             std::byte* const out = address(draft.out);
             program_.moves.add({&out, 1}, sources, draft.bytes);
@@ -69,7 +66,7 @@ private:
             for (std::size_t done = 0; done < draft.bytes; done += most_bytes_)
                 posts.push_back(
                     {draft.peer,
-                     {address(draft.spot) + done, std::min(most_bytes_, draft.bytes - done)}});
+                     {address(draft.place) + done, std::min(most_bytes_, draft.bytes - done)}});
         }
         entries.end = static_cast<std::uint32_t>(posts.size());
         return entries;
@@ -83,21 +80,24 @@ private:
                     std::to_string(sources) + "; type --algo ring");
     }
 
-    std::byte* address(Spot spot) const { return begin_of(spot.in) + spot.offset; }
+    std::byte* address(Place place) const { return begin_of(place.in) + place.offset; }
 
-    std::byte* begin_of(Spot::In in) const {
+    std::byte* begin_of(Place::In in) const {
         switch (in) {
             // Only ever read: it is a source, or a message that is sent.
-            case Spot::In::input:
-                return const_cast<std::byte*>(request_.input.data());
-            case Spot::In::output:
-                return request_.output.data();
-            case Spot::In::scratch:
-                return program_.scratch.get();
-            case Spot::In::inbox:
+            case Place::In::input:
+                return const_cast<std::byte*>(request_.buffers.input.data());
+            case Place::In::output:
+                return request_.buffers.output.data();
+            case Place::In::plan:
+                return program_.memory.get();
+            case Place::In::inbox:
                 return program_.inbox.get();
-            case Spot::In::outbox:
+            case Place::In::outbox:
                 return program_.outbox.get();
+            case Place::In::registered:
+            case Place::In::published:
+                break;  // only of direct plans
         }
         return nullptr;
     }

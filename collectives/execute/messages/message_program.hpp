@@ -48,16 +48,15 @@ struct MessageProgram {
     std::vector<Post> receives;
     std::vector<Post> sends;
     Moves moves;
-    Entries settling;             ///< at the end: results that are not where they belong
+    Entries settling;             ///< at the end: results that are not at their destination
     std::size_t most_posts = 0;   ///< in one step
     std::size_t most_to_one = 0;  ///< of them between two ranks
     std::size_t most_bytes = 0;   ///< in one
-    /// Chunks of others on their way, what arrives, what is packed: as large as the schedule needs.
-    std::shared_ptr<std::byte> scratch, inbox, outbox;
+    /// For chunks in transit, what arrives, what is packed: as large as the schedule needs.
+    std::shared_ptr<std::byte> memory, inbox, outbox;
 };
 
-/// A program for each lane. The messages between two ranks in a step of a lane are one message,
-/// chunks in the order said; both sides see the same order. Messages over `most_bytes` are cut.
+/// A program for each lane, see draft_messages. Messages over `most_bytes` are cut.
 std::vector<MessageProgram> compile_messages(const PlanRequest& request, const World& world,
                                              std::size_t most_bytes);
 

@@ -6,13 +6,6 @@
 #include "base/error.hpp"
 
 namespace tutti {
-namespace {
-
-bool holds(std::span<const std::byte> region, const std::byte* address) {
-    return !region.empty() && address >= region.data() && address < region.data() + region.size();
-}
-
-}  // namespace
 
 CallerMemory::CallerMemory(const CallBuffers& buffers)
     : given_(buffers),
@@ -29,9 +22,18 @@ CallerMemory::CallerMemory(const CallBuffers& buffers)
     input_ = {};
 }
 
-CallerMemory::Region CallerMemory::region_of(const std::byte* address) const {
-    if (holds(output_, address)) return Region::output;
-    return holds(input_, address) ? Region::input : Region::none;
+std::optional<Place> CallerMemory::place_of(const std::byte* address) const {
+    const auto within = [&](std::span<std::byte> memory, Place::In in) -> std::optional<Place> {
+        if (memory.empty() || address < memory.data() || address >= memory.data() + memory.size())
+            return std::nullopt;
+        return Place{in, static_cast<std::uint64_t>(address - memory.data())};
+    };
+    const auto in_output = within(output_, Place::In::output);
+    return in_output ? in_output : within(input_, Place::In::input);
+}
+
+std::byte* CallerMemory::address(Place place) const {
+    return (place.in == Place::In::input ? input_ : output_).data() + place.offset;
 }
 
 void CallerMemory::check_fits(const CallerMemory& other) const {
@@ -40,18 +42,6 @@ void CallerMemory::check_fits(const CallerMemory& other) const {
     const bool same_shape = together_ == other.together_ && output_.size() == other.output_.size();
     if (!same_sizes || !same_shape)
         throw Error("a plan takes other buffers only of the same sizes, and both in place or not");
-}
-
-std::byte* CallerMemory::carried(std::byte* address, const CallerMemory& other) const {
-    switch (region_of(address)) {
-        case Region::input:
-            return other.input_.data() + (address - input_.data());
-        case Region::output:
-            return other.output_.data() + (address - output_.data());
-        case Region::none:
-            return address;
-    }
-    return address;
 }
 
 }  // namespace tutti

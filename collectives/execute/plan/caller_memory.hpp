@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <compare>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 
 namespace tutti {
@@ -22,18 +24,36 @@ inline MemoryOf memory_of(const CallBuffers& buffers) {
     return buffers.device == nullptr ? MemoryOf::host : MemoryOf::device;
 }
 
+/// A place in memory of a rank before addresses are known: bytes from the begin of one of its
+/// memories.
+struct Place {
+    enum class In : std::uint32_t {
+        input,  ///< the caller's buffers
+        output,
+        registered,  ///< the memory that the caller has registered; peers load and store there
+        plan,        ///< the plan's own memory
+        inbox,
+        outbox,     ///< the plan's memory for messages that arrive, and for packed ones
+        published,  ///< of a peer: `offset` counts the places that it publishes to this rank
+    } in = In::plan;
+    std::uint64_t offset = 0;
+
+    Place after(std::size_t bytes) const { return {in, offset + bytes}; }
+    auto operator<=>(const Place&) const = default;
+};
+
 /// The caller's buffers that a plan is compiled for. Addresses in them can be carried over to other
 /// buffers of the same sizes, so that a plan need not be made anew for each.
 class CallerMemory {
 public:
-    /// In place, input and output are one region.
-    enum class Region : std::uint8_t { none, input, output };
-
     CallerMemory() = default;
     explicit CallerMemory(const CallBuffers& buffers);
 
-    /// Where an address lies that this process had before, or for, these buffers.
-    Region region_of(const std::byte* address) const;
+    /// Where an address lies in these buffers; nothing for other memory. In place, both buffers are
+    /// one stretch of memory that counts as the output.
+    std::optional<Place> place_of(const std::byte* address) const;
+    /// The address of such a place.
+    std::byte* address(Place place) const;
 
     bool is(const CallBuffers& buffers) const {
         return is_same(buffers.input, given_.input) && is_same(buffers.output, given_.output);
@@ -43,16 +63,16 @@ public:
     void check_fits(const CallerMemory& other) const;
 
     /// The same place in `other`, which fits; an address of other memory stays.
-    std::byte* carried(std::byte* address, const CallerMemory& other) const;
+    std::byte* carried(std::byte* address, const CallerMemory& other) const {
+        const auto place = place_of(address);
+        return place ? other.address(*place) : address;
+    }
     const std::byte* carried(const std::byte* address, const CallerMemory& other) const {
         return carried(const_cast<std::byte*>(address), other);
     }
 
     const CallBuffers& given() const { return given_; }
     bool is_together() const { return together_; }
-    /// Where the region of the output begins; in place, the first byte of both.
-    std::byte* output_begin() const { return output_.data(); }
-    std::byte* input_begin() const { return input_.data(); }
 
 private:
     static bool is_same(std::span<const std::byte> one, std::span<const std::byte> other) {

@@ -7,19 +7,25 @@
 namespace tutti {
 namespace {
 
-// What is fetched to be added is still in the second-level cache then; the system call for each
-// piece costs a few percent of fetching it.
+// A piece of another process's memory is still in the second-level cache when it is added; the
+// system call costs a few percent of copying it.
 constexpr std::size_t piece = 128 * 1024;
+
+bool in_same_buffer(const CallerMemory& caller, const std::byte* one, const std::byte* other) {
+    const auto place = caller.place_of(one), other_place = caller.place_of(other);
+    return place && other_place ? place->in == other_place->in : place == other_place;
+}
 
 }  // namespace
 
 void Moves::add(std::span<std::byte* const> outs, std::span<const Source> sources,
                 std::size_t bytes, bool is_final) {
-    const bool fetches = std::any_of(sources.begin(), sources.end(),
-                                     [](const Source& source) { return source.peer != nullptr; });
-    const bool is_there =
-        outs.size() == 1 && sources.size() == 1 && !fetches && sources[0].address == outs[0];
-    if (bytes == 0 || is_there) return;
+    const bool single_copy = std::any_of(sources.begin(), sources.end(), [](const Source& source) {
+        return source.peer != nullptr;
+    });
+    const bool is_in_place =
+        outs.size() == 1 && sources.size() == 1 && !single_copy && sources[0].address == outs[0];
+    if (bytes == 0 || is_in_place) return;
     if (moves_.size() > joinable_from_ && joins(moves_.back(), outs, sources, is_final)) {
         moves_.back().bytes += bytes;
         return;
@@ -27,20 +33,20 @@ void Moves::add(std::span<std::byte* const> outs, std::span<const Source> source
     moves_.push_back({bytes, static_cast<std::uint32_t>(outs_.size()),
                       static_cast<std::uint32_t>(outs.size()),
                       static_cast<std::uint32_t>(sources_.size()),
-                      static_cast<std::uint32_t>(sources.size()), is_final, fetches});
+                      static_cast<std::uint32_t>(sources.size()), is_final, single_copy});
     outs_.insert(outs_.end(), outs.begin(), outs.end());
     for (const Source& source : sources) {
         sources_.push_back(source.address);
         all_sources_.push_back(source);
     }
-    here_.resize(std::max(here_.size(), sources.size()));
-    here_outs_.resize(std::max(here_outs_.size(), outs.size()));
-    if (fetches) fetched_.resize(std::max(fetched_.size(), sources.size() * piece));
+    part_sources_.resize(std::max(part_sources_.size(), sources.size()));
+    part_outs_.resize(std::max(part_outs_.size(), outs.size()));
+    if (single_copy) copied_in_.resize(std::max(copied_in_.size(), sources.size() * piece));
 }
 
-// Two regions of the caller's may lie side by side now, and elsewhere after rebind().
+// The caller's two buffers may be neighbours now, and lie elsewhere after rebind().
 bool Moves::follows(const std::byte* last, std::size_t bytes, const std::byte* next) const {
-    return last + bytes == next && caller_.region_of(last) == caller_.region_of(next);
+    return last + bytes == next && in_same_buffer(caller_, last, next);
 }
 
 void Moves::rebind(const CallerMemory& caller) {
@@ -73,8 +79,8 @@ void Moves::run(std::uint32_t first, std::uint32_t end, double streaming_share) 
         const std::byte* const* sources = &sources_[move.first_source];
         if (queue_ != nullptr)
             queue(move);
-        else if (move.fetches)
-            fetch(move);
+        else if (move.single_copy)
+            single_copy(move);
         else if (move.is_final && streaming_share > 0)
             stream_in_part(move, streaming_share);
         else if (move.outs == 1 && move.sources == 1)
@@ -102,14 +108,15 @@ void Moves::stream_in_part(const Move& move, double share) {
         reduce_(&outs_[move.first_out], move.outs, &sources_[move.first_source], move.sources,
                 cached);
     for (std::uint32_t i = 0; i < move.outs; ++i)
-        here_outs_[i] = outs_[move.first_out + i] + cached * element_size_;
+        part_outs_[i] = outs_[move.first_out + i] + cached * element_size_;
     for (std::uint32_t i = 0; i < move.sources; ++i)
-        here_[i] = sources_[move.first_source + i] + cached * element_size_;
-    streaming_reduce_(here_outs_.data(), move.outs, here_.data(), move.sources, all - cached);
+        part_sources_[i] = sources_[move.first_source + i] + cached * element_size_;
+    streaming_reduce_(part_outs_.data(), move.outs, part_sources_.data(), move.sources,
+                      all - cached);
 }
 
-// A copy comes straight to its place; what is to be combined, piece by piece into the cache.
-void Moves::fetch(const Move& move) {
+// A copy goes straight to its place; what is to be combined, piece by piece into the cache.
+void Moves::single_copy(const Move& move) {
     std::byte* const* outs = &outs_[move.first_out];
     const std::byte* const* here = &sources_[move.first_source];
     const Source* sources = &all_sources_[move.first_source];
@@ -125,14 +132,14 @@ void Moves::fetch(const Move& move) {
         const std::size_t bytes = std::min(piece, move.bytes - done);
         for (std::uint32_t i = 0; i < move.sources; ++i) {
             if (sources[i].peer == nullptr) {
-                here_[i] = here[i] + done;
+                part_sources_[i] = here[i] + done;
                 continue;
             }
-            there(sources[i], done).read(&fetched_[i * piece], bytes);
-            here_[i] = &fetched_[i * piece];
+            there(sources[i], done).read(&copied_in_[i * piece], bytes);
+            part_sources_[i] = &copied_in_[i * piece];
         }
         std::byte* const out = outs[0] + done;
-        reduce_(&out, 1, here_.data(), move.sources, bytes / element_size_);
+        reduce_(&out, 1, part_sources_.data(), move.sources, bytes / element_size_);
         for (std::uint32_t i = 1; i < move.outs; ++i) std::memcpy(outs[i] + done, out, bytes);
     }
 }

@@ -13,20 +13,20 @@
 
 namespace tutti {
 
-/// The local work of a plan in order: each move combines some sources into one place or several, or
-/// copies one. Neighbouring moves over neighbouring memory are joined when added, so that cutting a
-/// message into many chunks costs the executor nothing.
+/// The local work of a plan in order: each move combines some sources into one output or several,
+/// or copies one. Neighbouring moves over neighbouring memory are joined when added, so that
+/// cutting a message into many chunks costs the executor nothing.
 class Moves {
 public:
-    /// Memory that this process can load from, or another one's: `offset` bytes behind what stands
-    /// at `peer` when the move is done.
+    /// Memory that this process can load from; or another process's, `offset` bytes from the
+    /// address that `peer` holds when the move is done.
     struct Source {
         const std::byte* address = nullptr;
         const PeerMemory* peer = nullptr;
         std::size_t offset = 0;
     };
 
-    /// A queue does the moves where all memory is its device's.
+    /// With a queue, all memory is its device's.
     Moves(DataType type, Op op, const CallBuffers& buffers, DeviceQueue* queue = nullptr)
         : type_(type),
           op_(op),
@@ -41,8 +41,7 @@ public:
     void rebind(const CallerMemory& caller);
 
     /// Each out = sources[0] op sources[1] op ...; `bytes` is a whole number of elements. Only a
-    /// `final` move, whose results nobody reads soon, is done with streaming stores as far as run()
-    /// is told so.
+    /// `final` move, whose results nobody reads soon, may be done with streaming stores, see run().
     void add(std::span<std::byte* const> outs, std::span<const Source> sources, std::size_t bytes,
              bool is_final = false);
 
@@ -50,22 +49,22 @@ public:
     void close() { joinable_from_ = moves_.size(); }
     std::uint32_t size() const { return static_cast<std::uint32_t>(moves_.size()); }
 
-    /// One of them, joined as it is, for those who do the moves elsewhere. None fetches.
-    struct Whole {
+    /// One move, for those who do the moves elsewhere. No source is another process's.
+    struct View {
         std::size_t bytes;
         std::span<std::byte* const> outs;
         std::span<const std::byte* const> sources;
     };
-    Whole at(std::uint32_t number) const {
+    View at(std::uint32_t number) const {
         const Move& move = moves_[number];
         return {move.bytes,
                 {&outs_[move.first_out], move.outs},
                 {&sources_[move.first_source], move.sources}};
     }
 
-    /// Does the moves from `first` up to `end`, of final ones that share with streaming stores; on
-    /// a device asks its queue for them. Throws Error only if another process or the device is
-    /// gone.
+    /// Does the moves from `first` up to `end`, that share (0 to 1) of final ones with streaming
+    /// stores; on a device, adds them to its queue. Throws Error only if another process or the
+    /// device is gone.
     void run(std::uint32_t first, std::uint32_t end, double streaming_share = 0);
 
 private:
@@ -74,12 +73,12 @@ private:
         std::uint32_t first_out, outs;
         std::uint32_t first_source, sources;
         bool is_final;
-        bool fetches;  // some source is another process's
+        bool single_copy;  // some source is another process's
     };
     bool joins(const Move& last, std::span<std::byte* const> outs, std::span<const Source> sources,
                bool is_final) const;
     bool follows(const std::byte* last, std::size_t bytes, const std::byte* next) const;
-    void fetch(const Move& move);
+    void single_copy(const Move& move);
     void stream_in_part(const Move& move, double share);
 
     void queue(const Move& move);
@@ -94,11 +93,11 @@ private:
     std::vector<const std::byte*> sources_;
     std::vector<Source> all_sources_;  // the same with those of peers
     CallerMemory caller_;
-    // Of the move that runs, so that nothing is allocated then: a piece of what is fetched, and
-    // where a part of it begins.
-    std::vector<std::byte> fetched_;
-    std::vector<const std::byte*> here_;
-    std::vector<std::byte*> here_outs_;
+    // For the move that runs, so that nothing is allocated then: pieces copied from other
+    // processes, and where the current part of it begins.
+    std::vector<std::byte> copied_in_;
+    std::vector<const std::byte*> part_sources_;
+    std::vector<std::byte*> part_outs_;
     std::size_t joinable_from_ = 0;
 };
 

@@ -14,13 +14,24 @@ void Operation::rebind(const CallBuffers&) {
     throw Error("what peers reach in registered memory stays where it is; make another plan");
 }
 
+bool ends_in_time(World& world, Operation& operation) {
+    Backoff backoff(world);
+    while (!operation.test())
+        if (!backoff.pause()) return false;
+    return true;
+}
+
+std::string waited_in(const World& world, Rank rank, const std::string& what) {
+    return fmt::format("rank {} waited {:g} s in {}", rank.index, world.hang_timeout, what);
+}
+
 bool Progress::poll() {
-    bool any_went_on = false;
+    bool any_progress = false;
     for (std::size_t i = 0; i < active_.size();) {
         Plan* plan = active_[i];
         const std::size_t was_at = plan->at_;
         const bool ended = plan->advance();
-        any_went_on = any_went_on || ended || plan->at_ != was_at;
+        any_progress = any_progress || ended || plan->at_ != was_at;
         if (!ended) {
             ++i;
             continue;
@@ -29,7 +40,7 @@ bool Progress::poll() {
         active_[i] = active_.back();
         active_.pop_back();
     }
-    return any_went_on;
+    return any_progress;
 }
 
 void Progress::finish_all() {
@@ -64,30 +75,27 @@ bool Plan::test() {
 }
 
 void Plan::wait() {
-    Backoff patience(progress_.world());
+    Backoff backoff(progress_.world());
     while (!done_) {
         if (progress_.poll())
-            patience.renew();
-        else if (!patience.pause()) {
-            const std::string report = report_of_hang();
+            backoff.renew();
+        else if (!backoff.pause()) {
+            const std::string report = hang_report();
             progress_.give_up_all();
             throw Error(report, Exit::time_out);
-        } else if (patience.wants_sleep())
+        } else if (backoff.wants_sleep())
             sleep();
     }
 }
 
-// Most transports only move on while someone looks.
-void Plan::sleep() {}
+std::string Plan::hang_report() const { return hang_report_of(world().rank(), progress_state()); }
 
-std::string Plan::report_of_hang() const { return report_of(world().rank(), stand()); }
-
-std::string Plan::report_of(Rank rank, const ProgressState& stand) const {
+std::string Plan::hang_report_of(Rank rank, const ProgressState& state) const {
     std::string peer = "for no rank";
-    if (stand.waits_for) peer = "for rank " + std::to_string(stand.waits_for->index);
-    if (!stand.one_of.empty()) peer = "for " + one_of(stand.one_of);
-    return fmt::format("rank {} waited {:g} s in {}, step {} of {}, {}", rank.index,
-                       world().hang_timeout, what_, stand.step, steps_, peer);
+    if (state.waits_for) peer = "for rank " + std::to_string(state.waits_for->index);
+    if (!state.one_of.empty()) peer = "for " + one_of(state.one_of);
+    return waited_in(world(), rank, what_) +
+           fmt::format(", step {} of {}, {}", state.step, steps_, peer);
 }
 
 }  // namespace tutti

@@ -17,20 +17,19 @@ public:
     virtual ~Operation() = default;
     /// Once, to the end. Throws Error only if the run is over: a time-out, a lost rank.
     virtual void run() = 0;
-    /// Begins a run; it goes on while somebody calls test(), and ends with wait(). What knows no
-    /// other way does it all here, while the caller waits.
+    /// Begins a run; test() moves it on, wait() ends it. Operations that can only block do all of
+    /// it here.
     virtual void start() { run(); }
     /// Moves it a little; true once it is done.
     virtual bool test() { return true; }
     virtual void wait() {}
-    /// Whether it is done; need not move it where something else has just moved all of its kind.
-    virtual bool is_over() { return test(); }
-    /// Another number whenever it got further; always the same where that cannot be seen.
-    virtual std::size_t mark() const { return 0; }
-    /// Where it stands, for who has waited too long for it.
-    virtual std::string report_of_hang() const {
-        return "a collective of the library does not end";
-    }
+    /// Whether it is done, for callers that have just moved all operations: a plan does not move
+    /// itself here.
+    virtual bool is_done() { return test(); }
+    /// Steps done in this run; always 0 where that cannot be seen.
+    virtual std::size_t progress_count() const { return 0; }
+    /// Error message for a run that takes too long: who waits, in which step, for whom.
+    virtual std::string hang_report() const { return "a collective of the library does not end"; }
     /// Whether rebind() can be used. Where peers have been told of the buffers it cannot.
     virtual bool rebinds() const { return false; }
     /// From the next run on for other buffers: of the same sizes, and in place if the first were.
@@ -42,6 +41,12 @@ public:
     virtual std::optional<std::string> left_over() const { return std::nullopt; }
 };
 
+/// Polls until the operation is done; false if it is not within the world's hang timeout.
+bool ends_in_time(World& world, Operation& operation);
+
+/// "rank 3 waited 30 s in <what>": how a hang_report() begins.
+std::string waited_in(const World& world, Rank rank, const std::string& what);
+
 class Plan;
 
 /// The plans of one rank that are under way. Whoever waits for one moves all of them.
@@ -50,12 +55,12 @@ public:
     explicit Progress(World& world) : world_(world) {}
 
     World& world() { return world_; }
-    /// Moves every plan as far as it goes; whether any went on.
+    /// Moves every plan as far as it goes; true if any made progress.
     bool poll();
     bool is_idle() const { return active_.empty(); }
     /// Waits for all of them; throws as Plan::wait() does.
     void finish_all();
-    /// None of them will end: whoever tells so does this before it leaves.
+    /// None of them will end: to be called before an error is thrown.
     void give_up_all();
 
 private:
@@ -87,29 +92,27 @@ public:
         wait();
     }
 
-    bool is_over() override { return done_; }
-    std::size_t mark() const override { return at_; }
+    bool is_done() override { return done_; }
+    std::size_t progress_count() const override { return at_; }
     /// "rank 3 waited 30 s in all_reduce ring (shm), step 2 of 6, for rank 2".
-    std::string report_of_hang() const override;
+    std::string hang_report() const override;
 
     const std::string& what() const { return what_; }
-    /// As far as it has been moved; moves nothing.
-    bool is_done() const { return done_; }
 
 protected:
-    /// Where a plan stands, for the report of a hang.
+    /// What a plan waits for, for the report of a hang.
     struct ProgressState {
         int step = 0;
         std::optional<Rank> waits_for = {};
-        std::vector<Rank> one_of = {};  ///< it waits for, where no more is known
+        std::vector<Rank> one_of = {};  ///< it waits for one of these, where no more is known
     };
 
     static constexpr std::int64_t longest_sleep_ns = 200'000;
 
     World& world() const { return progress_.world(); }
 
-    /// In the words of report_of_hang(), of any rank.
-    std::string report_of(Rank rank, const ProgressState& stand) const;
+    /// hang_report() of any rank.
+    std::string hang_report_of(Rank rank, const ProgressState& state) const;
 
     // Index of the current step among those of this rank, from 0 at each start.
     std::size_t at_ = 0;
@@ -120,11 +123,12 @@ private:
     virtual void begin() = 0;
     /// Goes on as far as possible without waiting; true at the end.
     virtual bool advance() = 0;
-    virtual ProgressState stand() const = 0;
-    /// It will not end; what goes on beside the host must not keep this rank from leaving.
+    virtual ProgressState progress_state() const = 0;
+    /// The plan will not end: stops what a device or library still does for it.
     virtual void give_up() {}
-    /// Until there may be something to do, but not for long, as other plans may be under way.
-    virtual void sleep();
+    /// Until there may be something to do, at most longest_sleep_ns, as other plans may be under
+    /// way. By default it does not sleep: most transports only move on while someone polls.
+    virtual void sleep() {}
 
     Progress& progress_;
     std::string what_;

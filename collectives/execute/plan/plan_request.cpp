@@ -1,21 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "collectives/execute/plan/plan_request.hpp"
 
+#include <algorithm>
+
 namespace tutti {
 
-void read_step(const Schedule& schedule, int step, Rank rank, const Layout& layout, RankStep& out) {
-    out.sends.clear();
-    out.receives.clear();
-    schedule.visit(
-        step,
-        [&](const Transfer& t) {
-            for (int chunk = t.chunks.first; chunk < t.chunks.first + t.chunks.count; ++chunk) {
-                if (layout.bytes_of(chunk) == 0) continue;
-                if (t.to == rank) out.receives.push_back({chunk, t.from, t.action});
-                if (t.from == rank && t.to != rank) out.sends.push_back({chunk, t.to, t.action});
-            }
-        },
-        rank);
+std::vector<RankStep> rank_steps(const PlanRequest& request, Rank rank) {
+    const Schedule& schedule = request.schedule;
+    const CollectiveSpec spec{request.call.collective, schedule.ranks(), request.call.root};
+    const Layout layout(request.call, spec, rank, schedule.chunks());
+    std::vector<RankStep> steps;
+    for (int number = 0; number < schedule.steps(); ++number) {
+        RankStep step{.number = number};
+        schedule.visit(
+            number,
+            [&](const Transfer& t) {
+                for (int chunk = t.chunks.first; chunk < t.chunks.first + t.chunks.count; ++chunk) {
+                    if (layout.bytes_of(chunk) == 0) continue;
+                    if (t.to == rank) step.receives.push_back({chunk, t.from, t.action});
+                    if (t.from == rank && t.to != rank)
+                        step.sends.push_back({chunk, t.to, t.action});
+                }
+            },
+            rank);
+        if (!step.is_empty()) steps.push_back(std::move(step));
+    }
+    return steps;
 }
 
 std::vector<std::vector<std::size_t>> by_peer(const std::vector<RankTransfer>& transfers) {
@@ -34,6 +44,29 @@ std::unordered_map<int, Traffic> traffic_of(const RankStep& step) {
     for (const RankTransfer& receive : step.receives) ++traffic[receive.chunk].receives;
     for (const RankTransfer& send : step.sends) traffic[send.chunk].is_sent = true;
     return traffic;
+}
+
+bool is_worth_single_copy(const Call& call, int ranks, int chunks, const HostTuning& tuning) {
+    const Bytes all{total_bytes(call, ranks)};
+    switch (call.collective) {
+        case Collective::reduce:  // copied in and out, the work is shared: one rank copies, another
+                                  // adds
+            return false;
+        case Collective::all_reduce:  // if each rank adds only its share
+            return all >= tuning.fetch_all_reduce_from && chunks >= ranks;
+        case Collective::broadcast:
+            return all >= tuning.fetch_from;
+        case Collective::scatter:
+            return all.count / ranks >= tuning.fetch_from.count;
+        default:
+            return all.count / ranks * (ranks - 1) >= tuning.fetch_from.count;
+    }
+}
+
+int copy_in_pieces(const Call& call, int ranks, int chunks, const HostTuning& tuning) {
+    const Layout layout(call, CollectiveSpec{call.collective, ranks, call.root}, Rank{0}, chunks);
+    const auto chunk = static_cast<std::int64_t>(layout.most_bytes_of_chunk());
+    return static_cast<int>(std::clamp<std::int64_t>(chunk / tuning.stage_piece.count, 1, 4096));
 }
 
 }  // namespace tutti

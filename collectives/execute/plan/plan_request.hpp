@@ -1,22 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include <span>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
+#include "collectives/execute/plan/caller_memory.hpp"
 #include "collectives/execute/plan/layout.hpp"
 #include "collectives/execute/plan/store_choice.hpp"
 #include "collectives/schedule/schedule.hpp"
 #include "collectives/transport/shm/host_transport.hpp"
 #include "collectives/world/shared_memory.hpp"
+#include "topology/machine/host_tuning.hpp"
 
 namespace tutti {
 
-/// Lanes of a plan by message: no chunk ever meets another, so a plan may deal its chunks to lanes
-/// that go through the steps each at their own pace. While one waits for the end of a step, the
-/// others keep the network busy. Channels of a schedule and segments of a pipelined one are dealt
-/// in turn.
+/// Lanes of a plan by messages: no chunk ever meets another, so a plan may distribute its chunks
+/// over lanes that go through the steps each at their own pace. While one waits for the end of a
+/// step, the others keep the network busy. Channels of a schedule and segments of a pipelined one
+/// go to lanes round-robin.
 struct Lanes {
     int count = 1;
     int segments = 1;         ///< of the schedule: its chunk c is of segment c % segments
@@ -35,18 +36,16 @@ struct PlanRequest {
     Call call;
     /// Sizes as input_bytes() and output_bytes() say; they coincide as in_place_offsets() says, or
     /// do not overlap.
-    std::span<const std::byte> input;
-    std::span<std::byte> output;
-    MemoryDevice* device = nullptr;  ///< in whose memory they lie; none: the host's
-    std::string what;                ///< names the plan in reports: "all_reduce ring (shm)"
-    int number = 0;  ///< of the plan, the same on all ranks; one for each lane from here on
+    CallBuffers buffers = {};
+    std::string what = {};  ///< names the plan in reports: "all_reduce ring (shm)"
+    int number = 0;         ///< of the plan, the same on all ranks; one for each lane from here on
     Lanes lanes = {};
     /// Memory that holds both buffers and that peers can reach; none, on all ranks alike:
     /// unregistered.
     const ReachableMemory* registered = nullptr;
-    /// How peers come to what lies in unregistered memory.
+    /// How peers read unregistered memory.
     UnregisteredMethod unregistered = UnregisteredMethod::copy_in_copy_out;
-    /// What one start of a plan on devices does: so many runs, one after the other.
+    /// Runs, one after the other, that one start of a plan on devices does.
     unsigned runs = 1;
     /// How results are stored that nobody reads in the call.
     StoreChoice stores = StoreChoice();
@@ -59,16 +58,19 @@ struct RankTransfer {
     Action action;
 };
 
-/// What one step asks of one rank, in the order said; chunks without bytes are left out.
+/// One rank's transfers of one step, in the order of the schedule; chunks without bytes are left
+/// out.
 struct RankStep {
-    std::vector<RankTransfer> sends;     ///< to other ranks
-    std::vector<RankTransfer> receives;  ///< from other ranks and from itself
+    int number = 0;
+    std::vector<RankTransfer> sends = {};     ///< to other ranks
+    std::vector<RankTransfer> receives = {};  ///< from other ranks and from itself
     bool is_empty() const { return sends.empty() && receives.empty(); }
 };
 
-void read_step(const Schedule& schedule, int step, Rank rank, const Layout& layout, RankStep& out);
+/// The steps in which the rank has transfers, read from the schedule of the request.
+std::vector<RankStep> rank_steps(const PlanRequest& request, Rank rank);
 
-/// The transfers of each peer, by their index; peers and transfers in the order said.
+/// The transfers of each peer, by their index; peers and transfers in their order.
 std::vector<std::vector<std::size_t>> by_peer(const std::vector<RankTransfer>& transfers);
 
 /// What a step does to one chunk of a rank.
@@ -79,5 +81,12 @@ struct Traffic {
 
 /// By chunk.
 std::unordered_map<int, Traffic> traffic_of(const RankStep& step);
+
+/// Whether a call on unregistered memory is large enough to be read through the kernel
+/// (single-copy), if that memory lies in huge pages; else it is copied in and out.
+bool is_worth_single_copy(const Call& call, int ranks, int chunks, const HostTuning& tuning);
+
+/// In how many pieces, pipelined, a schedule of so many chunks is copied in and out.
+int copy_in_pieces(const Call& call, int ranks, int chunks, const HostTuning& tuning);
 
 }  // namespace tutti

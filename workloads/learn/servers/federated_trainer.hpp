@@ -4,41 +4,56 @@
 #include <memory>
 #include <vector>
 
-#include "workloads/learn/servers/digits_learner.hpp"
-#include "workloads/learn/servers/reduction.hpp"
-#include "workloads/learn/servers/training_run.hpp"
+#include "base/ids.hpp"
+#include "workloads/learn/servers/all_reduce_trainer.hpp"
+#include "workloads/learn/servers/learner.hpp"
+#include "workloads/learn/training/dataset.hpp"
 #include "workloads/learn/training/optimizer.hpp"
 
 namespace tutti {
 
+/// How rows are distributed to clients.
+enum class ClientData : std::uint8_t {
+    iid,      ///< shuffled, then cut: alike on all clients
+    by_label  ///< sorted by label, then cut: each client has a few labels only
+};
+
+/// The rows of a client: [n k / P, n (k + 1) / P) of all in that order.
+Dataset rows_of_client(const Dataset& data, ClientData how, Rank client, int clients,
+                       unsigned seed);
+
+/// The clients of a round, ascending: at least one, drawn by seed and round alone, so that every
+/// rank knows them.
+std::vector<Rank> clients_of_round(std::int64_t round, double fraction, int clients, unsigned seed);
+
 /// Federated averaging (McMahan et al. 2017, arXiv:1602.05629): in a round each client that takes
-/// part goes `local_steps` steps of plain gradient descent on its own rows; then all get the mean
+/// part takes `local_steps` steps of plain gradient descent on its own rows; then all get the mean
 /// of their weights, weighted by how many rows they have. One all-reduce of n_k w_k and n_k: b (N +
 /// 1) bytes a round, where a mean after every step has E times as many.
-class FederatedTrainer final : public RowTrainer {
+class FederatedTrainer final : public FreeRunningTrainer {
 public:
     struct Rules {
         std::int64_t local_steps = 10;     ///< E
-        bool averages_every_step = false;  ///< what it is measured against
+        bool averages_every_step = false;  ///< the baseline
         double fraction = 1;               ///< C, of the clients, in a round
         double learning_rate = 0.1;
         unsigned seed = 1;
     };
     /// The learner's rows are this client's. `reduction` is of one more value than weights.
-    FederatedTrainer(World& world, std::unique_ptr<WholeReduction> reduction,
-                     DigitsLearner& learner, Rules rules);
+    FederatedTrainer(World& world, std::unique_ptr<VectorSum> reduction, DigitsLearner& learner,
+                     Rules rules);
 
-    void begin_anew() override;
-    /// A step of the row is a round.
-    StepStamps run(const StepRow& row) override;
+    void reset() override;
+    /// A step is a round.
+    StepStamps run(std::int64_t steps, StepPart part) override;
     void gather_weights() override;
-    std::vector<Metric> counted() override;
+    std::vector<Metric> metrics() override;
 
 private:
     void average(bool takes_part);
 
     World& world_;
-    std::unique_ptr<WholeReduction> reduction_;
+    std::unique_ptr<VectorSum> reduction_;
     DigitsLearner& learner_;
     Rules rules_;
     std::unique_ptr<Optimizer> descent_;

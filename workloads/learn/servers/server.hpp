@@ -7,97 +7,103 @@
 #include <span>
 #include <vector>
 
-#include "workloads/learn/training/learning_rate.hpp"
 #include "workloads/learn/training/optimizer.hpp"
+#include "workloads/steps/step_times.hpp"
 
 namespace tutti {
+
+/// Whether a server averages all gradients of a step or applies each as it arrives.
+enum class ServerUpdates : std::uint8_t { synchronous, asynchronous };
 
 /// When a server applies gradients.
 struct ServerRules {
     int workers = 1;
-    /// All of a step together, averaged; else each as it comes.
-    bool is_synchronous = true;
+    ServerUpdates updates = ServerUpdates::synchronous;
     /// Synchronously: a step is over once all but so many gradients are there (backup workers, Chen
     /// et al. 2016, arXiv:1604.00981). Those that come later are discarded and counted.
     int dropped = 0;
     /// Asynchronously: nobody is more steps ahead of the slowest than this (stale synchronous
     /// parallel, Ho et al. 2013).
     std::optional<std::int64_t> staleness_bound = {};
+
+    bool is_synchronous() const { return updates == ServerUpdates::synchronous; }
 };
 
-/// What a worker is told with the weights.
-enum class ServerWord : std::int64_t {
-    go,    ///< one gradient, and more later
-    last,  ///< one gradient, the last one
-    over   ///< no more gradients
+/// What a worker is to do with the weights that it gets.
+enum class ServerReply : std::int64_t {
+    proceed,  ///< push one gradient, and more later
+    last,     ///< push one gradient, the last one
+    stop      ///< push no more gradients
 };
 
-/// A server's part of the weights, and what it does with gradients: it knows nothing of how
+/// Whether a worker's gradient is its last one, so that it needs no reply.
+enum class Pushed : std::uint8_t { one_of_many, last };
+
+/// A server's part of the weights, and how it applies gradients, apart from how
 /// messages travel. Workers' gradients are parts of a batch's sum, so that adding up those of all
 /// workers makes the mean over the batch; asynchronously n workers' gradients, one after the other
 /// at the same rate, move the weights about as far as one synchronous step does.
 class Server {
 public:
-    /// Sends the weights, as they are now, to a worker.
-    using Answer = std::function<void(int worker, ServerWord word)>;
+    /// Sends the current weights to a worker.
+    using SendWeights = std::function<void(int worker, ServerReply reply)>;
 
     Server(ServerRules rules, std::span<const float> weights, const OptimizerKind& optimizer,
-           LearningRate rate, Answer answer);
+           LearningRate rate, SendWeights send_weights);
 
-    /// Answers every worker: so many steps of all of them begin, asynchronously workers * steps
-    /// gradients of whoever is fast. What is not to learn does the same work at rate 0.
-    void begin(std::int64_t steps, bool learns);
+    /// Replies to every worker. Takes gradients for so many steps of all workers, asynchronously
+    /// workers * steps from whichever is fast. StepPart::whole learns, else the rate is 0.
+    void begin(std::int64_t steps, StepPart part = StepPart::whole);
 
-    /// A gradient, which stays where it is until the worker is answered. `is_last`: the worker
-    /// expects no answer.
-    void take(int worker, std::span<const float> gradient, bool is_last);
+    /// Takes a gradient, which must not change until the worker gets its reply.
+    void take(int worker, std::span<const float> gradient, Pushed pushed = Pushed::one_of_many);
 
-    /// Whether nobody is left that would push.
-    bool is_over() const { return left_ == rules_.workers; }
-    /// One whose gradient is to come.
+    /// Whether no worker will push again.
+    bool is_over() const { return done_ == rules_.workers; }
+    /// A worker whose gradient is still to come.
     std::optional<int> waits_for() const;
 
     std::span<const float> weights() const { return weights_; }
     std::int64_t version() const { return version_; }  ///< updates ever
     std::int64_t updated_ns() const { return updated_ns_; }
-    std::int64_t late() const { return late_; }  ///< gradients discarded
+    std::int64_t late() const { return discarded_; }  ///< gradients discarded
     /// How often a gradient was applied to weights so many updates newer than its own.
     const std::vector<std::int64_t>& staleness() const { return staleness_; }
 
 private:
     struct Worker {
-        std::int64_t told = 0;    // the version it has
-        std::int64_t pushed = 0;  // gradients of this run
+        std::int64_t version = 0;  // that it has
+        std::int64_t pushed = 0;   // gradients of this run
         std::span<const float> gradient;
-        bool is_here = false;  // its gradient waits to be applied, or it for an answer
+        bool is_waiting = false;  // to be applied, or for a reply
         bool is_last = false;
-        bool has_left = false;
+        bool is_done = false;
     };
 
     void take_synchronously(Worker& worker);
     void take_at_once(Worker& worker);
     void update(std::span<const float> gradient);
-    void let_go(Worker& worker);
-    void answer(Worker& worker);
-    ServerWord word();
-    void leave(Worker& worker);
+    void release(Worker& worker);
+    void reply_to(Worker& worker);
+    ServerReply next_reply();
+    void finish(Worker& worker);
 
     ServerRules rules_;
     std::vector<float> weights_;
     std::vector<float> sum_;
     std::unique_ptr<Optimizer> optimizer_;
     LearningRate rate_;
-    Answer answer_;
+    SendWeights send_weights_;
     std::vector<Worker> workers_;
     bool learns_ = true;
     std::int64_t steps_ = 0;     // of this run
-    std::int64_t first_ = 0;     // version at its begin
-    std::int64_t admitted_ = 0;  // gradients of this run that were asked for
-    int here_ = 0;               // gradients of this step
-    int left_ = 0;
+    std::int64_t first_ = 0;     // version when it began
+    std::int64_t admitted_ = 0;  // gradients of this run that were requested
+    int waiting_ = 0;            // gradients of this step
+    int done_ = 0;               // workers
     std::int64_t version_ = 0;
     std::int64_t updated_ns_ = 0;
-    std::int64_t late_ = 0;
+    std::int64_t discarded_ = 0;
     std::vector<std::int64_t> staleness_;
 };
 

@@ -10,32 +10,31 @@
 
 namespace tutti {
 
-/// What `tutti workload parameter-server` can be asked for.
+/// The settings of `tutti workload parameter-server`.
 std::span<const SettingRow> server_settings();
 
-/// The same, understood.
-struct ServerChoice {
+/// Their values.
+struct ServerOptions {
     std::vector<std::optional<int>> servers;  ///< none: as many as ranks
-    std::vector<bool> synchronous;
+    std::vector<ServerUpdates> updates;
     std::optional<std::int64_t> staleness_bound;
     int dropped = 0;
-    std::optional<Rank> slow;
-    double slow_times = 1;
+    Skew skew;  ///< of a slow rank, if any
     int batch = 32;
-    std::int64_t row = 8;
+    std::int64_t steps_per_sample = 8;
 };
 
 /// Throws Error, one line that says what to type instead.
-ServerChoice server_choice(const Settings& asked);
+ServerOptions server_options(const Settings& settings);
 
-/// A way to train, of those that alternate.
+/// A training method among those that alternate.
 struct ServerMode {
     std::string name;
     Architecture architecture;
 };
 
-/// All architectures in each mode: undisturbed; with the slow rank, if one is asked for; and then
-/// leaving the slowest behind. Throws Error where there are too few ranks.
-std::vector<ServerMode> server_ways(const ServerChoice& choice, int ranks);
+/// All architectures in each mode: undisturbed; with the slow rank, if there is one; and then
+/// without waiting for the slowest. Throws Error where there are too few ranks.
+std::vector<ServerMode> server_modes(const ServerOptions& options, int ranks);
 
 }  // namespace tutti

@@ -102,7 +102,7 @@ private:
         });
     }
 
-    // The way back: each pixel's gradient is the sum over the neighbourhoods that it is in.
+    // The method back: each pixel's gradient is the sum over the neighbourhoods that it is in.
     void gather(std::span<float> d_image) const {
         std::fill(d_image.begin(), d_image.end(), 0.0f);
         for_each_line([&](int line, int pixel, int first, int last) {

@@ -8,7 +8,6 @@
 #include <numeric>
 
 #include "base/error.hpp"
-#include "workloads/learn/training/digits_text.hpp"
 #include "workloads/learn/training/random.hpp"
 
 namespace tutti {

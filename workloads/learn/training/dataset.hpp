@@ -46,7 +46,7 @@ struct Split {
     Dataset test;
 };
 
-/// Every fifth row is for testing. The same on every rank, with nothing to agree upon.
+/// Every fifth row is for testing. The same on every rank.
 Split split(const Dataset& data);
 
 /// The rows of a batch that a rank takes: [n r / P, n (r + 1) / P). Over all ranks each row is
@@ -64,7 +64,7 @@ struct Batch {
     void take(const Dataset& data, std::span<const int> rows);
 };
 
-/// The order in which a data set is gone through: shuffled anew for every epoch, by the seed alone,
+/// The order of a data set's rows: shuffled anew for every epoch, by the seed alone,
 /// so that every rank has the same. The rows that do not fill a batch wait for another epoch.
 class BatchOrder {
 public:
@@ -84,5 +84,8 @@ private:
     int taken_ = 0;  // batches of this epoch
     unsigned long long state_;
 };
+
+/// data/digits.libsvm, which the build makes a part of the program: it needs no path to be found.
+std::string_view digits_text();
 
 }  // namespace tutti

@@ -25,7 +25,7 @@ struct LayerParameter {
     int fan_in = 1;  // values that each result is a sum of: how large to begin
 };
 
-/// Told as soon as a gradient is complete: the parameter's place in registration order.
+/// Called as soon as a gradient is complete, with the parameter's index in registration order.
 using Ready = std::function<void(int)>;
 
 /// One function of the network, sample by sample: `rows` samples, each of input() or output() one
@@ -51,12 +51,12 @@ public:
         std::span<const float> in;     // as forward had it
         std::span<const float> d_out;  // the loss's gradient by the results
         std::span<float> gradients;    // added to, row after row of the batch
-        std::span<float> d_in;         // overwritten; empty where nobody needs it
+        std::span<float> d_in;         // overwritten; empty where it is not needed
         int rows = 0;
     };
 
-    /// Says `ready` of each own parameter (counted from 0) when its gradient is complete: in the
-    /// order in which PyTorch does.
+    /// Calls `ready` for each own parameter (counted from 0) when its gradient is complete, in
+    /// PyTorch's order.
     virtual void backward(const Backward& pass, const Ready& ready) = 0;
 
 private:

@@ -64,7 +64,7 @@ Lbfgs::Step Lbfgs::step(std::span<float> weights) {
         changes_.clear();
     } else {
         loss_ = evaluate(trial_, next_gradient_);
-        remember(weights, gradient_square);
+        save_state(weights, gradient_square);
         std::swap(gradient_, next_gradient_);
         std::copy(trial_.begin(), trial_.end(), weights.begin());
     }
@@ -106,7 +106,7 @@ double Lbfgs::search(std::span<const float> weights, double slope) {
     return 0;
 }
 
-void Lbfgs::remember(std::span<const float> weights, double gradient_square) {
+void Lbfgs::save_state(std::span<const float> weights, double gradient_square) {
     Change change{trial_, next_gradient_, 0};
     add(-1, weights, change.weights);
     add(-1, gradient_, change.gradient);

@@ -31,7 +31,7 @@ struct LbfgsOptions {
 /// Limited-memory BFGS (Nocedal & Wright 2006, algorithms 7.4 and 7.5): Newton's direction from
 /// the last m changes of weights and gradient, by 2 m + 5 dot products a step or fewer; then a line
 /// search by halving (Armijo, algorithm 3.1, with the minimum of the parabola through what is
-/// known). Halving does not spec a positive curvature: a change without it is left out.
+/// known). Halving does not ensure a positive curvature: a change without it is skipped.
 class Lbfgs {
 public:
     Lbfgs(Objective objective, std::size_t weights, LbfgsOptions options = {});
@@ -60,7 +60,7 @@ private:
     double evaluate(std::span<const float> weights, std::span<float> gradient);
     void find_direction();
     double search(std::span<const float> weights, double slope);
-    void remember(std::span<const float> weights, double gradient_square);
+    void save_state(std::span<const float> weights, double gradient_square);
 
     Objective objective_;
     LbfgsOptions options_;

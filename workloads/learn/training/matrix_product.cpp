@@ -3,12 +3,13 @@
 
 #include <cassert>
 
+#include "base/index.hpp"
 #include "kernels/instruction_set.hpp"
 
 namespace tutti {
 
 MatrixView matrix(std::span<const float> values, int rows, int columns) {
-    assert(values.size() >= static_cast<std::size_t>(rows) * static_cast<std::size_t>(columns));
+    assert(values.size() >= as_size(rows) * as_size(columns));
     return {values.data(), rows, columns, columns, 1};
 }
 
@@ -26,7 +27,7 @@ AddProduct fastest_add_product() {
 void add_product(MatrixView a, MatrixView b, std::span<float> c) {
     static const AddProduct fastest = fastest_add_product();
     assert(a.columns == b.rows);
-    assert(c.size() >= static_cast<std::size_t>(a.rows) * static_cast<std::size_t>(b.columns));
+    assert(c.size() >= as_size(a.rows) * as_size(b.columns));
     fastest(a, b, c.data());
 }
 

@@ -44,13 +44,13 @@ public:
     double forward(const Batch& batch, int whole_batch);
 
     /// The gradients of the last forward, whose batch must still be there, overwriting those
-    /// before. `ready` is told each tensor once, when nothing more is written to its gradient.
+    /// before. `ready` is called once for each tensor, when its gradient is complete.
     void backward(const Batch& batch, const Ready& ready = {});
 
-    /// How many rows are told right. Ends what forward began: no backward after it.
+    /// How many rows are classified right. No backward may follow it.
     int count_right(const Batch& batch);
 
-    /// The part of all rows that is told right, from 0 to 1.
+    /// The share of rows that are classified right, from 0 to 1.
     double accuracy(const Dataset& data);
 
 private:
@@ -67,7 +67,7 @@ private:
     std::vector<std::vector<float>> d_results_;  // the loss's gradients by them
 };
 
-/// A network that can be asked for by name.
+/// A row of the table of networks.
 struct NetworkKind {
     const char* name;
     const char* what;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <algorithm>
 #include <memory>
 #include <span>
 #include <string_view>
@@ -34,7 +35,7 @@ struct AdamOptions {
 /// both without their bias towards the zeros that they began with.
 std::unique_ptr<Optimizer> adam(std::size_t weights, AdamOptions options = {});
 
-/// An optimizer that can be asked for by name.
+/// A row of the table of optimizers.
 struct OptimizerKind {
     const char* name;
     double learning_rate;  // where to begin with for the networks here, on one rank
@@ -45,5 +46,24 @@ std::span<const OptimizerKind> all_optimizers();
 
 /// Throws Error where there is no such optimizer. (L-BFGS asks for gradients itself: lbfgs.hpp.)
 const OptimizerKind& find_optimizer(std::string_view name);
+
+/// Goyal et al. 2017 (arXiv:1706.02677): P ranks with a batch each take a batch P times as large
+/// per step, so the rate is P times one rank's; but not from the start, while the weights still
+/// change fast: it grows from one rank's rate in equal steps. Where it is known when training ends,
+/// it falls to nothing over the second half, or the weights would be where the last few batches
+/// threw them.
+struct LearningRate {
+    double of_one_rank = 0.1;
+    int ranks = 1;
+    int warm_up_steps = 0;
+    int steps = 0;  // in all; 0 where that is not known
+
+    /// Of a step counted from 0; at its height P times of_one_rank.
+    double at(int step) const {
+        const double grown = step < warm_up_steps ? static_cast<double>(step) / warm_up_steps : 1;
+        const double left = steps > 0 ? 2.0 * (steps - step) / steps : 1;
+        return of_one_rank * (1 + (ranks - 1) * grown) * std::clamp(left, 0.0, 1.0);
+    }
+};
 
 }  // namespace tutti

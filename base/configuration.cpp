@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/configuration.hpp"
+
+namespace tutti {
+namespace {
+
+std::string text_of_value(bool is_size, std::int64_t value) {
+    return is_size ? to_string(Bytes{value}) : std::to_string(value);
+}
+
+}  // namespace
+
+std::int64_t Knob::of(const Configuration& configuration) const {
+    std::int64_t number = 0;
+    visit(configuration, [&](const auto& value, const auto&) {
+        if constexpr (std::is_same_v<decltype(value), const Bytes&>)
+            number = value.count;
+        else
+            number = value;
+    });
+    return number;
+}
+
+void Knob::set(Configuration& configuration, std::int64_t number) const {
+    visit(configuration, [&](auto& value, const auto&) {
+        if constexpr (std::is_same_v<decltype(value), Bytes&>)
+            value.count = number;
+        else
+            value = static_cast<int>(number);
+    });
+}
+
+std::string Knob::text_of(const Configuration& configuration) const {
+    return text_of_value(is_size(), of(configuration));
+}
+
+std::string Knob::default_text() const {
+    return otherwise < least ? "auto" : text_of_value(is_size(), otherwise);
+}
+
+std::string variant_name(const Configuration& configuration) {
+    std::string name = configuration.algorithm;
+    const char* separator = "[";
+    for (const Knob& knob : knobs) {
+        if (knob.of(configuration) == knob.otherwise) continue;
+        name.append(separator).append(knob.mark).append(knob.text_of(configuration));
+        separator = ",";
+    }
+    if (*separator == ',') name.append("]");
+    if (!configuration.order.empty()) name.append("@").append(configuration.order);
+    return name;
+}
+
+std::string to_string(const Configuration& configuration) {
+    if (configuration.is_ours())
+        return variant_name(configuration).append("/").append(configuration.transport);
+    std::string name = configuration.impl;
+    if (!configuration.algorithm.empty()) name.append("/").append(configuration.algorithm);
+    return name;
+}
+
+}  // namespace tutti

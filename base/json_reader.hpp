@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/ids.hpp"
+#include "base/json_value.hpp"
+#include "base/types.hpp"
+#include "base/units.hpp"
+
+namespace tutti {
+
+class JsonPlace;
+
+/// How one kind of file is read.
+struct JsonRules {
+    enum class Numbers { any, from_0 };
+    enum class UnknownFields { ignored, refused };
+    enum class Texts { any, names };
+
+    std::string_view whole = "the file";  ///< how errors call the outermost value
+    std::string_view remedy = "";         ///< what errors end with: what to do about it
+    Numbers numbers = Numbers::any;
+    UnknownFields unknown_fields = UnknownFields::ignored;
+    Texts texts = Texts::any;  ///< see JsonPlace::name
+};
+
+/// A value and the path to it ("sections[0].ranges[2].from") for errors, which say "FILE:LINE:
+/// 'PATH' is not ...". Holds references: to the place that it was reached from, the source and
+/// the rules, which have to outlive it.
+class JsonPlace {
+public:
+    JsonPlace(const JsonValue& whole, const Source& source, const JsonRules& rules)
+        : value_(&whole), source_(&source), rules_(&rules) {}
+
+    const JsonValue& value() const { return *value_; }
+    const JsonRules& rules() const { return *rules_; }
+
+    /// Throws Error "FILE:LINE: 'PATH' WHAT", and the remedy.
+    [[noreturn]] void fail(std::string_view what) const;
+    /// Throws Error "FILE:LINE: 'PATH': WHAT", for a text that says by itself what to do.
+    [[noreturn]] void fail_as(std::string_view what) const;
+
+    /// The field of an object; none where it has no such field.
+    std::optional<JsonPlace> field(std::string_view name) const;
+    /// Throws Error where there is no such field.
+    JsonPlace needed(std::string_view name) const;
+    JsonPlace child(const JsonField& field) const;
+    /// The item of a list that has it.
+    JsonPlace item(std::size_t index) const;
+
+    // The value, which has to be one; else Error.
+    const JsonValue::Object& object() const;
+    const JsonValue::List& list() const;
+    const std::string& text() const;
+    /// A text to be printed: not long, and nothing in it that a terminal would obey.
+    const std::string& name() const;
+    double number() const;
+    bool yes() const;
+    template <std::integral Number>
+    Number whole_number(Number least = std::numeric_limits<Number>::min(),
+                        Number most = std::numeric_limits<Number>::max()) const {
+        if (const auto* number = std::get_if<std::int64_t>(&value_->value);
+            number && std::cmp_greater_equal(*number, least) && std::cmp_less_equal(*number, most))
+            return static_cast<Number>(*number);
+        if (const auto* number = std::get_if<std::uint64_t>(&value_->value);
+            number && std::cmp_less_equal(*number, most))
+            return static_cast<Number>(*number);
+        fail_number(std::to_string(least), std::to_string(most));
+    }
+
+private:
+    JsonPlace(const JsonValue& value, const JsonPlace& parent, std::string_view name,
+              std::size_t index)
+        : value_(&value),
+          source_(parent.source_),
+          rules_(parent.rules_),
+          parent_(&parent),
+          name_(name),
+          index_(index) {}
+
+    [[noreturn]] void fail_number(const std::string& least, const std::string& most) const;
+    std::string path() const;
+    std::string quoted_path() const;
+
+    const JsonValue* value_;
+    const Source* source_;
+    const JsonRules* rules_;
+    const JsonPlace* parent_ = nullptr;
+    std::string_view name_ = {};
+    std::size_t index_ = 0;
+};
+
+// What values are made of JSON. A type of another kind has a decode() of its own beside its walk(),
+// an enumeration parse_name(text, value), which throws Error with the known names. A type may have
+// a check(value, place), which is called once it is read.
+
+template <class Described>
+void decode(const JsonPlace& place, Described& record);
+template <class Value>
+void decode(const JsonPlace& place, std::optional<Value>& value);
+template <class Value>
+void decode(const JsonPlace& place, std::vector<Value>& values);
+template <class Value>
+void decode(const JsonPlace& place, std::map<std::string, Value>& values);
+
+inline void parse_name(std::string_view name, Collective& c) { c = parse_collective(name); }
+inline void parse_name(std::string_view name, DataType& type) { type = parse_data_type(name); }
+inline void parse_name(std::string_view name, Op& op) { op = parse_op(name); }
+
+template <std::integral Value>
+void decode(const JsonPlace& place, Value& value) {
+    const bool from_0 = place.rules().numbers == JsonRules::Numbers::from_0;
+    value = place.whole_number<Value>(from_0 ? Value{0} : std::numeric_limits<Value>::min());
+}
+
+inline void decode(const JsonPlace& place, bool& value) { value = place.yes(); }
+inline void decode(const JsonPlace& place, double& value) { value = place.number(); }
+inline void decode(const JsonPlace& place, Bytes& bytes) { decode(place, bytes.count); }
+inline void decode(const JsonPlace& place, Rank& rank) { decode(place, rank.index); }
+
+inline void decode(const JsonPlace& place, std::string& text) {
+    text = place.rules().texts == JsonRules::Texts::names ? place.name() : place.text();
+}
+
+/// So many numbers, no more and no fewer.
+void decode(const JsonPlace& place, std::span<double> numbers);
+
+/// Reads the fields of one object; see Is.
+class JsonReader {
+public:
+    explicit JsonReader(const JsonPlace& object) : object_(object) { object.object(); }
+
+    template <class Value>
+    void must(std::string_view name, Value&& value) {
+        decode(known(name) ? *field_ : object_.needed(name), value);
+    }
+    template <class Value>
+    void may(std::string_view name, Value& value,
+             const std::type_identity_t<Value>& otherwise = {}) {
+        if (known(name) && !field_->value().is_null())
+            decode(*field_, value);
+        else
+            value = otherwise;
+    }
+    template <class Value>
+    void always(std::string_view name, Value& value) {
+        if (known(name)) decode(*field_, value);
+    }
+    /// A text of another format, which is no name.
+    void text(std::string_view name, std::string& value) {
+        value = known(name) ? field_->text() : "";
+    }
+    /// "[lo, hi]"
+    void interval(std::string_view name, std::int64_t& lo, std::int64_t& hi) {
+        std::vector<std::int64_t> ends;
+        must(name, ends);
+        if (ends.size() != 2) field_->fail("is not [lo, hi]");
+        lo = ends[0];
+        hi = ends[1];
+    }
+
+    /// To be called after the walk. Throws Error for a field that it did not visit.
+    void refuse_others() const;
+
+private:
+    bool known(std::string_view name) {
+        if (object_.rules().unknown_fields == JsonRules::UnknownFields::refused)
+            known_.push_back(name);
+        field_ = object_.field(name);
+        return field_.has_value();
+    }
+
+    const JsonPlace& object_;
+    std::optional<JsonPlace> field_;
+    std::vector<std::string_view> known_;
+};
+
+template <class Described>
+void decode(const JsonPlace& place, Described& record) {
+    if constexpr (std::is_enum_v<Described>) {
+        const std::string& name = place.name();
+        try {
+            parse_name(name, record);
+        } catch (const Error& error) {
+            place.fail_as(error.what());
+        }
+    } else {
+        JsonReader reader(place);
+        walk(reader, record);
+        reader.refuse_others();
+        if constexpr (requires { check(record, place); }) check(record, place);
+    }
+}
+
+template <class Value>
+void decode(const JsonPlace& place, std::optional<Value>& value) {
+    if (place.value().is_null())
+        value.reset();
+    else
+        decode(place, value.emplace());
+}
+
+template <class Value>
+void decode(const JsonPlace& place, std::vector<Value>& values) {
+    const std::size_t size = place.list().size();
+    values.resize(size);
+    for (std::size_t i = 0; i < size; ++i) decode(place.item(i), values[i]);
+}
+
+template <class Value>
+void decode(const JsonPlace& place, std::map<std::string, Value>& values) {
+    for (const JsonField& field : place.object()) decode(place.child(field), values[field.name]);
+}
+
+}  // namespace tutti

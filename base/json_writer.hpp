@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "base/ids.hpp"
+#include "base/json_value.hpp"
+#include "base/types.hpp"
+#include "base/units.hpp"
+
+namespace tutti {
+
+using Json = nlohmann::ordered_json;  // fields stay in the order of their list
+
+// JSON made of values: records by their walk() (see Is in json_value.hpp), enumerations by their
+// name_of(). A type of another kind has an encode() of its own beside its walk().
+
+template <class Described>
+Json encode(const Described& record);
+template <class Value>
+Json encode(const std::optional<Value>& value);
+template <class Value>
+Json encode(const std::vector<Value>& values);
+template <class Value>
+Json encode(const std::map<std::string, Value>& values);
+
+inline Json encode(const std::string& text) { return text; }
+inline Json encode(Bytes bytes) { return bytes.count; }
+inline Json encode(Rank rank) { return rank.index; }
+inline Json encode(std::span<const double> numbers) {
+    return Json(std::vector<double>(numbers.begin(), numbers.end()));
+}
+
+/// Writes the fields of one object.
+struct JsonWriter {
+    Json object = Json::object();
+
+    template <class Value>
+    void must(const char* name, const Value& value) {
+        object[name] = encode(value);
+    }
+    template <class Value>
+    void may(const char* name, const Value& value,
+             const std::type_identity_t<Value>& otherwise = {}) {
+        if (value != otherwise) must(name, value);
+    }
+    template <class Value>
+    void always(const char* name, const Value& value) {
+        must(name, value);
+    }
+    void text(const char* name, const std::string& value) { may(name, value); }
+    void interval(const char* name, std::int64_t lo, std::int64_t hi) {
+        object[name] = Json::array({lo, hi});
+    }
+};
+
+template <class Described>
+Json encode(const Described& record) {
+    if constexpr (std::is_arithmetic_v<Described>) {
+        return record;
+    } else if constexpr (std::is_enum_v<Described>) {
+        return std::string(name_of(record));
+    } else {
+        JsonWriter writer;
+        walk(writer, record);
+        return std::move(writer.object);
+    }
+}
+
+template <class Value>
+Json encode(const std::optional<Value>& value) {
+    return value ? encode(*value) : Json();
+}
+
+template <class Value>
+Json encode(const std::vector<Value>& values) {
+    Json list = Json::array();
+    for (const Value& value : values) list.push_back(encode(value));
+    return list;
+}
+
+template <class Value>
+Json encode(const std::map<std::string, Value>& values) {
+    Json object = Json::object();
+    for (const auto& [name, value] : values) object[name] = encode(value);
+    return object;
+}
+
+/// On one line, without a newline. Texts come from outside: bytes that are no UTF-8 are replaced
+/// rather than refused.
+inline std::string one_line(const Json& json) {
+    return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+}  // namespace tutti

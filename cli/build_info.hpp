@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <filesystem>
+#include <string>
+
+#include "results/record.hpp"
+
+namespace tutti {
+
+std::string version();
+
+/// This build, as results files keep it.
+Tool this_tool();
+
+/// Where the Python scripts lie: TUTTI_SCRIPTS, or the source tree this was built from.
+std::filesystem::path scripts_folder();
+
+}  // namespace tutti

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/known_machine.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "autotune/choice/job_shape.hpp"
+#include "autotune/model/model_file.hpp"
+#include "autotune/model/model_json.hpp"
+#include "autotune/table/table_json.hpp"
+#include "autotune/tuner/calibration.hpp"
+#include "base/clock.hpp"
+#include "cli/limits_table.hpp"
+#include "results/limits_file.hpp"
+#include "results/record.hpp"
+#include "topology/detect/detect.hpp"
+#include "topology/machine/fingerprint.hpp"
+#include "workloads/limits/limits.hpp"
+#include "workloads/limits/network_limits.hpp"
+#include "workloads/limits/rank_team.hpp"
+
+namespace tutti {
+namespace {
+
+constexpr double seconds_to_measure = 4;
+
+// What is kept for this host, if it covers so many cores. Fewer would make oversubscribed ranks of
+// ranks that are none.
+std::optional<Limits> kept_limits(const std::filesystem::path& path, const std::string& host,
+                                  int cores, std::vector<std::string>& notes) {
+    if (!std::filesystem::exists(path)) return std::nullopt;
+    try {
+        Limits limits = read_limits(path);
+        if (limits.topo_sha256 != host)
+            throw Error("'" + path.string() + "' holds the limits of another host");
+        limits.network.reset();
+        if (limits.cores >= cores) return limits;
+    } catch (const Error& error) {
+        notes.push_back(fmt::format("{}: measured again", error.what()));
+    }
+    return std::nullopt;
+}
+
+Limits measured_now(World& world, std::vector<std::string>& notes) {
+    const std::int64_t began_ns = now_ns();
+    Limits limits = measure_limits(world, seconds_to_measure);
+    notes.push_back(
+        fmt::format("limits of this machine: measured just now on {} cores, in {:.1f} s",
+                    limits.cores, seconds_since(began_ns)));
+    return limits;
+}
+
+Limits stored_limits(World& world, std::vector<std::string>& notes) {
+    const int cores = RankTeam::members_of(world);
+    const std::string host = fingerprint(detect_host());
+    const auto path = limits_path(host);
+    std::optional<Limits> kept;
+    if (world.is_first() && path) kept = kept_limits(*path, host, cores, notes);
+    const std::string told = gather_all_texts(world, kept ? to_json_line(*kept) : "")[0];
+    if (!told.empty()) {
+        Limits limits = std::get<Limits>(parse_json_line(told));
+        if (kept)
+            notes.push_back(fmt::format("limits of this machine: {} cores, measured {}, from {}",
+                                        limits.cores, limits.t, path->string()));
+        return limits;
+    }
+    Limits limits = measured_now(world, notes);
+    if (!world.is_first() || !path) return limits;
+    try {
+        keep_limits(limits, *path);
+        notes.back() += "; kept in " + path->string();
+    } catch (const Error& error) {  // a folder that cannot be written is no reason not to measure
+        notes.back() += fmt::format("; {}", error.what());
+    }
+    return limits;
+}
+
+// Of more hosts not all pairs are measured.
+double seconds_for_network(const World& world) {
+    return 0.75 * static_cast<double>(std::min<std::size_t>(world.hosts().nodes().size(), 8));
+}
+
+Limits with_note_of_network(Limits limits, std::vector<std::string>& notes) {
+    if (limits.network) notes.push_back(in_a_line(*limits.network));
+    return limits;
+}
+
+// Why the limits of a file are not of these hosts. One host has no name to go by.
+std::optional<std::string> misfit(World& world, const Limits& limits) {
+    if (world.one_host()) return std::nullopt;
+    if (!limits.network) return "has none of a network; type 'tutti limits' on these hosts";
+    const auto names = names_of_hosts(world);
+    if (limits.network->hosts == names) return std::nullopt;
+    return fmt::format("is of the hosts {}, not {}", fmt::join(limits.network->hosts, " "),
+                       fmt::join(names, " "));
+}
+
+// What the first rank refuses, all do. Collective.
+void throw_on_all(World& world, const std::string& refusal_of_first) {
+    const std::string refusal = gather_all_texts(world, refusal_of_first)[0];
+    if (!refusal.empty()) throw Error(refusal);
+}
+
+// The first rank reads it: the file may be on its host alone.
+Limits limits_in_file(World& world, const std::string& file) {
+    std::string text, refusal;
+    if (world.is_first()) try {
+            if (!std::filesystem::exists(file))
+                throw Error("--limits '" + file +
+                            "': no such file; type stored, measure, none or a file of 'tutti "
+                            "limits'");
+            text = to_json_line(read_limits(file));
+        } catch (const Error& error) {
+            refusal = error.what();
+        }
+    throw_on_all(world, refusal);
+    return std::get<Limits>(parse_json_line(gather_all_texts(world, text)[0]));
+}
+
+// With the file that it is from.
+struct FoundModel {
+    CostModel model;
+    std::string file;
+};
+
+std::optional<FoundModel> model_in_table(const std::string& file) {
+    const Table table = read_table(file);
+    if (table.model.empty()) return std::nullopt;
+    return FoundModel{model_from_json(table.model, file), file};
+}
+
+FoundModel model_in_file(const std::string& file) {
+    if (!std::filesystem::exists(file))
+        throw Error(fmt::format("--model '{}': no such file; type stored, none or a file", file));
+    try {
+        return {read_model(file), file};
+    } catch (const Error& as_model) {
+        try {
+            if (auto found = model_in_table(file)) return *found;
+        } catch (const Error&) {  // neither: the first reason is the one to tell
+        }
+        throw as_model;
+    }
+}
+
+// Of other hosts' times nothing can be said. A damaged one is none.
+std::optional<FoundModel> stored_model(const std::string& topology, const std::string& table_file) {
+    try {
+        if (std::filesystem::exists(table_file))
+            if (auto found = model_in_table(table_file);
+                found && found->model.parameters().machine.fingerprint == topology)
+                return found;
+        const auto path = model_path(topology);
+        if (path && std::filesystem::exists(*path)) return FoundModel{read_model(*path), *path};
+    } catch (const Error&) {
+    }
+    return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<Limits> choose_limits(World& world, const std::string& typed,
+                                    std::vector<std::string>& notes) {
+    // Launchers do not take every variable (TUTTI_LIMITS) to other hosts.
+    const std::string choice = gather_all_texts(world, typed)[0];
+    if (choice == "none") return std::nullopt;
+    const auto of_first_host = [&](World& host) {
+        return choice == "measure" ? measured_now(host, notes) : stored_limits(host, notes);
+    };
+    try {
+        if (choice == "measure" || choice == "stored")
+            return with_note_of_network(limits_of_hosts(world, of_first_host, seconds_to_measure,
+                                                        seconds_for_network(world)),
+                                        notes);
+    } catch (const Error& error) {
+        if (error.code() != Exit::usage) throw;  // a rank is lost or late
+        notes.push_back(fmt::format("no limits to compare with: {}", error.what()));
+        return std::nullopt;
+    }
+    const Limits limits = limits_in_file(world, choice);
+    if (const auto reason = misfit(world, limits)) {
+        notes.push_back(fmt::format("no limits to compare with: {} {}", choice, *reason));
+        return std::nullopt;
+    }
+    notes.push_back(
+        fmt::format("limits: {} cores, measured {}, from {}", limits.cores, limits.t, choice));
+    return with_note_of_network(limits, notes);
+}
+
+std::optional<CostModel> choose_model(World& world, const std::string& choice,
+                                      const std::string& table_file,
+                                      std::vector<std::string>& notes) {
+    if (choice == "none") return std::nullopt;
+    const std::string topology = job_shape_of(world).topology;
+    std::optional<FoundModel> found;
+    std::string refusal;
+    if (world.is_first()) try {
+            found = choice == "stored" ? stored_model(topology, table_file) : model_in_file(choice);
+        } catch (const Error& error) {
+            refusal = error.what();
+        }
+    throw_on_all(world, refusal);
+    if (found)
+        notes.push_back(
+            fmt::format("model: calibrated {} on {} ranks, from {}", found->model.parameters().date,
+                        fmt::join(found->model.parameters().ranks, " and "), found->file));
+    return model_of_first(world, found ? std::optional(found->model) : std::nullopt);
+}
+
+}  // namespace tutti

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/options/options.hpp"
+
+#include <algorithm>
+#include <iostream>
+#include <optional>
+
+#include "base/name_table.hpp"
+#include "cli/ranks/launcher.hpp"
+
+namespace tutti {
+namespace {
+
+// The line for an option that the command does not have; empty if all are known.
+std::string unknown_option(const CLI::App& app) {
+    for (const std::string& word : app.remaining()) {
+        if (!word.starts_with('-')) continue;
+        const std::string typed = word.substr(0, word.find('='));
+        std::vector<std::string> names;
+        for (const CLI::Option* option : app.get_options()) {
+            for (const auto& name : option->get_lnames()) names.push_back("--" + name);
+            for (const auto& name : option->get_snames()) names.push_back("-" + name);
+        }
+        // A single letter is a letter away from any other.
+        const auto guess = typed.starts_with("--") ? closest_name(typed, names) : std::nullopt;
+        return "unknown option '" + typed + "'" +
+               (guess ? "; did you mean '" + *guess + "'?" : std::string());
+    }
+    return {};
+}
+
+}  // namespace
+
+bool parse_or_help(CLI::App& app, const Arguments& arguments) {
+    std::vector<const char*> words{"tutti"};
+    for (const auto& argument : arguments) words.push_back(argument.c_str());
+    const std::string see_help = "; see '" + app.get_name() + " --help'";
+    const auto print_help = [&app] {
+        if (launcher().rank == 0) std::cout << app.help();
+        return true;
+    };
+    try {
+        app.parse(static_cast<int>(words.size()), words.data());
+        return false;
+    } catch (const CLI::CallForHelp&) {
+        return print_help();
+    } catch (const CLI::ParseError& error) {
+        std::string text =
+            dynamic_cast<const CLI::ExtrasError*>(&error) ? unknown_option(app) : std::string();
+        if (text.empty()) text = error.what();
+        std::replace(text.begin(), text.end(), '\n', ' ');
+        throw Error(text + see_help);
+    } catch (const Error&) {  // of a value; what is said of names comes first
+        if (app.get_help_ptr()->count() > 0) return print_help();
+        if (const auto text = unknown_option(app); !text.empty()) throw Error(text + see_help);
+        throw;
+    }
+}
+
+TextByName understood(const CLI::App& app) {
+    TextByName options;
+    for (const CLI::Option* option : app.get_options()) {
+        const std::string name = option->get_single_name();
+        if (name == "help") continue;
+        std::string value;
+        for (const auto& word : option->results()) value += (value.empty() ? "" : " ") + word;
+        options[name] = option->count() > 0 ? value : option->get_default_str();
+    }
+    return options;
+}
+
+}  // namespace tutti

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/options/run_options.hpp"
+
+#include "cli/options/options.hpp"
+#include "cli/options/values.hpp"
+
+namespace tutti {
+
+void add_timeout(const OptionGroup& group, RankOptions& ranks) {
+    group.parsed("-T,--timeout,--hang-timeout", ranks.hang_timeout, "30s", parse_timeout,
+                 "give up on a rank after");
+}
+
+void add_threads(const OptionGroup& group, RankOptions& ranks, const std::string& what) {
+    const auto set = [&ranks](const int& threads) { ranks.threads = threads; };
+    group.app()
+        .add_option_function<int>("--ranks", set, what)
+        ->group(group.heading())
+        ->check(CLI::Range(1, 1024));
+}
+
+void add_rank_options(const OptionGroup& group, RunOptions& run) {
+    group.parsed("--pin", run.pin, "auto", one_of<bool>("--pin", {{"auto", true}, {"no", false}}),
+                 "ranks to cores, evenly: auto (unless the launcher has), no");
+    add_timeout(group, run.ranks);
+    add_threads({group.app(), "Ranks"}, run.ranks, "without mpirun: so many threads");
+}
+
+void add_limits(const OptionGroup& group, RunOptions& run, const std::string& what) {
+    run.limits = "stored";
+    group.text("--limits", run.limits, what + ": stored, measure, none or FILE")
+        ->envname("TUTTI_LIMITS");
+}
+
+void add_results_file(const OptionGroup& group, RunOptions& run) {
+    group.text("--json", run.ranks.results_file,
+               "append records to this file (JSON Lines); folders are made");
+}
+
+}  // namespace tutti

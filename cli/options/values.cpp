@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/options/values.hpp"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cmath>
+#include <cstdlib>
+#include <limits>
+#include <sstream>
+
+namespace tutti {
+namespace {
+
+constexpr std::size_t most_sizes = 100'000;  // more would take days, and all of the memory
+
+// A whole number from 0 to `most`; nothing for anything else.
+std::optional<std::int64_t> number_in(std::string_view text, std::int64_t most) {
+    std::int64_t number = 0;
+    const char* const end_of_text = text.data() + text.size();
+    const auto [end, error] = std::from_chars(text.data(), end_of_text, number);
+    if (error != std::errc{} || end != end_of_text || number < 0 || number > most)
+        return std::nullopt;
+    return number;
+}
+
+std::optional<std::int64_t> value_of(const Knob& knob, const std::string& typed) {
+    if (typed == "auto") return knob.otherwise;
+    const std::optional<std::int64_t> value =
+        knob.is_size() ? parse_bytes(typed).count : number_in(typed, knob.most);
+    return value && *value >= knob.least ? value : std::nullopt;
+}
+
+}  // namespace
+
+IntRange parse_range(const std::string& text) {
+    const auto number = [&](std::string_view part) {
+        const auto value = number_in(part, std::numeric_limits<int>::max());
+        if (!value || *value < 1)
+            throw Error("'" + text + "' is no range of rank counts; type for example 8 or 1..64");
+        return static_cast<int>(*value);
+    };
+    const auto dots = text.find("..");
+    const std::string_view whole = text;
+    if (dots == std::string::npos) return {number(whole), number(whole)};
+    const IntRange range{number(whole.substr(0, dots)), number(whole.substr(dots + 2))};
+    if (range.first > range.last)
+        throw Error("the range '" + text + "' is empty; type the smaller number first");
+    return range;
+}
+
+std::vector<Bytes> SizeRange::sizes() const {
+    if (first > last)
+        throw Error(fmt::format("-b {} is above -e {}; type the smaller size behind -b",
+                                to_string(first), to_string(last)));
+    std::vector<Bytes> sizes;
+    auto size = static_cast<double>(first.count);  // not rounded from size to size
+    while (size <= static_cast<double>(last.count)) {
+        if (sizes.size() == most_sizes)
+            throw Error(fmt::format("-b {} to -e {} is over {} sizes; type a larger {}, or -f 2",
+                                    to_string(first), to_string(last), most_sizes,
+                                    step ? "-i" : "-f"));
+        sizes.push_back({static_cast<std::int64_t>(size)});
+        size = step ? size + static_cast<double>(step->count) : std::max(size * factor, size + 1);
+    }
+    return sizes;
+}
+
+double parse_factor(const std::string& text) {
+    char* end = nullptr;
+    const double factor = std::strtod(text.c_str(), &end);
+    if (text.empty() || *end != '\0' || !std::isfinite(factor) || factor <= 1)
+        throw Error("-f must be above 1, not '" + text + "'; type for example -f 2");
+    return factor;
+}
+
+Bytes parse_step(const std::string& text) {
+    const Bytes step = parse_bytes(text);
+    if (step.count == 0) throw Error("-i 0 does not move on; type for example -i 1M");
+    return step;
+}
+
+std::vector<std::string> split_list(const std::string& text) {
+    std::vector<std::string> items;
+    std::istringstream stream(text);
+    for (std::string item; std::getline(stream, item, ',');) items.push_back(item);
+    return items;
+}
+
+std::vector<std::int64_t> parse_counts(const std::string& text) {
+    constexpr auto most = std::int64_t{1} << 44;  // beyond any memory; bytes still fit a number
+    std::vector<std::int64_t> counts;
+    for (const auto& item : split_list(text)) {
+        const auto count = number_in(item, most);
+        if (!count)
+            throw Error("'" + item + "' is no element count; type for example --counts 0,1,1000");
+        counts.push_back(*count);
+    }
+    return counts;
+}
+
+std::vector<int> parse_rank_counts(const std::string& text) {
+    std::vector<int> counts;
+    for (const auto& item : split_list(text)) {
+        const auto count = number_in(item, 1 << 20);
+        if (!count || *count < 1)
+            throw Error("'" + item + "' is no rank count; type for example --for-ranks 8,16,64");
+        counts.push_back(static_cast<int>(*count));
+    }
+    return counts;
+}
+
+std::optional<Rank> parse_root(const std::string& text) {
+    if (text == "all") return std::nullopt;
+    const auto root = number_in(text, std::numeric_limits<int>::max());
+    if (!root) throw Error("'" + text + "' is no root; type one rank, for example -r 0, or -r all");
+    return Rank{static_cast<int>(*root)};
+}
+
+std::function<std::vector<std::int64_t>(const std::string& text)> values_of(const Knob& knob) {
+    return [&knob](const std::string& text) {
+        const std::string remedy = knob.is_size()
+                                       ? fmt::format("for example --{} 64K", knob.name)
+                                       : fmt::format("a list of {} .. {}", knob.least, knob.most);
+        std::vector<std::int64_t> values;
+        for (const auto& item : split_list(text)) {
+            const auto value = value_of(knob, item);
+            if (!value)
+                throw Error(
+                    fmt::format("--{} {} is out of range; type {}", knob.name, item, remedy));
+            values.push_back(*value);
+        }
+        if (values.empty())
+            throw Error(fmt::format("--{} names nothing; type {}", knob.name, remedy));
+        return values;
+    };
+}
+
+double parse_timeout(const std::string& text) {
+    const bool is_bare = !text.empty() && text.find_first_not_of("0123456789.") == text.npos;
+    const double seconds = parse_seconds(is_bare ? text + "s" : text);
+    if (seconds <= 0) throw Error("-T 0 gives up at once; type for example -T 30s");
+    return seconds;
+}
+
+double parse_target(const std::string& text) {
+    const double target = parse_fraction(text);
+    if (target >= 1)
+        throw Error("--target-ci " + text + " is all of the time; type for example 2%");
+    return target;
+}
+
+std::vector<BufferKind> parse_buffers(const std::string& text) {
+    const auto parse = one_of<BufferKind>("--buffers", {{"registered", BufferKind::registered},
+                                                        {"unregistered", BufferKind::unregistered},
+                                                        {"host", BufferKind::unregistered},
+                                                        {"pinned", BufferKind::pinned},
+                                                        {"device", BufferKind::device}});
+    std::vector<BufferKind> kinds;
+    for (const auto& typed : split_list(text)) {
+        const bool is_old_name = typed == "ordinary";
+        const BufferKind kind = is_old_name ? BufferKind::unregistered : parse(typed);
+        if (std::ranges::find(kinds, kind) == kinds.end()) kinds.push_back(kind);
+    }
+    return kinds;
+}
+
+Protocol::Sync parse_sync(const std::string& text) {
+    using Sync = Protocol::Sync;
+    return one_of<Sync>("--sync", {{"auto", Sync::automatic},
+                                   {"deadline", Sync::deadline},
+                                   {"barrier", Sync::barrier},
+                                   {"row", Sync::back_to_back}})(text);
+}
+
+}  // namespace tutti

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// From what is typed to what it means, for options that several commands have. All throw Error, one
+// line that says what to type instead.
+#include <algorithm>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/configuration.hpp"
+#include "base/error.hpp"
+#include "base/ids.hpp"
+#include "base/units.hpp"
+#include "workloads/bench/buffer_pool.hpp"
+#include "workloads/timing/measure.hpp"
+
+namespace tutti {
+
+/// first..last, both included.
+struct IntRange {
+    int first = 1;
+    int last = 1;
+};
+
+/// "8" or "1..64"; from 1 upwards.
+IntRange parse_range(const std::string& text);
+
+/// -b, -e, and -f or -i.
+struct SizeRange {
+    Bytes first, last;
+    double factor = 2;
+    std::optional<Bytes> step;  ///< added instead of multiplied
+
+    /// Ascending. Throws Error for an empty range and for far more sizes than can be measured.
+    std::vector<Bytes> sizes() const;
+};
+
+/// -f: above 1.
+double parse_factor(const std::string& text);
+/// -i: above 0.
+Bytes parse_step(const std::string& text);
+
+/// "a,b,c"
+std::vector<std::string> split_list(const std::string& text);
+
+/// --counts: "0,1,1000"
+std::vector<std::int64_t> parse_counts(const std::string& text);
+
+/// --for-ranks: "8,16,64"
+std::vector<int> parse_rank_counts(const std::string& text);
+
+/// -r: a rank, or nothing for "all".
+std::optional<Rank> parse_root(const std::string& text);
+
+/// Parses a list of a knob's values; "auto" stands for its default.
+std::function<std::vector<std::int64_t>(const std::string& text)> values_of(const Knob& knob);
+
+/// -T: "250ms", or a bare number of seconds as behind nccl-tests' -T; above 0.
+double parse_timeout(const std::string& text);
+
+/// --target-ci: "2%", less than all of it.
+double parse_target(const std::string& text);
+
+/// --buffers: each kind once; an empty text: none.
+std::vector<BufferKind> parse_buffers(const std::string& text);
+
+/// --sync
+Protocol::Sync parse_sync(const std::string& text);
+
+/// Parses a list of names by `parse`, or "all" there are.
+template <class Value>
+auto list_of(std::span<const Value> all, Value (*parse)(std::string_view)) {
+    return [all, parse](const std::string& text) -> std::vector<Value> {
+        if (text == "all") return {all.begin(), all.end()};
+        std::vector<Value> values;
+        for (const auto& item : split_list(text)) values.push_back(parse(item));
+        if (values.empty()) values.push_back(parse(text));  // throws, saying what can be typed
+        return values;
+    };
+}
+
+/// Parses one of a few words.
+template <class Value>
+auto one_of(std::string option, std::vector<std::pair<std::string, Value>> known) {
+    return [option = std::move(option), known = std::move(known)](const std::string& typed) {
+        std::string names;
+        for (const auto& [name, value] : known) {
+            if (typed == name) return value;
+            names += (names.empty() ? "" : ", ") + name;
+        }
+        throw Error(option + " " + typed + " is unknown; type one of: " + names);
+    };
+}
+
+}  // namespace tutti

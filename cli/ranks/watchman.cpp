@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/ranks/watchman.hpp"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <fstream>
+#include <functional>
+#include <limits>
+#include <set>
+#include <sstream>
+
+#include "base/error.hpp"
+#include "results/store.hpp"
+
+namespace tutti {
+namespace {
+
+constexpr int linger_ms = 10'000;
+
+// Those that live for one job. Not orte-dvm or prted, which may serve many.
+constexpr const char* launchers[] = {"mpirun", "mpiexec", "orterun", "orted", "prterun", "hydra_"};
+
+std::string name_of(pid_t process) {
+    std::ifstream file("/proc/" + std::to_string(process) + "/comm");
+    std::string name;
+    std::getline(file, name);
+    return name;
+}
+
+}  // namespace
+
+LauncherProcess::LauncherProcess() : process_(getppid()) {
+    const std::string name = name_of(process_);
+    for (const char* known : launchers)
+        if (name.starts_with(known))
+            handle_ = static_cast<int>(syscall(SYS_pidfd_open, process_, 0));  // Linux 5.3
+    if (handle_ >= 0 && !is_parent()) {  // it died meanwhile: that may be another with its number
+        close(handle_);
+        handle_ = -1;
+    }
+}
+
+bool LauncherProcess::is_parent() const { return getppid() == process_; }
+
+void LauncherProcess::do_not_let_linger() const {
+    if (handle_ < 0) return;
+    pollfd end{handle_, POLLIN, 0};
+    // Not SIGTERM first: Open MPI 4's mpirun is in the midst of ending the job, takes that for a
+    // second order, and crashes on it (SIGSEGV in PMIx_Finalize), with that for its exit code.
+    if (poll(&end, 1, linger_ms) == 0) syscall(SYS_pidfd_send_signal, handle_, SIGKILL, nullptr, 0);
+}
+
+namespace {
+
+bool is_of_this_job(const std::string& path, std::time_t since) {
+    struct stat file {};
+    return stat(path.c_str(), &file) == 0 && file.st_uid == geteuid() && file.st_ctime >= since;
+}
+
+void remove_files(const char* paths) {
+    std::istringstream lines(paths);
+    for (std::string path; std::getline(lines, path);) unlink(path.c_str());
+}
+
+// A rank ends by these alone. Any other code is that of a library which ended the process, as MPI
+// libraries do when a connection to a peer breaks.
+bool is_of_ours(int code) {
+    for (Exit ours : {Exit::ok, Exit::wrong_result, Exit::time_out, Exit::rank_lost, Exit::usage})
+        if (code == static_cast<int>(ours)) return true;
+    return false;
+}
+
+}  // namespace
+
+void list_shared_files(pid_t process, std::time_t since, SharedFiles& files) {
+    std::set<std::string> paths;
+    std::ifstream maps("/proc/" + std::to_string(process) + "/maps");
+    for (std::string line; std::getline(maps, line);) {
+        const auto path_begins = line.find('/');  // the last column; those before have no slash
+        if (path_begins == std::string::npos) continue;
+        const std::string path = line.substr(path_begins);
+        if (path.starts_with("/dev/shm/") && is_of_this_job(path, since)) paths.insert(path);
+    }
+    std::string text;
+    for (const auto& path : paths) text += path + "\n";
+    if (text.size() < sizeof files) std::memcpy(files, text.c_str(), text.size() + 1);
+}
+
+std::string host_name() {
+    char name[256] = "";
+    gethostname(name, sizeof name - 1);
+    return name;
+}
+
+std::optional<Fail> loss_of(int status) {
+    if (WIFSIGNALED(status))
+        return Fail{.phase = "rank killed", .what = "signal", .signal = WTERMSIG(status)};
+    if (!is_of_ours(WEXITSTATUS(status)))
+        return Fail{
+            .phase = "rank ended by a library", .what = "mpi_error", .code = WEXITSTATUS(status)};
+    return std::nullopt;
+}
+
+namespace {
+
+std::optional<Fail> failure_of(const RankPage& page) {
+    switch (page.outcome.load()) {
+        case Outcome::lost:
+            return loss_of(page.status);
+        case Outcome::late:
+            return Fail{.phase = page.phase == Phase::starting ? "start of MPI" : "end of MPI",
+                        .what = "timeout"};
+        default:
+            return Fail{.phase = "ended from outside: another rank failed, or the job was stopped",
+                        .what = "signal"};
+    }
+}
+
+// A rank that has been killed may still hold its file for a moment.
+void append_soon(const std::string& results_file, const Fail& fail) {
+    for (int attempts_left = 20;; --attempts_left) {
+        try {
+            return Store(results_file).append(fail);
+        } catch (const Error&) {
+            if (attempts_left == 0) throw;
+            usleep(10'000);
+        }
+    }
+}
+
+// Only if the rank had begun to write. Returns why it could not be done, or nothing.
+std::string record_loss(const RankPage& page, const std::string& results_file, int rank,
+                        Fail fail) {
+    if (results_file.empty() || rank != 0 || page.session[0] == '\0') return {};
+    try {
+        fail.session = page.session;
+        fail.host = host_name();
+        fail.rank = Rank{rank};
+        append_soon(results_file, fail);
+        return {};
+    } catch (const Error& error) {
+        return error.what();
+    }
+}
+
+// Of those above 2. What a process inherits from its launcher, such as a pipe, would stay open.
+void close_all_but(int one, int other) {
+    const auto close_range = [](int first, int last) {
+        if (first <= last) syscall(SYS_close_range, first, last, 0);  // Linux 5.9
+    };
+    const int low = std::max(2, std::min(one, other)), high = std::max(2, std::max(one, other));
+    close_range(3, low - 1);
+    close_range(low + 1, high - 1);
+    close_range(high + 1, std::numeric_limits<int>::max());
+}
+
+}  // namespace
+
+void keep_watch(RankPage& page, int orders, int rank, const std::string& results_file,
+                const LauncherProcess& launcher) {
+    prctl(PR_SET_NAME, "tutti-watchman");
+    setsid();
+    const int nothing = open("/dev/null", O_RDWR);
+    for (int standard : {0, 1, 2}) dup2(nothing, standard);
+    close_all_but(orders, launcher.handle());
+    char byte = 0;
+    while (read(orders, &byte, 1) < 0 && errno == EINTR) {
+    }
+    if (page.outcome == Outcome::good) _exit(0);
+    remove_files(page.files_at_start);
+    remove_files(page.files);
+    if (const auto fail = failure_of(page))
+        record_loss(page, results_file, rank, *fail).copy(page.trouble, sizeof page.trouble - 1);
+    page.outcome = Outcome::settled;
+    launcher.do_not_let_linger();
+    _exit(0);
+}
+
+}  // namespace tutti

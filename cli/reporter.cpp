@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/reporter.hpp"
+
+#include <fmt/format.h>
+
+#include "base/clock.hpp"
+#include "cli/ranks/guardian.hpp"
+
+namespace tutti {
+
+Reporter::Reporter(World& world, Session session, const std::string& file)
+    : rank_(world.rank()),
+      is_active_(world.is_first()),
+      session_(std::move(session)),
+      began_ns_(now_ns()) {
+    if (is_active_ && !file.empty()) store_.emplace(file);
+}
+
+void Reporter::begin(const Launch& launch, std::size_t goal) {
+    if (!is_active_) return;
+    bar_.emplace(goal);
+    if (!store_) return;
+    store_->append(session_);
+    announce_session(session_.id);
+    store_->append(launch);
+}
+
+void Reporter::print(const std::string& text) {
+    if (!is_active_) return;
+    if (bar_) bar_->clear();
+    fmt::print("{}", text);
+    std::fflush(stdout);
+}
+
+void Reporter::warn(const std::string& line) {
+    if (!is_active_) return;
+    if (bar_) bar_->clear();
+    fmt::print(stderr, "tutti: {}\n", line);
+}
+
+void Reporter::show(const std::string& now) {
+    if (bar_) bar_->show(now);
+}
+
+void Reporter::step() {
+    if (bar_) bar_->step();
+}
+
+void Reporter::reach(std::size_t done) {
+    if (bar_) bar_->reach(done);
+}
+
+Exit Reporter::end(Outcome outcome) {
+    if (bar_) bar_->clear();
+    const bool is_wrong = outcome == Outcome::wrong_result;
+    if (store_) store_->append(End{session_.id, 1, !is_wrong, now_ns() - began_ns_});
+    if (outcome != Outcome::nothing_measured) return is_wrong ? Exit::wrong_result : Exit::ok;
+    warn("nothing was measured: the lines '# skipped' say why");
+    return Exit::usage;
+}
+
+void Reporter::record(const Error& error, std::optional<Rank> rank) {
+    if (!store_ || error.code() == Exit::usage) return;
+    Fail fail;
+    fail.session = session_.id;
+    fail.phase = error.what();
+    fail.what = error.code() == Exit::time_out ? "timeout" : "exit";
+    fail.rank = rank;
+    try {
+        store_->append(fail);
+    } catch (const Error& second) {  // the first is the one to end with
+        fmt::print(stderr, "tutti: {}\n", second.what());
+    }
+}
+
+Exit Reporter::recording_failures(const std::function<Exit()>& work) {
+    try {
+        return work();
+    } catch (const OthersFailed& error) {
+        record(error, std::nullopt);
+        throw;
+    } catch (const Error& error) {
+        record(error, rank_);
+        throw;
+    }
+}
+
+}  // namespace tutti

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstddef>
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "cli/progress_bar.hpp"
+#include "collectives/world/world.hpp"
+#include "results/store.hpp"
+
+namespace tutti {
+
+/// What rank 0 tells of a launch: tables on stdout, progress on stderr, records in a results file.
+/// Other ranks call the same functions, and nothing happens there.
+class Reporter {
+public:
+    /// Opens the results file, unless `file` is empty. Throws Error.
+    Reporter(World& world, Session session, const std::string& file);
+
+    bool is_active() const { return is_active_; }
+    const Session& session() const { return session_; }
+
+    /// Writes the head of the records. Progress counts up to `goal` from here on.
+    void begin(const Launch& launch, std::size_t goal);
+
+    /// Adds a record of this session; sets `record.session` on all ranks.
+    template <class Record>
+    void keep(Record& record) {
+        record.session = session_.id;
+        if (store_) store_->append(record);
+    }
+
+    /// On stdout.
+    void print(const std::string& text);
+    /// On stderr, as a line that begins with "tutti: ".
+    void warn(const std::string& line);
+
+    /// `now` is what is being done.
+    void show(const std::string& now);
+    void step();
+    void reach(std::size_t done);
+
+    enum class Outcome { measured, wrong_result, nothing_measured };
+    /// The last record, and the exit code for the outcome.
+    Exit end(Outcome outcome);
+
+    /// Runs `work` and lets its errors go on, after it has recorded why the run ended, with the
+    /// rank that gave up where that is this one. Errors of usage are no failures.
+    Exit recording_failures(const std::function<Exit()>& work);
+
+private:
+    void record(const Error& error, std::optional<Rank> rank);
+
+    Rank rank_;
+    bool is_active_;
+    Session session_;
+    std::int64_t began_ns_;
+    std::optional<Store> store_;
+    std::optional<ProgressBar> bar_;
+};
+
+}  // namespace tutti

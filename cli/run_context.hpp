@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/options/run_options.hpp"
+#include "cli/reporter.hpp"
+#include "collectives/planner/planner.hpp"
+#include "results/limits.hpp"
+#include "workloads/timing/global_clock.hpp"
+
+namespace tutti {
+
+/// How the planner of a launch differs from the default one.
+struct PlannerSetup {
+    std::optional<Fault> fault = {};
+    std::optional<Bytes> stream_from = {};  ///< instead of what limits say
+    unsigned runs_on_devices = 1;           ///< with one launch
+};
+
+/// What a launch measures with, on one rank. Collective to make: first the limits, with all cores
+/// at hand; then ranks are pinned.
+struct RunContext {
+    RunContext(World& ranks, Reporter& voice, const RunOptions& options, const PlannerSetup& setup);
+
+    World& world;
+    Reporter& reporter;
+    std::vector<std::string> limits_notes;
+    std::optional<Limits> limits;  ///< of these hosts, to compare with
+    int ranks_on_core;             ///< by pinning; 0: none was done
+    HostTuning tuning;
+    Planner planner;
+    Launch launch;
+    GlobalClock clock;
+    std::vector<std::string> notes;  ///< for the head of the table: where this runs
+
+    /// The same with the command as typed behind the first one.
+    std::vector<std::string> notes_with_command() const;
+};
+
+/// Does `work` with a reporter and a context for `run`, and records why it failed if it does.
+/// Collective.
+Exit in_context(World& world, const RunOptions& run, std::uint64_t seed, const PlannerSetup& setup,
+                const std::function<Exit(RunContext&)>& work);
+
+}  // namespace tutti

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/table_writer.hpp"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+
+#include "autotune/model/model_file.hpp"
+#include "autotune/model/model_json.hpp"
+#include "autotune/table/table_json.hpp"
+
+namespace tutti {
+namespace {
+
+Table table_in(const std::string& file) {
+    return std::filesystem::exists(file) ? read_table(file) : Table{};
+}
+
+std::size_t sizes_seen(const Section& section) {
+    std::size_t sizes = 0;
+    for (const Range& range : section.ranges) sizes += range.evidence.size();
+    return sizes;
+}
+
+}  // namespace
+
+TableWriter::TableWriter(std::string file, const Session& session)
+    : file_(std::move(file)), table_(table_in(file_)) {
+    for (Section& section : table_.sections)  // else they would seem to be of today
+        if (section.measured_at.empty()) section.measured_at = table_.written;
+    table_.written = session.t;
+    table_.tool = session.tool.git.empty()
+                      ? session.tool.version
+                      : fmt::format("{} ({})", session.tool.version, session.tool.git);
+    keep_table(table_, file_);
+}
+
+void TableWriter::open_log(const JobShape& shape, const std::string& plan, bool resumes) {
+    log_.emplace(fmt::format("{}.races", file_), shape, plan, resumes);
+}
+
+void TableWriter::put(const Section& section) {
+    if (section.ranges.empty()) return;  // nothing is known yet
+    const Section* before = find_section(table_, section.setting, section.subject);
+    if (before != nullptr && before->is_complete && !section.is_complete) return;
+    const auto is_same = [&](const Section& other) {
+        return other.setting == section.setting && other.subject == section.subject;
+    };
+    std::erase_if(table_.sections, is_same);
+    table_.sections.push_back(section);
+    table_.sections.back().measured_at = table_.written;
+    keep_table(table_, file_);
+}
+
+void TableWriter::put_draft(const Section& section) {
+    const Section* before = find_section(table_, section.setting, section.subject);
+    if (before == nullptr || sizes_seen(*before) <= sizes_seen(section)) put(section);
+}
+
+void TableWriter::put(const Calibration& calibration) {
+    const bool is_known = !table_.model.empty();
+    table_.model =
+        to_json(is_known ? merged(model_from_json(table_.model, file_), calibration.model)
+                         : calibration.model);
+    if (log_) log_->append_calibration(calibration.samples, calibration.seconds);
+    keep_table(table_, file_);
+}
+
+}  // namespace tutti

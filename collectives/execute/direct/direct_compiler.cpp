@@ -1,0 +1,339 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <unordered_map>
+#include <utility>
+
+#include "base/index.hpp"
+#include "collectives/execute/direct/chunk_memory.hpp"
+#include "collectives/execute/direct/direct_program.hpp"
+
+namespace tutti {
+namespace {
+
+// Decides where chunks lie at each step and in which order they are moved. What is pushed instead
+// of read, Pushes decides.
+class DirectCompiler {
+public:
+    DirectCompiler(const DirectTask& task, Pushes& pushes)
+        : task_(task),
+          call_(task.request.call),
+          chunks_(task.request.schedule.chunks()),
+          spec_(call_.collective, task.request.schedule.ranks(), call_.root),
+          layout_(call_, spec_, task.me, chunks_),
+          pushes_(pushes),
+          buffers_(task.buffers),
+          memory_(layout_.most_bytes_of_chunk()) {
+        program_.published.resize(as_size(spec_.ranks()));
+        copy_input_in_place();
+        if (!spec_.reduces()) count_own_copies();
+        for (const RankStep& step : task.steps)
+            for (const auto* transfers : {&step.sends, &step.receives})
+                for (const RankTransfer& transfer : *transfers)
+                    last_step_of_[transfer.chunk] = step.number;
+    }
+
+    DirectProgram compile() {
+        for (const RankStep& step : task_.steps) add(step);
+        settle();
+        leave_out_implied_dependencies(program_);
+        program_.plan_bytes = memory_.bytes();
+        return std::move(program_);
+    }
+
+private:
+    // In place, an all-to-all's input and output chunks overlap crosswise: read from a copy.
+    void copy_input_in_place() {
+        const std::size_t bytes = task_.request.buffers.input.size();
+        if (call_.collective != Collective::all_to_all || buffers_.input != buffers_.output ||
+            bytes == 0)
+            return;
+        const Place copy = memory_.take(bytes);
+        program_.prologue.push_back(
+            {{{std::nullopt, copy}}, {{std::nullopt, buffers_.input}}, bytes});
+        buffers_.input = copy;
+    }
+
+    void count_own_copies() {
+        for_each_output_chunk(spec_, task_.me, chunks_, [&](int number) {
+            const auto from = layout_.in_input(number);
+            if (from &&
+                buffers_.input.after(*from) != buffers_.output.after(*layout_.in_output(number)))
+                ++own_copies_;
+        });
+    }
+
+    std::vector<Dependency>& dependencies() { return program_.steps.back().dependencies; }
+    std::vector<DirectMove>& moves() { return program_.steps.back().moves; }
+
+    bool peers_read(Place place) const {
+        return place.in == Place::In::plan || buffers_.peers_read;
+    }
+
+    // A slot that the step of index `user` (or the prologue) can write to.
+    Place take_slot(std::size_t user) {
+        if (user == prologue) return memory_.take_slot(-1, no_dependencies_);
+        DirectStep& step = program_.steps[user];
+        return memory_.take_slot(step.number, step.dependencies);
+    }
+
+    Chunk& chunk(int number) {
+        const auto [known, is_new] = known_chunks_.try_emplace(number);
+        Chunk& chunk = known->second;
+        if (!is_new) return chunk;
+        const auto in_output = layout_.in_output(number);
+        const auto in_input = layout_.in_input(number);
+        chunk.is_in_transit = !in_output;
+        chunk.destination =
+            in_output ? buffers_.output.after(*in_output) : take_slot(program_.steps.size() - 1);
+        chunk.current = in_input ? buffers_.input.after(*in_input) : chunk.destination;
+        chunk.is_input = in_input.has_value();
+        return chunk;
+    }
+
+    void add(const RankStep& step) {
+        program_.steps.emplace_back(DirectStep{step.number, {}, {}});
+        load_receiving_ = own_copies_ + int_size(step.receives);
+        load_sending_ = load_receiving_ + int_size(step.sends);
+        for (const RankTransfer& send : step.sends) add_send(step.number, send);
+
+        const auto traffic = traffic_of(step);
+        std::vector<Dependency> pushes_in_step;
+        std::vector<std::pair<int, std::size_t>> written;  // chunk, move
+        std::unordered_map<int, std::size_t> move_of;
+        for (const RankTransfer& receive : step.receives) {
+            if (is_pushed_here(step.number, receive, traffic.at(receive.chunk).receives,
+                               pushes_in_step))
+                continue;
+            if (receive.peer != task_.me) dependencies().push_back({receive.peer, step.number});
+            const auto [known, is_new] = move_of.try_emplace(receive.chunk, moves().size());
+            if (is_new) {
+                written.emplace_back(receive.chunk, moves().size());
+                moves().push_back({{}, {}, layout_.bytes_of(receive.chunk)});
+                if (receive.action == Action::reduce)
+                    moves().back().sources.push_back(read_own(step.number, receive.chunk));
+            }
+            moves()[known->second].sources.push_back(receive.peer == task_.me
+                                                         ? read_own(step.number, receive.chunk)
+                                                         : next_published_by(receive.peer));
+        }
+        // Only now may values move: all of the step reads what was held before it.
+        for (const auto& [chunk_number, move] : written) write(step.number, chunk_number, move);
+        for (const auto* transfers : {&step.sends, &step.receives})
+            for (const RankTransfer& transfer : *transfers)
+                if (last_step_of_.at(transfer.chunk) == step.number)
+                    free_memory_of(transfer.chunk, step.number);
+        if (!pushes_in_step.empty())
+            program_.steps.push_back(DirectStep{step.number, std::move(pushes_in_step), {}});
+    }
+
+    // A chunk that was used for the last time leaves its slots to others.
+    void free_memory_of(int number, int step) {
+        const auto known = known_chunks_.find(number);
+        if (known == known_chunks_.end()) return;
+        Chunk& chunk = known->second;
+        if (chunk.readable) memory_.free_slot(*chunk.readable, chunk.readers, step);
+        chunk.readable.reset();
+        if (!chunk.is_in_transit) return;
+        memory_.free_slot(chunk.destination, chunk.readers, step);
+        known_chunks_.erase(known);
+    }
+
+    // Pushed, or published for the peer to read.
+    void add_send(int step, const RankTransfer& send) {
+        Chunk& sent = chunk(send.chunk);
+        if (send.action == Action::copy)
+            if (const auto push_to = pushes_.to(send.peer, step,
+                                                {.computed_in = sent.computed_in,
+                                                 .from_input = sent.is_input,
+                                                 .load = load_sending_}))
+                return push(step, send, *push_to);
+        publish(step, send, sent);
+    }
+
+    void push(int step, const RankTransfer& send, const Pushes::Push& agreed) {
+        const RankPlace target{send.peer, agreed.place, step};
+        const Dependency until_free{send.peer, agreed.last_use + 1};
+        if (agreed.step < step) {
+            const MoveIndex& computing = *chunk(send.chunk).written_by;
+            program_.steps[computing.step].moves[computing.move].targets.push_back(target);
+            program_.steps[computing.step].dependencies.push_back(until_free);
+        } else {
+            dependencies().push_back(until_free);
+            moves().push_back({{target},
+                               {read_own(step, send.chunk)},
+                               layout_.bytes_of(send.chunk),
+                               /*is_final=*/true});
+        }
+    }
+
+    void publish(int step, const RankTransfer& send, Chunk& sent) {
+        const bool in_place = peers_read(sent.current);
+        if (!in_place && !sent.readable) make_readable(send.chunk, sent);
+        const Place place = in_place ? sent.current : *sent.readable;
+        at(program_.published, send.peer).push_back(place);
+        sent.readers.push_back({place, send.peer, step});
+        if (in_place) sent.read_in_step = step;
+        is_read(sent);
+        int& last = last_read_by_[send.peer.index];
+        last = std::max(last, step + 1);
+    }
+
+    // Copies a chunk to where peers can read it, before the current step: in the pass that computes
+    // it, or else after the step before.
+    void make_readable(int number, Chunk& chunk) {
+        const std::size_t step = chunk.written_by             ? chunk.written_by->step
+                                 : program_.steps.size() == 1 ? prologue
+                                                              : program_.steps.size() - 2;
+        chunk.readable = take_slot(step);
+        const RankPlace target{std::nullopt, *chunk.readable};
+        if (chunk.written_by) {
+            program_.steps[step].moves[chunk.written_by->move].targets.push_back(target);
+            return;
+        }
+        auto& moves = step == prologue ? program_.prologue : program_.steps[step].moves;
+        moves.push_back({{target}, {{std::nullopt, chunk.current}}, layout_.bytes_of(number)});
+        // What also belongs in the result goes there in the same pass.
+        if (chunk.is_in_transit || chunk.current == chunk.destination || spec_.reduces()) return;
+        moves.back().targets.push_back({std::nullopt, chunk.destination});
+        chunk.current = chunk.destination;
+    }
+
+    void is_read(const Chunk& chunk) {
+        if (chunk.written_by)
+            program_.steps[chunk.written_by->step].moves[chunk.written_by->move].is_final = false;
+    }
+
+    // Then the only thing to do is to wait for the step in which the peer pushes.
+    bool is_pushed_here(int step, const RankTransfer& receive, int receives_of_chunk,
+                        std::vector<Dependency>& pushes_in_step) {
+        if (receive.action != Action::copy || receive.peer == task_.me) return false;
+        Chunk& received = chunk(receive.chunk);
+        const auto when = pushes_.from(receive.peer, step,
+                                       receiver_terms(received, receive.peer, receives_of_chunk));
+        if (!when) return false;
+        (*when < step ? dependencies() : pushes_in_step).push_back({receive.peer, *when + 1});
+        leave(step, received, received.destination);
+        received.last_use_of_destination = step;
+        return true;
+    }
+
+    PushTerms::Receiver receiver_terms(const Chunk& chunk, Rank sender, int receives) const {
+        PushTerms::Receiver terms{
+            .is_open = buffers_.peers_write && receives == 1 && !chunk.is_in_transit,
+            .place = chunk.destination,
+            .last_use = chunk.last_use_of_destination,
+            .load = load_receiving_};
+        for (const Reader& reader : chunk.readers) {
+            if (reader.place != chunk.destination) continue;
+            if (reader.peer != sender) terms.is_open = false;
+            terms.last_read_by_sender = std::max(terms.last_read_by_sender, reader.step);
+        }
+        return terms;
+    }
+
+    // The value is now another one, at another place.
+    void leave(int step, Chunk& chunk, Place place) {
+        is_read(chunk);  // no longer final, as more is written there
+        std::erase_if(chunk.readers, [&](const Reader& r) { return r.place == place; });
+        if (chunk.readable) memory_.free_slot(*chunk.readable, chunk.readers, step);
+        chunk.readable.reset();
+        chunk.current = place;
+        chunk.is_input = false;
+        chunk.computed_in.reset();
+        chunk.written_by.reset();
+    }
+
+    RankPlace read_own(int step, int number) {
+        Chunk& read = chunk(number);
+        if (read.current == read.destination) read.last_use_of_destination = step;
+        is_read(read);
+        return {std::nullopt, read.current};
+    }
+    RankPlace next_published_by(Rank peer) {
+        return {peer, {Place::In::published, read_of_[peer.index]++}};
+    }
+
+    void write(int step, int number, std::size_t move_number) {
+        DirectMove& move = moves()[move_number];
+        Chunk& written = chunk(number);
+        const Place target = free_place(step, number, written);
+        wait_for_readers(written, target);
+        leave(step, written, target);
+        move.targets.push_back({std::nullopt, target});
+        if (target == written.destination) written.last_use_of_destination = step;
+        if (move.sources.size() > 1) written.computed_in = step;
+        written.written_by = MoveIndex{program_.steps.size() - 1, move_number};
+        move.is_final = target == written.destination && !written.is_in_transit;
+    }
+
+    // The destination, unless peers read there in this very step: then the value moves beside it.
+    Place free_place(int step, int number, Chunk& chunk) {
+        if (chunk.read_in_step != step || chunk.current != chunk.destination)
+            return chunk.destination;
+        if (!chunk.alternate) chunk.alternate = memory_.take(layout_.bytes_of(number));
+        return *chunk.alternate;
+    }
+
+    void wait_for_readers(Chunk& chunk, Place target) {
+        std::erase_if(chunk.readers, [&](const Reader& reader) {
+            if (reader.place != target) return false;
+            dependencies().push_back({reader.peer, reader.step + 1});
+            return true;
+        });
+    }
+
+    // Results that are not at their destination are copied there: at once if nobody reads that
+    // place, else after the last reader.
+    void settle() {
+        for_each_output_chunk(spec_, task_.me, chunks_, [&](int number) {
+            const std::size_t bytes = layout_.bytes_of(number);
+            if (bytes == 0) return;
+            const Chunk& result = chunk(number);
+            if (result.current == result.destination) return;
+            is_read(result);
+            const bool is_read_there = std::ranges::any_of(
+                result.readers,
+                [&](const Reader& reader) { return reader.place == result.destination; });
+            auto& moves = is_read_there ? program_.settling_late : program_.settling_early;
+            moves.push_back({{{std::nullopt, result.destination}},
+                             {{std::nullopt, result.current}},
+                             bytes,
+                             /*is_final=*/true});
+        });
+        for (const auto& [peer, steps] : last_read_by_)
+            program_.last_readers.push_back({Rank{peer}, steps});
+    }
+
+    const DirectTask& task_;
+    const Call& call_;
+    int chunks_;
+    CollectiveSpec spec_;
+    Layout layout_;
+    Pushes& pushes_;
+    BufferAccess buffers_;
+    DirectProgram program_;
+    PlanMemory memory_;
+    std::vector<Dependency> no_dependencies_;  // of the prologue, whose slots are all new
+    int own_copies_ = 0;  // chunks that go from its own input to its own output
+    int load_receiving_ = 0,
+        load_sending_ = 0;  // of the step: chunks to handle if peers push, or it
+    std::unordered_map<int, int> last_step_of_;  // by chunk
+    std::unordered_map<int, Chunk> known_chunks_;
+    std::unordered_map<int, std::uint32_t> read_of_;  // by peer: published places read so far
+    std::unordered_map<int, int> last_read_by_;       // by peer: steps it must finish
+};
+
+}  // namespace
+
+PushTerms push_terms(const DirectTask& task) {
+    ProposedPushes pushes(task.request.schedule.ranks());
+    DirectCompiler(task, pushes).compile();
+    return pushes.take_terms();
+}
+
+DirectProgram compile_direct(const DirectTask& task, const PushNegotiation& negotiation) {
+    AgreedPushes pushes(negotiation);
+    return DirectCompiler(task, pushes).compile();
+}
+
+}  // namespace tutti

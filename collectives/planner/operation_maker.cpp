@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collectives/planner/operation_maker.hpp"
+
+#include <algorithm>
+
+namespace tutti {
+namespace {
+
+template <class Row>
+const Row* row_called(std::span<const Row> rows, std::string_view name) {
+    const auto known = std::ranges::find(rows, name, &Row::name);
+    return known == rows.end() ? nullptr : &*known;
+}
+
+LibraryCall library_call(const Configuration& configuration, const OperationRequest& request) {
+    return {request.call, configuration.algorithm, request.buffers.in_place,
+            memory_of(request.buffers)};
+}
+
+std::optional<std::string> library_refusal(World& world, const Configuration& configuration,
+                                           const OperationRequest& request) {
+    const Baseline* library = row_called(baselines(), configuration.impl);
+    if (library == nullptr) return "this build knows no library '" + configuration.impl + "'";
+    const LibraryCall call = library_call(configuration, request);
+    if (auto reason = refusal(world, *library, call)) return reason;
+    if (call.memory != MemoryOf::device || library->takes_device) return std::nullopt;
+    return configuration.impl + " takes no buffers on devices; type --buffers registered";
+}
+
+}  // namespace
+
+std::optional<std::string> refusal(Planner& planner, const Configuration& configuration,
+                                   const OperationRequest& request, const Placement& placement) {
+    if (!configuration.is_ours()) return library_refusal(planner.world(), configuration, request);
+    const Algorithm* algorithm = algorithm_called(request.call.collective, configuration.algorithm);
+    if (algorithm == nullptr)
+        return "this build has no " + std::string(name_of(request.call.collective)) + " by '" +
+               configuration.algorithm + "'";
+    if (row_called(transports(), configuration.transport) == nullptr)
+        return "this build knows no transport '" + configuration.transport + "'";
+    if (auto reason = planner.refuses(configuration.transport, memory_of(request.buffers),
+                                      request.registered))
+        return reason;
+    return algorithm->refuses({.collective = request.call.collective,
+                               .ranks = planner.world().size(),
+                               .root = request.call.root,
+                               .placement = placement});
+}
+
+std::unique_ptr<Operation> make_operation(Planner& planner, const Configuration& configuration,
+                                          const OperationRequest& request,
+                                          const Environment& environment) {
+    const auto& [call, buffers, registered] = request;
+    if (configuration.is_ours())
+        return planner.plan(
+            {&find_algorithm(call.collective, configuration.algorithm), configuration, environment},
+            call, buffers, registered);
+    planner.progress().finish_all();  // what is under way does not move while the library waits
+    return find_baseline(configuration.impl)
+        .make(planner.world(), library_call(configuration, request), buffers);
+}
+
+std::unique_ptr<Operation> make_operation_on_all(Planner& planner,
+                                                 const Configuration& configuration,
+                                                 const OperationRequest& request) {
+    World& world = planner.world();
+    const bool runs = !refusal(planner, configuration, request, world.hosts());
+    // Our own refusals are the same on all ranks.
+    if (configuration.is_ours() ? !runs : !true_on_all_ranks(world, runs)) return nullptr;
+    std::unique_ptr<Operation> made;
+    try {
+        made = make_operation(planner, configuration, request,
+                              {.ranks = world.size(), .default_segment = default_segment(world)});
+    } catch (const Error& error) {
+        if (error.code() != Exit::usage) throw;
+    }
+    if (!true_on_all_ranks(world, made != nullptr)) made.reset();
+    return made;
+}
+
+}  // namespace tutti

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/models/compute_times.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/error.hpp"
+
+namespace tutti {
+
+namespace {
+
+void require_as_many(std::size_t times, std::size_t parameters) {
+    if (times != parameters)
+        throw Error(fmt::format("{} ready times for {} parameters: a trace has one for each", times,
+                                parameters));
+}
+
+}  // namespace
+
+ComputeTimes step_times_by_formula(const Model& model, std::int64_t compute_ns) {
+    if (compute_ns < 0)
+        throw Error(fmt::format("a step computes for 0 ns or longer; {} given", compute_ns));
+    ComputeTimes times;
+    times.forward_ns = compute_ns / 3;
+    times.backward_ns = compute_ns - times.forward_ns;
+    const double all = model.forward_flops();
+    double done = 0;
+    for (const int parameter : model.ready_order) {
+        done += model.parameters[parameter].forward_flops;
+        const double share = all > 0 ? std::min(done / all, 1.0) : 1.0;
+        times.ready_ns.push_back(std::llround(share * static_cast<double>(times.backward_ns)));
+    }
+    return times;
+}
+
+std::int64_t compute_ns_of(const Model& model, double samples, double flops_per_second) {
+    if (!(samples > 0) || !(flops_per_second > 0))
+        throw Error("a step has more than 0 samples and a processor more than 0 flop/s");
+    return std::llround(3 * model.forward_flops() * samples / flops_per_second * 1e9);
+}
+
+ComputeTimes step_times_of_trace(std::size_t parameters, std::span<const std::int64_t> ready_ns,
+                                 std::int64_t forward_ns, std::int64_t backward_ns) {
+    require_as_many(ready_ns.size(), parameters);
+    const bool negative =
+        std::any_of(ready_ns.begin(), ready_ns.end(), [](std::int64_t ready) { return ready < 0; });
+    if (negative || forward_ns < 0 || backward_ns < 0)
+        throw Error("a trace's times are negative: they count from the start of the pass");
+    ComputeTimes times{forward_ns, backward_ns, {}};
+    std::int64_t latest = 0;
+    for (const auto ready : ready_ns) {
+        latest = std::max(latest, ready);
+        times.ready_ns.push_back(latest);
+    }
+    times.backward_ns = std::max(backward_ns, latest);
+    return times;
+}
+
+std::vector<std::int64_t> in_ready_order(const Model& model,
+                                         std::span<const std::int64_t> by_registration) {
+    require_as_many(by_registration.size(), model.parameters.size());
+    std::vector<std::int64_t> ready;
+    for (const int parameter : model.ready_order) ready.push_back(by_registration[parameter]);
+    return ready;
+}
+
+std::vector<UnitTimes> unit_times(const Model& model, std::int64_t compute_ns) {
+    if (compute_ns < 0)
+        throw Error(fmt::format("a step computes for 0 ns or longer; {} given", compute_ns));
+    std::vector<double> flops(static_cast<std::size_t>(model.units()));
+    for (const Parameter& parameter : model.parameters)
+        flops[static_cast<std::size_t>(parameter.unit)] += parameter.forward_flops;
+    const double all = model.forward_flops();
+    const std::int64_t forward = compute_ns / 3, backward = compute_ns - forward;
+    // Ends are rounded, not lengths, so that the lengths add up.
+    double done = 0;
+    std::int64_t forward_end = 0, backward_end = 0;
+    std::vector<UnitTimes> times;
+    for (std::size_t unit = 0; unit < flops.size(); ++unit) {
+        done += flops[unit];
+        const bool is_last = unit + 1 == flops.size();
+        const double share = is_last || all <= 0 ? 1 : std::min(1.0, done / all);
+        const auto until = [&](std::int64_t whole) {
+            return is_last ? whole : std::llround(share * static_cast<double>(whole));
+        };
+        times.push_back({until(forward) - forward_end, until(backward) - backward_end});
+        forward_end = until(forward);
+        backward_end = until(backward);
+    }
+    return times;
+}
+
+}  // namespace tutti

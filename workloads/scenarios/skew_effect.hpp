@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstdint>
+#include <vector>
+
+#include "results/step.hpp"
+#include "workloads/program/program.hpp"
+#include "workloads/steps/step_times.hpp"
+
+namespace tutti {
+
+/// The effect of skew on a method, from pairs of steps with and without it.
+class SkewEffect {
+public:
+    /// `even` and `uneven` are the programs without and with skew; they outlive it.
+    SkewEffect(const Program& even, const Program& uneven) : even_(even), uneven_(uneven) {}
+
+    void add(std::int64_t number, const StepTimes& even, const StepTimes& uneven);
+
+    /// Medians: "unskewed_step_ms"; "step_over_unskewed"; "wait_added_ms", the growth of waiting
+    /// for other ranks; "skew_ms", the growth of the slowest rank's computing; and "sensitivity",
+    /// the growth of the step over skew_ms: 0 where skew is hidden, 1 where the step grows as much.
+    std::vector<Metric> metrics() const;
+
+private:
+    const Program& even_;
+    const Program& uneven_;
+    std::vector<double> even_ms_, ratio_, wait_ms_, growth_ms_, skew_ms_;
+};
+
+}  // namespace tutti
