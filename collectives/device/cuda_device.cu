@@ -8,6 +8,7 @@
 #include "base/units.hpp"
 #include "collectives/device/cuda_launch.cuh"
 #include "collectives/device/gpus.hpp"
+#include "collectives/device/memory_device.hpp"
 
 namespace tutti {
 namespace {
