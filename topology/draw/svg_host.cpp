@@ -10,6 +10,7 @@
 #include <set>
 
 #include "base/index.hpp"
+#include "base/rounding.hpp"
 #include "topology/draw/device_text.hpp"
 #include "topology/draw/link_summary.hpp"
 #include "topology/draw/svg_columns.hpp"
@@ -33,7 +34,7 @@ Grid grid_of(std::size_t cores, double width) {
     const int count = std::max(static_cast<int>(cores), 1);
     grid.cell = count > 96 ? 7 : count > 32 ? 9 : 12;
     grid.across = std::clamp(static_cast<int>(width / grid.cell), 1, count);
-    grid.down = (count + grid.across - 1) / grid.across;
+    grid.down = divide_up(count, grid.across);
     return grid;
 }
 

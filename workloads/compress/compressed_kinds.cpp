@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+
 #include <algorithm>
 
 #include "base/index.hpp"
+#include "base/rounding.hpp"
 #include "workloads/compress/codecs.hpp"
 #include "workloads/compress/compressed_all_reduce.hpp"
 
@@ -56,7 +58,7 @@ public:
     Int8AllReduce(CompressedEnvironment& environment, const Call& call,
                   const PooledBuffers& buffers)
         : CompressedAllReduce(environment, call, buffers),
-          part_((as_size(call.count) + parts() - 1) / parts()),
+          part_(divide_up(as_size(call.count), parts())),
           sum_(part_) {
         const auto calls = inner_calls({.kind = Compression::Kind::int8}, call, ranks());
         to_all_ = inner(environment.first, calls[0], false);

@@ -9,7 +9,8 @@
 #include <numeric>
 
 #include "base/index.hpp"
-#include "base/words.hpp"
+#include "base/rounding.hpp"
+#include "base/units.hpp"
 #include "workloads/models/compute_times.hpp"
 #include "workloads/scenarios/pattern_settings.hpp"
 #include "workloads/scenarios/program_scenario.hpp"
@@ -87,7 +88,7 @@ public:
 private:
     Program& program() { return result_.program; }
     int first_expert(int place) const { return static_cast<int>(experts_ * place / grid_.inner); }
-    std::int64_t most_experts() const { return padded(experts_, grid_.inner) / grid_.inner; }
+    std::int64_t most_experts() const { return divide_up(experts_, grid_.inner); }
 
     // How many times the mean of tokens each rank's experts get.
     std::vector<double> loads_of(int unit) {

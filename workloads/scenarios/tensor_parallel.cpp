@@ -4,7 +4,8 @@
 #include <fmt/format.h>
 
 #include "base/index.hpp"
-#include "base/words.hpp"
+#include "base/rounding.hpp"
+#include "base/units.hpp"
 #include "workloads/models/compute_times.hpp"
 #include "workloads/scenarios/pattern_settings.hpp"
 #include "workloads/scenarios/program_scenario.hpp"
@@ -61,10 +62,7 @@ public:
     }
 
 private:
-    std::int64_t share() const {
-        const std::int64_t members = std::ssize(ranks_.members());
-        return padded(activations_, members) / members;
-    }
+    std::int64_t share() const { return divide_up(activations_, std::ssize(ranks_.members())); }
 
     int begin(const std::string& label, Phase phase, Collective collective, DataType type,
               std::int64_t count, Op op, int memory) {
@@ -114,7 +112,7 @@ Program tensor_parallel_program(const Model& model, const TensorShape& shape,
                 at(averages, unit)
                     .push_back(replicas.add_call(
                         all_reduce_call(fmt::format("gradients {}", unit), shape.type,
-                                        padded(at(counts, unit), grid.inner) / grid.inner)));
+                                        divide_up(at(counts, unit), grid.inner))));
             }
         }
     const auto for_averages = [&](int unit, int index, const auto& visit) {

@@ -7,6 +7,7 @@
 #include <map>
 
 #include "base/index.hpp"
+#include "base/rounding.hpp"
 #include "workloads/models/buckets.hpp"
 #include "workloads/models/compute_times.hpp"
 #include "workloads/scenarios/pattern_settings.hpp"
@@ -16,7 +17,7 @@ namespace tutti {
 namespace {
 
 // Each rank's share of `count` elements.
-std::int64_t share_of(std::int64_t count, int ranks) { return padded(count, ranks) / ranks; }
+std::int64_t share_of(std::int64_t count, int ranks) { return divide_up(count, ranks); }
 
 GroupCall scattered(std::string label, std::int64_t count, DataType type, int ranks) {
     return {.label = std::move(label),

@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "base/index.hpp"
+#include "base/rounding.hpp"
 #include "topology/detect/detect.hpp"
 #include "topology/detect/host_facts.hpp"
 #include "workloads/timing/done_by_all.hpp"
@@ -57,7 +58,7 @@ int pin_ranks(World& world) {
     if (!world.one_host() || has_chosen || cpus.empty()) return 0;
     const std::size_t ranks = lists.size(), used = std::min(cpus.size(), ranks);
     run_on(cpus[as_size(world.rank()) * used / ranks]);
-    return static_cast<int>((ranks + used - 1) / used);
+    return static_cast<int>(divide_up(ranks, used));
 }
 
 std::string in_words_of_pinning(int ranks_on_core) {

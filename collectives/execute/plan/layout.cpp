@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "collectives/execute/plan/layout.hpp"
 
+#include "base/rounding.hpp"
+
 namespace tutti {
 
 Layout::Layout(const Call& call, const CollectiveSpec& spec, Rank rank, int chunks)
@@ -24,8 +26,7 @@ std::size_t Layout::bytes_of(int chunk) const {
 }
 
 std::size_t Layout::most_bytes_of_chunk() const {
-    const std::int64_t rounded_up =
-        (elements_of_block_ + chunks_per_block_ - 1) / chunks_per_block_;
+    const std::int64_t rounded_up = divide_up(elements_of_block_, chunks_per_block_);
     return static_cast<std::size_t>(rounded_up) * element_size_;
 }
 
@@ -66,7 +67,7 @@ std::int64_t total_bytes(const Call& call, int ranks) {
 std::int64_t count_for(Collective collective, DataType type, int ranks, Bytes size) {
     const Call one{.collective = collective, .type = type, .count = 1};
     const std::int64_t bytes_of_one = total_bytes(one, ranks);
-    return (size.count + bytes_of_one - 1) / bytes_of_one;
+    return divide_up(size.count, bytes_of_one);
 }
 
 InPlace in_place_offsets(const Call& call, int ranks, Rank rank) {
