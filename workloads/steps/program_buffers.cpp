@@ -3,12 +3,8 @@
 #include <map>
 #include <set>
 
-<<<<<<< HEAD
 #include "base/index.hpp"
 #include "workloads/bench/buffer_pool.hpp"
-=======
-#include "workloads/bench/buffer_pool.hpp"
->>>>>>> refs/heads/bench
 #include "workloads/steps/step_runner.hpp"
 
 namespace tutti {
