@@ -7,7 +7,6 @@
 #include <span>
 
 #include "autotune/table/table_for_ranks.hpp"
-#include "autotune/table/table_in_words.hpp"
 #include "autotune/table/table_json.hpp"
 #include "autotune/table/verdict.hpp"
 #include "autotune/tuner/calibration.hpp"
@@ -15,7 +14,6 @@
 #include "cli/build_info.hpp"
 #include "cli/known_machine.hpp"
 #include "cli/options/bench_options.hpp"
-#include "cli/prepare.hpp"
 #include "cli/ranks/watchdog.hpp"
 #include "cli/run_context.hpp"
 #include "collectives/transport/ucx/ucx.hpp"

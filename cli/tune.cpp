@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "autotune/choice/job_shape.hpp"
+#include "autotune/choice/subject.hpp"
 #include "autotune/model/model_file.hpp"
 #include "autotune/model/model_json.hpp"
 #include "autotune/table/table_json.hpp"
@@ -13,7 +13,6 @@
 #include "autotune/tuner/tasks.hpp"
 #include "base/clock.hpp"
 #include "cli/options/tune_options.hpp"
-#include "cli/prepare.hpp"
 #include "cli/ranks/watchdog.hpp"
 #include "cli/run_context.hpp"
 #include "cli/table_writer.hpp"

@@ -6,10 +6,9 @@
 
 #include "autotune/table/table_for_ranks.hpp"
 #include "autotune/table/table_in_words.hpp"
-#include "base/words.hpp"
+#include "base/units.hpp"
 #include "cli/auto/method_by_table.hpp"
 #include "cli/options/workload_options.hpp"
-#include "cli/prepare.hpp"
 #include "cli/ranks/watchdog.hpp"
 #include "cli/run_context.hpp"
 #include "results/step_table.hpp"

@@ -8,7 +8,7 @@
 namespace tutti {
 
 /// Whether the caller waits for the end of a call where it makes it.
-enum class Form : std::uint8_t { blocking, nonblocking };
+enum class CallMode : std::uint8_t { blocking, nonblocking };
 
 /// A place in registered memory.
 struct RegisteredPlace {
@@ -22,7 +22,7 @@ struct RegisteredPlace {
 struct CallKey {
     Call call;
     bool in_place = false;
-    Form form = Form::blocking;
+    CallMode mode = CallMode::blocking;
     std::int16_t arm = -1;  ///< that is being tried; -1: the choice
     RegisteredPlace input, output;
     bool operator==(const CallKey&) const = default;
@@ -40,7 +40,7 @@ struct HashOfCallKey {
         const auto small = [](auto value) { return static_cast<std::uint64_t>(value) & 0xff; };
         mix(static_cast<std::uint64_t>(key.call.count));
         mix(small(key.call.collective) | small(key.call.type) << 8 | small(key.call.op) << 16 |
-            small(key.in_place) << 24 | small(key.form) << 32 |
+            small(key.in_place) << 24 | small(key.mode) << 32 |
             static_cast<std::uint64_t>(static_cast<std::uint16_t>(key.arm)) << 40);
         mix(static_cast<std::uint64_t>(key.call.root.index) |
             static_cast<std::uint64_t>(static_cast<std::uint16_t>(key.input.arena)) << 32 |

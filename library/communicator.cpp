@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "library/communicator.hpp"
+#include "tutti/communicator.hpp"
 
 #include <exception>
 #include <utility>

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "collectives/planner/planner.hpp"
-#include "library/communicator.hpp"
+#include "tutti/communicator.hpp"
 
 namespace tutti {
 namespace {
@@ -38,7 +38,7 @@ void call_of_one_rank(benchmark::State& state) {
 }
 BENCHMARK(call_of_one_rank);
 
-// In turns in two pairs of buffers.
+// In rounds in two pairs of buffers.
 void call_of_one_rank_in_other_buffers(benchmark::State& state) {
     Communicator alone = Communicator::self();
     std::vector<float> input(elements), output(elements), others(elements), results(elements);
@@ -50,7 +50,7 @@ void call_of_one_rank_in_other_buffers(benchmark::State& state) {
 }
 BENCHMARK(call_of_one_rank_in_other_buffers);
 
-// Among a thousand kinds of calls that are kept.
+// Among a thousand kinds of calls that are cached.
 void call_of_one_rank_among_many(benchmark::State& state) {
     Communicator alone = Communicator::self({.most_plans = 2000});
     std::vector<float> input(1000), output(1000);

@@ -8,10 +8,9 @@
 #include <exception>
 
 #include "autotune/choice/default_choice.hpp"
-#include "autotune/choice/job_shape.hpp"
+#include "autotune/choice/subject.hpp"
 #include "autotune/table/table_for_ranks.hpp"
-#include "library/same_call.hpp"
-#include "library/same_options.hpp"
+#include "library/agreement.hpp"
 #include "topology/detect/detect.hpp"
 
 namespace tutti {
@@ -96,8 +95,8 @@ CallArguments Communicator::State::settled(const CallArguments& given) const {
     return settled;
 }
 
-CallKey Communicator::State::key_of(const CallArguments& given, Form form) const {
-    CallKey key{.call = given.call, .in_place = given.buffers.in_place, .form = form};
+CallKey Communicator::State::key_of(const CallArguments& given, CallMode mode) const {
+    CallKey key{.call = given.call, .in_place = given.buffers.in_place, .mode = mode};
     if (!reduces(key.call.collective)) key.call.op = Op::sum;
     if (!has_root(key.call.collective)) key.call.root = Rank{0};
     const RegisteredPlace input = registered.place_of(given.buffers.input),
@@ -116,12 +115,12 @@ CallKey Communicator::State::key_of(const CallArguments& given, Form form) const
 void Communicator::State::run(const CallArguments& given) {
     RecentCall& recent = recent_.place_of(given);
     if (recent.is(given) &&
-        (recent.spot == nullptr || learner->passes(*recent.spot, recent.arm, recent.sort))) {
-        recent.kept->last_use = ++uses_;
-        return guarded([&] { run_slot(*recent.kept->slots.front(), recent.settled, &recent); });
+        (recent.point == nullptr || learner->passes(*recent.point, recent.arm, recent.shape))) {
+        recent.plan->last_use = ++uses_;
+        return guarded([&] { run_slot(*recent.plan->slots.front(), recent.settled, &recent); });
     }
     const CallArguments call = settled(given);
-    const CallKey key = key_of(given, Form::blocking);
+    const CallKey key = key_of(given, CallMode::blocking);
     guarded([&] {
         if (learner) {
             RecentCall learnt = run_and_learn(key, call);
@@ -130,27 +129,27 @@ void Communicator::State::run(const CallArguments& given) {
             recent_.place_of(given) = learnt;  // what was there may have been forgotten meanwhile
             return;
         }
-        CachedPlan& found = kept(key, call);
+        CachedPlan& found = plan_for(key, call);
         recent = {given, call.buffers, &found};
         run_slot(*found.slots.front(), call.buffers);
     });
 }
 
 Configuration Communicator::State::choice_for(const CallArguments& given) {
-    const CallKey key = key_of(given, Form::blocking);
-    if (const Learner::Spot* spot = learner ? learner->find(key) : nullptr)
-        return spot->arms[static_cast<std::size_t>(spot->lesson.incumbent())];
+    const CallKey key = key_of(given, CallMode::blocking);
+    if (const Learner::Point* point = learner ? learner->find(key) : nullptr)
+        return point->arms[static_cast<std::size_t>(point->search.incumbent())];
     Configuration choice;
-    guarded([&] { choice = kept(key, settled(given)).configuration; });
+    guarded([&] { choice = plan_for(key, settled(given)).configuration; });
     return choice;
 }
 
 Request Communicator::State::start(const CallArguments& given) {
     const CallArguments call = settled(given);
-    const CallKey key = key_of(given, Form::nonblocking);
+    const CallKey key = key_of(given, CallMode::nonblocking);
     Request pending;
     guarded([&] {
-        Request::Slot& slot = slot_to_start(kept_for_start(key, call), key, call);
+        Request::Slot& slot = slot_to_start(plan_for_start(key, call), key, call);
         pending.slot_ = &slot;
         pending.run_ = ++slot.run;
         if (slot.plan == nullptr) return run_slot(slot, call.buffers);
@@ -175,16 +174,16 @@ void Communicator::State::run_slot(Request::Slot& slot, const CallBuffers& buffe
         for (const Baseline& library : baselines()) library.leave_as_found();
 }
 
-CachedPlan& Communicator::State::kept(const CallKey& key, const CallArguments& settled,
-                                      const Configuration* wish) {
+CachedPlan& Communicator::State::plan_for(const CallKey& key, const CallArguments& settled,
+                                          const Configuration* preferred) {
     const auto known = calls.find(key);
-    CachedPlan& call = known != calls.end() ? known->second : make(key, settled, wish);
+    CachedPlan& call = known != calls.end() ? known->second : make(key, settled, preferred);
     call.last_use = ++uses_;
     return call;
 }
 
-OperationRequest Communicator::State::wish_for(const CallKey& key,
-                                               const CallArguments& settled) const {
+OperationRequest Communicator::State::request_for(const CallKey& key,
+                                                  const CallArguments& settled) const {
     const std::int32_t arena = std::max(key.input.arena, key.output.arena);
     return {key.call, settled.buffers, registered.arena(arena)};
 }
@@ -193,42 +192,42 @@ CachedPlan& Communicator::State::make(const CallKey& key, const CallArguments& s
                                       const Configuration* first) {
     check_same_call(world, key);
     while (calls.size() >= std::max<std::size_t>(options.most_plans, 1)) forget_the_oldest();
-    const OperationRequest wish = wish_for(key, settled);
+    const OperationRequest preferred = request_for(key, settled);
     CachedPlan made;
-    for (const Configuration& configuration : wishes(key, first)) {
-        if (auto found = make_operation_on_all(planner, configuration, wish)) {
+    for (const Configuration& configuration : configurations(key, first)) {
+        if (auto found = make_operation_on_all(planner, configuration, preferred)) {
             made.configuration = configuration;
             made.slots.reserve(most_slots);
             made.slots.push_back(&new_slot(std::move(found)));
             return calls.emplace(key, std::move(made)).first->second;
         }
-        made.is_as_wished = false;
+        made.is_as_requested = false;
     }
     throw Error(fmt::format("no algorithm of this build can do {} among these {} ranks",
                             name_of(key.call.collective), world.size()));
 }
 
-std::vector<Configuration> Communicator::State::wishes(const CallKey& key,
-                                                       const Configuration* first) const {
-    std::vector<Configuration> wishes;
-    if (first != nullptr) wishes.push_back(*first);
+std::vector<Configuration> Communicator::State::configurations(const CallKey& key,
+                                                               const Configuration* first) const {
+    std::vector<Configuration> configurations;
+    if (first != nullptr) configurations.push_back(*first);
     const Bytes bytes{total_bytes(key.call, world.size())};
     const BufferKind kind = key.is_registered() ? BufferKind::registered : BufferKind::unregistered;
     const Range* range =
         selector ? selector->pick(key.call.collective, key.call.type, key.call.op, kind, bytes)
                  : nullptr;
     if (range != nullptr) {
-        wishes.push_back(range->choice);
+        configurations.push_back(range->choice);
         for (const RangeEvidence& seen : range->evidence)
-            if (seen.runner_up) wishes.push_back(*seen.runner_up);
+            if (seen.runner_up) configurations.push_back(*seen.runner_up);
     }
-    for (Configuration& usual : default_choices(key.call, world))
-        wishes.push_back(std::move(usual));
-    if (key.form == Form::blocking) return wishes;
+    for (Configuration& fallback : default_choices(key.call, world))
+        configurations.push_back(std::move(fallback));
+    if (key.mode == CallMode::blocking) return configurations;
     // A library's call cannot be left to itself, so libraries come last.
     std::vector<Configuration> in_order;
     for (const bool are_ours : {true, false})
-        std::ranges::copy_if(wishes, std::back_inserter(in_order),
+        std::ranges::copy_if(configurations, std::back_inserter(in_order),
                              [&](const Configuration& one) { return one.is_ours() == are_ours; });
     return in_order;
 }
@@ -245,24 +244,25 @@ Request::Slot& Communicator::State::new_slot(std::unique_ptr<Operation> operatio
     return slot;
 }
 
-// Whether the next plan in turn is still under way may differ from rank to rank, and making one
+// Whether the next plan in round is still under way may differ from rank to rank, and making one
 // more is for all: they ask each other, at each of the first starts, and then ever less often. In
-// between, a start waits for the plan in turn.
-Request::Slot& Communicator::State::slot_to_start(CachedPlan& kept, const CallKey& key,
+// between, a start waits for the plan in round.
+Request::Slot& Communicator::State::slot_to_start(CachedPlan& cached, const CallKey& key,
                                                   const CallArguments& settled) {
-    const std::uint64_t start = kept.starts++;
-    Request::Slot* slot = kept.slots[kept.next];
-    const bool may_grow = start > 0 && kept.slots.size() < most_slots && slot->plan != nullptr &&
+    const std::uint64_t start = cached.starts++;
+    Request::Slot* slot = cached.slots[cached.next];
+    const bool may_grow = start > 0 && cached.slots.size() < most_slots && slot->plan != nullptr &&
                           (start <= most_slots || std::has_single_bit(start));
     if (may_grow && !true_on_all_ranks(world, slot->plan->test())) {
         if (auto more =
-                make_operation_on_all(planner, kept.configuration, wish_for(key, settled))) {
+                make_operation_on_all(planner, cached.configuration, request_for(key, settled))) {
             slot = &new_slot(std::move(more));
-            kept.slots.insert(kept.slots.begin() + static_cast<std::ptrdiff_t>(kept.next), slot);
+            cached.slots.insert(cached.slots.begin() + static_cast<std::ptrdiff_t>(cached.next),
+                                slot);
         }
     }
     if (!slot->is_done()) slot->plan->wait();
-    kept.next = (kept.next + 1) % kept.slots.size();
+    cached.next = (cached.next + 1) % cached.slots.size();
     return *slot;
 }
 

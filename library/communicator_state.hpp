@@ -1,19 +1,62 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <array>
+#include <cstdint>
 #include <deque>
 #include <unordered_map>
 
 #include "autotune/table/selector.hpp"
 #include "collectives/planner/operation_maker.hpp"
 #include "library/call_key.hpp"
-#include "library/communicator.hpp"
 #include "library/learner.hpp"
-#include "library/recent_calls.hpp"
 #include "library/registered_memory.hpp"
+#include "tutti/call_arguments.hpp"
+#include "tutti/communicator.hpp"
 
 namespace tutti {
 
-/// One plan, or a library's call, that is kept. Its memory outlives it, so that a Request of an
+struct CachedPlan;
+
+/// A call that was made lately, and what does it.
+struct RecentCall {
+    CallArguments given;
+    CallBuffers settled;
+    CachedPlan* plan = nullptr;       ///< null: none
+    Learner::Point* point = nullptr;  ///< of one that learns
+    Learner::CallShape shape = {};    ///< then
+    int arm = 0;                      ///< and what does it
+
+    bool is(const CallArguments& other) const {
+        const auto is_same = [](const auto& one, const auto& another) {
+            return one.data() == another.data() && one.size() == another.size();
+        };
+        return plan != nullptr && given.call == other.call &&
+               is_same(given.buffers.input, other.buffers.input) &&
+               is_same(given.buffers.output, other.buffers.output) &&
+               given.buffers.in_place == other.buffers.in_place;
+    }
+};
+
+/// To know calls again without counting lengths and looking up their keys: programs make the same
+/// few over and over. Each has one place, which a later one may take.
+class RecentCalls {
+public:
+    /// What is there may be another call.
+    RecentCall& place_of(const CallArguments& given) {
+        const auto address = reinterpret_cast<std::uintptr_t>(given.buffers.output.data());
+        const std::uint64_t mixed =
+            (address >> 6) ^ static_cast<std::uint64_t>(given.call.count) * 0x9E3779B97F4A7C15U;
+        return calls_[(mixed ^ mixed >> 32) % places];
+    }
+    /// Where what does calls, or how memory is registered, has changed.
+    void forget() { calls_.fill({}); }
+
+private:
+    static constexpr std::size_t places = 64;  // a power of two
+    std::array<RecentCall, places> calls_;
+};
+
+/// One plan, or a library's call, that is cached. Its memory outlives it, so that a Request of an
 /// earlier run can always ask.
 struct Request::Slot {
     Communicator::State* owner = nullptr;
@@ -29,14 +72,14 @@ struct Request::Slot {
 /// How one kind of call is done.
 struct CachedPlan {
     Configuration configuration;
-    bool is_as_wished = true;  ///< the first configuration that was asked for did
+    bool is_as_requested = true;  ///< the first configuration that was asked for did
     /// Where calls of this kind may be under way at the same time, as many plans as that took so
-    /// far; they take turns.
+    /// far; they take rounds.
     std::vector<Request::Slot*> slots;
     std::size_t next = 0;
     std::uint64_t starts = 0;
     std::uint64_t last_use = 0;
-    std::uint64_t uses_so_far = 0;  ///< of one that learns
+    std::uint64_t uses = 0;  ///< of one that learns
 };
 
 /// What a communicator is made of.
@@ -46,7 +89,7 @@ struct Communicator::State {
 
     /// The parts of the arguments that play a part on this rank. Throws Error for wrong lengths.
     CallArguments settled(const CallArguments& given) const;
-    CallKey key_of(const CallArguments& given, Form form) const;
+    CallKey key_of(const CallArguments& given, CallMode mode) const;
 
     void run(const CallArguments& given);
     std::span<std::byte> allocate(std::size_t bytes);
@@ -56,8 +99,8 @@ struct Communicator::State {
     Request start(const CallArguments& given);
     Configuration choice_for(const CallArguments& given);
     /// By the configuration if it can be, else by the best that is known. Collective when new.
-    CachedPlan& kept(const CallKey& key, const CallArguments& settled,
-                     const Configuration* wish = nullptr);
+    CachedPlan& plan_for(const CallKey& key, const CallArguments& settled,
+                         const Configuration* preferred = nullptr);
 
     /// After an error that others may not share, nothing can be relied on.
     template <class Do>
@@ -96,14 +139,16 @@ private:
     };
 
     [[noreturn]] static void refuse();
-    CachedPlan& make(const CallKey& key, const CallArguments& settled, const Configuration* wish);
+    CachedPlan& make(const CallKey& key, const CallArguments& settled,
+                     const Configuration* preferred);
     RecentCall run_and_learn(CallKey key, const CallArguments& call);
-    Learner::Spot& spot_of(const CallKey& key, const CallArguments& call);
-    CachedPlan& kept_for_start(CallKey key, const CallArguments& call);
-    std::vector<Configuration> wishes(const CallKey& key, const Configuration* wish) const;
-    OperationRequest wish_for(const CallKey& key, const CallArguments& settled) const;
+    Learner::Point& point_of(const CallKey& key, const CallArguments& call);
+    CachedPlan& plan_for_start(CallKey key, const CallArguments& call);
+    std::vector<Configuration> configurations(const CallKey& key,
+                                              const Configuration* preferred) const;
+    OperationRequest request_for(const CallKey& key, const CallArguments& settled) const;
     Request::Slot& new_slot(std::unique_ptr<Operation> operation);
-    Request::Slot& slot_to_start(CachedPlan& kept, const CallKey& key,
+    Request::Slot& slot_to_start(CachedPlan& cached, const CallKey& key,
                                  const CallArguments& settled);
     template <class Is>
     void forget_if(Is&& is);

@@ -75,7 +75,7 @@ class Include(NamedTuple):
     file: str    # path from the root, with slashes
     line: int
     target: str  # as written between the quotes or brackets
-    quoted: bool
+    quoted: bool  # or one of the library's public headers, which programs write in brackets
 
 
 def code_files(root: Path) -> Iterator[Path]:
@@ -88,7 +88,7 @@ def includes_of(root: Path, path: Path) -> Iterator[Include]:
     file = path.relative_to(root).as_posix()
     for number, line in enumerate(path.read_text(errors="replace").splitlines(), start=1):
         if match := INCLUDE.match(line):
-            yield Include(file, number, match[2], quoted=match[1] == '"')
+            yield Include(file, number, match[2], quoted=match[1] == '"' or match[2].startswith("tutti/"))
 
 
 def folder_of(file: str) -> str:
@@ -105,6 +105,8 @@ def layer_of(file: str) -> Optional[str]:
 
 def included_file(include: Include) -> str:
     """Headers are named from the root; a bare name is one in the includer's own folder."""
+    if include.target.startswith("tutti/"):
+        return posixpath.join(PUBLIC, include.target)
     if layer_of(include.target):
         return include.target
     return posixpath.normpath(posixpath.join(folder_of(include.file), include.target))

@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "autotune/choice/subject.hpp"
 
+#include <algorithm>
 #include <fmt/format.h>
 
 #include "base/name_table.hpp"
+#include "collectives/world/gather_machine.hpp"
+#include "topology/machine/fingerprint.hpp"
 
 namespace tutti {
+
 namespace {
 
 constexpr Named<TypeClass> type_names[] = {
@@ -58,6 +62,14 @@ std::string to_string(const Subject& subject) {
     if (reduces(subject.collective))
         text += fmt::format(" {} {}", name_of(subject.types), name_of(subject.ops));
     return fmt::format("{} {}", text, name_of(subject.buffers));
+}
+
+JobShape job_shape_of(World& world) {
+    std::size_t fullest = 0;
+    for (const auto& host : world.hosts().nodes()) fullest = std::max(fullest, host.size());
+    return {.ranks = world.size(),
+            .ranks_per_host = static_cast<int>(fullest),
+            .topology = fingerprint(gather_machine(world))};
 }
 
 }  // namespace tutti

@@ -5,6 +5,7 @@
 
 #include "base/types.hpp"
 #include "collectives/execute/plan/buffer_kind.hpp"
+#include "collectives/world/world.hpp"
 
 namespace tutti {
 
@@ -51,5 +52,9 @@ struct JobShape {
         topology;  ///< fingerprint of all hosts' structure (topology/machine/fingerprint.hpp)
     auto operator<=>(const JobShape&) const = default;
 };
+
+/// The setting of a world's ranks, which tables are looked up by. Collective: the hosts are looked
+/// at, which takes milliseconds.
+JobShape job_shape_of(World& world);
 
 }  // namespace tutti

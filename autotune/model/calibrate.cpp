@@ -12,6 +12,27 @@
 #include "results/identity.hpp"
 
 namespace tutti {
+
+std::optional<Observation> observation_of(const Point& point) {
+    const Key& key = point.key;
+    if (point.skipped || !key.configuration.is_ours() || key.inplace ||
+        !key.configuration.order.empty() || !key.placement.empty() || point.time.p50 <= 0 ||
+        (key.buf != "registered" && key.buf != "host"))
+        return std::nullopt;
+    Observation seen;
+    seen.configuration = key.configuration;
+    seen.call = {
+        .call = {.collective = key.coll,
+                 .type = key.dtype,
+                 .op = key.op.value_or(Op::sum),
+                 .root = key.root.value_or(Rank{0}),
+                 .count = key.count},
+        .buffers = key.buf == "registered" ? BufferKind::registered : BufferKind::unregistered,
+        .hosts = Placement::in_nodes_of(key.nranks, key.ppn)};
+    seen.time_ns = static_cast<double>(point.time.p50);
+    return seen;
+}
+
 namespace {
 
 constexpr int most_rounds = 12;
@@ -25,16 +46,16 @@ constexpr double most_change = 1.5;
 
 // Plausible for any machine; measured times decide.
 LogGpParameters first_guess() {
-    LogGpParameters tariff =
+    LogGpParameters parameters =
         LogGpParameters::uniform(/*step=*/300, /*message=*/200, /*copy=*/0.1, /*reduce=*/0.15);
-    tariff.ns[LogGpParameters::call] = 100;
-    tariff.ns[LogGpParameters::turn] = 2000;
-    tariff.ns[LogGpParameters::link] = 0.1;
+    parameters.ns[LogGpParameters::call] = 100;
+    parameters.ns[LogGpParameters::turn] = 2000;
+    parameters.ns[LogGpParameters::link] = 0.1;
     for (const PerByte kind : {PerByte::send, PerByte::write, PerByte::own, PerByte::pack})
         std::fill_n(
-            tariff.ns.begin() + static_cast<std::ptrdiff_t>(LogGpParameters::begin_of(kind)),
+            parameters.ns.begin() + static_cast<std::ptrdiff_t>(LogGpParameters::begin_of(kind)),
             footprint_points.size(), 0.05);
-    return tariff;
+    return parameters;
 }
 
 // Whether the term and the one behind it are neighbours on a curve.
@@ -56,8 +77,8 @@ public:
             const std::size_t hosts = one.call.hosts.nodes().size();
             ranks.insert(ranks_of_call);
             if (hosts < static_cast<std::size_t>(ranks_of_call) || hosts == 1)
-                model_.within.try_emplace(route->tariff, first_guess());
-            if (hosts > 1) model_.across.try_emplace(route->tariff, first_guess());
+                model_.within.try_emplace(route->parameters, first_guess());
+            if (hosts > 1) model_.across.try_emplace(route->parameters, first_guess());
             cases_.push_back({one, std::move(*route)});
         }
         if (cases_.empty())
@@ -91,9 +112,10 @@ private:
 
     void trace() {
         for (Case& one : cases_) {
-            const auto tariffs = tariffs_for(model_, one.route, one.seen.call);
+            const auto parameters = parameters_for(model_, one.route, one.seen.call);
             one.path =
-                cost_of<Itemized>(one.route, one.seen.call, *tariffs, model_.machine.cores).first;
+                cost_of<Itemized>(one.route, one.seen.call, *parameters, model_.machine.cores)
+                    .first;
             one.path.ns = std::max(one.path.ns, 1e-3);
         }
     }
@@ -104,24 +126,24 @@ private:
         return sum / static_cast<double>(cases_.size());
     }
 
-    // Each tariff is a block of unknowns, in multiples of what they are now.
+    // Each set of parameters is a block of unknowns, in multiples of what they are now.
     void improve(int round) {
         std::map<const LogGpParameters*, std::size_t> begin_of;
-        std::vector<LogGpParameters*> tariffs;
-        for (auto* tariffs_by_name : {&model_.within, &model_.across})
-            for (auto& [name, tariff] : *tariffs_by_name) {
-                begin_of[&tariff] = tariffs.size() * LogGpParameters::terms;
-                tariffs.push_back(&tariff);
+        std::vector<LogGpParameters*> parameters;
+        for (auto* parameters_by_name : {&model_.within, &model_.across})
+            for (auto& [name, one] : *parameters_by_name) {
+                begin_of[&one] = parameters.size() * LogGpParameters::terms;
+                parameters.push_back(&one);
             }
-        NonNegativeFit fit(tariffs.size() * LogGpParameters::terms);
-        std::vector<double> row(tariffs.size() * LogGpParameters::terms);
+        NonNegativeFit fit(parameters.size() * LogGpParameters::terms);
+        std::vector<double> row(parameters.size() * LogGpParameters::terms);
         for (const Case& one : cases_) {
             std::ranges::fill(row, 0);
-            const auto of = tariffs_for(model_, one.route, one.seen.call);
-            const auto add = [&](const LogGpParameters* tariff, std::size_t first) {
-                if (tariff == nullptr) return;
+            const auto of = parameters_for(model_, one.route, one.seen.call);
+            const auto add = [&](const LogGpParameters* parameters, std::size_t first) {
+                if (parameters == nullptr) return;
                 for (std::size_t term = 0; term < LogGpParameters::terms; ++term)
-                    row[begin_of.at(tariff) + term] +=
+                    row[begin_of.at(parameters) + term] +=
                         one.path.amount[first + term] * scale_of(term) / one.path.ns;
             };
             add(of->within, 0);
@@ -130,8 +152,8 @@ private:
             const double change = std::clamp(-one.error(), -most_change, most_change);
             fit.add(row, 1 + change, 1 / std::max(std::abs(one.error()), small_error));
         }
-        add_habits(fit, tariffs);
-        apply(fit, tariffs, round < most_rounds / 2 ? 0.7 : 0.4);
+        add_habits(fit, parameters);
+        apply(fit, parameters, round < most_rounds / 2 ? 0.7 : 0.4);
     }
 
     // Unknowns are multiples of these, so that "equal" means the same for all.
@@ -140,17 +162,17 @@ private:
         return guess.ns[term];
     }
 
-    void add_habits(NonNegativeFit& fit, const std::vector<LogGpParameters*>& tariffs) const {
-        std::vector<double> row(tariffs.size() * LogGpParameters::terms);
+    void add_habits(NonNegativeFit& fit, const std::vector<LogGpParameters*>& parameters) const {
+        std::vector<double> row(parameters.size() * LogGpParameters::terms);
         for (std::size_t i = 0; i < row.size(); ++i) {
             const std::size_t term = i % LogGpParameters::terms;
-            const double now = tariffs[i / LogGpParameters::terms]->ns[term] / scale_of(term);
+            const double now = parameters[i / LogGpParameters::terms]->ns[term] / scale_of(term);
             row[i] = 1;
             fit.add(row, now, anchorage);
             if (continues(term)) {
                 row[i + 1] = -1;
                 const double next =
-                    tariffs[i / LogGpParameters::terms]->ns[term + 1] / scale_of(term + 1);
+                    parameters[i / LogGpParameters::terms]->ns[term + 1] / scale_of(term + 1);
                 fit.add(row, 0, smoothness / std::max(1.0, std::max(now, next)));
                 row[i + 1] = 0;
             }
@@ -158,15 +180,15 @@ private:
         }
     }
 
-    static void apply(const NonNegativeFit& fit, const std::vector<LogGpParameters*>& tariffs,
+    static void apply(const NonNegativeFit& fit, const std::vector<LogGpParameters*>& parameters,
                       double pace) {
         std::vector<double> now;
-        for (const LogGpParameters* tariff : tariffs)
+        for (const LogGpParameters* parameters : parameters)
             for (std::size_t term = 0; term < LogGpParameters::terms; ++term)
-                now.push_back(tariff->ns[term] / scale_of(term));
+                now.push_back(parameters->ns[term] / scale_of(term));
         const std::vector<double> next = fit.solve(now);
         for (std::size_t i = 0; i < now.size(); ++i)
-            tariffs[i / LogGpParameters::terms]->ns[i % LogGpParameters::terms] =
+            parameters[i / LogGpParameters::terms]->ns[i % LogGpParameters::terms] =
                 (now[i] + pace * (next[i] - now[i])) * scale_of(i % LogGpParameters::terms);
     }
 

@@ -22,7 +22,7 @@ double* share_for(Explanation& explanation, std::size_t term) {
 
 struct Method {
     Route route;
-    CallParameters tariffs;
+    CallParameters parameters;
 };
 
 std::optional<Method> way_of(const ModelParameters& model, const Configuration& configuration,
@@ -30,9 +30,9 @@ std::optional<Method> way_of(const ModelParameters& model, const Configuration& 
     if (!is_modelled(call.buffers)) return std::nullopt;
     auto route = route_of(configuration, call, model.machine);
     if (!route) return std::nullopt;
-    const auto tariffs = tariffs_for(model, *route, call);
-    if (!tariffs) return std::nullopt;
-    return Method{std::move(*route), *tariffs};
+    const auto parameters = parameters_for(model, *route, call);
+    if (!parameters) return std::nullopt;
+    return Method{std::move(*route), *parameters};
 }
 
 }  // namespace
@@ -47,11 +47,13 @@ std::optional<double> CostModel::predict(const Configuration& configuration,
                                          const ModelCall& call) const {
     const auto way = way_of(parameters_, configuration, call);
     if (!way) return std::nullopt;
-    return cost_of<double>(way->route, call, way->tariffs, parameters_.machine.cores).first;
+    return cost_of<double>(way->route, call, way->parameters, parameters_.machine.cores).first;
 }
 
 bool CostModel::knows(std::string_view transport) const {
-    const auto is_of_it = [&](const auto& tariff) { return tariff.first.starts_with(transport); };
+    const auto is_of_it = [&](const auto& parameters) {
+        return parameters.first.starts_with(transport);
+    };
     return std::ranges::any_of(parameters_.within, is_of_it) ||
            std::ranges::any_of(parameters_.across, is_of_it);
 }
@@ -59,24 +61,24 @@ bool CostModel::knows(std::string_view transport) const {
 std::int64_t CostModel::visits(const Configuration& configuration, const ModelCall& call) const {
     const auto way = way_of(parameters_, configuration, call);
     if (!way) return 0;
-    return cost_of<double>(way->route, call, way->tariffs, parameters_.machine.cores).second;
+    return cost_of<double>(way->route, call, way->parameters, parameters_.machine.cores).second;
 }
 
 std::optional<Explanation> CostModel::explain(const Configuration& configuration,
                                               const ModelCall& call) const {
     const auto way = way_of(parameters_, configuration, call);
     if (!way) return std::nullopt;
-    const Itemized alone = cost_of<Itemized>(way->route, call, way->tariffs, enough_cores).first;
+    const Itemized alone = cost_of<Itemized>(way->route, call, way->parameters, enough_cores).first;
     Explanation explanation;
-    const auto add = [&](const LogGpParameters* tariff, std::size_t begin) {
-        if (tariff == nullptr) return;
+    const auto add = [&](const LogGpParameters* parameters, std::size_t begin) {
+        if (parameters == nullptr) return;
         for (std::size_t term = 0; term < LogGpParameters::terms; ++term)
-            *share_for(explanation, term) += alone.amount[begin + term] * tariff->ns[term];
+            *share_for(explanation, term) += alone.amount[begin + term] * parameters->ns[term];
     };
-    add(way->tariffs.within, 0);
-    add(way->tariffs.across, LogGpParameters::terms);
+    add(way->parameters.within, 0);
+    add(way->parameters.across, LogGpParameters::terms);
     explanation.total =
-        cost_of<double>(way->route, call, way->tariffs, parameters_.machine.cores).first;
+        cost_of<double>(way->route, call, way->parameters, parameters_.machine.cores).first;
     explanation.waiting = std::max(0.0, explanation.total - alone.ns);
     return explanation;
 }

@@ -25,16 +25,16 @@ CurvePlace place_on(const double* points, std::size_t count, double size) {
 }
 
 LogGpParameters LogGpParameters::uniform(double step, double message, double copy, double reduce) {
-    LogGpParameters tariff;
-    tariff.ns[LogGpParameters::step] = step;
+    LogGpParameters parameters;
+    parameters.ns[LogGpParameters::step] = step;
     const auto fill = [&](std::size_t first, std::size_t count, double value) {
-        std::fill_n(tariff.ns.begin() + static_cast<std::ptrdiff_t>(first), count, value);
+        std::fill_n(parameters.ns.begin() + static_cast<std::ptrdiff_t>(first), count, value);
     };
     fill(LogGpParameters::message, message_points.size(), message);
     fill(begin_of(PerByte::copy), footprint_points.size(), copy);
     fill(begin_of(PerByte::reduce), footprint_points.size(), reduce);
     fill(begin_of(PerByte::add), footprint_points.size(), reduce);
-    return tariff;
+    return parameters;
 }
 
 std::string name_of_term(std::size_t term) {

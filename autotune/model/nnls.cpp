@@ -22,7 +22,7 @@ void NonNegativeFit::add(std::span<const double> row, double target, double weig
 std::vector<double> NonNegativeFit::solve(std::vector<double> x) const {
     constexpr int most_rounds = 5000;
     constexpr double still = 1e-7;  // change that is none, as a share of the unknown
-    // Unknowns of different tariffs never meet, so most products are 0.
+    // Unknowns of different parameters never meet, so most products are 0.
     std::vector<std::vector<std::size_t>> meets(unknowns_);
     for (std::size_t i = 0; i < unknowns_; ++i)
         for (std::size_t j = 0; j < unknowns_; ++j)

@@ -23,14 +23,15 @@ Route route_on_host(std::string_view transport, Schedule schedule, const ModelCa
     const Bytes most = is_unregistered ? tuning.ll_up_to_unregistered : tuning.ll_up_to;
     const Bytes vector{total_bytes(call, ranks)};
     if (transport == "shm-lines" || (transport == "shm" && vector <= most))
-        return {std::move(schedule), Manner::messages, "shm-lines"};
-    if (!is_unregistered) return {std::move(schedule), Manner::direct, "shm-direct/registered"};
+        return {std::move(schedule), TransferMethod::messages, "shm-lines"};
+    if (!is_unregistered)
+        return {std::move(schedule), TransferMethod::direct, "shm-direct/registered"};
     if (transport == "shm-cma" ||
         (transport == "shm" && is_worth_single_copy(call, ranks, schedule.chunks(), tuning)))
-        return {std::move(schedule), Manner::single_copy, "shm-cma/unregistered"};
+        return {std::move(schedule), TransferMethod::single_copy, "shm-cma/unregistered"};
     const int pieces = copy_in_pieces(call, ranks, schedule.chunks(), tuning);
     return {pieces > 1 ? pipelined(schedule, pieces) : std::move(schedule),
-            Manner::copy_in_copy_out, "shm-direct/unregistered"};
+            TransferMethod::copy_in_copy_out, "shm-direct/unregistered"};
 }
 
 bool is_oversubscribed(const Placement& hosts, int cores) {
@@ -57,10 +58,10 @@ std::optional<Route> route_of(const Configuration& configuration, const ModelCal
     Route route =
         is_of_one_host(configuration.transport)
             ? route_on_host(configuration.transport, std::move(schedule), call, machine.tuning)
-            : Route{schedule, Manner::messages,
+            : Route{schedule, TransferMethod::messages,
                     fmt::format("{}/{}", configuration.transport, name_of(call.buffers)),
                     lanes_for(*algorithm, job, schedule)};
-    if (is_oversubscribed(call.hosts, machine.cores)) route.tariff += " oversubscribed";
+    if (is_oversubscribed(call.hosts, machine.cores)) route.parameters += " oversubscribed";
     return route;
 }
 

@@ -15,16 +15,16 @@ namespace tutti {
 /// where they are, or written by whoever computes them (`direct`); copied by the sender to where
 /// peers read them (`copy_in_copy_out`); read through the kernel (`single_copy`). See
 /// docs/background/shared_memory.md.
-enum class Manner { messages, direct, copy_in_copy_out, single_copy };
+enum class TransferMethod { messages, direct, copy_in_copy_out, single_copy };
 
 /// What the planner would make of a configuration for a call.
 struct Route {
     Schedule schedule;
-    Manner manner;
-    /// Whose prices hold: "mpi/unregistered", "shm-direct/registered oversubscribed". Where a host
-    /// has more ranks than cores, waiting is another thing: ranks do not spin but give their core
-    /// away.
-    std::string tariff;
+    TransferMethod method;
+    /// Whose costs_of hold: "mpi/unregistered", "shm-direct/registered oversubscribed". Where a
+    /// host has more ranks than cores, waiting is another thing: ranks do not spin but give their
+    /// core away.
+    std::string parameters;
     Lanes lanes = {};  ///< of messages: what goes in different lanes is not one message
 };
 

@@ -4,9 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "autotune/model/call_costs.hpp"
-#include "autotune/model/chunk_marks.hpp"
-#include "autotune/model/core_assignment.hpp"
+#include "autotune/model/loggp_parameters.hpp"
 #include "autotune/model/merged_messages.hpp"
 #include "autotune/model/route.hpp"
 #include "autotune/model/step_reader.hpp"
@@ -23,20 +21,20 @@ inline constexpr std::int64_t most_visits = 1 << 17;
 template <class Time>
 class ScheduleWalk {
 public:
-    ScheduleWalk(const Route& route, const Call& call, const CoreAssignment& seats,
+    ScheduleWalk(const Route& route, const Call& call, const CoreAssignment& assignment,
                  CallCosts<Time>& within, CallCosts<Time>& across)
         : route_(route),
           schedule_(route.schedule),
-          seats_(seats),
+          assignment_(assignment),
           within_(within),
           across_(across),
           spec_{call.collective, schedule_.ranks(), call.root},
           sizes_(call, spec_.blocks(), schedule_.chunks()),
-          reader_(schedule_, call.root, seats),
+          reader_(schedule_, call.root, assignment),
           ranks_(static_cast<std::size_t>(schedule_.ranks())),
-          leaving_(static_cast<std::size_t>(seats.hosts)),
+          leaving_(static_cast<std::size_t>(assignment.hosts)),
           entering_(leaving_.size()),
-          cores_(static_cast<std::size_t>(seats.cores)),
+          cores_(static_cast<std::size_t>(assignment.cores)),
           computed_(schedule_.ranks(), keeps_marks() ? schedule_.chunks() : 0),
           shown_(schedule_.ranks(), keeps_marks() ? schedule_.chunks() : 0) {}
 
@@ -59,7 +57,7 @@ public:
             end += within_.per_byte(PerByte::own) * sizes_.own(spec_, rank);
             later(slowest, end);
         }
-        return met_ + slowest + (seats_.hosts > 1 ? across_ : within_).call;
+        return met_ + slowest + (assignment_.hosts > 1 ? across_ : within_).call;
     }
 
     std::int64_t visited() const { return reader_.visited(); }
@@ -82,20 +80,24 @@ private:
         if (time < other) time = other;
     }
     bool keeps_marks() const {
-        return route_.manner == Manner::copy_in_copy_out ||
-               (route_.manner == Manner::direct && spec_.reduces());
+        return route_.method == TransferMethod::copy_in_copy_out ||
+               (route_.method == TransferMethod::direct && spec_.reduces());
     }
     // Of those that share a core a sample may have none or all: see meet().
-    bool shares_cores() const { return seats_.is_oversubscribed && !reader_.is_sampled(); }
-    int host_of(Rank rank) const { return seats_.host_of[static_cast<std::size_t>(rank.index)]; }
-    bool crosses(const Message& message) const {
-        return seats_.hosts > 1 && host_of(message.first.from) != host_of(message.first.to);
+    bool shares_cores() const { return assignment_.is_oversubscribed && !reader_.is_sampled(); }
+    int host_of(Rank rank) const {
+        return assignment_.host_of[static_cast<std::size_t>(rank.index)];
     }
-    CallCosts<Time>& prices(const Message& message) { return crosses(message) ? across_ : within_; }
+    bool crosses(const Message& message) const {
+        return assignment_.hosts > 1 && host_of(message.first.from) != host_of(message.first.to);
+    }
+    CallCosts<Time>& costs_of(const Message& message) {
+        return crosses(message) ? across_ : within_;
+    }
 
     void walk_step(int step) {
         active_.clear();
-        if (route_.manner == Manner::direct && !spec_.reduces()) count_chunks();
+        if (route_.method == TransferMethod::direct && !spec_.reduces()) count_chunks();
         const auto for_each = [&](auto&& visit) {
             for_each_message(reader_.transfers(), sizes_, route_.lanes, visit);
         };
@@ -125,32 +127,32 @@ private:
 
     // What the sender has to do for a message.
     Time sending(const Message& message) {
-        CallCosts<Time>& price = prices(message);
+        CallCosts<Time>& costs = costs_of(message);
         const Rank from = message.first.from;
         const Chunks chunks = message.first.chunks;
         Time work{};
-        switch (route_.manner) {
-            case Manner::messages:
-                work += price.message(message.bytes);
-                work += price.per_byte(PerByte::send) * message.bytes;
+        switch (route_.method) {
+            case TransferMethod::messages:
+                work += costs.message(message.bytes);
+                work += costs.per_byte(PerByte::send) * message.bytes;
                 // Its own block goes out of its input, what it has collected out of its output.
                 if (message.parts > 1 || sizes_.mixes_own_block(spec_, chunks, from))
-                    work += price.per_byte(PerByte::pack) * message.bytes;
+                    work += costs.per_byte(PerByte::pack) * message.bytes;
                 break;
-            case Manner::direct:
+            case TransferMethod::direct:
                 if (!is_pushed(message)) break;
-                work += price.message(message.bytes);
-                work += price.per_byte(spec_.reduces() ? PerByte::write : PerByte::copy) *
+                work += costs.message(message.bytes);
+                work += costs.per_byte(spec_.reduces() ? PerByte::write : PerByte::copy) *
                         message.bytes;
                 break;
-            case Manner::copy_in_copy_out:
+            case TransferMethod::copy_in_copy_out:
                 if (shown_.has(from, chunks)) break;
                 work +=
-                    price.per_byte(computed_.has(from, chunks) ? PerByte::write : PerByte::send) *
+                    costs.per_byte(computed_.has(from, chunks) ? PerByte::write : PerByte::send) *
                     message.bytes;
                 shown_.set(from, chunks, true);
                 break;
-            case Manner::single_copy:
+            case TransferMethod::single_copy:
                 break;
         }
         return work;
@@ -165,7 +167,8 @@ private:
             return;
         }
         const Time work = sending(message);
-        if (route_.manner != Manner::messages && !(Time{} < work)) return;  // peers only read
+        if (route_.method != TransferMethod::messages && !(Time{} < work))
+            return;  // peers only read
         begin_turn(from);
         of(from).clock += work;
         end_turn(from);
@@ -191,29 +194,29 @@ private:
         const Rank from = message.first.from, to = message.first.to;
         OfRank& receiver = of(to);
         if (from == to) return;
-        CallCosts<Time>& price = prices(message);
+        CallCosts<Time>& costs = costs_of(message);
         Time seen = of(from).clock;
         if (crosses(message)) {
             Time& entering = entering_[static_cast<std::size_t>(host_of(to))];
             later(entering, seen);
-            entering += price.link * (message.bytes * reader_.stands_for(to));
+            entering += costs.link * (message.bytes * reader_.stands_for(to));
             later(seen, leaving_[static_cast<std::size_t>(host_of(from))]);
             later(seen, entering);
         }
-        later(receiver.arrival, seen + price.step);
+        later(receiver.arrival, seen + costs.step);
         receiver.receives = true;
-        if (route_.manner == Manner::direct && is_pushed(message)) return;
-        receiver.work += price.message(message.bytes);
+        if (route_.method == TransferMethod::direct && is_pushed(message)) return;
+        receiver.work += costs.message(message.bytes);
         // A chunk with a place in the order of addition is added up at once from all that arrives.
         const bool adds = message.first.action == Action::reduce || receiver.adds_all;
         const bool goes_on = adds && receiver.sum == message.first.chunks.first;
         if (adds) receiver.sum = message.first.chunks.first;
-        receiver.work += price.per_byte(goes_on ? PerByte::add
+        receiver.work += costs.per_byte(goes_on ? PerByte::add
                                         : adds  ? PerByte::reduce
                                                 : PerByte::copy) *
                          message.bytes;
-        if (message.parts > 1 && route_.manner == Manner::messages)
-            receiver.work += price.per_byte(PerByte::pack) * message.bytes;
+        if (message.parts > 1 && route_.method == TransferMethod::messages)
+            receiver.work += costs.per_byte(PerByte::pack) * message.bytes;
     }
 
     void mark(const Transfer& transfer) {
@@ -243,7 +246,7 @@ private:
 
     OfCore& core_of(Rank rank) {
         return cores_[static_cast<std::size_t>(
-            seats_.core_of[static_cast<std::size_t>(rank.index)])];
+            assignment_.core_of[static_cast<std::size_t>(rank.index)])];
     }
     void begin_turn(Rank rank) {
         if (!shares_cores()) return;
@@ -273,16 +276,16 @@ private:
     // The step stands for so many.
     void count_for(int steps) {
         Time slowest = meet(active_);
-        if (reader_.is_sampled() && seats_.is_oversubscribed) {
+        if (reader_.is_sampled() && assignment_.is_oversubscribed) {
             slowest += within_.turn;
-            steps *= seats_.most_on_core;
+            steps *= assignment_.most_on_core;
         }
         met_ += slowest * steps;
     }
 
     const Route& route_;
     const Schedule& schedule_;
-    const CoreAssignment& seats_;
+    const CoreAssignment& assignment_;
     CallCosts<Time>& within_;
     CallCosts<Time>& across_;
     CollectiveSpec spec_;

@@ -4,6 +4,27 @@
 #include <algorithm>
 
 namespace tutti {
+
+CoreAssignment::CoreAssignment(const Placement& placement, int ranks, int cores_of_host)
+    : host_of(static_cast<std::size_t>(ranks)),
+      core_of(static_cast<std::size_t>(ranks)),
+      hosts(static_cast<int>(placement.nodes().size())) {
+    for (int host = 0; host < hosts; ++host) {
+        const auto& members = placement.nodes()[static_cast<std::size_t>(host)];
+        const bool is_full = static_cast<int>(members.size()) > cores_of_host;
+        is_oversubscribed = is_oversubscribed || is_full;
+        const int used = is_full ? cores_of_host : static_cast<int>(members.size());
+        for (std::size_t i = 0; i < members.size(); ++i) {
+            const auto rank = static_cast<std::size_t>(members[i].index);
+            host_of[rank] = host;
+            core_of[rank] =
+                cores + static_cast<int>(i * static_cast<std::size_t>(used) / members.size());
+        }
+        cores += used;
+        most_on_core = std::max(most_on_core, (static_cast<int>(members.size()) + used - 1) / used);
+    }
+}
+
 namespace {
 
 // Less than a millisecond's work.
@@ -19,13 +40,13 @@ std::vector<Rank> sample_of(int ranks, Rank root) {
 
 }  // namespace
 
-StepReader::StepReader(const Schedule& schedule, Rank root, const CoreAssignment& seats)
+StepReader::StepReader(const Schedule& schedule, Rank root, const CoreAssignment& assignment)
     : schedule_(schedule),
       sample_(sample_of(schedule.ranks(), root)),
       weights_(static_cast<std::size_t>(schedule.ranks())) {
-    std::vector<int> ranks(static_cast<std::size_t>(seats.hosts)), sampled(ranks.size());
+    std::vector<int> ranks(static_cast<std::size_t>(assignment.hosts)), sampled(ranks.size());
     const auto host_of = [&](Rank rank) {
-        return static_cast<std::size_t>(seats.host_of[static_cast<std::size_t>(rank.index)]);
+        return static_cast<std::size_t>(assignment.host_of[static_cast<std::size_t>(rank.index)]);
     };
     for (const Rank rank : all_ranks(schedule.ranks())) ++ranks[host_of(rank)];
     for (const Rank rank : sample_) ++sampled[host_of(rank)];

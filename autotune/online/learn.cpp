@@ -13,10 +13,10 @@ namespace {
 // many times as long as any before.
 constexpr double slowest_feared = 64;
 constexpr double making_feared = 4;
-// Of meetings in the time of a turn in which nothing is tried.
-constexpr double share_of_meetings = 0.005;
-// Before anything is known, turns are shorter: what calls take is only a guess.
-constexpr std::int64_t shortest_turn = 8, longest_turn = 1 << 16, longest_first_turn = 1 << 12;
+// Of exchanges in the time of a round in which nothing is tried.
+constexpr double share_of_exchanges = 0.005;
+// Before anything is known, rounds are shorter: what calls take is only a guess.
+constexpr std::int64_t shortest_round = 8, longest_round = 1 << 16, longest_first_round = 1 << 12;
 constexpr std::int64_t longest_try = 16;
 // An arm that cannot be so much better is not worth a change.
 constexpr double worth_it = 0.97;
@@ -33,37 +33,37 @@ double dropped_beyond(std::int64_t calls) {
 
 }  // namespace
 
-void Lesson::Arm::add(std::span<const double> times) {
+void OnlineSearch::Arm::add(std::span<const double> times) {
     for (const double time : times) {
         fastest = seen == 0 ? time : std::min(fastest, time);
         slowest = seen == 0 ? time : std::max(slowest, time);
-        samples[seen++ % kept_samples] = time;
+        samples[seen++ % most_samples] = time;
     }
 }
 
-void Lesson::Arm::forget() {
+void OnlineSearch::Arm::forget() {
     seen = 0;
     calls = 0;
     is_in = can;
 }
 
-Lesson::Lesson(const Start& start)
+OnlineSearch::OnlineSearch(const Start& start)
     : arms_(static_cast<std::size_t>(start.arms)),
       incumbent_(start.incumbent),
-      meeting_ns_(start.meeting_ns),
+      exchange_ns_(start.exchange_ns),
       least_call_ns_(start.least_call_ns) {}
 
-std::optional<TimeInterval> Lesson::time_of(int number) const {
+std::optional<TimeInterval> OnlineSearch::time_of(int number) const {
     const Arm& one = arm(number);
-    if (one.kept() < enough_samples) return std::nullopt;
+    if (one.count() < enough_samples) return std::nullopt;
     std::vector<std::int64_t> samples;
-    for (std::size_t i = 0; i < one.kept(); ++i) samples.push_back(std::llround(one.samples[i]));
+    for (std::size_t i = 0; i < one.count(); ++i) samples.push_back(std::llround(one.samples[i]));
     const Summary summary = summarise(samples);
     return TimeInterval{static_cast<double>(summary.p50), static_cast<double>(summary.ci95_lo),
                         static_cast<double>(summary.ci95_hi), static_cast<std::int64_t>(summary.n)};
 }
 
-std::optional<int> Lesson::runner_up() const {
+std::optional<int> OnlineSearch::runner_up() const {
     std::optional<int> best;
     double best_ns = 0;
     for (int i = 0; i < static_cast<int>(arms_.size()); ++i) {
@@ -75,8 +75,8 @@ std::optional<int> Lesson::runner_up() const {
     return best;
 }
 
-// In turns.
-std::optional<int> Lesson::next_challenger() const {
+// In rounds.
+std::optional<int> OnlineSearch::next_challenger() const {
     const int count = static_cast<int>(arms_.size());
     for (int ahead = 1; ahead <= count; ++ahead) {
         const int number = (last_tried_ + ahead) % count;
@@ -85,68 +85,68 @@ std::optional<int> Lesson::next_challenger() const {
     return std::nullopt;
 }
 
-bool Lesson::is_settled() const { return !next_challenger(); }
+bool OnlineSearch::is_settled() const { return !next_challenger(); }
 
 // Longer, the longer it holds out.
-std::int64_t Lesson::calls_of_turn(const Arm& challenger) const {
+std::int64_t OnlineSearch::calls_of_round(const Arm& challenger) const {
     return std::clamp<std::int64_t>(challenger.calls / 2, 1, longest_try);
 }
 
-double Lesson::at_risk_ns(const Arm& challenger) const {
+double OnlineSearch::at_risk_ns(const Arm& challenger) const {
     const double slowest =
         challenger.calls == 0 ? slowest_feared * mean_ns_ : std::max(challenger.slowest, mean_ns_);
     // Each call may be the first one in its buffers.
     const double making = challenger.has_plans ? 0 : making_feared * making_ns_;
-    return static_cast<double>(calls_of_turn(challenger)) * (slowest - mean_ns_ + making) +
-           2 * meeting_ns_;  // of this turn, and of the incumbent's that follows
+    return static_cast<double>(calls_of_round(challenger)) * (slowest - mean_ns_ + making) +
+           2 * exchange_ns_;  // of this round, and of the incumbent's that follows
 }
 
 // As long as it takes to gain what is missing, and what its own meeting costs; rather longer, as
 // otherwise a little might be missing again.
-Turn Lesson::turn_of_incumbent(double missing_ns, const Account& account) const {
-    const double gained = account.usable_share() * std::max(mean_ns_, least_call_ns_);
-    const double calls = std::ceil(1.5 * (std::max(missing_ns, 0.0) + meeting_ns_) / gained);
-    const auto longest = static_cast<double>(mean_ns_ == 0 ? longest_first_turn : longest_turn);
+Round OnlineSearch::round_of_incumbent(double missing_ns, const RegretBudget& budget) const {
+    const double gained = budget.usable_share() * std::max(mean_ns_, least_call_ns_);
+    const double calls = std::ceil(1.5 * (std::max(missing_ns, 0.0) + exchange_ns_) / gained);
+    const auto longest = static_cast<double>(mean_ns_ == 0 ? longest_first_round : longest_round);
     return {incumbent_, static_cast<std::int64_t>(
-                            std::clamp(calls, static_cast<double>(shortest_turn), longest))};
+                            std::clamp(calls, static_cast<double>(shortest_round), longest))};
 }
 
-Turn Lesson::next(const Account& account) {
-    const bool is_known = arm(incumbent_).kept() >= enough_samples;
+Round OnlineSearch::next(const RegretBudget& budget) {
+    const bool is_known = arm(incumbent_).count() >= enough_samples;
     const auto challenger = next_challenger();
     if (!challenger || !is_known) {
         // Meetings are no gain then, so there are few.
-        const double rest = meeting_ns_ * account.usable_share() / share_of_meetings;
-        return turn_of_incumbent(
-            is_known ? rest : 2 * meeting_ns_ - std::min(0.0, account.left_ns()), account);
+        const double rest = exchange_ns_ * budget.usable_share() / share_of_exchanges;
+        return round_of_incumbent(
+            is_known ? rest : 2 * exchange_ns_ - std::min(0.0, budget.left_ns()), budget);
     }
-    const double missing = at_risk_ns(arm(*challenger)) - account.left_ns();
-    if (missing > 0 || incumbent_is_due_) return turn_of_incumbent(missing, account);
-    return {*challenger, calls_of_turn(arm(*challenger))};
+    const double missing = at_risk_ns(arm(*challenger)) - budget.left_ns();
+    if (missing > 0 || incumbent_is_due_) return round_of_incumbent(missing, budget);
+    return {*challenger, calls_of_round(arm(*challenger))};
 }
 
-void Lesson::took(const Turn& turn, const TurnTimes& times, Account& account) {
-    const bool is_try = turn.arm != incumbent_;
-    const auto calls = static_cast<double>(turn.calls);
-    Arm& one = arm(turn.arm);
-    account.lose(times.meeting + (is_try ? times.making : 0));
-    if (is_try) account.lose(std::max(0.0, times.calls - calls * mean_ns_));
-    meeting_ns_ = meeting_ns_ == 0 ? times.meeting : (meeting_ns_ + times.meeting) / 2;
+void OnlineSearch::record(const Round& round, const RoundTimes& times, RegretBudget& budget) {
+    const bool is_try = round.arm != incumbent_;
+    const auto calls = static_cast<double>(round.calls);
+    Arm& one = arm(round.arm);
+    budget.lose(times.exchange + (is_try ? times.making : 0));
+    if (is_try) budget.lose(std::max(0.0, times.calls - calls * mean_ns_));
+    exchange_ns_ = exchange_ns_ == 0 ? times.exchange : (exchange_ns_ + times.exchange) / 2;
     making_ns_ = std::max(making_ns_, times.longest_making);
     one.has_plans = times.making == 0;
-    one.calls += turn.calls;
+    one.calls += round.calls;
     incumbent_is_due_ = is_try;
     if (is_try) {
         one.add(times.samples);
-        last_tried_ = turn.arm;
-        return evaluate(turn.arm);
+        last_tried_ = round.arm;
+        return evaluate(round.arm);
     }
     const double mean = times.calls / calls;
     mean_ns_ = mean_ns_ == 0 ? mean : (mean_ns_ + mean) / 2;
     watch(times.samples);
 }
 
-void Lesson::evaluate(int number) {
+void OnlineSearch::evaluate(int number) {
     Arm& challenger = arm(number);
     const auto incumbent = time_of(incumbent_);
     if (!incumbent) return;
@@ -159,39 +159,39 @@ void Lesson::evaluate(int number) {
     if (time->high < incumbent->low && time->p50 < worth_it * incumbent->p50) {
         mean_ns_ *= time->p50 / incumbent->p50;
         incumbent_ = number;
-        turns_off_ = 0;
-    } else if (time->low > worth_it * incumbent->p50 || challenger.seen >= kept_samples) {
+        rounds_off_ = 0;
+    } else if (time->low > worth_it * incumbent->p50 || challenger.seen >= most_samples) {
         challenger.is_in = false;
     }
 }
 
-// A slow turn may be a mood of the machine; two in a row are a change.
-void Lesson::watch(std::span<const double> samples) {
+// A slow round may be a mood of the machine; two in a row are a change.
+void OnlineSearch::watch(std::span<const double> samples) {
     Arm& incumbent = arm(incumbent_);
     const auto before = time_of(incumbent_);
-    if (before && incumbent.kept() >= enough_to_watch && !samples.empty()) {
+    if (before && incumbent.count() >= enough_to_watch && !samples.empty()) {
         const double now = median({samples.begin(), samples.end()});
         const bool has_changed = now > is_off * before->p50 || now * is_off < before->p50;
-        turns_off_ = has_changed ? turns_off_ + 1 : 0;
-        if (turns_off_ >= 2) return begin_anew(samples);
+        rounds_off_ = has_changed ? rounds_off_ + 1 : 0;
+        if (rounds_off_ >= 2) return begin_anew(samples);
         if (has_changed) return;  // not to be mixed with what was before
     }
     incumbent.add(samples);
 }
 
-void Lesson::begin_anew(std::span<const double> of_incumbent) {
+void OnlineSearch::begin_anew(std::span<const double> of_incumbent) {
     for (Arm& one : arms_) one.forget();
     arm(incumbent_).add(of_incumbent);
-    turns_off_ = 0;
+    rounds_off_ = 0;
 }
 
-void Lesson::cannot(int number) {
+void OnlineSearch::exclude(int number) {
     arm(number).can = arm(number).is_in = false;
     incumbent_is_due_ = true;  // which does the call in its place
     if (last_tried_ < 0) last_tried_ = number;
 }
 
-void Lesson::plans_are_gone() {
+void OnlineSearch::plans_are_gone() {
     for (Arm& one : arms_) {
         one.has_plans = false;
         one.forget();

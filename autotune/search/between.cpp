@@ -18,39 +18,39 @@ double affine_level(Bytes low, double low_level, Bytes high, double high_level, 
 }
 
 /// The least that the model says of any member.
-std::optional<double> prior_level(const SearchState& course, std::size_t family, std::size_t size) {
+std::optional<double> prior_level(const SearchState& state, std::size_t family, std::size_t size) {
     std::optional<double> least;
-    for (const int arm : course.families().members(family)) {
-        const std::optional<double> level = course.prior().level(arm, size);
+    for (const int arm : state.families().members(family)) {
+        const std::optional<double> level = state.prior().level(arm, size);
         if (level && (!least || *level < *least)) least = level;
     }
     return least;
 }
 
-bool is_trusted(const SearchState& course) {
-    const std::optional<double> error = course.prior().error();
-    return error && *error <= course.options().model_error;
+bool is_trusted(const SearchState& state) {
+    const std::optional<double> error = state.prior().error();
+    return error && *error <= state.options().model_error;
 }
 
 }  // namespace
 
-Ends ends_of(const SearchState& course, std::size_t family, std::size_t size) {
+Ends ends_of(const SearchState& state, std::size_t family, std::size_t size) {
     Ends ends;
     for (std::size_t low = size; low-- > 0 && !ends.low;)
-        if (course.best_of(family, low) >= 0) ends.low = low;
-    for (std::size_t high = size + 1; high < course.sizes().size() && !ends.high; ++high)
-        if (course.best_of(family, high) >= 0) ends.high = high;
+        if (state.best_of(family, low) >= 0) ends.low = low;
+    for (std::size_t high = size + 1; high < state.sizes().size() && !ends.high; ++high)
+        if (state.best_of(family, high) >= 0) ends.high = high;
     return ends;
 }
 
-std::optional<double> level_between(const SearchState& course, std::size_t family, std::size_t size,
+std::optional<double> level_between(const SearchState& state, std::size_t family, std::size_t size,
                                     Line line) {
-    const Ends ends = ends_of(course, family, size);
+    const Ends ends = ends_of(state, family, size);
     if (!ends.are_both()) return std::nullopt;
-    const Bytes low = course.sizes()[*ends.low], high = course.sizes()[*ends.high];
-    const Bytes here = course.sizes()[size];
-    const double low_level = *course.book().level(*ends.low, course.best_of(family, *ends.low));
-    const double high_level = *course.book().level(*ends.high, course.best_of(family, *ends.high));
+    const Bytes low = state.sizes()[*ends.low], high = state.sizes()[*ends.high];
+    const Bytes here = state.sizes()[size];
+    const double low_level = *state.log().level(*ends.low, state.best_of(family, *ends.low));
+    const double high_level = *state.log().level(*ends.high, state.best_of(family, *ends.high));
     if (line == Line::affine) return affine_level(low, low_level, high, high_level, here);
 
     const double share = octaves(low, here) / octaves(low, high);
@@ -58,10 +58,10 @@ std::optional<double> level_between(const SearchState& course, std::size_t famil
         return at_low + share * (at_high - at_low);
     };
     if (line == Line::logarithmic) return halfway(low_level, high_level);
-    if (!is_trusted(course)) return std::nullopt;
-    const std::optional<double> prior_low = prior_level(course, family, *ends.low);
-    const std::optional<double> prior_high = prior_level(course, family, *ends.high);
-    const std::optional<double> prior_here = prior_level(course, family, size);
+    if (!is_trusted(state)) return std::nullopt;
+    const std::optional<double> prior_low = prior_level(state, family, *ends.low);
+    const std::optional<double> prior_high = prior_level(state, family, *ends.high);
+    const std::optional<double> prior_here = prior_level(state, family, size);
     if (!prior_low || !prior_high || !prior_here) return std::nullopt;
     return *prior_here + halfway(low_level - *prior_low, high_level - *prior_high);
 }

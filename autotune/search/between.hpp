@@ -21,10 +21,10 @@ struct Ends {
     bool are_both() const { return low && high; }
 };
 
-Ends ends_of(const SearchState& course, std::size_t family, std::size_t size);
+Ends ends_of(const SearchState& state, std::size_t family, std::size_t size);
 
 /// Where the line passes: the logarithm of the family's time at `size`. Nothing without both ends.
-std::optional<double> level_between(const SearchState& course, std::size_t family, std::size_t size,
+std::optional<double> level_between(const SearchState& state, std::size_t family, std::size_t size,
                                     Line line);
 
 }  // namespace tutti

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "autotune/search/bracket.hpp"
-
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
 #include "autotune/choice/scale.hpp"
 #include "autotune/search/between.hpp"
+#include "autotune/search/search_steps.hpp"
 
 namespace tutti {
 namespace {
@@ -19,14 +18,14 @@ void add_once(std::vector<int>& arms, int arm) {
 
 /// How far behind the best each family is at a size, as the kindest of the lines has it; 0 for
 /// those that cannot be interpolated.
-std::vector<double> least_gaps(const SearchState& course, std::size_t size) {
-    const std::size_t families = course.families().count();
+std::vector<double> least_gaps(const SearchState& state, std::size_t size) {
+    const std::size_t families = state.families().count();
     std::vector<double> gaps(families, nowhere);
     for (const Line line : all_lines) {
         std::vector<std::optional<double>> levels(families);
         double best = nowhere;
         for (std::size_t family = 0; family < families; ++family) {
-            levels[family] = level_between(course, family, size, line);
+            levels[family] = level_between(state, family, size, line);
             if (levels[family]) best = std::min(best, *levels[family]);
         }
         for (std::size_t family = 0; family < families; ++family)
@@ -39,29 +38,29 @@ std::vector<double> least_gaps(const SearchState& course, std::size_t size) {
 
 /// The level beyond which the model alone drops an arm. Twice the factor where it was not checked
 /// on both sides: an error of its bandwidths shows at large sizes only.
-double model_limit(const SearchState& course, std::size_t size) {
-    const std::optional<double> error = course.prior().error();
-    if (!error || *error > course.options().model_error) return nowhere;
+double model_limit(const SearchState& state, std::size_t size) {
+    const std::optional<double> error = state.prior().error();
+    if (!error || *error > state.options().model_error) return nowhere;
     double best = nowhere;
-    for (std::size_t family = 0; family < course.families().count(); ++family)
-        for (const int arm : course.families().members(family))
-            if (const std::optional<double> level = course.prior().level(arm, size))
+    for (std::size_t family = 0; family < state.families().count(); ++family)
+        for (const int arm : state.families().members(family))
+            if (const std::optional<double> level = state.prior().level(arm, size))
                 best = std::min(best, *level);
     // Both the best and the arm may be off: four errors are beyond what both together make.
-    const double factor = std::max(std::log(course.options().model_factor), 4 * *error);
-    return best + factor + (course.prior().is_between(size) ? 0 : std::log(2));
+    const double factor = std::max(std::log(state.options().model_factor), 4 * *error);
+    return best + factor + (state.prior().is_between(size) ? 0 : std::log(2));
 }
 
-bool model_drops(const SearchState& course, int arm, std::size_t size, double limit) {
-    const std::optional<double> level = course.prior().level(arm, size);
+bool model_drops(const SearchState& state, int arm, std::size_t size, double limit) {
+    const std::optional<double> level = state.prior().level(arm, size);
     return level && *level > limit;
 }
 
-int favourite_of_model(const SearchState& course, std::size_t family, std::size_t size) {
+int favourite_of_model(const SearchState& state, std::size_t family, std::size_t size) {
     int favourite = -1;
     double least = nowhere;
-    for (const int arm : course.families().members(family)) {
-        const std::optional<double> level = course.prior().level(arm, size);
+    for (const int arm : state.families().members(family)) {
+        const std::optional<double> level = state.prior().level(arm, size);
         if (!level || *level >= least) continue;
         least = *level;
         favourite = arm;
@@ -69,42 +68,42 @@ int favourite_of_model(const SearchState& course, std::size_t family, std::size_
     return favourite;
 }
 
-int leader_below(const SearchState& course, std::size_t size) {
+int leader_below(const SearchState& state, std::size_t size) {
     int leader = -1;
-    while (leader < 0 && size > 0) leader = course.book().leader(--size);
+    while (leader < 0 && size > 0) leader = state.log().leader(--size);
     return leader;
 }
 
-int leader_above(const SearchState& course, std::size_t size) {
+int leader_above(const SearchState& state, std::size_t size) {
     int leader = -1;
-    while (leader < 0 && ++size < course.sizes().size()) leader = course.book().leader(size);
+    while (leader < 0 && ++size < state.sizes().size()) leader = state.log().leader(size);
     return leader;
 }
 
 /// Parameters change slowly with the size: halfway between the best on both sides.
-int representative_between(const SearchState& course, std::size_t family, const Ends& ends) {
-    const int low = ends.low ? course.best_of(family, *ends.low) : -1;
-    const int high = ends.high ? course.best_of(family, *ends.high) : -1;
-    if (low < 0 && high < 0) return course.families().middle(family);
+int representative_between(const SearchState& state, std::size_t family, const Ends& ends) {
+    const int low = ends.low ? state.best_of(family, *ends.low) : -1;
+    const int high = ends.high ? state.best_of(family, *ends.high) : -1;
+    if (low < 0 && high < 0) return state.families().middle(family);
     if (low < 0 || high < 0) return std::max(low, high);
-    return course.families().between(low, high);
+    return state.families().between(low, high);
 }
 
 }  // namespace
 
-std::vector<int> candidates_at(const SearchState& course, std::size_t size) {
+std::vector<int> candidates_at(const SearchState& state, std::size_t size) {
     std::vector<int> arms;
-    add_once(arms, leader_below(course, size));
-    add_once(arms, leader_above(course, size));
-    const std::vector<double> gaps = least_gaps(course, size);
-    const double limit = model_limit(course, size);
+    add_once(arms, leader_below(state, size));
+    add_once(arms, leader_above(state, size));
+    const std::vector<double> gaps = least_gaps(state, size);
+    const double limit = model_limit(state, size);
     for (std::size_t family = 0; family < gaps.size(); ++family) {
-        const Ends ends = ends_of(course, family, size);
-        const int arm = representative_between(course, family, ends);
-        if (model_drops(course, arm, size, limit)) continue;
+        const Ends ends = ends_of(state, family, size);
+        const int arm = representative_between(state, family, ends);
+        if (model_drops(state, arm, size, limit)) continue;
         if (ends.are_both()) {
-            const double width = octaves(course.sizes()[*ends.low], course.sizes()[*ends.high]);
-            if (gaps[family] > std::log(1 + course.options().bracket_slack_per_octave * width))
+            const double width = octaves(state.sizes()[*ends.low], state.sizes()[*ends.high]);
+            if (gaps[family] > std::log(1 + state.options().bracket_slack_per_octave * width))
                 continue;
         }
         add_once(arms, arm);
@@ -112,19 +111,19 @@ std::vector<int> candidates_at(const SearchState& course, std::size_t size) {
     return arms;
 }
 
-std::vector<int> representatives_at(const SearchState& course, std::size_t size) {
+std::vector<int> representatives_at(const SearchState& state, std::size_t size) {
     std::vector<int> arms;
-    const double limit = model_limit(course, size);
-    for (std::size_t family = 0; family < course.families().count(); ++family) {
-        const int favourite = favourite_of_model(course, family, size);
-        if (favourite >= 0 && model_drops(course, favourite, size, limit)) continue;
-        const int middle = course.families().middle(family);
+    const double limit = model_limit(state, size);
+    for (std::size_t family = 0; family < state.families().count(); ++family) {
+        const int favourite = favourite_of_model(state, family, size);
+        if (favourite >= 0 && model_drops(state, favourite, size, limit)) continue;
+        const int middle = state.families().middle(family);
         add_once(arms, middle);
         add_once(arms, favourite);
         // Without a model to say where a family is at its best, the ends of its scales are tried
         // too.
         for (std::size_t parameter = 0; parameter < 3 && favourite < 0; ++parameter) {
-            const std::vector<int> scale = course.families().scale_through(middle, parameter);
+            const std::vector<int> scale = state.families().scale_through(middle, parameter);
             add_once(arms, scale.front());
             add_once(arms, scale.back());
         }
@@ -132,17 +131,17 @@ std::vector<int> representatives_at(const SearchState& course, std::size_t size)
     return arms;
 }
 
-int taken_over_at(const SearchState& course, std::size_t size) {
-    const int below = leader_below(course, size);
-    const int above = leader_above(course, size);
+int taken_over_at(const SearchState& state, std::size_t size) {
+    const int below = leader_below(state, size);
+    const int above = leader_above(state, size);
     if (below < 0 || above < 0 || below == above) return std::max(below, above);
     int best = -1;
     double least = nowhere;
-    for (std::size_t family = 0; family < course.families().count(); ++family) {
-        const std::optional<double> level = level_between(course, family, size, Line::logarithmic);
+    for (std::size_t family = 0; family < state.families().count(); ++family) {
+        const std::optional<double> level = level_between(state, family, size, Line::logarithmic);
         if (!level || *level >= least) continue;
         least = *level;
-        best = representative_between(course, family, ends_of(course, family, size));
+        best = representative_between(state, family, ends_of(state, family, size));
     }
     if (best >= 0) return best;
     return below;  // no family was measured on both sides

@@ -5,9 +5,10 @@
 
 namespace tutti {
 
-CachingEvaluator::CachingEvaluator(Evaluator& inner, std::span<const KeptSamples> kept, Keep keep)
-    : inner_(inner), keep_(std::move(keep)) {
-    for (const KeptSamples& piece : kept) {
+CachingEvaluator::CachingEvaluator(Evaluator& inner, std::span<const CachedSamples> kept,
+                                   Store keep)
+    : inner_(inner), store_(std::move(keep)) {
+    for (const CachedSamples& piece : kept) {
         std::vector<double>& all = memory_[{piece.size, piece.arm}].samples_ns;
         all.insert(all.end(), piece.samples_ns.begin(), piece.samples_ns.end());
     }
@@ -20,7 +21,7 @@ std::vector<std::vector<double>> CachingEvaluator::race(Bytes size, std::span<co
     std::size_t most_missing = 0;
     for (const int arm : arms) {
         const Memory& memory = memory_[{size, arm}];
-        const std::size_t left = memory.samples_ns.size() - memory.told;
+        const std::size_t left = memory.samples_ns.size() - memory.returned;
         if (left >= wanted) continue;
         lacking.push_back(arm);
         most_missing = std::max(most_missing, wanted - left);
@@ -30,10 +31,11 @@ std::vector<std::vector<double>> CachingEvaluator::race(Bytes size, std::span<co
     std::vector<std::vector<double>> answer;
     for (const int arm : arms) {
         Memory& memory = memory_[{size, arm}];
-        const std::size_t end = std::min(memory.told + wanted, memory.samples_ns.size());
-        answer.emplace_back(memory.samples_ns.begin() + static_cast<std::ptrdiff_t>(memory.told),
-                            memory.samples_ns.begin() + static_cast<std::ptrdiff_t>(end));
-        memory.told = end;
+        const std::size_t end = std::min(memory.returned + wanted, memory.samples_ns.size());
+        answer.emplace_back(
+            memory.samples_ns.begin() + static_cast<std::ptrdiff_t>(memory.returned),
+            memory.samples_ns.begin() + static_cast<std::ptrdiff_t>(end));
+        memory.returned = end;
     }
     return answer;
 }
@@ -46,8 +48,24 @@ void CachingEvaluator::ask(Bytes size, std::span<const int> arms, int repetition
         if (fresh[i].empty()) continue;
         std::vector<double>& all = memory_[{size, arms[i]}].samples_ns;
         all.insert(all.end(), fresh[i].begin(), fresh[i].end());
-        if (keep_) keep_({size, arms[i], fresh[i]});
+        if (store_) store_({size, arms[i], fresh[i]});
     }
+}
+
+void RacedSamples::add(const CachedSamples& race) {
+    if (race.samples_ns.empty()) return;
+    std::vector<double>& all = samples_[race.size][race.arm];
+    all.insert(all.end(), race.samples_ns.begin(), race.samples_ns.end());
+}
+
+std::vector<Finding> RacedSamples::findings(std::span<const Bytes> sizes) const {
+    std::vector<Finding> findings;
+    for (const Bytes size : sizes) {
+        const auto known = samples_.find(size);
+        findings.push_back(
+            finding_by_medians(size, known == samples_.end() ? SamplesByArm{} : known->second));
+    }
+    return findings;
 }
 
 }  // namespace tutti

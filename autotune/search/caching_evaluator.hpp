@@ -7,11 +7,12 @@
 #include <vector>
 
 #include "autotune/search/evaluator.hpp"
+#include "autotune/search/search.hpp"
 
 namespace tutti {
 
 /// Samples of one arm at one size, in the order of measuring.
-struct KeptSamples {
+struct CachedSamples {
     Bytes size;
     int arm = 0;
     std::vector<double> samples_ns;
@@ -23,10 +24,10 @@ struct KeptSamples {
 class CachingEvaluator : public Evaluator {
 public:
     /// Hands all samples that are new to `keep`, race by race.
-    using Keep = std::function<void(const KeptSamples&)>;
+    using Store = std::function<void(const CachedSamples&)>;
 
     /// Several pieces for one arm and size follow each other.
-    CachingEvaluator(Evaluator& inner, std::span<const KeptSamples> kept, Keep keep);
+    CachingEvaluator(Evaluator& inner, std::span<const CachedSamples> kept, Store keep);
 
     std::span<const Arm> arms() const override { return inner_.arms(); }
     std::vector<std::vector<double>> race(Bytes size, std::span<const int> arms,
@@ -42,15 +43,27 @@ public:
 private:
     struct Memory {
         std::vector<double> samples_ns;
-        std::size_t told = 0;
+        std::size_t returned = 0;
     };
 
     void ask(Bytes size, std::span<const int> arms, int repetitions);
 
     Evaluator& inner_;
-    Keep keep_;
+    Store store_;
     std::map<std::pair<Bytes, int>, Memory> memory_;
     bool had_to_ask_ = false;
+};
+
+/// All samples of a search that is under way: what would be known if it ended now.
+class RacedSamples {
+public:
+    void add(const CachedSamples& race);
+
+    /// Of each size what the plain medians say; no winner where nothing has raced.
+    std::vector<Finding> findings(std::span<const Bytes> sizes) const;
+
+private:
+    std::map<Bytes, SamplesByArm> samples_;
 };
 
 }  // namespace tutti

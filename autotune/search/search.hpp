@@ -90,7 +90,7 @@ std::vector<Finding> search(Evaluator& evaluator, std::span<const Bytes> sizes,
                             const SearchOptions& options);
 
 /// Every arm at every size, `repetitions` times: the oracle that a search is measured against.
-/// `progress`, where it is given, is told after each size.
+/// `progress`, where it is given, is returned after each size.
 std::vector<Finding> search_exhaustively(
     Evaluator& evaluator, std::span<const Bytes> sizes, int repetitions,
     const std::function<void(const SearchProgress&)>& progress = {});

@@ -105,7 +105,7 @@ public:
     std::string draw() {
         text(gap, 22, "Which configuration for which size", "title");
         y_ += 6;
-        for (const JobShape& setting : settings_of(table_)) draw_setting(setting);
+        for (const JobShape& setting : job_shapes_of(table_)) draw_setting(setting);
         draw_legend();
         const std::string all_styles = fmt::format("{}{}", styles, palette_.styles());
         return canvas_.page(left() + chart_width() + gap, y_ + gap, all_styles);

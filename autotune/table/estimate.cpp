@@ -9,6 +9,7 @@
 #include "autotune/choice/scale.hpp"
 
 namespace tutti {
+
 namespace {
 
 double octaves_between(Bytes a, Bytes b) { return std::abs(octaves(a, b)); }
@@ -77,6 +78,21 @@ Range best_of(const Contender& first, const Contender& second, const JobShape& s
         std::swap(evidence.time, *evidence.runner_up_time);
     }
     return range;
+}
+
+Predictor predictor_of_job_shapes(const CostModel& model) {
+    return [=](const Configuration& configuration, const Subject& subject, const JobShape& job,
+               Bytes size) {
+        const auto [type, op] = representative_of(subject);
+        const Call call{.collective = subject.collective,
+                        .type = type,
+                        .op = op,
+                        .count = count_for(subject.collective, type, job.ranks, size)};
+        return model.predict(configuration, {.call = call,
+                                             .buffers = subject.buffers,
+                                             .hosts = Placement::in_nodes_of(
+                                                 job.ranks, std::max(job.ranks_per_host, 1))});
+    };
 }
 
 }  // namespace tutti

@@ -3,6 +3,7 @@
 #include <functional>
 #include <optional>
 
+#include "autotune/model/cost_model.hpp"
 #include "autotune/table/table.hpp"
 
 namespace tutti {
@@ -41,5 +42,8 @@ struct Contender {
 /// known it stays in any case. As a range that begins at `from`, marked as interpolated; the
 /// estimates are its evidence.
 Range best_of(const Contender& first, const Contender& second, const JobShape& setting, Bytes from);
+
+/// What the model says of calls of any job shape, whose hosts are filled one after the other.
+Predictor predictor_of_job_shapes(const CostModel& model);
 
 }  // namespace tutti

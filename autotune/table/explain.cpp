@@ -127,7 +127,7 @@ constexpr std::string_view notes =
 std::string explain(const Table& table) {
     std::string text = fmt::format("{}\n{}", head_of(table), notes);
     const SizeAxis axis(table);
-    for (const JobShape& setting : settings_of(table)) {
+    for (const JobShape& setting : job_shapes_of(table)) {
         text += fmt::format("\n{}\n", printable(to_string(setting)));
         for (const Section& section : table.sections) {
             if (section.setting != setting || section.ranges.empty()) continue;

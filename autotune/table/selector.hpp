@@ -12,7 +12,7 @@ namespace tutti {
 /// memory.
 class Selector {
 public:
-    /// Takes the sections of `setting`. Throws Error if there is none: use `fitted` (fitted.hpp)
+    /// Takes the sections of `setting`. Throws Error if there is none: use `adapted` (adapted.hpp)
     /// first.
     Selector(const Table& table, const JobShape& setting);
 

@@ -35,7 +35,7 @@ const Section* find_section(const Table& table, const JobShape& setting, const S
     return found == table.sections.end() ? nullptr : &*found;
 }
 
-std::vector<JobShape> settings_of(const Table& table) {
+std::vector<JobShape> job_shapes_of(const Table& table) {
     std::set<JobShape> settings;
     for (const Section& section : table.sections) settings.insert(section.setting);
     return {settings.begin(), settings.end()};

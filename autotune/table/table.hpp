@@ -84,7 +84,7 @@ struct Table {
 const Section* find_section(const Table& table, const JobShape& setting, const Subject& subject);
 
 /// All that the table has sections for, ascending, each once.
-std::vector<JobShape> settings_of(const Table& table);
+std::vector<JobShape> job_shapes_of(const Table& table);
 
 /// "4 ranks, 2 per host, topology 0123456789ab".
 std::string to_string(const JobShape& setting);

@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "autotune/table/table_for_ranks.hpp"
 
-#include "autotune/choice/job_shape.hpp"
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "autotune/choice/subject.hpp"
 #include "autotune/model/model_json.hpp"
-#include "autotune/table/model_predictor.hpp"
+#include "autotune/table/estimate.hpp"
 #include "autotune/table/table_json.hpp"
 #include "autotune/table/usable.hpp"
 
 namespace tutti {
+
 namespace {
 
 // Other hosts may not have the file.
@@ -25,11 +30,23 @@ Table table_of_first(World& world, const std::string& file) {
 
 }  // namespace
 
-Table table_for_ranks(World& world, const std::string& file, FitOptions options) {
+Table table_for_ranks(World& world, const std::string& file, AdaptOptions options) {
     const Table table = table_of_first(world, file);
     Predictor predict;
     if (!table.model.empty()) predict = predictor_of_job_shapes(model_from_json(table.model, file));
-    return usable(fitted(table, job_shape_of(world), predict, options));
+    return usable(adapted(table, job_shape_of(world), predict, options));
+}
+
+std::string source_in_words(const Table& table, const std::string& file,
+                            std::span<const BufferKind> buffers) {
+    const auto is_of_host = [](BufferKind kind) { return kind != BufferKind::device; };
+    const bool asks = buffers.empty() || std::ranges::any_of(buffers, is_of_host);
+    const bool knows = std::ranges::any_of(table.sections, [&](const Section& section) {
+        return is_of_host(section.subject.buffers);
+    });
+    if (asks && !knows)
+        return fmt::format("by built-in rules, as {} has nothing for buffers of the host", file);
+    return "by " + file;
 }
 
 }  // namespace tutti

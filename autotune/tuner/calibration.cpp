@@ -26,11 +26,11 @@ bool is_same_call(const ModelProbe& one, const ModelProbe& other) {
 }
 
 // Probes of the same call, in turns.
-void measure_together(Planner& planner, const BufferPool& stage, const TuneRequest& request,
+void measure_together(Planner& planner, const BufferPool& pool, const TuneRequest& request,
                       std::span<const ModelProbe> probes, std::vector<Observation>& observations) {
     World& world = planner.world();
     const ModelCall& asked = probes.front().call;
-    const PooledBuffers buffers = stage.buffers_for(asked.call, false, asked.buffers);
+    const PooledBuffers buffers = pool.buffers_for(asked.call, false, asked.buffers);
     std::vector<const ModelProbe*> taking_part;
     std::vector<std::unique_ptr<Operation>> operations;
     std::vector<Trial> trials;
@@ -64,17 +64,17 @@ std::optional<Calibration> calibrate_here(Planner& planner, const TuneRequest& r
     std::erase_if(kinds, [](BufferKind kind) { return !is_modelled(kind); });
     if (kinds.empty()) return std::nullopt;
     const auto plan = calibration_plan(world.hosts(), request.search_space.transports, kinds);
-    const BufferPool stage(world, most_bytes(plan, world.size()), kinds);
+    const BufferPool pool(world, most_bytes(plan, world.size()), kinds);
     std::vector<Observation> observations;
     for (std::size_t begin = 0, end = 0; begin < plan.size(); begin = end) {
         while (end < plan.size() && is_same_call(plan[begin], plan[end])) ++end;
-        measure_together(planner, stage, request, std::span(plan).subspan(begin, end - begin),
+        measure_together(planner, pool, request, std::span(plan).subspan(begin, end - begin),
                          observations);
     }
     if (observations.empty()) return std::nullopt;
-    std::optional<CostModel> fitted;
-    if (world.is_first()) fitted = calibrate(observations, machine);
-    return Calibration{.model = model_of_first(world, fitted).value(),
+    std::optional<CostModel> adapted;
+    if (world.is_first()) adapted = calibrate(observations, machine);
+    return Calibration{.model = model_of_first(world, adapted).value(),
                        .samples = repetitions * std::ssize(observations),
                        .seconds = seconds_since(began)};
 }

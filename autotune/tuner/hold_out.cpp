@@ -4,10 +4,14 @@
 #include <algorithm>
 #include <cmath>
 
+#include "autotune/table/verdict.hpp"
+#include "autotune/tuner/tasks.hpp"
 #include "base/clock.hpp"
 #include "results/statistics.hpp"
+#include "workloads/bench/buffer_pool.hpp"
 
 namespace tutti {
+
 namespace {
 
 constexpr double parts = 1e6;  // ratios as whole numbers, which is what statistics take
@@ -43,17 +47,17 @@ TimeInterval interval_of(std::span<const double> samples_ns) {
     return interval_of(whole);
 }
 
-std::optional<HoldOut> hold_out(Planner& planner, const BufferPool& stage,
-                                const MeasuringEvaluator::Race& race, const HoldOutPair& pair,
-                                Bytes size, const HoldOutOptions& options, bool& is_wrong) {
+PairComparison compare(Planner& planner, const BufferPool& pool,
+                       const MeasuringEvaluator::Race& race, const HoldOutPair& pair, Bytes size,
+                       const HoldOutOptions& options) {
     World& world = planner.world();
     const Call call = call_of(race, world.size(), size);
-    const PooledBuffers buffers = stage.buffers_for(call, false, race.subject.buffers);
+    const PooledBuffers buffers = pool.buffers_for(call, false, race.subject.buffers);
     std::vector<std::unique_ptr<Operation>> operations;
     std::vector<Trial> trials;
     for (const Candidate* candidate : {&pair.choice, &pair.library}) {
         const bool runs = !refusal(planner, *candidate, call, buffers, race.environment.hosts);
-        if (!true_on_all_ranks(world, runs)) return std::nullopt;
+        if (!true_on_all_ranks(world, runs)) return {};
         operations.push_back(operation_of(planner, *candidate, call, buffers, race.environment));
         trials.push_back(trial_of(*operations.back(), world, call, buffers, true));
     }
@@ -65,9 +69,10 @@ std::optional<HoldOut> hold_out(Planner& planner, const BufferPool& stage,
         protocol.fixed_samples = pairs - static_cast<int>(of_choice.size());
         protocol.seed += 1;
         const auto measured = measure(world, trials, protocol);
-        is_wrong = measured[0].check.state == CheckState::fail;
+        const bool is_wrong = measured[0].check.state == CheckState::fail;
         for (const Measured& each : measured)
-            if (each.check.state == CheckState::fail || each.samples.empty()) return std::nullopt;
+            if (each.check.state == CheckState::fail || each.samples.empty())
+                return {.choice_is_wrong = is_wrong};
         of_choice.insert(of_choice.end(), measured[0].samples.begin(), measured[0].samples.end());
         of_library.insert(of_library.end(), measured[1].samples.begin(), measured[1].samples.end());
         set_gain(found, of_choice, of_library);
@@ -79,7 +84,100 @@ std::optional<HoldOut> hold_out(Planner& planner, const BufferPool& stage,
     }
     found.choice = interval_of(std::span<const std::int64_t>(of_choice));
     found.default_ = interval_of(std::span<const std::int64_t>(of_library));
-    return found;
+    return {.seen = found};
+}
+
+std::int64_t LibraryComparison::improve(Section& section, const std::vector<Candidate>& all) const {
+    if (library == nullptr || section.ranges.empty()) return 0;
+    std::int64_t samples = 0;
+    auto verdicts = verdicts_of(section, sizes);
+    for (std::size_t i = 0; i < verdicts.size(); ++i) {
+        Verdict& verdict = verdicts[i];
+        progress(static_cast<double>(i) / static_cast<double>(verdicts.size()));
+        if (!is_wanted(verdict.evidence.size)) continue;
+        if (from_rank0(planner.world(), is_over())) {
+            section.is_complete = false;  // nobody has compared the rest
+            break;
+        }
+        const auto choice = std::ranges::find(all, verdict.choice, &Candidate::configuration);
+        if (choice == all.end() || !choice->is_ours()) continue;
+        auto [seen, choice_is_wrong] =
+            compare(planner, pool, race, {*choice, *library}, verdict.evidence.size, options);
+        if (choice_is_wrong) {
+            wrong(verdict.choice);
+            verdict = {.choice = library->configuration,
+                       .origin = Origin::kept,
+                       .evidence = {.size = verdict.evidence.size}};
+        }
+        if (!seen) continue;
+        seen->launch = session;
+        verdict.evidence.hold_out = seen;
+        samples += seen->choice.n + seen->default_.n;
+        if (verdict.evidence.time.n == 0) verdict.evidence.time = seen->choice;
+        let_default_stay(verdict);
+    }
+    section.ranges = ranges_of(verdicts);
+    return samples;
+}
+
+namespace {
+
+// What a section is about: where it has evidence, and where a range begins that has none.
+std::vector<Bytes> sizes_of(const Section& section) {
+    std::vector<Bytes> sizes;
+    for (const Range& range : section.ranges) {
+        for (const RangeEvidence& evidence : range.evidence) sizes.push_back(evidence.size);
+        if (range.evidence.empty()) sizes.push_back(std::max(range.from, Bytes{1}));
+    }
+    return sizes;
+}
+
+}  // namespace
+
+void hold_out(Planner& planner, const TuneRequest& request, const JobShape& setting,
+              const std::string& session, const Table& table, const TuneEvents& events) {
+    const std::int64_t began = now_ns();
+    World& world = planner.world();
+    const BufferPool pool(world, most_bytes(request, world.size()), kinds_for(request, world),
+                          device_buffers(planner, request.search_space.transports));
+    std::vector<std::pair<TuneTask, Section>> sections;
+    for (const TuneTask& task : tasks_of(request, pool.kinds()))
+        for (const Section& section : table.sections)
+            if (section.setting == setting && section.subject == task.subject)
+                sections.emplace_back(task, section);
+    for (std::size_t i = 0; i < sections.size(); ++i) {
+        auto& [task, section] = sections[i];
+        const double seconds = share_of(world, began, request.budget_seconds, sections.size() - i);
+        const std::int64_t began_here = now_ns();
+        const MeasuringEvaluator::Race race{task.subject, task.type, task.op, request.environment,
+                                            request.protocol};
+        const auto all = candidates(task.subject.collective, request.search_space);
+        events.progress(task.subject, 0, "");
+        const auto sizes = sizes_of(section);
+        LibraryComparison comparison{
+            .planner = planner,
+            .pool = pool,
+            .race = race,
+            .options = request.hold_out,
+            .sizes = sizes,
+            .first = request.sizes.front(),
+            .last = request.sizes.back(),
+            .session = session,
+            .library = library_in(all),
+            .is_over = [=] { return seconds_since(began_here) > seconds; },
+            .wrong =
+                [&, &subject = task.subject](const Configuration& configuration) {
+                    events.wrong(subject, configuration);
+                },
+            .progress = [&, &subject = task.subject](
+                            double share) { events.progress(subject, share, against_library); }};
+        TuneCost cost;
+        cost.hold_out_samples = comparison.improve(section, all);
+        cost.hold_out_seconds = seconds_since(began_here);
+        section.launches.push_back(session);
+        events.section(section);
+        events.cost(task.subject, cost);
+    }
 }
 
 }  // namespace tutti

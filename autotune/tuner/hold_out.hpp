@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <functional>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "autotune/table/table.hpp"
 #include "autotune/tuner/measuring_evaluator.hpp"
@@ -19,17 +22,46 @@ struct HoldOutPair {
     const Candidate& library;
 };
 
+/// The times of both, nothing if one of the two cannot run here or gave a wrong result.
+struct PairComparison {
+    std::optional<HoldOut> seen = {};
+    bool choice_is_wrong = false;
+};
+
 /// Races a choice against a library's own collective at one size, with plans of their own and every
 /// result checked. The gain is the median of library over choice, pair by pair in the order of
 /// measuring, so that a change of the machine's mood meets both; its interval assumes no
-/// distribution. Collective; nothing if one of the two cannot run here, or gives a wrong result
-/// (`is_wrong`: the choice does).
-std::optional<HoldOut> hold_out(Planner& planner, const BufferPool& stage,
-                                const MeasuringEvaluator::Race& race, const HoldOutPair& pair,
-                                Bytes size, const HoldOutOptions& options, bool& is_wrong);
+/// distribution. Collective.
+PairComparison compare(Planner& planner, const BufferPool& pool,
+                       const MeasuringEvaluator::Race& race, const HoldOutPair& pair, Bytes size,
+                       const HoldOutOptions& options);
 
 /// The median of times in ns, with its 95 % interval.
 TimeInterval interval_of(std::span<const std::int64_t> samples_ns);
 TimeInterval interval_of(std::span<const double> samples_ns);
+
+/// What is returned to be done meanwhile.
+inline constexpr const char* against_library = "against the library";
+
+/// Compares each choice of a section with the library.
+struct LibraryComparison {
+    Planner& planner;
+    const BufferPool& pool;
+    const MeasuringEvaluator::Race& race;
+    const HoldOutOptions& options;
+    std::span<const Bytes> sizes;  // that the section is about
+    Bytes first, last;             // of those that are compared
+    const std::string& session;
+    const Candidate* library;  // null: none takes part
+    std::function<bool()> is_over;
+    std::function<void(const Configuration&)> wrong;
+    std::function<void(double share)> progress;
+
+    /// The samples that it took. Choices that cannot run here stay as they are. Collective.
+    std::int64_t improve(Section& section, const std::vector<Candidate>& all) const;
+
+private:
+    bool is_wanted(Bytes size) const { return size >= first && size <= last; }
+};
 
 }  // namespace tutti

@@ -38,12 +38,12 @@ Call call_of(const MeasuringEvaluator::Race& race, int ranks, Bytes size) {
             .count = count_for(collective, race.type, ranks, size)};
 }
 
-MeasuringEvaluator::MeasuringEvaluator(Planner& planner, const BufferPool& stage, const Race& race,
+MeasuringEvaluator::MeasuringEvaluator(Planner& planner, const BufferPool& pool, const Race& race,
                                        const std::vector<Variant>& variants, Prediction prediction,
                                        std::function<bool()> is_over)
     : planner_(planner),
       world_(planner.world()),
-      stage_(stage),
+      pool_(pool),
       race_(race),
       variants_(variants),
       prediction_(std::move(prediction)),
@@ -88,7 +88,7 @@ void MeasuringEvaluator::go_to(Bytes size) {
     runners_.clear();
     size_ = size;
     call_ = call_of(race_, world_.size(), size);
-    buffers_ = stage_.buffers_for(call_, false, race_.subject.buffers);
+    buffers_ = pool_.buffers_for(call_, false, race_.subject.buffers);
 }
 
 // All ranks decide by the same samples; but a logarithm may be rounded otherwise by another

@@ -42,7 +42,7 @@ public:
     using Prediction = std::function<std::optional<double>(const Configuration&, const Call&)>;
 
     /// `is_over` is asked on rank 0 alone. All that is given outlives the evaluator.
-    MeasuringEvaluator(Planner& planner, const BufferPool& stage, const Race& race,
+    MeasuringEvaluator(Planner& planner, const BufferPool& pool, const Race& race,
                        const std::vector<Variant>& variants, Prediction prediction,
                        std::function<bool()> is_over);
 
@@ -69,7 +69,7 @@ private:
 
     Planner& planner_;
     World& world_;
-    const BufferPool& stage_;
+    const BufferPool& pool_;
     const Race& race_;
     const std::vector<Variant>& variants_;
     Prediction prediction_;

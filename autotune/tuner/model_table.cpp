@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "autotune/search/ranges.hpp"
-#include "autotune/table/model_predictor.hpp"
+#include "autotune/table/estimate.hpp"
 #include "autotune/table/verdict.hpp"
 #include "autotune/tuner/calibration.hpp"
 

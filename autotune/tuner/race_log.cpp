@@ -26,6 +26,9 @@ struct CalibrationLine {
     double seconds;
 };
 
+// Knobs take their places in the order of the alphabet.
+std::string sorted_line(const Json& json) { return one_line(Json(nlohmann::json(json))); }
+
 // The whole lines of a file; what follows the last newline is what a crash has torn.
 std::vector<std::string> whole_lines(const std::filesystem::path& path, std::size_t& bytes) {
     std::ifstream stream(path, std::ios::binary);
@@ -64,8 +67,7 @@ void walk(auto& f, Is<RaceLog::Entry> auto& entry) {
     f.must("transport", c.transport);
     f.must("types", entry.subject.types);
     for (const Knob& knob : knobs)
-        knob.visit(c,
-                   [&](auto& value, const auto& otherwise) { f.may(knob.name, value, otherwise); });
+        knob.visit(c, [&](auto& value, const auto&) { f.always(knob.name, value); });
 }
 
 void walk(auto& f, Is<CostLine> auto& line) {
@@ -125,7 +127,7 @@ RaceLog::RaceLog(std::filesystem::path path, const JobShape& setting, const std:
             fmt::format("cannot write '{}'; type another file behind --table", path_.string()));
 }
 
-void RaceLog::append(const Entry& entry) { append(one_line(encode(entry))); }
+void RaceLog::append(const Entry& entry) { append(sorted_line(encode(entry))); }
 
 void RaceLog::append(const Subject& subject, const TuneCost& cost) {
     append(one_line(encode(CostLine{subject, cost})));

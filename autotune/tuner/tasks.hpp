@@ -16,7 +16,7 @@ struct TuneTask {
 
 std::vector<TuneTask> tasks_of(const TuneRequest& request, const std::vector<BufferKind>& kinds);
 
-/// Room on the stage for all calls of a request.
+/// Room on the pool for all calls of a request.
 std::size_t most_bytes(const TuneRequest& request, int ranks);
 
 /// The library by its own choice, if it is among the candidates; else null.

@@ -6,8 +6,7 @@
 #include "autotune/search/caching_evaluator.hpp"
 #include "autotune/search/ranges.hpp"
 #include "autotune/table/verdict.hpp"
-#include "autotune/tuner/held_out.hpp"
-#include "autotune/tuner/so_far.hpp"
+#include "autotune/tuner/hold_out.hpp"
 #include "autotune/tuner/tasks.hpp"
 #include "base/clock.hpp"
 #include "workloads/bench/buffer_pool.hpp"
@@ -24,19 +23,19 @@ constexpr double judging = 10, holding_out = 0.5;
 // The search for one subject, and what becomes of it.
 class SubjectRun {
 public:
-    SubjectRun(Planner& planner, const BufferPool& stage, const TuneRequest& request,
+    SubjectRun(Planner& planner, const BufferPool& pool, const TuneRequest& request,
                const TuneTask& task, const JobShape& setting, const std::string& session,
                const CallPredictor& predictor, const TuneEvents& events, double seconds)
         : planner_(planner),
-          stage_(stage),
+          pool_(pool),
           request_(request),
           race_{task.subject, task.type, task.op, request.environment, request.protocol},
           session_(session),
           events_(events),
           seconds_(seconds),
           variants_(variants_of(distinct_candidates(task))),
-          track_(planner, stage, race_, variants_, prediction_by(predictor),
-                 [this] { return is_over(); }) {
+          evaluator_(planner, pool, race_, variants_, prediction_by(predictor),
+                     [this] { return is_over(); }) {
         section_.setting = setting;
         section_.subject = task.subject;
         section_.launches = {session};
@@ -46,8 +45,9 @@ public:
         begin_part(1);
         tell(0, "");
         const auto kept = remembered(earlier);
-        for (const KeptSamples& race : kept) so_far_.add(race);
-        CachingEvaluator evaluator(track_, kept, [&](const KeptSamples& race) { keep(race); });
+        for (const CachedSamples& race : kept) raced_.add(race);
+        CachingEvaluator evaluator(evaluator_, kept,
+                                   [&](const CachedSamples& race) { keep(race); });
         const auto findings = find(evaluator);
         section_.is_complete = !evaluator.is_over();
         section_.ranges = ranges_by(findings);
@@ -87,8 +87,8 @@ private:
     }
 
     // In the order of the log, so that a search which goes on meets them as they were measured.
-    std::vector<KeptSamples> remembered(const std::vector<RaceLog::Entry>& earlier) const {
-        std::vector<KeptSamples> races;
+    std::vector<CachedSamples> remembered(const std::vector<RaceLog::Entry>& earlier) const {
+        std::vector<CachedSamples> races;
         for (const RaceLog::Entry& entry : earlier) {
             if (entry.subject != section_.subject) continue;
             for (std::size_t arm = 0; arm < variants_.size(); ++arm)
@@ -98,8 +98,8 @@ private:
         return races;
     }
 
-    void keep(const KeptSamples& race) {
-        so_far_.add(race);
+    void keep(const CachedSamples& race) {
+        raced_.add(race);
         cost_.samples += static_cast<std::int64_t>(race.samples_ns.size());
         events_.raced(
             {section_.subject, race.size, configuration_of_arm(race.arm), race.samples_ns});
@@ -109,7 +109,7 @@ private:
     // two passes with plans of their own, as each plan has its luck with the memory that it gets.
     void evaluate() {
         const std::int64_t began = now_ns();
-        CachingEvaluator evaluator(track_, {}, [&](const KeptSamples& race) {
+        CachingEvaluator evaluator(evaluator_, {}, [&](const CachedSamples& race) {
             cost_.judge_samples += static_cast<std::int64_t>(race.samples_ns.size());
             events_.raced({.subject = section_.subject,
                            .size = race.size,
@@ -168,14 +168,14 @@ private:
     void keep_draft() {
         if (drafted_ns_ && seconds_since(*drafted_ns_) < seconds_between_drafts) return;
         Section draft = section_;
-        draft.ranges = ranges_by(so_far_.findings(sizes_));
+        draft.ranges = ranges_by(raced_.findings(sizes_));
         draft.is_complete = false;
         events_.under_way(draft);
         drafted_ns_ = now_ns();
     }
 
     void tell_wrong() const {
-        for (const int arm : track_.wrong())
+        for (const int arm : evaluator_.wrong())
             events_.wrong(section_.subject, configuration_of_arm(arm));
     }
 
@@ -208,9 +208,9 @@ private:
     // In the time that is left of the subject's share, and half as much again.
     void hold_out_all() {
         const auto all = candidates(section_.subject.collective, request_.search_space);
-        HeldOut held{
+        LibraryComparison comparison{
             .planner = planner_,
-            .stage = stage_,
+            .pool = pool_,
             .race = race_,
             .options = request_.hold_out,
             .sizes = sizes_,
@@ -227,13 +227,13 @@ private:
             .progress = [this](double share) { tell(share, against_library); }};
         begin_part(holding_out);
         const std::int64_t began = now_ns();
-        cost_.hold_out_samples = held.improve(section_, all);
+        cost_.hold_out_samples = comparison.improve(section_, all);
         cost_.hold_out_seconds = seconds_since(began);
         events_.section(section_);
     }
 
     Planner& planner_;
-    const BufferPool& stage_;
+    const BufferPool& pool_;
     const TuneRequest& request_;
     MeasuringEvaluator::Race race_;
     const std::string& session_;
@@ -241,10 +241,10 @@ private:
     double seconds_;
     std::int64_t began_ns_ = now_ns();
     std::vector<Variant> variants_;
-    MeasuringEvaluator track_;
+    MeasuringEvaluator evaluator_;
     Section section_;
     std::vector<Bytes> sizes_ = own_sizes();
-    SoFar so_far_;
+    RacedSamples raced_;
     std::optional<std::int64_t> drafted_ns_;
     double part_begin_ = 0, part_ = 0;  // of all that is done for the subject
     TuneCost cost_;
@@ -270,16 +270,16 @@ void tune(Planner& planner, const TuneRequest& request, const JobShape& setting,
           const std::vector<RaceLog::Entry>& earlier, const TuneEvents& events) {
     const std::int64_t began = now_ns();
     World& world = planner.world();
-    const BufferPool stage(world, most_bytes(request, world.size()), kinds_for(request, world),
-                           device_buffers(planner, request.search_space.transports));
-    const auto tasks = tasks_of(request, stage.kinds());
+    const BufferPool pool(world, most_bytes(request, world.size()), kinds_for(request, world),
+                          device_buffers(planner, request.search_space.transports));
+    const auto tasks = tasks_of(request, pool.kinds());
     double budget = request.budget_seconds;  // what judges take does not count
     for (std::size_t i = 0; i < tasks.size(); ++i) {
         if (from_rank0(world, events.is_done && events.is_done(tasks[i].subject))) continue;
         // The hold-out takes up to half as long as the search.
         const double share = share_of(world, began, budget, tasks.size() - i);
         const double seconds = request.holds_out ? share / 1.5 : share;
-        SubjectRun subject(planner, stage, request, tasks[i], setting, session, predictor, events,
+        SubjectRun subject(planner, pool, request, tasks[i], setting, session, predictor, events,
                            seconds);
         subject.run(earlier);
         budget += subject.judge_seconds();

@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "autotune/choice/job_shape.hpp"
+#include "autotune/choice/subject.hpp"
 #include "autotune/table/selector.hpp"
 #include "collectives/planner/operation_maker.hpp"
 

@@ -8,8 +8,8 @@
 
 namespace tutti {
 
-/// What a table that has been fitted to these ranks says of buffers on devices: its choice, or else
-/// a runner-up. There are no built-in rules for devices, so without a table it refuses all.
+/// What a table that has been adapted to these ranks says of buffers on devices: its choice, or
+/// else a runner-up. There are no built-in rules for devices, so without a table it refuses all.
 /// Collective.
 std::shared_ptr<const DeviceChooser> choice_on_devices(World& world,
                                                        const std::optional<Table>& table);

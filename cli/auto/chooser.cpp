@@ -13,16 +13,16 @@ namespace {
 
 // Memory of a stage, for as long as there are calls in it: the stage may end before the
 // communicator does.
-class Loan {
+class AdoptedMemory {
 public:
-    Loan(std::shared_ptr<Communicator> communicator, const ReachableMemory& memory)
+    AdoptedMemory(std::shared_ptr<Communicator> communicator, const ReachableMemory& memory)
         : communicator_(std::move(communicator)), memory_(memory) {
         communicator_->adopt(memory_);
     }
-    Loan(const Loan&) = delete;
-    Loan& operator=(const Loan&) = delete;
+    AdoptedMemory(const AdoptedMemory&) = delete;
+    AdoptedMemory& operator=(const AdoptedMemory&) = delete;
     // Not while an error goes up, which other ranks may not share.
-    ~Loan() {
+    ~AdoptedMemory() {
         try {
             if (std::uncaught_exceptions() == 0) communicator_->disown(memory_);
         } catch (const Error&) {  // the communicator remembers, and refuses the next call
@@ -36,24 +36,26 @@ private:
 
 class CommunicatorCall final : public ChosenOperation {
 public:
-    CommunicatorCall(std::shared_ptr<Communicator> communicator, std::shared_ptr<Loan> loan,
-                     const CallArguments& arguments)
-        : communicator_(std::move(communicator)), loan_(std::move(loan)), arguments_(arguments) {}
+    CommunicatorCall(std::shared_ptr<Communicator> communicator,
+                     std::shared_ptr<AdoptedMemory> adopted, const CallArguments& arguments)
+        : communicator_(std::move(communicator)),
+          adopted_(std::move(adopted)),
+          arguments_(arguments) {}
 
     void run() override { communicator_->run(arguments_); }
-    void start() override { pending_ = communicator_->start(arguments_); }
-    bool test() override { return pending_.test(); }
-    void wait() override { pending_.wait(); }
-    bool is_done() override { return pending_.is_done(); }
-    std::size_t progress_count() const override { return pending_.progress_count(); }
-    std::string hang_report() const override { return pending_.hang_report(); }
+    void start() override { request_ = communicator_->start(arguments_); }
+    bool test() override { return request_.test(); }
+    void wait() override { request_.wait(); }
+    bool is_done() override { return request_.is_done(); }
+    std::size_t progress_count() const override { return request_.progress_count(); }
+    std::string hang_report() const override { return request_.hang_report(); }
     std::string choice() override { return to_string(communicator_->choice_for(arguments_)); }
 
 private:
     std::shared_ptr<Communicator> communicator_;
-    std::shared_ptr<Loan> loan_;  // none in unregistered memory
+    std::shared_ptr<AdoptedMemory> adopted_;  // none in unregistered memory
     CallArguments arguments_;
-    Request pending_;
+    Request request_;
 };
 
 // In place, a communicator is given all of the memory, as programs give it.
@@ -74,17 +76,20 @@ CallBuffers as_programs_give(const CallBuffers& buffers) {
 
 CommunicatorCandidate candidate_of(World& world, const char* name, CommunicatorOptions options) {
     const auto communicator = std::make_shared<Communicator>(world, std::move(options));
-    const auto lent = std::make_shared<std::map<const ReachableMemory*, std::weak_ptr<Loan>>>();
-    const Chooser chooser = [communicator, lent](const Call& call, const PooledBuffers& buffers) {
-        std::shared_ptr<Loan> loan;
+    const auto adoptions =
+        std::make_shared<std::map<const ReachableMemory*, std::weak_ptr<AdoptedMemory>>>();
+    const Chooser chooser = [communicator, adoptions](const Call& call,
+                                                      const PooledBuffers& buffers) {
+        std::shared_ptr<AdoptedMemory> adopted;
         if (buffers.registered != nullptr) {
-            auto& known = (*lent)[buffers.registered];
-            loan = known.lock();
-            if (!loan) loan = std::make_shared<Loan>(communicator, *buffers.registered);
-            known = loan;
+            auto& known = (*adoptions)[buffers.registered];
+            adopted = known.lock();
+            if (!adopted)
+                adopted = std::make_shared<AdoptedMemory>(communicator, *buffers.registered);
+            known = adopted;
         }
         return std::make_unique<CommunicatorCall>(
-            communicator, loan, CallArguments{call, as_programs_give(buffers.call)});
+            communicator, adopted, CallArguments{call, as_programs_give(buffers.call)});
     };
     return {.candidate = {.configuration = {.algorithm = name}, .chooser = chooser},
             .learnt = [communicator] { return communicator->learnt(); }};

@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "autotune/table/table.hpp"
-#include "library/communicator.hpp"
+#include "tutti/communicator.hpp"
 #include "workloads/bench/candidates.hpp"
 
 namespace tutti {
@@ -16,7 +16,7 @@ struct CommunicatorCandidate {
     std::function<Table()> learnt;  ///< collective
 };
 
-/// "auto": by a table that has been fitted to these ranks, or by the built-in rules; on devices by
+/// "auto": by a table that has been adapted to these ranks, or by the built-in rules; on devices by
 /// the table alone. Collective.
 CommunicatorCandidate candidate_by_table(World& world, const std::optional<Table>& table,
                                          std::size_t most_plans = CommunicatorOptions{}.most_plans);

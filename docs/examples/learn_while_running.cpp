@@ -9,10 +9,8 @@
 #include <filesystem>
 #include <vector>
 
-#include "autotune/table/table_json.hpp"
-#include "autotune/table/verdict.hpp"
-#include "base/error.hpp"
-#include "library/communicator.hpp"
+#include <tutti/communicator.hpp>
+#include <tutti/table.hpp>
 
 namespace {
 

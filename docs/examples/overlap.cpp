@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/error.hpp"
-#include "library/communicator.hpp"
+#include <tutti/communicator.hpp>
 
 namespace {
 

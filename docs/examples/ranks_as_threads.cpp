@@ -10,7 +10,7 @@
 
 #include "base/error.hpp"
 #include "collectives/world/world.hpp"
-#include "library/communicator.hpp"
+#include <tutti/communicator.hpp>
 
 int main(int argc, char** argv) {
     const int count = argc > 1 ? std::atoi(argv[1]) : 4;

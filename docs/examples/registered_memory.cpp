@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/error.hpp"
-#include "library/communicator.hpp"
+#include <tutti/communicator.hpp>
 
 namespace {
 

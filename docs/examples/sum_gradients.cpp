@@ -7,12 +7,9 @@
 #include <cstdio>
 #include <filesystem>
 #include <string_view>
+#include <tutti/communicator.hpp>
+#include <tutti/table.hpp>
 #include <vector>
-
-#include "autotune/table/table_json.hpp"
-#include "autotune/table/verdict.hpp"
-#include "base/error.hpp"
-#include "library/communicator.hpp"
 
 namespace {
 

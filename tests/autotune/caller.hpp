@@ -4,7 +4,7 @@
 #include <deque>
 #include <random>
 
-#include "library/communicator.hpp"
+#include "tutti/communicator.hpp"
 #include "workloads/check/check_data.hpp"
 
 namespace tutti::test {
@@ -16,7 +16,7 @@ public:
     Caller(Communicator& communicator, int seed)
         : communicator_(communicator), dice_(static_cast<unsigned>(seed)) {}
 
-    /// One call, with one buffer or two in turn.
+    /// One call, with one buffer or two in round.
     void call(const Call& call) {
         Job& job = prepared(call);
         communicator_.run(job.arguments);

@@ -17,7 +17,6 @@
 #include <tuple>
 
 #include "autotune/model/calibrate.hpp"
-#include "autotune/model/observations.hpp"
 #include "autotune/tuner/calibration_plan.hpp"
 #include "base/error.hpp"
 #include "base/source.hpp"
@@ -154,10 +153,10 @@ void check(int cores, const std::vector<std::string>& calibrating,
     const ModelledMachine machine{.cores = cores, .tuning = tuning_from(detect_structure())};
     const CostModel model = calibrate(probes, machine);
     fmt::print("# {} points calibrate, {} judge\n", probes.size(), all.size());
-    for (const auto& [name, tariff] : model.parameters().within) {
+    for (const auto& [name, parameters] : model.parameters().within) {
         fmt::print("# {}:", name);
         for (std::size_t term = 0; term < LogGpParameters::terms; ++term)
-            fmt::print(" {} {:.4g},", name_of_term(term), tariff.ns[term]);
+            fmt::print(" {} {:.4g},", name_of_term(term), parameters.ns[term]);
         fmt::print("\n");
     }
     std::map<std::string, Verdict> verdicts;

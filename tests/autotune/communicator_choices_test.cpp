@@ -2,7 +2,7 @@
 // What a communicator does its calls by: as a table says, by rules, or as it learns.
 #include <gtest/gtest.h>
 
-#include "autotune/choice/job_shape.hpp"
+#include "autotune/choice/subject.hpp"
 #include "autotune/table/selector.hpp"
 #include "autotune/table/table_json.hpp"
 #include "caller.hpp"
@@ -189,7 +189,7 @@ TEST(CommunicatorChoices, LearnsOfCallsWhoseLengthsChange) {
         Communicator communicator(world, {.learn = Learning{}});
         Caller caller(communicator, world.rank().index);
         for (const std::int64_t count : {500, 400, 300})
-            for (int i = 0; i < 200'000; ++i)  // more than the longest two turns
+            for (int i = 0; i < 200'000; ++i)  // more than the longest two rounds
                 caller.call({.collective = Collective::all_reduce, .count = count});
         EXPECT_EQ(caller.wrong(), 0);
         const Table table = communicator.learnt();

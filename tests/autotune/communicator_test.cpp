@@ -271,7 +271,7 @@ TEST(Communicator, LetsGoOfAdoptedMemory) {
             const std::span all(data, mine.size() / sizeof(float));
             std::ranges::fill(all, 1.0f);
             const CallArguments call = arguments::all_reduce(all, Op::sum);
-            EXPECT_TRUE(state.key_of(call, Form::blocking).is_registered());
+            EXPECT_TRUE(state.key_of(call, CallMode::blocking).is_registered());
             for (int i = 0; i < 3; ++i) state.run(call);
             EXPECT_EQ(std::ranges::count(all, 8.0f), std::ssize(all));
             const Request under_way = state.start(call);
@@ -279,7 +279,7 @@ TEST(Communicator, LetsGoOfAdoptedMemory) {
             state.disown(*memory);
             EXPECT_EQ(state.calls.size(), unregistered) << "plans in memory that ends";
             EXPECT_EQ(std::ranges::count(all, 16.0f), std::ssize(all));
-            EXPECT_FALSE(state.key_of(call, Form::blocking).is_registered());
+            EXPECT_FALSE(state.key_of(call, CallMode::blocking).is_registered());
             state.run(call);  // as in unregistered memory
             EXPECT_EQ(std::ranges::count(all, 32.0f), std::ssize(all));
         }

@@ -13,7 +13,7 @@ namespace tutti {
 namespace {
 
 constexpr double bound = 0.05;
-constexpr double meeting_ns = 20'000;
+constexpr double exchange_ns = 20'000;
 constexpr double making_ns = 300'000;
 
 struct Noise {
@@ -30,10 +30,10 @@ public:
           first_(incumbent),
           noise_(noise),
           dice_(seed),
-          account_(bound),
+          budget_(bound),
           lesson_({.arms = static_cast<int>(arms_ns_.size()),
                    .incumbent = incumbent,
-                   .meeting_ns = meeting_ns,
+                   .exchange_ns = exchange_ns,
                    .least_call_ns = arms_ns_[static_cast<std::size_t>(incumbent)] / 2}),
           has_plan_(arms_ns_.size(), false) {}
 
@@ -41,7 +41,7 @@ public:
 
     // At least so many calls.
     void go_on_for(std::int64_t calls) {
-        for (const std::int64_t end = calls_ + calls; calls_ < end;) take_turn();
+        for (const std::int64_t end = calls_ + calls; calls_ < end;) take_round();
     }
 
     double highest_regret() const { return highest_regret_; }
@@ -49,27 +49,27 @@ public:
         return arms_ns_[static_cast<std::size_t>(lesson_.incumbent())];
     }
     double best_time() const { return *std::ranges::min_element(arms_ns_); }
-    const Lesson& lesson() const { return lesson_; }
+    const OnlineSearch& search() const { return lesson_; }
     std::int64_t calls_of(int arm) const {
         const auto known = calls_of_.find(arm);
         return known == calls_of_.end() ? 0 : known->second;
     }
     // Whether the worst is within the bound all the time is told by highest_regret(); whether the
-    // account itself is honest, by this.
-    double counted_loss() const { return account_.lost_ns(); }
+    // budget itself is honest, by this.
+    double counted_loss() const { return budget_.lost_ns(); }
     double true_loss() const { return spent_ - without_ns_; }
 
 private:
-    void take_turn() {
-        const Turn turn = lesson_.next(account_);
-        ASSERT_GT(turn.calls, 0);
+    void take_round() {
+        const Round round = lesson_.next(budget_);
+        ASSERT_GT(round.calls, 0);
         std::vector<double> samples;
-        TurnTimes times{.meeting = meeting_ns};
-        const auto arm = static_cast<std::size_t>(turn.arm);
+        RoundTimes times{.exchange = exchange_ns};
+        const auto arm = static_cast<std::size_t>(round.arm);
         if (!has_plan_[arm]) times.making = times.longest_making = making_ns;
         has_plan_[arm] = true;
-        if (turn.arm != first_) spend(times.making);  // the first one's plan is needed anyway
-        for (std::int64_t call = 0; call < turn.calls; ++call) {
+        if (round.arm != first_) spend(times.making);  // the first one's plan is needed anyway
+        for (std::int64_t call = 0; call < round.calls; ++call) {
             const double interruption =
                 unit(dice_) < noise_.outliers
                     ? noise_.interrupted * arms_ns_[static_cast<std::size_t>(first_)]
@@ -81,13 +81,13 @@ private:
             without_ns_ += arms_ns_[static_cast<std::size_t>(first_)] * mood + interruption;
             spend(time);
         }
-        calls_ += turn.calls;
-        calls_of_[turn.arm] += turn.calls;
+        calls_ += round.calls;
+        calls_of_[round.arm] += round.calls;
         if (samples.size() > 16) samples.resize(16);
         times.samples = samples;
-        spend(meeting_ns);
-        account_.spend(times.calls + times.making + times.meeting);
-        lesson_.took(turn, times, account_);
+        spend(exchange_ns);
+        budget_.spend(times.calls + times.making + times.exchange);
+        lesson_.record(round, times, budget_);
     }
 
     void spend(double ns) {
@@ -102,15 +102,15 @@ private:
     Noise noise_;
     std::mt19937 dice_;
     std::uniform_real_distribution<double> unit{0, 1};
-    Account account_;
-    Lesson lesson_;
+    RegretBudget budget_;
+    OnlineSearch lesson_;
     std::vector<bool> has_plan_;
     std::map<int, std::int64_t> calls_of_;
     std::int64_t calls_ = 0;
     double spent_ = 0, without_ns_ = 0, highest_regret_ = 0;
 };
 
-// A call takes as long as an all-reduce of a few KiB, or of a MiB; beside it meetings and plans
+// A call takes as long as an all-reduce of a few KiB, or of a MiB; beside it exchanges and plans
 // cost the more, the shorter it is.
 class Learning : public testing::TestWithParam<double> {
 protected:
@@ -128,7 +128,7 @@ TEST_P(Learning, FindsAnArmNearTheBestAndNeverLosesMoreThanItsBound) {
         program.go_on_for(frequent());
         EXPECT_LE(program.time_of_choice(), 1.05 * program.best_time()) << "seed " << seed;
         EXPECT_LE(program.highest_regret(), bound) << "seed " << seed;
-        EXPECT_TRUE(program.lesson().is_settled()) << "seed " << seed;
+        EXPECT_TRUE(program.search().is_settled()) << "seed " << seed;
     }
 }
 
@@ -139,7 +139,7 @@ TEST_P(Learning, HoldsItsBoundAgainstHostileArms) {
         Program program(arms, 0, seed);
         program.go_on_for(frequent());
         EXPECT_LE(program.highest_regret(), bound) << "seed " << seed;
-        EXPECT_EQ(program.lesson().incumbent(), 0);
+        EXPECT_EQ(program.search().incumbent(), 0);
         for (int arm = 1; arm < 20; ++arm) EXPECT_LE(program.calls_of(arm), 2);
     }
 }
@@ -160,10 +160,10 @@ TEST_P(Learning, BeginsAnewWhenTheMachineChanges) {
         const double unit = GetParam();
         Program program({unit, 1.5 * unit, 3 * unit}, 1, seed);
         program.go_on_for(frequent());
-        EXPECT_EQ(program.lesson().incumbent(), 0);
+        EXPECT_EQ(program.search().incumbent(), 0);
         program.change_to({4 * unit, 1.5 * unit, unit});
         program.go_on_for(frequent());
-        EXPECT_EQ(program.lesson().incumbent(), 2) << "seed " << seed;
+        EXPECT_EQ(program.search().incumbent(), 2) << "seed " << seed;
         EXPECT_LE(program.highest_regret(), bound);
     }
 }
@@ -172,42 +172,43 @@ INSTANTIATE_TEST_SUITE_P(Sizes, Learning, testing::Values(3e3, 1e6), [](const au
     return param.param < 1e5 ? "SmallMessages" : "LargeMessages";
 });
 
-TEST(Lesson, CountsAtLeastWhatIsLost) {
+TEST(OnlineSearch, CountsAtLeastWhatIsLost) {
     Program program({1e5, 1.8e5, 0.9e5, 3e5}, 0, 4);
     program.go_on_for(50'000);
     EXPECT_GE(program.counted_loss(), program.true_loss());
 }
 
-TEST(Lesson, WithoutOthersOnlyWatches) {
+TEST(OnlineSearch, WithoutOthersOnlyWatches) {
     Program program({1e5}, 0, 1);
     program.go_on_for(20'000);
-    EXPECT_TRUE(program.lesson().is_settled());
+    EXPECT_TRUE(program.search().is_settled());
     EXPECT_LE(program.highest_regret(), 0.01);
 }
 
 // Whoever is told the same decides the same; so do ranks.
-TEST(Lesson, IsDeterministic) {
+TEST(OnlineSearch, IsDeterministic) {
     Program one({1e5, 8e4, 2e5}, 0, 9), other({1e5, 8e4, 2e5}, 0, 9);
     one.go_on_for(5000);
     other.go_on_for(5000);
     for (int arm = 0; arm < 3; ++arm) EXPECT_EQ(one.calls_of(arm), other.calls_of(arm));
 }
 
-TEST(Lesson, DoesNotTryWhatCannotBe) {
-    Lesson lesson({.arms = 2, .incumbent = 0, .meeting_ns = 1, .least_call_ns = 1000});
-    Account account(bound);
-    lesson.cannot(1);
+TEST(OnlineSearch, DoesNotTryWhatCannotBe) {
+    OnlineSearch search({.arms = 2, .incumbent = 0, .exchange_ns = 1, .least_call_ns = 1000});
+    RegretBudget budget(bound);
+    search.exclude(1);
     const std::vector<double> samples(16, 1000.0);
     for (int i = 0; i < 100; ++i) {
-        const Turn turn = lesson.next(account);
-        EXPECT_EQ(turn.arm, 0);
-        account.spend(1000.0 * static_cast<double>(turn.calls));
-        lesson.took(turn, {.samples = samples, .calls = 1000.0 * static_cast<double>(turn.calls)},
-                    account);
+        const Round round = search.next(budget);
+        EXPECT_EQ(round.arm, 0);
+        budget.spend(1000.0 * static_cast<double>(round.calls));
+        search.record(round,
+                      {.samples = samples, .calls = 1000.0 * static_cast<double>(round.calls)},
+                      budget);
     }
-    EXPECT_TRUE(lesson.is_settled());
-    EXPECT_FALSE(lesson.runner_up());
-    EXPECT_EQ(lesson.time_of(0)->p50, 1000);
+    EXPECT_TRUE(search.is_settled());
+    EXPECT_FALSE(search.runner_up());
+    EXPECT_EQ(search.time_of(0)->p50, 1000);
 }
 
 }  // namespace

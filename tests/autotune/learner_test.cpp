@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A communicator's lessons in a program whose calls are seldom alike: times are made up.
+// A communicator's searches in a program whose calls are seldom alike: times are made up.
 #include "library/learner.hpp"
 
 #include <gtest/gtest.h>
@@ -21,21 +21,21 @@ public:
     explicit Program(double ns_per_byte) : ns_per_byte_(ns_per_byte) {}
 
     void call(const CallKey& key) {
-        Learner::Spot* known = learner_.find(key);
-        Learner::Spot& spot = known != nullptr ? *known : learner_.begin(key, named("usual"));
-        const int arm = learner_.arm_for(spot, key);
+        Learner::Point* known = learner_.find(key);
+        Learner::Point& point = known != nullptr ? *known : learner_.begin(key, named("usual"));
+        const int arm = learner_.arm_for(point, key);
         CallKey by_arm = key;
         by_arm.arm = static_cast<std::int16_t>(arm);
         const double making = plans_.insert(text_of(by_arm)).second ? making_ns : 0;
-        const double usual = time_of(0, key), time = time_of(arm, key);
+        const double fallback = time_of(0, key), time = time_of(arm, key);
         spent_ += time + making;
-        lost_ += time - usual + (arm != spot.lesson.incumbent() ? making : 0);
-        learner_.took(spot, learner_.sort_of(key), time, making);
+        lost_ += time - fallback + (arm != point.search.incumbent() ? making : 0);
+        learner_.record(point, learner_.shape_of(key), time, making);
     }
 
     std::string choice_for(const CallKey& key) {
-        const Learner::Spot* spot = learner_.find(key);
-        return spot->arms[static_cast<std::size_t>(spot->lesson.incumbent())].algorithm;
+        const Learner::Point* point = learner_.find(key);
+        return point->arms[static_cast<std::size_t>(point->search.incumbent())].algorithm;
     }
     double regret() const { return lost_ / spent_; }
 

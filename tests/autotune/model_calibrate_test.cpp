@@ -16,19 +16,19 @@ namespace {
 
 // A machine with a switch of protocol at 4 KiB, whose bytes cost more outside the caches.
 LogGpParameters planted() {
-    LogGpParameters tariff =
+    LogGpParameters parameters =
         LogGpParameters::uniform(/*step=*/400, /*message=*/150, /*copy=*/0.05, /*reduce=*/0.12);
-    tariff.ns[LogGpParameters::call] = 200;
-    tariff.ns[LogGpParameters::turn] = 1500;
+    parameters.ns[LogGpParameters::call] = 200;
+    parameters.ns[LogGpParameters::turn] = 1500;
     for (std::size_t i = 0; i < message_points.size(); ++i)
-        if (message_points[i] >= 4096) tariff.ns[LogGpParameters::message + i] = 900;
+        if (message_points[i] >= 4096) parameters.ns[LogGpParameters::message + i] = 900;
     for (const PerByte kind : {PerByte::copy, PerByte::reduce}) {
-        tariff.ns[LogGpParameters::begin_of(kind) + 3] *= 2;
-        tariff.ns[LogGpParameters::begin_of(kind) + 4] *= 3;
+        parameters.ns[LogGpParameters::begin_of(kind) + 3] *= 2;
+        parameters.ns[LogGpParameters::begin_of(kind) + 4] *= 3;
     }
-    std::fill_n(tariff.ns.begin() + LogGpParameters::begin_of(PerByte::own),
+    std::fill_n(parameters.ns.begin() + LogGpParameters::begin_of(PerByte::own),
                 footprint_points.size(), 0.04);
-    return tariff;
+    return parameters;
 }
 
 // Between 1 - amount and 1 + amount, always the same row of numbers.
@@ -104,10 +104,10 @@ TEST(Calibration, SaysSoOfOtherRankCountsToo) {
 
 TEST(Calibration, TellsTheNetworkFromTheHost) {
     ModelParameters known = model_of(planted(), 4).parameters();
-    for (auto& [name, tariff] : known.across) {
-        tariff = LogGpParameters::uniform(/*step=*/20000, /*message=*/1000, /*copy=*/0.1,
-                                          /*reduce=*/0.2);
-        tariff.ns[LogGpParameters::link] = 1;
+    for (auto& [name, parameters] : known.across) {
+        parameters = LogGpParameters::uniform(/*step=*/20000, /*message=*/1000, /*copy=*/0.1,
+                                              /*reduce=*/0.2);
+        parameters.ns[LogGpParameters::link] = 1;
     }
     const CostModel truth(known);
     const CostModel model =

@@ -24,14 +24,14 @@ inline Configuration configured(const std::string& algorithm, const std::string&
 }
 
 /// All that a model may ask for costs the same, inside hosts and across.
-inline CostModel model_of(const LogGpParameters& tariff, int cores = 1 << 20) {
+inline CostModel model_of(const LogGpParameters& parameters, int cores = 1 << 20) {
     ModelParameters known;
     known.machine.cores = cores;
     for (const std::string name :
          {"mpi/registered", "mpi/unregistered", "shm-lines", "shm-direct/registered",
           "shm-direct/unregistered", "shm-cma/unregistered"})
         for (const std::string crowd : {"", " oversubscribed"})
-            known.within[name + crowd] = known.across[name + crowd] = tariff;
+            known.within[name + crowd] = known.across[name + crowd] = parameters;
     return CostModel(known);
 }
 

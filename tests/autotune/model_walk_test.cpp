@@ -53,11 +53,11 @@ TEST(CostModel, SegmentsFollowOneAnother) {
 
 // After the first step a rank's own block is in its input, and what it was sent in its output.
 TEST(CostModel, AMessageThatLiesInTwoPlacesIsPacked) {
-    LogGpParameters tariff;
-    std::fill_n(tariff.ns.begin() + LogGpParameters::begin_of(PerByte::pack),
+    LogGpParameters parameters;
+    std::fill_n(parameters.ns.begin() + LogGpParameters::begin_of(PerByte::pack),
                 footprint_points.size(), 2);
     const auto time = [&](const char* algorithm) {
-        return model_of(tariff)
+        return model_of(parameters)
             .predict(configured(algorithm, "mpi"), model_call(Collective::all_gather, 4, 4, 100))
             .value();
     };
@@ -75,23 +75,24 @@ TEST(CostModel, ManyPutTheirBlocksIntoOneAtTheSameTime) {
 }
 
 TEST(CostModel, WhoComputesAChunkWritesItToThoseWhoWaitForIt) {
-    LogGpParameters tariff = LogGpParameters::uniform(L, o, G, R);
+    LogGpParameters parameters = LogGpParameters::uniform(L, o, G, R);
     const double W = 0.5;
-    std::fill_n(tariff.ns.begin() + LogGpParameters::begin_of(PerByte::write),
+    std::fill_n(parameters.ns.begin() + LogGpParameters::begin_of(PerByte::write),
                 footprint_points.size(), W);
-    const auto time = model_of(tariff).predict(configured("two-shot", "shm-direct"),
-                                               model_call(Collective::all_reduce, P, P, n));
+    const auto time = model_of(parameters)
+                          .predict(configured("two-shot", "shm-direct"),
+                                   model_call(Collective::all_reduce, P, P, n));
     // Adds up its chunk from seven peers, then stores it to seven peers, who see that.
     EXPECT_NEAR(time.value(), L + (P - 1) * (o + N / P * R) + (P - 1) * (o + N / P * W) + L, 1e-3);
 }
 
 TEST(CostModel, SeveralSourcesAreAddedUpInOnePass) {
-    LogGpParameters tariff = LogGpParameters::uniform(L, o, G, R);
+    LogGpParameters parameters = LogGpParameters::uniform(L, o, G, R);
     const double A = 0.5;
-    std::fill_n(tariff.ns.begin() + LogGpParameters::begin_of(PerByte::add),
+    std::fill_n(parameters.ns.begin() + LogGpParameters::begin_of(PerByte::add),
                 footprint_points.size(), A);
     const auto time = [&](const char* algorithm) {
-        return model_of(tariff)
+        return model_of(parameters)
             .predict(configured(algorithm, "shm-direct"),
                      model_call(Collective::all_reduce, P, P, n))
             .value();
@@ -101,14 +102,14 @@ TEST(CostModel, SeveralSourcesAreAddedUpInOnePass) {
 }
 
 TEST(CostModel, OrdinaryMemoryIsStagedOnceForAllReaders) {
-    LogGpParameters tariff = LogGpParameters::uniform(L, o, G, R);
+    LogGpParameters parameters = LogGpParameters::uniform(L, o, G, R);
     const double S = 0.125;
-    std::fill_n(tariff.ns.begin() + LogGpParameters::begin_of(PerByte::send),
+    std::fill_n(parameters.ns.begin() + LogGpParameters::begin_of(PerByte::send),
                 footprint_points.size(), S);
     ModelCall call = model_call(Collective::broadcast, P, P, 1 << 12);
     call.buffers = BufferKind::unregistered;
     const double bytes = 4.0 * (1 << 12);
-    EXPECT_NEAR(model_of(tariff).predict(configured("linear", "shm-direct"), call).value(),
+    EXPECT_NEAR(model_of(parameters).predict(configured("linear", "shm-direct"), call).value(),
                 bytes * S + L + o + bytes * G, 1e-3);
 }
 
@@ -122,10 +123,10 @@ TEST(CostModel, RanksOnACoreWorkOneAfterTheOther) {
 }
 
 TEST(CostModel, ACoreThatChangesRanksTakesTime) {
-    LogGpParameters tariff;
-    tariff.ns[LogGpParameters::turn] = 100;
+    LogGpParameters parameters;
+    parameters.ns[LogGpParameters::turn] = 100;
     const auto time = [&](const char* algorithm, int cores) {
-        return model_of(tariff, cores)
+        return model_of(parameters, cores)
             .predict(configured(algorithm, "shm-direct"),
                      model_call(Collective::all_gather, 4, 4, 256))
             .value();
@@ -197,10 +198,10 @@ TEST(CostModel, SaysNothingOfWhatItDoesNotKnow) {
 }
 
 TEST(CostModel, OneRankOnlyCopies) {
-    LogGpParameters tariff;
-    std::fill_n(tariff.ns.begin() + LogGpParameters::begin_of(PerByte::own),
+    LogGpParameters parameters;
+    std::fill_n(parameters.ns.begin() + LogGpParameters::begin_of(PerByte::own),
                 footprint_points.size(), 0.5);
-    EXPECT_NEAR(model_of(tariff)
+    EXPECT_NEAR(model_of(parameters)
                     .predict(configured("ring", "mpi"), model_call(Collective::all_reduce, 1, 1, n))
                     .value(),
                 N * 0.5, 1e-6);
@@ -263,13 +264,14 @@ TEST(ScheduleWalk, CountsWhatWasBeforeASampledStepOnce) {
                            .from = from,
                            .to = number < 2 ? ring.next(from) : Rank{from.index ^ 1}});
     });
-    const Route route{schedule, Manner::messages, "any"};
-    const LogGpParameters tariff = LogGpParameters::uniform(L, o, G, R);
-    CallCosts<double> prices(tariff, 1, 0);
-    const CoreAssignment seats(Placement::one_node(ranks), ranks, ranks);
+    const Route route{schedule, TransferMethod::messages, "any"};
+    const LogGpParameters parameters = LogGpParameters::uniform(L, o, G, R);
+    CallCosts<double> costs_of(parameters, 1, 0);
+    const CoreAssignment assignment(Placement::one_node(ranks), ranks, ranks);
     const double m = 4 << 10;
     const double exact = 2 * (2 * o + L + m * G) + (2 * o + L + ranks * m * G);
-    EXPECT_NEAR(ScheduleWalk<double>(route, call, seats, prices, prices).run(), exact, 1e-3);
+    EXPECT_NEAR(ScheduleWalk<double>(route, call, assignment, costs_of, costs_of).run(), exact,
+                1e-3);
 }
 
 TEST(CostModel, ChannelsShareTheMessage) {

@@ -6,7 +6,7 @@
 
 #include <cstdio>
 
-#include "autotune/choice/job_shape.hpp"
+#include "autotune/choice/subject.hpp"
 #include "caller.hpp"
 #include "collectives/baselines/baselines.hpp"
 #include "collectives/baselines/mpi_control_variable.hpp"

@@ -2,8 +2,8 @@
 #include <gtest/gtest.h>
 
 #include "autotune/search/caching_evaluator.hpp"
-#include "autotune/search/counting_evaluator.hpp"
 #include "autotune/search/search.hpp"
+#include "counting_evaluator.hpp"
 #include "tests/autotune/model_subjects.hpp"
 
 namespace tutti {
@@ -20,10 +20,10 @@ constexpr int both[] = {0, 1};
 
 TEST(CachingEvaluator, AnswersFromWhatWasKeptAndAsksForTheRestOnly) {
     ModelMachine machine = two_arms();
-    const std::vector<KeptSamples> kept = {
+    const std::vector<CachedSamples> kept = {
         {Bytes{8}, 0, {1, 2}}, {Bytes{8}, 0, {3}}, {Bytes{8}, 1, {7}}};
-    std::vector<KeptSamples> fresh;
-    CachingEvaluator evaluator(machine, kept, [&](const KeptSamples& k) { fresh.push_back(k); });
+    std::vector<CachedSamples> fresh;
+    CachingEvaluator evaluator(machine, kept, [&](const CachedSamples& k) { fresh.push_back(k); });
     const auto first = evaluator.race(Bytes{8}, both, 1);
     EXPECT_EQ(first[0], std::vector<double>{1});
     EXPECT_EQ(first[1], std::vector<double>{7});
@@ -40,7 +40,7 @@ TEST(CachingEvaluator, AnswersFromWhatWasKeptAndAsksForTheRestOnly) {
 TEST(CachingEvaluator, IsNotOverWhileItsMemoryAnswers) {
     ModelMachine machine = two_arms();
     machine.end_after(0);
-    const std::vector<KeptSamples> kept = {{Bytes{8}, 0, {1}}, {Bytes{8}, 1, {7}}};
+    const std::vector<CachedSamples> kept = {{Bytes{8}, 0, {1}}, {Bytes{8}, 1, {7}}};
     CachingEvaluator evaluator(machine, kept, nullptr);
     EXPECT_FALSE(evaluator.is_over());
     EXPECT_EQ(evaluator.race(Bytes{8}, both, 1)[1].size(), 1U);
@@ -58,8 +58,8 @@ TEST(CachingEvaluator, AnInterruptedSearchEndsAsIfItHadNotBeen) {
     const std::vector<Finding> expected = search(whole, sizes, {});
 
     for (const double share : {0.01, 0.1, 0.35, 0.6, 0.95}) {
-        std::vector<KeptSamples> kept;
-        const auto keep = [&](const KeptSamples& samples) { kept.push_back(samples); };
+        std::vector<CachedSamples> kept;
+        const auto keep = [&](const CachedSamples& samples) { kept.push_back(samples); };
         ModelMachine machine = planted_machine(10, 1, 3);
         machine.set(weather);
         machine.end_after(share * whole.seconds());
@@ -68,7 +68,7 @@ TEST(CachingEvaluator, AnInterruptedSearchEndsAsIfItHadNotBeen) {
         ASSERT_LT(machine.samples(), whole.samples());
 
         machine.end_after(1e9);
-        const std::vector<KeptSamples> before = kept;
+        const std::vector<CachedSamples> before = kept;
         CachingEvaluator second(machine, before, keep);
         const std::vector<Finding> resumed = search(second, sizes, {});
         // A race that was cut off in the middle of a turn is made up for by whole turns.

@@ -4,8 +4,8 @@
 #include <cmath>
 
 #include "autotune/search/families.hpp"
+#include "autotune/search/gap_model.hpp"
 #include "autotune/search/sample_log.hpp"
-#include "autotune/search/trend.hpp"
 
 namespace tutti {
 namespace {
@@ -33,35 +33,35 @@ constexpr int three[] = {0, 1, 2};
 constexpr int two[] = {0, 1};
 
 TEST(SampleLog, TakesTheMoodOfARaceOut) {
-    SampleLog book(1, 3);
-    book.add(0, three, {{100, 100}, {120, 120}, {140, 140}});
-    book.add(0, two, {{150, 150}, {180, 180}});  // the machine is 1.5 times as slow
-    EXPECT_NEAR(book.gap(0, 2, 0), std::log(1.4), 0.01);
-    EXPECT_NEAR(book.gap(0, 1, 0), std::log(1.2), 1e-9);
-    EXPECT_EQ(book.leader(0), 0);
+    SampleLog log(1, 3);
+    log.add(0, three, {{100, 100}, {120, 120}, {140, 140}});
+    log.add(0, two, {{150, 150}, {180, 180}});  // the machine is 1.5 times as slow
+    EXPECT_NEAR(log.gap(0, 2, 0), std::log(1.4), 0.01);
+    EXPECT_NEAR(log.gap(0, 1, 0), std::log(1.2), 1e-9);
+    EXPECT_EQ(log.leader(0), 0);
 }
 
 TEST(SampleLog, OneLuckyStartDoesNotPullLaterRacesDown) {
     // Arm 0 started with luck, alone; noise is of the same size as the luck.
-    SampleLog book(1, 3);
-    book.add(0, three, {{80, 100}, {100, 125}, {130, 160}});
+    SampleLog log(1, 3);
+    log.add(0, three, {{80, 100}, {100, 125}, {130, 160}});
     const int alone[] = {0};
-    book.add(0, alone, {{110, 125, 110, 125, 115}});
-    EXPECT_GT(*book.level(0, 0), std::log(100));
+    log.add(0, alone, {{110, 125, 110, 125, 115}});
+    EXPECT_GT(*log.level(0, 0), std::log(100));
 }
 
 TEST(SampleLog, BearsOutliers) {
-    SampleLog book(1, 2);
-    book.add(0, two, {{300, 100}, {110, 110}});  // of two, the larger one was disturbed
-    EXPECT_EQ(book.leader(0), 0);
-    book.add(0, two, {{100, 400, 100}, {110, 110, 900}});
-    EXPECT_NEAR(book.gap(0, 1, 0), std::log(1.1), 0.02);
+    SampleLog log(1, 2);
+    log.add(0, two, {{300, 100}, {110, 110}});  // of two, the larger one was disturbed
+    EXPECT_EQ(log.leader(0), 0);
+    log.add(0, two, {{100, 400, 100}, {110, 110, 900}});
+    EXPECT_NEAR(log.gap(0, 1, 0), std::log(1.1), 0.02);
 }
 
 TEST(SampleLog, IsUnsureOfAnArmThatIsAsOftenSlowAsFast) {
-    SampleLog book(1, 2);
-    book.add(0, two, {{100, 101, 100, 101}, {90, 300, 91, 301}});
-    EXPECT_GT(book.gap_error(0, 1, 0), 0.5);
+    SampleLog log(1, 2);
+    log.add(0, two, {{100, 101, 100, 101}, {90, 300, 91, 301}});
+    EXPECT_GT(log.gap_error(0, 1, 0), 0.5);
 }
 
 TEST(GapEstimate, DoubtIsTheExpectedLoss) {
@@ -81,18 +81,18 @@ protected:
                 samples[0].push_back(100 * (1 + 0.01 * (i % 20)));
                 samples[1].push_back(110 * (1 + 0.01 * (i * 7 % 20)));
             }
-            book.add(size, two, samples);
+            log.add(size, two, samples);
         }
-        book.add(1, two, {{104, 114}, {99, 109}});
+        log.add(1, two, {{104, 114}, {99, 109}});
     }
-    SampleLog book{3, 2};
+    SampleLog log{3, 2};
     std::vector<Bytes> sizes = {Bytes{8}, Bytes{16}, Bytes{32}};
 };
 
 TEST_F(TrendOverSizes, NeighboursLendTheirSamples) {
-    EXPECT_EQ(book.leader(1), 1);
-    EXPECT_EQ(Trend(book, sizes).leader(1), 0);
-    EXPECT_LT(Trend(book, sizes).gap(1, 1, 0).error, book.gap_error(1, 1, 0));
+    EXPECT_EQ(log.leader(1), 1);
+    EXPECT_EQ(GapModel(log, sizes).leader(1), 0);
+    EXPECT_LT(GapModel(log, sizes).gap(1, 1, 0).error, log.gap_error(1, 1, 0));
 }
 
 }  // namespace

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <set>
 
-#include "autotune/search/counting_evaluator.hpp"
+#include "counting_evaluator.hpp"
 #include "autotune/search/search.hpp"
 #include "tests/autotune/model_subjects.hpp"
 

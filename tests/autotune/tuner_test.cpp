@@ -5,13 +5,13 @@
 
 #include <algorithm>
 
-#include "autotune/choice/job_shape.hpp"
+#include "autotune/choice/subject.hpp"
 #include "collectives/world/world.hpp"
 
 namespace tutti {
 namespace {
 
-// What rank 0 was told.
+// What rank 0 was returned.
 struct Told {
     std::vector<double> done;
     std::vector<std::string> now;
@@ -19,7 +19,7 @@ struct Told {
 };
 
 Told tuned(const TuneRequest& asked) {
-    Told told;
+    Told returned;
     run_as_threads(2, 20, [&](World& world) {
         Planner planner(world);
         TuneRequest request = asked;
@@ -28,21 +28,21 @@ Told tuned(const TuneRequest& asked) {
         const bool listens = world.is_first();
         events.progress = [&](const Subject&, double done, const std::string& now) {
             if (!listens) return;
-            told.done.push_back(done);
-            told.now.push_back(now);
+            returned.done.push_back(done);
+            returned.now.push_back(now);
         };
         events.raced = [](const RaceLog::Entry&) {};
         events.under_way = [&](const Section& section) {
-            if (listens) told.drafts.push_back(section);
+            if (listens) returned.drafts.push_back(section);
         };
         events.section = [&](const Section& section) {
-            if (listens) told.sections.push_back(section);
+            if (listens) returned.sections.push_back(section);
         };
         events.cost = [](const Subject&, const TuneCost&) {};
         events.wrong = [](const Subject&, const Configuration&) { FAIL() << "a wrong result"; };
         tune(planner, request, job_shape_of(world), "session", {}, {}, events);
     });
-    return told;
+    return returned;
 }
 
 TuneRequest small_request() {
@@ -66,10 +66,10 @@ TEST(Tuner, RacesOnTheMemoryOfDevicesAndInPinnedMemory) {
     request.search_space.transports = {"cuda-emulated", "shm", "shm-direct"};
     request.search_space.algorithms = {"ring"};
     request.repetitions_of_all = 2;
-    const Told told = tuned(request);
-    ASSERT_EQ(told.sections.size(), 2u);
+    const Told returned = tuned(request);
+    ASSERT_EQ(returned.sections.size(), 2u);
     for (std::size_t i = 0; i < 2; ++i) {
-        const Section& section = told.sections[i];
+        const Section& section = returned.sections[i];
         EXPECT_EQ(section.subject.buffers, request.buffers[i]);
         EXPECT_TRUE(section.is_complete);
         ASSERT_FALSE(section.ranges.empty());
@@ -89,27 +89,27 @@ TEST(Tuner, TellsHowFarItIsInEachPartOfTheWork) {
          {&TuneRequest::repetitions_of_all, &TuneRequest::repetitions_to_judge}) {
         request.repetitions_of_all = request.repetitions_to_judge = 0;
         request.*repetitions = 2;
-        const Told told = tuned(request);
-        EXPECT_TRUE(std::ranges::is_sorted(told.done));
-        EXPECT_GT(told.done.size(), request.sizes.size());
-        EXPECT_NEAR(told.done.back(), 1, 1e-9);
+        const Told returned = tuned(request);
+        EXPECT_TRUE(std::ranges::is_sorted(returned.done));
+        EXPECT_GT(returned.done.size(), request.sizes.size());
+        EXPECT_NEAR(returned.done.back(), 1, 1e-9);
         const bool is_judged = repetitions == &TuneRequest::repetitions_to_judge;
-        EXPECT_EQ(std::ranges::count(told.now, "judged by every variant"), is_judged ? 6 : 0);
+        EXPECT_EQ(std::ranges::count(returned.now, "judged by every variant"), is_judged ? 6 : 0);
     }
 }
 
 TEST(Tuner, TellsWhatASubjectHasShownBeforeItsSearchEnds) {
-    const Told told = tuned(small_request());
-    ASSERT_FALSE(told.drafts.empty());
-    const Section& draft = told.drafts.front();
+    const Told returned = tuned(small_request());
+    ASSERT_FALSE(returned.drafts.empty());
+    const Section& draft = returned.drafts.front();
     EXPECT_FALSE(draft.is_complete);
     ASSERT_FALSE(draft.ranges.empty());
     EXPECT_EQ(draft.ranges.front().from, Bytes{0});
     ASSERT_FALSE(draft.ranges.front().evidence.empty());
     EXPECT_GT(draft.ranges.front().evidence.front().time.n, 0);
-    ASSERT_EQ(told.sections.size(), 1u);
-    EXPECT_TRUE(told.sections.front().is_complete);
-    EXPECT_EQ(told.sections.front().subject, draft.subject);
+    ASSERT_EQ(returned.sections.size(), 1u);
+    EXPECT_TRUE(returned.sections.front().is_complete);
+    EXPECT_EQ(returned.sections.front().subject, draft.subject);
 }
 
 }  // namespace

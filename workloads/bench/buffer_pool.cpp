@@ -7,8 +7,8 @@
 #include <algorithm>
 
 #include "base/index.hpp"
+#include "base/rounding.hpp"
 #include "base/units.hpp"
-#include "base/words.hpp"
 #include "collectives/device/accelerator.hpp"
 #include "collectives/transport/gpu/lone_memory.hpp"
 #include "workloads/timing/done_by_all.hpp"
@@ -19,7 +19,7 @@ namespace {
 constexpr std::size_t page = 4096;
 constexpr std::size_t huge_page = std::size_t{2} << 20;
 
-std::size_t whole_pages(std::size_t bytes) { return (bytes + page - 1) / page * page; }
+std::size_t whole_pages(std::size_t bytes) { return round_up(bytes, page); }
 
 constexpr std::string_view smaller_sizes = "a smaller -e or --counts, or of a workload --scale";
 
@@ -31,7 +31,7 @@ Error no_memory(std::size_t bytes, std::string_view instead) {
 // Written once, so that no page is missing when calls are timed.
 std::byte* unregistered_memory(std::size_t bytes) {
     const std::size_t unit = bytes >= huge_page ? huge_page : page;
-    const std::size_t size = std::max(unit, (bytes + unit - 1) / unit * unit);
+    const std::size_t size = std::max(unit, round_up(bytes, unit));
     auto* memory = static_cast<std::byte*>(std::aligned_alloc(unit, size));
     if (memory == nullptr) throw no_memory(bytes, smaller_sizes);
     if (unit == huge_page) madvise(memory, size, MADV_HUGEPAGE);  // as for registered memory

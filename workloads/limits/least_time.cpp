@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "base/rounding.hpp"
+
 namespace tutti {
 namespace {
 
@@ -74,9 +76,7 @@ private:
 
     // Context switches: ranks that share a core run one after the other, and all but the last
     // yield.
-    double switches_ns() const {
-        return ((ranks_ + limits_.cores - 1) / limits_.cores - 1) * limits_.yield_ns;
-    }
+    double switches_ns() const { return (divide_up(ranks_, limits_.cores) - 1) * limits_.yield_ns; }
     double oversubscription() const {
         if (has_root(call_.collective)) return 1;  // the root is the busiest, and there is one
         return std::max(1.0, static_cast<double>(ranks_) / limits_.cores);

@@ -9,8 +9,8 @@
 #include <string_view>
 #include <vector>
 
+#include "autotune/table/adapt.hpp"
 #include "autotune/table/explain.hpp"
-#include "autotune/table/fitted.hpp"
 #include "autotune/table/merge.hpp"
 #include "autotune/table/selector.hpp"
 #include "autotune/table/table_json.hpp"
@@ -66,7 +66,7 @@ void fit(const Table& table) {
     if (setting.ranks > enough) return;
     for (const int more : {0, 1}) {
         setting.ranks += more;
-        const Table fit = fitted(table, setting, predict, {.anyway = true});
+        const Table fit = adapted(table, setting, predict, {.anyway = true});
         for (const Section& section : fit.sections)
             demand(section.setting == setting, "fitted to the ranks");
         demand(parse_table(to_json(fit), "fitted") == fit, "what is fitted can be kept");

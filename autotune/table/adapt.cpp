@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "autotune/table/adapt.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <fmt/format.h>
+#include <iterator>
+#include <optional>
+#include <set>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "autotune/table/estimate.hpp"
+#include "autotune/table/table.hpp"
+#include "autotune/table/usable.hpp"
+#include "base/error.hpp"
+
+namespace tutti {
+
+/// The largest size that a model is asked for; beyond it the last choice goes on.
+inline constexpr Bytes largest_asked{std::int64_t{1} << 36};
+
+/// The section with a new choice for sizes that are further than a factor of 2 from any measured
+/// one: between two that chose differently one of their choices, beyond the last and below the
+/// first (but not below a cache line) the choice there or its runner-up, each as the model says.
+/// Such ranges are marked as interpolated. A section that nothing was measured for stays as it is.
+Section decided_between_sizes(const Section& section, const Predictor& predict);
+
+/// Ranges that follow each other with the same choice and origin, as one with all their evidence;
+/// estimates are kept where the range begins only.
+std::vector<Range> joined(std::vector<Range> ranges);
+
+namespace {
+
+// A size that was measured, and who won and came second.
+struct Mark {
+    Bytes size;
+    Configuration choice;
+    std::optional<Configuration> runner_up;
+};
+
+std::vector<Mark> measured_marks(const Section& section) {
+    std::vector<Mark> marks;
+    for (std::size_t i = 0; i < section.ranges.size(); ++i) {
+        const Range& range = section.ranges[i];
+        const bool is_last = i + 1 == section.ranges.size();
+        for (const RangeEvidence& seen : range.evidence) {
+            const bool inside =
+                seen.size >= range.from && (is_last || seen.size < section.ranges[i + 1].from);
+            if (inside && seen.time.n > 0)
+                marks.push_back({seen.size, range.choice, seen.runner_up});
+        }
+    }
+    std::ranges::stable_sort(marks, {}, &Mark::size);
+    return marks;
+}
+
+// Sizes from `from` on, up to but without `to`, that one of two choices is to be found for.
+struct Gap {
+    Bytes from, to;
+    Configuration one, other;
+
+    bool holds(Bytes size) const { return from <= size && size < to; }
+};
+
+constexpr Bytes everything{std::int64_t{1} << 62};
+
+// The powers of two next to a size, strictly below and above it.
+Bytes power_below(Bytes size) {
+    return {static_cast<std::int64_t>(
+        std::bit_ceil(static_cast<std::uint64_t>(std::max<std::int64_t>(size.count, 2))) / 2)};
+}
+Bytes power_above(Bytes size) {
+    if (size >= everything) return everything;
+    return {static_cast<std::int64_t>(
+        std::bit_floor(static_cast<std::uint64_t>(std::max<std::int64_t>(size.count, 1))) * 2)};
+}
+
+std::vector<Gap> gaps_of(const std::vector<Mark>& marks) {
+    constexpr Bytes as_small_as_any{64};  // messages of up to a cache line are all alike
+    std::vector<Gap> gaps;
+    const Mark &first = marks.front(), &last = marks.back();
+    if (first.size > as_small_as_any)
+        gaps.push_back({Bytes{0}, power_below(first.size), first.choice,
+                        first.runner_up.value_or(first.choice)});
+    for (std::size_t i = 1; i < marks.size(); ++i) {
+        const Mark &left = marks[i - 1], &right = marks[i];
+        const Bytes begin = power_above(left.size);
+        if (left.choice != right.choice && begin < right.size &&
+            right.size.count / 2 > left.size.count)
+            gaps.push_back({begin, right.size, left.choice, right.choice});
+    }
+    gaps.push_back(
+        {power_above(last.size), everything, last.choice, last.runner_up.value_or(last.choice)});
+    return gaps;
+}
+
+// Where a choice can begin: where the section's ranges do, where gaps begin and end, and at powers
+// of two between.
+std::set<Bytes> beginnings(const Section& section, const std::vector<Gap>& gaps) {
+    std::set<Bytes> sizes;
+    for (const Range& range : section.ranges) sizes.insert(range.from);
+    for (const Gap& gap : gaps) {
+        for (Bytes size = gap.from; size < std::min(gap.to, largest_asked);
+             size = power_above(size))
+            sizes.insert(size);
+        sizes.insert(gap.from);
+        if (gap.to != everything) sizes.insert(gap.to);
+    }
+    return sizes;
+}
+
+// The choice that the section has for the size comes first: it stays where the model is silent.
+Range decide(const Gap& gap, const Section& section, const Estimate& estimate, Bytes from) {
+    const Configuration& present = range_at(section, from).choice;
+    const Configuration& other = gap.one == present ? gap.other : gap.one;
+    return best_of({present, &estimate}, {other, &estimate}, section.setting, from);
+}
+
+// Of all ranges that cover it, evidence belongs to the one that holds its size.
+void keep_own_evidence(std::vector<Range>& ranges, const Section& section) {
+    for (std::size_t i = 0; i < ranges.size(); ++i) {
+        if (ranges[i].origin == Origin::interpolated) continue;
+        const Range& before = range_at(section, ranges[i].from);
+        const bool is_last = i + 1 == ranges.size();
+        for (const RangeEvidence& seen : before.evidence)
+            if (seen.size >= ranges[i].from && (is_last || seen.size < ranges[i + 1].from))
+                ranges[i].evidence.push_back(seen);
+    }
+}
+
+}  // namespace
+
+Section decided_between_sizes(const Section& section, const Predictor& predict) {
+    const std::vector<Mark> marks = measured_marks(section);
+    if (marks.empty()) return section;
+    const std::vector<Gap> gaps = gaps_of(marks);
+    const Estimate estimate(predict, section);
+    Section decided = section;
+    decided.ranges.clear();
+    for (const Bytes from : beginnings(section, gaps)) {
+        const auto gap = std::ranges::find_if(gaps, [&](const Gap& g) { return g.holds(from); });
+        if (gap != gaps.end()) {
+            decided.ranges.push_back(decide(*gap, section, estimate, from));
+            continue;
+        }
+        const Range& present = range_at(section, from);
+        decided.ranges.push_back(
+            {.from = from, .choice = present.choice, .origin = present.origin});
+    }
+    decided.ranges = joined(std::move(decided.ranges));
+    keep_own_evidence(decided.ranges, section);
+    return decided;
+}
+
+std::vector<Range> joined(std::vector<Range> ranges) {
+    std::vector<Range> result;
+    for (Range& range : ranges) {
+        if (result.empty() || result.back().choice != range.choice ||
+            result.back().origin != range.origin) {
+            result.push_back(std::move(range));
+            continue;
+        }
+        if (range.origin != Origin::interpolated)
+            std::ranges::move(range.evidence, std::back_inserter(result.back().evidence));
+    }
+    return result;
+}
+
+namespace {
+
+double times_apart(int a, int b) { return std::abs(std::log2(static_cast<double>(a) / b)); }
+
+// Ranks matter more than how they are spread over hosts.
+auto distance(const Section& section, const JobShape& setting) {
+    return std::tuple(section.setting.topology != setting.topology,
+                      times_apart(section.setting.ranks, setting.ranks),
+                      times_apart(section.setting.ranks_per_host, setting.ranks_per_host));
+}
+
+// The nearest sections of a subject with as many ranks or fewer, and with as many or more; the
+// nearer one first, and twice where there is only one.
+struct Neighbours {
+    const Section *near = nullptr, *far = nullptr;
+};
+
+Neighbours neighbours(const std::vector<const Section*>& sections, const Subject& subject,
+                      const JobShape& setting) {
+    const Section *below = nullptr, *above = nullptr;
+    const auto offer = [&](const Section*& place, const Section* section) {
+        if (!place || distance(*section, setting) < distance(*place, setting)) place = section;
+    };
+    for (const Section* section : sections) {
+        if (section->subject != subject || section->ranges.empty()) continue;
+        if (section->setting.ranks <= setting.ranks) offer(below, section);
+        if (section->setting.ranks >= setting.ranks) offer(above, section);
+    }
+    if (!below) below = above;
+    if (!above) above = below;
+    if (distance(*above, setting) < distance(*below, setting)) std::swap(below, above);
+    return {below, above};
+}
+
+// What the section would have taken at the size if it had been made for these ranks.
+std::optional<Configuration> choice_for(const Section& section, const JobShape& setting,
+                                        Bytes size) {
+    const Range& range = range_at(section, size);
+    if (!unusable(range.choice, section.subject, setting)) return range.choice;
+    Section here = section;
+    here.setting = setting;
+    return fallback(here, range);
+}
+
+std::set<Bytes> beginnings(const Neighbours& sections) {
+    std::set<Bytes> sizes;
+    for (const Section* section : {sections.near, sections.far})
+        for (const Range& range : section->ranges) sizes.insert(range.from);
+    constexpr Bytes smallest{16};
+    for (Bytes size = smallest; size < largest_asked; size.count *= 2) sizes.insert(size);
+    return sizes;
+}
+
+// Of the two neighbours' choices the one that the model finds faster on these ranks.
+std::optional<Section> between_ranks(const Neighbours& unmarked, const JobShape& setting,
+                                     const Predictor& predict) {
+    const Section near = decided_between_sizes(*unmarked.near, predict);
+    const Section far = decided_between_sizes(*unmarked.far, predict);
+    const Estimate near_estimate(predict, near), far_estimate(predict, far);
+    Section section{.setting = setting,
+                    .subject = near.subject,
+                    .launches = near.launches,
+                    .is_complete = near.is_complete && far.is_complete,
+                    .measured_at = near.measured_at};
+    for (const Bytes size : beginnings({&near, &far})) {
+        auto one = choice_for(near, setting, size), other = choice_for(far, setting, size);
+        if (!one) one = other;
+        if (!other) other = one;
+        if (!one) continue;
+        section.ranges.push_back(
+            best_of({*one, &near_estimate}, {*other, &far_estimate}, setting, size));
+    }
+    if (section.ranges.empty()) return std::nullopt;
+    section.ranges.front().from = Bytes{0};
+    section.ranges = joined(std::move(section.ranges));
+    return section;
+}
+
+[[noreturn]] void refuse(const Table& table, const JobShape& setting) {
+    if (table.sections.empty()) throw Error("the table has no choices; type: tutti tune");
+    throw Error(
+        fmt::format("the table was made on another topology ({}) than this one ({}); type: tutti "
+                    "tune, or take it all the same: --table-anyway",
+                    short_fingerprint(table.sections.front().setting.topology),
+                    short_fingerprint(setting.topology)));
+}
+
+}  // namespace
+
+Table adapted(const Table& table, const JobShape& setting, const Predictor& predict,
+             AdaptOptions options) {
+    std::vector<const Section*> sections;
+    std::set<Subject> subjects;
+    for (const Section& section : table.sections)
+        if (options.anyway || section.setting.topology == setting.topology) {
+            sections.push_back(&section);
+            subjects.insert(section.subject);
+        }
+    if (sections.empty()) refuse(table, setting);
+    Table result{.written = table.written, .tool = table.tool, .model = table.model};
+    for (const Subject& subject : subjects) {
+        if (const Section* exact = find_section(table, setting, subject)) {
+            result.sections.push_back(decided_between_sizes(*exact, predict));
+            continue;
+        }
+        const Neighbours nearest = neighbours(sections, subject, setting);
+        if (auto section = between_ranks(nearest, setting, predict))
+            result.sections.push_back(*std::move(section));
+    }
+    return result;
+}
+
+}  // namespace tutti

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include "autotune/table/estimate.hpp"
+#include "autotune/table/table.hpp"
+
+namespace tutti {
+
+struct AdaptOptions {
+    bool anyway = false;  ///< take choices that were made on another topology
+};
+
+/// What the table has to say of `setting`: its sections for it, and for subjects that it has none
+/// for, the choices of the nearest rank counts below and above on the same topology; where these
+/// differ the model tells which is faster, and without a word of it the nearer is taken. In both
+/// cases what lies further than a factor of 2 from any measured size is decided anew by the model.
+/// All that was not measured at this setting is marked as interpolated.
+///
+/// Throws Error if the table was made on another topology, unless `anyway` is set, or is empty.
+Table adapted(const Table& table, const JobShape& setting, const Predictor& predict,
+             AdaptOptions options = {});
+
+}  // namespace tutti

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <memory>
+#include <optional>
+
+#include "collectives/transport/endpoint.hpp"
+
+namespace tutti {
+
+/// How peers come to memory that they cannot reach: its owner copies it, piece by piece, to where
+/// they can, or the kernel copies it for them at once (CMA).
+enum class UnregisteredMethod { copy_in_copy_out, single_copy };
+
+/// Between ranks of one host: peers' memory is read and written in place, see execute/direct_plan;
+/// the smallest messages take the LL protocol.
+class HostTransport final : public Transport {
+public:
+    struct Methods {
+        std::unique_ptr<MessageTransport> ll = {};  ///< for small messages; none: never
+        /// None: whichever is likely to be faster.
+        std::optional<UnregisteredMethod> unregistered = UnregisteredMethod::copy_in_copy_out;
+        bool takes_registered = true;  ///< or registered memory is treated as unregistered
+    };
+
+    HostTransport(std::string_view name, Methods methods)
+        : name_(name), methods_(std::move(methods)) {}
+
+    std::string_view name() const override { return name_; }
+    const Methods& methods() const { return methods_; }
+
+private:
+    std::string_view name_;
+    Methods methods_;
+};
+
+/// The LL protocol (as NCCL's) between ranks of one host: a small message is copied into lines of
+/// shared memory that carry data and flag together, so it takes one transfer of a cache line, no
+/// rank waits until its buffer was read, and any memory will do. Each byte is copied twice: for a
+/// few KiB at most.
+std::unique_ptr<MessageTransport> ll_transport(World& world);
+
+}  // namespace tutti
