@@ -140,10 +140,10 @@ private:
         for (const Case& one : cases_) {
             std::ranges::fill(row, 0);
             const auto of = parameters_for(model_, one.route, one.seen.call);
-            const auto add = [&](const LogGpParameters* parameters, std::size_t first) {
-                if (parameters == nullptr) return;
+            const auto add = [&](const LogGpParameters* charged, std::size_t first) {
+                if (charged == nullptr) return;
                 for (std::size_t term = 0; term < LogGpParameters::terms; ++term)
-                    row[begin_of.at(parameters) + term] +=
+                    row[begin_of.at(charged) + term] +=
                         one.path.amount[first + term] * scale_of(term) / one.path.ns;
             };
             add(of->within, 0);
