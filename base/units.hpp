@@ -25,4 +25,10 @@ double parse_seconds(std::string_view text);
 /// The shortest exact form: "512", "4K", "64M"; numbers that are no whole multiple stay plain.
 std::string to_string(Bytes bytes);
 
+/// Rounded: "512 bytes", "1.5 GiB".
+std::string in_words(Bytes bytes);
+
+/// "1 call", "2 calls", "2 batches".
+std::string counted(std::int64_t count, std::string_view noun);
+
 }  // namespace tutti

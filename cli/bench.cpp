@@ -14,7 +14,6 @@
 #include "cli/build_info.hpp"
 #include "cli/known_machine.hpp"
 #include "cli/options/bench_options.hpp"
-#include "cli/prepare.hpp"
 #include "cli/ranks/watchdog.hpp"
 #include "cli/run_context.hpp"
 #include "collectives/transport/ucx/ucx.hpp"

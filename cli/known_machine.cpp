@@ -14,7 +14,7 @@
 #include "autotune/tuner/calibration.hpp"
 #include "base/clock.hpp"
 #include "cli/limits_table.hpp"
-#include "results/limits_file.hpp"
+#include "results/limits.hpp"
 #include "results/record.hpp"
 #include "topology/detect/detect.hpp"
 #include "topology/machine/fingerprint.hpp"

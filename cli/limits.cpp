@@ -10,7 +10,6 @@
 #include "cli/options/values.hpp"
 #include "cli/provenance.hpp"
 #include "cli/reporter.hpp"
-#include "results/limits_file.hpp"
 #include "topology/detect/host_facts.hpp"
 
 namespace tutti {

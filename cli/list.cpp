@@ -32,24 +32,14 @@ std::vector<std::string> taken_by(const Algorithm& row) {
     return options;
 }
 
-std::vector<Entry> entries_of_transports() {
+// Of rows that may be missing from a build, and of those that never are.
+template <class Row>
+std::vector<Entry> entries_of(std::span<const Row> rows) {
     std::vector<Entry> entries;
-    for (const TransportRow& row : transports())
-        entries.push_back({std::string(row.name), std::string(row.what), row.missing()});
-    return entries;
-}
-
-std::vector<Entry> entries_of_baselines() {
-    std::vector<Entry> entries;
-    for (const Baseline& row : baselines())
-        entries.push_back({std::string(row.name), std::string(row.what), row.missing()});
-    return entries;
-}
-
-std::vector<Entry> entries_of_workloads() {
-    std::vector<Entry> entries;
-    for (const Workload& row : workloads())
+    for (const Row& row : rows) {
         entries.push_back({std::string(row.name), std::string(row.what), std::nullopt});
+        if constexpr (requires { row.missing(); }) entries.back().missing = row.missing();
+    }
     return entries;
 }
 
@@ -74,11 +64,11 @@ void print_text() {
         print_entries(entries_of_algorithms(collective));
     }
     fmt::print("transports\n");
-    print_entries(entries_of_transports());
+    print_entries(entries_of(transports()));
     fmt::print("baselines\n");
-    print_entries(entries_of_baselines());
+    print_entries(entries_of(baselines()));
     fmt::print("workloads\n");
-    print_entries(entries_of_workloads());
+    print_entries(entries_of(workloads()));
     fmt::print("GPUs\n");
     for (const auto& line : gpus_in_words()) fmt::print("  {}\n", line);
 }
@@ -97,11 +87,11 @@ void print_markdown() {
         fmt::print("\n");
     }
     fmt::print("## Transports\n\n");
-    table("transport", entries_of_transports());
+    table("transport", entries_of(transports()));
     fmt::print("## Baselines\n\n");
-    table("baseline", entries_of_baselines());
+    table("baseline", entries_of(baselines()));
     fmt::print("## Workloads\n\n");
-    table("workload", entries_of_workloads());
+    table("workload", entries_of(workloads()));
 }
 
 json to_json(const std::vector<Entry>& entries) {
@@ -120,9 +110,9 @@ void print_json() {
     for (const Collective collective : all_collectives())
         all["algorithms"][std::string(name_of(collective))] =
             to_json(entries_of_algorithms(collective));
-    all["transports"] = to_json(entries_of_transports());
-    all["baselines"] = to_json(entries_of_baselines());
-    all["workloads"] = to_json(entries_of_workloads());
+    all["transports"] = to_json(entries_of(transports()));
+    all["baselines"] = to_json(entries_of(baselines()));
+    all["workloads"] = to_json(entries_of(workloads()));
     all["gpus"] = gpus_in_words();
     fmt::print("{}\n", all.dump(2));
 }

@@ -13,6 +13,14 @@
 namespace tutti {
 namespace {
 
+// One subcommand. `run` gets the arguments behind its name; throws Error for what cannot be done.
+struct Command {
+    std::string_view name;
+    std::string_view what;
+    Exit (*run)(const Arguments& arguments);
+};
+
+// The one place where commands are listed.
 constexpr Command rows[] = {
     {"bench", "under mpirun: sweep sizes over algorithms, transports and libraries", run_bench},
     {"limits", "under mpirun: what this machine can do at its best", run_limits},
@@ -69,9 +77,6 @@ Exit dispatch(Arguments arguments) {
 }
 
 }  // namespace
-
-std::span<const Command> commands() { return rows; }
-
 }  // namespace tutti
 
 int main(int argc, char** argv) {

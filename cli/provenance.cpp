@@ -12,7 +12,7 @@
 #include "collectives/transport/gpu/gpu_placement.hpp"
 #include "collectives/transport/gpu/nccl.hpp"
 #include "collectives/transport/messages/mpi.hpp"
-#include "results/environment.hpp"
+#include "results/launch.hpp"
 #include "results/identity.hpp"
 #include "topology/detect/detect.hpp"
 #include "topology/detect/host_facts.hpp"

@@ -1,15 +1,38 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
 
-#include "cli/progress_bar.hpp"
 #include "collectives/world/world.hpp"
 #include "results/store.hpp"
 
 namespace tutti {
+
+/// How far a long job is, on stderr: a bar with the time left on a terminal, elsewhere a plain line
+/// now and then. Short jobs stay silent.
+class ProgressBar {
+public:
+    explicit ProgressBar(std::size_t goal);
+    ~ProgressBar();
+
+    /// `now` is what is being done.
+    void show(const std::string& now);
+    void step() { ++done_; }
+    void reach(std::size_t done) { done_ = done; }
+    /// Makes room for other output on the terminal.
+    void clear();
+
+private:
+    std::size_t goal_;
+    std::size_t done_ = 0;
+    std::int64_t began_ns_;
+    std::int64_t shown_ns_ = 0;
+    bool is_terminal_;
+    bool is_visible_ = false;
+};
 
 /// What rank 0 tells of a launch: tables on stdout, progress on stderr, records in a results file.
 /// Other ranks call the same functions, and nothing happens there.

@@ -4,6 +4,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+#include <set>
+
 #include "cli/known_machine.hpp"
 #include "cli/provenance.hpp"
 #include "topology/detect/detect.hpp"
@@ -57,6 +60,109 @@ Exit in_context(World& world, const RunOptions& run, std::uint64_t seed, const P
         RunContext context(world, reporter, run, setup);
         return work(context);
     });
+}
+
+namespace {
+
+bool is_in(const std::vector<std::string>& names, std::string_view name) {
+    return std::ranges::find(names, name) != names.end();
+}
+
+// The transport of our own, or the library.
+std::optional<std::string> missing_for(Planner& planner, const Candidate& candidate) {
+    if (candidate.is_ours())
+        return planner.refuses(candidate.configuration.transport, MemoryOf::any);
+    return refusal(planner.world(), *candidate.baseline,
+                   {.call = {.count = 1}, .memory = MemoryOf::any});
+}
+
+}  // namespace
+
+void expect_runner(const SearchSpace& search_space, Collective collective, Planner& planner) {
+    std::string reasons;
+    std::set<std::string> asked;
+    for (const Candidate& candidate : candidates(collective, search_space)) {
+        const std::string& name =
+            candidate.is_ours() ? candidate.configuration.transport : candidate.configuration.impl;
+        if (!asked.insert(name).second) continue;
+        const auto missing = missing_for(planner, candidate);
+        if (!missing) return;
+        reasons += fmt::format("{}: {}; ", name, *missing);
+    }
+    throw Error(fmt::format("nobody can take part here: {}type --transport all or --baseline mpi",
+                            reasons));
+}
+
+void expect_named_library(const SearchSpace& search_space, World& world) {
+    std::string reasons;
+    for (const auto& typed : search_space.baselines) {
+        const std::string name = typed.substr(0, typed.find('/'));  // with an algorithm of its own
+        if (name == "none" || name == "all") return;
+        const auto missing = missing_on_any(world, find_baseline(name).missing());
+        if (!missing) return;
+        if (reasons.find(name + ": ") == reasons.npos)
+            reasons += fmt::format("{}: {}; ", name, *missing);
+    }
+    if (!reasons.empty())
+        throw Error(fmt::format(
+            "--baseline names what is not there: {}type --baseline none, or all", reasons));
+}
+
+void leave_out_unusable(SearchSpace& search_space, Planner& planner,
+                        std::vector<std::string>& notes) {
+    std::erase(search_space.transports, "none");
+    if (std::erase(search_space.transports, "all") > 0)
+        for (const TransportRow& row : transports()) {
+            if (row.is_part || is_in(search_space.transports, row.name)) continue;
+            const auto refusal = planner.refuses(row.name, MemoryOf::any);
+            if (!refusal)
+                search_space.transports.emplace_back(row.name);
+            else
+                notes.push_back(fmt::format("transport {} left out: {}", row.name, *refusal));
+        }
+    if (search_space.baselines == std::vector<std::string>{"all"}) {
+        search_space.baselines = {"none"};
+        for (const Baseline& row : baselines()) {
+            if (!row.is_default) continue;
+            const auto reason =
+                refusal(planner.world(), row, {.call = {.count = 1}, .memory = MemoryOf::any});
+            if (!reason)
+                search_space.baselines.emplace_back(row.name);
+            else
+                notes.push_back(fmt::format("baseline {} left out: {}", row.name, *reason));
+        }
+    }
+}
+
+namespace {
+
+std::string in_words(const Order& order) {
+    std::string text;
+    for (const auto& channel : order.channels) {
+        text += text.empty() ? "" : " |";
+        for (const Rank rank : channel) text += fmt::format(" {}", rank.index);
+    }
+    return text;
+}
+
+}  // namespace
+
+Environment environment_of(World& world, const std::vector<std::string>& orders, int ranks_per_node,
+                           int ranks_per_island, std::vector<std::string>& notes) {
+    const auto sites = sites_of_ranks(world);
+    Environment environment{.ranks = world.size(),
+                            .hosts = placement_of(sites),
+                            .default_segment = default_segment(world)};
+    if (ranks_per_node > 0)
+        environment.hosts = Placement::in_nodes_of(world.size(), ranks_per_node);
+    if (ranks_per_island > 0)
+        environment.hosts = environment.hosts.with_islands_of(ranks_per_island);
+    for (const auto& name : orders) {
+        const Order& order = environment.orders[name] = order_called(name, world, sites);
+        if (!order.channels.empty() && world.size() <= 64)
+            notes.push_back(fmt::format("order {}:{}", name, in_words(order)));
+    }
+    return environment;
 }
 
 }  // namespace tutti

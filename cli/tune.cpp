@@ -13,7 +13,6 @@
 #include "autotune/tuner/tasks.hpp"
 #include "base/clock.hpp"
 #include "cli/options/tune_options.hpp"
-#include "cli/prepare.hpp"
 #include "cli/ranks/watchdog.hpp"
 #include "cli/run_context.hpp"
 #include "cli/table_writer.hpp"

@@ -14,7 +14,8 @@
 #include "autotune/table/table_json.hpp"
 #include "autotune/tuner/model_table.hpp"
 #include "base/clock.hpp"
-#include "base/words.hpp"
+#include "base/rounding.hpp"
+#include "base/units.hpp"
 #include "cli/build_info.hpp"
 #include "results/identity.hpp"
 #include "topology/detect/detect.hpp"
@@ -98,7 +99,7 @@ MissingPrediction missing_prediction(const CostModel& model, const JobShape& sha
 // Of as many hosts like the model's as the ranks fill.
 JobShape job_shape_of(const CostModel& model, int ranks, int ranks_per_host) {
     const int fullest = ranks_per_host > 0 ? std::min(ranks_per_host, ranks) : ranks;
-    const std::size_t hosts = static_cast<std::size_t>((ranks + fullest - 1) / fullest);
+    const std::size_t hosts = static_cast<std::size_t>(divide_up(ranks, fullest));
     const std::vector<std::string> alike(hosts, host_of(model));
     return {.ranks = ranks,
             .ranks_per_host = fullest,

@@ -5,10 +5,10 @@
 #include <filesystem>
 
 #include "autotune/table/table_for_ranks.hpp"
-#include "base/words.hpp"
+#include "autotune/table/table_in_words.hpp"
+#include "base/units.hpp"
 #include "cli/auto/method_by_table.hpp"
 #include "cli/options/workload_options.hpp"
-#include "cli/prepare.hpp"
 #include "cli/ranks/watchdog.hpp"
 #include "cli/run_context.hpp"
 #include "results/step_table.hpp"

@@ -39,7 +39,7 @@ tutti_precompiled_headers(tutti_precompiled ${standard_headers})
 # Folders whose code takes longer to optimise than it ever runs: commands, pictures, files that are read once.
 # What moves, reduces, times or searches is not among them.
 set(quick_folders /cli/ /cli/options/ /topology/detect/ /topology/draw/ /topology/import/ /topology/machine/
-    /workloads/models/ /workloads/scenarios/ /workloads/traces/ /autotune/adapters/)
+    /workloads/models/ /workloads/scenarios/ /workloads/traces/)
 function(tutti_compile_quickly)
     foreach(source ${ARGN})
         cmake_path(ABSOLUTE_PATH source BASE_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR} OUTPUT_VARIABLE path)

@@ -26,11 +26,12 @@ if(TUTTI_FUZZ)
     target_compile_options(tutti_flags INTERFACE -fsanitize=fuzzer-no-link)
 endif()
 
-# tutti_layer(NAME SOURCES ... LINK ...): one folder as a static library that sees only what it links.
+# tutti_layer(NAME SOURCES ... LINK ... PRIVATE ...): one folder as a static library that sees only what it links. Who links
+# it sees LINK as well, but not PRIVATE: whether that is there changes no other command of the build.
 function(tutti_layer name)
-    cmake_parse_arguments(LAYER "" "" "SOURCES;LINK" ${ARGN})
+    cmake_parse_arguments(LAYER "" "" "SOURCES;LINK;PRIVATE" ${ARGN})
     add_library(tutti_${name} STATIC ${LAYER_SOURCES})
-    target_link_libraries(tutti_${name} PUBLIC tutti_flags ${LAYER_LINK})
+    target_link_libraries(tutti_${name} PUBLIC tutti_flags ${LAYER_LINK} PRIVATE ${LAYER_PRIVATE})
     tutti_precompile(tutti_${name} tutti_precompiled)
     tutti_compile_quickly(${LAYER_SOURCES})
 endfunction()

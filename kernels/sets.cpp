@@ -8,11 +8,28 @@
 
 #include "base/error.hpp"
 #include "base/name_table.hpp"
-#include "kernels/divide.hpp"
-#include "kernels/reduce.hpp"
 
 namespace tutti {
+
+ReduceKernel scalar_reduce(DataType, Op, Stores);
+DivideKernel scalar_divide(DataType);
+ReduceKernel simd128_reduce(DataType, Op, Stores);
+DivideKernel simd128_divide(DataType);
+ReduceKernel avx2_reduce(DataType, Op, Stores);
+DivideKernel avx2_divide(DataType);
+ReduceKernel avx512_reduce(DataType, Op, Stores);
+DivideKernel avx512_divide(DataType);
+
 namespace {
+
+constexpr KernelSet sets[] = {
+#if defined(__x86_64__)
+    {"avx512", InstructionSet::avx512, avx512_reduce, avx512_divide},
+    {"avx2", InstructionSet::avx2, avx2_reduce, avx2_divide},
+#endif
+    {"simd128", InstructionSet::baseline, simd128_reduce, simd128_divide},
+    {"scalar", InstructionSet::baseline, scalar_reduce, scalar_divide},
+};
 
 // The table is ordered, but a CPU need not have a set because it has a faster one: asked row by
 // row.
@@ -27,20 +44,21 @@ auto first_found(Find find) {
 
 }  // namespace
 
+std::span<const KernelSet> kernel_sets() { return sets; }
+
 std::span<const KernelSet> allowed_sets() {
-    const std::span<const KernelSet> sets = kernel_sets();
     const char* forced = std::getenv("TUTTI_KERNELS");
     if (forced == nullptr || *forced == '\0') return sets;
 
     const auto set = std::ranges::find(sets, forced, &KernelSet::name);
-    if (set == sets.end()) {
+    if (set == std::end(sets)) {
         std::vector<std::string> names;
         for (const KernelSet& each : sets) names.emplace_back(each.name);
         throw Error("TUTTI_KERNELS: " + unknown_name("kernel set", forced, names));
     }
     if (!set->runs_here())
         throw Error("TUTTI_KERNELS: this CPU cannot run '" + std::string(forced) + "'; try scalar");
-    return sets.subspan(static_cast<std::size_t>(set - sets.begin()));
+    return {set, std::end(sets)};
 }
 
 ReduceKernel find_reduce(DataType type, Op op, Stores stores) {

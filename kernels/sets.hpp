@@ -6,10 +6,11 @@
 #include <string_view>
 
 #include "base/types.hpp"
+#include "kernels/instruction_set.hpp"
 
 namespace tutti {
 
-/// How results are stored. `cached`: by unregistered stores. `streaming`: past the caches, for
+/// How results are stored. `cached`: by ordinary stores. `streaming`: past the caches, for
 /// results that do not fit them; ends with a store fence, so that a later release store publishes
 /// them. A hint about where bytes go, not what they are: where there are no such stores it means
 /// `cached`.
@@ -35,9 +36,11 @@ using DivideKernel = void (*)(std::byte* data, std::size_t count, std::int64_t d
 /// up.
 struct KernelSet {
     std::string_view name;
-    bool (*runs_here)();
+    InstructionSet needs;
     ReduceKernel (*find)(DataType, Op, Stores);
     DivideKernel (*find_divide)(DataType);
+
+    bool runs_here() const { return tutti::runs_here(needs); }
 };
 
 /// Every set of this build, fastest first; the last is `scalar`, which runs anywhere and has all.
@@ -47,5 +50,11 @@ std::span<const KernelSet> kernel_sets();
 /// TUTTI_KERNELS names a set, that one and those below it.
 /// Throws Error if it names no set, or one that this CPU cannot run.
 std::span<const KernelSet> allowed_sets();
+
+/// The fastest kernel that this CPU can run; Op::avg is reduced as sum, and find_divide() gives
+/// what turns that into a mean. For set-up, not for the timed loop: both ask the CPU and the
+/// environment. Throw Error as allowed_sets() does.
+ReduceKernel find_reduce(DataType type, Op op, Stores stores = Stores::cached);
+DivideKernel find_divide(DataType type);
 
 }  // namespace tutti

@@ -4,10 +4,37 @@
 #pragma once
 #include "kernels/sets.hpp"
 #include "kernels/vector_lanes.hpp"
-#include "kernels/vector_stream.hpp"
+
+#ifdef __SSE2__
+#include <immintrin.h>
+#endif
 
 namespace tutti {
 namespace {
+
+// Stores past the caches; where the architecture has none, ordinary ones.
+#ifdef __SSE2__
+/// Stores a whole register, to memory aligned to its size.
+template <class Stored>
+[[gnu::always_inline]] inline void stream(std::byte* to, Stored vector) {
+    if constexpr (sizeof vector == 64)
+        _mm512_stream_si512(reinterpret_cast<__m512i*>(to), reinterpret_cast<__m512i>(vector));
+    else if constexpr (sizeof vector == 32)
+        _mm256_stream_si256(reinterpret_cast<__m256i*>(to), reinterpret_cast<__m256i>(vector));
+    else
+        _mm_stream_si128(reinterpret_cast<__m128i*>(to), reinterpret_cast<__m128i>(vector));
+}
+
+/// Whoever sees a store made after this sees what was streamed before it.
+[[gnu::always_inline]] inline void publish_streamed() { _mm_sfence(); }
+#else
+template <class Stored>
+[[gnu::always_inline]] inline void stream(std::byte* to, Stored vector) {
+    __builtin_memcpy(to, &vector, sizeof vector);
+}
+
+[[gnu::always_inline]] inline void publish_streamed() {}
+#endif
 
 /// Pieces of memory of the same size, so few that the compiler knows how many and keeps their
 /// addresses in registers.
@@ -114,7 +141,7 @@ std::size_t bytes_before_lines(const Outs& outs, std::size_t bytes) noexcept {
 }
 
 /// Fills whole lines by streaming stores, from the first one on; what is before and after them by
-/// unregistered ones.
+/// ordinary ones.
 template <class Lanes, class Outs, class Result>
 void streaming_pass(const Outs& outs, std::size_t first_line, std::size_t bytes,
                     const Result& result) noexcept {

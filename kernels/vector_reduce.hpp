@@ -121,7 +121,7 @@ void copy_streaming(std::byte* out, const std::byte* source, std::size_t bytes) 
                           Reduction<Sum, Source>{Source(&source)});
 }
 
-/// The ReduceKernel of one type and operation, by unregistered stores.
+/// The ReduceKernel of one type and operation, by ordinary stores.
 template <class Lanes, class Combine>
 void reduce(std::byte* const* outs, std::size_t how_many_outs, const std::byte* const* sources,
             std::size_t how_many, std::size_t count) noexcept {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/rounding.hpp"
 #include "collectives/world/signal.hpp"
 
 namespace tutti {
@@ -11,7 +12,7 @@ namespace {
 constexpr std::size_t least_arena = std::size_t{64} << 20;
 
 std::size_t whole_lines(std::size_t bytes) {
-    return std::max(cache_line, (bytes + cache_line - 1) / cache_line * cache_line);
+    return std::max(cache_line, round_up(bytes, cache_line));
 }
 
 }  // namespace

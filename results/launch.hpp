@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/ids.hpp"
@@ -93,7 +94,7 @@ struct ClockSync {
     bool operator==(const ClockSync&) const = default;
 };
 
-/// Two raw times that tell in which mood the machine was.
+/// Two raw times that show how noisy the machine was.
 struct Probe {
     std::int64_t pingpong_ns = 0;
     std::int64_t copy64k_ns = 0;
@@ -118,11 +119,19 @@ struct Launch {
     std::optional<Cuda> cuda;
     std::vector<Gpu> gpus;
     std::vector<NetworkPort> net;
-    TextByName env;  // see results/environment.hpp
+    TextByName env;  // see stored_environment
     std::optional<ClockSync> clock;
     std::optional<Probe> probe;
 
     bool operator==(const Launch&) const = default;
 };
+
+/// Whether a variable may be stored: it steers MPI, UCX, NCCL, CUDA, OpenMP, Slurm or tutti, and
+/// its name does not hint at a secret. Results get published; a whole environment would leak
+/// tokens.
+bool may_be_stored(std::string_view name);
+
+/// What may be stored of an environment such as `environ` ("NAME=value" strings, ended by a null).
+TextByName stored_environment(const char* const* variables);
 
 }  // namespace tutti

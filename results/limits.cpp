@@ -1,9 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "results/limits.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <limits>
+
+#include "base/error.hpp"
+#include "base/index.hpp"
+#include "base/replace_file.hpp"
+#include "results/reader.hpp"
 
 namespace tutti {
 
@@ -12,7 +20,7 @@ double Rates::at(Bytes size) const {
     const auto above = std::ranges::lower_bound(bytes, size);
     if (above == bytes.begin()) return gbps.front();
     if (above == bytes.end()) return gbps.back();
-    const auto i = static_cast<std::size_t>(above - bytes.begin());
+    const auto i = as_size(above - bytes.begin());
     const auto place = [](Bytes b) { return std::log(static_cast<double>(b.count)); };
     const double share =
         (place(size) - place(bytes[i - 1])) / (place(bytes[i]) - place(bytes[i - 1]));
@@ -121,6 +129,62 @@ Limits best_of(const Limits& now, const Limits& before) {
     keep_least(best.wake_same_core_ns, before.wake_same_core_ns);
     keep_least(best.single_copy_ns, before.single_copy_ns);
     return best;
+}
+
+namespace {
+
+std::optional<std::filesystem::path> folder_in(const char* variable) {
+    const char* folder = std::getenv(variable);
+    if (folder == nullptr || *folder == '\0') return std::nullopt;
+    return folder;
+}
+
+// What Rates::at relies on.
+bool make_sense(const Rates& rates) {
+    const auto positive = [](double number) { return number > 0; };
+    return rates.bytes.size() == rates.gbps.size() && std::ranges::is_sorted(rates.bytes) &&
+           std::ranges::all_of(rates.gbps, positive) &&
+           (rates.empty() || rates.bytes.front() > Bytes{0});
+}
+
+// What least times are derived from is there, of one core and of all.
+bool is_complete(const Limits& limits) {
+    for (const char* pass : {"copy", "add", "add2", "add_in_place", "add2_in_place"})
+        for (const int cores : {1, limits.cores})
+            if (limits.curve(pass, "cached", cores) == nullptr) return false;
+    return true;
+}
+
+bool make_sense(const Limits& limits) {
+    return limits.cores >= 1 && is_complete(limits) && make_sense(limits.staged) &&
+           make_sense(limits.single_copy) &&
+           std::ranges::all_of(limits.curves, [](const Curve& curve) {
+               return !curve.rates.empty() && make_sense(curve.rates);
+           });
+}
+
+}  // namespace
+
+std::optional<std::filesystem::path> limits_path(const std::string& fingerprint) {
+    auto cache = folder_in("XDG_CACHE_HOME");
+    if (!cache) cache = folder_in("HOME");
+    if (!cache) return std::nullopt;
+    if (!folder_in("XDG_CACHE_HOME")) *cache /= ".cache";
+    return *cache / "tutti" / ("limits-" + fingerprint + ".json");
+}
+
+Limits read_limits(const std::filesystem::path& path) {
+    const Results results = read_results(path);
+    if (results.limits.empty())
+        throw Error(
+            fmt::format("'{}' holds no limits; type: tutti limits --json FILE", path.string()));
+    if (!make_sense(results.limits.back()))
+        throw Error(fmt::format("'{}' holds limits that cannot be", path.string()));
+    return results.limits.back();
+}
+
+void keep_limits(const Limits& limits, const std::filesystem::path& path) {
+    replace_file(path, to_json_line(limits) + '\n', "the limits");
 }
 
 }  // namespace tutti

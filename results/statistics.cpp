@@ -7,6 +7,8 @@
 #include <numeric>
 #include <vector>
 
+#include "base/index.hpp"
+
 namespace tutti {
 namespace {
 
@@ -91,8 +93,7 @@ Summary summarise(Samples samples) {
     summary.ci95_hi = sorted[hi];
 
     const std::int64_t fence = summary.p75 + 3 * (summary.p75 - summary.p25);
-    summary.n_slow = static_cast<std::size_t>(
-        sorted.end() - std::upper_bound(sorted.begin(), sorted.end(), fence));
+    summary.n_slow = as_size(sorted.end() - std::upper_bound(sorted.begin(), sorted.end(), fence));
     return summary;
 }
 

@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "base/index.hpp"
 
 namespace tutti {
 namespace {
@@ -32,7 +33,7 @@ std::string read_from(int file, off_t offset) {
     std::array<char, 65536> block;
     for (ssize_t got = 0; (got = ::pread(file, block.data(), block.size(), offset)) > 0;
          offset += got)
-        text.append(block.data(), static_cast<std::size_t>(got));
+        text.append(block.data(), as_size(got));
     return text;
 }
 
@@ -86,7 +87,7 @@ void Store::refuse_foreign_file() const {
     std::array<char, begin_of_record.size()> first{};
     const ssize_t got = ::pread(file_, first.data(), first.size(), 0);
     // A record torn within its first bytes is still one.
-    if (got > 0 && !begin_of_record.starts_with({first.data(), static_cast<std::size_t>(got)}))
+    if (got > 0 && !begin_of_record.starts_with({first.data(), as_size(got)}))
         throw Error(fmt::format("'{}' holds something else than results; type another file name",
                                 path_.string()));
 }
@@ -97,7 +98,7 @@ void Store::count_records() {
     for (ssize_t got = 0; (got = ::pread(file_, block.data(), block.size(), offset)) > 0;
          offset += got)
         for (ssize_t i = 0; i < got; ++i)
-            if (block[static_cast<std::size_t>(i)] == '\n') {
+            if (at(block, i) == '\n') {
                 ++records_;
                 good_end_ = offset + i + 1;
             }

@@ -8,6 +8,7 @@
 #include <optional>
 #include <vector>
 
+#include "base/index.hpp"
 #include "results/statistics.hpp"
 
 namespace tutti {
@@ -17,7 +18,7 @@ namespace {
 std::string fitted(double value, int width) {
     for (const int decimals : {2, 1, 0}) {
         const auto text = fmt::format("{:.{}f}", value, decimals);
-        if (static_cast<int>(text.size()) <= width || decimals == 0) return text;
+        if (int_size(text) <= width || decimals == 0) return text;
     }
     return {};
 }

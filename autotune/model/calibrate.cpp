@@ -183,9 +183,9 @@ private:
     static void apply(const NonNegativeFit& fit, const std::vector<LogGpParameters*>& parameters,
                       double pace) {
         std::vector<double> now;
-        for (const LogGpParameters* parameters : parameters)
+        for (const LogGpParameters* one : parameters)
             for (std::size_t term = 0; term < LogGpParameters::terms; ++term)
-                now.push_back(parameters->ns[term] / scale_of(term));
+                now.push_back(one->ns[term] / scale_of(term));
         const std::vector<double> next = fit.solve(now);
         for (std::size_t i = 0; i < now.size(); ++i)
             parameters[i / LogGpParameters::terms]->ns[i % LogGpParameters::terms] =

@@ -11,7 +11,7 @@
 #include "autotune/model/model_json.hpp"
 #include "base/error.hpp"
 #include "base/replace_file.hpp"
-#include "results/limits_file.hpp"
+#include "results/limits.hpp"
 
 namespace tutti {
 

@@ -121,7 +121,7 @@ CostModel model_from_json(std::string_view text, std::string_view name) {
     decode(file, known);
     for (auto* costs : {&known.within, &known.across}) {
         std::map<std::string, LogGpParameters> present;
-        for (auto& [name, of] : *costs) present[present_name(name)] = of;
+        for (auto& [key, of] : *costs) present[present_name(key)] = of;
         *costs = std::move(present);
     }
     return CostModel(std::move(known));

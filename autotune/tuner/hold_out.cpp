@@ -8,7 +8,7 @@
 #include "autotune/tuner/tasks.hpp"
 #include "base/clock.hpp"
 #include "results/statistics.hpp"
-#include "workloads/bench/device_buffers.hpp"
+#include "workloads/bench/buffer_pool.hpp"
 
 namespace tutti {
 

@@ -9,7 +9,7 @@
 #include "autotune/tuner/hold_out.hpp"
 #include "autotune/tuner/tasks.hpp"
 #include "base/clock.hpp"
-#include "workloads/bench/device_buffers.hpp"
+#include "workloads/bench/buffer_pool.hpp"
 
 namespace tutti {
 namespace {

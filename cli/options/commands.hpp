@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "base/error.hpp"
@@ -11,16 +9,7 @@ namespace tutti {
 
 using Arguments = std::vector<std::string>;
 
-/// One subcommand. `run` gets the arguments behind its name; throws Error for what cannot be done.
-struct Command {
-    std::string_view name;
-    std::string_view what;
-    Exit (*run)(const Arguments& arguments);
-};
-
-/// The one place where commands are listed.
-std::span<const Command> commands();
-
+// The commands. Each gets the arguments behind its name, and throws Error for what cannot be done.
 Exit run_bench(const Arguments& arguments);
 Exit run_limits(const Arguments& arguments);
 Exit run_list(const Arguments& arguments);

@@ -92,8 +92,8 @@ void Guardian::guard(pid_t child, int watchman, int rank, const LauncherProcess&
         // At most a second for each look: while the whole job is paused, no time passes.
         const double since_last_look = std::min(seconds_since(last_look_ns), 1.0);
         last_look_ns = now_ns();
-        const bool is_new_phase = std::exchange(phase, page_->phase.load()) != phase;
-        awake_seconds_ = is_new_phase ? 0 : awake_seconds_ + since_last_look;
+        const Phase phase_before = std::exchange(phase, page_->phase.load());
+        awake_seconds_ = phase == phase_before ? awake_seconds_ + since_last_look : 0;
         if (phase == Phase::starting) list_shared_files(child, began_, page_->files_at_start);
         int order = SIGCHLD;
         if (phase == Phase::running) {

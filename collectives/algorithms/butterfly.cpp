@@ -110,7 +110,7 @@ Schedule halving_doubling_all_reduce(int ranks) {
 // in the tree, blocks always lie side by side in memory, whoever is root.
 Schedule butterfly_scatter(int ranks, Rank root) {
     struct Halving {
-        // Says the handover of range [low, high), whose blocks `holder` has, at `depth` below it.
+        // Adds the transfer of range [low, high), whose blocks `holder` has, at `depth` below it.
         static void add(int low, int high, int holder, int depth, Step& step) {
             if (high - low < 2) return;
             const int middle = low + (high - low + 1) / 2;

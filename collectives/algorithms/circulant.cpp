@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "base/rounding.hpp"
 #include "collectives/algorithms/building_blocks.hpp"
 #include "collectives/schedule/compose.hpp"
 
@@ -41,7 +42,7 @@ Schedule bruck_all_gather(int ranks, int radix) {
 // 2410.14234, for radix 2).
 Schedule circulant_all_gather(int ranks, int radix) {
     std::vector<int> known{ranks};
-    while (known.back() > 1) known.push_back((known.back() + radix - 1) / radix);
+    while (known.back() > 1) known.push_back(divide_up(known.back(), radix));
     std::reverse(known.begin(), known.end());
     return spreading_all_gather(ranks, known);
 }

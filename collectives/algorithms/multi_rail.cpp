@@ -52,7 +52,7 @@ public:
         return on_each(ranks_, chunks, groups, inner);
     }
 
-    // In turn t each owner tells the rank t places on, so that nobody hears from two at once:
+    // In turn t each owner sends to the rank t places on, so that nobody receives from two at once:
     // one turn less than the largest node has ranks.
     using Tell = std::function<void(int rail, Rank owner, Rank other, Step& step)>;
     Schedule inside(int chunks, const Tell& tell) const {
@@ -84,7 +84,7 @@ private:
 }  // namespace
 
 // Inside each node every owner adds up its rail's share of the message, the rails all-reduce their
-// shares at the same time, and every owner tells its node: each of H nodes sends and receives
+// shares at the same time, and every owner sends to its node: each of H nodes sends and receives
 // 2(H-1)/H of the message, the least possible, spread evenly over the R ranks that own a rail (and
 // over their NICs). Best for large messages; cut into segments, the network never waits for what
 // happens inside nodes.

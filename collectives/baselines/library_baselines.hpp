@@ -6,7 +6,7 @@
 // found when configuring, in the file *_absent.cpp.
 namespace tutti {
 
-/// Open MPI heeds a forced algorithm only if it was told before it started that there will be one.
+/// Lets Open MPI accept forced algorithms; to be called before it starts.
 /// Nothing changes for calls on which none is forced.
 void allow_forced_mpi_algorithms();
 

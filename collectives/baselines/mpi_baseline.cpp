@@ -10,7 +10,7 @@
 #include "collectives/baselines/mpi_algorithm.hpp"
 #include "collectives/transport/messages/mpi.hpp"
 #include "collectives/transport/messages/mpi_check.hpp"
-#include "kernels/divide.hpp"
+#include "kernels/sets.hpp"
 
 namespace tutti {
 namespace {

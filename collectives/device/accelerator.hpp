@@ -31,7 +31,7 @@ public:
     virtual ~DeviceLaunch() = default;
     /// Returns at once. A block that waits for longer than that stops all (see
     /// Accelerator::stopped).
-    virtual void start(std::uint64_t patience_ns) = 0;
+    virtual void start(std::uint64_t timeout_ns) = 0;
     virtual bool is_over() = 0;
     /// What the last run took on the device by its own clock; nothing if it has none.
     virtual std::optional<std::int64_t> device_ns() { return std::nullopt; }

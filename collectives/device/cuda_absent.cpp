@@ -1,11 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-// Takes the place of the CUDA sources where no toolkit was found when configuring.
+// Takes the place of all files that need CUDA where no toolkit was found when configuring.
 #include "base/error.hpp"
-#include "collectives/device/cuda_device.hpp"
-#include "collectives/device/gpu_memory.hpp"
+#include "collectives/device/accelerator.hpp"
 #include "collectives/device/gpus.hpp"
+#include "collectives/device/memory_device.hpp"
 
 namespace tutti {
+
+std::optional<std::string> cuda_not_built() {
+    return "this build has no CUDA; install NVIDIA's toolkit (nvcc) and build again";
+}
+
+std::optional<std::string> gpus_missing() { return cuda_not_built(); }
+
+std::vector<GpuFacts> gpus() { return {}; }
+
+std::string cuda_runtime_version() { return "none"; }
+std::string cuda_driver_version() { return "none"; }
+std::string gpu_driver_release() { return ""; }
 
 bool cuda_reaches(int, int) { return false; }
 std::shared_ptr<Accelerator> cuda_device(int, const std::vector<int>&) {

@@ -6,10 +6,9 @@
 
 #include "base/clock.hpp"
 #include "base/units.hpp"
-#include "collectives/device/cuda_device.hpp"
 #include "collectives/device/cuda_launch.cuh"
-#include "collectives/device/gpu_memory.hpp"
 #include "collectives/device/gpus.hpp"
+#include "collectives/device/memory_device.hpp"
 
 namespace tutti {
 namespace {

@@ -54,10 +54,10 @@ void CudaLaunch::capture() {
     check(cudaStreamDestroy(drawing), "cudaStreamDestroy");
 }
 
-// A graph keeps the patience of its first start.
-void CudaLaunch::start(std::uint64_t patience_ns) {
+// A graph keeps the timeout of its first start.
+void CudaLaunch::start(std::uint64_t timeout_ns) {
     check(cudaSetDevice(ordinal_), "cudaSetDevice");
-    arguments_.patience_ns = patience_ns;
+    arguments_.timeout_ns = timeout_ns;
     if (runs_ > 1 && graph_ == nullptr) capture();
     check(cudaEventRecord(began_, stream_), "cudaEventRecord");
     if (graph_ != nullptr)

@@ -19,7 +19,7 @@ public:
                std::shared_ptr<const DeviceProgram*> of_rank, std::uint64_t* stop);
     ~CudaLaunch() override;
 
-    void start(std::uint64_t patience_ns) override;
+    void start(std::uint64_t timeout_ns) override;
     bool is_over() override;
     std::optional<std::int64_t> device_ns() override;
 

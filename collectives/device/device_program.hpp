@@ -8,8 +8,8 @@ namespace tutti {
 
 // What the blocks of a rank read while they run: flat, and full of addresses in device memory.
 
-/// A rank's public state, and where its own blocks meet. It lies at the begin of its piece of the
-/// plan's memory and lives as long as the plan; nothing in it is ever reset.
+/// A rank's public state, and the counters of its blocks' barriers. It lies at the begin of its
+/// piece of the plan's memory and lives as long as the plan; nothing in it is ever reset.
 struct DeviceState {
     static constexpr std::size_t line = 128;
 
@@ -55,7 +55,7 @@ struct LlMessage {
     std::int32_t peer;
 };
 
-/// What a block does between two meetings of the rank's blocks, in the order of the members. Each
+/// What a block does between two barriers of the rank's blocks, in the order of the members. Each
 /// list begins where that of the phase before ends.
 struct DevicePhase {
     std::uint32_t waits_end, packing_end, sends_end, receives_end, moves_end;

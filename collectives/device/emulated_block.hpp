@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// ProgressState-ins for block_instructions.cuh by which the host's compiler can build the plan
+// Stand-ins for block_instructions.cuh by which the host's compiler can build the plan
 // kernels.
 #pragma once
 #include <sched.h>

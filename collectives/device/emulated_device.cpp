@@ -9,10 +9,9 @@
 #include "base/error.hpp"
 #include "collectives/device/block_threads.hpp"
 #include "collectives/device/emulated_block.hpp"
-#include "collectives/device/emulated_memory.hpp"
+#include "collectives/device/memory_device.hpp"
 #include "collectives/device/step_loop.hpp"
-#include "kernels/divide.hpp"
-#include "kernels/reduce.hpp"
+#include "kernels/sets.hpp"
 
 namespace tutti {
 namespace {
@@ -29,8 +28,8 @@ struct Kernels {
 // A block is one thread.
 class HostMachine {
 public:
-    HostMachine(const Kernels& kernels, std::atomic<std::uint64_t>& stop, std::uint64_t patience_ns)
-        : kernels_(kernels), stop_(stop), patience_ns_(patience_ns) {}
+    HostMachine(const Kernels& kernels, std::atomic<std::uint64_t>& stop, std::uint64_t timeout_ns)
+        : kernels_(kernels), stop_(stop), timeout_ns_(timeout_ns) {}
 
     std::uint32_t thread() const { return 0; }
     std::uint32_t threads() const { return 1; }
@@ -47,7 +46,7 @@ public:
     DeviceLine load_line(const DeviceLine& line) const { return device::load_line(line); }
 
     std::uint64_t now_ns() const { return device::now_ns(); }
-    std::uint64_t patience_ns() const { return patience_ns_; }
+    std::uint64_t timeout_ns() const { return timeout_ns_; }
     void pause() const { device::pause(); }
     bool has_stopped() const { return stop_.load() != 0; }
     void stop(std::uint64_t word) const {
@@ -66,7 +65,7 @@ public:
 private:
     const Kernels& kernels_;
     std::atomic<std::uint64_t>& stop_;
-    std::uint64_t patience_ns_;
+    std::uint64_t timeout_ns_;
 };
 
 class EmulatedLaunch final : public DeviceLaunch {
@@ -82,7 +81,7 @@ public:
                 ++blocks_;
                 if (program.rank == stopped_rank) continue;
                 tasks_.push_back([this, &program, &stop] {
-                    HostMachine machine(kernels_, stop, patience_ns_);
+                    HostMachine machine(kernels_, stop, timeout_ns_);
                     StepLoop(machine, program).run();
                     end_block();
                 });
@@ -94,8 +93,8 @@ public:
         while (is_running_.load() && left_.load() > blocks_ - tasks_.size()) sched_yield();
     }
 
-    void start(std::uint64_t patience_ns) override {
-        patience_ns_ = patience_ns;
+    void start(std::uint64_t timeout_ns) override {
+        timeout_ns_ = timeout_ns;
         runs_left_ = runs_;
         is_running_ = true;
         left_ = blocks_;
@@ -123,7 +122,40 @@ private:
     std::size_t blocks_ = 0;
     std::atomic<std::size_t> left_ = 0;
     std::atomic<bool> is_running_ = false;
-    std::uint64_t patience_ns_ = 0;
+    std::uint64_t timeout_ns_ = 0;
+};
+
+class EmulatedQueue final : public DeviceQueue {
+public:
+    void copy(std::byte* to, const std::byte* from, std::size_t bytes) override {
+        if (bytes > 0) std::memcpy(to, from, bytes);
+    }
+    void combine(DataType type, Op op, std::span<std::byte* const> outs,
+                 std::span<const std::byte* const> sources, std::size_t elements) override {
+        find_reduce(type, op)(outs.data(), outs.size(), sources.data(), sources.size(), elements);
+    }
+    void divide(DataType type, std::byte* values, std::size_t elements, int ranks) override {
+        find_divide(type)(values, elements, ranks);
+    }
+    void follow(DeviceQueue&) override {}
+    Mark mark() override { return 0; }
+    bool is_past(Mark) override { return true; }
+    void* handle() const override { return nullptr; }
+};
+
+// The memory of an emulated device: that of this host. What a queue is asked for is done at once,
+// and all memory of the host is known. May be used by several threads.
+class EmulatedMemory final : public MemoryDevice {
+public:
+    std::shared_ptr<std::byte> allocate(std::size_t bytes) override {
+        auto* memory = static_cast<std::byte*>(::operator new(bytes, page, std::nothrow));
+        if (memory == nullptr)
+            throw Error("no memory for an emulated device; take smaller messages");
+        return {memory, [](std::byte* there) { ::operator delete(there, page); }};
+    }
+    std::shared_ptr<std::byte> pinned(std::size_t bytes) override { return allocate(bytes); }
+    std::shared_ptr<void> make_known(std::span<std::byte>) override { return nullptr; }
+    std::unique_ptr<DeviceQueue> queue() override { return std::make_unique<EmulatedQueue>(); }
 };
 
 class EmulatedDevice final : public Accelerator {
@@ -151,7 +183,7 @@ public:
     std::byte* open(const DeviceKey&) override { throw no_processes(); }
     void close(std::byte*) noexcept override {}
 
-    MemoryDevice* for_messages() override { return for_messages_.get(); }
+    MemoryDevice* for_messages() override { return &for_messages_; }
 
     // More would show nothing new, and each is a thread.
     unsigned most_blocks(int) override { return 4; }
@@ -168,7 +200,7 @@ private:
         return Error("processes cannot share an emulated device; type --ranks N, without mpirun");
     }
 
-    std::unique_ptr<MemoryDevice> for_messages_ = emulated_memory();
+    EmulatedMemory for_messages_;
     std::optional<int> stopped_rank_;
     std::atomic<std::uint64_t> stop_ = 0;
     BlockThreads threads_;

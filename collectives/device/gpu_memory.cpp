@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "collectives/device/gpu_memory.hpp"
-
 #include <cuda_runtime_api.h>
 #include <fmt/format.h>
 #include <sys/mman.h>
@@ -13,7 +11,8 @@
 #include <vector>
 
 #include "base/error.hpp"
-#include "collectives/device/cuda_check.hpp"
+#include "collectives/device/gpus.hpp"
+#include "collectives/device/memory_device.hpp"
 #include "kernels/cuda/reduce.hpp"
 
 namespace tutti {

@@ -8,7 +8,6 @@
 #include <sstream>
 
 #include "base/error.hpp"
-#include "collectives/device/cuda_check.hpp"
 
 namespace tutti {
 namespace {

@@ -14,7 +14,7 @@ struct LaunchArguments {
     const DeviceProgram* const* of_rank;  ///< the programs of a rank's blocks
     unsigned blocks;                      ///< of each rank
     std::uint64_t* stop;                  ///< the host's word, see DeviceStop
-    std::uint64_t patience_ns;
+    std::uint64_t timeout_ns;
 };
 
 /// The same for all types.
@@ -53,7 +53,7 @@ public:
     }
 
     __device__ std::uint64_t now_ns() const { return device::now_ns(); }
-    __device__ std::uint64_t patience_ns() const { return launch_.patience_ns; }
+    __device__ std::uint64_t timeout_ns() const { return launch_.timeout_ns; }
     __device__ void pause() const { device::pause(); }
     __device__ bool has_stopped() const { return device::load_relaxed(*launch_.stop) != 0; }
     // Whoever comes last is heard; all have waited for too long.

@@ -85,7 +85,7 @@ private:
             machine_.pause();
             if (looks % looks_between != 0) continue;
             if (machine_.has_stopped()) return false;
-            if (machine_.now_ns() - began < machine_.patience_ns()) continue;
+            if (machine_.now_ns() - began < machine_.timeout_ns()) continue;
             machine_.stop(to_word({program_.rank, step_, peer}));
             return false;
         }

@@ -194,8 +194,8 @@ BENCHMARK(hand_over_by_plan)->UseRealTime();
 // One run as the plan does it, to the last reader.
 void hand_over(const World& world, Shared& mine, const Shared& theirs, float& received) {
     const auto wait_for = [&](std::uint64_t count) {
-        Backoff patience(world);
-        while (theirs.counter.load(std::memory_order_acquire) < count) patience.pause();
+        Backoff backoff(world);
+        while (theirs.counter.load(std::memory_order_acquire) < count) backoff.pause();
     };
     const std::uint64_t base = mine.counter.load(std::memory_order_relaxed) + 1;
     mine.counter.store(base, std::memory_order_release);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/rounding.hpp"
 #include "collectives/execute/plans.hpp"
 #include "collectives/schedule/compose.hpp"
 #include "collectives/transport/gpu/device_memory.hpp"
@@ -14,7 +15,7 @@ namespace tutti {
 
 int segments_for(Bytes vector, Bytes segment) {
     const std::int64_t size = std::max<std::int64_t>(segment.count, 1);
-    return static_cast<int>(std::clamp<std::int64_t>((vector.count + size - 1) / size, 1, 256));
+    return static_cast<int>(std::clamp<std::int64_t>(divide_up(vector.count, size), 1, 256));
 }
 
 static_assert(knobs[1].least == 2 && knobs[1].most == most_radix &&
@@ -240,7 +241,8 @@ bool Planner::fetches(const PlanRequest& request) {
     const auto is_huge = [](std::span<const std::byte> buffer) {
         return buffer.empty() || in_huge_pages(buffer);
     };
-    return true_on_all_ranks(world_, is_huge(request.buffers.input) && is_huge(request.buffers.output));
+    return true_on_all_ranks(world_,
+                             is_huge(request.buffers.input) && is_huge(request.buffers.output));
 }
 
 std::unique_ptr<Plan> Planner::plan_on_host(HostTransport& host, PlanRequest& request,

@@ -15,7 +15,7 @@
 
 namespace tutti {
 
-/// What a plan will ask of its wire, known before it runs, so that nothing is allocated then.
+/// What a plan will ask of its endpoint, known before it runs, so that nothing is allocated then.
 struct EndpointNeeds {
     int plan = 0;  ///< number of the plan, equal on all ranks: messages of plans never mix
     std::size_t most_posts = 0;    ///< most messages posted in one step
@@ -27,7 +27,7 @@ struct EndpointNeeds {
     DeviceQueue* queue = nullptr;
 };
 
-/// A plan's own line to its peers. Messages between two ranks arrive in the order sent.
+/// A plan's connections to its peers. Messages between two ranks arrive in the order sent.
 class Endpoint {
 public:
     virtual ~Endpoint() = default;
@@ -70,7 +70,7 @@ public:
 class MessageTransport : public Transport {
 public:
     virtual std::unique_ptr<Endpoint> connect(const EndpointNeeds& needs) = 0;
-    /// Takes device memory, and only that: wires need a queue.
+    /// Takes device memory, and only that: endpoints need a queue.
     virtual bool is_between_devices() const { return false; }
     /// What is posted goes on in the order of its queue: all_done() is true at once, all ranks must
     /// begin their runs in one order, and lanes would only wait for each other.

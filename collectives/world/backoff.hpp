@@ -7,11 +7,11 @@
 
 namespace tutti {
 
-/// Ranks wait so many times longer where they only meet: one that waits within a plan gives up
-/// first, as it can tell for what.
+/// Ranks wait so many times longer in barriers: one that waits within a plan gives up first, as it
+/// can say what for.
 inline constexpr double barrier_timeout_factor = 2;
 
-/// How a waiting loop spends its time: spins for as long as a hand-over from a running rank takes,
+/// How a waiting loop spends its time: spins for as long as a signal from a running rank takes,
 /// then gives the core to others that may be the ones waited for. And it knows when to sleep, for
 /// who can, and when to give up. Call pause() once per failed look.
 class Backoff {

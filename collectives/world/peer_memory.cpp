@@ -12,6 +12,8 @@
 #include <random>
 #include <string_view>
 
+#include "base/index.hpp"
+
 namespace tutti {
 namespace {
 
@@ -34,7 +36,7 @@ void PeerMemory::read(std::byte* into, std::size_t bytes) const {
                         Exit::rank_lost);
         rest.address += done;
         into += done;
-        bytes -= static_cast<std::size_t>(done);
+        bytes -= as_size(done);
     }
 }
 

@@ -5,6 +5,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/index.hpp"
+
 namespace tutti {
 namespace {
 
@@ -30,7 +32,7 @@ ProcessWatch::ProcessWatch(World& world) {
     for (const auto& host : world.hosts().nodes()) {
         if (std::find(host.begin(), host.end(), world.rank()) == host.end()) continue;
         for (const Rank rank : host) {
-            const Process& other = all[static_cast<std::size_t>(rank.index)];
+            const Process& other = at(all, rank);
             if (rank == world.rank() || other.device != me.device ||
                 other.name_space != me.name_space)
                 continue;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <span>
 
@@ -23,7 +24,12 @@ public:
     virtual Accelerator* device() const { return nullptr; }
 
     /// Where `part` begins within this rank's piece; nothing if it lies (partly) outside.
-    std::optional<std::size_t> offset_of(std::span<const std::byte> part) const;
+    std::optional<std::size_t> offset_of(std::span<const std::byte> part) const {
+        const auto begin = reinterpret_cast<std::uintptr_t>(mine().data());
+        const auto from = reinterpret_cast<std::uintptr_t>(part.data());
+        if (from < begin || from + part.size() > begin + mine().size()) return std::nullopt;
+        return from - begin;
+    }
 
 protected:
     explicit ReachableMemory(Rank me) : me_(me) {}

@@ -10,6 +10,9 @@
 #include <cstring>
 #include <random>
 
+#include "base/index.hpp"
+#include "base/rounding.hpp"
+
 namespace tutti {
 namespace {
 
@@ -17,7 +20,7 @@ constexpr std::size_t page = 4096;
 constexpr std::size_t huge_page = std::size_t{2} << 20;
 
 std::size_t whole(std::size_t unit, std::size_t bytes) {
-    return std::max(unit, (bytes + unit - 1) / unit * unit);
+    return std::max(unit, round_up(bytes, unit));
 }
 
 // An open file that closes itself.
@@ -143,8 +146,6 @@ void SharedMemory::share_by_file(World& world, std::size_t size) {
     world.barrier();
 }
 
-std::span<std::byte> SharedMemory::of(Rank rank) const {
-    return pieces_[static_cast<std::size_t>(rank.index)]->bytes();
-}
+std::span<std::byte> SharedMemory::of(Rank rank) const { return at(pieces_, rank)->bytes(); }
 
 }  // namespace tutti

@@ -10,8 +10,8 @@ namespace tutti {
 /// What two ranks write must not share a line, or each write would cost the other a miss.
 inline constexpr std::size_t cache_line = 64;
 
-/// How one rank hands memory to another, and all the ordering there is in shared memory: who sees
-/// the flag sees all that was written before it (release, acquire), and nothing that its publisher
+/// How one rank signals another, and all the ordering there is in shared memory: who sees the flag
+/// sees all that was written before it (release, acquire), and nothing that its publisher
 /// still read before can be seen overwritten. On x86 both are plain moves, kept in place by the
 /// compiler. A parameter only for the test that takes them away one by one.
 struct InOrder {
@@ -31,7 +31,7 @@ std::uint64_t seen(std::uint64_t& flag) {
 
 /// Asks for the line that this rank will write next, as long as nobody waits for it: a store to a
 /// line that a peer has read would first have to fetch it back, which takes as long as the
-/// hand-over itself.
+/// signal itself.
 inline void prefetch_to_write(const void* line) {
 #if defined(__x86_64__)
     asm volatile("prefetchw %0"

@@ -7,6 +7,7 @@
 #include <system_error>
 #include <thread>
 
+#include "base/index.hpp"
 #include "collectives/world/backoff.hpp"
 #include "collectives/world/world.hpp"
 
@@ -16,10 +17,7 @@ namespace {
 // What the threads of one run share.
 struct Team {
     explicit Team(int ranks, const Team* part_of = nullptr)
-        : size(ranks),
-          whole(part_of),
-          hosts(Placement::one_node(ranks)),
-          sent(static_cast<std::size_t>(ranks)) {}
+        : size(ranks), whole(part_of), hosts(Placement::one_node(ranks)), sent(as_size(ranks)) {}
 
     // Also if a rank of the whole has that is not in this part of it.
     bool has_failed() const {
@@ -52,11 +50,11 @@ public:
     void barrier() override {
         const long goal = ++barriers_ * team_.size;
         team_.receives.fetch_add(1, std::memory_order_acq_rel);
-        Backoff patience(*this, barrier_timeout_factor);
+        Backoff backoff(*this, barrier_timeout_factor);
         while (team_.receives.load(std::memory_order_acquire) < goal) {
             if (team_.has_failed()) throw OthersFailed();
             make_progress();
-            if (!patience.pause())
+            if (!backoff.pause())
                 throw Error("rank " + std::to_string(rank_.index) + " waited " +
                                 std::to_string(hang_timeout * barrier_timeout_factor) +
                                 " s at a barrier for other ranks",
@@ -83,11 +81,11 @@ public:
         const auto members = ranks_of_group(*this, group);
         std::shared_ptr<Team> part;
         if (!members.empty() && members.front() == rank_)
-            part = std::make_shared<Team>(static_cast<int>(members.size()), &team_);
+            part = std::make_shared<Team>(int_size(members), &team_);
         const auto parts = gather_all<const std::shared_ptr<Team>*>(*this, &part);
         if (!members.empty() && !part) {
             // Nobody moves on before all have their own.
-            part = *parts[static_cast<std::size_t>(members.front().index)];
+            part = *at(parts, members.front());
         }
         barrier();
         if (!part) return nullptr;
@@ -103,7 +101,7 @@ private:
     // Everyone shows its data between two barriers.
     template <class Read>
     void exchange(std::span<const std::byte> mine, Read&& read) {
-        team_.sent[static_cast<std::size_t>(rank_.index)] = mine;
+        at(team_.sent, rank_) = mine;
         barrier();
         read();
         barrier();

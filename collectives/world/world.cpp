@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/index.hpp"
+
 namespace tutti {
 
 std::unique_ptr<World> World::split(std::optional<int>) {
@@ -47,7 +49,7 @@ std::optional<std::string> missing_on_any(World& world, const std::optional<std:
     if (std::ranges::all_of(reasons, lacks)) return *first;
     char host[65] = {};
     gethostname(host, sizeof host - 1);
-    const auto rank = static_cast<std::size_t>(first - reasons.begin());
+    const auto rank = as_size(first - reasons.begin());
     return *first + " (rank " + std::to_string(rank) + " on " +
            gather_all_texts(world, host)[rank] + ", though other ranks have it)";
 }

@@ -4,7 +4,7 @@
 
 namespace tutti::device {
 
-/// `shared`: by unregistered loads and stores, right for memory that other blocks or devices write.
+/// `shared`: by ordinary loads and stores, right for memory that other blocks or devices write.
 /// `streamed`: evicted first, for what nobody looks at again soon.
 enum class Access { shared, streamed };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// ProgressState-ins for instructions.cuh by which the host's compiler can build the passes: their
+// Stand-ins for instructions.cuh by which the host's compiler can build the passes: their
 // logic is tested where there is no GPU. As on a GPU, an access must lie at a multiple of its size.
 #pragma once
 #include <bit>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// ProgressState-ins for the words of CUDA's language, by which the host's compiler can build
+// Stand-ins for the words of CUDA's language, by which the host's compiler can build
 // kernels.
 #pragma once
 

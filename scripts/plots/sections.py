@@ -21,7 +21,7 @@ class Candidate:
     buf: str = "host"
     placement: str = ""
     order: str = ""
-    radix: int = 0  # 0: the usual one
+    radix: int = 0  # 0: the default
     channels: int = 1
 
     @property
@@ -42,7 +42,7 @@ class Candidate:
 
     @property
     def variant(self):
-        """What tells it from others of the same algorithm and transport, the usual one first."""
+        """What tells it from others of the same algorithm and transport, the default first."""
         return self.order, self.channels, self.radix, self.segment
 
     @property

@@ -123,20 +123,20 @@ class Job:
         """The process of a rank, as soon as its guardian has made it: before MPI runs."""
         found = []
 
-        def look():
-            try:
-                look_once()
-            except OSError:
-                pass  # one ended meanwhile
-            return found
-
-        def look_once():
+        def is_there():
             processes = descendants(self.launcher.pid)
             guardians = {process.pid for process in processes if name_of(process) == "tutti-guardian"}
-            found.extend(process for process in processes if process.parent in guardians and
-                         name_of(process) != "tutti-watchman" and process.rank() == number)
+            try:
+                children = {name_of(process): process for process in processes
+                            if process.parent in guardians and process.rank() == number}
+            except OSError:
+                return False  # one ended meanwhile
+            if "tutti-watchman" in children:  # it has its name, so the other one is the rank
+                del children["tutti-watchman"]
+                found.extend(children.values())
+            return found
 
-        wait_until(look, f"rank {number} is there", pause=0.001)
+        wait_until(is_there, f"rank {number} is there", pause=0.001)
         return found[0]
 
     def mpirun(self):

@@ -119,9 +119,10 @@ class LateRank(WatchedJob):
     def check_end_without(self, job, victim, phase, seconds):
         """One line names the rank that is stopped, and says what all others wait for."""
         job.look_around()
+        number = victim.rank()
         self.assertEqual(job.end(seconds + 20), TIME_OUT, job.stderr())
         self.assertEqual(job.said(), [
-            f"tutti: rank {victim.rank_number} (process {victim.pid} on {socket.gethostname()}) has not come through "
+            f"tutti: rank {number} (process {victim.pid} on {socket.gethostname()}) has not come through "
             f"{phase} for {seconds} s: it is stopped; the job ends"])
         self.assert_nothing_left(job)
 
@@ -138,7 +139,6 @@ class RankThatDoesNotStart(LateRank):
         job = self.start("-T", "1s", *tutti.QUICK, "--counts", 1)
         victim = job.rank_that_starts(number)
         victim.kill(signal.SIGSTOP)
-        victim.rank_number = number
         return job, victim
 
     def test_ends_the_job_with_exit_4(self):
@@ -164,7 +164,6 @@ class RankThatDoesNotEnd(LateRank):
         wait_until(lambda: any(record["kind"] == "end" for record in tutti.records(job.file)), "all is measured")
         job.wait_for_points(1)
         victim = job.ranks[1]
-        victim.rank_number = 1
         time.sleep(0.5)
         victim.kill(signal.SIGSTOP)
         os.set_blocking(reader, True)

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
+
 #include "allocations.hpp"
 
 #include <cstddef>
 #include <cstdlib>
 #include <new>
+
+#include "base/rounding.hpp"
 
 namespace {
 
@@ -14,10 +17,9 @@ thread_local long allocations = 0;
 void* allocate(std::size_t bytes, std::size_t alignment) {
     if (counting) ++allocations;
     // aligned_alloc wants whole multiples of the alignment.
-    void* memory =
-        alignment <= alignof(std::max_align_t)
-            ? std::malloc(bytes)
-            : std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
+    void* memory = alignment <= alignof(std::max_align_t)
+                       ? std::malloc(bytes)
+                       : std::aligned_alloc(alignment, round_up(bytes, alignment));
     if (memory == nullptr) throw std::bad_alloc();
     return memory;
 }

@@ -176,24 +176,24 @@ TEST(Counts, OfAnyRadixEqualTheTextbook) {
             }
 }
 
-// At the step of digit t with radix k, whoever has the message tells the seats that differ in this
-// digit alone.
+// At the step of digit t with radix k, whoever has the message sends it to the relative ranks that
+// differ in this digit alone.
 TEST(Transfers, OfATreeAddADigitToTheSeat) {
     for (int radix : {2, 3, 4})
         for (int ranks : {2, 9, 14, 16}) {
             const Schedule schedule =
                 find_algorithm(broadcast, "tree")
                     .build({.collective = broadcast, .ranks = ranks, .radix = radix});
-            std::set<int> told{0};
+            std::set<int> informed{0};
             long place = 1;
             for (int step = 0; step < schedule.steps(); ++step, place *= radix)
                 schedule.visit(step, [&](const Transfer& t) {
                     EXPECT_LT(t.from.index, place);
                     EXPECT_EQ((t.to.index - t.from.index) % place, 0);
                     EXPECT_LT((t.to.index - t.from.index) / place, radix);
-                    EXPECT_TRUE(told.insert(t.to.index).second);
+                    EXPECT_TRUE(informed.insert(t.to.index).second);
                 });
-            EXPECT_EQ(told.size(), static_cast<std::size_t>(ranks));
+            EXPECT_EQ(informed.size(), static_cast<std::size_t>(ranks));
         }
 }
 
@@ -214,7 +214,7 @@ TEST(Counts, OfPipelinedAlgorithmsGrowByOneStepPerSegment) {
 }
 
 // Who is an inner node in one tree is a leaf in the other: nobody sends more than a vector and a
-// half (the seat that has a single child in both counts less), and depth is logarithmic.
+// half (the rank that has a single child in both counts less), and depth is logarithmic.
 TEST(Counts, OfTheDoubleTreeSpreadTheLoad) {
     for (int ranks = 2; ranks <= 65; ++ranks) {
         const Job job{.collective = broadcast, .ranks = ranks};

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -11,9 +12,9 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "base/rounding.hpp"
 #include "collectives/device/memory_device.hpp"
-#include "kernels/divide.hpp"
-#include "kernels/reduce.hpp"
+#include "kernels/sets.hpp"
 
 namespace tutti::test {
 
@@ -25,7 +26,7 @@ public:
     explicit FarDevice(unsigned seed) : dice_(seed) {}
 
     std::shared_ptr<std::byte> allocate(std::size_t bytes) override {
-        const std::size_t size = (bytes + page - 1) / page * page + page;
+        const std::size_t size = round_up(bytes, page) + page;
         const int file = memfd_create("device", 0);
         if (file < 0 || ftruncate(file, static_cast<off_t>(size)) != 0) throw Error("no memory");
         void* there = mmap(nullptr, size, PROT_NONE, MAP_SHARED, file, 0);

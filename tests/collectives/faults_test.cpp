@@ -42,26 +42,26 @@ std::ostream& operator<<(std::ostream& out, const Outcome& outcome) {
                << (outcome.error ? outcome.error->what() : "no error");
 }
 
-struct Patient {
+struct Timeouts {
     double in_plans;
     double at_meetings = 20;  // the busy test machine may start threads late
 };
 
-Outcome run_with(const Fault& fault, const Algorithm& algorithm, Patient patience, int runs = 2) {
+Outcome run_with(const Fault& fault, const Algorithm& algorithm, Timeouts timeouts, int runs = 2) {
     std::atomic<std::int64_t> wrong = 0;
     Outcome outcome;
     try {
-        run_as_threads(ranks, patience.at_meetings, [&](World& world) {
+        run_as_threads(ranks, timeouts.at_meetings, [&](World& world) {
             Planner planner(world, fault);
             test::CheckedPlan checked(planner, "loopback", algorithm, /*count=*/60);
             world.barrier();
-            world.hang_timeout = patience.in_plans;
+            world.hang_timeout = timeouts.in_plans;
             for (int run = 0; run < runs; ++run) {
                 checked.start();
                 checked.wait();
                 wrong += checked.wrong();
             }
-            world.hang_timeout = patience.at_meetings;
+            world.hang_timeout = timeouts.at_meetings;
             if (const auto left = checked.plan().left_over()) throw Error(*left);
             world.barrier();
         });
@@ -144,7 +144,7 @@ TEST(LateMessages, DoNoHarm) {
     }
 }
 
-// Twice as long as patience lasts, but no step of it.
+// Twice as long as the time-out, but no step of it.
 TEST(LateMessages, AreWaitedForAsLongAsStepsGoOn) {
     const Outcome outcome =
         run_with(parse_fault("delay:ms=100"), find_algorithm(Collective::all_reduce, "ring"),

@@ -10,7 +10,7 @@ namespace {
 
 using Steps = std::vector<std::vector<Transfer>>;
 
-Schedule said(const Steps& steps, int chunks = 4) {
+Schedule schedule_of(const Steps& steps, int chunks = 4) {
     const Extent extent{.ranks = 4, .chunks = chunks, .steps = static_cast<int>(steps.size())};
     return Schedule(extent, [steps](int step, Step& out) {
         for (const Transfer& transfer : steps[static_cast<std::size_t>(step)]) out.add(transfer);
@@ -21,51 +21,57 @@ constexpr Transfer copy(int chunk, int from, int to) {
     return {.chunks = {chunk, 1}, .from = {from}, .to = {to}};
 }
 
-const auto usual = fingerprint(said({{copy(0, 0, 1)}, {copy(0, 1, 2), copy(1, 0, 3)}}));
+const auto reference = fingerprint(schedule_of({{copy(0, 0, 1)}, {copy(0, 1, 2), copy(1, 0, 3)}}));
 
 TEST(Fingerprint, IsTheSameWhateverARankCannotTell) {
-    EXPECT_EQ(fingerprint(said({{copy(0, 0, 1)}, {copy(1, 0, 3), copy(0, 1, 2)}})), usual);
-    EXPECT_EQ(fingerprint(said({{}, {copy(0, 0, 1)}, {}, {copy(0, 1, 2), copy(1, 0, 3)}, {}})),
-              usual);
+    EXPECT_EQ(fingerprint(schedule_of({{copy(0, 0, 1)}, {copy(1, 0, 3), copy(0, 1, 2)}})),
+              reference);
+    EXPECT_EQ(
+        fingerprint(schedule_of({{}, {copy(0, 0, 1)}, {}, {copy(0, 1, 2), copy(1, 0, 3)}, {}})),
+        reference);
     const Transfer run{.chunks = {1, 2}, .from = {0}, .to = {3}};
-    EXPECT_EQ(fingerprint(said({{run}})), fingerprint(said({{copy(1, 0, 3), copy(2, 0, 3)}})));
+    EXPECT_EQ(fingerprint(schedule_of({{run}})),
+              fingerprint(schedule_of({{copy(1, 0, 3), copy(2, 0, 3)}})));
 }
 
 TEST(Fingerprint, DiffersWithEveryPartOfATransfer) {
     const auto with = [](Transfer first) {
-        return fingerprint(said({{first}, {copy(0, 1, 2), copy(1, 0, 3)}}));
+        return fingerprint(schedule_of({{first}, {copy(0, 1, 2), copy(1, 0, 3)}}));
     };
-    EXPECT_EQ(with(copy(0, 0, 1)), usual);
-    EXPECT_NE(with(copy(1, 0, 1)), usual);
-    EXPECT_NE(with(copy(0, 2, 1)), usual);
-    EXPECT_NE(with(copy(0, 0, 2)), usual);
+    EXPECT_EQ(with(copy(0, 0, 1)), reference);
+    EXPECT_NE(with(copy(1, 0, 1)), reference);
+    EXPECT_NE(with(copy(0, 2, 1)), reference);
+    EXPECT_NE(with(copy(0, 0, 2)), reference);
     Transfer reducing = copy(0, 0, 1);
     reducing.action = Action::reduce;
-    EXPECT_NE(with(reducing), usual);
+    EXPECT_NE(with(reducing), reference);
 }
 
 TEST(Fingerprint, DiffersWithTheStepsThatTransfersAreIn) {
-    EXPECT_NE(fingerprint(said({{copy(0, 0, 1), copy(0, 1, 2), copy(1, 0, 3)}})), usual);
-    EXPECT_NE(fingerprint(said({{copy(0, 0, 1)}, {copy(0, 1, 2)}, {copy(1, 0, 3)}})), usual);
-    EXPECT_NE(fingerprint(said({{copy(0, 1, 2), copy(1, 0, 3)}, {copy(0, 0, 1)}})), usual);
+    EXPECT_NE(fingerprint(schedule_of({{copy(0, 0, 1), copy(0, 1, 2), copy(1, 0, 3)}})), reference);
+    EXPECT_NE(fingerprint(schedule_of({{copy(0, 0, 1)}, {copy(0, 1, 2)}, {copy(1, 0, 3)}})),
+              reference);
+    EXPECT_NE(fingerprint(schedule_of({{copy(0, 1, 2), copy(1, 0, 3)}, {copy(0, 0, 1)}})),
+              reference);
 }
 
 // Who is served first matters to those who are served, and sums to how they are rounded.
 TEST(Fingerprint, DiffersWithTheOrderInWhichARankSendsOrAdds) {
-    EXPECT_NE(fingerprint(said({{copy(0, 0, 1), copy(0, 0, 2)}})),
-              fingerprint(said({{copy(0, 0, 2), copy(0, 0, 1)}})));
+    EXPECT_NE(fingerprint(schedule_of({{copy(0, 0, 1), copy(0, 0, 2)}})),
+              fingerprint(schedule_of({{copy(0, 0, 2), copy(0, 0, 1)}})));
     Transfer one = copy(0, 1, 0), other = copy(0, 2, 0);
     one.action = other.action = Action::reduce;
-    EXPECT_NE(fingerprint(said({{one, other}})), fingerprint(said({{other, one}})));
+    EXPECT_NE(fingerprint(schedule_of({{one, other}})), fingerprint(schedule_of({{other, one}})));
 }
 
 TEST(Fingerprint, DiffersWithTheChunksThatTheMessageIsCutInto) {
-    EXPECT_NE(fingerprint(said({{copy(0, 0, 1)}, {copy(0, 1, 2), copy(1, 0, 3)}}, 8)), usual);
+    EXPECT_NE(fingerprint(schedule_of({{copy(0, 0, 1)}, {copy(0, 1, 2), copy(1, 0, 3)}}, 8)),
+              reference);
 }
 
 TEST(Fingerprint, IsNotMadeOfMoreThanWhatIsAskedFor) {
-    const Schedule three = said({{copy(0, 0, 1)}, {copy(0, 1, 2), copy(1, 0, 3)}});
-    EXPECT_EQ(fingerprint(three, 3), usual);
+    const Schedule three = schedule_of({{copy(0, 0, 1)}, {copy(0, 1, 2), copy(1, 0, 3)}});
+    EXPECT_EQ(fingerprint(three, 3), reference);
     EXPECT_EQ(fingerprint(three, 2), std::nullopt);
 }
 

@@ -2,7 +2,6 @@
 // Messages between the memory of a real GPU: staged, or by NCCL. Needs a GPU; one is enough.
 #include <gtest/gtest.h>
 
-#include "collectives/device/gpu_memory.hpp"
 #include "collectives/device/gpus.hpp"
 #include "collectives/planner/planner.hpp"
 #include "collectives/transport/gpu/gpu_placement.hpp"

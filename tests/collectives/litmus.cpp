@@ -60,7 +60,7 @@ void step_counters() {
 
 // As shm-lines: data and flag in one line, a ring of them, and a count of those taken.
 template <class Orders>
-void flag_lines() {
+void ll_lines() {
     std::array<LlLine, 4> ring{};
     std::uint64_t taken = 0;
     std::array<std::byte, 8> data{};
@@ -104,7 +104,7 @@ void message_line() {
 template <class Orders>
 bool run(std::string_view protocol) {
     if (protocol == "step-counters") return step_counters<Orders>(), true;
-    if (protocol == "flag-lines") return flag_lines<Orders>(), true;
+    if (protocol == "ll-lines") return ll_lines<Orders>(), true;
     if (protocol == "message-line") return message_line<Orders>(), true;
     return false;
 }
@@ -122,7 +122,7 @@ bool run(std::string_view protocol, std::string_view orders) {
 int main(int argc, char** argv) {
     if (argc == 3 && tutti::run(argv[1], argv[2])) return 0;
     std::fputs(
-        "usage: litmus step-counters|flag-lines|message-line "
+        "usage: litmus step-counters|ll-lines|message-line "
         "in-order|no-release|no-acquire\n",
         stderr);
     return 64;

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Memory of a rank's own device, and how ranks agree on what their hosts lack.
-#include "collectives/transport/gpu/lone_memory.hpp"
-
 #include <gtest/gtest.h>
 
 #include "collectives/device/emulated_device.hpp"
 #include "collectives/device/gpus.hpp"
 #include "collectives/planner/planner.hpp"
+#include "collectives/transport/gpu/device_memory.hpp"
 
 namespace tutti {
 namespace {

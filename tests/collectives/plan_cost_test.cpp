@@ -52,7 +52,7 @@ TEST_P(RunningAPlan, AllocatesNothing) {
 INSTANTIATE_TEST_SUITE_P(Threads, RunningAPlan, testing::Values("loopback", "ucx", "shm"),
                          [](const auto& param) { return std::string(param.param); });
 
-// A rank that has no peers to talk to: enough to compile for.
+// A rank without peers: enough to compile for.
 class LoneRank final : public World {
 public:
     LoneRank(Rank rank, int size) : rank_(rank), size_(size), hosts_(Placement::one_node(size)) {}

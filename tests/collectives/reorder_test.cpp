@@ -7,7 +7,7 @@
 namespace tutti {
 namespace {
 
-// Position 0 tells its block to position 1.
+// Position 0 sends its block to position 1.
 Schedule first_tells_second() {
     return Schedule({.ranks = 3, .chunks = 3, .steps = 1}, [](int, Step& out) {
         out.copy({.chunks = {0, 1}, .from = {0}, .to = {1}});

@@ -15,12 +15,12 @@ using test::FarDevice;
 constexpr std::size_t piece = 256;
 constexpr std::size_t most_bytes = 5000;
 
-// What a rank has: a device, a queue of a plan, a wire with rings of three pieces of 256 bytes.
+// What a rank has: a device, a queue of a plan, a endpoint with rings of three pieces of 256 bytes.
 struct End {
     World& world;
     FarDevice& device;
     DeviceQueue& queue;
-    Endpoint& wire;
+    Endpoint& endpoint;
 
     Rank me() const { return world.rank(); }
     Rank other() const { return Rank{1 - me().index}; }
@@ -35,7 +35,7 @@ struct End {
         return true;
     }
     void finish() {
-        while (!wire.all_done()) continue;
+        while (!endpoint.all_done()) continue;
     }
 
 private:
@@ -53,17 +53,17 @@ void between(int ranks, const std::function<void(End&)>& body) {
         std::vector<Rank> peers;
         for (int peer = 0; peer < ranks; ++peer)
             if (peer != world.rank().index) peers.push_back(Rank{peer});
-        auto wire = transport->connect({.plan = 0,
-                                        .most_posts = 16,
-                                        .most_to_one = 4,
-                                        .most_bytes = most_bytes,
-                                        .peers = peers,
-                                        .queue = queue.get()});
-        End end{world, device, *queue, *wire};
+        auto endpoint = transport->connect({.plan = 0,
+                                            .most_posts = 16,
+                                            .most_to_one = 4,
+                                            .most_bytes = most_bytes,
+                                            .peers = peers,
+                                            .queue = queue.get()});
+        End end{world, device, *queue, *endpoint};
         body(end);
         world.barrier();
-        wire.reset();
-        EXPECT_EQ(device.known(), 0u) << "memory is let go with the wire";
+        endpoint.reset();
+        EXPECT_EQ(device.known(), 0u) << "memory is let go with the endpoint";
         world.barrier();
     });
 }
@@ -74,13 +74,13 @@ TEST(SharedRings, AreKnownToBothDevicesAndCostOneCopyAtEitherEnd) {
         for (const std::size_t bytes : {1, 255, 256, 257, 768, 769, 5000}) {
             const auto out = end.filled(bytes, 1), in = end.device.allocate(bytes);
             const long before = end.device.copies;
-            end.wire.post_receive(0, end.other(), {in.get(), bytes});
-            end.wire.post_send(0, end.other(), {out.get(), bytes});
+            end.endpoint.post_receive(0, end.other(), {in.get(), bytes});
+            end.endpoint.post_send(0, end.other(), {out.get(), bytes});
             end.finish();
             EXPECT_TRUE(end.holds(in, bytes, 1)) << bytes;
             EXPECT_EQ(end.device.copies - before, 2 * static_cast<long>((bytes + 255) / 256));
         }
-        EXPECT_EQ(end.wire.left_over(), std::nullopt);
+        EXPECT_EQ(end.endpoint.left_over(), std::nullopt);
     });
 }
 
@@ -91,8 +91,8 @@ TEST(SharedRings, SendWhatTheQueueIsStillToWriteAndOverwriteNothingThatItReads) 
                    kept = end.device.allocate(bytes), in = end.filled(bytes, 4);
         end.queue.copy(out.get(), first.get(), bytes);
         end.queue.copy(kept.get(), in.get(), bytes);
-        end.wire.post_receive(0, end.other(), {in.get(), bytes});
-        end.wire.post_send(0, end.other(), {out.get(), bytes});
+        end.endpoint.post_receive(0, end.other(), {in.get(), bytes});
+        end.endpoint.post_send(0, end.other(), {out.get(), bytes});
         end.finish();
         EXPECT_TRUE(end.holds(in, bytes, 3));
         EXPECT_TRUE(end.holds(kept, bytes, 4));
@@ -117,11 +117,11 @@ TEST(SharedRings, KeepTheOrderOfMessagesWhateverTheirSizes) {
                         const auto seed = static_cast<unsigned>(same() % 1000);
                         if (end.me() == Rank{to}) {
                             ins.push_back({end.device.allocate(bytes), bytes, seed});
-                            end.wire.post_receive(step, Rank{from},
-                                                  {ins.back().memory.get(), bytes});
+                            end.endpoint.post_receive(step, Rank{from},
+                                                      {ins.back().memory.get(), bytes});
                         } else if (end.me() == Rank{from}) {
                             outs.push_back(end.filled(bytes, seed));
-                            end.wire.post_send(step, Rank{to}, {outs.back().get(), bytes});
+                            end.endpoint.post_send(step, Rank{to}, {outs.back().get(), bytes});
                         }
                     }
             end.finish();
@@ -134,9 +134,9 @@ TEST(SharedRings, NameThePeerThatTheyWaitFor) {
     between(3, [](End& end) {
         if (end.me() != Rank{0}) return;
         const auto in = end.device.allocate(300);
-        end.wire.post_receive(0, Rank{2}, {in.get(), 300});
-        for (int look = 0; look < 100; ++look) EXPECT_FALSE(end.wire.all_done());
-        EXPECT_EQ(end.wire.waits_for(), Rank{2});
+        end.endpoint.post_receive(0, Rank{2}, {in.get(), 300});
+        for (int look = 0; look < 100; ++look) EXPECT_FALSE(end.endpoint.all_done());
+        EXPECT_EQ(end.endpoint.waits_for(), Rank{2});
     });
 }
 
@@ -144,11 +144,11 @@ TEST(SharedRings, TellWhatNobodyReceived) {
     between(2, [](End& end) {
         const auto out = end.filled(100, 1);
         if (end.me() == Rank{0}) {
-            end.wire.post_send(0, Rank{1}, {out.get(), 100});
+            end.endpoint.post_send(0, Rank{1}, {out.get(), 100});
             end.finish();
         }
         end.world.barrier();
-        EXPECT_EQ(end.wire.left_over().has_value(), end.me() == Rank{1});
+        EXPECT_EQ(end.endpoint.left_over().has_value(), end.me() == Rank{1});
     });
 }
 

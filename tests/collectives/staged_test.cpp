@@ -85,7 +85,7 @@ TEST(OnADeviceThatAddsUpFew, APlanThatAsksForMoreIsRefusedOnAllRanks) {
     });
 }
 
-// A queue and a staged wire for each of two ranks, with pieces of 256 bytes.
+// A queue and a staged endpoint for each of two ranks, with pieces of 256 bytes.
 void between_two(const std::function<void(World&, FarDevice&, DeviceQueue&, Endpoint&)>& body) {
     run_as_threads(2, 20, [&](World& world) {
         FarDevice device(7U + static_cast<unsigned>(world.rank().index));
@@ -93,28 +93,28 @@ void between_two(const std::function<void(World&, FarDevice&, DeviceQueue&, Endp
             staged_transport(world, device, loopback_transport(world),
                              {.piece = 256, .least_piece = 256, .ring = 4096, .slots = 3});
         const auto queue = device.queue();
-        const auto wire = transport->connect({.plan = 0,
-                                              .most_posts = 2,
-                                              .most_to_one = 1,
-                                              .most_bytes = 5000,
-                                              .peers = {},
-                                              .queue = queue.get()});
-        body(world, device, *queue, *wire);
+        const auto endpoint = transport->connect({.plan = 0,
+                                                  .most_posts = 2,
+                                                  .most_to_one = 1,
+                                                  .most_bytes = 5000,
+                                                  .peers = {},
+                                                  .queue = queue.get()});
+        body(world, device, *queue, *endpoint);
         world.barrier();
     });
 }
 
 TEST(StagedEndpoint, CutsAMessageIntoPiecesThatArriveInOrder) {
-    between_two([](World& world, FarDevice& device, DeviceQueue&, Endpoint& wire) {
+    between_two([](World& world, FarDevice& device, DeviceQueue&, Endpoint& endpoint) {
         const Rank me = world.rank(), other{1 - me.index};
         for (const std::size_t bytes : {1, 255, 256, 257, 768, 769, 5000}) {
             const auto out = device.allocate(bytes), in = device.allocate(bytes);
             for (std::size_t i = 0; i < bytes; ++i)
                 device.seen(out.get())[i] = static_cast<std::byte>((i * 7 + i / 256) & 0xff);
             const long before = device.copies;
-            wire.post_receive(0, other, {in.get(), bytes});
-            wire.post_send(0, other, {out.get(), bytes});
-            while (!wire.all_done()) continue;
+            endpoint.post_receive(0, other, {in.get(), bytes});
+            endpoint.post_send(0, other, {out.get(), bytes});
+            while (!endpoint.all_done()) continue;
             EXPECT_TRUE(std::equal(device.seen(in.get()), device.seen(in.get()) + bytes,
                                    device.seen(out.get())))
                 << bytes;
@@ -124,28 +124,28 @@ TEST(StagedEndpoint, CutsAMessageIntoPiecesThatArriveInOrder) {
 }
 
 TEST(StagedEndpoint, SendsWhatTheQueueIsStillToWrite) {
-    between_two([](World& world, FarDevice& device, DeviceQueue& queue, Endpoint& wire) {
+    between_two([](World& world, FarDevice& device, DeviceQueue& queue, Endpoint& endpoint) {
         const Rank me = world.rank(), other{1 - me.index};
         const std::size_t bytes = 1000;
         const auto first = device.allocate(bytes), out = device.allocate(bytes),
                    in = device.allocate(bytes);
         std::fill_n(device.seen(first.get()), bytes, std::byte{42});
         queue.copy(out.get(), first.get(), bytes);
-        wire.post_receive(0, other, {in.get(), bytes});
-        wire.post_send(0, other, {out.get(), bytes});
-        while (!wire.all_done()) continue;
+        endpoint.post_receive(0, other, {in.get(), bytes});
+        endpoint.post_send(0, other, {out.get(), bytes});
+        while (!endpoint.all_done()) continue;
         EXPECT_EQ(std::count(device.seen(in.get()), device.seen(in.get()) + bytes, std::byte{42}),
                   bytes);
     });
 }
 
 TEST(StagedEndpoint, NamesThePeerThatItWaitsFor) {
-    between_two([](World& world, FarDevice& device, DeviceQueue&, Endpoint& wire) {
+    between_two([](World& world, FarDevice& device, DeviceQueue&, Endpoint& endpoint) {
         if (world.rank() != Rank{0}) return;
         const auto in = device.allocate(300);
-        wire.post_receive(0, Rank{1}, {in.get(), 300});
-        for (int look = 0; look < 100; ++look) EXPECT_FALSE(wire.all_done());
-        EXPECT_EQ(wire.waits_for(), Rank{1});
+        endpoint.post_receive(0, Rank{1}, {in.get(), 300});
+        for (int look = 0; look < 100; ++look) EXPECT_FALSE(endpoint.all_done());
+        EXPECT_EQ(endpoint.waits_for(), Rank{1});
     });
 }
 

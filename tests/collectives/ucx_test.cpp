@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Wires of the transport ucx by themselves, ranks as threads. What plans make of them:
+// Endpoints of the transport ucx by themselves, ranks as threads. What plans make of them:
 // execute_test.cpp.
 #include "collectives/transport/ucx/ucx.hpp"
 
@@ -26,9 +26,9 @@ protected:
                 .peers = std::move(peers)};
     }
 
-    static void wait(World& world, Endpoint& wire) {
-        Backoff patience(world);
-        while (!wire.all_done()) ASSERT_TRUE(patience.pause()) << "no message came";
+    static void wait(World& world, Endpoint& endpoint) {
+        Backoff backoff(world);
+        while (!endpoint.all_done()) ASSERT_TRUE(backoff.pause()) << "no message came";
     }
 };
 
@@ -47,19 +47,19 @@ TEST_F(UcxWires, KeepMessagesBetweenTwoRanksInOrderWhateverTheirLength) {
     run_as_threads(2, 20, [](World& world) {
         const auto transport = ucx_transport(world);
         const Rank other{1 - world.rank().index};
-        const auto wire = transport->connect(needs(3, {other}));
+        const auto endpoint = transport->connect(needs(3, {other}));
         for (const std::size_t longest : {1UL, 100UL, 5000UL, 262'144UL})
             for (int round = 0; round < 10; ++round) {
                 const auto first = numbered(round, longest), second = numbered(-round, 1);
                 std::vector<int> first_in(longest), second_in(1);
                 if (world.is_first()) {
-                    wire->post_send(0, other, bytes(first));
-                    wire->post_send(0, other, bytes(second));
+                    endpoint->post_send(0, other, bytes(first));
+                    endpoint->post_send(0, other, bytes(second));
                 } else {
-                    wire->post_receive(0, other, std::as_writable_bytes(std::span(first_in)));
-                    wire->post_receive(0, other, std::as_writable_bytes(std::span(second_in)));
+                    endpoint->post_receive(0, other, std::as_writable_bytes(std::span(first_in)));
+                    endpoint->post_receive(0, other, std::as_writable_bytes(std::span(second_in)));
                 }
-                wait(world, *wire);
+                wait(world, *endpoint);
                 if (world.is_first()) continue;
                 EXPECT_EQ(first_in, first);
                 EXPECT_EQ(second_in, second);
@@ -99,19 +99,19 @@ TEST_F(UcxWires, TellOfAMessageThatNobodyReceived) {
     run_as_threads(2, 20, [](World& world) {
         const auto transport = ucx_transport(world);
         const Rank other{1 - world.rank().index};
-        const auto wire = transport->connect(needs(7, {other}));
+        const auto endpoint = transport->connect(needs(7, {other}));
         const auto another = transport->connect(needs(8, {other}));
         const auto message = numbered(0, 10);
         if (world.is_first()) {
-            wire->post_send(5, other, bytes(message));
-            wait(world, *wire);
+            endpoint->post_send(5, other, bytes(message));
+            wait(world, *endpoint);
         }
         world.barrier();
         EXPECT_EQ(another->left_over(), std::nullopt);
         if (world.is_first())
-            EXPECT_EQ(wire->left_over(), std::nullopt);
+            EXPECT_EQ(endpoint->left_over(), std::nullopt);
         else
-            EXPECT_EQ(wire->left_over(), "a message from rank 0 to rank 1 was never received");
+            EXPECT_EQ(endpoint->left_over(), "a message from rank 0 to rank 1 was never received");
         world.barrier();
     });
 }
@@ -123,19 +123,19 @@ TEST_F(UcxWires, NameTheRankThatTheyWaitFor) {
         std::vector<Rank> others;
         for (Rank rank : {Rank{0}, Rank{1}, Rank{2}})
             if (rank != world.rank()) others.push_back(rank);
-        const auto wire = transport->connect(needs(1, others));
+        const auto endpoint = transport->connect(needs(1, others));
         const auto out = numbered(42, 1);
-        if (world.rank() == Rank{1}) wire->post_send(0, {0}, bytes(out));
+        if (world.rank() == Rank{1}) endpoint->post_send(0, {0}, bytes(out));
         if (world.is_first()) {
-            wire->post_receive(0, {1}, std::as_writable_bytes(std::span(in).first(1)));
-            wire->post_receive(0, {2}, std::as_writable_bytes(std::span(in).last(1)));
-            Backoff patience(world);
-            while (wire->waits_for() == Rank{1} && patience.pause()) wire->all_done();
+            endpoint->post_receive(0, {1}, std::as_writable_bytes(std::span(in).first(1)));
+            endpoint->post_receive(0, {2}, std::as_writable_bytes(std::span(in).last(1)));
+            Backoff backoff(world);
+            while (endpoint->waits_for() == Rank{1} && backoff.pause()) endpoint->all_done();
             EXPECT_EQ(in[0], 42);
-            EXPECT_EQ(wire->waits_for(), Rank{2});
-            EXPECT_FALSE(wire->all_done());
+            EXPECT_EQ(endpoint->waits_for(), Rank{2});
+            EXPECT_FALSE(endpoint->all_done());
         }
-        world.barrier();  // what never comes is called off with the wire
+        world.barrier();  // what never comes is called off with the endpoint
     });
 }
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "base/index.hpp"
 #include "kernels/cuda/cast.cuh"
 #include "kernels/cuda/combine.cuh"
 #include "kernels/sets.hpp"
@@ -111,8 +112,7 @@ protected:
         const auto before = std::make_unique<Slots>(*slots);
 
         by_threads(layout.threads, [&](std::int64_t thread, std::int64_t threads) {
-            combine<Element, op>({sources.data(), static_cast<int>(sources.size()), outs.data(),
-                                  static_cast<int>(outs.size()),
+            combine<Element, op>({sources.data(), int_size(sources), outs.data(), int_size(outs),
                                   static_cast<std::int64_t>(layout.count), layout.divisor},
                                  thread, threads);
         });

@@ -7,6 +7,7 @@
 #include <optional>
 #include <ostream>
 
+#include "base/index.hpp"
 #include "kernels/sets.hpp"
 #include "tests/kernels/test_data.hpp"
 
@@ -167,7 +168,7 @@ private:
         for (std::size_t s = 0; s < call.sources; ++s) {
             after.push_back(beginning(sources[s]));
             const auto out = std::ranges::find(call.out_source, std::optional(s));
-            const auto o = static_cast<std::size_t>(out - call.out_source.begin());
+            const auto o = as_size(out - call.out_source.begin());
             memory.emplace_back(after.back(),
                                 o < call.out_skews.size() ? call.out_skews[o] : s * 8 % line);
         }

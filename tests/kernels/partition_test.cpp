@@ -6,22 +6,21 @@
 
 #include <vector>
 
+#include "base/index.hpp"
+
 namespace tutti::device {
 
 /// How often each of `count` elements is met, by packets or as one of the ends.
 std::vector<int> visits(const Partition& cut, std::int64_t element_bytes, std::int64_t count) {
-    std::vector<int> met(static_cast<std::size_t>(count));
+    std::vector<int> met(as_size(count));
     const std::int64_t packet = packet_bytes / element_bytes;
-    for (std::int64_t i = 0; i < cut.packets * packet; ++i)
-        ++met.at(static_cast<std::size_t>(cut.head + i));
+    for (std::int64_t i = 0; i < cut.packets * packet; ++i) ++met.at(as_size(cut.head + i));
     for (std::int64_t end = 0; end < cut.head + cut.tail; ++end)
-        ++met.at(static_cast<std::size_t>(element_of_end(cut, end, element_bytes)));
+        ++met.at(as_size(element_of_end(cut, end, element_bytes)));
     return met;
 }
 
-std::vector<int> each_once(std::int64_t count) {
-    return std::vector<int>(static_cast<std::size_t>(count), 1);
-}
+std::vector<int> each_once(std::int64_t count) { return std::vector<int>(as_size(count), 1); }
 
 TEST(Partition, MeetsEveryElementOnce) {
     for (std::int64_t bytes : {1, 2, 4, 8})

@@ -7,8 +7,6 @@
 #include <string>
 
 #include "base/error.hpp"
-#include "kernels/divide.hpp"
-#include "kernels/reduce.hpp"
 
 namespace tutti {
 

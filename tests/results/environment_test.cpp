@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "results/environment.hpp"
+#include "results/launch.hpp"
 
 #include <gtest/gtest.h>
 

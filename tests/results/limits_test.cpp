@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include "base/error.hpp"
-#include "results/limits_file.hpp"
 #include "samples.hpp"
 
 namespace tutti {

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+
 #include <cstddef>
 #include <map>
 #include <mutex>
+
+#include "base/rounding.hpp"
 
 namespace tutti::simulated {
 
@@ -38,9 +41,7 @@ private:
     static constexpr std::size_t unit = 512, guard = 512;
 
     // Of an allocation: what its memory and the guard behind it take.
-    static std::size_t room_for(std::size_t bytes) {
-        return (bytes + unit - 1) / unit * unit + guard;
-    }
+    static std::size_t room_for(std::size_t bytes) { return round_up(bytes, unit) + guard; }
 
     std::size_t size_;
     int file_ = -1;

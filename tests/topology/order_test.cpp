@@ -89,12 +89,12 @@ TEST(ChannelsOf, RefuseNoneAndTooMany) {
 
 TEST(SiteOf, NamesWhatHoldsAllCpusOfARankAndNothingElse) {
     const Host host = example_host();
-    EXPECT_EQ(site_of(host, {6}),
+    EXPECT_EQ(binding_of(host, {6}),
               (RankBinding{.package = 1, .numa_node = 1, .cache = 1, .core = 2}));
-    EXPECT_EQ(site_of(host, {2, 6}), site_of(host, {6}));  // two threads of one core
-    EXPECT_EQ(site_of(host, {0, 1}), (RankBinding{.package = 0, .numa_node = 0, .cache = 0}));
-    EXPECT_EQ(site_of(host, {0, 3}), RankBinding{});
-    EXPECT_EQ(site_of(host, {}), RankBinding{});
+    EXPECT_EQ(binding_of(host, {2, 6}), binding_of(host, {6}));  // two threads of one core
+    EXPECT_EQ(binding_of(host, {0, 1}), (RankBinding{.package = 0, .numa_node = 0, .cache = 0}));
+    EXPECT_EQ(binding_of(host, {0, 3}), RankBinding{});
+    EXPECT_EQ(binding_of(host, {}), RankBinding{});
 }
 
 class OrderFile : public testing::Test {

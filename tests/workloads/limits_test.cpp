@@ -57,7 +57,7 @@ TEST(MeasureLimits, ShowTheWholeWorldThatTheyGoOn) {
             host.parent = &all;
             RankTeam team(host, 1, 64);
             const long before = all.heartbeats;
-            for (int i = 0; i < 3; ++i) team.start_and_wait();
+            for (int i = 0; i < 3; ++i) team.meet();
             EXPECT_EQ(all.heartbeats - before, 3);
         });
     });

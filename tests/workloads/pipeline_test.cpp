@@ -137,7 +137,7 @@ TEST(Pipeline, ThatNeverRunsEmptyUsesAMessageInTheStepItWasSentInOrTheNext) {
             std::vector<StageTimes> times(static_cast<std::size_t>(stages), {10, 20});
             times.back() = {10 * last, 20 * last};
             const auto steady = steady_pipeline(times, 4);
-            for (const SteadyStage& stage : steady) {
+            for (const StageStep& stage : steady) {
                 EXPECT_TRUE(stage.activations_ahead == 0 || stage.activations_ahead == 1);
                 EXPECT_TRUE(stage.gradients_ahead == 0 || stage.gradients_ahead == 1);
             }

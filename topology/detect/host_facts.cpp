@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "base/index.hpp"
 #include "topology/detect/cgroup_limits.hpp"
 #include "topology/detect/sysfs_host.hpp"
 
@@ -51,8 +52,8 @@ HostFacts host_facts(const std::filesystem::path& root) {
         .boot_id = sysfs::first_line(root / "proc/sys/kernel/random/boot_id").value_or(""),
         .kernel = sysfs::first_line(root / "proc/sys/kernel/osrelease").value_or(""),
         .cpu_model = read_cpu_model(root),
-        .sockets = static_cast<int>(host.packages.size()),
-        .cores = static_cast<int>(host.cores.size()),
+        .sockets = int_size(host.packages),
+        .cores = int_size(host.cores),
         .smt = host.cores.empty() ? 0 : static_cast<int>(host.cores.front().threads.size()),
         .governor = sysfs::first_line(root / "sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")
                         .value_or(""),

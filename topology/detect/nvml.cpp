@@ -8,6 +8,7 @@
 #include <map>
 #include <set>
 
+#include "base/index.hpp"
 #include "topology/detect/nvml_library.hpp"
 #include "topology/detect/sysfs.hpp"
 #include "topology/machine/link_speeds.hpp"
@@ -80,11 +81,11 @@ private:
 
     void note(const std::string& text) { host_.not_seen.push_back(text); }
 
-    Device& at(int index) { return host_.devices[static_cast<std::size_t>(index)]; }
+    Device& device_at(int index) { return at(host_.devices, index); }
 
     int add(const Device& device) {
         host_.devices.push_back(device);
-        return static_cast<int>(host_.devices.size()) - 1;
+        return int_size(host_.devices) - 1;
     }
 
     std::optional<int> known(const std::string& address) const {
@@ -108,7 +109,7 @@ private:
     }
 
     void describe(const Gpu& gpu) {
-        Device& device = at(gpu.device);
+        Device& device = device_at(gpu.device);
         device.model = driver_.name(gpu.handle);
         device.compute_capability = driver_.compute_capability(gpu.handle).value_or(0);
         if (device.link.gigatransfers == 0)
@@ -146,7 +147,7 @@ private:
     // The constant that planners use; a link that runs slower than it should has less. The driver
     // counts what is on the wire, of which protocol leaves nine tenths at most.
     double speed_of(const Gpu& gpu, unsigned link) const {
-        const auto& device = host_.devices[static_cast<std::size_t>(gpu.device)];
+        const auto& device = at(host_.devices, gpu.device);
         const double usual = nvlink_GBps(device.compute_capability);
         auto said = driver_.field(gpu.handle, nvml::nvlink_megabytes_of_link, link);
         if (!said || *said <= 0) said = driver_.field(gpu.handle, nvml::nvlink_megabytes);
@@ -166,7 +167,7 @@ private:
     }
 
     std::optional<LinkEnd> processors_near(const Gpu& gpu) const {
-        const auto node = host_.devices[static_cast<std::size_t>(gpu.device)].numa_node;
+        const auto node = at(host_.devices, gpu.device).numa_node;
         if (!node) return std::nullopt;
         return LinkEnd{LinkEnd::Kind::numa_node, *node};
     }
@@ -182,7 +183,7 @@ private:
     void add_link(LinkKind kind, const Gpu& gpu, LinkEnd end, double bandwidth_GBps) {
         const LinkEnd start{LinkEnd::Kind::device, gpu.device};
         const bool between_gpus =
-            end.kind == LinkEnd::Kind::device && at(end.index).kind == DeviceKind::gpu;
+            end.kind == LinkEnd::Kind::device && device_at(end.index).kind == DeviceKind::gpu;
         if (between_gpus && tells_of(end.index, gpu.device)) return;
         auto& link =
             found_.try_emplace({start, end}, Link{kind, start, end, 0, 0, 0}).first->second;

@@ -7,6 +7,7 @@
 #include <set>
 #include <tuple>
 
+#include "base/index.hpp"
 #include "topology/detect/sysfs_devices.hpp"
 #include "topology/machine/core_of_cpu.hpp"
 
@@ -24,7 +25,7 @@ std::vector<int> online_cpus(const Path& root) {
     if (cpus.empty()) cpus = sysfs::numbered(root / "sys/devices/system/cpu", "cpu");
     if (!cpus.empty()) return cpus;
     for (const std::string& line : sysfs::lines_of(root / "proc/cpuinfo"))
-        if (line.starts_with("processor")) cpus.push_back(static_cast<int>(cpus.size()));
+        if (line.starts_with("processor")) cpus.push_back(int_size(cpus));
     return cpus;
 }
 

@@ -8,6 +8,7 @@
 #include <map>
 #include <sstream>
 
+#include "base/index.hpp"
 #include "topology/machine/link_speeds.hpp"
 
 namespace tutti {
@@ -79,7 +80,7 @@ Host with_sysfs_xgmi(Host host, const Path& root) {
     const std::map<int, KfdNode> nodes = read_nodes(host, folder);
     for (const auto& [number, node] : nodes) {
         if (node.gpu.empty()) continue;
-        Device& gpu = host.devices[static_cast<std::size_t>(node.end.index)];
+        Device& gpu = at(host.devices, node.end.index);
         if (gpu.model.empty()) gpu.model = node.gpu;
         const Path links = folder / std::to_string(number) / "io_links";
         for (const int index : sysfs::numbered(links, "")) {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "base/index.hpp"
 #include "topology/draw/link_summary.hpp"
 #include "topology/machine/link_speeds.hpp"
 
@@ -13,9 +14,7 @@ namespace {
 
 using Labels = std::vector<std::string>;
 
-const std::string& label(const Labels& labels, int device) {
-    return labels.at(static_cast<std::size_t>(device));
-}
+const std::string& label(const Labels& labels, int device) { return labels.at(as_size(device)); }
 
 // "GPU0-GPU7" where they follow one another.
 std::string span_of(const Labels& labels, const std::vector<int>& devices) {

@@ -3,6 +3,7 @@
 
 #include <set>
 
+#include "base/index.hpp"
 #include "topology/draw/device_text.hpp"
 #include "topology/draw/draw.hpp"
 #include "topology/draw/link_summary.hpp"
@@ -69,7 +70,7 @@ private:
 
     void draw_device(int index, const Device& device) {
         const std::string name = device_name(index);
-        std::string label = labels_[static_cast<std::size_t>(index)];
+        std::string label = at(labels_, index);
         if (!device.pci_address.empty()) label += " " + device.pci_address;
         label += "\n" + (device.model.empty() ? device.pci_id : device.model);
         if (const std::string ports = ports_text(device); !ports.empty()) label += "\n" + ports;
@@ -123,7 +124,7 @@ std::string to_dot(const Machine& raw) {
         "  edge [fontname=Helvetica, fontsize=9];\n";
     const auto groups = alike_hosts(raw);
     for (std::size_t i = 0; i < groups.size(); ++i)
-        page += Cluster(machine.hosts[static_cast<std::size_t>(groups[i].front())], i)
+        page += Cluster(at(machine.hosts, groups[i].front()), i)
                     .draw(names_of_alike(machine, groups[i]));
     return page + "}\n";
 }

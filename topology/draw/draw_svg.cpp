@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/index.hpp"
 #include "topology/draw/draw.hpp"
 #include "topology/draw/link_summary.hpp"
 #include "topology/draw/svg_host.hpp"
@@ -46,7 +47,7 @@ std::string to_svg(const Machine& machine) {
     double x = gap, lowest = 0;
     std::vector<Box> cards;
     for (const std::vector<int>& alike : alike_hosts(machine)) {
-        const Host& host = machine.hosts[static_cast<std::size_t>(alike.front())];
+        const Host& host = at(machine.hosts, alike.front());
         const Drawing drawing = draw_host(host, names_of_alike(machine, alike));
         const Box card{x, gap, drawing.width, drawing.height};
         canvas.rectangle(card, "host", 10);

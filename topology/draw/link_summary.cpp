@@ -9,6 +9,7 @@
 #include <limits>
 #include <set>
 
+#include "base/index.hpp"
 #include "topology/machine/fingerprint.hpp"
 #include "topology/machine/link_speeds.hpp"
 
@@ -34,7 +35,7 @@ LinkSummary summary_of_links(const Host& host) {
     std::set<LinkKind> kinds;
     const auto is = [&](const LinkEnd& end, DeviceKind kind) {
         return end.kind == LinkEnd::Kind::device &&
-               host.devices.at(static_cast<std::size_t>(end.index)).kind == kind;
+               host.devices.at(as_size(end.index)).kind == kind;
     };
     for (const Link& link : host.links) {
         kinds.insert(link.kind);
@@ -116,7 +117,7 @@ std::vector<std::vector<int>> alike_hosts(const Machine& machine) {
 std::string names_of_alike(const Machine& machine, const std::vector<int>& alike) {
     constexpr std::size_t enough = 16;
     const auto name_of = [&](int host) {
-        const std::string& name = machine.hosts.at(static_cast<std::size_t>(host)).name;
+        const std::string& name = machine.hosts.at(as_size(host)).name;
         return name.empty() ? std::string("host") : name;
     };
     if (alike.size() == 1) return name_of(alike.front());

@@ -6,6 +6,7 @@
 #include <map>
 #include <utility>
 
+#include "base/index.hpp"
 #include "topology/draw/device_text.hpp"
 #include "topology/draw/link_summary.hpp"
 #include "topology/machine/fingerprint.hpp"
@@ -81,8 +82,7 @@ Texts texts_of(const Host& host) {
 std::string text_of_cores(const Host& host, const CoreSet& cores, const std::string& caches) {
     std::vector<int> threads;
     for (const int core : cores)
-        for (const int thread : host.cores[static_cast<std::size_t>(core)].threads)
-            threads.push_back(thread);
+        for (const int thread : at(host.cores, core).threads) threads.push_back(thread);
     const std::string rest = caches.empty() ? "" : "  " + caches;
     if (cores.size() == 1)
         return fmt::format("core {:<{}}  cpu {}{}", cores.front(),
@@ -192,9 +192,7 @@ void draw(std::string& page, const Host& host, const Line& line, const std::stri
 }
 
 std::string print_network(const Machine& machine) {
-    const auto name = [&](int host) {
-        return machine.hosts.at(static_cast<std::size_t>(host)).name;
-    };
+    const auto name = [&](int host) { return machine.hosts.at(as_size(host)).name; };
     std::string page;
     for (const NetworkLink& link : machine.network)
         page += fmt::format("network {} to {}: {:.3g} GB/s, {:.3g} us\n", name(link.from),
@@ -224,10 +222,10 @@ std::string print_tree(const Machine& raw) {
     const Machine machine = printable(raw);
     std::string page;
     for (const std::vector<int>& alike : alike_hosts(raw)) {
-        const Host& host = machine.hosts[static_cast<std::size_t>(alike.front())];
+        const Host& host = at(machine.hosts, alike.front());
         if (alike.size() > 1) page += names_of_alike(machine, alike) + "\n";
         page += fmt::format("{}fingerprint {}\n", print_tree(host),
-                            fingerprint(raw.hosts[static_cast<std::size_t>(alike.front())]));
+                            fingerprint(at(raw.hosts, alike.front())));
     }
     page += print_network(machine);
     if (machine.hosts.size() > 1)

@@ -6,14 +6,14 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/index.hpp"
+
 namespace tutti {
 namespace {
 
 using Index = std::optional<int>;
 
-const Device& at(const Host& host, int device) {
-    return host.devices[static_cast<std::size_t>(device)];
-}
+const Device& at(const Host& host, int device) { return at(host.devices, device); }
 
 // "0000:17:00" of "0000:17:00.1".
 std::string slot_of(const Device& device) {
@@ -50,8 +50,7 @@ bool is_empty(const Branch& branch) { return branch.branches.empty() && branch.l
 // Without switches below which only NVSwitches hang.
 Branch branch_of(const Host& host, int pcie_switch) {
     Branch branch{.pcie_switch = pcie_switch};
-    for (std::size_t i = static_cast<std::size_t>(pcie_switch) + 1; i < host.pcie_switches.size();
-         ++i)
+    for (std::size_t i = as_size(pcie_switch) + 1; i < host.pcie_switches.size(); ++i)
         if (host.pcie_switches[i].above == Index{pcie_switch}) {
             Branch below = branch_of(host, static_cast<int>(i));
             if (!is_empty(below)) branch.branches.push_back(std::move(below));
@@ -63,9 +62,7 @@ Branch branch_of(const Host& host, int pcie_switch) {
 
 // Of a switch that does not say, the node of what hangs below it.
 Index node_of(const Host& host, const Branch& branch) {
-    if (const Index node =
-            host.pcie_switches[static_cast<std::size_t>(branch.pcie_switch)].numa_node)
-        return node;
+    if (const Index node = at(host.pcie_switches, branch.pcie_switch).numa_node) return node;
     for (const Leaf& leaf : branch.leaves)
         if (const Index node = at(host, leaf.devices.front()).numa_node) return node;
     for (const Branch& below : branch.branches)
@@ -135,13 +132,13 @@ std::vector<ColumnGroup> columns_of(const Host& host) {
 }
 
 int leaves_below(const Branch& branch) {
-    int count = static_cast<int>(branch.leaves.size());
+    int count = int_size(branch.leaves);
     for (const Branch& below : branch.branches) count += leaves_below(below);
     return std::max(count, 1);
 }
 
 int leaves_below(const Column& column) {
-    int count = static_cast<int>(column.leaves.size());
+    int count = int_size(column.leaves);
     for (const Branch& below : column.branches) count += leaves_below(below);
     return std::max(count, 1);
 }

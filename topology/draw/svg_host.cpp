@@ -9,6 +9,8 @@
 #include <map>
 #include <set>
 
+#include "base/index.hpp"
+#include "base/rounding.hpp"
 #include "topology/draw/device_text.hpp"
 #include "topology/draw/link_summary.hpp"
 #include "topology/draw/svg_columns.hpp"
@@ -32,7 +34,7 @@ Grid grid_of(std::size_t cores, double width) {
     const int count = std::max(static_cast<int>(cores), 1);
     grid.cell = count > 96 ? 7 : count > 32 ? 9 : 12;
     grid.across = std::clamp(static_cast<int>(width / grid.cell), 1, count);
-    grid.down = (count + grid.across - 1) / grid.across;
+    grid.down = divide_up(count, grid.across);
     return grid;
 }
 
@@ -182,7 +184,7 @@ private:
         if (!column.cores.empty()) {
             std::size_t threads = 0;
             for (const int core : column.cores)
-                threads += host_.cores.at(static_cast<std::size_t>(core)).threads.size();
+                threads += host_.cores.at(as_size(core)).threads.size();
             canvas.text({x + gap, y += line_height},
                         fmt::format("{} cores, {} threads", column.cores.size(), threads), "small",
                         Anchor::start, room);
@@ -206,7 +208,7 @@ private:
                 {at.x + place * grid.cell, at.y + row * grid.cell, grid.cell - 2, grid.cell - 2},
                 odd ? "core odd" : "core", 1,
                 fmt::format("core {}: cpu {}", core,
-                            in_ranges(host_.cores.at(static_cast<std::size_t>(core)).threads)));
+                            in_ranges(host_.cores.at(as_size(core)).threads)));
         }
     }
 
@@ -214,8 +216,7 @@ private:
     void draw_below(SvgCanvas& canvas, SvgCanvas& links, const std::vector<Branch>& branches,
                     const std::vector<Leaf>& leaves, double x, double from_y, int level) {
         for (const Branch& branch : branches) {
-            const PcieSwitch& part =
-                host_.pcie_switches[static_cast<std::size_t>(branch.pcie_switch)];
+            const PcieSwitch& part = at(host_.pcie_switches, branch.pcie_switch);
             const double width = leaves_below(branch) * (leaf_width + gap) - gap;
             const Box box{x, nodes_y_ + node_height_ + 8 + (level + 1) * level_height - 20, width,
                           switch_height};
@@ -244,14 +245,14 @@ private:
 
     void draw_leaf(SvgCanvas& canvas, SvgCanvas& links, const Leaf& leaf, const Box& box,
                    double from_y) {
-        const auto index = static_cast<std::size_t>(leaf.devices.front());
+        const auto index = as_size(leaf.devices.front());
         const Device& device = host_.devices[index];
         const bool is_gpu = device.kind == DeviceKind::gpu;
         if (device.model != virtual_interface)
             draw_pcie(links, device.link, {box.middle(), from_y}, box.y);
         std::string tip;
         for (const int one : leaf.devices) {
-            const auto i = static_cast<std::size_t>(one);
+            const auto i = as_size(one);
             places_.devices[one] = box;
             tip += (tip.empty() ? "" : "; ") + labels_[i] + " " + host_.devices[i].pci_address +
                    " " + text_of(host_.devices[i]);
@@ -259,8 +260,7 @@ private:
         canvas.rectangle(box, is_gpu ? "gpu" : "nic", 6, tip);
         std::string label = labels_[index];
         if (leaf.devices.size() > 1)
-            label += fmt::format(",{}",
-                                 labels_[static_cast<std::size_t>(leaf.devices.back())].substr(3));
+            label += fmt::format(",{}", at(labels_, leaf.devices.back()).substr(3));
         canvas.text({box.middle(), box.y + 17}, label, "bold", Anchor::middle, box.width);
         const double room = box.width - 6;
         canvas.text({box.middle(), box.y + 33}, is_gpu ? model_text(device) : port_name(device),
@@ -285,15 +285,13 @@ private:
     std::string speeds_of(const Leaf& leaf) const {
         std::map<double, int> speeds;
         for (const int device : leaf.devices)
-            for (const Port& port : host_.devices[static_cast<std::size_t>(device)].ports)
+            for (const Port& port : at(host_.devices, device).ports)
                 if (port.gigabits > 0) ++speeds[port.gigabits];
         std::string text;
         for (const auto& [speed, count] : speeds)
             text += fmt::format("{}{}{} Gb/s", text.empty() ? "" : ", ",
                                 count > 1 ? fmt::format("{} x ", count) : "", speed);
-        const bool is_virtual =
-            host_.devices[static_cast<std::size_t>(leaf.devices.front())].model ==
-            virtual_interface;
+        const bool is_virtual = at(host_.devices, leaf.devices.front()).model == virtual_interface;
         return is_virtual ? "software" : text;
     }
 

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <set>
 
+#include "base/index.hpp"
 #include "topology/draw/link_summary.hpp"
 #include "topology/draw/svg_host.hpp"
 
@@ -70,11 +71,9 @@ double draw_arcs(SvgCanvas& canvas, const Host& host, const LinkSummary& links,
         if (!places.devices.contains(a) || !places.devices.contains(b)) continue;
         const Point2 from = outlets.of(a, b), to = outlets.of(b, a);
         const double depth = 16 + 60 * std::log2(1 + std::abs(to.x - from.x) / 160);
-        canvas.arc(
-            from, to, depth, style_of(sum, bandwidths), line_width(sum.bandwidth_GBps),
-            fmt::format("{} and {}: {} links, {} GB/s each way",
-                        labels[static_cast<std::size_t>(a)], labels[static_cast<std::size_t>(b)],
-                        sum.count, in_GBps(sum.bandwidth_GBps)));
+        canvas.arc(from, to, depth, style_of(sum, bandwidths), line_width(sum.bandwidth_GBps),
+                   fmt::format("{} and {}: {} links, {} GB/s each way", at(labels, a),
+                               at(labels, b), sum.count, in_GBps(sum.bandwidth_GBps)));
         lowest = std::max(lowest, from.y + depth);
     }
     double x = places.left;

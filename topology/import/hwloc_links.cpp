@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/index.hpp"
 #include "topology/import/hwloc_parts.hpp"
 #include "topology/machine/link_speeds.hpp"
 
@@ -32,7 +33,7 @@ struct Matrix {
 Matrix matrix_of(const XmlElement& element, const HwlocHost& host, const Source& source) {
     const auto indexes = words_in(element, "indexes");
     const auto values = words_in(element, "u64values");
-    const auto count = static_cast<std::size_t>(whole(element, "nbobjs", 0, source, 0, 1 << 16));
+    const auto count = as_size(whole(element, "nbobjs", 0, source, 0, 1 << 16));
     if (indexes.size() != count || values.size() != count * count)
         source.fail(element.line,
                     fmt::format("{} has {} indexes and {} values where nbobjs={} wants {} and {}",

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include "base/index.hpp"
 #include "topology/detect/sysfs_devices.hpp"
 #include "topology/import/hwloc_parts.hpp"
 #include "topology/machine/gpu_models.hpp"
@@ -121,7 +122,7 @@ void read_device(const XmlElement& object, const PciePlace& place, HwlocHost& in
                   .above = place.above,
                   .link = link_of(object, into, source),
                   .compute_capability = compute_capability_of(type.id)};
-    const LinkEnd end{LinkEnd::Kind::device, static_cast<int>(into.host.devices.size())};
+    const LinkEnd end{LinkEnd::Kind::device, int_size(into.host.devices)};
     const auto name_it = [&](const XmlElement& named) {
         if (named.find("gp_index"))
             into.named[{named.value("type"), whole(named, "gp_index", 0, source)}] = end;
@@ -149,7 +150,7 @@ void read_below(const XmlElement& object, const PciePlace& place, int bridges, H
     PciePlace inside = place;
     if (!is_host_bridge && bridges % 2 == 1) {
         const PciType pci = pci_type_of(object, source);
-        inside.above = static_cast<int>(into.host.pcie_switches.size());
+        inside.above = int_size(into.host.pcie_switches);
         into.host.pcie_switches.push_back({.pci_address = address_of(object, source),
                                            .pci_id = pci.id,
                                            .above = place.above,

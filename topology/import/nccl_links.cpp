@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <tuple>
 
+#include "base/index.hpp"
 #include "topology/machine/link_speeds.hpp"
 
 namespace tutti {
@@ -108,8 +109,7 @@ private:
     void count_nvswitch(LinkKind kind, LinkEnd from, const std::string& target,
                         const XmlElement& row, std::int64_t count) {
         const std::string address = target == hidden_switch ? "" : address_in(target, row);
-        const auto [found, is_new] =
-            by_address_.try_emplace(address, static_cast<int>(host_.devices.size()));
+        const auto [found, is_new] = by_address_.try_emplace(address, int_size(host_.devices));
         if (is_new)
             host_.devices.push_back({.kind = DeviceKind::nvswitch, .pci_address = address});
         else if (host_.devices[found->second].kind != DeviceKind::nvswitch)

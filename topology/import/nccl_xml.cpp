@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 
+#include "base/index.hpp"
 #include "topology/detect/sysfs_devices.hpp"
 #include "topology/import/formats.hpp"
 #include "topology/import/nccl_links.hpp"
@@ -85,7 +86,7 @@ private:
         CoreSet cores;
         for (const int thread : *threads) {
             if (!threads_.insert(thread).second) continue;  // named by another node already
-            cores.push_back(static_cast<int>(host_.cores.size()));
+            cores.push_back(int_size(host_.cores));
             host_.cores.push_back({{thread}});
         }
         if (!numa_node) return;
@@ -125,7 +126,7 @@ private:
                  .numa_node = place.numa_node,
                  .link = link,
                  .subsystem_id = pci_id(pci, "subsystem_vendor", "subsystem_device", source_)});
-            place.above = static_cast<int>(host_.pcie_switches.size()) - 1;
+            place.above = int_size(host_.pcie_switches) - 1;
         } else if (const auto kind = kind_of(pci, id)) {
             read_device(pci, {.kind = *kind,
                               .pci_address = *address,
@@ -158,7 +159,7 @@ private:
     }
 
     void read_device(const XmlElement& pci, Device device) {
-        const int position = static_cast<int>(host_.devices.size());
+        const int position = int_size(host_.devices);
         by_address_[device.pci_address] = position;
         for (const XmlElement& child : pci.children) {
             if (child.name == "nic") read_ports(child, device);

@@ -4,6 +4,7 @@
 #include <numeric>
 #include <set>
 
+#include "base/index.hpp"
 #include "topology/import/formats.hpp"
 #include "topology/import/nvidia_smi_matrix.hpp"
 #include "topology/import/pcie_tree.hpp"
@@ -90,7 +91,7 @@ void add_numa_nodes(const SmiMatrix& matrix, Host& host) {
     for (const auto& [node, cpus] : cpus_of) {
         NumaNode numa_node{.os_index = node};
         for (const int cpu : cpus) {
-            numa_node.cores.push_back(static_cast<int>(host.cores.size()));
+            numa_node.cores.push_back(int_size(host.cores));
             host.cores.push_back({{cpu}});
         }
         host.numa_nodes.push_back(std::move(numa_node));
@@ -109,7 +110,7 @@ void add_switches(const SmiMatrix& matrix, Host& host) {
     std::map<std::size_t, int> leaf_at, top_at;
     const auto add_switch = [&](std::optional<int> above, std::optional<int> numa_node) {
         host.pcie_switches.push_back({.above = above, .numa_node = numa_node});
-        return static_cast<int>(host.pcie_switches.size()) - 1;
+        return int_size(host.pcie_switches) - 1;
     };
     for (std::size_t i = 0; i < count; ++i) {
         Device& device = host.devices[i];
@@ -160,7 +161,7 @@ void add_nvlinks(const SmiMatrix& matrix, Host& host) {
         for (const std::size_t a : members)
             for (const std::size_t b : members)
                 all_the_same = all_the_same && (a == b || matrix.links(a, b) == links);
-        const auto peers = static_cast<int>(members.size()) - 1;
+        const auto peers = int_size(members) - 1;
         if (all_the_same && links * peers > most_nvlinks) {
             const std::size_t nvswitch = host.devices.size();
             host.devices.push_back({.kind = DeviceKind::nvswitch});

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "topology/import/pcie_tree.hpp"
 
+#include "base/index.hpp"
+
 namespace tutti {
 
 void drop_idle_switches(Host& host) {
@@ -15,7 +17,7 @@ void drop_idle_switches(Host& host) {
     std::vector<PcieSwitch> kept;
     for (std::size_t i = 0; i < switches.size(); ++i) {
         if (!busy[i]) continue;
-        now_at[i] = static_cast<int>(kept.size());
+        now_at[i] = int_size(kept);
         if (switches[i].above) switches[i].above = now_at[*switches[i].above];
         kept.push_back(std::move(switches[i]));
     }

@@ -4,7 +4,9 @@
 #include <cstdint>
 #include <set>
 
+#include "base/index.hpp"
 #include "base/json_reader.hpp"
+#include "base/json_writer.hpp"
 #include "topology/import/formats.hpp"
 #include "topology/machine/machine_fields.hpp"
 
@@ -26,7 +28,7 @@ public:
         check_switches();
         for (std::size_t i = 0; i < host_.devices.size(); ++i)
             if (const auto above = host_.devices[i].above;
-                above && static_cast<std::size_t>(*above) >= host_.pcie_switches.size())
+                above && as_size(*above) >= host_.pcie_switches.size())
                 fail("devices", i,
                      fmt::format("above is {}, but there are {} pcie_switches", *above,
                                  host_.pcie_switches.size()));
@@ -67,7 +69,7 @@ private:
         for (std::size_t i = 0; i < parts.size(); ++i) {
             int least = 0;
             for (const int core : parts[i].cores) {
-                if (core < least || static_cast<std::size_t>(core) >= host_.cores.size())
+                if (core < least || as_size(core) >= host_.cores.size())
                     fail(field, i,
                          fmt::format("cores must be ascending positions in cores, which has {}",
                                      host_.cores.size()));
@@ -81,7 +83,7 @@ private:
         std::vector<int> depth;
         for (std::size_t i = 0; i < host_.pcie_switches.size(); ++i) {
             const auto above = host_.pcie_switches[i].above;
-            if (above && static_cast<std::size_t>(*above) >= i)
+            if (above && as_size(*above) >= i)
                 fail("pcie_switches", i,
                      fmt::format("above is {}; give a switch that comes before", *above));
             depth.push_back(above ? depth[*above] + 1 : 1);
@@ -90,7 +92,7 @@ private:
     }
 
     void check_device(const char* field, std::size_t part, int device) const {
-        if (static_cast<std::size_t>(device) >= host_.devices.size())
+        if (as_size(device) >= host_.devices.size())
             fail(field, part,
                  fmt::format("no device {}, as there are {}", device, host_.devices.size()));
     }
@@ -129,12 +131,18 @@ Machine read_tutti_json(const Source& source) {
     walk(reader, machine);
     reader.refuse_others();
     if (machine.hosts.empty()) source.fail(json.line, "'hosts' is missing or empty");
-    const auto hosts = static_cast<int>(machine.hosts.size());
+    const auto hosts = int_size(machine.hosts);
     for (std::size_t i = 0; i < machine.network.size(); ++i)
         if (machine.network[i].from >= hosts || machine.network[i].to >= hosts)
             file.needed("network").item(i).fail(
                 fmt::format("leads to a host that is not there: give 0 to {}", hosts - 1));
     return machine;
+}
+
+std::string to_json(const Machine& machine) {
+    JsonWriter writer{.object = {{"v", 1}, {"kind", "machine"}}};
+    walk(writer, machine);
+    return writer.object.dump(2, ' ', false, Json::error_handler_t::replace);
 }
 
 }  // namespace tutti

@@ -9,6 +9,7 @@
 #include <queue>
 #include <set>
 
+#include "base/index.hpp"
 #include "base/sha256.hpp"
 
 namespace tutti {
@@ -79,17 +80,17 @@ private:
     int add(const std::string& text) {
         colours_.push_back(text);
         edges_.emplace_back();
-        return static_cast<int>(colours_.size()) - 1;
+        return int_size(colours_) - 1;
     }
 
     void join(int a, int b, const std::string& from_a, const std::string& from_b) {
-        edges_[static_cast<std::size_t>(a)].push_back({b, from_a});
-        edges_[static_cast<std::size_t>(b)].push_back({a, from_b});
+        at(edges_, a).push_back({b, from_a});
+        at(edges_, b).push_back({a, from_b});
     }
 
     void place(int part, std::optional<int> above, std::optional<int> numa_node) {
-        if (above && static_cast<std::size_t>(*above) < switch_parts_.size())
-            join(part, switch_parts_[static_cast<std::size_t>(*above)], "below", "above");
+        if (above && as_size(*above) < switch_parts_.size())
+            join(part, at(switch_parts_, *above), "below", "above");
         if (numa_node && node_parts_.contains(*numa_node))
             join(part, node_parts_.at(*numa_node), "at", "has");
     }
@@ -99,7 +100,7 @@ private:
             const auto found = node_parts_.find(end.index);
             return found == node_parts_.end() ? -1 : found->second;
         }
-        const auto index = static_cast<std::size_t>(end.index);
+        const auto index = as_size(end.index);
         return index < device_parts_.size() ? device_parts_[index] : -1;
     }
 
@@ -115,8 +116,7 @@ private:
             std::vector<int> distances;
             for (const auto& [part, distance] : hops) distances.push_back(distance);
             std::ranges::sort(distances);
-            colours_[static_cast<std::size_t>(from)] +=
-                fmt::format(" hops {}", fmt::join(distances, ","));
+            at(colours_, from) += fmt::format(" hops {}", fmt::join(distances, ","));
         }
     }
 
@@ -127,7 +127,7 @@ private:
             for (std::size_t part = 0; part < colours_.size(); ++part) {
                 Texts around;
                 for (const Edge& edge : edges_[part])
-                    around.push_back(edge.text + " " + colours_[static_cast<std::size_t>(edge.to)]);
+                    around.push_back(edge.text + " " + at(colours_, edge.to));
                 next.push_back(sha256(colours_[part] + "\n" + joined(around)));
             }
             colours_ = next;

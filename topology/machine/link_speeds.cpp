@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <string>
 
+#include "base/index.hpp"
 #include "topology/machine/gpu_models.hpp"
 
 namespace tutti {
@@ -52,7 +53,7 @@ double bandwidth_GBps_of(const Link& link, const Host& host) {
     std::string gfx;
     for (const LinkEnd& end : {link.a, link.b}) {
         if (end.kind != LinkEnd::Kind::device) continue;
-        const Device& device = host.devices.at(static_cast<std::size_t>(end.index));
+        const Device& device = host.devices.at(as_size(end.index));
         capability = std::max(capability, device.compute_capability);
         if (gfx.empty())
             gfx =

@@ -11,6 +11,7 @@
 #include <tuple>
 
 #include "base/error.hpp"
+#include "base/index.hpp"
 
 namespace tutti {
 namespace {
@@ -23,16 +24,16 @@ std::vector<Rank> launchers_order(int ranks) {
 
 }  // namespace
 
-Order order_by_topology(std::span<const RankBinding> site_of_rank) {
+Order order_by_topology(std::span<const RankBinding> binding_of_rank) {
     std::map<int, int> place_of_host;  // hosts in the order of their first rank
-    for (const RankBinding& site : site_of_rank)
-        place_of_host.try_emplace(site.host, static_cast<int>(place_of_host.size()));
+    for (const RankBinding& binding : binding_of_rank)
+        place_of_host.try_emplace(binding.host, int_size(place_of_host));
     const auto place = [&](Rank rank) {
-        const RankBinding& site = site_of_rank[static_cast<std::size_t>(rank.index)];
-        return std::tuple(place_of_host.at(site.host), site.package, site.numa_node, site.cache,
-                          site.core, site.gpu, rank);
+        const RankBinding& binding = at(binding_of_rank, rank.index);
+        return std::tuple(place_of_host.at(binding.host), binding.package, binding.numa_node,
+                          binding.cache, binding.core, binding.gpu, rank);
     };
-    std::vector<Rank> walk = launchers_order(static_cast<int>(site_of_rank.size()));
+    std::vector<Rank> walk = launchers_order(int_size(binding_of_rank));
     std::ranges::sort(walk, {}, place);
     return {{walk}};
 }
@@ -79,16 +80,15 @@ std::vector<Rank> parse_channel(const std::string& line, int ranks) {
                                  " once, separated by blanks (this launch has " +
                                  std::to_string(ranks) + " ranks)";
     std::vector<Rank> channel;
-    std::vector<bool> seen(static_cast<std::size_t>(ranks));
+    std::vector<bool> seen(as_size(ranks));
     std::istringstream words(line);
     for (std::string word; words >> word;) {
         int rank = -1;
         const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), rank);
         if (error != std::errc{} || end != word.data() + word.size() || rank < 0 || rank >= ranks)
             throw Error("'" + word + "' is no rank of " + std::to_string(ranks) + "; " + expected);
-        if (seen[static_cast<std::size_t>(rank)])
-            throw Error("rank " + word + " stands there twice; " + expected);
-        seen[static_cast<std::size_t>(rank)] = true;
+        if (at(seen, rank)) throw Error("rank " + word + " stands there twice; " + expected);
+        at(seen, rank) = true;
         channel.push_back(Rank{rank});
     }
     const auto missing = std::ranges::find(seen, false);
@@ -119,6 +119,44 @@ Order read_order(const std::string& path, int ranks) {
         throw Error(path + " names no channel; type one line such as '0 1 2' for each, with all " +
                     std::to_string(ranks) + " ranks");
     return order;
+}
+
+namespace {
+
+CoreSet cores_with(const Host& host, const std::vector<int>& cpus) {
+    const auto usable = [&](int thread) { return std::ranges::find(cpus, thread) != cpus.end(); };
+    CoreSet cores;
+    for (std::size_t core = 0; core < host.cores.size(); ++core)
+        if (std::ranges::any_of(host.cores[core].threads, usable))
+            cores.push_back(static_cast<int>(core));
+    return cores;
+}
+
+// The position of the one place that holds all cores.
+template <class Place>
+int place_of(const std::vector<Place>& places, const CoreSet& cores) {
+    for (std::size_t place = 0; place < places.size(); ++place)
+        if (!cores.empty() && std::ranges::includes(places[place].cores, cores))
+            return static_cast<int>(place);
+    return -1;
+}
+
+std::vector<Cache> last_caches(const Host& host) {
+    int last = 0;
+    for (const Cache& cache : host.caches) last = std::max(last, cache.level);
+    std::vector<Cache> caches = host.caches;
+    std::erase_if(caches, [&](const Cache& cache) { return cache.level != last; });
+    return caches;
+}
+
+}  // namespace
+
+RankBinding binding_of(const Host& host, const std::vector<int>& cpus) {
+    const CoreSet cores = cores_with(host, cpus);
+    return {.package = place_of(host.packages, cores),
+            .numa_node = place_of(host.numa_nodes, cores),
+            .cache = place_of(last_caches(host), cores),
+            .core = cores.size() == 1 ? cores.front() : -1};
 }
 
 }  // namespace tutti

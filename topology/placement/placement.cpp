@@ -4,6 +4,8 @@
 #include <map>
 #include <utility>
 
+#include "base/index.hpp"
+
 namespace tutti {
 namespace {
 
@@ -25,8 +27,7 @@ std::vector<int> labels_of(const Grouping& groups) {
     for (const auto& group : groups) ranks += group.size();
     std::vector<int> labels(ranks);
     for (std::size_t group = 0; group < groups.size(); ++group)
-        for (const Rank member : groups[group])
-            labels[static_cast<std::size_t>(member.index)] = static_cast<int>(group);
+        for (const Rank member : groups[group]) at(labels, member.index) = static_cast<int>(group);
     return labels;
 }
 
@@ -59,8 +60,7 @@ Placement Placement::with_islands_of(int per_island) const {
     std::vector<int> islands(nodes.size());
     for (const auto& node : nodes_)
         for (std::size_t seat = 0; seat < node.size(); ++seat)
-            islands[static_cast<std::size_t>(node[seat].index)] =
-                static_cast<int>(seat) / per_island;
+            at(islands, node[seat].index) = static_cast<int>(seat) / per_island;
     return by_labels(nodes, islands);
 }
 
@@ -68,8 +68,8 @@ Placement Placement::renamed(const std::vector<Rank>& order) const {
     const std::vector<int> node_of_rank = labels_of(nodes_), island_of_rank = labels_of(islands_);
     std::vector<int> nodes, islands;
     for (const Rank rank : order) {
-        nodes.push_back(node_of_rank[static_cast<std::size_t>(rank.index)]);
-        islands.push_back(island_of_rank[static_cast<std::size_t>(rank.index)]);
+        nodes.push_back(at(node_of_rank, rank.index));
+        islands.push_back(at(island_of_rank, rank.index));
     }
     return by_labels(nodes, islands);
 }

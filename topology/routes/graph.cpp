@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "topology/routes/graph.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <map>
 #include <set>
 
+#include "base/index.hpp"
 #include "topology/machine/link_speeds.hpp"
 #include "topology/machine/printable.hpp"
+#include "topology/routes/paths.hpp"
 
 namespace tutti {
 namespace {
@@ -34,25 +34,25 @@ private:
         graph_.nodes.push_back({kind, static_cast<int>(index), printable(name)});
         graph_.out.emplace_back();
         graph_.compute_capability.push_back(0);
-        return static_cast<int>(graph_.nodes.size()) - 1;
+        return int_size(graph_.nodes) - 1;
     }
 
     // Both directions; links of one kind between the same ends add up.
     void join(EdgeKind kind, int a, int b, double bandwidth_GBps, int count = 1) {
-        for (const int e : graph_.out[static_cast<std::size_t>(a)]) {
-            GraphEdge& edge = graph_.edges[static_cast<std::size_t>(e)];
+        for (const int e : at(graph_.out, a)) {
+            GraphEdge& edge = at(graph_.edges, e);
             if (edge.to != b || edge.kind != kind) continue;
-            for (GraphEdge* way : {&edge, &graph_.edges[static_cast<std::size_t>(edge.reverse)]}) {
+            for (GraphEdge* way : {&edge, &at(graph_.edges, edge.reverse)}) {
                 way->bandwidth_GBps += bandwidth_GBps;
                 way->count += count;
             }
             return;
         }
-        const int there = static_cast<int>(graph_.edges.size());
+        const int there = int_size(graph_.edges);
         graph_.edges.push_back({kind, a, b, bandwidth_GBps, count, there + 1});
         graph_.edges.push_back({kind, b, a, bandwidth_GBps, count, there});
-        graph_.out[static_cast<std::size_t>(a)].push_back(there);
-        graph_.out[static_cast<std::size_t>(b)].push_back(there + 1);
+        at(graph_.out, a).push_back(there);
+        at(graph_.out, b).push_back(there + 1);
     }
 
     // Every NUMA node that anything stands at, known to the host or not; at least one.
@@ -69,8 +69,8 @@ private:
                 if (end.kind == LinkEnd::Kind::numa_node) numbers.insert(end.index);
         if (numbers.empty()) numbers.insert(0);
         for (const int number : numbers) {
-            const int cpu = add_node(GraphNodeKind::cpu, static_cast<std::size_t>(number),
-                                     fmt::format("NUMA node {}", number));
+            const int cpu =
+                add_node(GraphNodeKind::cpu, as_size(number), fmt::format("NUMA node {}", number));
             for (const int other : graph_.cpus)
                 join(EdgeKind::sockets, other, cpu, socket_GBps(host_.cpu));
             graph_.cpus.push_back(cpu);
@@ -100,7 +100,7 @@ private:
     // 1... below in generation 5 (as NCCL tells them, src/graph/topo.cc).
     bool one_chip_with_above(const PcieSwitch& bridge) const {
         if (!bridge.above) return false;
-        const PcieSwitch& above = host_.pcie_switches[static_cast<std::size_t>(*bridge.above)];
+        const PcieSwitch& above = at(host_.pcie_switches, *bridge.above);
         if (bridge.pci_id != above.pci_id) return false;
         const auto are_levels = [&](std::string_view upper, std::string_view lower) {
             return above.subsystem_id.empty() || bridge.subsystem_id.empty() ||
@@ -114,7 +114,7 @@ private:
     void add_switch(std::size_t position) {
         const PcieSwitch& bridge = host_.pcie_switches[position];
         if (one_chip_with_above(bridge)) {
-            node_of_switch_.push_back(node_of_switch_[static_cast<std::size_t>(*bridge.above)]);
+            node_of_switch_.push_back(at(node_of_switch_, *bridge.above));
             return;
         }
         const int node =
@@ -127,7 +127,7 @@ private:
     }
 
     int above(std::optional<int> position, std::optional<int> numa_node) const {
-        return position ? node_of_switch_[static_cast<std::size_t>(*position)] : cpu_at(numa_node);
+        return position ? at(node_of_switch_, *position) : cpu_at(numa_node);
     }
 
     void add_device(std::size_t position) {
@@ -146,7 +146,7 @@ private:
         join(EdgeKind::pcie, node, above(device.above, device.numa_node), pcie_GBps(device.link));
         if (is_gpu) {
             graph_.gpus.push_back(node);
-            graph_.compute_capability[static_cast<std::size_t>(node)] = device.compute_capability;
+            at(graph_.compute_capability, node) = device.compute_capability;
         } else {
             add_ports(node, position);
         }
@@ -173,9 +173,8 @@ private:
     }
 
     int node_at(const LinkEnd& end) const {
-        return end.kind == LinkEnd::Kind::numa_node
-                   ? cpu_of_number_.at(end.index)
-                   : node_of_device_[static_cast<std::size_t>(end.index)];
+        return end.kind == LinkEnd::Kind::numa_node ? cpu_of_number_.at(end.index)
+                                                    : at(node_of_device_, end.index);
     }
 
     void add_link(const Link& link) {
@@ -222,9 +221,9 @@ std::string short_name(EdgeKind kind) {
 }
 
 std::string HostGraph::describe(int edge) const {
-    const GraphEdge& e = edges[static_cast<std::size_t>(edge)];
-    return fmt::format("{} -> {} ({})", nodes[static_cast<std::size_t>(e.from)].name,
-                       nodes[static_cast<std::size_t>(e.to)].name, short_name(e.kind));
+    const GraphEdge& e = at(edges, edge);
+    return fmt::format("{} -> {} ({})", at(nodes, e.from).name, at(nodes, e.to).name,
+                       short_name(e.kind));
 }
 
 }  // namespace tutti

@@ -10,6 +10,7 @@
 #include <set>
 
 #include "base/error.hpp"
+#include "base/index.hpp"
 #include "topology/machine/gpu_models.hpp"
 
 namespace tutti {
@@ -56,7 +57,7 @@ std::string affinity(const Host& host, const NumaNode& node) {
     std::vector<std::uint32_t> words(1);
     for (const int core : node.cores)
         for (const int cpu : host.cores[core].threads) {
-            const auto word = static_cast<std::size_t>(cpu) / 32;
+            const auto word = as_size(cpu) / 32;
             if (word >= words.size()) words.resize(word + 1);
             words[word] |= std::uint32_t{1} << (cpu % 32);
         }
@@ -92,7 +93,7 @@ public:
 
 private:
     void line(int depth, const std::string& text) {
-        page_.append(static_cast<std::size_t>(depth) * 2, ' ');
+        page_.append(as_size(depth) * 2, ' ');
         page_ += text + "\n";
     }
 
@@ -212,7 +213,7 @@ private:
         std::string rows;
         for (const Link& link : host_.links) {
             if (link.a != own && link.b != own) continue;
-            rows.append(static_cast<std::size_t>(depth) * 2, ' ');
+            rows.append(as_size(depth) * 2, ' ');
             rows += link_row(link, link.a == own ? link.b : link.a) + "\n";
         }
         return rows;

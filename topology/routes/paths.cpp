@@ -5,17 +5,18 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <functional>
+#include <nlohmann/json.hpp>
+
+#include "base/index.hpp"
 
 namespace tutti {
 namespace {
 
-const GraphNode& node_at(const HostGraph& graph, int node) {
-    return graph.nodes[static_cast<std::size_t>(node)];
-}
+const GraphNode& node_at(const HostGraph& graph, int node) { return at(graph.nodes, node); }
 
-const GraphEdge& edge_at(const HostGraph& graph, int edge) {
-    return graph.edges[static_cast<std::size_t>(edge)];
-}
+const GraphEdge& edge_at(const HostGraph& graph, int edge) { return at(graph.edges, edge); }
 
 bool is_gpu(const HostGraph& graph, int node) {
     return node_at(graph, node).kind == GraphNodeKind::gpu;
@@ -79,15 +80,15 @@ bool may_leave(const HostGraph& graph, const Path& path, int node, const GraphEd
 // Level by level, so that the paths of a level are final when the next one is made from them.
 std::vector<Path> paths_from(const HostGraph& graph, int source, bool (*allowed)(EdgeKind)) {
     std::vector<Path> path(graph.nodes.size());
-    path[static_cast<std::size_t>(source)] = {PathType::loc, local_GBps, {}};
+    at(path, source) = {PathType::loc, local_GBps, {}};
     for (std::vector<int> level{source}; !level.empty();) {
         std::vector<int> next_level;
         for (const int node : level) {
-            const Path here = path[static_cast<std::size_t>(node)];
-            for (const int e : graph.out[static_cast<std::size_t>(node)]) {
+            const Path here = at(path, node);
+            for (const int e : at(graph.out, node)) {
                 const GraphEdge& edge = edge_at(graph, e);
                 if (!allowed(edge.kind) || !may_leave(graph, here, node, edge)) continue;
-                Path& there = path[static_cast<std::size_t>(edge.to)];
+                Path& there = at(path, edge.to);
                 const double bandwidth_GBps = std::min(here.bandwidth_GBps, edge.bandwidth_GBps);
                 const bool is_new = there.bandwidth_GBps <= 0;
                 if (!is_new &&
@@ -109,25 +110,23 @@ std::vector<Path> paths_from(const HostGraph& graph, int source, bool (*allowed)
 // By NVLink to a peer that has the port near, if that is wider or spares a CPU.
 void relay_over_peers(const HostGraph& graph, PathTable& table) {
     const PathTable direct = table;
-    const auto at = [&](int from, int to) -> const Path& {
-        return direct[static_cast<std::size_t>(from)][static_cast<std::size_t>(to)];
-    };
+    const auto path = [&](int from, int to) -> const Path& { return at(at(direct, from), to); };
     const auto replace = [&](int from, int via, int to) {
-        Path& path = table[static_cast<std::size_t>(from)][static_cast<std::size_t>(to)];
-        path = at(from, via);
-        path.type = PathType::pxn;
-        path.bandwidth_GBps = std::min(path.bandwidth_GBps, at(via, to).bandwidth_GBps);
-        const auto& rest = at(via, to).edges;
-        path.edges.insert(path.edges.end(), rest.begin(), rest.end());
+        Path& longer = at(at(table, from), to);
+        longer = path(from, via);
+        longer.type = PathType::pxn;
+        longer.bandwidth_GBps = std::min(longer.bandwidth_GBps, path(via, to).bandwidth_GBps);
+        const auto& rest = path(via, to).edges;
+        longer.edges.insert(longer.edges.end(), rest.begin(), rest.end());
     };
     for (const int port : graph.ports)
         for (const int gpu : graph.gpus)
             for (const int peer : graph.gpus) {
-                const Path& near = at(peer, port);
+                const Path& near = path(peer, port);
                 const bool is_near = near.type <= PathType::pxb || near.type == PathType::p2c;
-                const bool better = near.bandwidth_GBps > at(gpu, port).bandwidth_GBps ||
-                                    at(gpu, port).type > PathType::pxn;
-                if (peer == gpu || !is_near || at(gpu, peer).type > PathType::nvl || !better)
+                const bool better = near.bandwidth_GBps > path(gpu, port).bandwidth_GBps ||
+                                    path(gpu, port).type > PathType::pxn;
+                if (peer == gpu || !is_near || path(gpu, peer).type > PathType::nvl || !better)
                     continue;
                 replace(gpu, peer, port);
                 break;
@@ -154,7 +153,7 @@ std::string smi_word(const HostGraph& graph, int from, int to) {
     if (from == to) return "X";
     if (is_gpu(graph, from) && is_gpu(graph, to)) {
         const auto links = paths_from(graph, from, joins_gpus_directly);
-        const Path& path = links[static_cast<std::size_t>(to)];
+        const Path& path = at(links, to);
         if (path.type == PathType::nvl) {
             int count = edge_at(graph, path.edges.front()).count;
             for (const int e : path.edges) {
@@ -167,8 +166,104 @@ std::string smi_word(const HostGraph& graph, int from, int to) {
         }
     }
     const auto by_pcie = paths_from(graph, from, is_pcie_world);
-    const PathType type = by_pcie[static_cast<std::size_t>(to)].type;
+    const PathType type = at(by_pcie, to).type;
     return short_name(type == PathType::loc ? PathType::pix : type);  // two ports of one NIC
+}
+
+namespace {
+
+std::vector<int> shown_nodes(const HostGraph& graph) {
+    std::vector<int> nodes = graph.gpus;
+    nodes.insert(nodes.end(), graph.ports.begin(), graph.ports.end());
+    return nodes;
+}
+
+using Cell = std::function<std::string(int from, int to)>;
+
+std::string matrix(const HostGraph& graph, const std::vector<int>& nodes, const Cell& cell) {
+    std::vector<std::vector<std::string>> rows(1, {""});
+    for (const int node : nodes) rows.front().push_back(at(graph.nodes, node).name);
+    for (const int from : nodes) {
+        rows.push_back({at(graph.nodes, from).name});
+        for (const int to : nodes) rows.back().push_back(cell(from, to));
+    }
+    std::size_t width = 0;
+    for (const auto& row : rows)
+        for (const std::string& text : row) width = std::max(width, text.size() + 2);
+    std::string page;
+    for (const auto& row : rows) {
+        std::string line;
+        for (const std::string& text : row) line += fmt::format("{:<{}}", text, width);
+        page += line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
+    }
+    return page;
+}
+
+}  // namespace
+
+std::string print_paths(const Host& host) {
+    const HostGraph graph = graph_of(host);
+    const std::vector<int> nodes = shown_nodes(graph);
+    if (nodes.empty()) return "no GPU and no NIC, so no paths between them\n";
+    const PathTable paths = paths_of(graph);
+    std::string page = "path types as NCCL names them, with GB/s in one direction\n\n";
+    page += matrix(graph, nodes, [&](int from, int to) -> std::string {
+        if (from == to) return "X";
+        const Path& path = at(at(paths, from), to);
+        if (path.type == PathType::dis) return short_name(path.type);
+        return fmt::format("{} {:g}", short_name(path.type),
+                           std::round(path.bandwidth_GBps * 10) / 10);
+    });
+    page += "\nin the words of nvidia-smi topo -m (NODE needs host bridges: it reads PHB)\n\n";
+    page += matrix(graph, nodes, [&](int from, int to) { return smi_word(graph, from, to); });
+    page +=
+        "\nNVL  NVLink or xGMI             NVB  NVLink through one more GPU  C2C  chip to chip\n"
+        "PIX  one PCIe switch*           PXB  several PCIe switches        PHB  through a CPU\n"
+        "P2C  C2C, then PCIe             PXN  NVLink to a GPU near the NIC SYS  between sockets\n"
+        "DIS  no way                    * the two levels of a Broadcom switch are one, as in NCCL\n"
+        "a NIC port of unknown speed counts as 10 Gbit/s\n";
+    return page;
+}
+
+namespace {
+
+nlohmann::ordered_json to_json(const Host& host) {
+    const HostGraph graph = graph_of(host);
+    const PathTable paths = paths_of(graph);
+    nlohmann::ordered_json json{{"nodes", nlohmann::json::array()},
+                                {"type", nlohmann::json::array()},
+                                {"GBps", nlohmann::json::array()},
+                                {"hops", nlohmann::json::array()},
+                                {"smi", nlohmann::json::array()}};
+    for (const int from : shown_nodes(graph)) {
+        nlohmann::ordered_json types, speeds, hops, words;
+        for (const int to : shown_nodes(graph)) {
+            const Path& path = at(at(paths, from), to);
+            types.push_back(short_name(path.type));
+            speeds.push_back(path.bandwidth_GBps);
+            hops.push_back(path.hops());
+            words.push_back(smi_word(graph, from, to));
+        }
+        json["nodes"].push_back(at(graph.nodes, from).name);
+        json["type"].push_back(types);
+        json["GBps"].push_back(speeds);
+        json["hops"].push_back(hops);
+        json["smi"].push_back(words);
+    }
+    return json;
+}
+
+}  // namespace
+
+std::string paths_to_json(const Machine& machine) {
+    if (machine.hosts.size() == 1) return to_json(machine.hosts.front()).dump(2);
+    nlohmann::ordered_json hosts = nlohmann::json::array();
+    for (const Host& host : machine.hosts) {
+        nlohmann::ordered_json one{{"name", host.name}};
+        one.update(to_json(host));
+        hosts.push_back(one);
+    }
+    return nlohmann::ordered_json{{"hosts", hosts}}.dump(2);
 }
 
 }  // namespace tutti

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "base/index.hpp"
+
 namespace tutti {
 namespace {
 
@@ -15,12 +17,12 @@ bool is_intel(const CpuIdentity& cpu) {
 
 HostRoutes::HostRoutes(const Host& host) : graph_(graph_of(host)) {
     stops_ = graph_.gpus.empty() ? graph_.cpus : graph_.gpus;
-    members_ = static_cast<int>(stops_.size());
+    members_ = int_size(stops_);
 
     std::vector<double> speeds;  // of each port; 0 where unknown
     double fastest = 0;
     for (std::size_t p = 0; p < graph_.ports.size(); ++p) {
-        const int edge = graph_.out[static_cast<std::size_t>(graph_.ports[p])].front();
+        const int edge = at(graph_.out, graph_.ports[p]).front();
         speeds.push_back(graph_.port_speed_known[p] ? capacity(edge) : 0);
         fastest = std::max(fastest, speeds.back());
     }
@@ -32,9 +34,7 @@ HostRoutes::HostRoutes(const Host& host) : graph_(graph_of(host)) {
 
     const PathTable paths = paths_of(graph_);
     for (const int from : stops_)
-        for (const int to : stops_)
-            legs_.push_back(leg_along(
-                paths[static_cast<std::size_t>(from)][static_cast<std::size_t>(to)], from));
+        for (const int to : stops_) legs_.push_back(leg_along(at(at(paths, from), to), from));
 }
 
 // NCCL's rules of thumb (src/graph/search.cc): between GPUs, an Intel root complex passes on 5/6 of
@@ -43,15 +43,15 @@ HostRoutes::HostRoutes(const Host& host) : graph_(graph_of(host)) {
 // one.
 Leg HostRoutes::leg_along(const Path& path, int from) const {
     Leg leg{path.type, path.hops(), {}};
-    const auto kind = [&](int node) { return graph_.nodes[static_cast<std::size_t>(node)].kind; };
+    const auto kind = [&](int node) { return at(graph_.nodes, node).kind; };
     const bool from_gpu = kind(from) == GraphNodeKind::gpu;
     const bool through_intel = path.type == PathType::phb && from_gpu && is_intel(graph_.cpu);
     for (const int e : path.edges) {
-        const GraphEdge& edge = graph_.edges[static_cast<std::size_t>(e)];
+        const GraphEdge& edge = at(graph_.edges, e);
         const bool slowed = through_intel && edge.kind == EdgeKind::pcie;
         leg.charges.push_back({e, slowed ? 1.2 : 1.0});
 
-        const int capability = graph_.compute_capability[static_cast<std::size_t>(edge.to)];
+        const int capability = at(graph_.compute_capability, edge.to);
         if (!from_gpu && kind(edge.to) == GraphNodeKind::gpu && capability > 0 && capability < 80)
             leg.charges.push_back({edge.reverse, 1.0 / 8});
         if (edge.kind == EdgeKind::nvlink && kind(edge.to) == GraphNodeKind::cpu &&
@@ -62,7 +62,7 @@ Leg HostRoutes::leg_along(const Path& path, int from) const {
 }
 
 const std::string& HostRoutes::name(int stop) const {
-    return graph_.nodes[static_cast<std::size_t>(stops_[static_cast<std::size_t>(stop)])].name;
+    return at(graph_.nodes, at(stops_, stop)).name;
 }
 
 HostChannel reversed(const HostChannel& channel) {
@@ -86,8 +86,7 @@ std::vector<double> load_of(const HostRoutes& routes, const std::vector<HostChan
     std::vector<double> load(routes.graph().edges.size());
     for (const HostChannel& channel : channels)
         for (const Leg* leg : legs_of(routes, channel))
-            for (const Charge& charge : leg->charges)
-                load[static_cast<std::size_t>(charge.edge)] += charge.weight;
+            for (const Charge& charge : leg->charges) at(load, charge.edge) += charge.weight;
     return load;
 }
 

@@ -3,6 +3,7 @@
 #include <optional>
 #include <vector>
 
+#include "base/index.hpp"
 #include "topology/routes/paths.hpp"
 
 namespace tutti {
@@ -32,19 +33,17 @@ public:
     const HostGraph& graph() const { return graph_; }
     int members() const { return members_; }
     int ports() const { return stops() - members_; }
-    int stops() const { return static_cast<int>(stops_.size()); }
+    int stops() const { return int_size(stops_); }
     bool has_gpus() const { return !graph_.gpus.empty(); }
 
     /// Stops are the members from 0, then the ports from members().
     const Leg& leg(int from, int to) const {
-        return legs_[static_cast<std::size_t>(from) * stops_.size() + static_cast<std::size_t>(to)];
+        return legs_[as_size(from) * stops_.size() + as_size(to)];
     }
     const std::string& name(int stop) const;
     /// The ports kept though nothing is known of their speed.
     const std::vector<std::string>& ports_of_assumed_speed() const { return assumed_; }
-    double capacity(int edge) const {
-        return graph_.edges[static_cast<std::size_t>(edge)].bandwidth_GBps;
-    }
+    double capacity(int edge) const { return at(graph_.edges, edge).bandwidth_GBps; }
 
 private:
     Leg leg_along(const Path& path, int from) const;

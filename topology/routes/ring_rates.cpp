@@ -4,6 +4,7 @@
 #include <functional>
 #include <set>
 
+#include "base/index.hpp"
 #include "topology/routes/ring_search.hpp"
 
 namespace tutti {
@@ -29,14 +30,13 @@ bool is_allowed(const HostRoutes& routes, const PackingTask& task, int from, int
 
 int most_channels_of(const HostRoutes& routes, const PackingTask& task) {
     // Every channel leaves each member once, by the first edge of some leg.
-    std::vector<std::set<int>> first_edges(static_cast<std::size_t>(routes.stops()));
+    std::vector<std::set<int>> first_edges(as_size(routes.stops()));
     each_allowed_leg(routes, task, [&](int from, const Leg& leg) {
-        if (!leg.charges.empty())
-            first_edges[static_cast<std::size_t>(from)].insert(leg.charges.front().edge);
+        if (!leg.charges.empty()) at(first_edges, from).insert(leg.charges.front().edge);
     });
     const auto fitting = [&](int stop) {
         double channels = 0;
-        for (const int edge : first_edges[static_cast<std::size_t>(stop)])
+        for (const int edge : at(first_edges, stop))
             channels += std::floor(routes.capacity(edge) * (1 + rounding) / task.bandwidth_GBps);
         return channels;
     };

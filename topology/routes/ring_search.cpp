@@ -6,6 +6,8 @@
 #include <tuple>
 #include <utility>
 
+#include "base/index.hpp"
+
 namespace tutti {
 namespace {
 
@@ -22,7 +24,7 @@ public:
           shuffle_(shuffle),
           steps_(steps),
           bound_(most_channels_of(routes, task)),
-          uses_(static_cast<std::size_t>(routes.stops())),
+          uses_(as_size(routes.stops())),
           channels_(std::move(laid)),
           best_(channels_) {
         const std::vector<double> load = load_of(routes, channels_);
@@ -42,7 +44,7 @@ public:
 private:
     // All return true when the search is over: the bound is reached, or the steps are used up.
     bool lay_channel() {
-        if (static_cast<int>(channels_.size()) + (paired_ ? 2 : 1) > bound_) return at_bound();
+        if (int_size(channels_) + (paired_ ? 2 : 1) > bound_) return at_bound();
         if (task_.ends == RingEnds::closed) return lay_between(0, {}, {}, {});
         for (const auto& [port_in, first] : ways_in()) {
             if (!take(port_in, first)) continue;
@@ -70,7 +72,7 @@ private:
     bool extend() {
         if (--steps_ <= last_step_) return true;
         std::vector<int>& chain = laying_.members;
-        if (static_cast<int>(chain.size()) == routes_.members()) return close();
+        if (int_size(chain) == routes_.members()) return close();
         const int here = chain.back();
         for (const int next : neighbours_of(here)) {
             if (!take(here, next)) continue;
@@ -104,11 +106,11 @@ private:
         return over;
     }
 
-    bool at_bound() const { return static_cast<int>(best_.size()) >= bound_; }
+    bool at_bound() const { return int_size(best_) >= bound_; }
 
     void count_uses(const HostChannel& channel, int by) {
         for (const auto port : {channel.port_in, channel.port_out})
-            if (port) uses_[static_cast<std::size_t>(*port)] += by;
+            if (port) at(uses_, *port) += by;
     }
 
     // The edges of a leg, and of the way back if rings are laid both ways.
@@ -122,7 +124,7 @@ private:
     bool take(const Leg& leg) {
         bool fits = true;
         for (const Charge& charge : leg.charges) {
-            double& left = left_[static_cast<std::size_t>(charge.edge)];
+            double& left = at(left_, charge.edge);
             left -= charge.weight;
             fits &= left >= 0;
         }
@@ -134,15 +136,13 @@ private:
         if (paired_) give_back(routes_.leg(to, from));
     }
     void give_back(const Leg& leg) {
-        for (const Charge& charge : leg.charges)
-            left_[static_cast<std::size_t>(charge.edge)] += charge.weight;
+        for (const Charge& charge : leg.charges) at(left_, charge.edge) += charge.weight;
     }
 
     // In channels; rounded, so that sums of the same links in another order are equal.
     int room_on(const Leg& leg) const {
         double room = most_channels;
-        for (const Charge& charge : leg.charges)
-            room = std::min(room, left_[static_cast<std::size_t>(charge.edge)]);
+        for (const Charge& charge : leg.charges) room = std::min(room, at(left_, charge.edge));
         return static_cast<int>(std::lround(room * 64));
     }
 
@@ -160,7 +160,7 @@ private:
         std::vector<Key> keys;
         for (int next = 0; next < routes_.members(); ++next) {
             if (std::ranges::find(chain, next) != chain.end()) continue;
-            if (next == last_ && static_cast<int>(chain.size()) + 1 < routes_.members()) continue;
+            if (next == last_ && int_size(chain) + 1 < routes_.members()) continue;
             if (!is_allowed(routes_, task_, here, next)) continue;
             const Leg& leg = routes_.leg(here, next);
             const int ahead = (next - here + routes_.members()) % routes_.members();
@@ -180,8 +180,7 @@ private:
             for (int member = 0; member < routes_.members(); ++member) {
                 if (!is_allowed(routes_, task_, port, member)) continue;
                 const Leg& leg = routes_.leg(port, member);
-                keys.emplace_back(uses_[static_cast<std::size_t>(port)], leg.type, leg.hops, draw(),
-                                  port, member);
+                keys.emplace_back(at(uses_, port), leg.type, leg.hops, draw(), port, member);
             }
         std::ranges::sort(keys);
         std::vector<std::pair<int, int>> ways;
@@ -198,8 +197,8 @@ private:
                 if (member == first && routes_.members() > 1) continue;
                 if (!is_allowed(routes_, task_, member, port)) continue;
                 const Leg& leg = routes_.leg(member, port);
-                keys.emplace_back(port != port_in, uses_[static_cast<std::size_t>(port)], leg.type,
-                                  leg.hops, draw(), member, port);
+                keys.emplace_back(port != port_in, at(uses_, port), leg.type, leg.hops, draw(),
+                                  member, port);
             }
         std::ranges::sort(keys);
         std::vector<std::pair<int, int>> ways;
@@ -228,7 +227,7 @@ std::vector<HostChannel> pack_channels(const HostRoutes& routes, const PackingTa
                                        int& steps) {
     constexpr int steps_per_try = 2048;
     constexpr unsigned seeds[] = {0, 1, 2, 3};
-    const auto bound = static_cast<std::size_t>(most_channels_of(routes, task));
+    const auto bound = as_size(most_channels_of(routes, task));
     std::vector<HostChannel> best;
     if (bound == 0) return best;
     const auto attempt = [&](std::vector<HostChannel> laid, Directions directions, unsigned seed) {

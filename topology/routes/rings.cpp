@@ -12,6 +12,7 @@
 #include <tuple>
 
 #include "base/error.hpp"
+#include "base/index.hpp"
 #include "topology/machine/printable.hpp"
 #include "topology/routes/ring_search.hpp"
 
@@ -96,7 +97,7 @@ private:
     // Members as numbered, in by the port nearest to the first and out by that of the last.
     HostChannel in_numbered_order(const HostRoutes& host) const {
         HostChannel channel;
-        channel.members.resize(static_cast<std::size_t>(host.members()));
+        channel.members.resize(as_size(host.members()));
         std::iota(channel.members.begin(), channel.members.end(), 0);
         if (ends() == RingEnds::closed) return channel;
         const auto nearest = [&](auto leg_by) {
@@ -122,7 +123,7 @@ private:
                 if (host.leg(reached[i], member).type <= worst && worst != PathType::dis &&
                     std::ranges::find(reached, member) == reached.end())
                     reached.push_back(member);
-        return static_cast<int>(reached.size()) == host.members();
+        return int_size(reached) == host.members();
     }
 
     // Pairs of limits that some leg meets, the best first; inside counts before ports.
@@ -186,7 +187,7 @@ private:
         std::vector<std::vector<HostChannel>> of_host;
         std::size_t fewest = most_channels;
         for (std::size_t h = 0; h < hosts_.size(); ++h) {
-            const auto same = static_cast<std::size_t>(same_as_[h]);
+            const auto same = as_size(same_as_[h]);
             of_host.push_back(same < h ? of_host[same] : pack_channels(hosts_[h], task, steps[h]));
             fewest = std::min(fewest, of_host.back().size());
         }
@@ -230,7 +231,7 @@ private:
         if (hosts_.size() > 1)
             for (const NetworkLink& link : machine_.network)
                 if (link.bandwidth_GBps > 0 &&  // else nobody knows
-                    link.to == (link.from + 1) % static_cast<int>(hosts_.size()))
+                    link.to == (link.from + 1) % int_size(hosts_))
                     limited(link.bandwidth_GBps / number,
                             fmt::format("network from host {} to host {}", link.from, link.to));
         set.hops = hops / number;
@@ -251,8 +252,7 @@ private:
             worst = std::max(worst, legs[i]->type);
             if (!to_port)
                 for (const Charge& charge : legs[i]->charges)
-                    set.kinds.insert(
-                        host.graph().edges[static_cast<std::size_t>(charge.edge)].kind);
+                    set.kinds.insert(at(host.graph().edges, charge.edge).kind);
         }
         return hops;
     }
@@ -295,9 +295,9 @@ Host with_nvswitches(Host host, int links_per_gpu) {
     if (!host.links.empty())
         throw Error(
             "--nvlinks is for hosts of which no links between GPUs are known; leave it out");
-    const int nvswitch = static_cast<int>(host.devices.size());
+    const int nvswitch = int_size(host.devices);
     for (int device = 0; device < nvswitch; ++device)
-        if (host.devices[static_cast<std::size_t>(device)].kind == DeviceKind::gpu)
+        if (at(host.devices, device).kind == DeviceKind::gpu)
             host.links.push_back({.kind = LinkKind::nvlink,
                                   .a = {LinkEnd::Kind::device, device},
                                   .b = {LinkEnd::Kind::device, nvswitch},

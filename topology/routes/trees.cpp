@@ -8,6 +8,8 @@
 #include <limits>
 #include <tuple>
 
+#include "base/index.hpp"
+
 namespace tutti {
 namespace {
 
@@ -32,7 +34,7 @@ double cost_of(const HostRoutes& host, const std::vector<int>& chain) {
 // helps. Exact enough: hosts have few kinds of distances.
 std::vector<int> short_chain(const HostRoutes& host, int head) {
     std::vector<int> chain{head};
-    while (static_cast<int>(chain.size()) < host.members()) {
+    while (int_size(chain) < host.members()) {
         int nearest = -1;
         for (int next = 0; next < host.members(); ++next)
             if (std::ranges::find(chain, next) == chain.end() &&
@@ -85,7 +87,7 @@ Head head_of(const HostRoutes& host, std::size_t turn) {
 }
 
 MemberTree tree_over(const std::vector<HostRoutes>& hosts, std::size_t turn) {
-    const int number = static_cast<int>(hosts.size());
+    const int number = int_size(hosts);
     MemberTree tree;
     tree.parent = turn == 0 ? binary_tree(number) : other_binary_tree(number);
     for (const HostRoutes& host : hosts) {
@@ -100,7 +102,7 @@ MemberTree tree_over(const std::vector<HostRoutes>& hosts, std::size_t turn) {
 }
 
 void charge(std::vector<double>& load, const Leg& leg, double times) {
-    for (const Charge& c : leg.charges) load[static_cast<std::size_t>(c.edge)] += c.weight * times;
+    for (const Charge& c : leg.charges) at(load, c.edge) += c.weight * times;
 }
 
 // Every link of a tree is used once upwards and once downwards.
@@ -123,9 +125,9 @@ double uses_of(const std::vector<MemberTree>& trees, int from, int to) {
     double uses = 0;
     for (const MemberTree& tree : trees) {
         const auto& parent = tree.parent;
-        if (std::max(from, to) >= static_cast<int>(parent.size())) continue;
-        if (parent[static_cast<std::size_t>(from)] == to) ++uses;
-        if (parent[static_cast<std::size_t>(to)] == from) ++uses;
+        if (std::max(from, to) >= int_size(parent)) continue;
+        if (at(parent, from) == to) ++uses;
+        if (at(parent, to) == from) ++uses;
     }
     return uses;
 }
@@ -153,8 +155,7 @@ std::vector<std::optional<int>> other_binary_tree(int hosts) {
     const auto tree = binary_tree(hosts);
     std::vector<std::optional<int>> parent(tree.size());
     for (int host = 0; host < hosts; ++host)
-        if (const auto up = tree[static_cast<std::size_t>(host)])
-            parent[static_cast<std::size_t>(other(host))] = other(*up);
+        if (const auto up = at(tree, host)) at(parent, other(host)) = other(*up);
     return parent;
 }
 

@@ -7,9 +7,10 @@
 #include <algorithm>
 
 #include "base/index.hpp"
+#include "base/rounding.hpp"
 #include "base/units.hpp"
-#include "base/words.hpp"
 #include "collectives/device/accelerator.hpp"
+#include "collectives/transport/gpu/device_memory.hpp"
 #include "workloads/timing/done_by_all.hpp"
 
 namespace tutti {
@@ -18,7 +19,7 @@ namespace {
 constexpr std::size_t page = 4096;
 constexpr std::size_t huge_page = std::size_t{2} << 20;
 
-std::size_t whole_pages(std::size_t bytes) { return (bytes + page - 1) / page * page; }
+std::size_t whole_pages(std::size_t bytes) { return round_up(bytes, page); }
 
 constexpr std::string_view smaller_sizes = "a smaller -e or --counts, or of a workload --scale";
 
@@ -30,7 +31,7 @@ Error no_memory(std::size_t bytes, std::string_view instead) {
 // Written once, so that no page is missing when calls are timed.
 std::byte* unregistered_memory(std::size_t bytes) {
     const std::size_t unit = bytes >= huge_page ? huge_page : page;
-    const std::size_t size = std::max(unit, (bytes + unit - 1) / unit * unit);
+    const std::size_t size = std::max(unit, round_up(bytes, unit));
     auto* memory = static_cast<std::byte*>(std::aligned_alloc(unit, size));
     if (memory == nullptr) throw no_memory(bytes, smaller_sizes);
     if (unit == huge_page) madvise(memory, size, MADV_HUGEPAGE);  // as for registered memory
@@ -58,6 +59,26 @@ std::size_t most_input(const Call& call, int ranks) {
 }
 
 }  // namespace
+
+DeviceBuffers device_buffers(Planner& planner, const std::vector<std::string>& transports) {
+    const auto on_devices = [](const std::string& name) {
+        return name != "all" && name != "none" && find_transport(name).on_device;
+    };
+    const auto first = std::ranges::find_if(transports, on_devices);
+    if (first == transports.end())
+        return {
+            .on_device =
+                [&planner](std::size_t bytes) { return lone_gpu_memory(planner.world(), bytes); },
+            .pinned =
+                [&planner](std::size_t bytes) {
+                    return lone_pinned_memory(planner.world(), bytes);
+                }};
+    return {
+        .on_device = [&planner, transport = *first](
+                         std::size_t bytes) { return planner.registered_memory(transport, bytes); },
+        .pinned = [&planner, transport = *first](
+                      std::size_t bytes) { return planner.pinned_memory(transport, bytes); }};
+}
 
 void refuse_more_than_memory(World& world, std::size_t bytes, std::string_view instead) {
     struct Demand {

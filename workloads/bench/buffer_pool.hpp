@@ -5,11 +5,13 @@
 #include <functional>
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
 #include "collectives/baselines/baselines.hpp"
 #include "collectives/execute/plan/buffer_kind.hpp"
+#include "collectives/planner/planner.hpp"
 #include "collectives/world/shared_memory.hpp"
 
 namespace tutti {
@@ -34,6 +36,12 @@ struct DeviceBuffers {
     std::function<std::unique_ptr<ReachableMemory>(std::size_t bytes)> on_device = {};
     std::function<std::shared_ptr<std::byte>(std::size_t bytes)> pinned = {};
 };
+
+/// Memory on devices for plans over these transports (by name; "all" counts as none): of the first
+/// whose plans run on devices, so that they find it registered. If there is none, of each rank's
+/// own GPU, and all goes by messages. What it makes throws Error on all ranks alike if there is no
+/// GPU or not enough memory. `planner` outlives it.
+DeviceBuffers device_buffers(Planner& planner, const std::vector<std::string>& transports);
 
 /// Throws Error, on all ranks alike, if what the ranks of a host need (`bytes` of this one) is more
 /// than its memory; `instead` is what to type. Collective.

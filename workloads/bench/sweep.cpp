@@ -7,7 +7,6 @@
 #include "base/clock.hpp"
 #include "collectives/device/accelerator.hpp"
 #include "results/bandwidth.hpp"
-#include "workloads/bench/device_buffers.hpp"
 #include "workloads/bench/trials.hpp"
 #include "workloads/limits/least_time.hpp"
 #include "workloads/timing/done_by_all.hpp"
@@ -171,7 +170,7 @@ private:
     }
 
     // The same on all ranks where rank 0 has one. Where only another rank has one, all throw it:
-    // the table would tell of a candidate that rank 0 can run that it cannot.
+    // the table, which is rank 0's, must not call it skipped.
     std::optional<std::string> reason_to_skip(const Candidate& candidate, const CommonPoint& common,
                                               const PooledBuffers& buffers) {
         auto reason = refusal(planner_, candidate, common.call, buffers, sweep_.environment.hosts);
@@ -270,7 +269,7 @@ private:
             point.pct_of_limit = to_tenths(100 * least / static_cast<double>(point.time.p50));
     }
 
-    // A message left over is seen by its receiver alone.
+    // Only its receiver sees a message that is left over.
     void agree_on_failures(std::vector<Point>& points) {
         for (Point& point : points) {
             if (point.skipped) continue;

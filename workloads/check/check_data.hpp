@@ -25,7 +25,7 @@ struct CheckCase {
     int root = 0;  // part of the data even where no rank is special: let ranks agree on it
     std::int64_t count =
         0;  // elements as nccl-tests counts them: per rank, block or peer, or vector
-    std::uint64_t seed = 0;  // a new one for each call tells its result from the last call's
+    std::uint64_t seed = 0;  // a new one for each call shows results of the call before
 };
 
 /// The case of a call on so many ranks, with the data of that seed.
@@ -52,7 +52,7 @@ void poison(std::span<std::byte> result);
 // Elements whose bits differ from the right result. `result` has result_count() elements.
 std::int64_t count_wrong(const CheckCase& check, Rank rank, std::span<const std::byte> result);
 
-/// What to tell about a wrong result: where it begins, and the two values as text.
+/// The first wrong element of a result, and the two values as text.
 struct WrongElement {
     std::int64_t index;
     std::string expected;

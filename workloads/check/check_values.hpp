@@ -70,7 +70,7 @@ public:
 private:
     static constexpr int bits = 8 * sizeof(Word);
 
-    // The second highest bit is never set. That tells every value from poison, and as it is the top
+    // The second highest bit is never set. So no value is poison, and as it is the top
     // bit of a float's exponent, no value is infinite or not a number.
     static constexpr Word never = static_cast<Word>(Word{1} << (bits - 2));
 

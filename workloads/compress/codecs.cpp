@@ -3,24 +3,29 @@
 
 #include <algorithm>
 
+#include "base/rounding.hpp"
+#include "kernels/instruction_set.hpp"
 #include "workloads/compress/codec_set.hpp"
 
 namespace tutti {
 
 #if defined(__x86_64__)
 extern const CodecSet avx2_codecs;
+#endif
 
 const CodecSet& fastest_codecs() {
-    static const bool has_both = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("f16c");
-    return has_both ? avx2_codecs : portable_codecs;
-}
-#else
-const CodecSet& fastest_codecs() { return portable_codecs; }
+    static const CodecSet& fastest = *fastest_of<const CodecSet*>({
+#if defined(__x86_64__)
+        {InstructionSet::avx2, &avx2_codecs},
 #endif
+            {InstructionSet::baseline, &portable_codecs},
+    });
+    return fastest;
+}
 
 namespace {
 
-std::size_t blocks_of(std::size_t count) { return (count + int8_block - 1) / int8_block; }
+std::size_t blocks_of(std::size_t count) { return divide_up(count, int8_block); }
 
 // Calls visit(block, first element, elements) for each block.
 template <class Visit>
@@ -46,7 +51,7 @@ void decode(std::span<const Half> from, std::span<float> to) {
 
 std::size_t int8_bytes(std::size_t count) {
     constexpr std::size_t line = 64;
-    return (blocks_of(count) * sizeof(float) + count + line - 1) / line * line;
+    return round_up(blocks_of(count) * sizeof(float) + count, line);
 }
 
 void encode_int8(std::span<const float> from, std::span<std::byte> to) {

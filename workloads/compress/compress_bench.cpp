@@ -5,6 +5,7 @@
 
 #include <vector>
 
+#include "base/index.hpp"
 #include "workloads/compress/codecs.hpp"
 #include "workloads/compress/top_k.hpp"
 #include "workloads/steps/compression_error.hpp"
@@ -13,7 +14,7 @@ namespace tutti {
 namespace {
 
 std::vector<float> gradients(const benchmark::State& state) {
-    std::vector<float> values(static_cast<std::size_t>(state.range(0)) / sizeof(float));
+    std::vector<float> values(as_size(state.range(0)) / sizeof(float));
     for (std::size_t i = 0; i < values.size(); ++i)
         values[i] = gradient_like(1, Rank{0}, static_cast<std::int64_t>(i));
     return values;

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/clock.hpp"
+#include "base/index.hpp"
 #include "collectives/world/backoff.hpp"
 
 namespace tutti {
@@ -48,13 +49,11 @@ void CompressedAllReduce::set_collectives(std::vector<Operation*> inner, double 
 }
 
 std::span<const float> CompressedAllReduce::input() const {
-    return {reinterpret_cast<const float*>(buffers_.call.input.data()),
-            static_cast<std::size_t>(call_.count)};
+    return {reinterpret_cast<const float*>(buffers_.call.input.data()), as_size(call_.count)};
 }
 
 std::span<float> CompressedAllReduce::output() const {
-    return {reinterpret_cast<float*>(buffers_.call.output.data()),
-            static_cast<std::size_t>(call_.count)};
+    return {reinterpret_cast<float*>(buffers_.call.output.data()), as_size(call_.count)};
 }
 
 void CompressedAllReduce::run() {
@@ -105,8 +104,8 @@ void CompressedAllReduce::wait() {
 }
 
 std::string CompressedAllReduce::hang_report() const {
-    const std::size_t at = std::min(done_, inner_.size() - 1);
-    return inner_[at]->hang_report() + ", of a compressed all-reduce";
+    const std::size_t index = std::min(done_, inner_.size() - 1);
+    return inner_[index]->hang_report() + ", of a compressed all-reduce";
 }
 
 }  // namespace tutti

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+
 #include <algorithm>
 
+#include "base/index.hpp"
+#include "base/rounding.hpp"
 #include "workloads/compress/codecs.hpp"
 #include "workloads/compress/compressed_all_reduce.hpp"
 
@@ -24,7 +27,7 @@ public:
 private:
     std::span<Element> elements() const {
         return {reinterpret_cast<Element*>(all_reduce_.buffers.call.output.data()),
-                static_cast<std::size_t>(call_.count)};
+                as_size(call_.count)};
     }
     void encode() override { tutti::encode(input(), elements()); }
     void after_collective(std::size_t) override {
@@ -55,7 +58,7 @@ public:
     Int8AllReduce(CompressedEnvironment& environment, const Call& call,
                   const PooledBuffers& buffers)
         : CompressedAllReduce(environment, call, buffers),
-          part_((static_cast<std::size_t>(call.count) + parts() - 1) / parts()),
+          part_(divide_up(as_size(call.count), parts())),
           sum_(part_) {
         const auto calls = inner_calls({.kind = Compression::Kind::int8}, call, ranks());
         to_all_ = inner(environment.first, calls[0], false);
@@ -65,11 +68,11 @@ public:
     }
 
 private:
-    std::size_t parts() const { return static_cast<std::size_t>(ranks()); }
+    std::size_t parts() const { return as_size(ranks()); }
     std::size_t bytes_of_part() const { return int8_bytes(part_); }
     // The last parts may be short or empty.
     std::size_t first_of(std::size_t part) const {
-        return std::min(part * part_, static_cast<std::size_t>(call_.count));
+        return std::min(part * part_, as_size(call_.count));
     }
     std::size_t count_of(std::size_t part) const { return first_of(part + 1) - first_of(part); }
     template <class Bytes>
@@ -103,7 +106,7 @@ private:
     }
 
     std::size_t part_;  // elements
-    std::size_t mine_ = static_cast<std::size_t>(rank().index);
+    std::size_t mine_ = as_size(rank().index);
     std::vector<float> sum_;
     Inner to_all_, gather_;
 };
@@ -126,7 +129,7 @@ public:
     SparseAllReduce(CompressedEnvironment& environment, const Call& call,
                     const PooledBuffers& buffers, const Compression& compression)
         : CompressedAllReduce(environment, call, buffers),
-          top_(static_cast<std::size_t>(call.count), compression.selection) {
+          top_(as_size(call.count), compression.selection) {
         const Call gather = inner_calls(compression, call, ranks()).front();
         gather_ = inner(environment.first, gather, true);
         set_collectives(

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/index.hpp"
+#include "base/rounding.hpp"
 #include "workloads/compress/codecs.hpp"
 #include "workloads/compress/compressed_all_reduce.hpp"
 
@@ -31,8 +33,7 @@ std::vector<Call> inner_calls(const Compression& compression, const Call& call, 
             narrow.type = DataType::half;
             return {narrow};
         case Compression::Kind::int8: {
-            const std::size_t bytes =
-                int8_bytes(static_cast<std::size_t>((call.count + ranks - 1) / ranks));
+            const std::size_t bytes = int8_bytes(as_size(divide_up(call.count, ranks)));
             return {bytes_of(Collective::all_to_all, bytes),
                     bytes_of(Collective::all_gather, bytes)};
         }

@@ -3,10 +3,12 @@
 
 #include <algorithm>
 
+#include "base/rounding.hpp"
+
 namespace tutti {
 namespace {
 
-// What fits a cache line beside the flag that says it is there.
+// Of a message that fits a cache line together with its flag.
 constexpr double most_bytes_in_line = 56;
 
 // The bytes of a call, for all ranks together.
@@ -16,11 +18,11 @@ struct Traffic {
     double footprint = 0;  // different bytes among them
 };
 
-// What the busiest rank does where only the owner reaches a buffer.
+// Bytes of the busiest rank where only its owner can access a buffer.
 struct Burden {
-    double own = 0;      // read and written in its own buffers
-    double crosses = 0;  // into the shared pieces and out of them, the mean of both
-    double arrives = 0;  // from the memory of others
+    double own = 0;       // read and written in its own buffers
+    double shared = 0;    // into shared memory and out of it, the mean of both
+    double received = 0;  // from the memory of others
 };
 
 class Bound {
@@ -37,45 +39,45 @@ public:
         const double workers = std::min(ranks_, limits_.cores);
         const double work =
             (traffic.reads + traffic.writes) / rate(pass(), traffic.footprint / workers);
-        const double notice = ranks_ > 1 ? notice_ns() : 0;
-        // To or from a root: whoever is awaited tells one that waits, and all may share the work.
-        if (has_root(call_.collective)) return notice + work / workers + turns_ns();
-        // Else the last to come works alone until the others know; and it must know when they have
-        // finished, as they must of it.
-        const double until_known = std::min(work, notice);
-        return notice + until_known + (work - until_known) / workers + turns_ns();
+        const double signal = ranks_ > 1 ? signal_ns() : 0;
+        // To or from a root: one signal, then all ranks may share the work.
+        if (has_root(call_.collective)) return signal + work / workers + switches_ns();
+        // Else the last rank to arrive works on its own until its signal reaches the others, and
+        // all must learn when the others have finished.
+        const double until_signal = std::min(work, signal);
+        return signal + until_signal + (work - until_signal) / workers + switches_ns();
     }
 
-    double staged() const {
-        const Burden burden = busiest();
+    double by_shared_memory() const {
+        const Burden burden = of_busiest();
         if (limits_.staged.best() == 0) return by_direct_access();
-        // The pieces are in the cache, own buffers may not be; one is fetched while the other is
-        // worked on.
-        const double pieces = burden.crosses / limits_.staged.best();
+        // The shared pieces are in the cache, own buffers may not be; both proceed at the same
+        // time.
+        const double pieces = burden.shared / limits_.staged.best();
         const double own = burden.own / rate("copy", own_footprint(burden));
-        return notice_ns() + turns_ns() + crowd() * std::max(pieces, own);
+        return signal_ns() + switches_ns() + oversubscription() * std::max(pieces, own);
     }
 
     double by_single_copy() const {
-        const Burden burden = busiest();
-        const Bytes size{static_cast<std::int64_t>(burden.arrives)};
-        return notice_ns() + turns_ns() +
-               crowd() * (limits_.single_copy_ns + burden.arrives / limits_.single_copy.at(size));
+        const Burden burden = of_busiest();
+        const Bytes size{static_cast<std::int64_t>(burden.received)};
+        return signal_ns() + switches_ns() +
+               oversubscription() *
+                   (limits_.single_copy_ns + burden.received / limits_.single_copy.at(size));
     }
 
     bool has_single_copy() const { return !limits_.single_copy.empty(); }
     bool fits_a_line() const { return block_ <= most_bytes_in_line; }
-    double in_a_line() const { return notice_ns() + turns_ns(); }
+    double in_a_line() const { return signal_ns() + switches_ns(); }
 
 private:
-    // Until a rank knows that another has come, or finished. An exchange is that both ways at once.
-    double notice_ns() const { return std::min(limits_.one_way_ns(), limits_.exchange_ns()); }
+    // Of a signal that a rank has arrived or finished; an exchange is two at once.
+    double signal_ns() const { return std::min(limits_.one_way_ns(), limits_.exchange_ns()); }
 
-    // Ranks that share a core run one after the other: each but the last gives it away once.
-    double turns_ns() const {
-        return ((ranks_ + limits_.cores - 1) / limits_.cores - 1) * limits_.yield_ns;
-    }
-    double crowd() const {
+    // Context switches: ranks that share a core run one after the other, and all but the last
+    // yield.
+    double switches_ns() const { return (divide_up(ranks_, limits_.cores) - 1) * limits_.yield_ns; }
+    double oversubscription() const {
         if (has_root(call_.collective)) return 1;  // the root is the busiest, and there is one
         return std::max(1.0, static_cast<double>(ranks_) / limits_.cores);
     }
@@ -140,7 +142,7 @@ private:
         return (one_rank ? 1 : ranks_) * block_;
     }
 
-    Burden busiest() const {
+    Burden of_busiest() const {
         const double p = ranks_, others = p - 1, n = block_;
         const double kept = in_place_ ? n : 0;  // the root's or each rank's own block
         switch (call_.collective) {
@@ -264,7 +266,7 @@ double least_time(const Limits& limits, const Call& call, int ranks, bool in_pla
     const Bound bound(limits, call, ranks, in_place);
     if (ranks == 1) return bound.by_direct_access();
     if (bound.fits_a_line()) return bound.in_a_line();
-    double least = bound.staged();
+    double least = bound.by_shared_memory();
     if (bound.has_single_copy()) least = std::min(least, bound.by_single_copy());
     if (reach == Reach::registered) least = std::min(least, bound.by_direct_access());
     return least;

@@ -12,9 +12,9 @@ namespace tutti {
 enum class Reach { registered, unregistered };
 
 /// The least time in ns that a call can take on this machine, whatever the algorithm; 0 where there
-/// is nothing to do. Derived from what was measured: docs/background/limits.md has the formulas, and says
-/// which parts are bounds and which estimates. Never beaten by more than noise while repeated calls
-/// find their data where the calls before left it.
+/// is nothing to do. docs/background/limits.md has the formulas, and says which parts are bounds
+/// and which estimates. A measured time is below it by noise only, while repeated calls find their
+/// data where the calls before left it.
 double least_time(const Limits& limits, const Call& call, int ranks, bool in_place, Reach reach);
 
 /// The same for ranks on these hosts. On several it is the greater of two bounds: what the fullest

@@ -2,7 +2,7 @@
 #pragma once
 #include <vector>
 
-#include "kernels/reduce.hpp"
+#include "kernels/sets.hpp"
 #include "results/limits.hpp"
 #include "workloads/limits/rank_team.hpp"
 

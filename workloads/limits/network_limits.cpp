@@ -34,9 +34,8 @@ Points points_of(std::span<const MessageTime> times, std::int64_t from) {
     return points;
 }
 
-// GB/s of the best single message, behind its latency: less than the bandwidth where the times are
-// right and no burst passes at once, never less than it where one does.
-double most_seen(const Points& points, double latency_ns) {
+// GB/s of the best single message without its latency.
+double best_rate(const Points& points, double latency_ns) {
     double most = 0;
     for (std::size_t i = 0; i < points.ns.size(); ++i)
         if (points.ns[i] > latency_ns)
@@ -57,7 +56,7 @@ LinkFit fit_link(std::span<const MessageTime> times) {
     if (slope <= 0) return fit;
     // Where the smaller of two sizes was disturbed, the slope is a bandwidth that no message
     // reached.
-    const double seen = most_seen(points, fit.latency_ns);
+    const double seen = best_rate(points, fit.latency_ns);
     if (slope * seen < 1) {
         fit.gbps = seen;
         return fit;
@@ -174,7 +173,7 @@ private:
     std::vector<std::byte> out_, in_;
 };
 
-// One way: without the answer, which is as long under way as the shortest message.
+// Without the answer, which takes as long as the shortest message.
 LinkFit fit_one_way(const Times& round_trips, double answer_ns) {
     std::vector<MessageTime> times;
     for (std::size_t i = 0; i < sizes.size(); ++i)
@@ -219,8 +218,7 @@ double all_at_once(World& world, PointToPointChannel& channel, const Placement& 
     const std::int64_t end = now_ns() + static_cast<std::int64_t>(seconds * 1e9);
     double best = 0;
     for (int round = 0; round < most_rounds; ++round) {
-        const std::size_t bytes =
-            most >> (round % 3);  // a shallow queue on the way drops large ones
+        const std::size_t bytes = most >> (round % 3);  // short queues drop large ones
         world.barrier();
         const std::int64_t began = now_ns();
         if (peers)

@@ -26,13 +26,12 @@ struct LinkFit {
 };
 
 /// A line through times in ascending order of size. The bandwidth is the median slope of all pairs
-/// of large messages (Theil-Sen, 256 KiB and more, or 64 KiB, or all if there are fewer than two):
-/// a line through least times still has wrong points, such as a size at which the library changes
-/// its protocol, and least squares would let the largest message decide alone. The latency is the
-/// time of the smallest message: a line through large ones would begin anywhere. What limits a rate
-/// by tokens (a virtual machine's interface, a shaper) lets bursts pass: that is what large
-/// messages are faster by than the latency and the slope say. No bandwidth is told that no message
-/// has reached.
+/// of large messages (Theil-Sen, 256 KiB and more, or 64 KiB, or all if there are fewer than two),
+/// as single sizes may be wrong, such as one at which the library changes its protocol, and least
+/// squares would let the largest message decide; but never more than some message has reached. The
+/// latency is the time of the smallest message. A token bucket (a virtual machine's interface, a
+/// shaper) lets bursts pass: by that many bytes large messages are faster than latency and slope
+/// say.
 LinkFit fit_link(std::span<const MessageTime> times);
 
 /// Pairs of hosts, in rounds of pairs without a common host: all pairs of up to 8 hosts; of more,

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "base/error.hpp"
+#include "base/index.hpp"
 
 namespace tutti {
 
@@ -70,9 +71,9 @@ std::vector<std::int64_t> in_ready_order(const Model& model,
 std::vector<UnitTimes> unit_times(const Model& model, std::int64_t compute_ns) {
     if (compute_ns < 0)
         throw Error(fmt::format("a step computes for 0 ns or longer; {} given", compute_ns));
-    std::vector<double> flops(static_cast<std::size_t>(model.units()));
+    std::vector<double> flops(as_size(model.units()));
     for (const Parameter& parameter : model.parameters)
-        flops[static_cast<std::size_t>(parameter.unit)] += parameter.forward_flops;
+        at(flops, parameter.unit) += parameter.forward_flops;
     const double all = model.forward_flops();
     const std::int64_t forward = compute_ns / 3, backward = compute_ns - forward;
     // Ends are rounded, not lengths, so that the lengths add up.

@@ -9,6 +9,7 @@
 #include <random>
 
 #include "base/error.hpp"
+#include "base/index.hpp"
 #include "base/units.hpp"
 #include "workloads/program/settings.hpp"
 
@@ -110,7 +111,7 @@ Program repeated(const Program& program, int times) {
     const int calls = static_cast<int>(program.calls.size());
     // All is waited for between two rounds, so they can use one memory.
     for (int call = 0; call < calls; ++call) {
-        int& memory = all.calls[static_cast<std::size_t>(call)].memory;
+        int& memory = at(all.calls, call).memory;
         if (memory < 0) memory = (1 << 20) + call;
     }
     const auto first_round = all.calls;
@@ -123,9 +124,8 @@ Program repeated(const Program& program, int times) {
                 // Step k now has the recorded steps k times to k times + times - 1.
                 const std::vector<std::int64_t> recorded = task.compute_ns;
                 for (std::size_t k = 0; k < recorded.size(); ++k)
-                    task.compute_ns[k] = recorded[(k * static_cast<std::size_t>(times) +
-                                                   static_cast<std::size_t>(round)) %
-                                                  recorded.size()];
+                    task.compute_ns[k] =
+                        recorded[(k * as_size(times) + as_size(round)) % recorded.size()];
                 all.tasks[role].push_back(std::move(task));
             }
     }

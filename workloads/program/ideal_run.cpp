@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "base/error.hpp"
+#include "base/index.hpp"
 
 namespace tutti {
 namespace {
@@ -17,13 +18,13 @@ public:
     Simulation(const Program& program, SendMode sending)
         : program_(program), mode_(sending), starts_(program.calls.size()) {
         for (std::size_t i = 0; i < program.calls.size(); ++i) {
-            const auto group = static_cast<std::size_t>(program.calls[i].group);
+            const auto group = as_size(program.calls[i].group);
             starts_[i].resize(program.groups[group].size());
         }
     }
 
     IdealRun run() {
-        const auto ranks = static_cast<std::size_t>(program_.ranks());
+        const auto ranks = as_size(program_.ranks());
         IdealRun run{std::vector<std::int64_t>(ranks), std::vector<std::int64_t>(ranks)};
         std::vector<std::size_t> next(ranks);
         for (bool moved = true; moved;) {
@@ -36,10 +37,9 @@ public:
         }
         for (std::size_t rank = 0; rank < ranks; ++rank)
             if (next[rank] < tasks_of(rank).size())
-                throw Error(fmt::format(
-                    "program '{}': ranks wait in a circle: rank {} for '{}'", program_.name, rank,
-                    program_.calls[static_cast<std::size_t>(tasks_of(rank)[next[rank]].call)]
-                        .label));
+                throw Error(fmt::format("program '{}': ranks wait in a circle: rank {} for '{}'",
+                                        program_.name, rank,
+                                        at(program_.calls, tasks_of(rank)[next[rank]].call).label));
         return run;
     }
 
@@ -49,18 +49,17 @@ private:
     }
 
     // False while it has to wait.
-    bool advance(IdealRun& run, std::size_t rank, std::size_t at) {
-        const Task& task = tasks_of(rank)[at];
+    bool advance(IdealRun& run, std::size_t rank, std::size_t index) {
+        const Task& task = tasks_of(rank)[index];
         std::int64_t& now = run.end_ns[rank];
         if (task.kind == Task::Kind::compute) {
             now += task.compute_ns.front();
             run.compute_ns[rank] += task.compute_ns.front();
             return true;
         }
-        const auto place = static_cast<std::size_t>(
-            place_in(program_.groups[static_cast<std::size_t>(call_of(task).group)],
-                     Rank{static_cast<int>(rank)}));
-        auto& starts = starts_[static_cast<std::size_t>(task.call)];
+        const auto place = as_size(
+            place_in(at(program_.groups, call_of(task).group), Rank{static_cast<int>(rank)}));
+        auto& starts = at(starts_, task.call);
         if (task.kind == Task::Kind::start) {
             if (!starts[place]) starts[place] = now;
             if (mode_ != SendMode::blocking) return true;
@@ -70,14 +69,12 @@ private:
         return done.has_value();
     }
 
-    const GroupCall& call_of(const Task& task) const {
-        return program_.calls[static_cast<std::size_t>(task.call)];
-    }
+    const GroupCall& call_of(const Task& task) const { return at(program_.calls, task.call); }
 
     std::optional<std::int64_t> done_at(const Task& task, std::size_t place) const {
-        const auto& starts = starts_[static_cast<std::size_t>(task.call)];
+        const auto& starts = at(starts_, task.call);
         const Call& call = call_of(task).call;
-        const auto root = static_cast<std::size_t>(call.root.index);
+        const auto root = as_size(call.root.index);
         const bool is_broadcast = call.collective == Collective::broadcast;
         if (is_broadcast && mode_ == SendMode::buffered) return starts[root];
         std::int64_t last = *starts[place];

@@ -9,12 +9,13 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "base/index.hpp"
 
 namespace tutti {
 
 const std::vector<Task>& Program::tasks_of(Rank rank) const {
-    const auto at = static_cast<std::size_t>(rank.index);
-    return tasks.at(role_of.empty() ? at : static_cast<std::size_t>(role_of.at(at)));
+    const auto index = as_size(rank);
+    return tasks.at(role_of.empty() ? index : as_size(role_of.at(index)));
 }
 
 std::vector<Task>& Program::tasks_of(Rank rank) {
@@ -91,8 +92,8 @@ void GroupWriter::start_and_wait(int call, Task::Phase phase) {
 }
 
 int place_in(const std::vector<Rank>& group, Rank rank) {
-    const auto at = std::ranges::find(group, rank);
-    return at == group.end() ? -1 : static_cast<int>(at - group.begin());
+    const auto index = std::ranges::find(group, rank);
+    return index == group.end() ? -1 : static_cast<int>(index - group.begin());
 }
 
 namespace {
@@ -156,7 +157,7 @@ private:
     void check_call(const GroupCall& one) const {
         if (one.group < 0 || one.group >= static_cast<int>(program_.groups.size()))
             refuse("'{}' is of group {}, of {}", one.label, one.group, program_.groups.size());
-        const auto members = program_.groups[static_cast<std::size_t>(one.group)].size();
+        const auto members = at(program_.groups, one.group).size();
         if (one.call.root.index < 0 || one.call.root.index >= static_cast<int>(members))
             refuse("'{}' has root {} in a group of {}", one.label, one.call.root.index, members);
         if (one.call.count < 0) refuse("'{}' has {} elements", one.label, one.call.count);
@@ -178,12 +179,12 @@ private:
             if (task.call < 0 || task.call >= static_cast<int>(program_.calls.size()))
                 refuse("task {} of rank {} is about call {}, of {}", i, rank.index, task.call,
                        program_.calls.size());
-            const GroupCall& one = program_.calls[static_cast<std::size_t>(task.call)];
-            State& state = states[static_cast<std::size_t>(task.call)];
+            const GroupCall& one = at(program_.calls, task.call);
+            State& state = at(states, task.call);
             if (task.kind == Task::Kind::start) {
                 if (state != State::ahead)
                     refuse("rank {} starts '{}' twice", rank.index, one.label);
-                if (place_in(program_.groups[static_cast<std::size_t>(one.group)], rank) < 0)
+                if (place_in(at(program_.groups, one.group), rank) < 0)
                     refuse("rank {} starts '{}' of a group that it is not in", rank.index,
                            one.label);
                 for (std::size_t other = 0; one.memory >= 0 && other < states.size(); ++other)
@@ -192,7 +193,7 @@ private:
                         refuse("rank {} starts '{}' while '{}' is under way in the same memory",
                                rank.index, one.label, program_.calls[other].label);
                 state = State::under_way;
-                orders[static_cast<std::size_t>(one.group)].push_back(task.call);
+                at(orders, one.group).push_back(task.call);
             } else {
                 if (state != State::under_way)
                     refuse("rank {} waits for '{}', which it has not under way", rank.index,
@@ -203,7 +204,7 @@ private:
         const auto open = std::ranges::find(states, State::under_way);
         if (open != states.end())
             refuse("rank {} never waits for '{}'", rank.index,
-                   program_.calls[static_cast<std::size_t>(open - states.begin())].label);
+                   at(program_.calls, open - states.begin()).label);
         return orders;
     }
 
@@ -217,8 +218,8 @@ void check(const Program& program) { Checker(program).check(); }
 namespace {
 
 std::int64_t bytes_of(const Program& program, int call, Rank rank) {
-    const GroupCall& one = program.calls[static_cast<std::size_t>(call)];
-    const auto& group = program.groups[static_cast<std::size_t>(one.group)];
+    const GroupCall& one = at(program.calls, call);
+    const auto& group = at(program.groups, one.group);
     const Rank me{place_in(group, rank)};
     const int ranks = static_cast<int>(group.size());
     const std::size_t input = input_bytes(one.call, ranks, me);
@@ -243,7 +244,7 @@ std::int64_t hideable_bytes_of_step(const Program& program, Rank rank) {
             ++computed;
             continue;
         }
-        std::size_t& started = at_start[static_cast<std::size_t>(task.call)];
+        std::size_t& started = at(at_start, task.call);
         if (task.kind == Task::Kind::start)
             started = computed;
         else if (computed > started)
@@ -256,7 +257,7 @@ std::int64_t compute_ns_of_step(const Program& program, Rank rank, std::int64_t 
     std::int64_t ns = 0;
     for (const Task& task : program.tasks_of(rank))
         if (task.kind == Task::Kind::compute)
-            ns += task.compute_ns[static_cast<std::size_t>(step) % task.compute_ns.size()];
+            ns += task.compute_ns[as_size(step) % task.compute_ns.size()];
     return ns;
 }
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/ids.hpp"
+#include "base/index.hpp"
 #include "collectives/execute/plan/layout.hpp"
 
 namespace tutti {
@@ -78,9 +79,7 @@ class GroupWriter {
 public:
     GroupWriter(Program& program, std::vector<Rank> members);
 
-    const std::vector<Rank>& members() const {
-        return program_.groups[static_cast<std::size_t>(group_)];
-    }
+    const std::vector<Rank>& members() const { return at(program_.groups, group_); }
     /// Adds a call of this group, whatever group it names, and returns its index.
     int add_call(GroupCall call);
     /// These append to the tasks of every member.

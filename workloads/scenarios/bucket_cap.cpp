@@ -10,8 +10,9 @@
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
+#include "base/index.hpp"
 #include "results/statistics.hpp"
-#include "workloads/bench/device_buffers.hpp"
+#include "workloads/bench/buffer_pool.hpp"
 
 namespace tutti {
 
@@ -21,9 +22,8 @@ double exposed_in(std::span<const Bucket> buckets, Bytes element, const ComputeT
                   const Channel& channel) {
     std::vector<TimedMessage> messages;
     for (const Bucket& bucket : buckets)
-        messages.push_back(
-            {times.ready_ns[static_cast<std::size_t>(std::ranges::max(bucket.parameters))],
-             Bytes{bucket.count * element.count}});
+        messages.push_back({at(times.ready_ns, std::ranges::max(bucket.parameters)),
+                            Bytes{bucket.count * element.count}});
     return exposed_ns(messages, times.backward_ns, channel);
 }
 
@@ -103,7 +103,7 @@ Channel measured_channel(const WorkloadEnvironment& environment) {
         return channel_through(small, ns[0], large, ns[1]);
     }
     throw Error(
-        "--bucket-cap auto: no way here can all-reduce, so the network is not known; type "
+        "--bucket-cap auto: no method here can all-reduce, so the network is not known; type "
         "--network 100us+1.25GB/s");
 }
 

@@ -4,7 +4,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
+#include <utility>
 
+#include "base/index.hpp"
 #include "workloads/scenarios/bucket_cap.hpp"
 #include "workloads/scenarios/pattern_settings.hpp"
 #include "workloads/scenarios/program_scenario.hpp"
@@ -17,22 +20,19 @@ DataType type_of(const Buffer& buffer) {
     return buffer.element.count == 8 ? DataType::int64 : DataType::float32;
 }
 
-// What a rank computes from one time to the next in each recorded step.
-std::vector<std::int64_t> between(std::span<const ComputeTimes> times,
-                                  const std::function<std::int64_t(const ComputeTimes&)>& from,
-                                  const std::function<std::int64_t(const ComputeTimes&)>& to) {
-    std::vector<std::int64_t> ns;
-    for (const ComputeTimes& one : times) ns.push_back(to(one) - from(one));
-    return ns;
-}
-
 }  // namespace
 
 Program ddp_program(const Model& model, DataType type, std::span<const Bucket> buckets,
                     std::span<const ComputeTimes> times, int ranks) {
     Program program = program_of_alike(model, ranks);
     GroupWriter all(program, every_rank_of(ranks));
-    const auto compute = [&](Phase phase, std::vector<std::int64_t> ns) {
+    std::vector<std::int64_t> now(times.size());  // of each recorded step, in its phase
+    const auto compute_until = [&](Phase phase, const auto& time_of) {
+        std::vector<std::int64_t> ns;
+        for (std::size_t i = 0; i < times.size(); ++i) {
+            const std::int64_t until = std::invoke(time_of, times[i]);
+            ns.push_back(until - std::exchange(now[i], until));
+        }
         if (std::ranges::max(ns) > 0)
             program.tasks.front().push_back(
                 {.kind = Task::Kind::compute, .phase = phase, .compute_ns = std::move(ns)});
@@ -52,29 +52,26 @@ Program ddp_program(const Model& model, DataType type, std::span<const Bucket> b
         calls.push_back(
             all.add_call(all_reduce_call(fmt::format("bucket {}", i), type, buckets[i].count)));
     std::vector<std::size_t> place_of(model.parameters.size());  // in the ready order
-    for (std::size_t at = 0; at < model.ready_order.size(); ++at)
-        place_of[static_cast<std::size_t>(model.ready_order[at])] = at;
-    const auto begin = [](const ComputeTimes&) { return std::int64_t{0}; };
-    compute(Phase::forward, between(times, begin, &ComputeTimes::forward_ns));
+    for (std::size_t index = 0; index < model.ready_order.size(); ++index)
+        at(place_of, model.ready_order[index]) = index;
+    compute_until(Phase::forward, &ComputeTimes::forward_ns);
+    std::ranges::fill(now, 0);
 
     // A bucket begins with the last of its gradients, and not before the buckets ahead of it.
     std::vector<std::size_t> last_of(buckets.size());
     for (std::size_t i = 0; i < buckets.size(); ++i) {
         for (const int parameter : buckets[i].parameters)
-            last_of[i] = std::max(last_of[i], place_of[static_cast<std::size_t>(parameter)]);
+            last_of[i] = std::max(last_of[i], at(place_of, parameter));
         if (i > 0) last_of[i] = std::max(last_of[i], last_of[i - 1]);
     }
     std::size_t next = 0;
-    std::function<std::int64_t(const ComputeTimes&)> before = begin;
-    for (std::size_t at = 0; at < model.ready_order.size(); ++at) {
-        const std::function<std::int64_t(const ComputeTimes&)> ready =
-            [at](const ComputeTimes& one) { return one.ready_ns[at]; };
-        compute(Phase::backward, between(times, before, ready));
-        before = ready;
-        for (; next < buckets.size() && last_of[next] == at; ++next)
+    for (std::size_t index = 0; index < model.ready_order.size(); ++index) {
+        compute_until(Phase::backward,
+                      [&](const ComputeTimes& one) { return one.ready_ns[index]; });
+        for (; next < buckets.size() && last_of[next] == index; ++next)
             all.start(calls[next], Phase::backward);
     }
-    compute(Phase::backward, between(times, before, &ComputeTimes::backward_ns));
+    compute_until(Phase::backward, &ComputeTimes::backward_ns);
     for (const int call : calls) all.wait(call, Phase::backward);
     return program;
 }
@@ -89,7 +86,7 @@ constexpr SettingRow setting_rows[] = {
     {"first-bucket", "the same of the first bucket", "1M"},
     {"network",
      "for --bucket-cap auto: latency and bandwidth such as 100us+1.25GB/s; measured: of the first "
-     "way",
+     "method",
      "measured"},
     {"step-time", "what a step computes in all, forward and backward; by formula between gradients",
      "100ms"},
@@ -128,7 +125,7 @@ BucketCaps find_caps(const Settings& settings, const Model& model, const Compute
         from_rank0(environment.planner.world(), given ? *given : measured_channel(environment));
     std::vector<std::int64_t> counts;
     for (const int parameter : model.ready_order)
-        counts.push_back(model.parameters[static_cast<std::size_t>(parameter)].count());
+        counts.push_back(at(model.parameters, parameter).count());
     const auto tried =
         try_caps(counts, Bytes{4}, settings.bytes("first-bucket"), {&times, 1}, channel);
     notes.push_back(fmt::format("network, {}: {:.1f} us + {:.3f} GB/s",
@@ -178,9 +175,9 @@ struct OfRank {
 };
 
 std::vector<OfRank> by_rank(const GradientTrace& trace) {
-    std::vector<OfRank> ranks(static_cast<std::size_t>(trace.recorded_ranks()));
+    std::vector<OfRank> ranks(as_size(trace.recorded_ranks()));
     for (const auto& one : trace.iterations) {
-        OfRank& rank = ranks.at(static_cast<std::size_t>(one.rank));
+        OfRank& rank = ranks.at(as_size(one.rank));
         rank.passes.push_back(step_times_of_trace(trace.parameters.size(), one.ready_ns,
                                                   one.forward_ns, one.backward_ns));
         rank.optimizer_ns.push_back(one.optimizer_ns);

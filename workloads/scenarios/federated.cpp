@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/index.hpp"
 #include "workloads/learn/data_parallel/training_settings.hpp"
 #include "workloads/learn/servers/federated_trainer.hpp"
 #include "workloads/scenarios/training_steps.hpp"
@@ -125,7 +126,7 @@ private:
             double rows = 0;
             for (const Rank rank :
                  clients_of_round(turn / times, rules.fraction, world_.size(), rules.seed)) {
-                DigitsLearner& client = clients[static_cast<std::size_t>(rank.index)];
+                DigitsLearner& client = at(clients, rank);
                 const auto own = client.network().weights();
                 std::ranges::copy(weights, own.begin());
                 for (std::int64_t local = 0; local < rules.local_steps / times; ++local) {

@@ -8,7 +8,9 @@
 #include <deque>
 #include <numeric>
 
-#include "base/words.hpp"
+#include "base/index.hpp"
+#include "base/rounding.hpp"
+#include "base/units.hpp"
 #include "workloads/models/compute_times.hpp"
 #include "workloads/scenarios/pattern_settings.hpp"
 #include "workloads/scenarios/program_scenario.hpp"
@@ -29,10 +31,10 @@ struct UnitParts {
 };
 
 std::vector<UnitParts> parts_of(const Model& model) {
-    std::vector<UnitParts> parts(static_cast<std::size_t>(model.units()));
+    std::vector<UnitParts> parts(as_size(model.units()));
     std::vector<double> flops(parts.size());
     for (const Parameter& parameter : model.parameters) {
-        const auto unit = static_cast<std::size_t>(parameter.unit);
+        const auto unit = as_size(parameter.unit);
         flops[unit] += parameter.forward_flops;
         if (is_of_expert(parameter)) {
             parts[unit].expert += parameter.count();
@@ -69,11 +71,11 @@ public:
         for (int unit = 1; unit < last; ++unit) loads_.push_back(loads_of(unit));
         all_.compute(times.front().forward_ns, Phase::forward);
         for (int unit = 1; unit < last; ++unit)
-            layer(unit, times[static_cast<std::size_t>(unit)].forward_ns, Phase::forward);
+            layer(unit, at(times, unit).forward_ns, Phase::forward);
         all_.compute(times.back().forward_ns + times.back().backward_ns, Phase::backward);
         average(last);
         for (int unit = last - 1; unit > 0; --unit) {
-            layer(unit, times[static_cast<std::size_t>(unit)].backward_ns, Phase::backward);
+            layer(unit, at(times, unit).backward_ns, Phase::backward);
             average(unit);
         }
         all_.compute(times.front().backward_ns, Phase::backward);
@@ -86,22 +88,21 @@ public:
 private:
     Program& program() { return result_.program; }
     int first_expert(int place) const { return static_cast<int>(experts_ * place / grid_.inner); }
-    std::int64_t most_experts() const { return padded(experts_, grid_.inner) / grid_.inner; }
+    std::int64_t most_experts() const { return divide_up(experts_, grid_.inner); }
 
     // How many times the mean of tokens each rank's experts get.
     std::vector<double> loads_of(int unit) {
         const MoeRouting& routing = shape_.routing;
-        std::vector<double> loads(static_cast<std::size_t>(grid_.ranks()));
+        std::vector<double> loads(as_size(grid_.ranks()));
         for (const Rank rank : every_rank_of(grid_.ranks())) {
             const RoutedTokens routed = route(routing, unit, rank.index);
             dropped_ += routed.dropped;
             const int block = rank.index / grid_.inner;
             for (int place = 0; place < grid_.inner; ++place)
                 for (int expert = first_expert(place); expert < first_expert(place + 1); ++expert) {
-                    const auto kept = routed.kept[static_cast<std::size_t>(expert)];
+                    const auto kept = at(routed.kept, expert);
                     routed_ += kept;
-                    loads[static_cast<std::size_t>(block * grid_.inner + place)] +=
-                        static_cast<double>(kept);
+                    at(loads, block * grid_.inner + place) += static_cast<double>(kept);
                 }
         }
         for (double& load : loads)
@@ -111,7 +112,7 @@ private:
 
     void exchange(const std::string& label, int block, DataType type, std::int64_t count,
                   int memory, Phase phase) {
-        GroupWriter& group = expert_groups_[static_cast<std::size_t>(block)];
+        GroupWriter& group = at(expert_groups_, block);
         group.start_and_wait(
             group.add_call(
                 {.label = label,
@@ -122,9 +123,9 @@ private:
 
     // Attention and the choice of experts, then the experts; in backward the other way round.
     void layer(int unit, std::int64_t ns, Phase phase) {
-        const auto& loads = loads_[static_cast<std::size_t>(unit - 1)];
-        const auto of_experts = static_cast<std::int64_t>(
-            parts_[static_cast<std::size_t>(unit)].expert_work * static_cast<double>(ns));
+        const auto& loads = at(loads_, unit - 1);
+        const auto of_experts =
+            static_cast<std::int64_t>(at(parts_, unit).expert_work * static_cast<double>(ns));
         const std::int64_t places = most_experts() * capacity_of(shape_.routing);
         if (phase == Phase::forward) all_.compute(ns - of_experts, phase);
         for (int block = 0; block < grid_.blocks; ++block) {
@@ -134,10 +135,8 @@ private:
             exchange(fmt::format("dispatch {}", unit), block, shape_.type, places * hidden_, 1,
                      phase);
             for (const Rank rank : grid_.block(block))
-                program().compute(rank,
-                                  std::llround(loads[static_cast<std::size_t>(rank.index)] *
-                                               static_cast<double>(of_experts)),
-                                  phase);
+                program().compute(
+                    rank, std::llround(at(loads, rank) * static_cast<double>(of_experts)), phase);
             exchange(fmt::format("combine {}", unit), block, shape_.type, places * hidden_, 1,
                      phase);
         }
@@ -152,11 +151,10 @@ private:
     }
 
     void average(int unit) {
-        const UnitParts& part = parts_[static_cast<std::size_t>(unit)];
+        const UnitParts& part = at(parts_, unit);
         average(fmt::format("dense gradients {}", unit), all_, part.dense);
         for (int place = 0; place < std::ssize(replicas_); ++place)
-            average(fmt::format("gradients of experts {}", unit),
-                    replicas_[static_cast<std::size_t>(place)],
+            average(fmt::format("gradients of experts {}", unit), at(replicas_, place),
                     part.expert * (first_expert(place + 1) - first_expert(place)));
     }
 

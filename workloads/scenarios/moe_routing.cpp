@@ -3,6 +3,7 @@
 #include <cmath>
 #include <random>
 
+#include "base/index.hpp"
 #include "workloads/scenarios/moe.hpp"
 
 namespace tutti {
@@ -23,7 +24,7 @@ std::vector<double> popularity_of(const MoeRouting& routing, int layer) {
         popularity.push_back(std::pow(static_cast<double>(i), -routing.skew));
     auto random = engine(routing.seed, layer, -1);
     for (std::size_t i = popularity.size(); i > 1; --i)
-        std::swap(popularity[i - 1], popularity[static_cast<std::size_t>(random() % i)]);
+        std::swap(popularity[i - 1], at(popularity, random() % i));
     return popularity;
 }
 

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "base/error.hpp"
+#include "base/index.hpp"
 #include "workloads/models/model.hpp"
 #include "workloads/models/model_list.hpp"
 
@@ -87,12 +88,12 @@ Program empty_program(const Model& model, int ranks) {
     return {.name = model.name,
             .groups = {},
             .calls = {},
-            .tasks = std::vector<std::vector<Task>>(static_cast<std::size_t>(ranks))};
+            .tasks = std::vector<std::vector<Task>>(as_size(ranks))};
 }
 
 Program program_of_alike(const Model& model, int ranks) {
     Program program = empty_program(model, 1);
-    program.role_of.resize(static_cast<std::size_t>(ranks));
+    program.role_of.resize(as_size(ranks));
     return program;
 }
 

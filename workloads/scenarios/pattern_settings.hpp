@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+
 #include <cstdint>
 #include <string_view>
 #include <vector>
@@ -53,10 +54,5 @@ RankGrid grid_of(int ranks, int wanted, std::string_view setting);
 Program empty_program(const Model& model, int ranks);
 /// The same for ranks that share one list of tasks.
 Program program_of_alike(const Model& model, int ranks);
-
-/// The least multiple of `of` that holds `count`.
-constexpr std::int64_t padded(std::int64_t count, std::int64_t of) {
-    return (count + of - 1) / of * of;
-}
 
 }  // namespace tutti

@@ -15,27 +15,6 @@ namespace {
 
 using Kind = StageAction::Kind;
 
-std::vector<StageAction> actions_of(PipelineOrder order, int stage, int stages, int micro_batches,
-                                    const StageTimes& times) {
-    std::vector<StageAction> actions;
-    const bool is_first = stage == 0, is_last = stage + 1 == stages;
-    for (const MicroBatchPass& pass : passes_of(order, stage, stages, micro_batches)) {
-        if (pass.direction == MicroBatchPass::Direction::forward) {
-            if (!is_first) actions.push_back({Kind::receive_activation});
-            actions.push_back({Kind::forward, times.forward_ns});
-            if (!is_last) actions.push_back({Kind::send_activation});
-        } else {
-            if (!is_last) actions.push_back({Kind::receive_gradient});
-            actions.push_back({Kind::backward, times.backward_ns});
-            // The sender waits for this before it can receive the gradient.
-            if (!is_first) actions.push_back({Kind::expect_activation});
-            if (!is_first) actions.push_back({Kind::send_gradient});
-        }
-    }
-    actions.push_back({Kind::update});  // of all micro-batches together
-    return actions;
-}
-
 class PipelineWriter {
 public:
     PipelineWriter(const Model& model, const PipelineShape& shape, int ranks)
@@ -82,7 +61,7 @@ public:
             }
     }
 
-    void write(int stage, const SteadyStage& of_stage) {
+    void write(int stage, const StageStep& of_stage) {
         for (const Rank rank : grid_.block(stage)) {
             State state;
             state.activations.ahead = of_stage.activations_ahead;
@@ -247,14 +226,10 @@ Program pipeline_program(const Model& model, const PipelineShape& shape, std::in
     writer.add_calls(stage_of);
     const bool never_empty = shape.order == PipelineOrder::pipedream;
     const auto steady =
-        never_empty ? steady_pipeline(times, shape.micro_batches) : std::vector<SteadyStage>{};
-    for (int stage = 0; stage < shape.stages; ++stage) {
-        const auto at = as_size(stage);
-        writer.write(stage, never_empty ? steady[at]
-                                        : SteadyStage{.actions = actions_of(
-                                                          shape.order, stage, shape.stages,
-                                                          shape.micro_batches, times[at])});
-    }
+        never_empty ? steady_pipeline(times, shape.micro_batches) : std::vector<StageStep>{};
+    for (int stage = 0; stage < shape.stages; ++stage)
+        writer.write(
+            stage, never_empty ? at(steady, stage) : flushed_stage(shape, stage, at(times, stage)));
     return std::move(writer).done();
 }
 

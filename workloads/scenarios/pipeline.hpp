@@ -86,18 +86,21 @@ struct StageAction {
     std::int64_t ns = 0;  ///< forward, backward
 };
 
-/// A stage's part of a step cut out of a pipeline in its steady state.
-struct SteadyStage {
+/// A stage's part of a step.
+struct StageStep {
     std::vector<StageAction> actions;
-    /// So many of the messages that it uses arrive before the step begins, and as many for the next
-    /// step before it ends.
+    /// Of a step cut out of a steady state: so many of the messages that it uses arrive before the
+    /// step begins, and as many for the next step before it ends.
     int activations_ahead = 0;
     int gradients_ahead = 0;
 };
 
+/// A stage in a step that begins and ends with an empty pipeline (gpipe, 1F1B).
+StageStep flushed_stage(const PipelineShape& shape, int stage, const StageTimes& times);
+
 /// Each stage alternates forward and backward, with the period of the slowest stage. A stage's
 /// backward begins when the next stage's ends, and its forward just before: so stages are shifted
 /// against each other, and a cut at one time may divide their computing.
-std::vector<SteadyStage> steady_pipeline(std::span<const StageTimes> times, int micro_batches);
+std::vector<StageStep> steady_pipeline(std::span<const StageTimes> times, int micro_batches);
 
 }  // namespace tutti

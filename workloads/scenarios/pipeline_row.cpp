@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "base/words.hpp"
+#include "base/units.hpp"
 #include "workloads/program/ideal_run.hpp"
 #include "workloads/scenarios/pattern_settings.hpp"
 #include "workloads/scenarios/pipeline.hpp"

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/error.hpp"
+#include "base/index.hpp"
 #include "workloads/scenarios/pipeline.hpp"
 
 namespace tutti {
@@ -74,17 +75,26 @@ int count_of(const Actions& actions, Kind kind) {
     return static_cast<int>(std::ranges::count(actions, kind, &StageAction::kind));
 }
 
+void add_pass(Actions& actions, MicroBatchPass::Direction direction, const StageTimes& times,
+              bool is_first, bool is_last) {
+    if (direction == MicroBatchPass::Direction::forward) {
+        if (!is_first) actions.push_back({Kind::receive_activation});
+        actions.push_back({Kind::forward, times.forward_ns});
+        if (!is_last) actions.push_back({Kind::send_activation});
+        return;
+    }
+    if (!is_last) actions.push_back({Kind::receive_gradient});
+    actions.push_back({Kind::backward, times.backward_ns});
+    // The sender waits for this before it can receive the gradient.
+    if (!is_first) actions.push_back({Kind::expect_activation});
+    if (!is_first) actions.push_back({Kind::send_gradient});
+}
+
 // One forward and one backward.
 Actions cycle_of(const StageTimes& times, bool is_first, bool is_last) {
     Actions cycle;
-    if (!is_first) cycle.push_back({Kind::receive_activation});
-    cycle.push_back({Kind::forward, times.forward_ns});
-    if (!is_last) cycle.push_back({Kind::send_activation});
-    if (!is_last) cycle.push_back({Kind::receive_gradient});
-    cycle.push_back({Kind::backward, times.backward_ns});
-    // The sender waits for this before it can receive the gradient.
-    if (!is_first) cycle.push_back({Kind::expect_activation});
-    if (!is_first) cycle.push_back({Kind::send_gradient});
+    add_pass(cycle, MicroBatchPass::Direction::forward, times, is_first, is_last);
+    add_pass(cycle, MicroBatchPass::Direction::backward, times, is_first, is_last);
     cycle.push_back({Kind::update});
     return cycle;
 }
@@ -122,24 +132,33 @@ std::int64_t floor_of(std::int64_t ns, std::int64_t period) {
 
 }  // namespace
 
-std::vector<SteadyStage> steady_pipeline(std::span<const StageTimes> times, int micro_batches) {
+StageStep flushed_stage(const PipelineShape& shape, int stage, const StageTimes& times) {
+    StageStep step;
+    for (const MicroBatchPass& pass :
+         passes_of(shape.order, stage, shape.stages, shape.micro_batches))
+        add_pass(step.actions, pass.direction, times, stage == 0, stage + 1 == shape.stages);
+    step.actions.push_back({Kind::update});  // of all micro-batches together
+    return step;
+}
+
+std::vector<StageStep> steady_pipeline(std::span<const StageTimes> times, int micro_batches) {
     const int stages = static_cast<int>(times.size());
     std::int64_t period = 1;
     for (const StageTimes& of_stage : times)
         period = std::max(period, of_stage.forward_ns + of_stage.backward_ns);
-    std::vector<SteadyStage> steady(times.size());
+    std::vector<StageStep> steady(times.size());
     // The micro-batches of the first messages that the next stage uses and sends in the step.
     std::int64_t activation_of_next = 0, gradient_of_next = 0;
     std::int64_t backward_begins = 0;  // of micro-batch 0
     for (int stage = stages - 1; stage >= 0; --stage) {
-        const auto& [forward_ns, backward_ns] = times[static_cast<std::size_t>(stage)];
+        const auto& [forward_ns, backward_ns] = at(times, stage);
         const bool is_first = stage == 0, is_last = stage + 1 == stages;
         const Actions cycle = cycle_of({forward_ns, backward_ns}, is_first, is_last);
         // The turn that the cut at time 0 goes through, or that ends there.
         const std::int64_t begins = backward_begins - forward_ns;
         const std::int64_t number = floor_of(-begins - 1, period);
         const auto [before, after] = cut(cycle, -begins - number * period);
-        SteadyStage& mine = steady[static_cast<std::size_t>(stage)];
+        StageStep& mine = at(steady, stage);
         mine.actions = after;
         for (int i = 0; i + 1 < micro_batches; ++i)
             mine.actions.insert(mine.actions.end(), cycle.begin(), cycle.end());
@@ -147,7 +166,7 @@ std::vector<SteadyStage> steady_pipeline(std::span<const StageTimes> times, int 
 
         const std::int64_t forward = number + stages - 1 - stage;  // is ahead of its backward
         if (!is_last) {
-            steady[static_cast<std::size_t>(stage) + 1].activations_ahead = static_cast<int>(
+            steady[as_size(stage) + 1].activations_ahead = static_cast<int>(
                 forward + count_of(before, Kind::send_activation) - activation_of_next);
             mine.gradients_ahead = static_cast<int>(gradient_of_next - number -
                                                     count_of(before, Kind::receive_gradient));

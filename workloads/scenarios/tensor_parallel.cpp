@@ -3,7 +3,9 @@
 
 #include <fmt/format.h>
 
-#include "base/words.hpp"
+#include "base/index.hpp"
+#include "base/rounding.hpp"
+#include "base/units.hpp"
 #include "workloads/models/compute_times.hpp"
 #include "workloads/scenarios/pattern_settings.hpp"
 #include "workloads/scenarios/program_scenario.hpp"
@@ -60,10 +62,7 @@ public:
     }
 
 private:
-    std::int64_t share() const {
-        const std::int64_t members = std::ssize(ranks_.members());
-        return padded(activations_, members) / members;
-    }
+    std::int64_t share() const { return divide_up(activations_, std::ssize(ranks_.members())); }
 
     int begin(const std::string& label, Phase phase, Collective collective, DataType type,
               std::int64_t count, Op op, int memory) {
@@ -105,19 +104,19 @@ Program tensor_parallel_program(const Model& model, const TensorShape& shape,
     const int units = model.units(), last = units - 1;
     Program program = empty_program(model, ranks);
     // Of each unit: the averages of all places in a block, where there are replicas.
-    std::vector<std::vector<int>> averages(static_cast<std::size_t>(units));
+    std::vector<std::vector<int>> averages(as_size(units));
     if (grid.blocks > 1)
         for (int place = 0; place < grid.inner; ++place) {
             GroupWriter replicas(program, grid.across(place));
             for (int unit = last; unit >= 0; --unit) {
-                const auto at = static_cast<std::size_t>(unit);
-                averages[at].push_back(replicas.add_call(
-                    all_reduce_call(fmt::format("gradients {}", unit), shape.type,
-                                    padded(counts[at], grid.inner) / grid.inner)));
+                at(averages, unit)
+                    .push_back(replicas.add_call(
+                        all_reduce_call(fmt::format("gradients {}", unit), shape.type,
+                                        divide_up(at(counts, unit), grid.inner))));
             }
         }
     const auto for_averages = [&](int unit, int index, const auto& visit) {
-        const auto& calls = averages[static_cast<std::size_t>(unit)];
+        const auto& calls = at(averages, unit);
         for (std::size_t place = 0; place < calls.size(); ++place)
             visit(grid.block(index)[place], calls[place]);
     };
@@ -130,7 +129,7 @@ Program tensor_parallel_program(const Model& model, const TensorShape& shape,
         block.compute(times.front().forward_ns, Phase::forward);
         block.sum("embedding", Phase::forward);
         for (int unit = 1; unit < last; ++unit) {
-            const std::int64_t ns = times[static_cast<std::size_t>(unit)].forward_ns;
+            const std::int64_t ns = at(times, unit).forward_ns;
             block.forward_half(fmt::format("attention {}", unit), ns / 2);
             block.forward_half(fmt::format("feed-forward {}", unit), ns - ns / 2);
         }
@@ -139,7 +138,7 @@ Program tensor_parallel_program(const Model& model, const TensorShape& shape,
         block.compute(times.back().backward_ns, Phase::backward);
         begin_averages(last, index);
         for (int unit = last - 1; unit > 0; --unit) {
-            const std::int64_t ns = times[static_cast<std::size_t>(unit)].backward_ns;
+            const std::int64_t ns = at(times, unit).backward_ns;
             block.backward_half(fmt::format("feed-forward {}", unit), ns / 2);
             block.backward_half(fmt::format("attention {}", unit), ns - ns / 2);
             begin_averages(unit, index);

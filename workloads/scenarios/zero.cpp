@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <map>
 
+#include "base/index.hpp"
+#include "base/rounding.hpp"
 #include "workloads/models/buckets.hpp"
 #include "workloads/models/compute_times.hpp"
 #include "workloads/scenarios/pattern_settings.hpp"
@@ -15,7 +17,7 @@ namespace tutti {
 namespace {
 
 // Each rank's share of `count` elements.
-std::int64_t share_of(std::int64_t count, int ranks) { return padded(count, ranks) / ranks; }
+std::int64_t share_of(std::int64_t count, int ranks) { return divide_up(count, ranks); }
 
 GroupCall scattered(std::string label, std::int64_t count, DataType type, int ranks) {
     return {.label = std::move(label),
@@ -76,7 +78,7 @@ public:
     int of(std::int64_t count) {
         auto& mine = of_size_[count];
         if (static_cast<int>(mine.size()) < slots_) mine.push_back(next_++);
-        return mine[static_cast<std::size_t>(seen_[count]++ % slots_)];
+        return at(mine, seen_[count]++ % slots_);
     }
     int next() const { return next_; }
     void begin_at(int first) { next_ = first; }
@@ -100,9 +102,9 @@ Program sharded_weights(const Model& model, const ZeroShape& shape, std::int64_t
     Slots of_weights(shape.prefetch + 1), of_gradients(scatters_under_way);
     std::vector<int> forward, backward, scatters, memory;
     const auto gather = [&](const char* phase, int unit) {
-        GroupCall call = gathered(fmt::format("{} gather {}", phase, unit),
-                                  counts[static_cast<std::size_t>(unit)], shape.type, ranks);
-        call.memory = memory[static_cast<std::size_t>(unit)];
+        GroupCall call =
+            gathered(fmt::format("{} gather {}", phase, unit), at(counts, unit), shape.type, ranks);
+        call.memory = at(memory, unit);
         return all.add_call(call);
     };
     for (const std::int64_t count : counts) memory.push_back(of_weights.of(share_of(count, ranks)));
@@ -110,14 +112,11 @@ Program sharded_weights(const Model& model, const ZeroShape& shape, std::int64_t
     for (int unit = 0; unit < units; ++unit) {
         forward.push_back(gather("forward", unit));
         backward.push_back(gather("backward", unit));
-        const std::int64_t count = counts[static_cast<std::size_t>(unit)];
+        const std::int64_t count = at(counts, unit);
         GroupCall scatter = scattered(fmt::format("gradients {}", unit), count, shape.type, ranks);
         scatter.memory = of_gradients.of(share_of(count, ranks));
         scatters.push_back(all.add_call(scatter));
     }
-    const auto at = [](auto& list, int unit) -> auto& {
-        return list[static_cast<std::size_t>(unit)];
-    };
     for (int unit = 0, settings = 0; unit < units; ++unit) {
         for (; settings < units && settings <= unit + shape.prefetch; ++settings)
             all.start(at(forward, settings), Phase::forward);

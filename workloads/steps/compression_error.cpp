@@ -4,12 +4,14 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/index.hpp"
+
 namespace tutti {
 
 CompressionError compression_error(Operation& operation, World& world, const Call& call,
                                    const PooledBuffers& buffers, const CompressionTally& tally,
                                    std::uint64_t seed) {
-    const auto count = static_cast<std::size_t>(call.count);
+    const auto count = as_size(call.count);
     auto* input = reinterpret_cast<float*>(buffers.writable_input.data());
     const auto* output = reinterpret_cast<const float*>(buffers.call.output.data());
     const double divisor = call.op == Op::avg ? world.size() : 1;

@@ -3,7 +3,8 @@
 #include <map>
 #include <set>
 
-#include "workloads/bench/device_buffers.hpp"
+#include "base/index.hpp"
+#include "workloads/bench/buffer_pool.hpp"
 #include "workloads/steps/step_runner.hpp"
 
 namespace tutti {
@@ -42,7 +43,7 @@ ProgramBuffers::ProgramBuffers(Planner& all, const Program& program,
     std::map<int, std::shared_ptr<BufferPool>> shared;
     for (const GroupCall& one : program_.calls) {
         auto& memory = memory_.emplace_back();
-        const auto& group = groups_[static_cast<std::size_t>(one.group)];
+        const auto& group = at(groups_, one.group);
         if (!group) continue;
         if (one.memory >= 0) memory = shared[one.memory];
         if (!memory) {
@@ -60,7 +61,7 @@ std::size_t ProgramBuffers::bytes_of_memory() const {
     std::size_t bytes = 0;
     std::set<int> shared;
     for (const GroupCall& one : program_.calls) {
-        const auto& group = groups_[static_cast<std::size_t>(one.group)];
+        const auto& group = at(groups_, one.group);
         if (!group || (one.memory >= 0 && !shared.insert(one.memory).second)) continue;
         bytes += BufferPool::bytes_for(one.call, group->environment.ranks, one.in_place);
     }
@@ -73,14 +74,13 @@ bool ProgramBuffers::is_all(const std::vector<Rank>& group) const {
 }
 
 const ProgramBuffers::Group* ProgramBuffers::group_of(int call) const {
-    const auto& group =
-        groups_[static_cast<std::size_t>(program_.calls[static_cast<std::size_t>(call)].group)];
+    const auto& group = at(groups_, at(program_.calls, call).group);
     return group ? &*group : nullptr;
 }
 
 PooledBuffers ProgramBuffers::buffers_of(int call) const {
-    const GroupCall& one = program_.calls[static_cast<std::size_t>(call)];
-    const BufferPool& memory = *memory_[static_cast<std::size_t>(call)];
+    const GroupCall& one = at(program_.calls, call);
+    const BufferPool& memory = *at(memory_, call);
     return memory.buffers_for(one.call, one.in_place, memory.kinds().front());
 }
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/clock.hpp"
+#include "base/index.hpp"
 #include "collectives/world/backoff.hpp"
 #include "workloads/program/ideal_run.hpp"
 
@@ -54,7 +55,7 @@ StepRunner::~StepRunner() {
 
 GroupMethod& StepRunner::way_of(int call) const {
     const auto& calls = buffers_.program().calls;
-    return *of_group_[static_cast<std::size_t>(calls[static_cast<std::size_t>(call)].group)];
+    return *at(of_group_, at(calls, call).group);
 }
 
 MadeOrRefused<StepRunner> StepRunner::make(ProgramBuffers& buffers, const Method& method) {
@@ -97,7 +98,7 @@ std::optional<std::string> StepRunner::choose(const Method& method) {
     for (std::size_t i = 0; i < calls.size(); ++i) {
         const auto* group = buffers_.group_of(static_cast<int>(i));
         if (group == nullptr) continue;
-        auto& of_group = of_group_[static_cast<std::size_t>(calls[i].group)];
+        auto& of_group = at(of_group_, calls[i].group);
         if (!of_group) of_group = method.of_group(*group->plans, group->environment);
         blocks = blocks || of_group->blocks();
         refusals.add(calls[i].label,
@@ -124,8 +125,8 @@ bool StepRunner::has_any_algorithm() const {
 }
 
 void StepRunner::start(int call) {
-    stamps_.calls[static_cast<std::size_t>(call)] = {.start_ns = now_ns()};
-    operations_[static_cast<std::size_t>(call)]->start();
+    at(stamps_.calls, call) = {.start_ns = now_ns()};
+    at(operations_, call)->start();
     under_way_.push_back(call);
     progress_all();
 }
@@ -135,15 +136,15 @@ void StepRunner::start(int call) {
 bool StepRunner::progress_all() {
     progressed_groups_.clear();
     const auto is_over = [&](int call) {
-        const int group = buffers_.program().calls[static_cast<std::size_t>(call)].group;
-        Operation& operation = *operations_[static_cast<std::size_t>(call)];
+        const int group = at(buffers_.program().calls, call).group;
+        Operation& operation = *at(operations_, call);
         const std::size_t was_at = operation.progress_count();
         const bool is_first =
             std::ranges::find(progressed_groups_, group) == progressed_groups_.end();
         if (is_first) progressed_groups_.push_back(group);
         const bool ended = is_first ? operation.test() : operation.is_done();
         made_progress_ = made_progress_ || ended || operation.progress_count() != was_at;
-        if (ended) stamps_.calls[static_cast<std::size_t>(call)].end_ns = now_ns();
+        if (ended) at(stamps_.calls, call).end_ns = now_ns();
         return ended;
     };
     return std::erase_if(under_way_, is_over) > 0;
@@ -158,9 +159,9 @@ void StepRunner::wait(int call) {
         if (std::exchange(made_progress_, false))
             backoff.renew();
         else if (!backoff.pause())
-            throw Error(operations_[static_cast<std::size_t>(call)]->hang_report() + ": '" +
-                            buffers_.program().calls[static_cast<std::size_t>(call)].label +
-                            "' of " + buffers_.program().name,
+            throw Error(at(operations_, call)->hang_report() + ": '" +
+                            at(buffers_.program().calls, call).label + "' of " +
+                            buffers_.program().name,
                         Exit::time_out);
     }
 }
@@ -196,8 +197,7 @@ StepStamps StepRunner::run(StepPart part, std::int64_t number, Computer& compute
         if (task.kind == Task::Kind::compute) {
             if (part == StepPart::communication) continue;
             stamps_.compute_ns +=
-                compute(task.compute_ns[static_cast<std::size_t>(number) % task.compute_ns.size()],
-                        computer);
+                compute(task.compute_ns[as_size(number) % task.compute_ns.size()], computer);
         } else if (part != StepPart::compute) {
             if (task.kind == Task::Kind::start) {
                 start(task.call);
@@ -212,10 +212,8 @@ StepStamps StepRunner::run(StepPart part, std::int64_t number, Computer& compute
 }
 
 Trial StepRunner::checked(int call) const {
-    return trial_of(*operations_[static_cast<std::size_t>(call)],
-                    buffers_.group_of(call)->plans->world(),
-                    buffers_.program().calls[static_cast<std::size_t>(call)].call,
-                    buffers_.buffers_of(call), true);
+    return trial_of(*at(operations_, call), buffers_.group_of(call)->plans->world(),
+                    at(buffers_.program().calls, call).call, buffers_.buffers_of(call), true);
 }
 
 // All calls with memory of their own, concurrently as in a step.
@@ -265,12 +263,11 @@ void StepRunner::measure_error(std::uint64_t seed) {
     const auto& calls = buffers_.program().calls;
     std::map<const Planner*, int> largest;
     for (int i = 0; i < static_cast<int>(calls.size()); ++i) {
-        const Call& call = calls[static_cast<std::size_t>(i)].call;
+        const Call& call = at(calls, i).call;
         const auto* group = buffers_.group_of(i);
         if (group == nullptr || way_of(i).is_exact(call)) continue;
         const auto [known, is_new] = largest.try_emplace(group->plans, i);
-        if (!is_new && call.count > calls[static_cast<std::size_t>(known->second)].call.count)
-            known->second = i;
+        if (!is_new && call.count > at(calls, known->second).call.count) known->second = i;
     }
     // In the order of calls, as on the other ranks.
     for (int i = 0; i < static_cast<int>(calls.size()); ++i) {
@@ -278,9 +275,9 @@ void StepRunner::measure_error(std::uint64_t seed) {
         if (group == nullptr || !largest.contains(group->plans) || largest[group->plans] != i)
             continue;
         CompressionTally& tally = *way_of(i).tally();
-        const CompressionError error = compression_error(
-            *operations_[static_cast<std::size_t>(i)], group->plans->world(),
-            calls[static_cast<std::size_t>(i)].call, buffers_.buffers_of(i), tally, seed);
+        const CompressionError error =
+            compression_error(*at(operations_, i), group->plans->world(), at(calls, i).call,
+                              buffers_.buffers_of(i), tally, seed);
         if (error.of_first_call > error_.of_first_call) error_ = error;
         tally = {};
     }

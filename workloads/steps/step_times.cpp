@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "base/index.hpp"
+
 namespace tutti {
 namespace {
 
@@ -54,9 +56,9 @@ StepTimes times_of(World& world, const GlobalClock* clock, const StepStamps& min
     for (const auto& call : mine.calls)
         words.insert(words.end(), {common(call.start_ns), common(call.end_ns)});
     const std::size_t each = words.size();
-    std::vector<std::int64_t> gathered(each * static_cast<std::size_t>(world.size()));
+    std::vector<std::int64_t> gathered(each * as_size(world.size()));
     world.all_gather(std::as_bytes(std::span(words)), std::as_writable_bytes(std::span(gathered)));
-    std::vector<StepStamps> all(static_cast<std::size_t>(world.size()));
+    std::vector<StepStamps> all(as_size(world.size()));
     for (std::size_t rank = 0; rank < all.size(); ++rank) {
         const std::int64_t* of_rank = &gathered[rank * each];
         all[rank] = {.begin_ns = of_rank[0], .end_ns = of_rank[1], .compute_ns = of_rank[2]};

@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "base/index.hpp"
+#include "base/rounding.hpp"
 #include "topology/detect/detect.hpp"
 #include "topology/detect/host_facts.hpp"
 #include "workloads/timing/done_by_all.hpp"
@@ -57,7 +58,7 @@ int pin_ranks(World& world) {
     if (!world.one_host() || has_chosen || cpus.empty()) return 0;
     const std::size_t ranks = lists.size(), used = std::min(cpus.size(), ranks);
     run_on(cpus[as_size(world.rank()) * used / ranks]);
-    return static_cast<int>((ranks + used - 1) / used);
+    return static_cast<int>(divide_up(ranks, used));
 }
 
 std::string in_words_of_pinning(int ranks_on_core) {
@@ -69,7 +70,7 @@ std::string in_words_of_pinning(int ranks_on_core) {
 }
 
 std::vector<RankBinding> sites_of_ranks(World& world) {
-    auto sites = gather_all(world, site_of(detect_structure(), host_facts().usable_cpus));
+    auto sites = gather_all(world, binding_of(detect_structure(), host_facts().usable_cpus));
     const Grouping& hosts = world.hosts().nodes();
     for (std::size_t host = 0; host < hosts.size(); ++host)
         for (const Rank rank : hosts[host]) at(sites, rank).host = static_cast<int>(host);

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "base/index.hpp"
+
 namespace tutti {
 
 int OpsBuilder::group_of(const std::vector<std::int64_t>& ranks, const Fields& of) {
@@ -19,13 +21,13 @@ int OpsBuilder::group_of(const std::vector<std::int64_t>& ranks, const Fields& o
     const auto known = std::ranges::find(trace_.groups, members);
     if (known != trace_.groups.end()) return static_cast<int>(known - trace_.groups.begin());
     trace_.groups.push_back(std::move(members));
-    return static_cast<int>(trace_.groups.size()) - 1;
+    return int_size(trace_.groups) - 1;
 }
 
 void OpsBuilder::add(Rank rank, TraceOp op, std::optional<std::int64_t> launch_ns) {
-    auto& mine = trace_.ranks.at(static_cast<std::size_t>(rank.index));
+    auto& mine = trace_.ranks.at(as_size(rank));
     clock_ns_.resize(trace_.ranks.size());
-    std::int64_t& clock = clock_ns_[static_cast<std::size_t>(rank.index)];
+    std::int64_t& clock = at(clock_ns_, rank);
     if (launch_ns && *launch_ns > clock) {
         TraceOp gap;
         gap.place = op.place;
@@ -43,6 +45,64 @@ Rank rank_of(const Fields& of, const char* name, int ranks) {
     if (rank < 0 || rank >= ranks)
         of.refuse(fmt::format("'{}' is rank {}, of {} ranks", name, rank, ranks));
     return {static_cast<int>(rank)};
+}
+
+namespace {
+
+void require_size(std::int64_t count, const Fields& of) {
+    if (count < 0 || count > std::int64_t{1} << 40)
+        of.refuse(fmt::format("{} elements are not 0 to 2^40", count));
+}
+
+}  // namespace
+
+TraceOp op_of(const ImportedCall& call, OpsBuilder& builder, const Fields& of) {
+    TraceOp op;
+    op.place = of.place();
+    op.kind = call.what.kind;
+    op.collective = call.what.collective;
+    if (!call.group.empty()) op.group = builder.group_of(call.group, of);
+    const auto& members = builder.group(op.group);
+    const auto ranks = static_cast<std::int64_t>(members.size());
+    if (place_in(members, call.rank) < 0)
+        of.refuse(fmt::format("rank {} is not in its group", call.rank.index));
+    const auto rank_below = [&](std::int64_t rank, const char* what) {
+        if (rank < 0 || rank >= builder.ranks())
+            of.refuse(fmt::format("its {} is rank {}, of {} ranks: is there a file for each rank?",
+                                  what, rank, builder.ranks()));
+        return Rank{static_cast<int>(rank)};
+    };
+    op.root = call.root < 0 ? members.front() : rank_below(call.root, "root");
+    if (op.kind == TraceOp::Kind::barrier) return op;
+    require_size(call.input, of);
+    require_size(call.output, of);
+    op.type = told_by(of, [&] { return type_of_trace(call.type); });
+    if (op.kind == TraceOp::Kind::send || op.kind == TraceOp::Kind::recv) {
+        op.peer = rank_below(call.peer, "peer");
+        op.count = op.kind == TraceOp::Kind::send ? call.input : call.output;
+        return op;
+    }
+    for (const auto* counts : {&call.sends, &call.receives})
+        for (const std::int64_t count : *counts) require_size(count, of);
+    op.sends = call.sends;
+    op.receives = call.receives;
+    switch (op.collective) {
+        case Collective::reduce_scatter:
+        case Collective::scatter:
+            op.count = call.output;
+            break;
+        case Collective::all_to_all:
+            op.count = call.input;
+            if (!op.sends.empty()) break;
+            if (call.input % ranks != 0)
+                of.refuse(
+                    fmt::format("{} elements are not equal parts for {} ranks", call.input, ranks));
+            op.count /= ranks;
+            break;
+        default:
+            op.count = call.input;
+    }
+    return op;
 }
 
 }  // namespace tutti

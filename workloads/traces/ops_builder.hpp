@@ -3,8 +3,10 @@
 #include <optional>
 #include <utility>
 
+#include "base/index.hpp"
 #include "workloads/traces/json_fields.hpp"
 #include "workloads/traces/trace.hpp"
+#include "workloads/traces/trace_words.hpp"
 
 namespace tutti {
 
@@ -13,13 +15,11 @@ class OpsBuilder {
 public:
     explicit OpsBuilder(int ranks) {
         trace_.groups.push_back(every_rank_of(ranks));
-        trace_.ranks.resize(static_cast<std::size_t>(ranks));
+        trace_.ranks.resize(as_size(ranks));
     }
 
-    const std::vector<Rank>& group(int index) const {
-        return trace_.groups[static_cast<std::size_t>(index)];
-    }
-    int ranks() const { return static_cast<int>(trace_.ranks.size()); }
+    const std::vector<Rank>& group(int index) const { return at(trace_.groups, index); }
+    int ranks() const { return int_size(trace_.ranks); }
 
     /// The group of these ranks, new unless there is one. Throws Error telling `of` for ranks that
     /// are not.
@@ -47,5 +47,19 @@ auto told_by(const Fields& of, Read&& read) {
         of.refuse(error.what());
     }
 }
+
+/// A call as PyTorch's recorders tell it: elements of a rank's whole input and output.
+struct ImportedCall {
+    OpName what;
+    Rank rank;
+    std::string type = "float32";
+    std::int64_t input = 0, output = 0;
+    std::vector<std::int64_t> sends, receives;
+    std::vector<std::int64_t> group;    ///< ranks of all; none: all
+    std::int64_t root = -1, peer = -1;  ///< ranks of all; root -1: the group's first
+};
+
+/// Counted as our collectives count. Throws Error naming the place of `of`.
+TraceOp op_of(const ImportedCall& call, OpsBuilder& builder, const Fields& of);
 
 }  // namespace tutti

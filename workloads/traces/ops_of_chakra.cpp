@@ -2,7 +2,8 @@
 #include <algorithm>
 #include <map>
 
-#include "workloads/traces/imported_call.hpp"
+#include "base/index.hpp"
+#include "workloads/traces/ops_builder.hpp"
 #include "workloads/traces/trace_forms.hpp"
 
 namespace tutti {
@@ -121,7 +122,7 @@ private:
             const std::int64_t place = *values[3 - shift].whole_number();
             const bool has_place =
                 place >= 0 && place < static_cast<std::int64_t>(call.group.size());
-            call.peer = has_place ? call.group[static_cast<std::size_t>(place)] : place;
+            call.peer = has_place ? at(call.group, place) : place;
         }
         TraceOp op = op_of(call, builder_, node);
         op.id = next_;
@@ -151,7 +152,7 @@ private:
 }  // namespace
 
 OpsTrace ops_of_chakra(const std::vector<RankFile>& files, std::string& note) {
-    OpsBuilder builder(static_cast<int>(files.size()));
+    OpsBuilder builder(int_size(files));
     for (std::size_t rank = 0; rank < files.size(); ++rank)
         Importer(builder, {static_cast<int>(rank)}, files[rank]).import();
     note = "an execution trace has no times: nothing is computed between the calls";

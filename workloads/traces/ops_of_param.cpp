@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <map>
 
-#include "workloads/traces/imported_call.hpp"
+#include "base/index.hpp"
+#include "workloads/traces/ops_builder.hpp"
 #include "workloads/traces/trace_forms.hpp"
 
 namespace tutti {
@@ -100,7 +101,7 @@ private:
 }  // namespace
 
 OpsTrace ops_of_param(const std::vector<RankFile>& files, std::string& note) {
-    OpsBuilder builder(static_cast<int>(files.size()));
+    OpsBuilder builder(int_size(files));
     std::int64_t without_time = 0;
     for (std::size_t rank = 0; rank < files.size(); ++rank) {
         Importer importer(builder, {static_cast<int>(rank)});

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "base/error.hpp"
+#include "base/index.hpp"
 #include "workloads/traces/trace_program.hpp"
 
 namespace tutti {
@@ -63,7 +64,7 @@ private:
 
     std::vector<const TraceOp*> ops_of(Rank rank, int group) const {
         std::vector<const TraceOp*> mine;
-        for (const TraceOp& op : trace_.ranks[static_cast<std::size_t>(rank.index)])
+        for (const TraceOp& op : at(trace_.ranks, rank))
             if ((op.kind == Kind::collective || op.kind == Kind::barrier) && op.group == group)
                 mine.push_back(&op);
         return mine;
@@ -71,7 +72,7 @@ private:
 
     void add_collective(int group, const std::vector<Part>& parts) {
         const TraceOp& first = *parts.front().op;
-        const auto& members = trace_.groups[static_cast<std::size_t>(group)];
+        const auto& members = at(trace_.groups, group);
         for (const auto& [rank, op] : parts)
             if (op->kind != first.kind || op->collective != first.collective ||
                 op->type != first.type || op->root != first.root ||
@@ -164,7 +165,7 @@ private:
                                receive.op->count, send.rank.index, send.op->count, send.op->place));
         GroupCall call;
         call.label = fmt::format("send {} to {}", send.rank.index, receive.rank.index);
-        call.group = static_cast<int>(made_.program.groups.size()) - 1;
+        call.group = int_size(made_.program.groups) - 1;
         call.call.collective = Collective::broadcast;
         call.call.type = send.op->type;
         call.call.count = send.op->count;
@@ -187,7 +188,7 @@ private:
         const auto wait_for_all = [&](Task::Phase phase) {
             while (!under_way.empty()) wait(under_way.front(), phase);
         };
-        const auto& ops = trace_.ranks[static_cast<std::size_t>(rank.index)];
+        const auto& ops = at(trace_.ranks, rank);
         for (const TraceOp& op : ops) {
             for (const std::int64_t earlier : op.after)  // computing is over anyway
                 if (const auto call = by_id.find(earlier); call != by_id.end())

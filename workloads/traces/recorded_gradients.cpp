@@ -8,6 +8,7 @@
 #include <fstream>
 
 #include "base/error.hpp"
+#include "base/index.hpp"
 
 namespace tutti {
 namespace {
@@ -26,11 +27,11 @@ int kept_ranks(const fs::path& trace) {
 }
 
 void append(const fs::path& file, std::int64_t count, std::vector<std::byte>& bytes) {
-    const auto size = static_cast<std::size_t>(count) * sizeof(float);
-    const std::size_t at = bytes.size();
-    bytes.resize(at + size);
+    const auto size = as_size(count) * sizeof(float);
+    const std::size_t index = bytes.size();
+    bytes.resize(index + size);
     std::ifstream stream(file, std::ios::binary);
-    stream.read(reinterpret_cast<char*>(bytes.data() + at), static_cast<std::streamsize>(size));
+    stream.read(reinterpret_cast<char*>(bytes.data() + index), static_cast<std::streamsize>(size));
     if (!stream || stream.peek() != std::ifstream::traits_type::eof())
         throw Error(
             fmt::format("{}: has not the {} bytes of its bucket; record it again, or type "
@@ -52,19 +53,19 @@ RecordedGradients::RecordedGradients(const fs::path& trace, const GradientTrace&
     }
 }
 
-void RecordedGradients::load(const ProgramBuffers& buffers, std::int64_t number) const {
-    const auto& bytes = steps_[static_cast<std::size_t>(number % steps())];
-    const auto& calls = buffers.program().calls;
-    std::size_t at = 0;
+void RecordedGradients::load(const ProgramBuffers& program_buffers, std::int64_t number) const {
+    const auto& bytes = at(steps_, number % steps());
+    const auto& calls = program_buffers.program().calls;
+    std::size_t offset = 0;
     for (std::size_t i = 0; i < calls.size(); ++i) {
         if (calls[i].call.collective != Collective::all_reduce) continue;
-        const PooledBuffers buffers = buffers.buffers_of(static_cast<int>(i));
-        if (at == bytes.size()) at = 0;  // the next round of a repeated step
-        if (at + buffers.writable_input.size() > bytes.size()) return;
+        const PooledBuffers buffers = program_buffers.buffers_of(static_cast<int>(i));
+        if (offset == bytes.size()) offset = 0;  // the next round of a repeated step
+        if (offset + buffers.writable_input.size() > bytes.size()) return;
         buffers.write_input([&](std::span<std::byte> input) {
-            std::memcpy(input.data(), bytes.data() + at, input.size());
+            std::memcpy(input.data(), bytes.data() + offset, input.size());
         });
-        at += buffers.writable_input.size();
+        offset += buffers.writable_input.size();
     }
 }
 

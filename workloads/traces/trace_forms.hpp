@@ -12,10 +12,6 @@ namespace tutti {
 
 constexpr std::string_view trace_schema = "gradtrace/1";
 
-/// A trace as JSON Lines becomes the one document that it was cut from. Throws Error for a line
-/// that is none, and where the end line is missing.
-JsonValue joined_lines(std::string_view text, const Source& source);
-
 // Each form of a trace. They throw Error naming file and line.
 GradientTrace gradients_of(const Fields& document);
 OpsTrace ops_of(const Fields& document);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+
 #include <algorithm>
 
+#include "base/rounding.hpp"
 #include "collectives/execute/device/device_draft.hpp"
 
 namespace tutti {
@@ -50,7 +52,7 @@ private:
     template <class Visit>
     void cut(std::uint64_t bytes, Visit visit) {
         constexpr std::uint64_t unit = 16;
-        const std::uint64_t units = (bytes + unit - 1) / unit;
+        const std::uint64_t units = divide_up(bytes, unit);
         const std::uint64_t parts = std::clamp<std::uint64_t>(bytes / grain_, 1, shares_.size());
         for (std::uint64_t part = 0; part < parts; ++part, ++next_share_) {
             const std::uint64_t from = units * part / parts * unit;

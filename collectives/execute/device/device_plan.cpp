@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+
 #include <algorithm>
 #include <atomic>
 
 #include "base/index.hpp"
+#include "base/rounding.hpp"
 #include "collectives/device/accelerator.hpp"
 #include "collectives/execute/device/device_draft.hpp"
 #include "collectives/execute/plans.hpp"
@@ -108,8 +110,7 @@ private:
     void allocate_buffers() {
         const std::span<const std::byte> input = caller_.given().input;
         const std::span<const std::byte> output = caller_.given().output;
-        std::size_t input_at = 0,
-                    output_at = (input.size() + alignment - 1) / alignment * alignment;
+        std::size_t input_at = 0, output_at = round_up(input.size(), alignment);
         if (caller_.is_together()) {
             input_at = caller_.place_of(input.data())->offset;
             output_at = caller_.place_of(output.data())->offset;

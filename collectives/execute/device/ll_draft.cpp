@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+
 #include "base/index.hpp"
+#include "base/rounding.hpp"
 #include "collectives/execute/device/device_draft.hpp"
 #include "collectives/execute/plan/exchange_lists.hpp"
 
@@ -8,7 +10,7 @@ namespace {
 
 constexpr std::size_t alignment = 256;  // of what different ranks or steps use
 
-std::size_t aligned(std::size_t bytes) { return (bytes + alignment - 1) / alignment * alignment; }
+std::size_t aligned(std::size_t bytes) { return round_up(bytes, alignment); }
 
 // Of a mailbox for even runs, or for odd ones.
 std::size_t mailbox_bytes(std::size_t bytes) { return (bytes + 7) / 8 * sizeof(DeviceLine); }

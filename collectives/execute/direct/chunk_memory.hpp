@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+
 #include <algorithm>
 #include <cstdint>
 #include <deque>
 #include <optional>
 #include <vector>
 
+#include "base/rounding.hpp"
 #include "collectives/execute/direct/direct_program.hpp"
 #include "collectives/world/signal.hpp"
 
@@ -49,7 +51,7 @@ public:
 
     Place take(std::size_t bytes) {
         const Place place{Place::In::plan, bytes_};
-        bytes_ += (bytes + cache_line - 1) / cache_line * cache_line;
+        bytes_ += round_up(bytes, cache_line);
         return place;
     }
 

@@ -12,7 +12,7 @@
 #include "collectives/execute/plans.hpp"
 #include "collectives/world/futex.hpp"
 #include "collectives/world/signal.hpp"
-#include "kernels/divide.hpp"
+#include "kernels/sets.hpp"
 
 namespace tutti {
 namespace {

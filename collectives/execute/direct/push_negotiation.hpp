@@ -14,8 +14,8 @@ namespace tutti {
 /// there.
 ///
 /// That takes two: the sender knows when it has the value, the receiver when its place is free. So
-/// each tells the other, and both decide by the same rule. One entry for each chunk copied between
-/// two ranks, in the order of the schedule.
+/// each sends the other its terms, and both decide by the same rule. One entry for each chunk
+/// copied between two ranks, in the order of the schedule.
 struct PushTerms {
     struct Sender {
         /// The step in which it computes the chunk; its value is then kept until it is sent.
@@ -38,7 +38,7 @@ struct PushTerms {
     static std::optional<int> push_step(const Sender& sender, const Receiver& receiver, int step);
 };
 
-/// What this rank has told its peers, and what they have told it.
+/// The terms that this rank has sent to its peers, and theirs.
 struct PushNegotiation {
     PushTerms own;
     std::vector<std::vector<PushTerms::Sender>> senders;      ///< by sender
@@ -77,7 +77,7 @@ private:
     PushTerms terms_;
 };
 
-/// After it. The terms that count are those told, as a program with pushes would have others.
+/// After it. The terms that were exchanged count, as a program with pushes would have others.
 class AgreedPushes final : public Pushes {
 public:
     explicit AgreedPushes(const PushNegotiation& negotiation);

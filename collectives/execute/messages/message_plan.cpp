@@ -3,7 +3,7 @@
 
 #include "collectives/execute/messages/message_program.hpp"
 #include "collectives/execute/plans.hpp"
-#include "kernels/divide.hpp"
+#include "kernels/sets.hpp"
 
 namespace tutti {
 namespace {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/rounding.hpp"
 #include "collectives/execute/messages/message_draft.hpp"
 
 namespace tutti {
@@ -59,7 +60,7 @@ private:
     Entries add_posts(std::vector<Post>& posts, const std::vector<DraftMessage>& drafts) {
         Entries entries{static_cast<std::uint32_t>(posts.size()), 0};
         for (const DraftMessage& draft : drafts) {
-            const std::size_t pieces = (draft.bytes + most_bytes_ - 1) / most_bytes_;
+            const std::size_t pieces = divide_up(draft.bytes, most_bytes_);
             program_.most_to_one = std::max(program_.most_to_one, pieces);
             program_.most_bytes = std::max(program_.most_bytes, std::min(most_bytes_, draft.bytes));
             for (std::size_t done = 0; done < draft.bytes; done += most_bytes_)

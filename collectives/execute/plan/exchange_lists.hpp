@@ -20,7 +20,7 @@ std::vector<std::vector<T>> exchanged(World& world, const std::vector<std::vecto
         mine.append(reinterpret_cast<const char*>(&size), sizeof size);
         mine.append(reinterpret_cast<const char*>(for_peer.data()), size * sizeof(T));
     }
-    std::vector<std::vector<T>> heard;
+    std::vector<std::vector<T>> received;
     for (const std::string& of_peer : gather_all_texts(world, mine)) {
         std::string_view text = of_peer;
         for (int peer = 0;; ++peer) {
@@ -28,7 +28,7 @@ std::vector<std::vector<T>> exchanged(World& world, const std::vector<std::vecto
             std::memcpy(&size, text.data(), sizeof size);
             text.remove_prefix(sizeof size);
             if (peer == world.rank().index) {
-                auto& for_me = heard.emplace_back(size);
+                auto& for_me = received.emplace_back(size);
                 if (size > 0)
                     std::memcpy(static_cast<void*>(for_me.data()), text.data(), size * sizeof(T));
                 break;
@@ -36,7 +36,7 @@ std::vector<std::vector<T>> exchanged(World& world, const std::vector<std::vecto
             text.remove_prefix(size * sizeof(T));
         }
     }
-    return heard;
+    return received;
 }
 
 }  // namespace tutti

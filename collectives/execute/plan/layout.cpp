@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "collectives/execute/plan/layout.hpp"
 
+#include "base/rounding.hpp"
+
 namespace tutti {
 
 Layout::Layout(const Call& call, const CollectiveSpec& spec, Rank rank, int chunks)
@@ -9,15 +11,6 @@ Layout::Layout(const Call& call, const CollectiveSpec& spec, Rank rank, int chun
       elements_of_block_(call.count),
       chunks_per_block_(chunks / spec.blocks()),
       element_size_(size_of(call.type)) {}
-
-std::size_t Layout::input_bytes() const {
-    return static_cast<std::size_t>(spec_.input_blocks(rank_) * elements_of_block_) * element_size_;
-}
-
-std::size_t Layout::output_bytes() const {
-    return static_cast<std::size_t>(spec_.output_blocks(rank_) * elements_of_block_) *
-           element_size_;
-}
 
 // Of a chunk counted within its block; 128 bits, as counts go beyond 2^31 and chunks do too.
 std::int64_t Layout::first_element(std::int64_t chunk_in_block) const {
@@ -33,8 +26,7 @@ std::size_t Layout::bytes_of(int chunk) const {
 }
 
 std::size_t Layout::most_bytes_of_chunk() const {
-    const std::int64_t rounded_up =
-        (elements_of_block_ + chunks_per_block_ - 1) / chunks_per_block_;
+    const std::int64_t rounded_up = divide_up(elements_of_block_, chunks_per_block_);
     return static_cast<std::size_t>(rounded_up) * element_size_;
 }
 
@@ -75,7 +67,7 @@ std::int64_t total_bytes(const Call& call, int ranks) {
 std::int64_t count_for(Collective collective, DataType type, int ranks, Bytes size) {
     const Call one{.collective = collective, .type = type, .count = 1};
     const std::int64_t bytes_of_one = total_bytes(one, ranks);
-    return (size.count + bytes_of_one - 1) / bytes_of_one;
+    return divide_up(size.count, bytes_of_one);
 }
 
 InPlace in_place_offsets(const Call& call, int ranks, Rank rank) {

@@ -28,10 +28,6 @@ class Layout {
 public:
     Layout(const Call& call, const CollectiveSpec& spec, Rank rank, int chunks);
 
-    /// Bytes of the rank's input and output as a whole; 0 where it has none.
-    std::size_t input_bytes() const;
-    std::size_t output_bytes() const;
-
     std::size_t bytes_of(int chunk) const;
     std::size_t most_bytes_of_chunk() const;
     /// Offset within the input, if the rank starts with (a share of) the chunk.

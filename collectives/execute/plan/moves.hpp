@@ -9,7 +9,7 @@
 #include "collectives/device/memory_device.hpp"
 #include "collectives/execute/plan/caller_memory.hpp"
 #include "collectives/world/peer_memory.hpp"
-#include "kernels/reduce.hpp"
+#include "kernels/sets.hpp"
 
 namespace tutti {
 

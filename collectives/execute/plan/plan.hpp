@@ -30,7 +30,7 @@ public:
     virtual std::size_t progress_count() const { return 0; }
     /// Error message for a run that takes too long: who waits, in which step, for whom.
     virtual std::string hang_report() const { return "a collective of the library does not end"; }
-    /// Whether rebind() can be used. Where peers have been told of the buffers it cannot.
+    /// Whether rebind() can be used. Not where peers know the addresses.
     virtual bool rebinds() const { return false; }
     /// From the next run on for other buffers: of the same sizes, and in place if the first were.
     /// Each rank does so by itself; not while running. The same buffers again cost a comparison.

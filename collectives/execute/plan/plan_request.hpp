@@ -8,7 +8,7 @@
 #include "collectives/execute/plan/layout.hpp"
 #include "collectives/execute/plan/store_choice.hpp"
 #include "collectives/schedule/schedule.hpp"
-#include "collectives/transport/host_transport.hpp"
+#include "collectives/transport/shm/host_transport.hpp"
 #include "collectives/world/shared_memory.hpp"
 #include "topology/machine/host_tuning.hpp"
 

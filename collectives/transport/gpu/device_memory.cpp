@@ -3,6 +3,11 @@
 
 #include <algorithm>
 
+#include "base/index.hpp"
+#include "collectives/device/gpus.hpp"
+#include "collectives/device/memory_device.hpp"
+#include "collectives/transport/gpu/gpu_placement.hpp"
+
 namespace tutti {
 namespace {
 
@@ -25,7 +30,7 @@ DeviceMemory::DeviceMemory(World& world, std::shared_ptr<Accelerator> device, st
         std::vector<std::shared_ptr<std::byte>> pieces;
         const auto close = [device = device_](std::byte* memory) { device->close(memory); };
         for (const DeviceKey& key : keys)
-            pieces.push_back(pieces.size() == static_cast<std::size_t>(me_.index)
+            pieces.push_back(pieces.size() == as_size(me_)
                                  ? own
                                  : std::shared_ptr<std::byte>(device_->open(key), close));
         return pieces;
@@ -33,8 +38,20 @@ DeviceMemory::DeviceMemory(World& world, std::shared_ptr<Accelerator> device, st
 }
 
 std::span<std::byte> DeviceMemory::of(Rank rank) const {
-    const auto i = static_cast<std::size_t>(rank.index);
+    const auto i = as_size(rank);
     return {pieces_[i].get(), sizes_[i]};
+}
+
+std::unique_ptr<ReachableMemory> lone_gpu_memory(World& world, std::size_t bytes) {
+    return make_on_all_ranks(
+        world, "buffers on devices", [&]() -> std::unique_ptr<ReachableMemory> {
+            return std::make_unique<LoneMemory>(world.rank(), own_gpu(world), bytes);
+        });
+}
+
+std::shared_ptr<std::byte> lone_pinned_memory(World& world, std::size_t bytes) {
+    return make_on_all_ranks(world, "pinned buffers",
+                             [&] { return gpu_memory(gpu_number(world))->pinned(bytes); });
 }
 
 }  // namespace tutti

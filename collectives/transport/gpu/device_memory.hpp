@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <algorithm>
 #include <memory>
 #include <vector>
 
@@ -26,5 +27,36 @@ private:
     std::vector<std::shared_ptr<std::byte>> pieces_;  // by rank
     std::vector<std::size_t> sizes_;
 };
+
+/// Memory of a rank's device that its peers reach by messages alone: so they may be on other hosts,
+/// or share the device from processes of their own.
+class LoneMemory final : public ReachableMemory {
+public:
+    /// Throws Error if the device has not so much.
+    LoneMemory(Rank me, std::shared_ptr<Accelerator> device, std::size_t bytes)
+        : ReachableMemory(me),
+          device_(std::move(device)),
+          bytes_(bytes),
+          memory_(allocated(device_, std::max<std::size_t>(bytes, 1))) {}
+
+    /// Nothing of the peers.
+    std::span<std::byte> of(Rank rank) const override {
+        return rank == me_ ? std::span(memory_.get(), bytes_) : std::span<std::byte>();
+    }
+    Accelerator* device() const override { return device_.get(); }
+
+private:
+    std::shared_ptr<Accelerator> device_;
+    std::size_t bytes_;
+    std::shared_ptr<std::byte> memory_;
+};
+
+/// That of this rank's GPU (see gpu_number). Throws Error, on all ranks alike, if one has no GPU or
+/// not so much memory. Collective.
+std::unique_ptr<ReachableMemory> lone_gpu_memory(World& world, std::size_t bytes);
+
+/// Memory of this rank's host that its GPU copies from and to by itself. Throws as
+/// lone_gpu_memory() does. Collective.
+std::shared_ptr<std::byte> lone_pinned_memory(World& world, std::size_t bytes);
 
 }  // namespace tutti

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/index.hpp"
 #include "base/units.hpp"
 #include "collectives/device/accelerator.hpp"
 #include "collectives/transport/endpoint.hpp"
@@ -54,7 +55,7 @@ template <class T>
 std::shared_ptr<T> shared_by_first(World& world, Rank first, const std::shared_ptr<T>& mine) {
     if (!world.one_process()) return mine;
     const auto all = gather_all<const std::shared_ptr<T>*>(world, &mine);
-    const std::shared_ptr<T> shared = *all[static_cast<std::size_t>(first.index)];
+    const std::shared_ptr<T> shared = *at(all, first);
     world.barrier();  // until then the first one's is looked at
     return shared;
 }

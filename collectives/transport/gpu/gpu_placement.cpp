@@ -6,6 +6,7 @@
 #include <numeric>
 #include <sstream>
 
+#include "base/index.hpp"
 #include "collectives/device/gpus.hpp"
 
 namespace tutti {
@@ -14,9 +15,9 @@ namespace {
 // TUTTI_GPUS, or all.
 std::vector<int> chosen_gpus() {
     if (const auto missing = gpus_missing()) throw Error(*missing);
-    const auto there = static_cast<int>(gpus().size());
+    const auto there = int_size(gpus());
     const char* text = std::getenv("TUTTI_GPUS");
-    std::vector<int> chosen(static_cast<std::size_t>(there));
+    std::vector<int> chosen(as_size(there));
     std::iota(chosen.begin(), chosen.end(), 0);
     if (text == nullptr) return chosen;
     chosen.clear();
@@ -36,6 +37,10 @@ std::vector<int> chosen_gpus() {
     return chosen;
 }
 
+struct OwnGpu {
+    std::shared_ptr<Accelerator> device;
+};
+
 }  // namespace
 
 int gpu_number(World& world) {
@@ -49,7 +54,7 @@ int gpu_number(World& world) {
 
 std::vector<int> gpus_of_process(World& world) {
     std::vector<int> chosen = chosen_gpus();
-    chosen.resize(std::min(chosen.size(), static_cast<std::size_t>(world.whole().size())));
+    chosen.resize(std::min(chosen.size(), as_size(world.whole().size())));
     return distinct(std::move(chosen));
 }
 
@@ -69,6 +74,15 @@ std::optional<std::string> gpu_placement_refuses(World& world) {
         problem = error.what();
     }
     return missing_on_any(world, problem);
+}
+
+std::shared_ptr<Accelerator> own_gpu(World& world) {
+    World& whole = world.whole();
+    const auto open = [&] {
+        const auto peers = world.one_process() ? gpus_of_process(whole) : std::vector<int>{};
+        return std::make_shared<OwnGpu>(cuda_device(gpu_number(world), peers));
+    };
+    return whole.attribute<OwnGpu>(open).device;
 }
 
 }  // namespace tutti

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "collectives/device/accelerator.hpp"
 #include "collectives/world/world.hpp"
 
 namespace tutti {
@@ -25,5 +27,11 @@ std::vector<int> distinct(std::vector<int> gpus);
 /// Why gpu_number() would throw on some rank: the same words on all; nothing if it would not.
 /// Collective.
 std::optional<std::string> gpu_placement_refuses(World& world);
+
+/// This rank's GPU (see gpu_number), opened once for all parts of the world and for as long as they
+/// are together. So its plans share one stream whatever group they are of: kernels that wait for
+/// each other across GPUs run in the order in which ranks start them, the same everywhere. Throws
+/// Error if it cannot be opened.
+std::shared_ptr<Accelerator> own_gpu(World& world);
 
 }  // namespace tutti

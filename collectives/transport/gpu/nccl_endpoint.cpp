@@ -22,12 +22,12 @@ public:
     }
 
     void post_receive(int step, Rank from, std::span<std::byte> into) override {
-        add(step, {Method::in, from, into});
+        add(step, {Direction::in, from, into});
     }
 
     void post_send(int step, Rank to, std::span<const std::byte> from) override {
         // Only ever read.
-        add(step, {Method::out, to, {const_cast<std::byte*>(from.data()), from.size()}});
+        add(step, {Direction::out, to, {const_cast<std::byte*>(from.data()), from.size()}});
     }
 
     // From then on the stream keeps the order: what it is asked next comes after the messages.
@@ -55,9 +55,9 @@ public:
     void give_up() override { ranks_.give_up(); }
 
 private:
-    enum class Method : std::uint8_t { in, out };
+    enum class Direction : std::uint8_t { in, out };
     struct Message {
-        Method way;
+        Direction direction;
         Rank peer;
         std::span<std::byte> memory;
     };
@@ -110,10 +110,10 @@ private:
 
     ncclResult_t post(const Group& group, ncclComm_t comm) const {
         ncclResult_t worst = ncclGroupStart();
-        for (const auto& [way, peer, memory] : messages_of(group)) {
+        for (const auto& [direction, peer, memory] : messages_of(group)) {
             if (worst != ncclSuccess) break;
             worst = keep(
-                way == Method::in
+                direction == Direction::in
                     ? ncclRecv(memory.data(), memory.size(), ncclUint8, peer.index, comm, stream_)
                     : ncclSend(memory.data(), memory.size(), ncclUint8, peer.index, comm, stream_));
         }

@@ -5,7 +5,7 @@
 
 #include <exception>
 
-#include "collectives/device/cuda_check.hpp"
+#include "base/index.hpp"
 #include "collectives/device/gpus.hpp"
 #include "collectives/transport/gpu/gpu_placement.hpp"
 #include "collectives/transport/gpu/nccl.hpp"
@@ -72,11 +72,11 @@ private:
 
     void settle(const What& what, ncclResult_t result) {
         world_.heartbeat();
-        Backoff patience(world_);
+        Backoff backoff(world_);
         while (result == ncclInProgress) {
             const ncclResult_t asked = ncclCommGetAsyncError(communicator_, &result);
             if (asked != ncclSuccess) fail(what, asked);
-            if (result == ncclInProgress && !patience.pause()) {
+            if (result == ncclInProgress && !backoff.pause()) {
                 const std::string in_words = what();
                 give_up();
                 throw Error(fmt::format("rank {} waited {:g} s in NCCL, {}", me_,
@@ -101,13 +101,13 @@ private:
 
 // "0000:17:00.0" of two ranks of one host are one GPU.
 std::optional<std::string> two_ranks_on_one_gpu(World& world) {
-    const auto mine = gpus().at(static_cast<std::size_t>(gpu_number(world))).address;
+    const auto mine = gpus().at(as_size(gpu_number(world))).address;
     const auto addresses = gather_all_texts(world, mine);
     for (const auto& host : world.hosts().nodes())
         for (std::size_t one = 0; one < host.size(); ++one)
             for (std::size_t other = one + 1; other < host.size(); ++other) {
-                const auto& address = addresses[static_cast<std::size_t>(host[one].index)];
-                if (address != addresses[static_cast<std::size_t>(host[other].index)]) continue;
+                const auto& address = addresses[as_size(host[one].index)];
+                if (address != addresses[as_size(host[other].index)]) continue;
                 return fmt::format(
                     "ranks {} and {} share the GPU {}, and NCCL takes one rank of each (it says: "
                     "Duplicate GPU detected); start one rank for each GPU",

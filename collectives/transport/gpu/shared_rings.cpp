@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cassert>
 
+#include "base/index.hpp"
 #include "collectives/world/shared_memory.hpp"
 #include "collectives/world/signal.hpp"
 
@@ -15,7 +16,7 @@ struct alignas(cache_line) Count {
     std::uint64_t pieces;
 };
 
-// The way of messages from one rank to another: slots for pieces, filled and emptied in turn.
+// The path of messages from one rank to another: slots for pieces, filled and emptied in turn.
 class Ring {
 public:
     struct Shape {
@@ -47,56 +48,58 @@ private:
 // peer is told when the device has done it.
 class End {
 public:
-    enum class Method { out, in };
+    enum class Direction { out, in };
 
-    End(Method way, Rank peer, Ring ring, std::size_t most_posts)
-        : way_(way), peer_(peer), ring_(ring), marks_(ring.shape().slots) {
+    End(Direction direction, Rank peer, Ring ring, std::size_t most_posts)
+        : direction_(direction), peer_(peer), ring_(ring), marks_(ring.shape().slots) {
         messages_.reserve(most_posts);
     }
 
-    Method way() const { return way_; }
+    Direction direction() const { return direction_; }
     Rank peer() const { return peer_; }
-    bool is_over() const { return at_ == messages_.size() && told_ == asked_; }
+    bool is_over() const { return current_ == messages_.size() && published_ == enqueued_; }
     // What has come and nobody wanted.
-    bool has_left_over() const { return way_ == Method::in && seen(ring_.filled()) != asked_; }
+    bool has_left_over() const {
+        return direction_ == Direction::in && seen(ring_.filled()) != enqueued_;
+    }
 
     void post(std::span<std::byte> message) { messages_.push_back(message); }
     void forget() {
         messages_.clear();
-        at_ = 0;
+        current_ = 0;
     }
 
     // Goes on as far as it can without waiting.
     void advance(DeviceQueue& queue) {
-        while (at_ < messages_.size() && is_ready()) {
-            auto& rest = messages_[at_];
+        while (current_ < messages_.size() && is_ready()) {
+            auto& rest = messages_[current_];
             const std::size_t bytes = std::min(rest.size(), ring_.shape().piece);
-            std::byte* const slot = ring_.slot(asked_);
-            if (way_ == Method::out)
+            std::byte* const slot = ring_.slot(enqueued_);
+            if (direction_ == Direction::out)
                 queue.copy(slot, rest.data(), bytes);
             else
                 queue.copy(rest.data(), slot, bytes);
-            marks_[asked_++ % marks_.size()] = queue.mark();
+            marks_[enqueued_++ % marks_.size()] = queue.mark();
             rest = rest.subspan(bytes);
-            if (rest.empty()) ++at_;
+            if (rest.empty()) ++current_;
         }
-        while (told_ < asked_ && queue.is_past(marks_[told_ % marks_.size()]))
-            publish(way_ == Method::out ? ring_.filled() : ring_.emptied(), ++told_);
+        while (published_ < enqueued_ && queue.is_past(marks_[published_ % marks_.size()]))
+            publish(direction_ == Direction::out ? ring_.filled() : ring_.emptied(), ++published_);
     }
 
 private:
     // Whether the slot of the next piece is empty, or has it.
     bool is_ready() const {
-        return way_ == Method::out ? asked_ - seen(ring_.emptied()) < marks_.size()
-                                   : asked_ < seen(ring_.filled());
+        return direction_ == Direction::out ? enqueued_ - seen(ring_.emptied()) < marks_.size()
+                                            : enqueued_ < seen(ring_.filled());
     }
 
-    Method way_;
+    Direction direction_;
     Rank peer_;
     Ring ring_;
-    std::vector<std::span<std::byte>> messages_;  // what is left of each; before at_ nothing
-    std::size_t at_ = 0;
-    std::uint64_t asked_ = 0, told_ = 0;  // pieces, counted over all runs
+    std::vector<std::span<std::byte>> messages_;  // what is left of each; before current_ nothing
+    std::size_t current_ = 0;
+    std::uint64_t enqueued_ = 0, published_ = 0;  // pieces, counted over all runs
     std::vector<DeviceQueue::Mark> marks_;
 };
 
@@ -104,10 +107,10 @@ private:
 class Places {
 public:
     Places(World& world, const std::vector<Rank>& peers)
-        : ranks_(static_cast<std::size_t>(world.size())), talks_(ranks_ * ranks_) {
+        : ranks_(as_size(world.size())), uses_(ranks_ * ranks_) {
         std::vector<std::byte> mine(ranks_);
-        for (const Rank peer : peers) mine[static_cast<std::size_t>(peer.index)] = std::byte{1};
-        world.all_gather(mine, talks_);
+        for (const Rank peer : peers) at(mine, peer) = std::byte{1};
+        world.all_gather(mine, uses_);
     }
 
     std::size_t place(Rank of, Rank peer) const { return rings_before(of, peer.index); }
@@ -121,12 +124,12 @@ public:
 
 private:
     std::size_t rings_before(Rank of, int peer) const {
-        const auto row = talks_.begin() + static_cast<long>(of.index) * static_cast<long>(ranks_);
-        return static_cast<std::size_t>(std::count(row, row + peer, std::byte{1}));
+        const auto row = uses_.begin() + static_cast<long>(of.index) * static_cast<long>(ranks_);
+        return as_size(std::count(row, row + peer, std::byte{1}));
     }
 
     std::size_t ranks_;
-    std::vector<std::byte> talks_;  // by rank and peer
+    std::vector<std::byte> uses_;  // by rank and peer
 };
 
 class SharedRingsEndpoint final : public Endpoint {
@@ -136,7 +139,7 @@ public:
         : plan_(*needs.queue), out_(device.queue()), in_(device.queue()), end_to_(needs.peers) {
         const Places places(world, needs.peers);
         const Ring::Shape shape{
-            static_cast<std::size_t>(staging.slots),
+            as_size(staging.slots),
             agreed_piece(world, staging, places.most_rings(), needs.most_bytes)};
         const Rank me = world.rank();
         memory_ = std::make_unique<SharedMemory>(world, places.rings(me) * shape.bytes());
@@ -151,17 +154,17 @@ public:
             return Ring(memory_->of(of).data() + places.place(of, from) * shape.bytes(), shape);
         };
         for (const Rank peer : needs.peers) {
-            ends_.emplace_back(End::Method::out, peer, ring(peer, me), needs.most_posts);
-            ends_.emplace_back(End::Method::in, peer, ring(me, peer), needs.most_posts);
+            ends_.emplace_back(End::Direction::out, peer, ring(peer, me), needs.most_posts);
+            ends_.emplace_back(End::Direction::in, peer, ring(me, peer), needs.most_posts);
         }
     }
 
     void post_receive(int, Rank from, std::span<std::byte> into) override {
-        post(End::Method::in, from, into);
+        post(End::Direction::in, from, into);
     }
     void post_send(int, Rank to, std::span<const std::byte> from) override {
         // Only ever read.
-        post(End::Method::out, to, {const_cast<std::byte*>(from.data()), from.size()});
+        post(End::Direction::out, to, {const_cast<std::byte*>(from.data()), from.size()});
     }
 
     bool all_done() override {
@@ -169,7 +172,7 @@ public:
         if (!is_begun_) begin();
         bool all_are_over = true;
         for (End& end : ends_) {
-            end.advance(end.way() == End::Method::out ? *out_ : *in_);
+            end.advance(end.direction() == End::Direction::out ? *out_ : *in_);
             all_are_over = end.is_over() && all_are_over;
         }
         if (!all_are_over) return false;
@@ -179,9 +182,9 @@ public:
     }
 
     std::optional<Rank> waits_for() const override {
-        for (const auto way : {End::Method::in, End::Method::out})
+        for (const auto direction : {End::Direction::in, End::Direction::out})
             for (const End& end : ends_)
-                if (end.way() == way && !end.is_over()) return end.peer();
+                if (end.direction() == direction && !end.is_over()) return end.peer();
         return std::nullopt;
     }
 
@@ -194,12 +197,12 @@ public:
     }
 
 private:
-    void post(End::Method way, Rank peer, std::span<std::byte> message) {
+    void post(End::Direction direction, Rank peer, std::span<std::byte> message) {
         if (message.empty()) return;
         const auto found = std::find(end_to_.begin(), end_to_.end(), peer);
         assert(found != end_to_.end() && "all peers are named beforehand");
-        const auto place = 2 * static_cast<std::size_t>(found - end_to_.begin());
-        ends_[place + (way == End::Method::in ? 1 : 0)].post(message);
+        const auto place = 2 * as_size(found - end_to_.begin());
+        ends_[place + (direction == End::Direction::in ? 1 : 0)].post(message);
         is_open_ = true;
     }
 

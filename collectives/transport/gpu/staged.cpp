@@ -4,6 +4,9 @@
 #include <algorithm>
 #include <cassert>
 
+#include "base/index.hpp"
+#include "base/rounding.hpp"
+
 namespace tutti {
 namespace {
 
@@ -31,7 +34,7 @@ public:
 
     std::size_t bytes() const { return bytes_; }
     std::size_t most_posts() const { return most_posts_; }
-    std::size_t rounds(std::size_t message) const { return (message + bytes_ - 1) / bytes_; }
+    std::size_t rounds(std::size_t message) const { return divide_up(message, bytes_); }
     // The piece of a message that travels in a round; of 0 bytes behind its end.
     Piece piece(std::size_t message, std::size_t round) const {
         const std::size_t offset = std::min(round * bytes_, message);
@@ -43,12 +46,13 @@ private:
     std::size_t bytes_ = 0;
 };
 
-// Pinned memory for one piece of every message of a step, and the wire that carries them. Pieces
-// are dealt to the slots in turn, at both ends alike, so that those of one wire arrive in order.
+// Pinned memory for one piece of every message of a step, and the endpoint that carries them.
+// Pieces are dealt to the slots in turn, at both ends alike, so that those of one endpoint arrive
+// in order.
 class Slot {
 public:
-    Slot(std::unique_ptr<Endpoint> wire, std::shared_ptr<std::byte> memory)
-        : wire_(std::move(wire)), memory_(std::move(memory)) {}
+    Slot(std::unique_ptr<Endpoint> endpoint, std::shared_ptr<std::byte> memory)
+        : endpoint_(std::move(endpoint)), memory_(std::move(memory)) {}
 
     struct Step {
         int number = 0;
@@ -58,30 +62,28 @@ public:
 
     void begin(std::size_t round) {
         round_ = round;
-        stage_ = BufferPool::idle;
+        phase_ = Phase::idle;
     }
 
-    bool is_over(const Step& step) const {
-        return stage_ == BufferPool::idle && round_ >= step.rounds;
-    }
+    bool is_over(const Step& step) const { return phase_ == Phase::idle && round_ >= step.rounds; }
 
-    // Goes on to the next stage, if it can.
+    // Goes on to the next phase, if it can.
     bool advance(const Step& step, const Cut& cut, std::size_t slots, DeviceQueue& out,
                  DeviceQueue& in) {
-        switch (stage_) {
-            case BufferPool::idle:
+        switch (phase_) {
+            case Phase::idle:
                 if (round_ >= step.rounds) return false;
                 copy_out(step, cut, out);
                 return true;
-            case BufferPool::copying_out:
+            case Phase::copying_out:
                 if (!out.is_past(mark_)) return false;
                 send(step, cut);
                 return true;
-            case BufferPool::on_the_way:
-                if (!wire_->all_done()) return false;
+            case Phase::on_the_way:
+                if (!endpoint_->all_done()) return false;
                 copy_in(step, cut, in);
                 return true;
-            case BufferPool::copying_in:
+            case Phase::copying_in:
                 if (!in.is_past(mark_)) return false;
                 begin(round_ + slots);
                 return true;
@@ -89,10 +91,10 @@ public:
         return false;
     }
 
-    const Endpoint& wire() const { return *wire_; }
+    const Endpoint& endpoint() const { return *endpoint_; }
 
 private:
-    enum class BufferPool { idle, copying_out, on_the_way, copying_in };
+    enum class Phase { idle, copying_out, on_the_way, copying_in };
 
     // Calls visit(message, its piece, its place in pinned memory) of this round.
     template <class Visit>
@@ -108,22 +110,22 @@ private:
     // Receives are posted first: whoever sends need not wait for our copies.
     void copy_out(const Step& step, const Cut& cut, DeviceQueue& out) {
         each(step.receives, 0, cut, [&](const Message& message, Piece piece, std::byte* place) {
-            wire_->post_receive(step.number, message.peer, {place, piece.bytes});
+            endpoint_->post_receive(step.number, message.peer, {place, piece.bytes});
         });
         each(step.sends, step.receives.size(), cut,
              [&](const Message& message, Piece piece, std::byte* place) {
                  out.copy(place, message.memory + piece.offset, piece.bytes);
              });
         mark_ = out.mark();
-        stage_ = BufferPool::copying_out;
+        phase_ = Phase::copying_out;
     }
 
     void send(const Step& step, const Cut& cut) {
         each(step.sends, step.receives.size(), cut,
              [&](const Message& message, Piece piece, std::byte* place) {
-                 wire_->post_send(step.number, message.peer, {place, piece.bytes});
+                 endpoint_->post_send(step.number, message.peer, {place, piece.bytes});
              });
-        stage_ = BufferPool::on_the_way;
+        phase_ = Phase::on_the_way;
     }
 
     void copy_in(const Step& step, const Cut& cut, DeviceQueue& in) {
@@ -131,13 +133,13 @@ private:
             in.copy(message.memory + piece.offset, place, piece.bytes);
         });
         mark_ = in.mark();
-        stage_ = BufferPool::copying_in;
+        phase_ = Phase::copying_in;
     }
 
-    std::unique_ptr<Endpoint> wire_;
+    std::unique_ptr<Endpoint> endpoint_;
     std::shared_ptr<std::byte> memory_;
     std::size_t round_ = 0;
-    BufferPool stage_ = BufferPool::idle;
+    Phase phase_ = Phase::idle;
     DeviceQueue::Mark mark_ = 0;
 };
 
@@ -162,7 +164,7 @@ public:
             of_slot.plan = needs.plan * staging.slots + slot;
             of_slot.most_bytes = cut_.bytes();
             of_slot.queue = nullptr;
-            slots_.emplace_back(messages.connect(of_slot), pinned[static_cast<std::size_t>(slot)]);
+            slots_.emplace_back(messages.connect(of_slot), at(pinned, slot));
         }
     }
 
@@ -193,13 +195,13 @@ public:
 
     std::optional<Rank> waits_for() const override {
         for (const Slot& slot : slots_)
-            if (const auto peer = slot.wire().waits_for()) return peer;
+            if (const auto peer = slot.endpoint().waits_for()) return peer;
         return std::nullopt;
     }
 
     std::optional<std::string> left_over() const override {
         for (const Slot& slot : slots_)
-            if (auto left = slot.wire().left_over()) return left;
+            if (auto left = slot.endpoint().left_over()) return left;
         return std::nullopt;
     }
 
@@ -255,7 +257,7 @@ std::size_t agreed_piece(World& world, const Staging& staging, std::size_t messa
         const auto all = gather_all(world, mine);
         return std::max(least, *std::ranges::max_element(all));
     };
-    const std::size_t pieces = static_cast<std::size_t>(staging.slots) * most(messages, 1);
+    const std::size_t pieces = as_size(staging.slots) * most(messages, 1);
     const std::size_t least = std::min(staging.least_piece, staging.piece);
     return whole_lines(
         std::min(most(most_bytes, 1), std::clamp(staging.ring / pieces, least, staging.piece)));

@@ -3,27 +3,71 @@
 
 #include <algorithm>
 #include <deque>
+#include <limits>
 #include <vector>
 
 #include "base/clock.hpp"
-#include "collectives/transport/fault_injector.hpp"
+#include "base/index.hpp"
 #include "collectives/transport/messages/message_queue.hpp"
 
 namespace tutti {
 namespace {
+
+// Carries a fault out: decides which message is harmed, and keeps the harmed copies.
+class FaultInjector {
+public:
+    FaultInjector(World& world, const Fault& fault) : world_(world), fault_(fault) {}
+
+    // What happens to the message that `me` is sending. A rank that stops does not come back.
+    std::optional<Fault::Kind> fault_for(Rank me, Rank to, int step) {
+        const bool matches = fault_.from.value_or(me) == me && fault_.to.value_or(to) == to &&
+                             fault_.step.value_or(step) == step;
+        if (!matches || seen_++ < fault_.nth) return std::nullopt;
+        if (fault_.kind == Fault::Kind::stop) stop();
+        // One message more moves all later ones back; more would only fill the queue.
+        if (fault_.kind == Fault::Kind::doubled && seen_ > fault_.nth + 1) return std::nullopt;
+        return fault_.kind;
+    }
+
+    std::int64_t delivery_time_ns() const {
+        if (fault_.delay_seconds == 0) return std::numeric_limits<std::int64_t>::max();
+        return now_ns() + static_cast<std::int64_t>(fault_.delay_seconds * 1e9);
+    }
+
+    std::span<const std::byte> kept_copy(std::span<const std::byte> message) {
+        return copies_.emplace_back(message.begin(), message.end());
+    }
+
+    std::span<const std::byte> corrupted_copy(std::span<const std::byte> message) {
+        if (copies_.size() > 64) copies_.pop_front();  // long since received
+        auto& copy = copies_.emplace_back(message.begin(), message.end());
+        if (!copy.empty()) copy[copy.size() / 2] ^= std::byte{0x10};
+        return copy;
+    }
+
+private:
+    // Silent until another rank gives up on this one.
+    [[noreturn]] void stop() {
+        world_.hang_timeout = 1e6;
+        world_.barrier();
+        throw OthersFailed();
+    }
+
+    World& world_;
+    Fault fault_;
+    long seen_ = 0;
+    std::deque<std::vector<std::byte>> copies_;
+};
 
 // A doubled message shifts all that follow, so lengths may differ: the check sees the data.
 using Line = MessageQueue<>;
 
 // All lines of one plan.
 struct Lines {
-    Lines(int size, std::size_t capacity)
-        : ranks(size), of_pair(static_cast<std::size_t>(size) * static_cast<std::size_t>(size)) {
+    Lines(int size, std::size_t capacity) : ranks(size), of_pair(as_size(size) * as_size(size)) {
         for (Line& line : of_pair) line.make_room_for(capacity);
     }
-    Line& between(Rank from, Rank to) {
-        return of_pair[static_cast<std::size_t>(from.index * ranks + to.index)];
-    }
+    Line& between(Rank from, Rank to) { return at(of_pair, from.index * ranks + to.index); }
 
     int ranks;
     std::vector<Line> of_pair;
@@ -32,8 +76,8 @@ struct Lines {
 class LoopbackEndpoint final : public Endpoint {
 public:
     LoopbackEndpoint(World& world, std::shared_ptr<Lines> lines, std::size_t most_posts,
-                     FaultInjector* mischief)
-        : me_(world.rank()), lines_(std::move(lines)), mischief_(mischief) {
+                     FaultInjector* fault_injector)
+        : me_(world.rank()), lines_(std::move(lines)), fault_injector_(fault_injector) {
         receives_.reserve(most_posts);
         sends_.reserve(most_posts);
     }
@@ -44,17 +88,18 @@ public:
 
     void post_send(int step, Rank to, std::span<const std::byte> message) override {
         Line& line = lines_->between(me_, to);
-        const auto harm = mischief_ != nullptr ? mischief_->fault_for(me_, to, step) : std::nullopt;
+        const auto harm =
+            fault_injector_ != nullptr ? fault_injector_->fault_for(me_, to, step) : std::nullopt;
         if (harm == Fault::Kind::drop) return;
         if (harm == Fault::Kind::delay) {
-            held_back_.push_back({to, message, mischief_->delivery_time_ns()});
+            held_back_.push_back({to, message, fault_injector_->delivery_time_ns()});
             return;
         }
-        if (harm == Fault::Kind::corrupt) message = mischief_->corrupted_copy(message);
+        if (harm == Fault::Kind::corrupt) message = fault_injector_->corrupted_copy(message);
         line.send(message);
         sends_.push_back({to, line.sent()});
         if (harm == Fault::Kind::doubled && !line.is_full())
-            line.send(mischief_->kept_copy(message));
+            line.send(fault_injector_->kept_copy(message));
     }
 
     bool all_done() override {
@@ -118,7 +163,7 @@ private:
 
     Rank me_;
     std::shared_ptr<Lines> lines_;
-    FaultInjector* mischief_;
+    FaultInjector* fault_injector_;
     std::vector<Receive> receives_;
     std::vector<Send> sends_;
     std::deque<Held> held_back_;  // stays empty without a fault
@@ -127,7 +172,7 @@ private:
 class Loopback final : public MessageTransport {
 public:
     Loopback(World& world, std::optional<Fault> fault) : world_(world) {
-        if (fault) mischief_ = std::make_unique<FaultInjector>(world, *fault);
+        if (fault) fault_injector_ = std::make_unique<FaultInjector>(world, *fault);
     }
 
     std::string_view name() const override { return "loopback"; }
@@ -142,12 +187,12 @@ public:
         if (!world_.is_first()) lines = *lines_of_first;
         world_.barrier();
         return std::make_unique<LoopbackEndpoint>(world_, std::move(lines), needs.most_posts,
-                                                  mischief_.get());
+                                                  fault_injector_.get());
     }
 
 private:
     World& world_;
-    std::unique_ptr<FaultInjector> mischief_;
+    std::unique_ptr<FaultInjector> fault_injector_;
 };
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include <map>
 #include <vector>
 
+#include "base/index.hpp"
 #include "collectives/transport/messages/mpi_check.hpp"
 #include "collectives/world/backoff.hpp"
 #include "topology/detect/host_facts.hpp"
@@ -40,14 +41,13 @@ Placement hosts_by_name(MPI_Comm comm) {
     char name[MPI_MAX_PROCESSOR_NAME] = {};
     int length = 0;
     check(MPI_Get_processor_name(name, &length));
-    std::vector<char> all(static_cast<std::size_t>(size) * sizeof name);
+    std::vector<char> all(as_size(size) * sizeof name);
     check(MPI_Allgather(name, sizeof name, MPI_CHAR, all.data(), sizeof name, MPI_CHAR, comm));
     std::map<std::string, int> number_of;
     std::vector<int> labels;
     for (int rank = 0; rank < size; ++rank) {
-        const std::string host(&all[static_cast<std::size_t>(rank) * sizeof name]);
-        labels.push_back(
-            number_of.try_emplace(host, static_cast<int>(number_of.size())).first->second);
+        const std::string host(&all[as_size(rank) * sizeof name]);
+        labels.push_back(number_of.try_emplace(host, int_size(number_of)).first->second);
     }
     return Placement::by_label(labels);
 }
@@ -85,7 +85,7 @@ public:
     void all_gather(std::span<const std::byte> mine, std::span<std::byte> all) override {
         refuse_if_over();
         MPI_Request request;
-        const int bytes = static_cast<int>(mine.size());
+        const int bytes = int_size(mine);
         check(MPI_Iallgather(mine.data(), bytes, MPI_BYTE, all.data(), bytes, MPI_BYTE, comm_,
                              &request));
         finish(request, "an exchange of facts");
@@ -94,7 +94,7 @@ public:
     void broadcast(std::span<std::byte> data) override {
         refuse_if_over();
         MPI_Request request;
-        check(MPI_Ibcast(data.data(), static_cast<int>(data.size()), MPI_BYTE, 0, comm_, &request));
+        check(MPI_Ibcast(data.data(), int_size(data), MPI_BYTE, 0, comm_, &request));
         finish(request, "a word from rank 0");
     }
 
@@ -150,14 +150,13 @@ private:
             if (std::ranges::find(together, rank()) == together.end()) return false;
             cpu_set_t all;
             CPU_ZERO(&all);
-            for (Rank member : together)
-                CPU_OR(&all, &all, &cores_of[static_cast<std::size_t>(member.index)]);
+            for (Rank member : together) CPU_OR(&all, &all, &at(cores_of, member));
             return static_cast<double>(together.size()) > std::min<double>(CPU_COUNT(&all), most);
         };
         const auto boots = gather_all_texts(*this, facts.boot_id);
         std::vector<Rank> same_boot;
         for (int other = 0; other < size_; ++other)
-            if (!facts.boot_id.empty() && boots[static_cast<std::size_t>(other)] == facts.boot_id)
+            if (!facts.boot_id.empty() && at(boots, other) == facts.boot_id)
                 same_boot.push_back(Rank{other});
         const auto has_too_many_here = [&](const auto& host) { return has_too_many(host, quota); };
         return has_too_many(same_boot, CPU_SETSIZE) ||
@@ -165,13 +164,13 @@ private:
     }
 
     void finish(MPI_Request& request, const char* what) {
-        Backoff patience(*this, barrier_timeout_factor);
+        Backoff backoff(*this, barrier_timeout_factor);
         for (int done = 0;;) {
             heartbeat();  // also while it waits, which has a deadline of its own
             check(MPI_Test(&request, &done, MPI_STATUS_IGNORE));
             if (done != 0) return;
             make_progress();
-            if (!patience.pause())
+            if (!backoff.pause())
                 throw Error("rank " + std::to_string(rank_) + " waited " +
                                 std::to_string(hang_timeout * barrier_timeout_factor) + " s for " +
                                 what + ": another rank does not answer",
@@ -193,19 +192,18 @@ public:
     }
 
     void post_receive(int, Rank from, std::span<std::byte> into) override {
-        check(MPI_Irecv(into.data(), static_cast<int>(into.size()), MPI_BYTE, from.index, tag_,
-                        comm_, &next_request(from)));
+        check(MPI_Irecv(into.data(), int_size(into), MPI_BYTE, from.index, tag_, comm_,
+                        &next_request(from)));
     }
 
     void post_send(int, Rank to, std::span<const std::byte> message) override {
-        check(MPI_Isend(message.data(), static_cast<int>(message.size()), MPI_BYTE, to.index, tag_,
-                        comm_, &next_request(to)));
+        check(MPI_Isend(message.data(), int_size(message), MPI_BYTE, to.index, tag_, comm_,
+                        &next_request(to)));
     }
 
     bool all_done() override {
         int done = 0;
-        check(MPI_Testall(static_cast<int>(requests_.size()), requests_.data(), &done,
-                          MPI_STATUSES_IGNORE));
+        check(MPI_Testall(int_size(requests_), requests_.data(), &done, MPI_STATUSES_IGNORE));
         if (done != 0) {
             requests_.clear();
             peers_.clear();
@@ -259,6 +257,15 @@ private:
 };
 
 }  // namespace
+
+void check(int code, std::source_location where) {
+    if (code == MPI_SUCCESS) return;
+    char text[MPI_MAX_ERROR_STRING] = {};
+    int length = 0;
+    MPI_Error_string(code, text, &length);
+    throw Error("MPI failed in " + std::string(where.function_name()) + ": " + text,
+                Exit::rank_lost);
+}
 
 std::optional<std::string> mpi_missing() { return std::nullopt; }
 

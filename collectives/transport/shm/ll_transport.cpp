@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "collectives/transport/shm/ll_transport.hpp"
-
 #include <algorithm>
 #include <bit>
 #include <vector>
 
+#include "base/index.hpp"
+#include "base/rounding.hpp"
+#include "collectives/transport/shm/host_transport.hpp"
 #include "collectives/world/shared_memory.hpp"
 #include "collectives/world/signal.hpp"
 
 namespace tutti {
 namespace {
 
-std::size_t lines_of(std::size_t bytes) {
-    return (bytes + LlLine::capacity - 1) / LlLine::capacity;
-}
+std::size_t lines_of(std::size_t bytes) { return divide_up(bytes, LlLine::capacity); }
 
 // How many lines the receiver has taken, on a line of its own: the sender looks there only when it
 // has gone once round.
@@ -81,15 +80,15 @@ public:
         const std::size_t lines =
             std::clamp(std::bit_ceil(8 * lines_of(*std::max_element(most.begin(), most.end()))),
                        std::size_t{64}, std::size_t{1024});
-        const auto ranks = static_cast<std::size_t>(world.size());
-        const auto me = static_cast<std::size_t>(world.rank().index);
+        const auto ranks = as_size(world.size());
+        const auto me = as_size(world.rank());
         memory_ = std::make_unique<SharedMemory>(world, ranks * Channel::bytes(lines));
         for (int peer = 0; peer < world.size(); ++peer) {
             const auto part = [&](std::span<std::byte> piece, std::size_t sender) {
                 return piece.subspan(sender * Channel::bytes(lines), Channel::bytes(lines));
             };
             to_.emplace_back(part(memory_->of(Rank{peer}), me), lines);
-            from_.emplace_back(part(memory_->mine(), static_cast<std::size_t>(peer)), lines);
+            from_.emplace_back(part(memory_->mine(), as_size(peer)), lines);
         }
     }
 
@@ -130,7 +129,7 @@ private:
     };
 
     static Channel& channel(std::vector<Channel>& channels, Rank peer) {
-        return channels[static_cast<std::size_t>(peer.index)];
+        return at(channels, peer);
     }
 
     // Whether no earlier one to or from the same peer is open.

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
+
 #include <sched.h>
 #include <ucp/api/ucp.h>
 
 #include <cstdint>
 
 #include "base/clock.hpp"
+#include "base/index.hpp"
+#include "base/rounding.hpp"
 #include "collectives/transport/ucx/ucx.hpp"
 #include "collectives/transport/ucx/ucx_worker.hpp"
 
@@ -41,7 +44,7 @@ constexpr int most_turns = 1000;  // in a row
 class Requests {
 public:
     Requests(std::size_t most, std::size_t request_bytes)
-        : stride_((request_bytes + line - 1) / line * line),
+        : stride_(round_up(request_bytes, line)),
           memory_(static_cast<std::byte*>(::operator new(most* stride_ + line, line_aligned))),
           entries_(most) {}
     ~Requests() { ::operator delete(memory_, line_aligned); }
@@ -69,7 +72,7 @@ public:
         return entries_[used_++] = {&worker, &open_, peer, kind, false};
     }
     void* address_of(const Entry& entry) const {
-        return memory_ + static_cast<std::size_t>(&entry - entries_.data() + 1) * stride_;
+        return memory_ + as_size(&entry - entries_.data() + 1) * stride_;
     }
     void forget() { used_ = 0; }
     std::size_t open() const { return open_; }

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "collectives/transport/ucx/ucx_settings.hpp"
-
 #include <ucp/api/ucp.h>
 
 #include <cstdlib>
 #include <string>
 
 #include "collectives/transport/ucx/near_devices.hpp"
+#include "collectives/transport/ucx/ucx_worker.hpp"
 
 namespace tutti {
 namespace {
@@ -31,8 +30,8 @@ UcxConfig::UcxConfig() {
         return;
     }
     // TCP takes a message in pieces of the lesser of the two, a system call each: 8 KiB and 64 KiB
-    // by default. Larger ones than 96 KiB are slower again: docs/background/ucx.md. UCX takes a way's
-    // setting by its name without the way; no other way has settings of these names.
+    // by default. Larger ones than 96 KiB are slower again: docs/background/ucx.md. UCX takes a
+    // way's setting by its name without the way; no other way has settings of these names.
     if (may_take_tcp())
         for (const std::string name : {"TX_SEG_SIZE", "RX_SEG_SIZE"})
             if (!is_set_by_user("TCP_" + name)) ucp_config_modify(config_, name.c_str(), "96kb");

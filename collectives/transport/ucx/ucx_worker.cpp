@@ -11,19 +11,19 @@
 #include <sstream>
 
 #include "base/clock.hpp"
+#include "base/index.hpp"
 #include "collectives/transport/ucx/ucx.hpp"
-#include "collectives/transport/ucx/ucx_settings.hpp"
 
 namespace tutti {
 namespace {
 
-// A peer that is gone answers no farewell.
-constexpr std::int64_t farewell_ns = 2'000'000'000;
-constexpr std::int64_t launcher_takes_ns = 2'000'000'000;  // Open MPI's takes 1 s
+// A peer that is gone does not answer when its endpoint is closed.
+constexpr std::int64_t close_timeout_ns = 2'000'000'000;
+constexpr std::int64_t launcher_kills_within_ns = 2'000'000'000;  // Open MPI's takes 1 s
 
 // A look at a network is a call of the kernel; so many take as long as a message and its answer.
 // Within a host looks are short, and Backoff knows when to yield.
-constexpr long looks_for_a_hop = 32;
+constexpr long polls_of_a_round_trip = 32;
 
 // So many looks in which nothing moved take about a millisecond.
 constexpr long looks_between_watches = 8192;
@@ -38,7 +38,7 @@ std::string lanes_of(ucp_ep_h endpoint) {
     char* printed = nullptr;
     std::size_t length = 0;
     std::FILE* memory = open_memstream(&printed, &length);
-    if (memory == nullptr) return " ways that are not known";
+    if (memory == nullptr) return " lanes that are not known";
     ucp_ep_print_info(endpoint, memory);
     std::fclose(memory);
     std::string lanes;
@@ -61,13 +61,13 @@ UcxWorker::UcxWorker(World& world)
     : world_(world), unwinding_before_(std::uncaught_exceptions()), neighbours_(world) {
     try {
         exchange(open());
-        meet_neighbours();
+        reach_neighbours();
     } catch (...) {
         is_in_trouble_ = true;
         release();
         throw;
     }
-    if (!world_.one_host()) looks_before_yield_ = looks_for_a_hop;
+    if (!world_.one_host()) looks_before_yield_ = polls_of_a_round_trip;
     if (world_.oversubscribed) looks_before_yield_ = 0;
     world_.register_progress(*this);
 }
@@ -75,7 +75,7 @@ UcxWorker::UcxWorker(World& world)
 UcxWorker::~UcxWorker() {
     is_leaving_ = true;
     is_in_trouble_ = lost_ || std::uncaught_exceptions() != unwinding_before_;
-    // Nobody hangs up while others still talk.
+    // No endpoint is closed while others still send.
     if (!is_in_trouble_) try {
             world_.barrier();
         } catch (const Error&) {  // whoever is late, this rank is done
@@ -92,7 +92,7 @@ std::string UcxWorker::open() {
     params.field_mask = UCP_PARAM_FIELD_FEATURES | UCP_PARAM_FIELD_ESTIMATED_NUM_EPS |
                         UCP_PARAM_FIELD_ESTIMATED_NUM_PPN | UCP_PARAM_FIELD_NAME;
     params.features = UCP_FEATURE_TAG;
-    params.estimated_num_eps = static_cast<std::size_t>(world_.size());
+    params.estimated_num_eps = as_size(world_.size());
     params.estimated_num_ppn = world_.hosts().nodes().front().size();
     params.name = "tutti";
     ucs_status_t status = ucp_init(&params, config.handle(), &context_);
@@ -126,7 +126,7 @@ void UcxWorker::exchange(std::string refusal) {
     const auto works = gather_all(world_, static_cast<char>(refusal.empty()));
     addresses_ = gather_all_texts(world_, refusal.empty() ? address : refusal);
     for (int rank = 0; rank < world_.size(); ++rank) {
-        const auto i = static_cast<std::size_t>(rank);
+        const auto i = as_size(rank);
         if (works[i] == 0) throw Error("on rank " + std::to_string(rank) + " " + addresses_[i]);
         peers_.push_back({.owner = this, .rank = {rank}});
     }
@@ -136,7 +136,7 @@ void UcxWorker::exchange(std::string refusal) {
 }
 
 // One rank of this host and one of the next host: if there is no way to them, all learn it now.
-void UcxWorker::meet_neighbours() {
+void UcxWorker::reach_neighbours() {
     std::string refusal;
     try {
         const auto& hosts = world_.hosts().nodes();
@@ -160,8 +160,7 @@ void UcxWorker::connect(Rank peer) {
     ucp_ep_params_t params{};
     params.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS | UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE |
                         UCP_EP_PARAM_FIELD_ERR_HANDLER;
-    params.address = reinterpret_cast<const ucp_address_t*>(
-        addresses_[static_cast<std::size_t>(peer.index)].data());
+    params.address = reinterpret_cast<const ucp_address_t*>(at(addresses_, peer).data());
     // Within a host UCX would give up its fastest ways for an endpoint that tells of errors, and
     // look after the peer every 20 s: so we look ourselves.
     params.err_mode =
@@ -180,14 +179,14 @@ void UcxWorker::connect(Rank peer) {
 }
 
 std::string UcxWorker::connections() const {
-    std::map<std::string, std::string> ranks_by_ways;
+    std::map<std::string, std::string> ranks_by_lanes;
     for (const Peer& peer : peers_)
         if (peer.endpoint != nullptr)
-            ranks_by_ways[lanes_of(peer.endpoint)].append(" ").append(
+            ranks_by_lanes[lanes_of(peer.endpoint)].append(" ").append(
                 std::to_string(peer.rank.index));
     std::string text;
-    for (const auto& [ways, ranks] : ranks_by_ways)
-        text += "; rank " + std::to_string(world_.rank().index) + " to" + ranks + " by" + ways;
+    for (const auto& [lanes, ranks] : ranks_by_lanes)
+        text += "; rank " + std::to_string(world_.rank().index) + " to" + ranks + " by" + lanes;
     return text;
 }
 
@@ -206,7 +205,7 @@ void UcxWorker::watch_neighbours() {
     const auto gone = neighbours_.ended();
     if (!gone) return;
     if (!gone_since_) gone_since_ = now_ns();
-    if (now_ns() - *gone_since_ > launcher_takes_ns) lose(*gone, "its process has ended");
+    if (now_ns() - *gone_since_ > launcher_kills_within_ns) lose(*gone, "its process has ended");
 }
 
 void UcxWorker::make_progress() {
@@ -234,7 +233,7 @@ void UcxWorker::close_endpoints() {
         peer.endpoint = nullptr;
         if (UCS_PTR_IS_PTR(closing)) under_way.push_back(closing);
     }
-    const std::int64_t end = now_ns() + farewell_ns;
+    const std::int64_t end = now_ns() + close_timeout_ns;
     for (void* closing : under_way) {
         while (ucp_request_check_status(closing) == UCS_INPROGRESS && now_ns() < end) progress();
         ucp_request_free(closing);

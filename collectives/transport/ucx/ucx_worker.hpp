@@ -6,15 +6,33 @@
 #include <string>
 #include <vector>
 
+#include "base/index.hpp"
 #include "collectives/world/process_watch.hpp"
 #include "collectives/world/world.hpp"
 
 // UCX's own types; only the .cpp files see what is in them.
+struct ucp_config;
 struct ucp_context;
 struct ucp_ep;
 struct ucp_worker;
 
 namespace tutti {
+
+/// What a UCX context is made with: the user's UCX_* (environment, ucx.conf) as they are, and what
+/// suits collectives better than UCX's defaults where the environment says nothing.
+class UcxConfig {
+public:
+    UcxConfig();
+    ~UcxConfig();
+    UcxConfig(const UcxConfig&) = delete;
+    UcxConfig& operator=(const UcxConfig&) = delete;
+
+    /// Null if UCX could not read its settings: then it takes its defaults.
+    ucp_config* handle() const { return config_; }
+
+private:
+    ucp_config* config_ = nullptr;
+};
 
 /// One rank's UCX: a context with the user's settings, a worker that moves its messages, and an
 /// endpoint to every rank that it has spoken to.
@@ -39,7 +57,7 @@ public:
     bool is_on_this_host(Rank peer) const { return of(peer).is_on_this_host; }
 
     /// What UCX takes to the ranks that it has endpoints to: "; to rank 1 by posix/memory
-    /// cma/memory". Ranks with the same ways are told together.
+    /// cma/memory". Ranks with the same lanes are listed together.
     std::string connections() const;
 
     /// Moves all messages; whether any moved.
@@ -75,13 +93,13 @@ private:
 
     std::string open();
     void exchange(std::string refusal);
-    void meet_neighbours();
+    void reach_neighbours();
     void close_endpoints();
     void watch_neighbours();
     void release();
     [[noreturn]] void throw_lost() const;
-    const Peer& of(Rank peer) const { return peers_[static_cast<std::size_t>(peer.index)]; }
-    Peer& of(Rank peer) { return peers_[static_cast<std::size_t>(peer.index)]; }
+    const Peer& of(Rank peer) const { return at(peers_, peer); }
+    Peer& of(Rank peer) { return at(peers_, peer); }
 
     World& world_;
     int unwinding_before_;

@@ -15,7 +15,7 @@ NOTES = """\
 - Times are medians in µs of the slowest rank, out of place, of floats that are added where anything is. All
   candidates of a size alternate within one launch; every result is checked.
 - **ours** is the fastest of tutti's algorithms over `shm`, **library** the fastest of the MPI library's default and
-  each of its own algorithms, forced. On {crowded} ranks only {algorithms} of ours take part.
+  each of its own algorithms, forced. On {oversubscribed} ranks only {algorithms} of ours take part.
 - **ratio** is library / ours: above 1 ours is faster. **to default** is the same against what the MPI library does
   unasked. Both sides use the same memory: `registered` is shared by the ranks, `unregistered` is each one's own heap, in huge pages where the system gives them.
 - The least of several noisy medians is less than any one of them deserves. That flatters both sides alike, and the
@@ -33,9 +33,9 @@ KINDS = ("registered", "unregistered")
 
 def page(results, rows):
     library = ", ".join(dict.fromkeys(_library(launch) for launch in results.launches if launch.get("mpi")))
-    crowded = [launch for launch in LAUNCHES if launch.algorithms != "all"]
-    notes = NOTES.format(crowded=" and ".join(str(ranks) for ranks in sorted({x.ranks for x in crowded})),
-                         algorithms=crowded[0].algorithms.replace(",", ", "))
+    oversubscribed = [launch for launch in LAUNCHES if launch.algorithms != "all"]
+    notes = NOTES.format(oversubscribed=" and ".join(str(ranks) for ranks in sorted({x.ranks for x in oversubscribed})),
+                         algorithms=oversubscribed[0].algorithms.replace(",", ", "))
     parts = [f"# tutti against {library or 'no library'}", _origin(results), notes, *_cautions(results, rows),
              "## Goals", goals_table(rows),
              "## Geometric means over the sizes", _means(rows),

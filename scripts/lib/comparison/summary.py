@@ -32,8 +32,8 @@ def _comparison(spot, points, cores):
     first, best = points[0], _fastest(ours)
     # Ranks with a core each start at a deadline. If they missed most of them, bench took barriers instead: others
     # used the cores, and the times are the scheduler's.
-    crowded = nranks > cores.get((first.get("session"), first["launch"]), 0)
-    disturbed = not crowded and any(point.get("mode") == "barrier" for point in measured)
+    oversubscribed = nranks > cores.get((first.get("session"), first["launch"]), 0)
+    disturbed = not oversubscribed and any(point.get("mode") == "barrier" for point in measured)
     record = {"v": 1, "kind": "comparison", "session": first.get("session"), "launch": first["launch"],
               "coll": coll, "nranks": nranks, "buffers": memory, "dtype": first["key"]["dtype"],
               "op": first["key"]["op"], "count": first["key"].get("count"), "bytes": size,

@@ -90,7 +90,7 @@ class Bridge:
 class DelaySwitch:
     """A process outside that moves the frames, for links with delays: tests/hosts/delay_switch.cpp."""
 
-    # What is moved as one piece takes about so long on the wire: less costs time of the cores.
+    # What is moved as one piece takes about so long on the link: less costs time of the cores.
     PIECE_SECONDS = 100e-6
     LEAST_PIECE, MOST_PIECE = 3000, 65536
 

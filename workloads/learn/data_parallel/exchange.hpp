@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "base/index.hpp"
 #include "collectives/world/world.hpp"
 #include "workloads/learn/training/network.hpp"
 
@@ -41,7 +42,7 @@ public:
 /// The sums over all ranks, added up in rank order on each. Collective, slow.
 template <class Number>
 void sum_in_rank_order(World& world, std::span<Number> values) {
-    std::vector<Number> all(values.size() * static_cast<std::size_t>(world.size()));
+    std::vector<Number> all(values.size() * as_size(world.size()));
     world.all_gather(std::as_bytes(values), std::as_writable_bytes(std::span(all)));
     std::copy_n(all.begin(), values.size(), values.begin());
     for (std::size_t i = values.size(); i < all.size(); ++i) values[i % values.size()] += all[i];

@@ -172,8 +172,7 @@ void GradientExchange::exchange_buckets() {
 
 std::vector<double> GradientExchange::numbers(double mine) {
     const auto bytes = memory_.buffers_of_numbers().call.output;
-    const std::span all(reinterpret_cast<double*>(bytes.data()),
-                        static_cast<std::size_t>(memory_.world().size()));
+    const std::span all(reinterpret_cast<double*>(bytes.data()), as_size(memory_.world().size()));
     std::ranges::fill(all, 0.0);
     at(all, memory_.world().rank().index) = mine;
     call_spans_.push_back({.start_ns = now_ns()});

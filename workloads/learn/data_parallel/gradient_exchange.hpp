@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/index.hpp"
 #include "workloads/bench/buffer_pool.hpp"
 #include "workloads/learn/data_parallel/exchange.hpp"
 #include "workloads/learn/training/network.hpp"
@@ -26,7 +27,7 @@ public:
     World& world() const { return world_; }
     const std::vector<Bucket>& buckets() const { return buckets_; }
     std::span<const int> ready_order() const { return order_; }
-    int bucket_of(int tensor) const { return places_[static_cast<std::size_t>(tensor)].bucket; }
+    int bucket_of(int tensor) const { return at(places_, tensor).bucket; }
 
     Call call_of(int bucket) const;
     PooledBuffers buffers_of(int bucket) const;

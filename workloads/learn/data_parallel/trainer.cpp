@@ -194,7 +194,7 @@ TrainingResult train_on_one_rank(World& world, const TrainingSetup& setup) {
 
 double difference_of_losses(const TrainingResult& one, const TrainingResult& other, int steps) {
     double most = 0;
-    const std::size_t count = std::min(one.losses.size(), static_cast<std::size_t>(steps));
+    const std::size_t count = std::min(one.losses.size(), as_size(steps));
     for (std::size_t i = 0; i < count; ++i)
         most = std::max(most, std::abs(one.losses[i] - other.losses.at(i)));
     return one.losses.empty() ? 0 : most / std::abs(one.losses.front());

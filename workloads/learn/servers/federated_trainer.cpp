@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "base/clock.hpp"
+#include "base/index.hpp"
 #include "workloads/learn/training/random.hpp"
 
 namespace tutti {
@@ -91,19 +92,18 @@ void shuffle(std::vector<Value>& values, unsigned long long random) {
 
 Dataset rows_of_client(const Dataset& data, ClientData how, Rank client, int clients,
                        unsigned seed) {
-    std::vector<int> order(static_cast<std::size_t>(data.rows()));
+    std::vector<int> order(as_size(data.rows()));
     std::iota(order.begin(), order.end(), 0);
     if (how == ClientData::iid)
         shuffle(order, seed);
     else
-        std::ranges::stable_sort(
-            order, {}, [&](int row) { return data.labels[static_cast<std::size_t>(row)]; });
+        std::ranges::stable_sort(order, {}, [&](int row) { return at(data.labels, row); });
     Dataset mine{
         .features = {}, .labels = {}, .class_names = data.class_names, .columns = data.columns};
     for (const int row : share_of(order, client, clients)) {
         const auto features = data.row(row);
         mine.features.insert(mine.features.end(), features.begin(), features.end());
-        mine.labels.push_back(data.labels[static_cast<std::size_t>(row)]);
+        mine.labels.push_back(at(data.labels, row));
     }
     return mine;
 }
@@ -113,8 +113,8 @@ std::vector<Rank> clients_of_round(std::int64_t round, double fraction, int clie
     std::vector<Rank> all;
     for (int client = 0; client < clients; ++client) all.push_back(Rank{client});
     shuffle(all, seed * 0x9e3779b97f4a7c15ULL + static_cast<unsigned long long>(round));
-    const auto some = static_cast<std::size_t>(
-        std::clamp(std::lround(fraction * clients), 1L, static_cast<long>(clients)));
+    const auto some =
+        as_size(std::clamp(std::lround(fraction * clients), 1L, static_cast<long>(clients)));
     all.resize(some);
     std::ranges::sort(all);
     return all;

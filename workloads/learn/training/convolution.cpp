@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "base/index.hpp"
 #include "workloads/learn/training/layer.hpp"
 #include "workloads/learn/training/matrix_product.hpp"
 
@@ -18,7 +19,7 @@ public:
         : Layer(input, {channels, input.height, input.width}),
           filter_(input.channels * side * side),
           pixels_(input.height * input.width),
-          neighbours_(static_cast<std::size_t>(filter_ * pixels_)),
+          neighbours_(as_size(filter_ * pixels_)),
           d_neighbours_(neighbours_.size()) {}
 
     std::vector<LayerParameter> parameters() const override {
@@ -31,7 +32,7 @@ public:
             const auto sample = row_of(out, row, output());
             for (int f = 0; f < filters(); ++f)
                 std::fill_n(sample.begin() + f * pixels_, pixels_,
-                            weights[static_cast<std::size_t>(filters() * filter_ + f)]);
+                            at(weights, filters() * filter_ + f));
             write_out(row_of(in, row, input()));
             add_product(matrix(weights, filters(), filter_), neighbourhoods(), sample);
         }
@@ -39,16 +40,15 @@ public:
 
     // Weight, then bias, both at the end: samples are gone through one by one.
     void backward(const Backward& pass, const Ready& ready) override {
-        const auto bias = pass.gradients.subspan(static_cast<std::size_t>(filters() * filter_));
+        const auto bias = pass.gradients.subspan(as_size(filters() * filter_));
         for (int row = 0; row < pass.rows; ++row) {
             const auto d_sample = row_of(pass.d_out, row, output());
             const MatrixView d_out = matrix(d_sample, filters(), pixels_);
             write_out(row_of(pass.in, row, input()));
             add_product(d_out, neighbourhoods().transposed(), pass.gradients);
             for (int f = 0; f < filters(); ++f) {
-                const auto d_image = d_sample.subspan(static_cast<std::size_t>(f * pixels_),
-                                                      static_cast<std::size_t>(pixels_));
-                float& sum = bias[static_cast<std::size_t>(f)];
+                const auto d_image = d_sample.subspan(as_size(f * pixels_), as_size(pixels_));
+                float& sum = at(bias, f);
                 sum = std::accumulate(d_image.begin(), d_image.end(), sum);
             }
         }
@@ -70,8 +70,8 @@ private:
 
     template <typename Value>
     static std::span<Value> row_of(std::span<Value> values, int row, Shape shape) {
-        const auto size = static_cast<std::size_t>(shape.size());
-        return values.subspan(static_cast<std::size_t>(row) * size, size);
+        const auto size = as_size(shape.size());
+        return values.subspan(as_size(row) * size, size);
     }
 
     MatrixView neighbourhoods() const { return matrix(neighbours_, filter_, pixels_); }
@@ -96,9 +96,7 @@ private:
     void write_out(std::span<const float> image) {
         std::fill(neighbours_.begin(), neighbours_.end(), 0.0f);
         for_each_line([&](int line, int pixel, int first, int last) {
-            for (int x = first; x < last; ++x)
-                neighbours_[static_cast<std::size_t>(line + x)] =
-                    image[static_cast<std::size_t>(pixel + x)];
+            for (int x = first; x < last; ++x) at(neighbours_, line + x) = at(image, pixel + x);
         });
     }
 
@@ -107,8 +105,7 @@ private:
         std::fill(d_image.begin(), d_image.end(), 0.0f);
         for_each_line([&](int line, int pixel, int first, int last) {
             for (int x = first; x < last; ++x)
-                d_image[static_cast<std::size_t>(pixel + x)] +=
-                    d_neighbours_[static_cast<std::size_t>(line + x)];
+                at(d_image, pixel + x) += at(d_neighbours_, line + x);
         });
     }
 

@@ -8,13 +8,14 @@
 #include <numeric>
 
 #include "base/error.hpp"
+#include "base/index.hpp"
 #include "workloads/learn/training/random.hpp"
 
 namespace tutti {
 
 std::span<const float> Dataset::row(int index) const {
-    const auto width = static_cast<std::size_t>(columns);
-    return std::span{features}.subspan(static_cast<std::size_t>(index) * width, width);
+    const auto width = as_size(columns);
+    return std::span{features}.subspan(as_size(index) * width, width);
 }
 
 Dataset digits() { return with_unit_range(parse_libsvm(digits_text(), "the digits set")); }
@@ -39,15 +40,13 @@ Split split(const Dataset& data) {
         Dataset& part = tests ? halves.test : halves.train;
         const auto row = data.row(index);
         part.features.insert(part.features.end(), row.begin(), row.end());
-        part.labels.push_back(data.labels[static_cast<std::size_t>(index)]);
+        part.labels.push_back(at(data.labels, index));
     }
     return halves;
 }
 
 std::span<const int> share_of(std::span<const int> batch, Rank rank, int ranks) {
-    const auto border = [&](int r) {
-        return batch.size() * static_cast<std::size_t>(r) / static_cast<std::size_t>(ranks);
-    };
+    const auto border = [&](int r) { return batch.size() * as_size(r) / as_size(ranks); };
     const std::size_t from = border(rank.index);
     return batch.subspan(from, border(rank.index + 1) - from);
 }
@@ -58,7 +57,7 @@ void Batch::take(const Dataset& data, std::span<const int> rows) {
     for (const int index : rows) {
         const auto row = data.row(index);
         features.insert(features.end(), row.begin(), row.end());
-        labels.push_back(data.labels[static_cast<std::size_t>(index)]);
+        labels.push_back(at(data.labels, index));
     }
 }
 
@@ -66,15 +65,15 @@ BatchOrder::BatchOrder(int rows, int batch, unsigned seed) : batch_(batch), stat
     if (batch < 1 || batch > rows)
         throw Error(fmt::format("a batch of {} rows cannot be had from {}; try 1 to {}", batch,
                                 rows, rows));
-    order_.resize(static_cast<std::size_t>(rows));
+    order_.resize(as_size(rows));
     std::iota(order_.begin(), order_.end(), 0);
     shuffle();
 }
 
 std::span<const int> BatchOrder::next() {
     if (taken_ == batches_per_epoch()) shuffle();
-    const auto size = static_cast<std::size_t>(batch_);
-    return std::span<const int>{order_}.subspan(static_cast<std::size_t>(taken_++) * size, size);
+    const auto size = as_size(batch_);
+    return std::span<const int>{order_}.subspan(as_size(taken_++) * size, size);
 }
 
 void BatchOrder::shuffle() {

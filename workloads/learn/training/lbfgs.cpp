@@ -5,6 +5,8 @@
 #include <cassert>
 #include <cmath>
 
+#include "base/index.hpp"
+
 namespace tutti {
 namespace {
 
@@ -117,7 +119,7 @@ void Lbfgs::save_state(std::span<const float> weights, double gradient_square) {
     if (!(change.curvature > enough)) return;
     newest_gradient_square_ = square;
     changes_.push_back(std::move(change));
-    if (changes_.size() > static_cast<std::size_t>(options_.history)) changes_.pop_front();
+    if (changes_.size() > as_size(options_.history)) changes_.pop_front();
 }
 
 }  // namespace tutti

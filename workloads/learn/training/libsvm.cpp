@@ -9,6 +9,7 @@
 #include <ostream>
 
 #include "base/error.hpp"
+#include "base/index.hpp"
 #include "workloads/learn/training/dataset.hpp"
 
 namespace tutti {
@@ -135,7 +136,7 @@ Dataset parse_libsvm(std::string_view text, std::string_view source) {
     if (data.classes() < 2 || data.classes() > most_classes)
         throw Error(fmt::format("{}: {} different labels; 2 to {} can be told apart", source,
                                 data.classes(), most_classes));
-    const auto width = static_cast<std::size_t>(data.columns);
+    const auto width = as_size(data.columns);
     if (samples.size() > most_values / width)
         throw Error(fmt::format("{}: {} rows of {} columns are more than fit; give fewer rows",
                                 source, samples.size(), width));
@@ -145,7 +146,7 @@ Dataset parse_libsvm(std::string_view text, std::string_view source) {
             std::lower_bound(data.class_names.begin(), data.class_names.end(), samples[row].label);
         data.labels.push_back(static_cast<int>(name - data.class_names.begin()));
         for (const Entry& entry : samples[row].entries)
-            data.features[row * width + static_cast<std::size_t>(entry.column)] = entry.value;
+            data.features[row * width + as_size(entry.column)] = entry.value;
     }
     return data;
 }
@@ -160,8 +161,8 @@ Dataset read_libsvm(const std::filesystem::path& path) {
 
 void write_libsvm(const Dataset& data, std::ostream& out) {
     for (int index = 0; index < data.rows(); ++index) {
-        const int label = data.labels[static_cast<std::size_t>(index)];
-        out << data.class_names[static_cast<std::size_t>(label)];
+        const int label = at(data.labels, index);
+        out << at(data.class_names, label);
         const auto row = data.row(index);
         for (std::size_t column = 0; column < row.size(); ++column)
             if (row[column] != 0) out << fmt::format(" {}:{}", column + 1, row[column]);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
+#include "base/index.hpp"
 #include "workloads/learn/training/layer.hpp"
 #include "workloads/learn/training/matrix_product.hpp"
 
@@ -29,9 +30,7 @@ public:
     void backward(const Backward& pass, const Ready& ready) override {
         const auto bias = pass.gradients.subspan(weight_count());
         for (int row = 0; row < pass.rows; ++row)
-            for (int i = 0; i < outputs_; ++i)
-                bias[static_cast<std::size_t>(i)] +=
-                    pass.d_out[static_cast<std::size_t>(row * outputs_ + i)];
+            for (int i = 0; i < outputs_; ++i) at(bias, i) += at(pass.d_out, row * outputs_ + i);
         ready(1);
         const MatrixView d_out = matrix(pass.d_out, pass.rows, outputs_);
         add_product(d_out.transposed(), matrix(pass.in, pass.rows, inputs_), pass.gradients);
@@ -41,7 +40,7 @@ public:
     }
 
 private:
-    std::size_t weight_count() const { return static_cast<std::size_t>(inputs_ * outputs_); }
+    std::size_t weight_count() const { return as_size(inputs_ * outputs_); }
     MatrixView weight(std::span<const float> weights) const {
         return matrix(weights, outputs_, inputs_);
     }

@@ -4,6 +4,7 @@
 #include <cassert>
 
 #include "base/index.hpp"
+#include "kernels/instruction_set.hpp"
 
 namespace tutti {
 
@@ -12,15 +13,16 @@ MatrixView matrix(std::span<const float> values, int rows, int columns) {
     return {values.data(), rows, columns, columns, 1};
 }
 
-#if defined(__x86_64__)
 void add_product_avx2(MatrixView a, MatrixView b, float* c);
 
 AddProduct fastest_add_product() {
-    return __builtin_cpu_supports("avx2") ? add_product_avx2 : add_product_portable;
-}
-#else
-AddProduct fastest_add_product() { return add_product_portable; }
+    return fastest_of<AddProduct>({
+#if defined(__x86_64__)
+        {InstructionSet::avx2, add_product_avx2},
 #endif
+            {InstructionSet::baseline, add_product_portable},
+    });
+}
 
 void add_product(MatrixView a, MatrixView b, std::span<float> c) {
     static const AddProduct fastest = fastest_add_product();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
+#include "base/index.hpp"
 #include "workloads/learn/training/layer.hpp"
 
 namespace tutti {
@@ -37,16 +38,15 @@ private:
     void for_each_pixel(int image, const Visit& visit) const {
         for (int y = 0; y < output().height; ++y)
             for (int x = 0; x < output().width; ++x)
-                visit(static_cast<std::size_t>((image * output().height + y) * output().width + x),
+                visit(as_size((image * output().height + y) * output().width + x),
                       (image * input().height + side * y) * input().width + side * x);
     }
 
     // The first where several are equal.
     std::size_t greatest(std::span<const float> in, int corner) const {
-        auto best = static_cast<std::size_t>(corner);
+        auto best = as_size(corner);
         for (int place = 1; place < side * side; ++place) {
-            const auto here =
-                static_cast<std::size_t>(corner + place / side * input().width + place % side);
+            const auto here = as_size(corner + place / side * input().width + place % side);
             if (in[here] > in[best]) best = here;
         }
         return best;

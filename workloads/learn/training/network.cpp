@@ -8,6 +8,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "base/index.hpp"
 #include "workloads/learn/training/random.hpp"
 #include "workloads/learn/training/softmax_cross_entropy.hpp"
 
@@ -19,7 +20,7 @@ Network::Network(std::vector<std::unique_ptr<Layer>> layers, unsigned seed)
     for (std::size_t layer = 0; layer < layers_.size(); ++layer) {
         first_tensor_.push_back(static_cast<int>(tensors_.size()));
         for (const LayerParameter& parameter : layers_[layer]->parameters()) {
-            const auto count = static_cast<std::size_t>(parameter.count);
+            const auto count = as_size(parameter.count);
             tensors_.push_back(
                 {fmt::format("{}.{}", layer, parameter.name), weights_.size(), count});
             const float most = 1 / std::sqrt(static_cast<float>(parameter.fan_in));
@@ -31,13 +32,13 @@ Network::Network(std::vector<std::unique_ptr<Layer>> layers, unsigned seed)
 }
 
 std::span<float> Network::part(std::vector<float>& values, int tensor) const {
-    const Tensor& of = tensors_[static_cast<std::size_t>(tensor)];
+    const Tensor& of = at(tensors_, tensor);
     return std::span{values}.subspan(of.begin, of.count);
 }
 
 std::span<float> Network::part_of_layer(std::vector<float>& values, std::size_t layer) const {
     const auto border = [&](std::size_t i) {
-        const auto tensor = static_cast<std::size_t>(first_tensor_[i]);
+        const auto tensor = as_size(first_tensor_[i]);
         return tensor < tensors_.size() ? tensors_[tensor].begin : values.size();
     };
     return std::span{values}.subspan(border(layer), border(layer + 1) - border(layer));
@@ -47,7 +48,7 @@ std::span<const float> Network::run_layers(const Batch& batch) {
     std::span<const float> in = batch.features;
     for (std::size_t layer = 0; layer < layers_.size(); ++layer) {
         Layer& now = *layers_[layer];
-        results_[layer].resize(static_cast<std::size_t>(batch.rows() * now.output().size()));
+        results_[layer].resize(as_size(batch.rows() * now.output().size()));
         now.forward(part_of_layer(weights_, layer), in, results_[layer], batch.rows());
         in = results_[layer];
     }
@@ -62,7 +63,7 @@ double Network::forward(const Batch& batch, int whole_batch) {
 }
 
 void Network::backward(const Batch& batch, const Ready& ready) {
-    assert(results_.back().size() == static_cast<std::size_t>(batch.rows() * classes()));
+    assert(results_.back().size() == as_size(batch.rows() * classes()));
     std::fill(gradients_.begin(), gradients_.end(), 0.0f);
     for (std::size_t layer = layers_.size(); layer-- > 0;) {
         const bool first = layer == 0;
@@ -85,13 +86,13 @@ int Network::count_right(const Batch& batch) {
 
 double Network::accuracy(const Dataset& data) {
     constexpr int at_once = 128;  // what the layers keep of them stays small
-    std::vector<int> rows(static_cast<std::size_t>(data.rows()));
+    std::vector<int> rows(as_size(data.rows()));
     std::iota(rows.begin(), rows.end(), 0);
     Batch batch;
     int right = 0;
     for (int begin = 0; begin < data.rows(); begin += at_once) {
-        const auto count = static_cast<std::size_t>(std::min(at_once, data.rows() - begin));
-        batch.take(data, std::span{rows}.subspan(static_cast<std::size_t>(begin), count));
+        const auto count = as_size(std::min(at_once, data.rows() - begin));
+        batch.take(data, std::span{rows}.subspan(as_size(begin), count));
         right += count_right(batch);
     }
     return data.rows() == 0 ? 0 : static_cast<double>(right) / data.rows();

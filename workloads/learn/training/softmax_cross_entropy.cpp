@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/index.hpp"
+
 namespace tutti {
 
 double softmax_cross_entropy(std::span<const float> logits, std::span<const int> labels,
@@ -14,7 +16,7 @@ double softmax_cross_entropy(std::span<const float> logits, std::span<const int>
     for (std::size_t row = 0; row < labels.size(); ++row) {
         const auto in = logits.subspan(row * classes, classes);
         const auto out = d_logits.subspan(row * classes, classes);
-        const auto label = static_cast<std::size_t>(labels[row]);
+        const auto label = as_size(labels[row]);
         const float greatest = *std::max_element(in.begin(), in.end());  // exp must not overflow
         float sum = 0;
         for (std::size_t i = 0; i < classes; ++i) sum += out[i] = std::exp(in[i] - greatest);

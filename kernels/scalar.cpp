@@ -1,11 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
 // The truth: one element after the other, as the definition says. Every other set must give these
 // bits.
-#include "kernels/scalar_element.hpp"
+#include <cstring>
+#include <type_traits>
+
+#include "base/fp8.hpp"
+#include "base/half.hpp"
 #include "kernels/sets.hpp"
 
 namespace tutti {
 namespace {
+
+/// The floats of 16 and 8 bits, which are stored narrow and computed in float.
+template <class Element>
+concept NarrowFloat = std::is_same_v<Element, Half> || std::is_same_v<Element, BFloat16> ||
+    std::is_same_v<Element, Fp8E4M3> || std::is_same_v<Element, Fp8E5M2>;
+
+/// Element number i of memory that may start at any address.
+template <class Element>
+Element load(const std::byte* elements, std::size_t i) {
+    Element element;
+    std::memcpy(&element, elements + i * sizeof(Element), sizeof(Element));
+    return element;
+}
+
+template <class Element>
+void store(std::byte* elements, std::size_t i, Element element) {
+    std::memcpy(elements + i * sizeof(Element), &element, sizeof(Element));
+}
 
 struct Sum {
     static auto of(auto so_far, auto next) { return so_far + next; }
@@ -66,6 +88,14 @@ ReduceKernel integer_kernel(Op op) {
     return kernel_for<Integer, Wrapping<Integer>>(op);
 }
 
+/// Divides in Wide, which holds every element and, for integers, every divisor.
+template <class Element, class Wide>
+void divide(std::byte* data, std::size_t count, std::int64_t divisor) noexcept {
+    const auto by = static_cast<Wide>(divisor);
+    for (std::size_t i = 0; i < count; ++i)
+        store(data, i, static_cast<Element>(static_cast<Wide>(load<Element>(data, i)) / by));
+}
+
 }  // namespace
 
 // There are no streaming stores of single elements.
@@ -99,6 +129,40 @@ ReduceKernel scalar_reduce(DataType type, Op op, Stores) {
             return kernel_for<float>(op);
         case DataType::float64:
             return kernel_for<double>(op);
+    }
+    return nullptr;
+}
+
+DivideKernel scalar_divide(DataType type) {
+    switch (type) {
+        case DataType::int8:
+            return divide<std::int8_t, std::int64_t>;
+        case DataType::int16:
+            return divide<std::int16_t, std::int64_t>;
+        case DataType::int32:
+            return divide<std::int32_t, std::int64_t>;
+        case DataType::int64:
+            return divide<std::int64_t, std::int64_t>;
+        case DataType::uint8:
+            return divide<std::uint8_t, std::uint64_t>;
+        case DataType::uint16:
+            return divide<std::uint16_t, std::uint64_t>;
+        case DataType::uint32:
+            return divide<std::uint32_t, std::uint64_t>;
+        case DataType::uint64:
+            return divide<std::uint64_t, std::uint64_t>;
+        case DataType::fp8_e4m3:
+            return divide<Fp8E4M3, float>;
+        case DataType::fp8_e5m2:
+            return divide<Fp8E5M2, float>;
+        case DataType::half:
+            return divide<Half, float>;
+        case DataType::bfloat16:
+            return divide<BFloat16, float>;
+        case DataType::float32:
+            return divide<float, float>;
+        case DataType::float64:
+            return divide<double, double>;
     }
     return nullptr;
 }

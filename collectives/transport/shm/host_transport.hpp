@@ -12,7 +12,7 @@ namespace tutti {
 enum class UnregisteredMethod { copy_in_copy_out, single_copy };
 
 /// Between ranks of one host: peers' memory is read and written in place, see execute/direct_plan;
-/// the smallest messages travel in the lines of flags.
+/// the smallest messages take the LL protocol.
 class HostTransport final : public Transport {
 public:
     struct Methods {
@@ -32,5 +32,11 @@ private:
     std::string_view name_;
     Methods methods_;
 };
+
+/// The LL protocol (as NCCL's) between ranks of one host: a small message is copied into lines of
+/// shared memory that carry data and flag together, so it takes one transfer of a cache line, no
+/// rank waits until its buffer was read, and any memory will do. Each byte is copied twice: for a
+/// few KiB at most.
+std::unique_ptr<MessageTransport> ll_transport(World& world);
 
 }  // namespace tutti

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// Takes the place of the transports whose libraries were not found when configuring; CMake defines
+// which those are.
+#include "collectives/device/gpus.hpp"
+#include "collectives/transport/gpu/nccl.hpp"
+#include "collectives/transport/messages/mpi.hpp"
+#include "collectives/transport/ucx/ucx.hpp"
+
+namespace tutti {
+
+#ifdef TUTTI_WITHOUT_MPI
+std::optional<std::string> mpi_missing() {
+    return "this build has no MPI; run scripts/setup and build again";
+}
+
+MpiSession::MpiSession() { throw Error(*mpi_missing()); }
+MpiSession::~MpiSession() = default;
+
+std::unique_ptr<World> mpi_world(int) { throw Error(*mpi_missing()); }
+
+int mpi_handle(const World&) { throw Error(*mpi_missing()); }
+
+std::unique_ptr<MessageTransport> mpi_transport(World&) { throw Error(*mpi_missing()); }
+
+std::string mpi_library() { return "none"; }
+#endif
+
+#ifdef TUTTI_WITHOUT_UCX
+std::optional<std::string> ucx_missing() {
+    return "this build has no UCX; run scripts/setup and build again";
+}
+
+std::optional<std::string> ucx_refuses(World&) { return ucx_missing(); }
+
+std::unique_ptr<MessageTransport> ucx_transport(World&) { throw Error(*ucx_missing()); }
+
+std::string ucx_version() { return "none"; }
+#endif
+
+#ifdef TUTTI_WITHOUT_NCCL
+std::optional<std::string> nccl_missing() {
+    if (auto missing = cuda_not_built()) return missing;
+    return "this build has no NCCL; install libnccl-dev beside CUDA and build again";
+}
+
+std::string nccl_version() { return "none"; }
+
+std::optional<std::string> nccl_refuses(World&) { return nccl_missing(); }
+
+NcclRanks& NcclRanks::of(World&) { throw Error(*nccl_missing()); }
+
+std::unique_ptr<MessageTransport> nccl_transport(World&) { throw Error(*nccl_missing()); }
+#endif
+
+}  // namespace tutti
