@@ -140,10 +140,10 @@ private:
         for (const Case& one : cases_) {
             std::ranges::fill(row, 0);
             const auto of = parameters_for(model_, one.route, one.seen.call);
-            const auto add = [&](const LogGpParameters* parameters, std::size_t first) {
-                if (parameters == nullptr) return;
+            const auto add = [&](const LogGpParameters* charged, std::size_t first) {
+                if (charged == nullptr) return;
                 for (std::size_t term = 0; term < LogGpParameters::terms; ++term)
-                    row[begin_of.at(parameters) + term] +=
+                    row[begin_of.at(charged) + term] +=
                         one.path.amount[first + term] * scale_of(term) / one.path.ns;
             };
             add(of->within, 0);
@@ -183,9 +183,9 @@ private:
     static void apply(const NonNegativeFit& fit, const std::vector<LogGpParameters*>& parameters,
                       double pace) {
         std::vector<double> now;
-        for (const LogGpParameters* parameters : parameters)
+        for (const LogGpParameters* one : parameters)
             for (std::size_t term = 0; term < LogGpParameters::terms; ++term)
-                now.push_back(parameters->ns[term] / scale_of(term));
+                now.push_back(one->ns[term] / scale_of(term));
         const std::vector<double> next = fit.solve(now);
         for (std::size_t i = 0; i < now.size(); ++i)
             parameters[i / LogGpParameters::terms]->ns[i % LogGpParameters::terms] =

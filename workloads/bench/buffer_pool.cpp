@@ -10,7 +10,7 @@
 #include "base/rounding.hpp"
 #include "base/units.hpp"
 #include "collectives/device/accelerator.hpp"
-#include "collectives/transport/gpu/lone_memory.hpp"
+#include "collectives/transport/gpu/device_memory.hpp"
 #include "workloads/timing/done_by_all.hpp"
 
 namespace tutti {
