@@ -13,6 +13,12 @@ const char* const headings =
     " face |bytes    packets errs drop fifo frame compressed multicast|bytes    packets errs drop "
     "fifo colls carrier compressed\n";
 
+std::string device_table(std::string_view lines) {
+    std::string text(headings);
+    text.append(lines);
+    return text;
+}
+
 }  // namespace
 
 // A container: what it has is no device, and the loopback is nobody's network.
@@ -20,10 +26,10 @@ TEST(InterfaceBytes, AreThoseOfAllButTheLoopbackWhereNoneIsADevice) {
     const FixtureTree tree;
     tree.write(
         "proc/net/dev",
-        std::string(headings) +
+        device_table(
             "    lo:    5120      40    0    0    0     0          0         0     5120      "
             "40    0    0    0     0       0          0\n"
-            "  eth0:4294967296123   17 0 0 0 0 0 9      456      18    0    0    0     0 0 0");
+            "  eth0:4294967296123   17 0 0 0 0 0 9      456      18    0    0    0     0 0 0"));
     EXPECT_EQ(interface_bytes(tree.root()),
               (std::vector<InterfaceBytes>{{.name = "eth0", .tx = 456, .rx = 4294967296123}}));
 }
@@ -31,10 +37,9 @@ TEST(InterfaceBytes, AreThoseOfAllButTheLoopbackWhereNoneIsADevice) {
 // What a bridge or a bond passes on is counted once.
 TEST(InterfaceBytes, AreThoseOfDevicesWhereThereAreAny) {
     const FixtureTree tree;
-    tree.write("proc/net/dev", std::string(headings) +
-                                   " bond0: 30 1 0 0 0 0 0 0 300 1 0 0 0 0 0 0\n"
-                                   "  eth0: 10 1 0 0 0 0 0 0 100 1 0 0 0 0 0 0\n"
-                                   "  eth1: 20 1 0 0 0 0 0 0 200 1 0 0 0 0 0 0");
+    tree.write("proc/net/dev", device_table(" bond0: 30 1 0 0 0 0 0 0 300 1 0 0 0 0 0 0\n"
+                                            "  eth0: 10 1 0 0 0 0 0 0 100 1 0 0 0 0 0 0\n"
+                                            "  eth1: 20 1 0 0 0 0 0 0 200 1 0 0 0 0 0 0"));
     tree.make_folder("sys/class/net/eth0/device");
     tree.make_folder("sys/class/net/eth1/device");
     tree.make_folder("sys/class/net/bond0");
@@ -52,7 +57,7 @@ TEST(InterfaceBytes, OfRdmaPortsAreCountedInWords) {
 TEST(InterfaceBytes, OfWhatCannotBeReadAreNone) {
     const FixtureTree tree;
     EXPECT_TRUE(interface_bytes(tree.root()).empty());
-    tree.write("proc/net/dev", std::string(headings) + "  eth0: 10 1 0 0");
+    tree.write("proc/net/dev", device_table("  eth0: 10 1 0 0"));
     EXPECT_TRUE(interface_bytes(tree.root()).empty());
 }
 
