@@ -5,7 +5,6 @@
 #include <filesystem>
 
 #include "autotune/table/table_for_ranks.hpp"
-#include "autotune/table/table_in_words.hpp"
 #include "base/units.hpp"
 #include "cli/auto/method_by_table.hpp"
 #include "cli/options/workload_options.hpp"
