@@ -37,7 +37,7 @@ struct Curve {
     bool operator==(const Curve&) const = default;
 };
 
-/// What two ranks need to tell each other something in a cache line.
+/// The time of a signal between two ranks through a cache line.
 struct SignalLatency {
     Rank a, b;
     double one_way_ns = 0;
@@ -123,8 +123,8 @@ struct Limits {
 /// slower; beyond all sizes if there is none.
 Bytes stream_from(std::span<const StreamTrial> trials);
 
-/// The better of each figure: a machine has moods (a virtual one moves its cores about), and a
-/// limit is what it does in the best. Where the two are not of the same cores, sizes and kernels,
+/// The better of each figure: a machine is noisy (a virtual one moves its cores about), and a
+/// limit is the best that it does. Where the two are not of the same cores, sizes and kernels,
 /// `now` alone.
 Limits best_of(const Limits& now, const Limits& before);
 

@@ -13,8 +13,8 @@
 namespace tutti {
 namespace {
 
-/// Sorts each record into the list of its kind.
-struct Shelve {
+/// Appends each record to the list of its kind.
+struct Append {
     Results& results;
     std::size_t& known;
 
@@ -28,8 +28,8 @@ struct Shelve {
     void operator()(Limits& limits) const { put(results.limits, limits); }
 
     template <class Kind>
-    void put(std::vector<Kind>& shelf, Kind& record) const {
-        shelf.push_back(std::move(record));
+    void put(std::vector<Kind>& list, Kind& record) const {
+        list.push_back(std::move(record));
         ++known;
     }
 };
@@ -46,7 +46,7 @@ Results read_results(std::istream& stream, std::string_view name) {
         const bool ended = !stream.eof();  // getline meets the end only where no newline was
         try {
             Record record = parse_json_line(line, source, number);
-            std::visit(Shelve{results, known}, record);
+            std::visit(Append{results, known}, record);
         } catch (const NotJson&) {
             if (ended || known == 0) source.fail(number, "not JSON");
             results.warnings.push_back(

@@ -7,7 +7,7 @@
 
 namespace tutti {
 
-/// A series of times in nanoseconds, told in a few numbers. Percentiles interpolate between
+/// A series of times in nanoseconds in a few numbers. Percentiles interpolate between
 /// neighbours.
 struct Summary {
     std::size_t n = 0;

@@ -28,7 +28,7 @@ struct StepKey {
     bool operator==(const StepKey&) const = default;
 };
 
-/// Something that only one workload tells: "accuracy", "mean_staleness", "bubble_share".
+/// Something that only one workload measures: "accuracy", "mean_staleness", "bubble_share".
 struct Metric {
     std::string name;
     double value = 0;

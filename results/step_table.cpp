@@ -28,7 +28,7 @@ std::string in_words(const Metric& metric) {
     return fmt::format("{}={:.4g}", metric.name, metric.value);
 }
 
-// What all that were measured tell, with the same value; none of a single one.
+// Metrics that have the same value in all measured steps; none where there is only one step.
 std::vector<Metric> metrics_of_all(std::span<const TrainingStep> steps) {
     std::vector<const TrainingStep*> done;
     for (const TrainingStep& step : steps)

@@ -14,7 +14,7 @@ struct TableRow {
     SegmentInName segment = SegmentInName::hidden;
 };
 
-/// Which columns there are beside the usual ones.
+/// Which columns there are beside the standard ones.
 struct TableColumns {
     bool wire = false;       ///< with several hosts
     bool predicted = false;  ///< with a cost model

@@ -137,12 +137,9 @@ TEST(Program, ComputesForLongerThanTheDeadline) {
         world.hang_timeout = deadline;
         Planner planner(world);
         const auto scenario = scenario_of(program, {}, {}, {.planner = planner});
-        std::string reason;
-        const auto steps = scenario->steps(
-            methods_named(
-                {.algorithms = {"ring"}, .transports = {"shm"}, .baselines = {"none"}})[0],
-            reason);
-        ASSERT_NE(steps, nullptr) << reason;
+        const auto [steps, refusal] = scenario->steps(methods_named(
+            {.algorithms = {"ring"}, .transports = {"shm"}, .baselines = {"none"}})[0]);
+        ASSERT_NE(steps, nullptr) << refusal;
         world.barrier();
         const long before = world.heartbeats;
         EXPECT_NO_THROW(steps->run(StepPart::whole, 0));

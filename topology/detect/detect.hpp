@@ -13,7 +13,7 @@ namespace tutti {
 /// milliseconds; a second per GPU where nothing else keeps NVIDIA's driver awake.
 const Host& detect_host();
 
-/// Another host, by a copy of its /proc and /sys: all that files tell.
+/// Another host, by a copy of its /proc and /sys: all that files show.
 Host detect_host_in(const std::filesystem::path& root);
 
 /// Packages, NUMA nodes, cores, caches and PCI devices alone. One file of two is built: by hwloc

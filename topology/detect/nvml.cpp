@@ -148,10 +148,10 @@ private:
     // counts what is on the wire, of which protocol leaves nine tenths at most.
     double speed_of(const Gpu& gpu, unsigned link) const {
         const auto& device = at(host_.devices, gpu.device);
-        const double usual = nvlink_GBps(device.compute_capability);
+        const double nominal = nvlink_GBps(device.compute_capability);
         auto said = driver_.field(gpu.handle, nvml::nvlink_megabytes_of_link, link);
         if (!said || *said <= 0) said = driver_.field(gpu.handle, nvml::nvlink_megabytes);
-        return said && *said > 0 ? std::min(usual, 0.9 * *said / 1000) : usual;
+        return said && *said > 0 ? std::min(nominal, 0.9 * *said / 1000) : nominal;
     }
 
     LinkEnd far_end(const Gpu& gpu, const nvml::PciInfo& remote) {
@@ -172,14 +172,14 @@ private:
         return LinkEnd{LinkEnd::Kind::numa_node, *node};
     }
 
-    // All that cannot be told apart are one, which has whatever they have together.
+    // All that cannot be distinguished are one, which has whatever they have together.
     LinkEnd hidden_switch() {
         if (!hidden_switch_)
             hidden_switch_ = add({.kind = DeviceKind::nvswitch, .numa_node = only_node()});
         return {LinkEnd::Kind::device, *hidden_switch_};
     }
 
-    // Two GPUs both tell of the links between them: those of the first are taken.
+    // Two GPUs both report the links between them: those of the first are taken.
     void add_link(LinkKind kind, const Gpu& gpu, LinkEnd end, double bandwidth_GBps) {
         const LinkEnd start{LinkEnd::Kind::device, gpu.device};
         const bool between_gpus =

@@ -6,9 +6,9 @@
 
 namespace tutti {
 
-/// `host`, of which the PCI devices are known, with what NVIDIA's driver tells beside: model and
+/// `host`, of which the PCI devices are known, with what NVIDIA's driver reports besides: model and
 /// compute capability of each GPU, NVLinks (to GPUs, NVSwitches and processors), NVLink-C2C, which
-/// GPUs cannot reach each other; and in Host::not_seen what it does not tell.
+/// GPUs cannot reach each other; and in Host::not_seen what it does not report.
 ///
 /// Its library (NVML) is loaded while this runs, and each of its functions may be missing or fail:
 /// then that part stays unknown. A host without a driver is a normal case, worth a note only if an

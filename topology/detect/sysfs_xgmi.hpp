@@ -6,7 +6,7 @@
 namespace tutti {
 
 /// `host`, of which the devices are known, with the xGMI links between AMD GPUs and to processors,
-/// as the kernel's compute driver tells them in /sys/class/kfd.
+/// as the kernel's compute driver lists them in /sys/class/kfd.
 Host with_sysfs_xgmi(Host host, const sysfs::Path& root);
 
 }  // namespace tutti

@@ -13,7 +13,7 @@ namespace tutti {
 struct LinkSum {
     int count = 0;
     double bandwidth_GBps = 0;  ///< per direction
-    /// As far as people can tell: sums of the same links in another order differ in the last bits.
+    /// As far as a reader can see: sums of the same links in another order differ in the last bits.
     bool operator==(const LinkSum& other) const {
         const double apart = bandwidth_GBps - other.bandwidth_GBps;
         return count == other.count && apart < 1e-6 && apart > -1e-6;

@@ -80,7 +80,7 @@ PcieLink link_of(const XmlElement& object, HwlocHost& into, const Source& source
 
 constexpr int osdev_network = 2, osdev_openfabrics = 3;  // in osdev_type= of hwloc 1 and 2
 
-// An InfiniBand device may have several ports; hwloc tells each one's state.
+// An InfiniBand device may have several ports; hwloc gives each one's state.
 std::vector<Port> openfabrics_ports(const XmlElement& osdev) {
     const std::string name = osdev.value("name");
     std::vector<Port> ports{{.name = name}};

@@ -41,8 +41,8 @@ bool counts(const Device& device) { return device.model != virtual_interface; }
 /// Devices, switches and NUMA nodes, and what joins them: an anonymous graph. Each part gets a
 /// colour, first of itself alone, then again and again also of the colours around it: in the end of
 /// all that it is joined to. (Colour refinement, Weisfeiler and Leman 1968.) Equal graphs have
-/// equal colours, however they are numbered. Colours alone would not tell two rings of four from
-/// one of eight: so each device also starts with its distances to the others.
+/// equal colours, however they are numbered. Colours alone would not distinguish two rings of four
+/// from one of eight: so each device also starts with its distances to the others.
 class Graph {
 public:
     explicit Graph(const Host& host) {
@@ -120,7 +120,7 @@ private:
         }
     }
 
-    // Done when another round tells no more parts apart.
+    // Done when another round separates no more parts.
     void refine() {
         for (std::size_t told_apart = 0;;) {
             Texts next;

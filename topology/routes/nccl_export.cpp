@@ -184,7 +184,7 @@ private:
         line(depth, "</pci>");
     }
 
-    // NVSwitches that only links told of have neither place nor identity.
+    // NVSwitches that are known from links alone have neither place nor identity.
     static bool has_place(const Device& device) {
         return device.above || device.numa_node || !device.pci_id.empty();
     }

@@ -20,7 +20,7 @@ std::string describe(const HostRoutes& routes) {
                        counted(graph.cpus.size(), "NUMA node"));
 }
 
-// Hosts that have the same things are told together.
+// Hosts that have the same things are described together.
 std::string describe(const RingPlan& plan) {
     std::map<std::string, std::size_t> hosts;
     for (const HostRoutes& host : plan.hosts) ++hosts[describe(host)];

@@ -14,7 +14,7 @@ struct Charge {
     double weight = 1;
 };
 
-/// The way from one stop to another, with all that it costs.
+/// The path from one stop to the next, with all that it takes of the links.
 struct Leg {
     PathType type = PathType::dis;
     int hops = 0;

@@ -259,8 +259,7 @@ private:
 
     const Machine& machine_;
     const std::vector<HostRoutes>& hosts_;
-    std::vector<std::ptrdiff_t>
-        same_as_;  // of each host, the first that the search cannot tell from it
+    std::vector<std::ptrdiff_t> same_as_;  // of each host, the first that is the same to the search
 };
 
 }  // namespace
