@@ -95,7 +95,7 @@ bool all_is_registered(World& world, const PlanRequest& request) {
 }
 
 // Buffers in registered memory of a device are that device's, also for messages.
-CallBuffers told_of_device(CallBuffers buffers, const ReachableMemory* registered) {
+CallBuffers with_device(CallBuffers buffers, const ReachableMemory* registered) {
     if (buffers.device == nullptr && registered != nullptr && registered->device() != nullptr)
         buffers.device = registered->device()->for_messages();
     return buffers;
@@ -127,8 +127,8 @@ Planner::Opened& Planner::opened(std::string_view name) {
 
 std::optional<std::string> Planner::refuses(std::string_view transport, MemoryOf memory,
                                             const ReachableMemory* registered) {
-    const Opened& way = opened(transport);
-    if (way.refusal) return way.refusal;
+    const Opened& found = opened(transport);
+    if (found.refusal) return found.refusal;
     Accelerator* const holder = registered == nullptr ? nullptr : registered->device();
     const auto* there = on_device(transport);
     const bool reaches = there != nullptr ? holder == &there->device()
@@ -137,22 +137,22 @@ std::optional<std::string> Planner::refuses(std::string_view transport, MemoryOf
         return std::string(transport) +
                " does not reach buffers on that device; type --buffers registered";
     if (holder != nullptr) memory = MemoryOf::device;
-    const auto* messages = dynamic_cast<const MessageTransport*>(way.transport.get());
-    const auto* host = dynamic_cast<const HostTransport*>(way.transport.get());
+    const auto* messages = dynamic_cast<const MessageTransport*>(found.transport.get());
+    const auto* host = dynamic_cast<const HostTransport*>(found.transport.get());
     if (memory == MemoryOf::host && messages != nullptr && messages->is_between_devices())
         return "needs --buffers device";
     if (memory == MemoryOf::device && host != nullptr && !host->methods().ll)
-        return "has no way for the memory of GPUs; type --transport shm";
+        return "does not reach the memory of GPUs; type --transport shm";
     return std::nullopt;
 }
 
 // Never an address of a device for a library that may take it for one of the host: such messages
 // are staged over a transport of their own, whose plan numbers are theirs alone.
 MessageTransport& Planner::between_devices(std::string_view name, MemoryDevice& device) {
-    Opened& way = opened(name);
-    auto* const messages = dynamic_cast<MessageTransport*>(way.transport.get());
+    Opened& found = opened(name);
+    auto* const messages = dynamic_cast<MessageTransport*>(found.transport.get());
     if (messages != nullptr && messages->is_between_devices()) return *messages;
-    auto& staged = way.staged[&device];
+    auto& staged = found.staged[&device];
     if (staged == nullptr) {
         if (messages == nullptr) {  // within a host
             staged = shared_rings_transport(world_, device);
@@ -166,8 +166,8 @@ MessageTransport& Planner::between_devices(std::string_view name, MemoryDevice& 
 }
 
 std::string Planner::details(std::string_view transport) {
-    const Opened& way = opened(transport);
-    return way.transport ? way.transport->details() : "";
+    const Opened& found = opened(transport);
+    return found.transport ? found.transport->details() : "";
 }
 
 // Null if it is not one, or cannot be used here.
@@ -176,22 +176,22 @@ const DeviceTransport* Planner::on_device(std::string_view name) {
 }
 
 bool Planner::is_virtual(std::string_view transport) {
-    const DeviceTransport* way = on_device(transport);
-    return way != nullptr && way->places().is_virtual;
+    const DeviceTransport* device = on_device(transport);
+    return device != nullptr && device->places().is_virtual;
 }
 
 std::unique_ptr<ReachableMemory> Planner::registered_memory(std::string_view transport,
                                                             std::size_t bytes) {
-    const Opened& way = opened(transport);
-    if (way.refusal) throw Error(*way.refusal);
+    const Opened& found = opened(transport);
+    if (found.refusal) throw Error(*found.refusal);
     if (const DeviceTransport* device = on_device(transport))
         return std::make_unique<DeviceMemory>(world_, device->places().device, bytes);
     return std::make_unique<SharedMemory>(world_, bytes);
 }
 
 std::shared_ptr<std::byte> Planner::pinned_memory(std::string_view transport, std::size_t bytes) {
-    const Opened& way = opened(transport);
-    if (way.refusal) throw Error(*way.refusal);
+    const Opened& found = opened(transport);
+    if (found.refusal) throw Error(*found.refusal);
     const DeviceTransport* device = on_device(transport);
     if (device == nullptr || device->device().for_messages() == nullptr)
         throw Error(std::string(transport) + " has no devices that copy from memory of the host");
@@ -201,11 +201,11 @@ std::shared_ptr<std::byte> Planner::pinned_memory(std::string_view transport, st
 
 std::unique_ptr<Plan> Planner::plan(const Choice& choice, const Call& call,
                                     const CallBuffers& given, const ReachableMemory* registered) {
-    const CallBuffers buffers = told_of_device(given, registered);
+    const CallBuffers buffers = with_device(given, registered);
     const std::string& transport = choice.configuration.transport;
     if (const auto refusal = refuses(transport, memory_of(buffers), registered))
         throw Error(*refusal);
-    Opened& way = opened(transport);
+    Opened& found = opened(transport);
     const Job job = job_of(choice, call, world_.size(), world_.hosts());
     if (const auto refusal = choice.algorithm->refuses(job)) throw Error(*refusal);
     const Schedule schedule = build_in_order(*choice.algorithm, job);
@@ -224,14 +224,14 @@ std::unique_ptr<Plan> Planner::plan(const Choice& choice, const Call& call,
     }
     auto* messages = buffers.device != nullptr
                          ? &between_devices(transport, *buffers.device)
-                         : dynamic_cast<MessageTransport*>(way.transport.get());
+                         : dynamic_cast<MessageTransport*>(found.transport.get());
     if (messages != nullptr) {
         if (goes_in_lanes(call, buffers) && !messages->follows_queue())
             request.lanes = lanes_for(*choice.algorithm, job, schedule);
         plans_made_ += request.lanes.count - 1;
         return message_plan(progress_, *messages, request);
     }
-    return plan_on_host(dynamic_cast<HostTransport&>(*way.transport), request, buffers.in_place);
+    return plan_on_host(dynamic_cast<HostTransport&>(*found.transport), request, buffers.in_place);
 }
 
 // Collective, if the call is large enough for it.
