@@ -64,7 +64,8 @@ Skew with_slow_rank(Skew skew, std::string_view text) {
     const auto factor = number_in<double>(text.substr(std::min(colon + 1, text.size())));
     if (!rank || *rank < 0 || !factor || !(*factor >= 1) || *factor > 1000)
         throw Error(fmt::format(
-            "--slow-rank {} is no rank and factor from 1 to 1000; type for example 1:3", text));
+            "--slow-rank {} is not RANK:TIMES with TIMES from 1 to 1000; type for example 1:3",
+            text));
     skew.slow = Rank{*rank};
     skew.slow_factor = *factor;
     return skew;
