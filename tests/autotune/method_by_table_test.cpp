@@ -30,9 +30,8 @@ TEST(WayByTable, KeepsThePlansOfAllCallsOfAStep) {
     run_as_threads(2, 60, [&](World& world) {
         Planner planner(world);
         const auto scenario = scenario_of(with_many_calls(2), {}, {}, {.planner = planner});
-        std::string reason;
-        const auto steps = scenario->steps(method_by_table("no such file", false), reason);
-        ASSERT_NE(steps, nullptr) << reason;
+        const auto [steps, refusal] = scenario->steps(method_by_table("no such file", false));
+        ASSERT_NE(steps, nullptr) << refusal;
         EXPECT_EQ(steps->count_wrong(), 0);
         const auto communicate = [&] {
             world.barrier();

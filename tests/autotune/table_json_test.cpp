@@ -72,7 +72,8 @@ TEST(TableJson, ReadsTheFirstVersionForEver) {
     const Range& large = reduction.ranges[1];
     EXPECT_EQ(large.from, Bytes{65536});
     EXPECT_EQ(large.choice,
-              (Configuration{"tutti", "chain", "mpi", Bytes{61440}, /*radix=*/4, /*channels=*/2}));
+              (Configuration{"tutti", "chain", "mpi", /*order=*/"", Bytes{61440}, /*radix=*/4,
+                             /*channels=*/2}));
     EXPECT_EQ(large.origin, Origin::predicted);
     ASSERT_EQ(large.evidence.size(), 1u);
     EXPECT_EQ(large.evidence[0].time, (TimeInterval{2000, 1900.5, 2100, 20}));

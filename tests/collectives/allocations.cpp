@@ -19,7 +19,7 @@ void* allocate(std::size_t bytes, std::size_t alignment) {
     // aligned_alloc wants whole multiples of the alignment.
     void* memory = alignment <= alignof(std::max_align_t)
                        ? std::malloc(bytes)
-                       : std::aligned_alloc(alignment, round_up(bytes, alignment));
+                       : std::aligned_alloc(alignment, tutti::round_up(bytes, alignment));
     if (memory == nullptr) throw std::bad_alloc();
     return memory;
 }
