@@ -71,11 +71,9 @@ TEST(TableJson, ReadsTheFirstVersionForEver) {
     EXPECT_EQ(reduction.ranges[0].choice, test::ours("recursive-doubling", "shm"));
     const Range& large = reduction.ranges[1];
     EXPECT_EQ(large.from, Bytes{65536});
-    EXPECT_EQ(large.choice, (Configuration{.algorithm = "chain",
-                                           .transport = "mpi",
-                                           .segment = Bytes{61440},
-                                           .radix = 4,
-                                           .channels = 2}));
+    EXPECT_EQ(large.choice,
+              (Configuration{"tutti", "chain", "mpi", /*order=*/"", Bytes{61440}, /*radix=*/4,
+                             /*channels=*/2}));
     EXPECT_EQ(large.origin, Origin::predicted);
     ASSERT_EQ(large.evidence.size(), 1u);
     EXPECT_EQ(large.evidence[0].time, (TimeInterval{2000, 1900.5, 2100, 20}));
