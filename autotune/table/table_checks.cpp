@@ -37,9 +37,10 @@ void check(const Configuration& configuration, const JsonPlace& place) {
         place.fail("is tutti's own, but lacks its algorithm or its transport");
     for (const Knob& knob : knobs) {
         const std::int64_t value = knob.of(c);
-        if (value != knob.otherwise && (value < knob.least || value > knob.most))
-            place.fail(fmt::format("has '{}' {}, where {} to {} can be", knob.name, value,
-                                   knob.least, knob.most));
+        if (value == knob.otherwise || (value >= knob.least && value <= knob.most)) continue;
+        if (knob.is_size()) place.fail(fmt::format("has a negative {}", knob.name));
+        place.fail(fmt::format("has {} {}, where {} to {} can be", value, knob.name, knob.least,
+                               knob.most));
     }
 }
 
