@@ -7,6 +7,7 @@
 #include <set>
 #include <vector>
 
+#include "base/index.hpp"
 #include "workloads/limits/least_time.hpp"
 
 namespace tutti {
@@ -56,7 +57,7 @@ std::string latencies(const Limits& limits) {
     const auto row = [&](const std::string& what, double ns) {
         text += fmt::format("  {:<34}{:>10}\n", what, time_text(ns));
     };
-    for (const SignalLatency& pair : limits.hand_overs) {
+    for (const SignalLatency& pair : limits.signal_latencies) {
         const std::string who = fmt::format("rank {} and rank {}", pair.a.index, pair.b.index);
         row("cache line one way, " + who, pair.one_way_ns);
         row("exchange, " + who, pair.exchange_ns);
@@ -91,7 +92,7 @@ std::string between_hosts(const HostNetwork& network) {
         "messages from 256K on\n";
     text += fmt::format("# {:>24}  {:>10}  {:>9}  {:>9}  {:>9}  {:>9}  {:>8}\n", "link", "latency",
                         "GB/s", "GB/s back", "GB/s both", "burst (B)", "residual");
-    const auto name = [&](int host) { return network.hosts[static_cast<std::size_t>(host)]; };
+    const auto name = [&](int host) { return at(network.hosts, host); };
     for (const HostLink& link : network.links)
         text +=
             fmt::format("  {:>24}  {:>10}  {:>9.4g}  {:>9.4g}  {:>9.4g}  {:>9}  {:>6.1f} %\n",

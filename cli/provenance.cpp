@@ -6,14 +6,15 @@
 
 #include <filesystem>
 
+#include "base/index.hpp"
 #include "base/sha256.hpp"
 #include "cli/build_info.hpp"
 #include "collectives/device/gpus.hpp"
 #include "collectives/transport/gpu/gpu_placement.hpp"
 #include "collectives/transport/gpu/nccl.hpp"
 #include "collectives/transport/messages/mpi.hpp"
-#include "results/launch.hpp"
 #include "results/identity.hpp"
+#include "results/launch.hpp"
 #include "topology/detect/detect.hpp"
 #include "topology/detect/host_facts.hpp"
 #include "topology/machine/fingerprint.hpp"
@@ -60,7 +61,7 @@ void describe_gpus(Launch& launch) {
 // Of the GPU that a rank would run on; empty where there is none.
 std::string gpu_uuid_of(World& world) {
     const auto here = gpus();
-    return here.empty() ? "" : here[static_cast<std::size_t>(gpu_number(world))].uuid;
+    return here.empty() ? "" : at(here, gpu_number(world)).uuid;
 }
 
 std::string driver_in_words() {

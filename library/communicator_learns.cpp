@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Calls of a communicator that learns while the program runs.
 #include "base/clock.hpp"
+#include "base/index.hpp"
 #include "library/communicator_state.hpp"
 
 namespace tutti {
@@ -29,7 +30,7 @@ RecentCall Communicator::State::run_and_learn(CallKey key, const CallArguments& 
     int arm = learner->arm_for(point, key);
     const auto by_arm = [&] {
         key.arm = static_cast<std::int16_t>(arm);
-        return &plan_for(key, call, &point.arms[static_cast<std::size_t>(arm)]);
+        return &plan_for(key, call, &at(point.arms, arm));
     };
     CachedPlan* chosen = by_arm();
     // Then another configuration would do it, which is not what is to be timed. One attempt a call:
@@ -53,7 +54,7 @@ CachedPlan& Communicator::State::plan_for_start(CallKey key, const CallArguments
     Learner::Point* const point = learner ? learner->find(key) : nullptr;
     if (point == nullptr) return plan_for(key, call);
     const int arm = point->search.incumbent();
-    const Configuration& found = point->arms[static_cast<std::size_t>(arm)];
+    const Configuration& found = at(point->arms, arm);
     if (!found.is_ours()) return plan_for(key, call);
     key.arm = static_cast<std::int16_t>(arm);
     return plan_for(key, call, &found);

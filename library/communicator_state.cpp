@@ -10,6 +10,7 @@
 #include "autotune/choice/default_choice.hpp"
 #include "autotune/choice/subject.hpp"
 #include "autotune/table/table_for_ranks.hpp"
+#include "base/index.hpp"
 #include "library/agreement.hpp"
 #include "topology/detect/detect.hpp"
 
@@ -138,7 +139,7 @@ void Communicator::State::run(const CallArguments& given) {
 Configuration Communicator::State::choice_for(const CallArguments& given) {
     const CallKey key = key_of(given, CallMode::blocking);
     if (const Learner::Point* point = learner ? learner->find(key) : nullptr)
-        return point->arms[static_cast<std::size_t>(point->search.incumbent())];
+        return at(point->arms, point->search.incumbent());
     Configuration choice;
     guarded([&] { choice = plan_for(key, settled(given)).configuration; });
     return choice;

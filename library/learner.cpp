@@ -7,6 +7,7 @@
 
 #include "autotune/choice/default_choice.hpp"
 #include "base/clock.hpp"
+#include "base/index.hpp"
 
 namespace tutti {
 namespace {
@@ -199,7 +200,7 @@ RangeEvidence evidence_of(const Learner::Point& point, int ranks) {
     RangeEvidence seen{.size = Bytes{total_bytes(point.example.call, ranks)}};
     seen.time = *point.search.time_of(point.search.incumbent());
     if (const auto second = point.search.runner_up()) {
-        seen.runner_up = point.arms[static_cast<std::size_t>(*second)];
+        seen.runner_up = at(point.arms, *second);
         seen.runner_up_time = point.search.time_of(*second);
     }
     return seen;
@@ -217,7 +218,7 @@ std::vector<Section> Learner::learnt(const JobShape& setting) const {
             sections.push_back({.setting = setting, .subject = point.subject});
         Section& section = sections.back();
         section.is_complete = section.is_complete && point.search.is_settled();
-        const Configuration& choice = point.arms[static_cast<std::size_t>(best)];
+        const Configuration& choice = at(point.arms, best);
         if (section.ranges.empty() || section.ranges.back().choice != choice) {
             const Bytes from{section.ranges.empty() || point.octave == 0
                                  ? 0

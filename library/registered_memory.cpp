@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/index.hpp"
 #include "base/rounding.hpp"
 #include "collectives/world/signal.hpp"
 
@@ -112,7 +113,7 @@ RegisteredPlace RegisteredMemory::place_of(std::span<const std::byte> buffer) co
 }
 
 const ReachableMemory* RegisteredMemory::arena(std::int32_t number) const {
-    return number < 0 ? nullptr : arenas_[static_cast<std::size_t>(number)].shared;
+    return number < 0 ? nullptr : at(arenas_, number).shared;
 }
 
 }  // namespace tutti

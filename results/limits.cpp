@@ -37,14 +37,14 @@ const Curve* Limits::curve(std::string_view pass, std::string_view stores, int c
 
 double Limits::one_way_ns() const {
     double least = 0;
-    for (const SignalLatency& pair : hand_overs)
+    for (const SignalLatency& pair : signal_latencies)
         if (least == 0 || pair.one_way_ns < least) least = pair.one_way_ns;
     return least;
 }
 
 double Limits::exchange_ns() const {
     double least = 0;
-    for (const SignalLatency& pair : hand_overs)
+    for (const SignalLatency& pair : signal_latencies)
         if (least == 0 || pair.exchange_ns < least) least = pair.exchange_ns;
     return least;
 }
@@ -105,16 +105,16 @@ Bytes stream_from(std::span<const StreamTrial> trials) {
 Limits best_of(const Limits& now, const Limits& before) {
     Limits best = now;
     if (now.topo_sha256 != before.topo_sha256 || now.kernels != before.kernels ||
-        now.cores != before.cores || now.hand_overs.size() != before.hand_overs.size())
+        now.cores != before.cores || now.signal_latencies.size() != before.signal_latencies.size())
         return best;
     for (Curve& curve : best.curves)
         if (const Curve* earlier = before.curve(curve.pass, curve.stores, curve.cores))
             keep_best(curve.rates, earlier->rates);
     keep_best(best.staged, before.staged);
     keep_best(best.single_copy, before.single_copy);
-    for (std::size_t i = 0; i < best.hand_overs.size(); ++i) {
-        keep_least(best.hand_overs[i].one_way_ns, before.hand_overs[i].one_way_ns);
-        keep_least(best.hand_overs[i].exchange_ns, before.hand_overs[i].exchange_ns);
+    for (std::size_t i = 0; i < best.signal_latencies.size(); ++i) {
+        keep_least(best.signal_latencies[i].one_way_ns, before.signal_latencies[i].one_way_ns);
+        keep_least(best.signal_latencies[i].exchange_ns, before.signal_latencies[i].exchange_ns);
     }
     if (best.stream_trials.size() == before.stream_trials.size()) {
         for (std::size_t i = 0; i < best.stream_trials.size(); ++i) {

@@ -92,13 +92,13 @@ struct HostNetwork {
 struct Limits {
     std::string session;
     int launch = 1;
-    std::string t;                          // RFC 3339, UTC
-    std::string topo_sha256;                // the host's fingerprint
-    std::string kernels;                    // the fastest set that was allowed: avx512, ...
-    int cores = 1;                          // that took part, each with one rank
-    double clock_ns = 0;                    // of reading the clock
-    std::vector<SignalLatency> hand_overs;  // rank 0 with each other
-    double yield_ns = 0;                    // from one rank to the next on the same core
+    std::string t;                                // RFC 3339, UTC
+    std::string topo_sha256;                      // the host's fingerprint
+    std::string kernels;                          // the fastest set that was allowed: avx512, ...
+    int cores = 1;                                // that took part, each with one rank
+    double clock_ns = 0;                          // of reading the clock
+    std::vector<SignalLatency> signal_latencies;  // rank 0 with each other
+    double yield_ns = 0;                          // from one rank to the next on the same core
     double wake_ns = 0;  // futex: from the call that wakes to running, other core
     double wake_same_core_ns = 0;
     std::vector<Curve> curves;

@@ -351,7 +351,7 @@ void walk(auto& f, Is<Limits> auto& limits) {
     f.may("kernels", limits.kernels);
     f.must("cores", limits.cores);
     f.may("clock_ns", limits.clock_ns);
-    f.may("hand_overs", limits.hand_overs);
+    f.may("hand_overs", limits.signal_latencies);
     f.may("yield_ns", limits.yield_ns);
     f.may("wake_ns", limits.wake_ns);
     f.may("wake_same_core_ns", limits.wake_same_core_ns);

@@ -3,6 +3,7 @@
 
 #include <string_view>
 
+#include "base/index.hpp"
 #include "collectives/algorithms/catalog.hpp"
 #include "collectives/baselines/baselines.hpp"
 #include "collectives/planner/planner.hpp"
@@ -11,7 +12,7 @@
 namespace tutti {
 namespace {
 
-// Up to which size the steps cost more than the bytes: on one host a hand-over takes about as long
+// Up to which size the steps cost more than the bytes: on one host a signal takes about as long
 // as to copy some KiB; messages between hosts, ten times as many.
 constexpr Bytes small_on_host{16 * 1024};
 constexpr Bytes small_across_hosts{64 * 1024};
@@ -48,7 +49,7 @@ constexpr std::string_view large_across_hosts(Collective collective) {
 }
 
 std::string_view guess(const Call& call, const World& world) {
-    const auto& rule = rules[static_cast<std::size_t>(call.collective)];
+    const auto& rule = at(rules, call.collective);
     const Bytes bytes{total_bytes(call, world.size())};
     if (world.one_host()) return bytes <= small_on_host ? rule.small : rule.large;
     const bool is_small = bytes <= small_across_hosts;

@@ -60,7 +60,7 @@ struct ModelParameters {
 /// What a predicted time is made of, in ns: the items of the slowest rank's critical path.
 struct Explanation {
     double total = 0;
-    double latency = 0;    ///< begin, hand-overs, messages as such
+    double latency = 0;    ///< begin, signals, messages as such
     double bytes = 0;      ///< moved
     double reduction = 0;  ///< bytes that are added up on arrival
     double waiting = 0;    ///< for a core that other ranks have

@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <string>
 
+#include "base/index.hpp"
+
 namespace tutti {
 
 /// What costs time per byte. `send`: on the way out (into a library's buffer, or to where peers can
@@ -105,7 +107,7 @@ public:
 
     Time call{}, step{}, turn{}, link{};
 
-    const Time& per_byte(PerByte kind) const { return per_byte_[static_cast<std::size_t>(kind)]; }
+    const Time& per_byte(PerByte kind) const { return at(per_byte_, kind); }
 
     /// What a message costs either end, without its bytes. Most messages of a step are alike, so
     /// the last answer is kept.

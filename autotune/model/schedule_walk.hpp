@@ -8,6 +8,7 @@
 #include "autotune/model/merged_messages.hpp"
 #include "autotune/model/route.hpp"
 #include "autotune/model/step_reader.hpp"
+#include "base/index.hpp"
 
 namespace tutti {
 
@@ -75,7 +76,7 @@ private:
         Time clock{};
         int rank = -1;
     };
-    OfRank& of(Rank rank) { return ranks_[static_cast<std::size_t>(rank.index)]; }
+    OfRank& of(Rank rank) { return at(ranks_, rank); }
     static void later(Time& time, const Time& other) {
         if (time < other) time = other;
     }
@@ -85,9 +86,7 @@ private:
     }
     // Of those that share a core a sample may have none or all: see meet().
     bool shares_cores() const { return assignment_.is_oversubscribed && !reader_.is_sampled(); }
-    int host_of(Rank rank) const {
-        return assignment_.host_of[static_cast<std::size_t>(rank.index)];
-    }
+    int host_of(Rank rank) const { return at(assignment_.host_of, rank); }
     bool crosses(const Message& message) const {
         return assignment_.hosts > 1 && host_of(message.first.from) != host_of(message.first.to);
     }
@@ -173,7 +172,7 @@ private:
         of(from).clock += work;
         end_turn(from);
         if (!crosses(message)) return;
-        Time& leaving = leaving_[static_cast<std::size_t>(host_of(from))];
+        Time& leaving = at(leaving_, host_of(from));
         later(leaving, of(from).clock);
         leaving += across_.link * (message.bytes * reader_.stands_for(from));
     }
@@ -197,10 +196,10 @@ private:
         CallCosts<Time>& costs = costs_of(message);
         Time seen = of(from).clock;
         if (crosses(message)) {
-            Time& entering = entering_[static_cast<std::size_t>(host_of(to))];
+            Time& entering = at(entering_, host_of(to));
             later(entering, seen);
             entering += costs.link * (message.bytes * reader_.stands_for(to));
-            later(seen, leaving_[static_cast<std::size_t>(host_of(from))]);
+            later(seen, at(leaving_, host_of(from)));
             later(seen, entering);
         }
         later(receiver.arrival, seen + costs.step);
@@ -244,10 +243,7 @@ private:
         }
     }
 
-    OfCore& core_of(Rank rank) {
-        return cores_[static_cast<std::size_t>(
-            assignment_.core_of[static_cast<std::size_t>(rank.index)])];
-    }
+    OfCore& core_of(Rank rank) { return at(cores_, at(assignment_.core_of, rank)); }
     void begin_turn(Rank rank) {
         if (!shares_cores()) return;
         OfCore& core = core_of(rank);

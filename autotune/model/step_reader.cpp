@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "base/index.hpp"
+
 namespace tutti {
 
 CoreAssignment::CoreAssignment(const Placement& placement, int ranks, int cores_of_host)
@@ -10,7 +12,7 @@ CoreAssignment::CoreAssignment(const Placement& placement, int ranks, int cores_
       core_of(static_cast<std::size_t>(ranks)),
       hosts(static_cast<int>(placement.nodes().size())) {
     for (int host = 0; host < hosts; ++host) {
-        const auto& members = placement.nodes()[static_cast<std::size_t>(host)];
+        const auto& members = at(placement.nodes(), host);
         const bool is_full = static_cast<int>(members.size()) > cores_of_host;
         is_oversubscribed = is_oversubscribed || is_full;
         const int used = is_full ? cores_of_host : static_cast<int>(members.size());
@@ -46,13 +48,12 @@ StepReader::StepReader(const Schedule& schedule, Rank root, const CoreAssignment
       weights_(static_cast<std::size_t>(schedule.ranks())) {
     std::vector<int> ranks(static_cast<std::size_t>(assignment.hosts)), sampled(ranks.size());
     const auto host_of = [&](Rank rank) {
-        return static_cast<std::size_t>(assignment.host_of[static_cast<std::size_t>(rank.index)]);
+        return static_cast<std::size_t>(at(assignment.host_of, rank));
     };
     for (const Rank rank : all_ranks(schedule.ranks())) ++ranks[host_of(rank)];
     for (const Rank rank : sample_) ++sampled[host_of(rank)];
     for (const Rank rank : sample_)
-        weights_[static_cast<std::size_t>(rank.index)] =
-            static_cast<double>(ranks[host_of(rank)]) / sampled[host_of(rank)];
+        at(weights_, rank) = static_cast<double>(ranks[host_of(rank)]) / sampled[host_of(rank)];
 }
 
 int StepReader::stride_for(std::int64_t most) {

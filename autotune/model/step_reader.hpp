@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/index.hpp"
 #include "collectives/schedule/schedule.hpp"
 #include "topology/placement/placement.hpp"
 
@@ -36,9 +37,7 @@ public:
 
     bool is_sampled() const { return is_sampled_; }
     /// How many ranks of its host a rank speaks for; those that are not in the sample for none.
-    double stands_for(Rank rank) const {
-        return is_sampled_ ? weights_[static_cast<std::size_t>(rank.index)] : 1;
-    }
+    double stands_for(Rank rank) const { return is_sampled_ ? at(weights_, rank) : 1; }
 
     /// Transfers heard of so far.
     std::int64_t visited() const { return visited_; }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "autotune/table/table.hpp"
+#include "base/index.hpp"
 
 namespace tutti {
 
@@ -96,8 +97,8 @@ private:
         std::size_t count() const { return std::min(seen, most_samples); }
     };
 
-    Arm& arm(int number) { return arms_[static_cast<std::size_t>(number)]; }
-    const Arm& arm(int number) const { return arms_[static_cast<std::size_t>(number)]; }
+    Arm& arm(int number) { return at(arms_, number); }
+    const Arm& arm(int number) const { return at(arms_, number); }
     std::optional<int> next_challenger() const;
     std::int64_t calls_of_round(const Arm& challenger) const;
     double at_risk_ns(const Arm& challenger) const;

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "autotune/search/search_steps.hpp"
+#include "base/index.hpp"
 
 namespace tutti {
 namespace {
@@ -21,7 +22,7 @@ bool step(SearchState& state, std::size_t family, std::size_t size, std::size_t 
     std::vector<int> racers = {start};
     for (const std::ptrdiff_t neighbour : {place - stride, place + stride}) {
         if (neighbour < 0 || neighbour >= static_cast<std::ptrdiff_t>(scale.size())) continue;
-        const int arm = scale[static_cast<std::size_t>(neighbour)];
+        const int arm = at(scale, neighbour);
         if (state.log().count(size, arm) == 0) racers.push_back(arm);
     }
     if (racers.size() == 1) return false;

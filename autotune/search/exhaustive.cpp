@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "autotune/search/search.hpp"
+#include "base/index.hpp"
 #include "results/statistics.hpp"
 
 namespace tutti {
@@ -33,8 +34,7 @@ std::vector<Finding> search_exhaustively(
         SamplesByArm samples;
         if (!evaluator.is_over()) {
             auto raced = evaluator.race(size, all, repetitions);
-            for (const int arm : all)
-                samples[arm] = std::move(raced[static_cast<std::size_t>(arm)]);
+            for (const int arm : all) samples[arm] = std::move(at(raced, arm));
         }
         const Finding& found = findings.emplace_back(finding_by_medians(size, samples));
         if (progress)

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <map>
 
+#include "base/index.hpp"
+
 namespace tutti {
 
 Families::Families(std::span<const Arm> arms) : arms_(arms.begin(), arms.end()) {
@@ -20,7 +22,7 @@ int Families::nearest(std::size_t family, const Level& level) const {
     const auto distance = [&](int arm) {
         double sum = 0;
         for (std::size_t p = 0; p < level.size(); ++p) {
-            const double apart = arms_[static_cast<std::size_t>(arm)].level[p] - level[p];
+            const double apart = at(arms_, arm).level[p] - level[p];
             sum += apart * apart;
         }
         return sum;
@@ -33,8 +35,7 @@ int Families::middle(std::size_t family) const {
     Level centre{};
     for (std::size_t p = 0; p < centre.size(); ++p) {
         std::vector<int> levels;
-        for (const int arm : members_[family])
-            levels.push_back(arms_[static_cast<std::size_t>(arm)].level[p]);
+        for (const int arm : members_[family]) levels.push_back(at(arms_, arm).level[p]);
         const auto [least, most] = std::minmax_element(levels.begin(), levels.end());
         centre[p] = (*least + *most) / 2.0;
     }
@@ -42,24 +43,23 @@ int Families::middle(std::size_t family) const {
 }
 
 int Families::between(int one, int other) const {
-    const Arm& a = arms_[static_cast<std::size_t>(one)];
-    const Arm& b = arms_[static_cast<std::size_t>(other)];
+    const Arm& a = at(arms_, one);
+    const Arm& b = at(arms_, other);
     Level halfway{};
     for (std::size_t p = 0; p < halfway.size(); ++p) halfway[p] = (a.level[p] + b.level[p]) / 2.0;
     return nearest(of(one), halfway);
 }
 
 std::vector<int> Families::scale_through(int arm, std::size_t parameter) const {
-    Arm wanted = arms_[static_cast<std::size_t>(arm)];
+    Arm wanted = at(arms_, arm);
     std::vector<int> scale;
     for (const int member : members_[of(arm)]) {
-        const Arm& candidate = arms_[static_cast<std::size_t>(member)];
+        const Arm& candidate = at(arms_, member);
         wanted.level[parameter] = candidate.level[parameter];
         if (candidate == wanted) scale.push_back(member);
     }
     std::sort(scale.begin(), scale.end(), [&](int a, int b) {
-        return arms_[static_cast<std::size_t>(a)].level[parameter] <
-               arms_[static_cast<std::size_t>(b)].level[parameter];
+        return at(arms_, a).level[parameter] < at(arms_, b).level[parameter];
     });
     return scale;
 }

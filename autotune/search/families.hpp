@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "autotune/search/evaluator.hpp"
+#include "base/index.hpp"
 
 namespace tutti {
 
@@ -14,7 +15,7 @@ public:
     explicit Families(std::span<const Arm> arms);
 
     std::size_t count() const { return members_.size(); }
-    std::size_t of(int arm) const { return family_of_[static_cast<std::size_t>(arm)]; }
+    std::size_t of(int arm) const { return at(family_of_, arm); }
     std::span<const int> members(std::size_t family) const { return members_[family]; }
     bool has_parameters(std::size_t family) const { return members_[family].size() > 1; }
 

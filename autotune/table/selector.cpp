@@ -9,6 +9,7 @@
 #include <span>
 
 #include "base/error.hpp"
+#include "base/index.hpp"
 
 namespace tutti {
 namespace {
@@ -92,14 +93,14 @@ const Range* Selector::pick(Collective collective, DataType type, Op op, BufferK
                             Bytes bytes) const noexcept {
     const std::int16_t answer = answers_[question(collective, type, op, buffers)];
     if (answer == nothing) return nullptr;
-    const ByWidth& by_width = sections_[static_cast<std::size_t>(answer)];
+    const ByWidth& by_width = at(sections_, answer);
     const auto size = std::max<std::int64_t>(bytes.count, 0);
     const auto width = static_cast<std::size_t>(std::bit_width(static_cast<std::uint64_t>(size)));
     // The range is the last of these that begins at or below the size.
     const auto first = froms_.begin() + by_width[width];
     const auto last = froms_.begin() + by_width[width + 1];
     const auto above = std::upper_bound(first + 1, last + 1, size);
-    return &ranges_[static_cast<std::size_t>(above - froms_.begin() - 1)];
+    return &at(ranges_, above - froms_.begin() - 1);
 }
 
 }  // namespace tutti

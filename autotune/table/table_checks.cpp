@@ -37,10 +37,11 @@ void check(const Configuration& configuration, const JsonPlace& place) {
         place.fail("is tutti's own, but lacks its algorithm or its transport");
     for (const Knob& knob : knobs) {
         const std::int64_t value = knob.of(c);
-        if (value == knob.otherwise || (value >= knob.least && value <= knob.most)) continue;
-        if (knob.is_size()) place.fail(fmt::format("has a negative {}", knob.name));
-        place.fail(fmt::format("has {} {}, where {} to {} can be", value, knob.name, knob.least,
-                               knob.most));
+        if (value == knob.otherwise) continue;
+        if (value < knob.least)
+            place.fail(fmt::format("has '{}' of {}, less than {}", knob.name, value, knob.least));
+        if (value > knob.most)
+            place.fail(fmt::format("has '{}' of {}, more than {}", knob.name, value, knob.most));
     }
 }
 

@@ -15,7 +15,7 @@ struct ModelProbe {
 };
 
 /// What to measure so that every parameter is seen: schedules that differ in what they are made of
-/// (hand-overs, messages, copies, sums, results written to peers), each at sizes on both sides of
+/// (signals, messages, copies, sums, results written to peers), each at sizes on both sides of
 /// every switch of protocol. Ordered so that a call stands beside its rivals.
 std::vector<ModelProbe> calibration_plan(const Placement& hosts,
                                          std::span<const std::string> transports,

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "base/index.hpp"
+
 namespace tutti {
 
 std::vector<Variant> variants_of(const std::vector<Candidate>& candidates) {
@@ -71,11 +73,11 @@ bool MeasuringEvaluator::takes_part(int arm, Bytes size) const {
     const Call call = call_of(race_, world_.size(), size);
     const Bytes vector{call.count * static_cast<std::int64_t>(size_of(call.type))};
     return !wrong_.contains(arm) && distinct_at(size).contains(arm) &&
-           carries_enough(variants_[static_cast<std::size_t>(arm)].candidate.configuration, vector);
+           carries_enough(at(variants_, arm).candidate.configuration, vector);
 }
 
 bool MeasuringEvaluator::can_run(int arm, const Call& call) {
-    const Variant& variant = variants_[static_cast<std::size_t>(arm)];
+    const Variant& variant = at(variants_, arm);
     if (!takes_part(arm, size_)) return false;
     const bool runs =
         !refusal(planner_, variant.candidate, call, buffers_, race_.environment.hosts);
@@ -110,9 +112,8 @@ MeasuringEvaluator::Runner& MeasuringEvaluator::runner_of(int arm) {
     const auto [place, is_new] = runners_.try_emplace(arm);
     Runner& runner = place->second;
     if (is_new)
-        runner.operation =
-            operation_of(planner_, variants_[static_cast<std::size_t>(arm)].candidate, call_,
-                         buffers_, race_.environment);
+        runner.operation = operation_of(planner_, at(variants_, arm).candidate, call_, buffers_,
+                                        race_.environment);
     // Checked once for each arm, as checks of large vectors take longer than their calls.
     const bool check = checked_.insert(arm).second;
     runner.trial = trial_of(*runner.operation, world_, call_, buffers_, check);
@@ -150,7 +151,7 @@ std::vector<std::vector<double>> MeasuringEvaluator::race(Bytes size, std::span<
 
 std::optional<double> MeasuringEvaluator::predicted_ns(int arm, Bytes size) const {
     if (!prediction_) return std::nullopt;
-    return prediction_(variants_[static_cast<std::size_t>(arm)].candidate.configuration,
+    return prediction_(at(variants_, arm).candidate.configuration,
                        call_of(race_, world_.size(), size));
 }
 

@@ -8,6 +8,7 @@
 #include "autotune/table/estimate.hpp"
 #include "autotune/table/verdict.hpp"
 #include "autotune/tuner/calibration.hpp"
+#include "base/index.hpp"
 
 namespace tutti {
 namespace {
@@ -46,7 +47,7 @@ std::vector<Range> ranges_by_model(const std::vector<Finding>& findings,
     for (const SizeRange& range : ranges_of(std::span(findings), hysteresis).ranges) {
         Range& all = ranges.emplace_back();
         all.from = range.from;
-        all.choice = variants[static_cast<std::size_t>(range.arm)].candidate.configuration;
+        all.choice = at(variants, range.arm).candidate.configuration;
         all.origin = Origin::predicted;
         for (std::size_t i = range.first; i <= range.last; ++i) {
             RangeEvidence& evidence = all.evidence.emplace_back();
@@ -55,8 +56,7 @@ std::vector<Range> ranges_by_model(const std::vector<Finding>& findings,
                 if (entry.arm == range.arm)
                     evidence.time = predicted(entry);
                 else if (!evidence.runner_up) {
-                    evidence.runner_up =
-                        variants[static_cast<std::size_t>(entry.arm)].candidate.configuration;
+                    evidence.runner_up = at(variants, entry.arm).candidate.configuration;
                     evidence.runner_up_time = predicted(entry);
                 }
         }

@@ -9,6 +9,7 @@
 #include "autotune/tuner/hold_out.hpp"
 #include "autotune/tuner/tasks.hpp"
 #include "base/clock.hpp"
+#include "base/index.hpp"
 #include "workloads/bench/buffer_pool.hpp"
 
 namespace tutti {
@@ -83,7 +84,7 @@ private:
     bool is_over() const { return !has_no_end_ && seconds_since(began_ns_) > seconds_; }
 
     const Configuration& configuration_of_arm(int arm) const {
-        return variants_[static_cast<std::size_t>(arm)].candidate.configuration;
+        return at(variants_, arm).candidate.configuration;
     }
 
     // In the order of the log, so that a search which goes on meets them as they were measured.

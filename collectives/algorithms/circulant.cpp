@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "base/index.hpp"
 #include "base/rounding.hpp"
 #include "collectives/algorithms/building_blocks.hpp"
 #include "collectives/schedule/compose.hpp"
@@ -16,7 +17,7 @@ Schedule spreading_all_gather(int ranks, const std::vector<int>& known) {
     const Ring ring{ranks};
     const int steps = static_cast<int>(known.size()) - 1;
     return Schedule({ranks, /*chunks=*/ranks, steps}, [=](int now, Step& step) {
-        const int have = known[static_cast<std::size_t>(now)];
+        const int have = at(known, now);
         const int goal = known[static_cast<std::size_t>(now) + 1];
         for (Rank r : all_ranks(ranks))
             for (int places = have; places < goal; places += have) {

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <map>
 
+#include "base/index.hpp"
 #include "collectives/algorithms/building_blocks.hpp"
 #include "collectives/schedule/compose.hpp"
 #include "topology/placement/placement.hpp"
@@ -46,17 +47,16 @@ private:
     };
     using Level = std::vector<std::vector<Subject>>;  // its groups
 
-    const Level& level_at(int level) const { return levels_[static_cast<std::size_t>(level)]; }
+    const Level& level_at(int level) const { return at(levels_, level); }
 
     // Makes a level of the subjects' groups; each group is a subject of the next.
     std::vector<Subject> gather(const std::vector<Subject>& subjects, const Grouping& grouping) {
         std::vector<std::size_t> group_of(static_cast<std::size_t>(ranks_));
         for (std::size_t group = 0; group < grouping.size(); ++group)
-            for (const Rank rank : grouping[group])
-                group_of[static_cast<std::size_t>(rank.index)] = group;
+            for (const Rank rank : grouping[group]) at(group_of, rank) = group;
         Level& level = levels_.emplace_back(grouping.size());
         for (const Subject& subject : subjects)
-            level[group_of[static_cast<std::size_t>(subject.leader.index)]].push_back(subject);
+            level[at(group_of, subject.leader)].push_back(subject);
         std::vector<Subject> next;
         for (auto& group : level) {
             put_root_first(group);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
+#include "base/index.hpp"
 #include "collectives/algorithms/building_blocks.hpp"
 #include "collectives/schedule/compose.hpp"
 #include "topology/placement/placement.hpp"
@@ -70,9 +71,7 @@ public:
                         });
     }
 
-    static Rank member(const std::vector<Rank>& node, int number) {
-        return node[static_cast<std::size_t>(number)];
-    }
+    static Rank member(const std::vector<Rank>& node, int number) { return at(node, number); }
 
 private:
     int ranks_;
@@ -155,7 +154,7 @@ Schedule multi_rail_all_gather(int ranks, const Placement& placement) {
         blocks_on.push_back(runs_of(all));
     }
     const auto tell = [=](int rail, Rank owner, Rank other, Step& step) {
-        for (const Chunks run : blocks_on[static_cast<std::size_t>(rail)]) {
+        for (const Chunks run : at(blocks_on, rail)) {
             // All but the other's own block, which may lie in the middle of a run.
             const int own = std::clamp(other.index, run.first, run.first + run.count);
             const int behind = std::min(own + (own == other.index ? 1 : 0), run.first + run.count);

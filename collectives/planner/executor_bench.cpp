@@ -172,7 +172,7 @@ BENCHMARK(direct_bare);
 
 // (d) Two cores tell each other an element at each step: here the lines on their way between the
 // caches dominate. A negative element says that this run is the last.
-void hand_over_by_plan(benchmark::State& state) {
+void signal_by_plan(benchmark::State& state) {
     run_as_threads(2, 30, [&](World& world) {
         Progress progress(world);
         Buffers buffers;
@@ -189,10 +189,10 @@ void hand_over_by_plan(benchmark::State& state) {
     });
     report(state);
 }
-BENCHMARK(hand_over_by_plan)->UseRealTime();
+BENCHMARK(signal_by_plan)->UseRealTime();
 
 // One run as the plan does it, to the last reader.
-void hand_over(const World& world, Shared& mine, const Shared& theirs, float& received) {
+void signal_once(const World& world, Shared& mine, const Shared& theirs, float& received) {
     const auto wait_for = [&](std::uint64_t count) {
         Backoff backoff(world);
         while (theirs.counter.load(std::memory_order_acquire) < count) backoff.pause();
@@ -207,22 +207,22 @@ void hand_over(const World& world, Shared& mine, const Shared& theirs, float& re
     wait_for(base + steps);
 }
 
-void hand_over_bare(benchmark::State& state) {
+void signal_bare(benchmark::State& state) {
     Shared first{.element = 1}, second{.element = 1};
     run_as_threads(2, 30, [&](World& world) {
         float received = 0;
         if (world.is_first()) {
-            for (auto _ : state) hand_over(world, first, second, received);
+            for (auto _ : state) signal_once(world, first, second, received);
             first.element = -1;
-            hand_over(world, first, second, received);
+            signal_once(world, first, second, received);
         } else {
-            do hand_over(world, second, first, received);
+            do signal_once(world, second, first, received);
             while (received > 0);
         }
     });
     report(state);
 }
-BENCHMARK(hand_over_bare)->UseRealTime();
+BENCHMARK(signal_bare)->UseRealTime();
 
 }  // namespace
 }  // namespace tutti

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <bit>
 
+#include "base/index.hpp"
+
 namespace tutti {
 namespace {
 
@@ -31,8 +33,8 @@ Counts count(const Schedule& schedule, const CollectiveSpec& spec) {
         const long before = counts.transfers;
         schedule.visit(step, [&](const Transfer& transfer) {
             if (transfer.from == transfer.to) return;
-            counts.sent[static_cast<std::size_t>(transfer.from.index)] += transfer.chunks.count;
-            counts.received[static_cast<std::size_t>(transfer.to.index)] += transfer.chunks.count;
+            at(counts.sent, transfer.from) += transfer.chunks.count;
+            at(counts.received, transfer.to) += transfer.chunks.count;
             ++counts.transfers;
         });
         if (counts.transfers > before) ++counts.steps;

@@ -3,6 +3,8 @@
 
 #include <vector>
 
+#include "base/index.hpp"
+
 namespace tutti {
 namespace {
 
@@ -39,9 +41,7 @@ void add_to(Chain& chain, int step, int chunk, Rank peer, Action action) {
 
 std::optional<std::uint64_t> fingerprint(const Schedule& schedule, long most_chunks) {
     std::vector<Part> parts(static_cast<std::size_t>(schedule.ranks()));
-    const auto part_of = [&](Rank rank) -> Part& {
-        return parts[static_cast<std::size_t>(rank.index)];
-    };
+    const auto part_of = [&](Rank rank) -> Part& { return at(parts, rank); };
     int busy_steps = 0;
     long moved = 0;
     for (int step = 0; step < schedule.steps() && moved <= most_chunks; ++step) {

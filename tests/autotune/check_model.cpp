@@ -19,6 +19,7 @@
 #include "autotune/model/calibrate.hpp"
 #include "autotune/tuner/calibration_plan.hpp"
 #include "base/error.hpp"
+#include "base/index.hpp"
 #include "base/source.hpp"
 #include "results/reader.hpp"
 #include "topology/detect/detect.hpp"

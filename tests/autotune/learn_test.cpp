@@ -9,6 +9,8 @@
 #include <map>
 #include <random>
 
+#include "base/index.hpp"
+
 namespace tutti {
 namespace {
 
@@ -34,7 +36,7 @@ public:
           lesson_({.arms = static_cast<int>(arms_ns_.size()),
                    .incumbent = incumbent,
                    .exchange_ns = exchange_ns,
-                   .least_call_ns = arms_ns_[static_cast<std::size_t>(incumbent)] / 2}),
+                   .least_call_ns = at(arms_ns_, incumbent) / 2}),
           has_plan_(arms_ns_.size(), false) {}
 
     void change_to(std::vector<double> arms_ns) { arms_ns_ = std::move(arms_ns); }
@@ -45,9 +47,7 @@ public:
     }
 
     double highest_regret() const { return highest_regret_; }
-    double time_of_choice() const {
-        return arms_ns_[static_cast<std::size_t>(lesson_.incumbent())];
-    }
+    double time_of_choice() const { return at(arms_ns_, lesson_.incumbent()); }
     double best_time() const { return *std::ranges::min_element(arms_ns_); }
     const OnlineSearch& search() const { return lesson_; }
     std::int64_t calls_of(int arm) const {
@@ -71,14 +71,12 @@ private:
         if (round.arm != first_) spend(times.making);  // the first one's plan is needed anyway
         for (std::int64_t call = 0; call < round.calls; ++call) {
             const double interruption =
-                unit(dice_) < noise_.outliers
-                    ? noise_.interrupted * arms_ns_[static_cast<std::size_t>(first_)]
-                    : 0;
+                unit(dice_) < noise_.outliers ? noise_.interrupted * at(arms_ns_, first_) : 0;
             const double mood = jitter();  // the first one would have met it, too
             const double time = arms_ns_[arm] * mood + interruption;
             samples.push_back(time);
             times.calls += time;
-            without_ns_ += arms_ns_[static_cast<std::size_t>(first_)] * mood + interruption;
+            without_ns_ += at(arms_ns_, first_) * mood + interruption;
             spend(time);
         }
         calls_ += round.calls;

@@ -7,6 +7,8 @@
 #include <random>
 #include <set>
 
+#include "base/index.hpp"
+
 namespace tutti {
 namespace {
 
@@ -35,7 +37,7 @@ public:
 
     std::string choice_for(const CallKey& key) {
         const Learner::Point* point = learner_.find(key);
-        return point->arms[static_cast<std::size_t>(point->search.incumbent())].algorithm;
+        return at(point->arms, point->search.incumbent()).algorithm;
     }
     double regret() const { return lost_ / spent_; }
 
@@ -48,7 +50,7 @@ private:
     double time_of(int arm, const CallKey& key) {
         const double bytes = static_cast<double>(key.call.count) * 4;
         const double noise = std::exp(std::normal_distribution<double>(0, 0.05)(dice_));
-        return times_[static_cast<std::size_t>(arm)] * (1 + bytes * ns_per_byte_ / 1000) * noise;
+        return at(times_, arm) * (1 + bytes * ns_per_byte_ / 1000) * noise;
     }
 
     std::unique_ptr<World> world_ = world_of_one();

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "autotune/search/evaluator.hpp"
+#include "base/index.hpp"
 
 namespace tutti {
 
@@ -53,9 +54,7 @@ public:
     /// Over as soon as its clock passes this.
     void end_after(double seconds) { end_ns_ = seconds * 1e9; }
 
-    std::optional<double> truth(int arm, Bytes size) const {
-        return truths_[static_cast<std::size_t>(arm)](size);
-    }
+    std::optional<double> truth(int arm, Bytes size) const { return at(truths_, arm)(size); }
     double seconds() const { return clock_ns_ / 1e9; }
     std::int64_t samples() const { return samples_; }
     std::size_t set_ups() const { return drawn_.size(); }

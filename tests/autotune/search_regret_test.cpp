@@ -7,6 +7,7 @@
 
 #include "autotune/search/ranges.hpp"
 #include "autotune/search/search.hpp"
+#include "base/index.hpp"
 #include "tests/autotune/model_subjects.hpp"
 
 namespace tutti {

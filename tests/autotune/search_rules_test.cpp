@@ -4,8 +4,9 @@
 #include <algorithm>
 #include <set>
 
-#include "counting_evaluator.hpp"
 #include "autotune/search/search.hpp"
+#include "base/index.hpp"
+#include "counting_evaluator.hpp"
 #include "tests/autotune/model_subjects.hpp"
 
 namespace tutti {
@@ -94,8 +95,7 @@ TEST(Search, GoesDownTheScalesOfAFinalist) {
     const std::vector<Bytes> one_size = {Bytes{65536}};
     const std::vector<Finding> findings = search(machine, one_size, {});
     ASSERT_GT(findings[0].winner, 0);
-    EXPECT_EQ(machine.arms()[static_cast<std::size_t>(findings[0].winner)],
-              (Arm{.family = 1, .level = {4, 2, 0}}));
+    EXPECT_EQ(at(machine.arms(), findings[0].winner), (Arm{.family = 1, .level = {4, 2, 0}}));
     EXPECT_LE(findings[0].entries.size(), family.size() / 2);
 }
 

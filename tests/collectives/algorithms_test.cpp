@@ -6,6 +6,7 @@
 #include <set>
 
 #include "base/error.hpp"
+#include "base/index.hpp"
 #include "collectives/algorithms/catalog.hpp"
 #include "collectives/schedule/count.hpp"
 #include "collectives/schedule/verify.hpp"
@@ -70,9 +71,8 @@ TEST_P(EveryAlgorithm, GivesAllRanksTheSameBitsWithAnyRadixIfWithTwo) {
 std::vector<std::vector<Transfer>> transfers_of(const Schedule& schedule) {
     std::vector<std::vector<Transfer>> steps(static_cast<std::size_t>(schedule.steps()));
     for (int step = 0; step < schedule.steps(); ++step)
-        schedule.visit(step, [&](const Transfer& transfer) {
-            steps[static_cast<std::size_t>(step)].push_back(transfer);
-        });
+        schedule.visit(step,
+                       [&](const Transfer& transfer) { at(steps, step).push_back(transfer); });
     return steps;
 }
 

@@ -8,6 +8,7 @@
 #include <map>
 #include <set>
 
+#include "base/index.hpp"
 #include "collectives/algorithms/catalog.hpp"
 #include "collectives/schedule/count.hpp"
 
@@ -230,7 +231,7 @@ std::vector<double> sent_by_nodes(const Schedule& schedule, const CollectiveSpec
                                   const std::vector<int>& node_of_rank) {
     const Counts counts = count(schedule, spec);
     const auto node_of = [&](Rank rank) {
-        return static_cast<std::size_t>(node_of_rank[static_cast<std::size_t>(rank.index)]);
+        return static_cast<std::size_t>(at(node_of_rank, rank));
     };
     std::vector<double> sent(1 + static_cast<std::size_t>(*std::ranges::max_element(node_of_rank)));
     for (int step = 0; step < schedule.steps(); ++step)
@@ -322,7 +323,7 @@ TEST(Counts, OfTheMultiRailAllReduceSpreadWhatCrossesOverAllRanks) {
     for (int step = 0; step < schedule.steps(); ++step)
         schedule.visit(step, [&](const Transfer& t) {
             if (t.from.index / per_node != t.to.index / per_node)
-                across[static_cast<std::size_t>(t.from.index)] += t.chunks.count;
+                at(across, t.from) += t.chunks.count;
         });
     for (int chunks : across)
         EXPECT_EQ(chunks * nodes * per_node, 2 * (nodes - 1) * schedule.chunks());

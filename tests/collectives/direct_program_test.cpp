@@ -31,8 +31,7 @@ std::string to_text(const Case& tried) {
     return std::string(name_of(tried.algorithm->collective)) + " " +
            std::string(tried.algorithm->name) + ", " + std::to_string(tried.ranks) +
            " ranks, root " + std::to_string(tried.root) + ", " + std::to_string(tried.count) +
-           " elements, " + std::to_string(tried.pieces) + " pieces, " +
-           memories[static_cast<std::size_t>(tried.memory)];
+           " elements, " + std::to_string(tried.pieces) + " pieces, " + at(memories, tried.memory);
 }
 
 std::optional<Schedule> schedule_of(const Case& tried) {

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/index.hpp"
 #include "collectives/algorithms/catalog.hpp"
 
 namespace tutti {
@@ -13,7 +14,7 @@ using Steps = std::vector<std::vector<Transfer>>;
 Schedule schedule_of(const Steps& steps, int chunks = 4) {
     const Extent extent{.ranks = 4, .chunks = chunks, .steps = static_cast<int>(steps.size())};
     return Schedule(extent, [steps](int step, Step& out) {
-        for (const Transfer& transfer : steps[static_cast<std::size_t>(step)]) out.add(transfer);
+        for (const Transfer& transfer : at(steps, step)) out.add(transfer);
     });
 }
 

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <thread>
 
+#include "base/index.hpp"
 #include "collectives/transport/messages/message_queue.hpp"
 #include "collectives/world/signal.hpp"
 
@@ -44,8 +45,7 @@ void step_counters() {
     };
     std::array<Side, 2> sides;
     const auto run = [&](int me) {
-        Side &mine = sides[static_cast<std::size_t>(me)],
-             &other = sides[static_cast<std::size_t>(1 - me)];
+        Side &mine = at(sides, me), &other = at(sides, 1 - me);
         for (std::uint64_t round = 0; round < rounds; ++round) {
             mine.data = static_cast<int>(round);
             publish<Orders>(mine.counter, 2 * round + 1);

@@ -37,7 +37,7 @@ TEST(Rates, StayAsTheyAreBeyondTheirEnds) {
 
 TEST(Limits, HandOverIsThatOfTheNearestPair) {
     Limits limits = sample_limits();
-    limits.hand_overs.push_back({Rank{0}, Rank{2}, 30, 90});
+    limits.signal_latencies.push_back({Rank{0}, Rank{2}, 30, 90});
     EXPECT_DOUBLE_EQ(limits.one_way_ns(), 30);
     EXPECT_DOUBLE_EQ(limits.exchange_ns(), 60);
     EXPECT_DOUBLE_EQ(Limits{}.one_way_ns(), 0);
@@ -61,13 +61,13 @@ TEST(StreamFrom, IsWhereStreamingBeginsToWinForGood) {
 
 TEST(Limits, OfSeveralRunsAreTheBestOfEachFigure) {
     Limits now = sample_limits(), before = sample_limits();
-    now.hand_overs[0].one_way_ns = 200;
+    now.signal_latencies[0].one_way_ns = 200;
     now.curves[0].rates.gbps[0] = 1;
     now.curves[0].rates.gbps[1] = 1000;
     now.yield_ns = 0;  // not measured
     now.stream_trials = {{{1 << 20}, 90, 200}, {{2 << 20}, 150, 210}};
     const Limits best = best_of(now, before);
-    EXPECT_EQ(best.hand_overs, before.hand_overs);
+    EXPECT_EQ(best.signal_latencies, before.signal_latencies);
     EXPECT_EQ(best.curves[0].rates.gbps[0], before.curves[0].rates.gbps[0]);
     EXPECT_EQ(best.curves[0].rates.gbps[1], 1000);
     EXPECT_EQ(best.yield_ns, before.yield_ns);

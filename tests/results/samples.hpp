@@ -56,7 +56,7 @@ inline Limits sample_limits() {
                   .kernels = "avx2",
                   .cores = 2,
                   .clock_ns = 20.5,
-                  .hand_overs = {{Rank{0}, Rank{1}, 40, 60}},
+                  .signal_latencies = {{Rank{0}, Rank{1}, 40, 60}},
                   .yield_ns = 1000,
                   .wake_ns = 15000,
                   .wake_same_core_ns = 2500,

@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/index.hpp"
 #include "tests/topology/machines.hpp"
 
 namespace tutti {
@@ -13,7 +14,7 @@ namespace {
 struct Found {
     explicit Found(const Host& host) : graph(graph_of(host)), table(paths_of(graph)) {}
     const Path& between(int from, int to) const {
-        return table[static_cast<std::size_t>(from)][static_cast<std::size_t>(to)];
+        return at(table, from)[static_cast<std::size_t>(to)];
     }
     const Path& gpus(std::size_t a, std::size_t b) const {
         return between(graph.gpus[a], graph.gpus[b]);

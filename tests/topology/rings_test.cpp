@@ -10,6 +10,7 @@
 #include <sstream>
 
 #include "base/error.hpp"
+#include "base/index.hpp"
 #include "tests/topology/machines.hpp"
 #include "tests/topology/ring_bound.hpp"
 
@@ -25,22 +26,18 @@ std::vector<double> plain_load(const HostRoutes& routes, const std::vector<HostC
     const PathTable paths = paths_of(graph);
     const auto& members = graph.gpus.empty() ? graph.cpus : graph.gpus;
     const auto node_of_port = [&](int stop) {
-        return *std::ranges::find(graph.ports, routes.name(stop), [&](int port) {
-            return graph.nodes[static_cast<std::size_t>(port)].name;
-        });
+        return *std::ranges::find(graph.ports, routes.name(stop),
+                                  [&](int port) { return at(graph.nodes, port).name; });
     };
     std::vector<double> load(graph.edges.size());
     for (const HostChannel& channel : channels) {
         std::vector<int> nodes;
         if (channel.port_in) nodes.push_back(node_of_port(*channel.port_in));
-        for (const int member : channel.members)
-            nodes.push_back(members[static_cast<std::size_t>(member)]);
+        for (const int member : channel.members) nodes.push_back(at(members, member));
         nodes.push_back(channel.port_out ? node_of_port(*channel.port_out) : nodes.front());
         for (std::size_t i = 0; i + 1 < nodes.size(); ++i)
-            for (const int edge :
-                 paths[static_cast<std::size_t>(nodes[i])][static_cast<std::size_t>(nodes[i + 1])]
-                     .edges)
-                ++load[static_cast<std::size_t>(edge)];
+            for (const int edge : at(paths, nodes[i])[static_cast<std::size_t>(nodes[i + 1])].edges)
+                ++at(load, edge);
     }
     return load;
 }
@@ -134,8 +131,8 @@ TEST(Rings, OverPcieCrossTheSocketsOnceEachWay) {
         const auto& members = plan.found.channels.front().front().members;
         int crossings = 0;
         for (std::size_t i = 0; i < members.size(); ++i)
-            crossings += place[static_cast<std::size_t>(members[i])] / 4 !=
-                         place[static_cast<std::size_t>(members[(i + 1) % members.size()])] / 4;
+            crossings +=
+                at(place, members[i]) / 4 != at(place, members[(i + 1) % members.size()]) / 4;
         EXPECT_EQ(crossings, 2);
     }
     // Numbered across the sockets, a ring crosses them four times each way.
@@ -265,7 +262,7 @@ TEST(Rings, OfHostsThatDifferInMemoryAndNamesAreThoseOfEqualHosts) {
     Machine machine = copies_of(islands_with_nics(), hosts);
     const RingPlan equal = plan_rings(machine);
     for (int h = 0; h < hosts; ++h) {
-        Host& host = machine.hosts[static_cast<std::size_t>(h)];
+        Host& host = at(machine.hosts, h);
         host.numa_nodes[0].memory.count = (1 << 30) + 4096 * h;
         host.transports = {fmt::format("tcp/eth{}", h)};
         host.not_seen = {fmt::format("note {}", h)};
@@ -283,7 +280,7 @@ TEST(Rings, OfHostsThatReallyDifferAreSearchedForEach) {
     Machine machine = copies_of(islands_with_nics(), hosts);
     const double equal = plan_rings(machine).found.bandwidth_GBps;
     for (int h = 0; h < hosts; ++h)  // faster ports than the PCIe links they hang on
-        for (Device& device : machine.hosts[static_cast<std::size_t>(h)].devices)
+        for (Device& device : at(machine.hosts, h).devices)
             for (Port& port : device.ports) port.gigabits += h;
     EXPECT_NEAR(plan_rings(machine).found.bandwidth_GBps, equal, 0.01 * equal);
 }

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <set>
 
+#include "base/index.hpp"
 #include "tests/topology/machines.hpp"
 
 namespace tutti {
@@ -19,8 +20,7 @@ int children(const Parents& parent, std::optional<int> host) {
 
 int depth(const Parents& parent, int host) {
     int steps = 0;
-    for (auto up = parent[static_cast<std::size_t>(host)]; up; ++steps)
-        up = parent[static_cast<std::size_t>(*up)];
+    for (auto up = at(parent, host); up; ++steps) up = at(parent, *up);
     return steps;
 }
 

@@ -8,6 +8,8 @@
 #include <random>
 #include <vector>
 
+#include "base/index.hpp"
+
 namespace tutti {
 namespace {
 
@@ -103,8 +105,8 @@ TEST(ClockModel, DoesNotHeedAnEstimateThatWasDisturbed) {
         const bool is_disturbed = i == 3;  // all answers are late by 3 ms
         std::vector<Ping> pings(20);
         for (int k = 0; k < 20; ++k)
-            pings[static_cast<std::size_t>(k)] = ping(clocks, i * second / 10 + k * 20'000, 10'000,
-                                                      is_disturbed ? 3'000'000 : 10'000);
+            at(pings, k) = ping(clocks, i * second / 10 + k * 20'000, 10'000,
+                                is_disturbed ? 3'000'000 : 10'000);
         model.learn(estimate_offset(pings));
     }
     EXPECT_EQ(model.other(second), second + 5);

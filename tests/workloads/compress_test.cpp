@@ -10,6 +10,7 @@
 #include <numeric>
 
 #include "base/error.hpp"
+#include "base/index.hpp"
 #include "workloads/compress/codec_set.hpp"
 #include "workloads/compress/codecs.hpp"
 #include "workloads/compress/compressed_method.hpp"
@@ -294,8 +295,7 @@ TEST(CompressedAllReduce, GoesOnInGroupsAtTheSameTime) {
     for (const Rank rank : every_rank_of(4)) {
         std::vector<int> mine;
         for (int group = 0; group < 4; ++group)
-            if (place_in(program.groups[static_cast<std::size_t>(group)], rank) >= 0)
-                mine.push_back(group);
+            if (place_in(at(program.groups, group), rank) >= 0) mine.push_back(group);
         for (const int call : mine) program.start(rank, call, Task::Phase::backward);
         if (rank.index % 2 == 1) std::ranges::reverse(mine);
         for (const int call : mine) program.wait(rank, call, Task::Phase::backward);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/index.hpp"
 #include "workloads/learn/training/layer.hpp"
 #include "workloads/learn/training/lbfgs.hpp"
 #include "workloads/learn/training/matrix_product.hpp"
@@ -165,7 +166,7 @@ TEST(SoftmaxCrossEntropy, HasTheValueAndGradientOfItsFormula) {
     EXPECT_NEAR(gradient[0], std::exp(1) / sum / 8, 1e-7);
     EXPECT_NEAR(gradient[1], std::exp(2) / sum / 8, 1e-7);
     EXPECT_NEAR(gradient[2], (std::exp(0.5) / sum - 1) / 8, 1e-7);
-    for (const int sure : {3, 4, 5}) EXPECT_NEAR(gradient[static_cast<std::size_t>(sure)], 0, 1e-7);
+    for (const int sure : {3, 4, 5}) EXPECT_NEAR(at(gradient, sure), 0, 1e-7);
     EXPECT_EQ(count_right(logits, labels), 1);
 }
 

@@ -45,7 +45,7 @@ TEST(LeastTime, OfWhatFitsALineIsOneHandOver) {
 }
 
 // Each input byte is read once and each result byte written once, by two cores that share the work.
-// Of two the last to come works alone for one hand-over, so half of that is lost; a root is
+// Of two the last to come works alone for one signal, so half of that is lost; a root is
 // awaited.
 TEST(LeastTime, OfRegisteredMemoryIsHandOversAndTheBytes) {
     const double n = 64 * K;

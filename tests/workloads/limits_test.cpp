@@ -35,7 +35,7 @@ TEST(MeasureLimits, FindsSomethingOfEverything) {
     for (const char* pass : {"copy", "add", "add2", "add_in_place", "add2_in_place"})
         for (const int cores : {1, limits.cores})
             EXPECT_NE(limits.curve(pass, "cached", cores), nullptr) << pass;
-    EXPECT_EQ(limits.hand_overs.size(), static_cast<std::size_t>(limits.cores - 1));
+    EXPECT_EQ(limits.signal_latencies.size(), static_cast<std::size_t>(limits.cores - 1));
     EXPECT_GT(limits.clock_ns, 0);
     EXPECT_GT(limits.yield_ns, 0);
     EXPECT_GT(limits.wake_same_core_ns, 0);

@@ -12,6 +12,7 @@
 #include <mutex>
 #include <thread>
 
+#include "base/index.hpp"
 #include "workloads/timing/batch.hpp"
 
 namespace tutti {
@@ -326,7 +327,7 @@ TEST(MeasureChecks, EndOnAllRanksWhereOneCannotPrepareOrCheck) {
             try {
                 measure(world, trials, fixed(3));
             } catch (const Error& error) {
-                errors[static_cast<std::size_t>(world.rank().index)] = error.what();
+                at(errors, world.rank().index) = error.what();
             }
         });
         EXPECT_EQ(errors,

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "base/index.hpp"
 #include "workloads/learn/training/lbfgs.hpp"
 
 namespace tutti {
@@ -109,7 +110,7 @@ TEST(Lbfgs, FindsTheMinimumOfAStretchedQuadratic) {
         EXPECT_EQ(counted.dots, dots - std::get<2>(before));
         EXPECT_LE(counted.dots, 2 * 10 + 5);
     }
-    for (int i = 0; i < count; ++i) EXPECT_NEAR(weights[static_cast<std::size_t>(i)], i, 1e-3);
+    for (int i = 0; i < count; ++i) EXPECT_NEAR(at(weights, i), i, 1e-3);
 }
 
 // H from H0 = s.y / y.y of the newest change, by H <- (1 - r s y') H (1 - r y s') + r s s' with

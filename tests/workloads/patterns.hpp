@@ -10,6 +10,7 @@
 #include <string>
 #include <tuple>
 
+#include "base/index.hpp"
 #include "tests/topology/shared_data.hpp"
 #include "workloads/program/ideal_run.hpp"
 #include "workloads/program/program.hpp"
@@ -33,8 +34,8 @@ inline std::int64_t message_bytes(
     std::int64_t bytes = 0;
     for (const Task& task : program.tasks_of(rank)) {
         if (task.kind != Task::Kind::start) continue;
-        const GroupCall& one = program.calls[static_cast<std::size_t>(task.call)];
-        const auto& group = program.groups[static_cast<std::size_t>(one.group)];
+        const GroupCall& one = at(program.calls, task.call);
+        const auto& group = at(program.groups, one.group);
         if (counts(one, task.phase)) bytes += total_bytes(one.call, static_cast<int>(group.size()));
     }
     return bytes;

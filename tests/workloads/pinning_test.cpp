@@ -6,6 +6,8 @@
 
 #include <algorithm>
 
+#include "base/index.hpp"
+
 namespace tutti {
 namespace {
 
@@ -42,7 +44,7 @@ TEST(Pinning, SharesCoresOutEvenlyAndNeighboursTogether) {
             const int most = pin_ranks(world);
             const int used = std::min<int>(ranks, static_cast<int>(cores.size()));
             EXPECT_EQ(most, (ranks + used - 1) / used);
-            cpus[static_cast<std::size_t>(world.rank().index)] = cpu_of_thread();
+            at(cpus, world.rank().index) = cpu_of_thread();
             world.barrier();
         });
         std::vector<long> members;

@@ -8,6 +8,7 @@
 #include <functional>
 #include <utility>
 
+#include "base/index.hpp"
 #include "workloads/models/model_list.hpp"
 #include "workloads/scenarios/ddp.hpp"
 #include "workloads/scenarios/program_scenario.hpp"
@@ -74,7 +75,7 @@ TEST(Program, IsRefusedWithWhatIsWrong) {
         p.calls[0].memory = 3;
         const int other = p.add_call(p.calls[0]);
         for (const Rank rank : every_rank_of(2)) {
-            auto& tasks = p.tasks[static_cast<std::size_t>(rank.index)];
+            auto& tasks = at(p.tasks, rank);
             tasks.insert(tasks.begin(), {.kind = Task::Kind::start, .call = other});
             p.wait(rank, other, Phase::backward);
         }
@@ -157,15 +158,14 @@ TEST(Program, RunsGroupsAtTheSameTimeWithRightResults) {
         .tasks = std::vector<std::vector<Task>>(4)};
     for (int group = 0; group < 4; ++group) {
         const int call = program.add_call(call_of("sum", group, 1000));
-        for (const Rank rank : program.groups[static_cast<std::size_t>(group)])
+        for (const Rank rank : at(program.groups, group))
             program.start(rank, call, Phase::backward);
     }
     // Waited for in opposite orders, so that only who moves all along gets to the end.
     for (const Rank rank : every_rank_of(4)) {
         std::vector<int> mine;
         for (int group = 0; group < 4; ++group)
-            if (place_in(program.groups[static_cast<std::size_t>(group)], rank) >= 0)
-                mine.push_back(group);
+            if (place_in(at(program.groups, group), rank) >= 0) mine.push_back(group);
         if (rank.index % 2 == 1) std::ranges::reverse(mine);
         for (const int call : mine) program.wait(rank, call, Phase::backward);
     }

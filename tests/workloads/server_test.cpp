@@ -13,6 +13,7 @@
 #include <string>
 #include <utility>
 
+#include "base/index.hpp"
 #include "collectives/transport/messages/loopback.hpp"
 #include "workloads/learn/servers/federated_trainer.hpp"
 #include "workloads/learn/servers/server_settings.hpp"
@@ -78,7 +79,7 @@ Trained trained(int ranks, const Architecture& architecture, std::int64_t steps,
         trainer.run(steps, StepPart::whole);
         trainer.gather_weights();
         const auto counted = trainer.metrics();
-        result.traffic[static_cast<std::size_t>(world.rank().index)] = trainer.traffic();
+        at(result.traffic, world.rank().index) = trainer.traffic();
         if (!world.is_first()) return;
         result.counted = counted;
         const auto found = learner.network().weights();
@@ -220,8 +221,7 @@ TEST(ParameterServers, SendWhatTheFormulaSays) {
                     const std::int64_t part =
                         (server + 1) * weights / servers - server * weights / servers;
                     const Rank rank = rank_of_server(server, servers, ranks);
-                    EXPECT_EQ(done.traffic[static_cast<std::size_t>(rank.index)].served,
-                              2 * ranks * 4 * part * steps);
+                    EXPECT_EQ(at(done.traffic, rank).served, 2 * ranks * 4 * part * steps);
                 }
             }
 }
@@ -312,7 +312,7 @@ TEST(Clients, HaveEachRowOnce) {
             const Dataset mine = rows_of_client(all, how, Rank{client}, 5, 1);
             rows += mine.rows();
             std::set<int> labels(mine.labels.begin(), mine.labels.end());
-            for (const int label : mine.labels) ++of_label[static_cast<std::size_t>(label)];
+            for (const int label : mine.labels) ++at(of_label, label);
             if (how == ClientData::iid)
                 EXPECT_EQ(labels.size(), 10U);
             else
@@ -320,8 +320,7 @@ TEST(Clients, HaveEachRowOnce) {
         }
         EXPECT_EQ(rows, all.rows());
         for (int label = 0; label < 10; ++label)
-            EXPECT_EQ(of_label[static_cast<std::size_t>(label)],
-                      std::ranges::count(all.labels, label));
+            EXPECT_EQ(at(of_label, label), std::ranges::count(all.labels, label));
     }
 }
 
@@ -330,7 +329,7 @@ TEST(Clients, TakePartInTheShareOfRoundsThatIsAskedFor) {
     for (int round = 0; round < 400; ++round) {
         const auto clients = clients_of_round(round, 0.25, 8, 1);
         EXPECT_EQ(clients.size(), 2U);
-        for (const Rank client : clients) ++times[static_cast<std::size_t>(client.index)];
+        for (const Rank client : clients) ++at(times, client);
     }
     for (const int of_client : times) EXPECT_NEAR(of_client, 100, 40);
     EXPECT_EQ(clients_of_round(0, 0.01, 8, 1).size(), 1U);

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "base/error.hpp"
+#include "base/index.hpp"
 #include "workloads/program/changed_program.hpp"
 #include "workloads/scenarios/program_scenario.hpp"
 #include "workloads/scenarios/skew_effect.hpp"
@@ -65,7 +66,7 @@ TEST(Skew, OfAShareStretchesAllOfARanksStepAlike) {
     check(program);
     for (const Rank rank : every_rank_of(2))
         for (int step = 0; step < steps; ++step) {
-            const auto& tasks = program.tasks[static_cast<std::size_t>(rank.index)];
+            const auto& tasks = at(program.tasks, rank);
             ASSERT_EQ(tasks.size(), even(2).tasks[0].size());
             const auto at = static_cast<std::size_t>(step);
             const double factor = static_cast<double>(tasks[0].compute_ns[at]) / 300'000;

@@ -353,7 +353,7 @@ TEST(Sweep, TellsTheSameOnAllRanks) {
     std::vector<std::vector<Point>> of_ranks(3);
     run_as_threads(3, 60, [&](World& world) {
         Planner planner(world);
-        std::vector<Point>& mine = of_ranks[static_cast<std::size_t>(world.rank().index)];
+        std::vector<Point>& mine = at(of_ranks, world.rank().index);
         SweepEvents events;
         events.after_point = [&](const std::vector<Point>& points) {
             mine.insert(mine.end(), points.begin(), points.end());

@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "base/error.hpp"
+#include "base/index.hpp"
 #include "workloads/learn/training/lbfgs.hpp"
 #include "workloads/learn/training/network.hpp"
 #include "workloads/learn/training/optimizer.hpp"
@@ -100,7 +101,7 @@ TEST(EveryNetwork, HasTheGradientsThatDifferencesShow) {
                 const double difference = (loss_at(step) - loss_at(-step)) / (2 * step);
                 std::copy(kept.begin(), kept.end(), weights.begin());
                 EXPECT_NEAR(difference / (local_dot(gradient, direction) / length), 1, 0.01)
-                    << kind.name << " " << network.tensors()[static_cast<std::size_t>(tensor)].name;
+                    << kind.name << " " << at(network.tensors(), tensor).name;
             }
         }
     }
@@ -154,7 +155,7 @@ TEST(EveryNetwork, WritesNothingMoreToAGradientThatIsReady) {
         Values when_ready(network.gradients().size());
         network.backward(batch, [&](int tensor) {
             const auto gradient = network.gradient_of(tensor);
-            const auto begin = network.tensors()[static_cast<std::size_t>(tensor)].begin;
+            const auto begin = at(network.tensors(), tensor).begin;
             std::copy(gradient.begin(), gradient.end(),
                       when_ready.begin() + static_cast<std::ptrdiff_t>(begin));
         });

@@ -2,6 +2,7 @@
 // What ZeRO's stages hand over: equal to their formula and to AICB's lists.
 #include "workloads/scenarios/zero.hpp"
 
+#include "base/index.hpp"
 #include "tests/workloads/patterns.hpp"
 #include "workloads/models/model.hpp"
 #include "workloads/models/model_list.hpp"
@@ -43,7 +44,7 @@ TEST(Zero, HasNoMoreGathersUnderWayThanItHasBuffersFor) {
         std::map<std::int64_t, std::map<int, int>> memories;  // of each size
         for (const Task& task : program.tasks[0]) {
             if (task.call < 0) continue;
-            const GroupCall& one = program.calls[static_cast<std::size_t>(task.call)];
+            const GroupCall& one = at(program.calls, task.call);
             if (one.call.collective != Collective::all_gather) continue;
             gathers += task.kind == Task::Kind::start ? 1 : -1;
             most = std::max(most, gathers);
@@ -93,8 +94,7 @@ TEST(Zero, HidesMoreBehindComputingWithEachStage) {
         for (const Task& task : program.tasks[0]) {
             if (task.kind == Task::Kind::compute) computed += task.compute_ns[0];
             if (task.kind == Task::Kind::start &&
-                program.calls[static_cast<std::size_t>(task.call)].call.collective ==
-                    Collective::reduce_scatter)
+                at(program.calls, task.call).call.collective == Collective::reduce_scatter)
                 break;
         }
         return computed;

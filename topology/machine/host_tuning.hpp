@@ -13,7 +13,7 @@ struct HostTuning {
     Bytes stream_from{32 << 20};
     /// Where a pass takes long enough to be timed, that is only the first guess: see StoreChoice.
     bool adapts_stores = true;
-    /// Vectors up to so many bytes travel in the cache lines of flags: a hand-over less, and each
+    /// Vectors up to so many bytes travel by the LL protocol: a signal less, and each
     /// byte copied twice. More of them from unregistered memory, where each is copied twice in any
     /// case.
     Bytes ll_up_to{256};

@@ -138,7 +138,7 @@ void relay_over_peers(const HostGraph& graph, PathTable& table) {
 std::string short_name(PathType type) {
     constexpr std::array names{"LOC", "NVL", "NVB", "C2C", "PIX", "PXB",
                                "P2C", "PXN", "PHB", "SYS", "NET", "DIS"};
-    return names[static_cast<std::size_t>(type)];
+    return at(names, type);
 }
 
 PathTable paths_of(const HostGraph& graph) {

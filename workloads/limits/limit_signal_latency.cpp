@@ -97,13 +97,13 @@ double wake_ns(int from_cpu, int to_cpu) {
 
 SignalLatencySampler::SignalLatencySampler(RankTeam& team) : team_(team) {
     for (int other = 1; other < team.size(); ++other)
-        best_.hand_overs.push_back({.a = Rank{0}, .b = Rank{other}});
+        best_.signal_latencies.push_back({.a = Rank{0}, .b = Rank{other}});
     best_.staged = zero_rates(staged_pieces);
     best_.single_copy = zero_rates(single_copies);
 }
 
 void SignalLatencySampler::sample_all(Round round) {
-    for (SignalLatency& pair : best_.hand_overs)
+    for (SignalLatency& pair : best_.signal_latencies)
         for (int i = 0; i < times_of_pair; ++i) {
             keep_least(pair.one_way_ns, team_.from_first(one_way(pair.b.index)));
             keep_least(pair.exchange_ns, team_.from_first(exchange(pair.b.index)));
@@ -219,7 +219,7 @@ void SignalLatencySampler::write_to(Limits& limits) const {
             }
         return rates;
     };
-    limits.hand_overs = best_.hand_overs;
+    limits.signal_latencies = best_.signal_latencies;
     limits.clock_ns = best_.clock_ns;
     limits.yield_ns = best_.yield_ns;
     limits.wake_ns = best_.wake_ns;

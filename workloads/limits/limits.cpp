@@ -52,7 +52,7 @@ void round_off(Limits& limits) {
     const auto to_hundredths = [](Rates& rates) {
         for (double& rate : rates.gbps) rate = std::max(std::round(rate * 100) / 100, 0.01);
     };
-    for (SignalLatency& pair : limits.hand_overs) {
+    for (SignalLatency& pair : limits.signal_latencies) {
         to_tenths(pair.one_way_ns);
         to_tenths(pair.exchange_ns);
     }

@@ -84,6 +84,15 @@ JsonValue& field_of(JsonValue& object, std::string_view name) {
 // A trace as JSON Lines becomes the one document that it was cut from. Throws Error for a line
 // that is none, and where the end line is missing.
 JsonValue joined_lines(std::string_view text, const Source& source) {
+    constexpr const char* cut_off = "cut off: no end line follows; record or copy the trace again";
+    const auto parsed = [&](std::string_view line, int number) {
+        try {
+            return parse_json(line, source, number);
+        } catch (const NotJson&) {
+            if (text.empty()) source.fail(number, cut_off);  // torn in the last line
+            throw;
+        }
+    };
     JsonValue document;
     int number = 0;
     bool is_over = false;
@@ -92,7 +101,7 @@ JsonValue joined_lines(std::string_view text, const Source& source) {
         const std::string_view line = text.substr(0, end);
         text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
         ++number;
-        JsonValue json = parse_json(line, source, number);
+        JsonValue json = parsed(line, number);
         if (number == 1) {
             document = std::move(json);
             continue;
@@ -117,8 +126,7 @@ JsonValue joined_lines(std::string_view text, const Source& source) {
         if (!items.list()) fields.refuse("the first line has no place for it");
         std::get<JsonValue::List>(items.value).push_back(std::move(json));
     }
-    if (!is_over)
-        source.fail(number, "cut off: no end line follows; record or copy the trace again");
+    if (!is_over) source.fail(number, cut_off);
     return document;
 }
 

@@ -56,9 +56,12 @@ ServerOptions server_options(const Settings& settings) {
     ServerOptions options;
     options.servers = servers_of(settings);
     options.updates = updates_of(settings);
-    if (settings.text("staleness-bound") != "none")
-        options.staleness_bound =
-            settings.number("staleness-bound", 0, std::numeric_limits<std::int64_t>::max());
+    if (settings.text("staleness-bound") != "none") try {
+            options.staleness_bound =
+                settings.number("staleness-bound", 0, std::numeric_limits<std::int64_t>::max());
+        } catch (const Error&) {
+            settings.refuse("staleness-bound", "a number from 0 on, or none");
+        }
     options.dropped = static_cast<int>(settings.number("drop-slowest", 0, 1000));
     if (const std::string& slow = settings.text("slow-rank"); slow != "none")
         options.skew = with_slow_rank({}, slow);
