@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# What is found decides which files are built; a missing library leaves its row out of `tutti list`.
+# What is found decides which files are built; a missing library keeps its row in `tutti list`, with the reason.
 find_package(Threads REQUIRED)
 if(TUTTI_CORE_ONLY)
     # No JSON, no XML, no options; and where fmt is missing, the standard library's formatting.

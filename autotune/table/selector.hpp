@@ -12,8 +12,8 @@ namespace tutti {
 /// memory.
 class Selector {
 public:
-    /// Takes the sections of `setting`. Throws Error if there is none: use `adapted` (adapted.hpp)
-    /// first.
+    /// Takes the sections of `setting`. Throws Error if there is none: use `adapted`
+    /// (autotune/table/adapt.hpp) first.
     Selector(const Table& table, const JobShape& setting);
 
     /// The range that holds calls of `bytes` (as total_bytes counts them), or null: the table knows

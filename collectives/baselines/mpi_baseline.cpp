@@ -148,7 +148,7 @@ protected:
         }
     }
 
-    // In place, MPI leaves the result of a reduce_scatter at the begin of the whole vector; ours
+    // In place, MPI leaves the result of a reduce_scatter at the start of the whole vector; ours
     // belongs at the rank's own block. Copying it there is part of the job, as it would be in a
     // program.
     void finish() {

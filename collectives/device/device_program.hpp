@@ -8,7 +8,7 @@ namespace tutti {
 
 // What the blocks of a rank read while they run: flat, and full of addresses in device memory.
 
-/// A rank's public state, and the counters of its blocks' barriers. It lies at the begin of its
+/// A rank's public state, and the counters of its blocks' barriers. It lies at the start of its
 /// piece of the plan's memory and lives as long as the plan; nothing in it is ever reset.
 struct DeviceState {
     static constexpr std::size_t line = 128;
@@ -26,7 +26,7 @@ struct DeviceState {
     }
 };
 
-/// Until `finished` of a peer is so many steps further than at the begin of this run.
+/// Until `finished` of a peer is so many steps further than at the start of this run.
 struct DeviceWait {
     const std::uint64_t* finished;
     std::int64_t steps;

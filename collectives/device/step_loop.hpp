@@ -146,7 +146,7 @@ private:
     Machine& machine_;
     const DeviceProgram& program_;
     const std::uint64_t run_;
-    std::uint64_t base_ = 0;      // steps finished at the begin of the run
+    std::uint64_t base_ = 0;      // steps finished at the start of the run
     std::uint64_t arrivals_ = 0;  // of the rank's blocks, over all runs
     int step_ = 0;
 };

@@ -60,11 +60,11 @@ public:
     void tune(const HostTuning& tuning) { tuning_ = tuning; }
     const HostTuning& tuning() const { return tuning_; }
 
-    /// From now on a start of a plan on devices is so many runs: of CUDA, one graph. In place each
-    /// run works on what the one before left.
+    /// Each start of a device plan made from now on does `runs` runs (on CUDA as one graph). In
+    /// place each run works on what the one before left.
     void repeat_on_devices(unsigned runs) { runs_on_devices_ = runs; }
     unsigned runs_on_devices() const { return runs_on_devices_; }
-    /// So many runs are one call over the transport. Collective when first asked.
+    /// How many runs one start does over this transport. Collective when first asked.
     unsigned runs_of_call(std::string_view transport) {
         return on_device(transport) != nullptr ? runs_on_devices_ : 1;
     }

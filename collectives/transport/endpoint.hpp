@@ -22,8 +22,8 @@ struct EndpointNeeds {
     std::size_t most_to_one = 0;   ///< most of them for one peer: 1 unless messages are cut
     std::size_t most_bytes = 0;    ///< in one message
     std::vector<Rank> peers = {};  ///< all that it sends to or receives from
-    /// Between the memory of devices: messages come after what it was asked before they were
-    /// posted, and what it is asked after all_done() comes after them.
+    /// Between the memory of devices: the queue's earlier work is done before a posted message is
+    /// sent; work queued after all_done() begins after the messages.
     DeviceQueue* queue = nullptr;
 };
 
@@ -42,7 +42,7 @@ public:
     /// A peer that this rank still waits for, for the report of a hang.
     virtual std::optional<Rank> waits_for() const = 0;
 
-    /// Where what goes on in the order of a queue stands: the messages that it has come to.
+    /// For endpoints that run in the order of a queue: the step that the queue has reached.
     struct Outstanding {
         int step = 0;
         std::vector<Rank> peers = {};  ///< of these messages; no more is known of who is late

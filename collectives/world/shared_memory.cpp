@@ -40,7 +40,7 @@ struct Key {
     int descriptor = -1;
     std::size_t size = 0;
     std::size_t unit = page;
-    std::uint64_t token = 0;  // stands at the begin of the memory while peers open it
+    std::uint64_t token = 0;  // stands at the start of the memory while peers open it
 };
 
 void agree(World& world, const char* problem) { fail_together(world, "shared memory", problem); }

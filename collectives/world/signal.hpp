@@ -11,9 +11,9 @@ namespace tutti {
 inline constexpr std::size_t cache_line = 64;
 
 /// How one rank signals another, and all the ordering there is in shared memory: who sees the flag
-/// sees all that was written before it (release, acquire), and nothing that its publisher
-/// still read before can be seen overwritten. On x86 both are plain moves, kept in place by the
-/// compiler. A parameter only for the test that takes them away one by one.
+/// also sees all that was written before it (release, acquire), and may overwrite what the
+/// publisher has read before. On x86 both are plain moves, kept in place by the compiler. A
+/// template parameter only so that a test can weaken each order and see the race found.
 struct InOrder {
     static constexpr std::memory_order publishing = std::memory_order_release;
     static constexpr std::memory_order seeing = std::memory_order_acquire;

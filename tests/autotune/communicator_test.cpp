@@ -145,7 +145,7 @@ TEST(Communicator, HasTheSameCallUnderWayManyTimes) {
         for (int round = 0; round < 10; ++round) {
             for (int i = 0; i < 12; ++i)
                 caller.start({.collective = Collective::all_reduce, .count = 3000});
-            while (caller.under_way() > 0)  // one rank from the begin, the other from the end
+            while (caller.under_way() > 0)  // one rank from the start, the other from the end
                 caller.wait_for(world.is_first() ? 0 : caller.under_way() - 1);
         }
         EXPECT_EQ(caller.wrong(), 0);

@@ -15,7 +15,8 @@ using test::FarDevice;
 constexpr std::size_t piece = 256;
 constexpr std::size_t most_bytes = 5000;
 
-// What a rank has: a device, a queue of a plan, a endpoint with rings of three pieces of 256 bytes.
+// What a rank has: a device, a queue of a plan, an endpoint with rings of three pieces of 256
+// bytes.
 struct End {
     World& world;
     FarDevice& device;

@@ -44,7 +44,7 @@ TEST(Skew, MakesEachRankLateByADifferentTimeInEachStep) {
     std::set<std::int64_t> seen;
     for (const Rank rank : every_rank_of(3)) {
         const auto times = of_steps(program, rank);
-        // Late at the begin, and as ever from then on.
+        // Late at the start, and as ever from then on.
         const auto& tasks = program.tasks_of(rank);
         EXPECT_EQ(tasks.front().kind, Task::Kind::compute);
         EXPECT_EQ(tasks.size(), even(3).tasks_of(rank).size() + 1);

@@ -32,7 +32,7 @@ constexpr std::int64_t smallest = 4 << 10;
 constexpr std::int64_t smallest_call = 256 << 10;       // of StreamSampler
 constexpr std::int64_t bytes_between_stamps = 4 << 20;  // of StreamSampler, at least
 constexpr std::int64_t window_bytes = 1 << 20;  // worked on between two time stamps, at least
-// From the end of one buffer to the begin of the next: two pages, so that prefetchers do not take
+// From the end of one buffer to the start of the next: two pages, so that prefetchers do not take
 // lines away that another core works on, and another offset within the page, as a load waits for an
 // earlier store at the same one.
 constexpr std::size_t skew = 2 * 4096 + 1024 + 320;

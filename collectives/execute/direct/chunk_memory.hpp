@@ -20,7 +20,7 @@ struct Reader {
     int step;
 };
 
-/// A step of the program by its index, a move by that and its own: both lists still grow.
+/// Names a move by the indices of its step and of itself: pointers would break while lists grow.
 inline constexpr std::size_t prologue = SIZE_MAX;
 struct MoveIndex {
     std::size_t step, move;

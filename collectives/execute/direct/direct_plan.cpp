@@ -17,12 +17,12 @@
 namespace tutti {
 namespace {
 
-// At the begin of a piece. The counter has a line of its own.
+// At the start of a piece. The counter has a line of its own.
 struct Head {
     alignas(cache_line) std::uint64_t counter;   // steps finished by the rank, over all runs
     alignas(cache_line) std::uint64_t sleepers;  // peers that sleep until the counter changes
     std::uint64_t published;                     // where the lists of places begin
-    // For peers that read the caller's buffers through the kernel: valid from the begin of a run
+    // For peers that read the caller's buffers through the kernel: valid from the start of a run
     // until its last reader has finished.
     PeerMemory input, output;
 };
@@ -199,8 +199,8 @@ private:
         head.output = {process_, caller_.address({Place::In::output})};
     }
 
-    // Tells the peers that all before the current step is finished; what was written is visible to
-    // whoever sees the counter (release), and this rank no longer reads what peers may overwrite.
+    // Publishes that all steps before the current one are finished. Whoever sees the counter also
+    // sees what they wrote (release), and may overwrite what they read.
     void publish_progress() {
         const auto finished = at_ < steps_.size() ? static_cast<std::uint64_t>(steps_[at_].number)
                                                   : steps_of_run_ - 1;

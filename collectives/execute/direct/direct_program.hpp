@@ -27,7 +27,7 @@ struct DirectMove {
     bool is_final = false;
 };
 
-/// `peer` must have finished all steps before `steps` (counted from the begin of the run).
+/// `peer` must have finished all steps before `steps` (counted from the start of the run).
 struct Dependency {
     Rank peer;
     int steps;
@@ -47,13 +47,13 @@ struct DirectProgram {
     std::vector<DirectMove> prologue;  ///< before peers may read
     std::vector<DirectStep> steps;
     std::vector<std::vector<Place>> published;  ///< by peer
-    std::vector<DirectMove> settling_early;     ///< own memory only; nobody reads what it writes
-    std::vector<Dependency> last_readers;       ///< then the run has ended for the peers, too
-    std::vector<DirectMove> settling_late;
-    std::size_t plan_bytes = 0;  ///< shared memory that the plan itself needs
+    std::vector<DirectMove> settling_early;     ///< at the end: results to where nobody reads
+    std::vector<Dependency> last_readers;       ///< then waits until these have finished reading
+    std::vector<DirectMove> settling_late;      ///< then the other results
+    std::size_t plan_bytes = 0;                 ///< shared memory that the plan itself needs
 };
 
-/// Counters only grow: a dependency that an earlier one of the program implies goes.
+/// Removes each dependency that an earlier step has already waited for: counters never go back.
 void leave_out_implied_dependencies(DirectProgram& program);
 
 /// The caller's buffers and what peers can do with them. In place, `input` and `output` are places

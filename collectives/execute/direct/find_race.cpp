@@ -60,7 +60,7 @@ public:
     }
 
 private:
-    // Moments are numbered through: the begin, each step, early settling, the end.
+    // Moments are numbered through: the start, each step, early settling, the end.
     std::size_t moments_of(std::size_t rank) const { return programs_[rank].steps.size() + 3; }
     std::size_t settling_of(std::size_t rank) const { return programs_[rank].steps.size() + 1; }
     std::size_t end_of(std::size_t rank) const { return programs_[rank].steps.size() + 2; }

@@ -8,10 +8,9 @@
 
 namespace tutti {
 
-/// A chunk that a rank only passes on need not be read back by those it goes to: whoever computes
-/// it writes it straight into their results (a *push*), which saves a pass over memory and a
-/// signal. And where one rank would copy from many that have nothing to do, they put their data
-/// there.
+/// A rank that computes a chunk can write it straight into the results of the ranks that need it (a
+/// *push*), instead of letting them read it: this saves a pass over memory and a signal. It also
+/// spreads work: where one rank would have to read from many idle ones, they write to it.
 ///
 /// That takes two: the sender knows when it has the value, the receiver when its place is free. So
 /// each sends the other its terms, and both decide by the same rule. One entry for each chunk

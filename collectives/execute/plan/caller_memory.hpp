@@ -24,7 +24,7 @@ inline MemoryOf memory_of(const CallBuffers& buffers) {
     return buffers.device == nullptr ? MemoryOf::host : MemoryOf::device;
 }
 
-/// A place in memory of a rank before addresses are known: bytes from the begin of one of its
+/// A place in memory of a rank before addresses are known: bytes from the start of one of its
 /// memories.
 struct Place {
     enum class In : std::uint32_t {

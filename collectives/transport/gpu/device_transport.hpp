@@ -22,7 +22,7 @@ struct DevicePlaces {
 };
 
 /// Between ranks on devices that load and store each other's memory: a plan runs inside one kernel,
-/// see execute/device_plan.
+/// see execute/device/device_plan.cpp.
 class DeviceTransport final : public Transport {
 public:
     /// Calls of at most `ll_up_to` go by messages that carry their flags.

@@ -103,7 +103,7 @@ private:
     std::vector<DeviceQueue::Mark> marks_;
 };
 
-// Who has a ring for whom: the ring from `peer` is so many rings behind the begin of `of`'s memory.
+// Who has a ring for whom: the ring from `peer` is so many rings behind the start of `of`'s memory.
 class Places {
 public:
     Places(World& world, const std::vector<Rank>& peers)

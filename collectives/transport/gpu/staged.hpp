@@ -14,11 +14,11 @@ namespace tutti {
 struct Staging {
     std::size_t piece = std::size_t{1} << 20;
     std::size_t least_piece = std::size_t{64} << 10;  ///< where a step has many messages
-    std::size_t ring = std::size_t{16} << 20;  ///< pinned memory of a endpoint, if that is enough
+    std::size_t ring = std::size_t{16} << 20;  ///< pinned memory of an endpoint, if that is enough
     int slots = 3;
 };
 
-/// How large pieces are where a endpoint holds `slots` of them for each of so many messages, of at
+/// How large pieces are where an endpoint holds `slots` of them for each of so many messages, of at
 /// most so many bytes; the same on all ranks, so that both ends cut a message alike. Collective.
 std::size_t agreed_piece(World& world, const Staging& staging, std::size_t messages,
                          std::size_t most_bytes);

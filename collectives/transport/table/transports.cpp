@@ -76,6 +76,7 @@ const TransportRow rows[] = {
      nothing_missing, needs_one_host,
      [](World& world, const std::optional<Fault>&) -> std::unique_ptr<Transport> {
          HostTransport::Methods methods{.ll = ll_transport(world)};
+         // The kernel may copy between these ranks: the planner chooses for each call.
          if (!peer_memory_refuses(world)) methods.unregistered.reset();
          return host_transport("shm", std::move(methods));
      }},

@@ -15,7 +15,7 @@ std::optional<std::string> ucx_missing();
 std::optional<std::string> ucx_refuses(World& world);
 
 /// Tagged messages of UCX's protocol layer (UCP) over a context, a worker and endpoints of its own.
-/// A peer that is lost makes the next look at a endpoint throw Error (rank_lost) with the peer's
+/// A peer that is lost makes the next look at an endpoint throw Error (rank_lost) with the peer's
 /// rank. Collective, and so is its end.
 std::unique_ptr<MessageTransport> ucx_transport(World& world);
 
