@@ -62,8 +62,9 @@ bool is_stopped(pid_t process) {
 
 // Whether MPI has been starting or ending for too long; says so then. The guardian of a stopped
 // rank speaks first, as the other ranks only wait for that one.
-bool Guardian::is_late(pid_t child, int rank) {
-    const bool starts = page_->phase == Phase::starting;
+bool Guardian::is_late(Phase phase, pid_t child, int rank) {
+    if (page_->phase != phase) return false;  // it has just come through
+    const bool starts = phase == Phase::starting;
     const double limit = starts ? start_limit_ : page_->end_limit.load();
     if (awake_seconds_ < limit) return false;
     const bool stopped = is_stopped(child);
@@ -88,7 +89,8 @@ void Guardian::guard(pid_t child, int watchman, int rank, const LauncherProcess&
     std::int64_t last_look_ns = now_ns();
     int status = 0;
     // The child first: its signal may have come before this process waited for it.
-    while (waitpid(child, &status, WNOHANG) != child) {
+    bool is_reaped = false;
+    while (!(is_reaped = waitpid(child, &status, WNOHANG) == child)) {
         // At most a second for each look: while the whole job is paused, no time passes.
         const double since_last_look = std::min(seconds_since(last_look_ns), 1.0);
         last_look_ns = now_ns();
@@ -98,7 +100,7 @@ void Guardian::guard(pid_t child, int watchman, int rank, const LauncherProcess&
         int order = SIGCHLD;
         if (phase == Phase::running) {
             sigwait(&watched, &order);
-        } else if (is_late(child, rank)) {
+        } else if (is_late(phase, child, rank)) {
             page_->outcome = Outcome::late;
             break;
         } else {
@@ -110,10 +112,11 @@ void Guardian::guard(pid_t child, int watchman, int rank, const LauncherProcess&
         break;
     }
     const bool is_late = page_->outcome == Outcome::late;
-    if (is_late || must_end) {
+    if ((is_late || must_end) && !is_reaped) {
         if (phase == Phase::starting) list_shared_files(child, began_, page_->files_at_start);
         kill(child, SIGKILL);  // stopped or stuck in a library, it would not react to anything else
         waitpid(child, &status, 0);
+        if (is_late) page_->phase = phase;  // the rank is dead: as the watchman is to record it
     }
     page_->status = status;
     if (!is_late && !must_end) page_->outcome = is_good_end(status) ? Outcome::good : Outcome::lost;

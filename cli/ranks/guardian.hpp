@@ -10,6 +10,7 @@
 namespace tutti {
 
 class LauncherProcess;
+enum class Phase;
 struct RankPage;
 
 /// A parent process that outlives the rank. The launcher starts the guardian; the rank is its
@@ -37,7 +38,7 @@ public:
 private:
     [[noreturn]] void guard(pid_t child, int watchman, int rank, const LauncherProcess& launcher,
                             const sigset_t& watched);
-    bool is_late(pid_t child, int rank);
+    bool is_late(Phase phase, pid_t child, int rank);
     void have_it_settled(int watchman);
 
     double start_limit_;

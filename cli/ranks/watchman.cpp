@@ -91,6 +91,7 @@ void list_shared_files(pid_t process, std::time_t since, SharedFiles& files) {
         const std::string path = line.substr(path_begins);
         if (path.starts_with("/dev/shm/") && is_of_this_job(path, since)) paths.insert(path);
     }
+    if (paths.empty()) return;  // not yet, or no longer: a process that ends has no memory
     std::string text;
     for (const auto& path : paths) text += path + "\n";
     if (text.size() < sizeof files) std::memcpy(files, text.c_str(), text.size() + 1);

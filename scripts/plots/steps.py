@@ -97,8 +97,10 @@ def steps_of(results):
     found = {}
     for record in results.steps:
         key = record["key"]
+        buffers = key.get("buffers", "")
         shape = Shape(key["workload"], key["model"], key.get("compute", ""), key.get("settings", ""),
-                      key.get("buffers", ""), key["nranks"], key.get("ppn", 0))
+                      "unregistered" if buffers == "ordinary" else buffers,  # its name in version 0.1
+                      key["nranks"], key.get("ppn", 0))
         found.setdefault(shape, Steps(shape)).records.append(record)
     known = {name: place for place, name in enumerate(WORKLOADS)}
     return sorted(found.values(), key=lambda one: (known.get(one.shape.workload, len(known)), one.shape.workload))
