@@ -165,7 +165,7 @@ void OnlineSearch::evaluate(int number) {
     }
 }
 
-// A slow round may be a mood of the machine; two in a row are a change.
+// A slow round may be noise; two in a row are a change of the machine.
 void OnlineSearch::watch(std::span<const double> samples) {
     Arm& incumbent = arm(incumbent_);
     const auto before = time_of(incumbent_);

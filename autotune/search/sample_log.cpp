@@ -41,8 +41,9 @@ double SampleLog::shift_of_race(std::size_t size, std::span<const int> arms,
         shifts.push_back(*before - typical_of(logs));
     }
     if (shifts.empty()) return 0;
-    // Where few arms tell, what looks like a mood may be noise: a leader that was lucky at first
-    // would pull all later races down to its luck. So they are believed as far as moods are larger.
+    // Where few arms tell, what looks like a slow period may be chance: a leader that was lucky at
+    // first would pull all later races down to its luck. So they are believed as far as slow
+    // periods are longer.
     const double error = noise(size) / std::sqrt(static_cast<double>(shifts.size()));
     const double belief =
         default_noise * default_noise / (default_noise * default_noise + error * error);

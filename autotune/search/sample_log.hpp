@@ -8,7 +8,7 @@
 namespace tutti {
 
 /// All samples of a search, made comparable. Times are kept as logarithms, since arms differ by
-/// factors. The machine's mood changes between races but hits all arms of one race alike, so a
+/// factors. The machine's speed changes between races but hits all arms of one race alike, so a
 /// later race at the same size is shifted until the arms that it shares with earlier ones agree.
 class SampleLog {
 public:

@@ -30,7 +30,7 @@ struct PairComparison {
 
 /// Races a choice against a library's own collective at one size, with plans of their own and every
 /// result checked. The gain is the median of library over choice, pair by pair in the order of
-/// measuring, so that a change of the machine's mood meets both; its interval assumes no
+/// measuring, so that a change of the machine's speed meets both; its interval assumes no
 /// distribution. Collective.
 PairComparison compare(Planner& planner, const BufferPool& pool,
                        const MeasuringEvaluator::Race& race, const HoldOutPair& pair, Bytes size,

@@ -106,7 +106,7 @@ private:
             {section_.subject, race.size, configuration_of_arm(race.arm), race.samples_ns});
     }
 
-    // As near in time to the search as can be: a machine has moods in which other variants win. In
+    // As near in time to the search as can be: for a while other variants may win on a machine. In
     // two passes with plans of their own, as each plan has its luck with the memory that it gets.
     void evaluate() {
         const std::int64_t began = now_ns();
