@@ -26,10 +26,8 @@ constexpr std::size_t as_size(Number number) {
 constexpr std::size_t as_size(const Indexed auto& name) { return as_size(name.index); }
 /// The place of an enumerator among those of its type, as tables by type are ordered.
 template <class Enum>
-    requires std::is_enum_v<Enum>
-constexpr std::size_t as_size(Enum value) {
-    return static_cast<std::size_t>(value);
-}
+requires std::is_enum_v<Enum>
+constexpr std::size_t as_size(Enum value) { return static_cast<std::size_t>(value); }
 
 /// The element at this place of a vector, span, array or anything else with []. In builds with
 /// assertions the place must exist, where the container knows its size.

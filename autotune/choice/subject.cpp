@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "autotune/choice/subject.hpp"
 
-#include <algorithm>
 #include <fmt/format.h>
+
+#include <algorithm>
 
 #include "base/name_table.hpp"
 #include "collectives/world/gather_machine.hpp"

@@ -10,7 +10,8 @@ namespace tutti {
 /// The version of the text; grows only when old readers would go wrong.
 inline constexpr int model_version = 1;
 
-/// The model as a JSON object, for a file of its own or within a table. See docs/background/model.md.
+/// The model as a JSON object, for a file of its own or within a table. See
+/// docs/background/model.md.
 std::string to_json(const CostModel& model);
 
 /// The inverse. `name` is how errors call the text. Throws Error "NAME:LINE: what is wrong", on one

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "autotune/table/adapt.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <fmt/format.h>
 #include <iterator>
 #include <optional>
 #include <set>
@@ -259,7 +260,7 @@ std::optional<Section> between_ranks(const Neighbours& unmarked, const JobShape&
 }  // namespace
 
 Table adapted(const Table& table, const JobShape& setting, const Predictor& predict,
-             AdaptOptions options) {
+              AdaptOptions options) {
     std::vector<const Section*> sections;
     std::set<Subject> subjects;
     for (const Section& section : table.sections)

@@ -17,6 +17,6 @@ struct AdaptOptions {
 ///
 /// Throws Error if the table was made on another topology, unless `anyway` is set, or is empty.
 Table adapted(const Table& table, const JobShape& setting, const Predictor& predict,
-             AdaptOptions options = {});
+              AdaptOptions options = {});
 
 }  // namespace tutti

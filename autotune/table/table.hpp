@@ -70,7 +70,8 @@ struct Section {
 /// The range that a call of so many bytes is in.
 const Range& range_at(const Section& section, Bytes bytes);
 
-/// What the tuner found: which configuration when, with the evidence. As JSON: docs/reference/tables.md.
+/// What the tuner found: which configuration when, with the evidence. As JSON:
+/// docs/reference/tables.md.
 struct Table {
     static constexpr int version = 1;
     std::string written;  ///< RFC 3339, UTC

@@ -20,8 +20,8 @@ std::unique_ptr<Plan> message_plan(Progress& progress, MessageTransport& transpo
 std::unique_ptr<Plan> direct_plan(Progress& progress, const PlanRequest& request);
 
 /// Inside one kernel of the rank's device: the same steps as direct_plan, by blocks of threads (see
-/// docs/background/gpus.md), or, for small calls, by messages of the LL protocol. Buffers that do not lie in
-/// memory of the device are copied there and back in each run.
+/// docs/background/gpus.md), or, for small calls, by messages of the LL protocol. Buffers that do
+/// not lie in memory of the device are copied there and back in each run.
 std::unique_ptr<Plan> device_plan(Progress& progress, const DeviceTransport& transport,
                                   const PlanRequest& request);
 

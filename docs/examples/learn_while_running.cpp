@@ -7,10 +7,9 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
-#include <vector>
-
 #include <tutti/communicator.hpp>
 #include <tutti/table.hpp>
+#include <vector>
 
 namespace {
 

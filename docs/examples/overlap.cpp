@@ -5,10 +5,10 @@
 #include <mpi.h>
 
 #include <cstdio>
+#include <tutti/communicator.hpp>
 #include <vector>
 
 #include "base/error.hpp"
-#include <tutti/communicator.hpp>
 
 namespace {
 

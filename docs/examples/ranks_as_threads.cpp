@@ -6,11 +6,11 @@
 #include <cstdio>
 #include <cstdlib>
 #include <numeric>
+#include <tutti/communicator.hpp>
 #include <vector>
 
 #include "base/error.hpp"
 #include "collectives/world/world.hpp"
-#include <tutti/communicator.hpp>
 
 int main(int argc, char** argv) {
     const int count = argc > 1 ? std::atoi(argv[1]) : 4;

@@ -7,10 +7,10 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <tutti/communicator.hpp>
 #include <vector>
 
 #include "base/error.hpp"
-#include <tutti/communicator.hpp>
 
 namespace {
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "autotune/search/caching_evaluator.hpp"
-
 #include <gtest/gtest.h>
+
+#include "autotune/search/caching_evaluator.hpp"
 
 namespace tutti {
 namespace {

@@ -101,7 +101,8 @@ TEST(RangeText, GivesTimesThreeDigitsAndAUnit) {
 
 TEST(RangeText, NamesAChoiceInFewLetters) {
     EXPECT_EQ(short_text(ours("ring", "shm")), "ring/shm");
-    EXPECT_EQ(short_text({"tutti", "chain", "mpi", "", Bytes{65536}, 4, 2}), "chain/mpi s64K r4 c2");
+    EXPECT_EQ(short_text({"tutti", "chain", "mpi", "", Bytes{65536}, 4, 2}),
+              "chain/mpi s64K r4 c2");
     EXPECT_EQ(short_text({.impl = "mpi", .algorithm = "ring"}), "mpi/ring");
 }
 

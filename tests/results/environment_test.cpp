@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "results/launch.hpp"
-
 #include <gtest/gtest.h>
+
+#include "results/launch.hpp"
 
 namespace tutti {
 
