@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <algorithm>
 #include <cstdint>
 
 namespace tutti {
@@ -10,6 +11,28 @@ std::int64_t now_ns();
 inline double seconds_since(std::int64_t began_ns) {
     return static_cast<double>(now_ns() - began_ns) * 1e-9;
 }
+
+/// A deadline's clock: the time for which this process could run. Of a longer pause between two
+/// looks it counts a second, as then the process, or the whole machine, was suspended: so ranks
+/// that were all suspended and go on do not give each other up.
+class AwakeTime {
+public:
+    /// Nanoseconds since the first look. Look well within a second.
+    std::int64_t look() {
+        const std::int64_t now = now_ns();
+        if (last_look_ns_ != 0) awake_ns_ += std::min(now - last_look_ns_, longest_gap_ns);
+        last_look_ns_ = now;
+        return awake_ns_;
+    }
+
+    double look_seconds() { return static_cast<double>(look()) * 1e-9; }
+
+private:
+    static constexpr std::int64_t longest_gap_ns = 1'000'000'000;
+
+    std::int64_t last_look_ns_ = 0;
+    std::int64_t awake_ns_ = 0;
+};
 
 /// Tells the core that this is a waiting loop (a few tens of cycles; yields to the sibling thread).
 inline void relax() {

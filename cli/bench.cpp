@@ -14,9 +14,9 @@
 #include "cli/build_info.hpp"
 #include "cli/known_machine.hpp"
 #include "cli/options/bench_options.hpp"
-#include "cli/ranks/watchdog.hpp"
 #include "cli/run_context.hpp"
 #include "collectives/transport/ucx/ucx.hpp"
+#include "collectives/world/activity.hpp"
 #include "results/csv.hpp"
 #include "results/text_table.hpp"
 
@@ -37,7 +37,12 @@ public:
             reporter_.keep(point);
             point.measured.samples.clear();  // the table needs them no more
         }
-        reporter_.print(rows(points));
+        show(points);
+    }
+
+    // Those that the file holds already; none on ranks that print nothing.
+    void show(const std::vector<Point>& points) {
+        if (!points.empty()) reporter_.print(rows(points));
         reporter_.step();
         all_.insert(all_.end(), points.begin(), points.end());
     }
@@ -50,9 +55,10 @@ public:
         };
         reporter_.print(table_footer(all_));
         const Exit code =
-            reporter_.end(std::ranges::any_of(all_, is_wrong)     ? Outcome::wrong_result
-                          : std::ranges::all_of(all_, is_skipped) ? Outcome::nothing_measured
-                                                                  : Outcome::measured);
+            reporter_.end(std::ranges::any_of(all_, is_wrong) ? Outcome::wrong_result
+                          : reporter_.is_active() && std::ranges::all_of(all_, is_skipped)
+                              ? Outcome::nothing_measured
+                              : Outcome::measured);
         if (!csv.is_open()) return code;
         write_csv(csv, all_);
         csv.close();
@@ -248,6 +254,8 @@ Exit bench_on_rank(RunContext& context, const BenchOptions& options, std::ofstre
         reporter.show(what);
     };
     events.after_point = [&](const std::vector<Point>& points) { report.add(points); };
+    events.known_point = [&](const std::vector<Point>& points) { report.show(points); };
+    if (options.run.resumed) sweep.known = options.run.resumed->points;
     run_sweep(planner, sweep, events);
     choosing.end(reporter);
     return report.end(std::move(csv));

@@ -42,7 +42,8 @@ void keep(const Limits& limits) {
 
 Exit limits_on_rank(World& world, const LimitsOptions& options) {
     const std::int64_t began_ns = now_ns();
-    Reporter reporter(world, describe_session(options.run, /*seed=*/0), options.run.results_file());
+    Reporter reporter(world, describe_session(world, options.run, /*seed=*/0),
+                      options.run.results_file());
     const Launch launch = describe_launch(world, reporter.session().id);
     reporter.begin(launch, 1);
     const double budget = options.budget_seconds;

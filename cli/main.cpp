@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <cerrno>
 #include <chrono>
+#include <csignal>
 #include <cstdio>
+#include <cstring>
 #include <filesystem>
 #include <iostream>
+#include <new>
 #include <thread>
 
 #include "base/name_table.hpp"
 #include "cli/build_info.hpp"
 #include "cli/options/commands.hpp"
+#include "cli/ranks/interruption.hpp"
 #include "cli/ranks/launcher.hpp"
 
 namespace tutti {
@@ -76,6 +81,15 @@ Exit dispatch(Arguments arguments) {
     throw Error(unknown_name("command", arguments[0], names));
 }
 
+// What was printed must have arrived: on a full disk nothing else would tell.
+void finish_output() {
+    std::cout.flush();
+    errno = 0;
+    if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0 || !std::cout)
+        throw Error(std::string("what was printed could not be written: ") +
+                    (errno != 0 ? std::strerror(errno) : "is the disk full?"));
+}
+
 }  // namespace
 }  // namespace tutti
 
@@ -84,7 +98,11 @@ int main(int argc, char** argv) {
     try {
         Arguments arguments(argv + 1, argv + argc);
         translate_own_name(std::filesystem::path(argv[0]).filename(), arguments);
-        return static_cast<int>(dispatch(std::move(arguments)));
+        if (launcher().rank == 0) end_on_signals();  // one line for all ranks
+        std::signal(SIGXFSZ, SIG_IGN);  // a limit of the size of files is told as a full disk is
+        const Exit code = dispatch(std::move(arguments));
+        finish_output();
+        return static_cast<int>(code);
     } catch (const Error& error) {
         // Of many ranks with the same wrong arguments one speaks. The others give it the time to do
         // so: launchers end all ranks once one has failed.
@@ -93,6 +111,11 @@ int main(int argc, char** argv) {
         else
             std::this_thread::sleep_for(std::chrono::seconds(1));
         return static_cast<int>(error.code());
+    } catch (const std::bad_alloc&) {
+        std::cerr << "tutti: out of memory; allow more (ulimit -v), or ask for smaller sizes or "
+                     "fewer ranks"
+                  << std::endl;
+        return static_cast<int>(Exit::usage);
     } catch (const std::exception& error) {
         std::cerr << "tutti: " << error.what() << std::endl;
         return static_cast<int>(Exit::usage);

@@ -118,9 +118,9 @@ std::string offsets_in_words(const std::vector<std::int64_t>& offsets_ns) {
 
 }  // namespace
 
-Session describe_session(const RunOptions& run, std::uint64_t seed) {
+Session describe_session(World& world, const RunOptions& run, std::uint64_t seed) {
     Session session;
-    session.id = new_session_id();
+    session.id = gather_all_texts(world, world.is_first() ? new_session_id() : "").front();
     session.t = utc_now();
     session.tool = this_tool();
     session.argv = run.arguments;
@@ -128,6 +128,7 @@ Session describe_session(const RunOptions& run, std::uint64_t seed) {
     session.cwd = std::filesystem::current_path();
     session.seed = seed;
     session.plan = run.as_understood;
+    if (run.resumed) session.resume_of = run.resumed->session.id;
     std::string text;
     for (const auto& [name, value] : session.plan) text += name + "=" + value + "\n";
     session.plan_sha256 = sha256(text);

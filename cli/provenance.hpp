@@ -9,8 +9,8 @@
 
 namespace tutti {
 
-/// Who asked for what with which tutti.
-Session describe_session(const RunOptions& run, std::uint64_t seed);
+/// Who asked for what with which tutti; the same session on all ranks. Collective.
+Session describe_session(World& world, const RunOptions& run, std::uint64_t seed);
 
 /// Where it runs: hosts, ranks, GPUs, libraries. Collective; complete on every rank.
 Launch describe_launch(World& world, const std::string& session);

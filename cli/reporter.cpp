@@ -8,6 +8,7 @@
 
 #include "base/clock.hpp"
 #include "cli/ranks/guardian.hpp"
+#include "cli/ranks/interruption.hpp"
 
 namespace tutti {
 namespace {
@@ -59,18 +60,29 @@ void ProgressBar::clear() {
 Reporter::Reporter(World& world, Session session, const std::string& file)
     : rank_(world.rank()),
       is_active_(world.is_first()),
+      has_file_(!file.empty()),
       session_(std::move(session)),
       began_ns_(now_ns()) {
     if (is_active_ && !file.empty()) store_.emplace(file);
 }
 
 void Reporter::begin(const Launch& launch, std::size_t goal) {
+    if (has_file_) announce_session(session_.id);
     if (!is_active_) return;
     bar_.emplace(goal);
-    if (!store_) return;
+    if (!store_) {
+        announce_kept("nothing is kept without --json FILE");
+        return;
+    }
     store_->append(session_);
-    announce_session(session_.id);
     store_->append(launch);
+    announce_results_file(store_->file(), session_.id);
+    announce_records();
+}
+
+void Reporter::announce_records() const {
+    announce_kept(fmt::format("{} records are in '{}'; go on with --resume {}", store_->records(),
+                              store_->path().string(), store_->path().string()));
 }
 
 void Reporter::print(const std::string& text) {
@@ -108,7 +120,11 @@ Exit Reporter::end(Outcome outcome) {
 }
 
 void Reporter::record(const Error& error, std::optional<Rank> rank) {
-    if (!store_ || error.code() == Exit::usage) return;
+    if (error.code() == Exit::usage) return;
+    if (!store_) {
+        if (rank && error.code() == Exit::time_out) announce_time_out(error.what());
+        return;
+    }
     Fail fail;
     fail.session = session_.id;
     fail.phase = error.what();

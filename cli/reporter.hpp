@@ -51,7 +51,9 @@ public:
     template <class Record>
     void keep(Record& record) {
         record.session = session_.id;
-        if (store_) store_->append(record);
+        if (!store_) return;
+        store_->append(record);
+        announce_records();
     }
 
     /// On stdout.
@@ -74,9 +76,11 @@ public:
 
 private:
     void record(const Error& error, std::optional<Rank> rank);
+    void announce_records() const;
 
     Rank rank_;
     bool is_active_;
+    bool has_file_;  // on rank 0
     Session session_;
     std::int64_t began_ns_;
     std::optional<Store> store_;

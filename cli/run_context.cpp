@@ -55,7 +55,7 @@ std::vector<std::string> RunContext::notes_with_command() const {
 
 Exit in_context(World& world, const RunOptions& run, std::uint64_t seed, const PlannerSetup& setup,
                 const std::function<Exit(RunContext&)>& work) {
-    Reporter reporter(world, describe_session(run, seed), run.results_file());
+    Reporter reporter(world, describe_session(world, run, seed), run.results_file());
     return reporter.recording_failures([&] {
         RunContext context(world, reporter, run, setup);
         return work(context);

@@ -8,8 +8,8 @@
 #include "base/units.hpp"
 #include "cli/auto/method_by_table.hpp"
 #include "cli/options/workload_options.hpp"
-#include "cli/ranks/watchdog.hpp"
 #include "cli/run_context.hpp"
+#include "collectives/world/activity.hpp"
 #include "results/step_table.hpp"
 
 namespace tutti {
@@ -40,15 +40,22 @@ public:
         reporter_.show(rounds == 0 ? "warming up" : counted(rounds, "step") + " of each method");
     }
 
-    Exit end(std::vector<TrainingStep> steps) {
-        bool any_wrong = false, any_done = false;
+    // So that something is left if this run is interrupted.
+    void keep(std::vector<TrainingStep>& steps) {
         for (TrainingStep& step : steps) {
             step.key.workload = options_.workload->name;
             step.key.buffers = options_.buffers ? name_of(*options_.buffers) : "";
             step.key.settings = settings_in_words();
+            reporter_.keep(step);
+        }
+    }
+
+    Exit end(std::vector<TrainingStep> steps) {
+        bool any_wrong = false, any_done = false;
+        keep(steps);
+        for (const TrainingStep& step : steps) {
             any_wrong = any_wrong || step.check.state == CheckState::fail;
             any_done = any_done || !step.skipped;
-            reporter_.keep(step);
         }
         reporter_.print(step_table_rows(steps) + note_of_length() + step_table_footer(steps));
         using Outcome = Reporter::Outcome;
@@ -104,6 +111,15 @@ std::vector<Method> methods_of(Planner& planner, const WorkloadOptions& options,
     return with_compressed(std::move(methods), options.compressions);
 }
 
+// What the interrupted run has seen of each method.
+std::vector<StepSamples> samples_of(const InterruptedRun& run, const std::vector<Method>& methods) {
+    std::vector<StepSamples> samples(methods.size());
+    for (const TrainingStep& step : run.steps)
+        for (std::size_t i = 0; i < methods.size(); ++i)
+            if (step.key.way == methods[i].name && step.samples) samples[i] = *step.samples;
+    return samples;
+}
+
 Exit workload_on_rank(RunContext& context, const WorkloadOptions& options) {
     World& world = context.world;
     Planner& planner = context.planner;
@@ -141,13 +157,22 @@ Exit workload_on_rank(RunContext& context, const WorkloadOptions& options) {
     report.begin(context.launch, notes);
     say_activity(std::string(options.workload->name));
     const auto methods = scenario->methods(named);
+    const auto complete_keys = [&](std::vector<TrainingStep>& steps) {
+        for (std::size_t i = 0; i < steps.size(); ++i) {
+            StepKey& key = steps[i].key;
+            if (scenario->has_compute_mode()) key.compute = name_of(options.compute);
+            const std::string& over = methods[i].transport;
+            if (!over.empty() && planner.is_virtual(over)) key.placement = virtual_ranks;
+        }
+    };
+    protocol.so_far = [&](std::vector<TrainingStep> steps) {
+        complete_keys(steps);
+        std::erase_if(steps, [](const TrainingStep& step) { return !step.is_partial; });
+        report.keep(steps);
+    };
+    if (options.run.resumed) protocol.earlier = samples_of(*options.run.resumed, methods);
     auto steps = run_scenario(world, *scenario, methods, protocol);
-    for (std::size_t i = 0; i < steps.size(); ++i) {
-        StepKey& key = steps[i].key;
-        if (scenario->has_compute_mode()) key.compute = name_of(options.compute);
-        const std::string& over = methods[i].transport;
-        if (!over.empty() && planner.is_virtual(over)) key.placement = virtual_ranks;
-    }
+    complete_keys(steps);
     return report.end(std::move(steps));
 }
 

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <fstream>
@@ -34,6 +35,22 @@ struct Append {
     }
 };
 
+// A training run writes its steps again and again until it ends.
+void leave_out_replaced(std::vector<TrainingStep>& steps) {
+    const auto is_same = [](const TrainingStep& one, const TrainingStep& other) {
+        return other.session == one.session && other.launch == one.launch && other.key == one.key;
+    };
+    std::vector<TrainingStep> left;
+    for (std::size_t i = 0; i < steps.size(); ++i) {
+        const bool is_replaced =
+            steps[i].is_partial &&
+            std::any_of(steps.begin() + static_cast<long>(i) + 1, steps.end(),
+                        [&](const TrainingStep& later) { return is_same(steps[i], later); });
+        if (!is_replaced) left.push_back(steps[i]);
+    }
+    steps = std::move(left);
+}
+
 }  // namespace
 
 Results read_results(std::istream& stream, std::string_view name) {
@@ -57,6 +74,7 @@ Results read_results(std::istream& stream, std::string_view name) {
     }
     if (stream.bad()) throw Error(fmt::format("cannot read '{}': {}", name, std::strerror(errno)));
     if (number == 0) throw Error(fmt::format("'{}' is empty: no results in it", name));
+    leave_out_replaced(results.steps);
     return results;
 }
 

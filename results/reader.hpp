@@ -22,8 +22,9 @@ struct Results {
     std::vector<std::string> warnings;  // one line each, to be shown to the user
 };
 
-/// Reads a file that a Store wrote. A torn last line becomes a warning; everything else that is
-/// wrong throws Error naming file and line: unreadable, empty, not JSON, another schema version.
+/// Reads a file that a Store wrote; partial steps that a later record replaces are left out. A torn
+/// last line becomes a warning; everything else that is wrong throws Error naming file and line:
+/// unreadable, empty, not JSON, another schema version.
 Results read_results(const std::filesystem::path& path);
 
 /// The same from a stream; `name` is how errors call it.

@@ -260,6 +260,10 @@ void walk(auto& f, Is<StepSamples> auto& samples) {
     f.must("step", samples.step);
     f.must("compute", samples.compute);
     f.must("exposed", samples.exposed);
+    f.may("communication", samples.communication);
+    f.may("computing", samples.computing);
+    f.may("wait", samples.wait);
+    f.may("work", samples.work);
 }
 
 void walk(auto& f, Is<TrainingStep> auto& step) {
@@ -268,6 +272,7 @@ void walk(auto& f, Is<TrainingStep> auto& step) {
     f.must("key", step.key);
     f.may("skipped", step.skipped);
     if (step.skipped) return;
+    f.may("partial", step.is_partial);
     f.must("n", step.step.n);
     f.must("step_ns", step.step);
     f.interval("ci95_step_ns", step.step.ci95_lo, step.step.ci95_hi);

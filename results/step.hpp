@@ -36,11 +36,13 @@ struct Metric {
     bool operator==(const Metric&) const = default;
 };
 
-/// What was seen of a way, round by round. ns.
+/// What was seen of a way, round by round, as in the summaries of a step. ns.
 struct StepSamples {
     std::vector<std::int64_t> step;
     std::vector<std::int64_t> compute;
     std::vector<std::int64_t> exposed;
+    // With steps that are to be gone on with; older files lack them.
+    std::vector<std::int64_t> communication = {}, computing = {}, wait = {}, work = {};
 
     bool operator==(const StepSamples&) const = default;
 };
@@ -51,6 +53,7 @@ struct TrainingStep {
     int launch = 1;
     StepKey key;
     std::optional<std::string> skipped;  // the reason; then nothing below has a meaning
+    bool is_partial = false;  // written while rounds were still to come; a later record replaces it
 
     Summary step;           // computing and communicating
     Summary compute;        // the same step without its collectives
@@ -64,7 +67,7 @@ struct TrainingStep {
     double bound_ns = 0;    // max(compute, communication): no overlap does better
     Check check;
     std::vector<Metric> metrics;
-    std::optional<StepSamples> samples = {};  // if they were asked for
+    std::optional<StepSamples> samples = {};  // if they were asked for, or the step is partial
 
     bool operator==(const TrainingStep&) const = default;
 };

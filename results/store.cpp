@@ -7,12 +7,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <sstream>
 #include <string>
 #include <system_error>
 #include <utility>
+#include <variant>
 
 #include "base/error.hpp"
 #include "base/index.hpp"
@@ -119,6 +122,11 @@ void Store::put_torn_tail_aside() {
 }
 
 void Store::append(std::string_view line) {
+    struct stat status {};
+    if (regular_ && ::fstat(file_, &status) == 0 && status.st_nlink == 0)
+        throw Error(
+            fmt::format("'{}' was deleted while it was written; its {} records are lost: run again",
+                        path_.string(), records_));
     const std::string text = std::string(line) + '\n';
     const ssize_t written = write_once(file_, text);
     const bool whole = written == static_cast<ssize_t>(text.size());
@@ -136,6 +144,53 @@ void Store::append(std::string_view line) {
                             reason, records_,
                             mended ? ". Free some space and run again"
                                    : ", a torn line behind them is left out when reading"));
+}
+
+namespace {
+
+struct FileToAppend {
+    explicit FileToAppend(const std::filesystem::path& path)
+        : number(::open(path.c_str(), O_RDWR | O_APPEND | O_CLOEXEC)) {}
+    ~FileToAppend() {
+        if (number >= 0) ::close(number);
+    }
+    int number;
+};
+
+// What the last records say of a session.
+struct SessionSeen {
+    bool is_there = false;
+    bool has_failed = false;
+};
+
+SessionSeen look_for(const std::string& session, const std::string& lines) {
+    SessionSeen seen;
+    std::istringstream stream(lines);
+    for (std::string line; std::getline(stream, line);) {
+        if (line.find('"' + session + '"') == line.npos) continue;
+        seen.is_there = true;
+        try {
+            if (std::holds_alternative<Fail>(parse_json_line(line))) seen.has_failed = true;
+        } catch (const Error&) {  // the first line may be cut
+        }
+    }
+    return seen;
+}
+
+}  // namespace
+
+void append_to_running_session(const std::filesystem::path& path, const Fail& fail) {
+    constexpr off_t tail = 1 << 18;
+    const FileToAppend file(path);
+    struct stat status {};
+    if (file.number < 0 || ::fstat(file.number, &status) != 0 || !S_ISREG(status.st_mode)) return;
+    const auto seen =
+        look_for(fail.session, read_from(file.number, std::max<off_t>(status.st_size - tail, 0)));
+    if (!seen.is_there || seen.has_failed) return;
+    const std::string line = to_json_line(fail) + '\n';
+    if (write_once(file.number, line) != static_cast<ssize_t>(line.size()) ||
+        ::fdatasync(file.number) != 0)
+        throw Error(fmt::format("cannot add to '{}': {}", path.string(), std::strerror(errno)));
 }
 
 }  // namespace tutti

@@ -36,6 +36,8 @@ public:
     /// Whole records in the file, those of earlier runs included.
     std::size_t records() const { return records_; }
     const std::filesystem::path& path() const { return path_; }
+    /// Its descriptor, for what must be written within a signal handler: one line by one write().
+    int file() const { return file_; }
 
 private:
     void lock() const;
@@ -49,5 +51,10 @@ private:
     long long good_end_ = 0;  // offset behind the last whole record
     std::size_t records_ = 0;
 };
+
+/// Adds a failure of a session of `path` that another process may be writing: nothing is made,
+/// locked or repaired. Does nothing where the file does not hold that session in its last records,
+/// as on another host, or holds a failure of it already. Throws Error if it cannot be written.
+void append_to_running_session(const std::filesystem::path& path, const Fail& fail);
 
 }  // namespace tutti

@@ -172,8 +172,9 @@ void check(const BenchOptions& options) {
 
 }  // namespace
 
-std::optional<BenchOptions> parse_bench(const Arguments& arguments) {
+std::optional<BenchOptions> parse_bench(Arguments arguments) {
     BenchOptions options;
+    const std::string resume = take_resume("bench", arguments);
     options.run.command = "bench";
     options.run.arguments = arguments;
     SizeRange range;
@@ -201,6 +202,7 @@ std::optional<BenchOptions> parse_bench(const Arguments& arguments) {
     if (options.sweep.counts.empty()) options.sweep.sizes = range.sizes();
     check(options);
     options.run.as_understood = understood(app);
+    resume_if_asked(resume, options.run);
     return options;
 }
 

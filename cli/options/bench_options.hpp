@@ -29,6 +29,6 @@ struct BenchOptions {
 };
 
 /// Nothing if help was asked for. Throws Error with what to type instead.
-std::optional<BenchOptions> parse_bench(const Arguments& arguments);
+std::optional<BenchOptions> parse_bench(Arguments arguments);
 
 }  // namespace tutti

@@ -9,6 +9,13 @@ namespace tutti {
 void add_timeout(const OptionGroup& group, RankOptions& ranks) {
     group.parsed("-T,--timeout,--hang-timeout", ranks.hang_timeout, "30s", parse_timeout,
                  "give up on a rank after");
+    const auto set = [&ranks](const std::string& typed) {
+        ranks.start_timeout = parse_timeout(typed);
+    };
+    group.app()
+        .add_option_function<std::string>(
+            "--start-timeout", set, "give up on the start of MPI after [30s, or -T if longer]")
+        ->group(group.heading());
 }
 
 void add_threads(const OptionGroup& group, RankOptions& ranks, const std::string& what) {
@@ -35,6 +42,21 @@ void add_limits(const OptionGroup& group, RunOptions& run, const std::string& wh
 void add_results_file(const OptionGroup& group, RunOptions& run) {
     group.text("--json", run.ranks.results_file,
                "append records to this file (JSON Lines); folders are made");
+    group.app()
+        .add_option_function<std::string>(
+            "--resume", [](const std::string&) {},
+            "go on with the run of this results file that was interrupted; alone, with its options")
+        ->group(group.heading())
+        ->type_name("FILE");
+}
+
+void resume_if_asked(const std::string& resume, RunOptions& run) {
+    if (resume.empty()) return;
+    run.resumed = interrupted_run(resume, run.command);
+    expect_same_plan(run.resumed->session.plan, run.as_understood);
+    if (launcher().rank == 0) return;
+    run.resumed->points.clear();
+    run.resumed->steps.clear();
 }
 
 }  // namespace tutti

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <optional>
 #include <string>
 
 #include "cli/options/commands.hpp"
+#include "cli/options/interrupted_run.hpp"
 #include "cli/ranks/launcher.hpp"
 #include "results/launch.hpp"
 
@@ -16,8 +18,9 @@ struct RunOptions {
     Arguments arguments;  ///< behind it, as typed
     RankOptions ranks;
     bool pin = true;
-    std::string limits = "none";  ///< see choose_limits
-    TextByName as_understood;     ///< every option with its value, for the record
+    std::string limits = "none";                 ///< see choose_limits
+    TextByName as_understood;                    ///< every option with its value, for the record
+    std::optional<InterruptedRun> resumed = {};  ///< points and steps on rank 0 only
 
     const std::string& results_file() const { return ranks.results_file; }
 };
@@ -30,7 +33,10 @@ void add_threads(const OptionGroup& group, RankOptions& ranks, const std::string
 void add_rank_options(const OptionGroup& group, RunOptions& run);
 /// --limits; `what` they are for.
 void add_limits(const OptionGroup& group, RunOptions& run, const std::string& what);
-/// --json
+/// --json and --resume; see take_resume for the latter.
 void add_results_file(const OptionGroup& group, RunOptions& run);
+/// Goes on with the interrupted run of the results file `resume` unless that is empty; `run` is
+/// complete but for that. Throws Error if it was another plan.
+void resume_if_asked(const std::string& resume, RunOptions& run);
 
 }  // namespace tutti

@@ -118,7 +118,8 @@ void complete(const CLI::App& app, WorkloadOptions& options) {
 
 }  // namespace
 
-std::optional<WorkloadOptions> parse_workload(const Arguments& arguments) {
+std::optional<WorkloadOptions> parse_workload(Arguments arguments) {
+    const std::string resume = take_resume("workload", arguments);
     if (!arguments.empty() && arguments.front() == "--list-models") {
         if (launcher().rank == 0) print_models();
         return std::nullopt;
@@ -157,6 +158,7 @@ std::optional<WorkloadOptions> parse_workload(const Arguments& arguments) {
     options.settings = Settings(workload.settings, settings);
     if (workload.check != nullptr) workload.check(options.settings);
     complete(app, options);
+    resume_if_asked(resume, options.run);
     return options;
 }
 

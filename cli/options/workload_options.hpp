@@ -27,6 +27,6 @@ struct WorkloadOptions {
 };
 
 /// Nothing if help was asked for, or the list of models. Throws Error with what to type instead.
-std::optional<WorkloadOptions> parse_workload(const Arguments& arguments);
+std::optional<WorkloadOptions> parse_workload(Arguments arguments);
 
 }  // namespace tutti

@@ -7,7 +7,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -25,9 +24,10 @@ namespace {
 // Where the rank says which session it writes; null before there is a guardian.
 RankPage* page_of_process = nullptr;
 
-bool is_good_end(int status) {
-    if (!WIFEXITED(status)) return false;
-    const Exit code{WEXITSTATUS(status)};
+// The rank came to its end, and what went wrong before has been told and recorded.
+bool is_good_end(const RankPage& page) {
+    if (!WIFEXITED(page.status) || loss_of(page)) return false;
+    const Exit code{WEXITSTATUS(page.status)};
     return code == Exit::ok || code == Exit::wrong_result || code == Exit::usage;
 }
 
@@ -38,16 +38,24 @@ std::string name_of(int rank, pid_t process) {
 }
 
 // Says why a rank is lost; returns the exit code for it.
-int report_end(int status, int rank, pid_t pid) {
-    const auto loss = loss_of(status);
-    if (!loss) return WEXITSTATUS(status);
-    const std::string how = loss->signal != 0 ? "killed by signal " + std::to_string(loss->signal) +
-                                                    " (" + strsignal(loss->signal) + ")"
-                                              : "ended with code " + std::to_string(loss->code) +
-                                                    " by a library, which says why (a lost peer?)";
-    std::fprintf(stderr, "tutti: %s was %s; the job ends\n", name_of(rank, pid).c_str(),
-                 how.c_str());
+int report_end(const RankPage& page, int rank, pid_t pid) {
+    const auto loss = loss_of(page);
+    if (!loss || loss->what == "timeout") return WEXITSTATUS(page.status);  // it has spoken
+    const std::string code = " with code " + std::to_string(loss->code);
+    const std::string how =
+        loss->signal != 0 ? "was killed by signal " + std::to_string(loss->signal) + " (" +
+                                strsignal(loss->signal) + ")"
+        : loss->what == "exit"
+            ? "left in the middle" + code + " (exit was called, or MPI_Abort)"
+            : "was ended" + code + " by a library, which says why (a lost peer?)";
+    std::fprintf(stderr, "tutti: %s %s; the job ends\n", name_of(rank, pid).c_str(), how.c_str());
     return static_cast<int>(Exit::rank_lost);
+}
+
+// As another rank that waited may have said, but not why it waited.
+void report_stop(int rank, pid_t process) {
+    std::fprintf(stderr, "tutti: %s is stopped (SIGSTOP?) and answers nobody\n",
+                 name_of(rank, process).c_str());
 }
 
 // By SIGSTOP, say.
@@ -66,10 +74,11 @@ bool Guardian::is_late(Phase phase, pid_t child, int rank) {
     if (page_->phase != phase) return false;  // it has just come through
     const bool starts = phase == Phase::starting;
     const double limit = starts ? start_limit_ : page_->end_limit.load();
-    if (awake_seconds_ < limit) return false;
+    const double seconds = in_phase_.look_seconds();
+    if (seconds < limit) return false;
     const bool stopped = is_stopped(child);
     const double seconds_for_others = stopped ? 0 : rank == 0 ? 2 : 4;
-    if (awake_seconds_ < limit + seconds_for_others) return false;
+    if (seconds < limit + seconds_for_others) return false;
     std::fprintf(stderr, "tutti: %s has not come through %s for %.0f s: %s; the job ends\n",
                  name_of(rank, child).c_str(),
                  starts ? "MPI_Init and the first exchange" : "MPI_Finalize", limit,
@@ -86,16 +95,12 @@ void Guardian::guard(pid_t child, int watchman, int rank, const LauncherProcess&
     bool must_end = launcher.is_there() && !launcher.is_parent();
     if (must_end) kill(child, SIGKILL);  // it died before the line above
     Phase phase = Phase::starting;
-    std::int64_t last_look_ns = now_ns();
     int status = 0;
     // The child first: its signal may have come before this process waited for it.
     bool is_reaped = false;
     while (!(is_reaped = waitpid(child, &status, WNOHANG) == child)) {
-        // At most a second for each look: while the whole job is paused, no time passes.
-        const double since_last_look = std::min(seconds_since(last_look_ns), 1.0);
-        last_look_ns = now_ns();
-        const Phase phase_before = std::exchange(phase, page_->phase.load());
-        awake_seconds_ = phase == phase_before ? awake_seconds_ + since_last_look : 0;
+        if (std::exchange(phase, page_->phase.load()) != phase) in_phase_ = {};
+        in_phase_.look();
         if (phase == Phase::starting) list_shared_files(child, began_, page_->files_at_start);
         int order = SIGCHLD;
         if (phase == Phase::running) {
@@ -109,6 +114,11 @@ void Guardian::guard(pid_t child, int watchman, int rank, const LauncherProcess&
         }
         if (order < 0 || order == SIGCHLD) continue;
         must_end = true;
+        if (is_stopped(child)) report_stop(rank, child);
+        if (rank == 0)
+            std::fprintf(stderr,
+                         "tutti: the job was ended by a signal, or by a rank that says why; %s\n",
+                         page_->kept);
         break;
     }
     const bool is_late = page_->outcome == Outcome::late;
@@ -119,10 +129,10 @@ void Guardian::guard(pid_t child, int watchman, int rank, const LauncherProcess&
         if (is_late) page_->phase = phase;  // the rank is dead: as the watchman is to record it
     }
     page_->status = status;
-    if (!is_late && !must_end) page_->outcome = is_good_end(status) ? Outcome::good : Outcome::lost;
+    if (!is_late && !must_end) page_->outcome = is_good_end(*page_) ? Outcome::good : Outcome::lost;
     const int code = is_late    ? static_cast<int>(Exit::time_out)
                      : must_end ? static_cast<int>(Exit::rank_lost)
-                                : report_end(status, rank, child);
+                                : report_end(*page_, rank, child);
     if (page_->outcome != Outcome::good) have_it_settled(watchman);
     _exit(code);
 }
@@ -182,6 +192,8 @@ Guardian::Guardian(int rank, const std::string& results_file, double start_limit
     if (child > 0) guard(child, life[1], rank, launcher, watched);
 
     sigprocmask(SIG_SETMASK, &before, nullptr);
+    leave_signals_to_guardian();
+    share_kept_text(page_->kept);
     // Out of the launcher's reach, which wakes a stopped process before it ends it; the guardian
     // does not.
     setpgid(0, 0);
@@ -206,7 +218,14 @@ void announce_session(const std::string& id) {
     id.copy(page_of_process->session, sizeof page_of_process->session - 1);
 }
 
+void announce_time_out(const std::string& what) {
+    if (page_of_process == nullptr) return;
+    what.copy(page_of_process->time_out, sizeof page_of_process->time_out - 1);
+    page_of_process->phase = Phase::leaving;
+}
+
 void Guardian::leave(Exit code) {
+    page_->phase = Phase::leaving;
     std::cout.flush();
     std::cerr.flush();
     _exit(static_cast<int>(code));

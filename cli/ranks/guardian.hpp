@@ -5,6 +5,7 @@
 #include <csignal>
 #include <string>
 
+#include "base/clock.hpp"
 #include "base/error.hpp"
 
 namespace tutti {
@@ -44,10 +45,14 @@ private:
     double start_limit_;
     time_t began_;
     RankPage* page_ = nullptr;  // shared by all three processes
-    double awake_seconds_ = 0;  // that this process was awake in the present phase
+    AwakeTime in_phase_;
 };
 
 /// Tells the guardian, if there is one, which session a loss would belong to.
 void announce_session(const std::string& id);
+
+/// Tells the guardian, if there is one, of a wait that this rank gives up and has no file to record
+/// it in: the watchman does so where it can reach rank 0's file.
+void announce_time_out(const std::string& what);
 
 }  // namespace tutti

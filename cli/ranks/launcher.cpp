@@ -103,7 +103,8 @@ Exit run_ranks(const RankOptions& options, const std::function<Exit(World&)>& bo
                         std::to_string(started_by.size));
         else if (!missing) {
             Guardian guardian(started_by.rank, options.results_file,
-                              std::max(options.hang_timeout, least_start_seconds));
+                              options.start_timeout.value_or(
+                                  std::max(options.hang_timeout, least_start_seconds)));
             return run_as_mpi_rank(started_by, options, guardian, body);
         }
     }

@@ -23,7 +23,8 @@ Launcher launcher();
 struct RankOptions {
     std::optional<int> threads;  ///< --ranks
     double hang_timeout = 30;
-    std::string results_file;  ///< where a lost rank is to be recorded; may be empty
+    std::optional<double> start_timeout;  ///< for MPI_Init and the first exchange
+    std::string results_file;             ///< where a lost rank is to be recorded; may be empty
 };
 
 /// Runs body(world) on every rank: as MPI processes under a launcher, else as threads (one without

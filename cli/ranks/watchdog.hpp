@@ -29,7 +29,4 @@ private:
     std::thread thread_;
 };
 
-/// What this process is doing, for the watchdog's report: "all_reduce 4096 float".
-void say_activity(const std::string& activity);
-
 }  // namespace tutti

@@ -103,12 +103,17 @@ std::string host_name() {
     return name;
 }
 
-std::optional<Fail> loss_of(int status) {
+std::optional<Fail> loss_of(const RankPage& page) {
+    const int status = page.status;
     if (WIFSIGNALED(status))
         return Fail{.phase = "rank killed", .what = "signal", .signal = WTERMSIG(status)};
-    if (!is_of_ours(WEXITSTATUS(status)))
-        return Fail{
-            .phase = "rank ended by a library", .what = "mpi_error", .code = WEXITSTATUS(status)};
+    const int code = WEXITSTATUS(status);
+    if (page.phase == Phase::starting || page.phase == Phase::running)  // a call of exit
+        return Fail{.phase = "rank left in the middle", .what = "exit", .code = code};
+    if (page.time_out[0] != '\0')
+        return Fail{.phase = page.time_out, .what = "timeout", .code = code};
+    if (!is_of_ours(code))
+        return Fail{.phase = "rank ended by a library", .what = "mpi_error", .code = code};
     return std::nullopt;
 }
 
@@ -117,7 +122,7 @@ namespace {
 std::optional<Fail> failure_of(const RankPage& page) {
     switch (page.outcome.load()) {
         case Outcome::lost:
-            return loss_of(page.status);
+            return loss_of(page);
         case Outcome::late:
             return Fail{.phase = page.phase == Phase::starting ? "start of MPI" : "end of MPI",
                         .what = "timeout"};
@@ -142,12 +147,17 @@ void append_soon(const std::string& results_file, const Fail& fail) {
 // Only if the rank had begun to write. Returns why it could not be done, or nothing.
 std::string record_loss(const RankPage& page, const std::string& results_file, int rank,
                         Fail fail) {
-    if (results_file.empty() || rank != 0 || page.session[0] == '\0') return {};
+    const bool has_own_reason = page.outcome != Outcome::none;
+    if (results_file.empty() || page.session[0] == '\0' || (rank != 0 && !has_own_reason))
+        return {};
     try {
         fail.session = page.session;
         fail.host = host_name();
         fail.rank = Rank{rank};
-        append_soon(results_file, fail);
+        if (rank != 0 || !has_own_reason)
+            append_to_running_session(results_file, fail);
+        else
+            append_soon(results_file, fail);
         return {};
     } catch (const Error& error) {
         return error.what();

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 
+#include "cli/ranks/interruption.hpp"
 #include "results/record.hpp"
 
 namespace tutti {
@@ -39,7 +40,8 @@ private:
 enum class Phase {
     starting,  ///< up to the end of the first exchange of all ranks
     running,
-    ending  ///< from MPI_Finalize on
+    ending,  ///< from MPI_Finalize on
+    leaving  ///< the rank ends at once, and has said why
 };
 
 /// How a rank ended.
@@ -63,7 +65,9 @@ struct RankPage {
     std::atomic<double> end_limit;  ///< seconds that the phase `ending` may take
     std::atomic<int> status;        ///< of the rank, as wait gives it
     std::atomic<Outcome> outcome;
-    char trouble[256];  ///< why a loss could not be recorded
+    char time_out[512];  ///< the wait that the rank gave up, as another one's file has no record
+    char trouble[256];   ///< why a loss could not be recorded
+    KeptText kept;       ///< what an interruption leaves, of rank 0
 };
 
 /// Those made by this user since then; other programs' segments may be mapped, too.
@@ -71,9 +75,8 @@ void list_shared_files(pid_t process, std::time_t since, SharedFiles& files);
 
 std::string host_name();
 
-/// What the status of a rank that ended by itself is recorded as; nothing for an end that the rank
-/// has recorded itself.
-std::optional<Fail> loss_of(int status);
+/// What the end of a rank by itself is recorded as; nothing for one that the rank has told of.
+std::optional<Fail> loss_of(const RankPage& page);
 
 /// The watchman: a process that outlives the guardian, whose launcher may kill it 2 ms after
 /// telling it to end, which is too soon to settle anything. In a session of its own, as the

@@ -23,7 +23,8 @@ public:
     /// Something has come: the next wait spins first, and has the whole time before it.
     void renew() {
         looks_ = 0;
-        started_ns_ = waited_ns_ = 0;
+        waited_ns_ = 0;
+        waited_ = {};
     }
 
     /// False once the deadline has passed. The clock starts with the first call that yields.
@@ -34,8 +35,7 @@ public:
         }
         sched_yield();
         if (looks_ % 64 != 0 && !wants_sleep()) return true;
-        if (started_ns_ == 0) started_ns_ = now_ns();
-        waited_ns_ = now_ns() - started_ns_;
+        waited_ns_ = waited_.look();
         return waited_ns_ < limit_ns_;
     }
 
@@ -49,7 +49,7 @@ private:
     long spins_;
     std::int64_t limit_ns_;
     long looks_ = 0;
-    std::int64_t started_ns_ = 0;
+    AwakeTime waited_;
     std::int64_t waited_ns_ = 0;
 };
 

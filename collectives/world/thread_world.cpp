@@ -17,7 +17,11 @@ namespace {
 // What the threads of one run share.
 struct Team {
     explicit Team(int ranks, const Team* part_of = nullptr)
-        : size(ranks), whole(part_of), hosts(Placement::one_node(ranks)), sent(as_size(ranks)) {}
+        : size(ranks),
+          whole(part_of),
+          hosts(Placement::one_node(ranks)),
+          barriers_of(as_size(ranks)),
+          sent(as_size(ranks)) {}
 
     // Also if a rank of the whole has that is not in this part of it.
     bool has_failed() const {
@@ -27,7 +31,8 @@ struct Team {
     int size;
     const Team* whole;
     Placement hosts;
-    std::atomic<long> receives{0};
+    std::atomic<long> arrivals{0};               // at all barriers so far
+    std::vector<std::atomic<long>> barriers_of;  // that each rank has come to, for reports
     std::atomic<bool> failed{false};
     std::vector<std::span<const std::byte>> sent;  // what each rank offers in the current exchange
 
@@ -49,15 +54,14 @@ public:
     // Arrivals are counted for ever; barrier number k is over at k * size of them.
     void barrier() override {
         const long goal = ++barriers_ * team_.size;
-        team_.receives.fetch_add(1, std::memory_order_acq_rel);
+        at(team_.barriers_of, rank_).store(barriers_, std::memory_order_relaxed);
+        team_.arrivals.fetch_add(1, std::memory_order_acq_rel);
         Backoff backoff(*this, barrier_timeout_factor);
-        while (team_.receives.load(std::memory_order_acquire) < goal) {
+        while (team_.arrivals.load(std::memory_order_acquire) < goal) {
             if (team_.has_failed()) throw OthersFailed();
             make_progress();
             if (!backoff.pause())
-                throw Error("rank " + std::to_string(rank_.index) + " waited " +
-                                std::to_string(hang_timeout * barrier_timeout_factor) +
-                                " s at a barrier for other ranks",
+                throw Error(waited_for(*this, "a barrier", barrier_timeout_factor, absent_ranks()),
                             Exit::time_out);
         }
     }
@@ -98,6 +102,15 @@ public:
     }
 
 private:
+    // Those that have not come to this barrier.
+    std::vector<Rank> absent_ranks() const {
+        std::vector<Rank> absent;
+        for (int rank = 0; rank < team_.size; ++rank)
+            if (at(team_.barriers_of, rank).load(std::memory_order_relaxed) < barriers_)
+                absent.push_back({rank});
+        return absent;
+    }
+
     // Everyone shows its data between two barriers.
     template <class Read>
     void exchange(std::span<const std::byte> mine, Read&& read) {

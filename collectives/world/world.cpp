@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "collectives/world/world.hpp"
 
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
 
 #include "base/index.hpp"
+#include "collectives/world/activity.hpp"
 
 namespace tutti {
 
@@ -72,6 +74,18 @@ std::string one_of(std::span<const Rank> ranks) {
     for (std::size_t i = 0; i < ranks.size(); ++i)
         words += (i == 0 ? "" : ", ") + std::to_string(ranks[i].index);
     return words;
+}
+
+std::string waited_for(const World& world, const std::string& what, double times,
+                       std::span<const Rank> absent) {
+    std::string who;
+    for (const Rank rank : absent) who += (who.empty() ? "" : ", ") + std::to_string(rank.index);
+    return fmt::format(
+        "rank {} waited {:g} s for {}{}: {}", world.rank().index, world.hang_timeout * times, what,
+        in_activity(),
+        absent.empty()
+            ? "every rank answers, but in another call"
+            : (absent.size() == 1 ? "no answer from rank " : "no answer from ranks ") + who);
 }
 
 }  // namespace tutti

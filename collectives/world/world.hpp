@@ -177,6 +177,12 @@ std::vector<Rank> ranks_of_group(World& world, std::optional<int> group);
 /// "rank 2", "one of ranks 1, 2".
 std::string one_of(std::span<const Rank> ranks);
 
+/// The report of a wait outside of plans that has lasted `times` hang timeouts: "rank 0 waited 12 s
+/// for a barrier in all_reduce ring (shm) 4 KiB: no answer from rank 2". `absent`: who is known not
+/// to have come; may be empty.
+std::string waited_for(const World& world, const std::string& what, double times,
+                       std::span<const Rank> absent);
+
 /// A rank that is alone, of kind "threads".
 std::unique_ptr<World> world_of_one();
 

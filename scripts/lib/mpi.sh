@@ -4,7 +4,8 @@
 # ranks than cores; words for the launcher may stand before the command:
 #   scripts/lib/mpi.sh N [WORDS FOR THE LAUNCHER] COMMAND...
 # TUTTI_MPIRUN names the launcher if it is not `mpirun`: mpirun.mpich, /opt/mpi/bin/mpirun.
-# The exit code is the launcher's, but 5 (a rank was lost) where that has lost a host or was killed.
+# The exit code is the launcher's, but 5 (a rank was lost) where that has lost a host or was killed, and
+# 128 + signal where this script was sent one.
 set -euo pipefail
 if (($# < 2)) || [[ ! $1 =~ ^[0-9]+$ ]]; then
     echo "usage: scripts/lib/mpi.sh N COMMAND..." >&2
@@ -13,6 +14,12 @@ fi
 ranks=$1
 shift
 launcher=${TUTTI_MPIRUN:-mpirun}
+# With fewer, Open MPI's mpirun waits for ever instead of ending.
+files=$((64 + 8 * ranks))
+if [[ $(ulimit -n) != unlimited ]] && (($(ulimit -n) < files)); then
+    echo "tutti: only $(ulimit -n) files may be open at a time; type ulimit -n $files, or more" >&2
+    exit 64
+fi
 options=(-n "$ranks")
 version=$("$launcher" --version 2>/dev/null || true)
 lost=137  # what the launcher ends with when it or a rank was killed, or else when it has lost a host
@@ -38,9 +45,10 @@ fi
 set -m
 setpriv --pdeathsig TERM "$launcher" "${options[@]}" "$@" <&0 &
 child=$!
+interrupted_by=
 for order in INT TERM HUP; do
     # shellcheck disable=SC2064  # it is this child's number that is meant
-    trap "kill -$order $child 2>/dev/null || true" "$order"
+    trap "interrupted_by=$order; kill -$order $child 2>/dev/null || true" "$order"
 done
 while kill -0 "$child" 2>/dev/null; do
     wait "$child" || true  # a signal interrupts it
@@ -51,4 +59,6 @@ if [[ " $lost " == *" $code "* ]]; then
     echo "tutti: the launcher was killed, or lost a rank or a host, which it names above; the job ended" >&2
     code=5
 fi
+# The launcher has its own codes for a run that was interrupted, 1 and 0 among them.
+[[ -z $interrupted_by ]] || code=$((128 + $(kill -l "$interrupted_by")))
 exit "$code"

@@ -39,9 +39,19 @@ def read(paths):
     results = Results()
     for path in paths:
         _read_file(path, results)
+    results.steps = _without_replaced(results.steps)
     if not results.points and not results.steps:
         raise ReportError(f"{' '.join(map(str, paths))}: no point in it, so there is nothing to report")
     return results
+
+
+def _without_replaced(steps):
+    """A training run writes its steps again and again until it ends; the last record of each counts."""
+    def place(step):
+        return launch_of(step), json.dumps(step["key"], sort_keys=True)
+
+    last = {place(step): number for number, step in enumerate(steps)}
+    return [step for number, step in enumerate(steps) if not step.get("partial") or last[place(step)] == number]
 
 
 def _read_file(path, results):

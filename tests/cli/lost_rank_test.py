@@ -2,9 +2,12 @@
 """A rank that dies, stops or is sent away ends the job soon, with a code and a line that say so;
 what was measured before is kept, and nothing of the job is left behind."""
 import fcntl
+import json
 import os
+import shutil
 import signal
 import socket
+import subprocess
 import time
 import unittest
 
@@ -39,6 +42,10 @@ class WatchedJob(tutti.Folder):
         done = tutti.run("report", job.file, "-o", job.file.with_suffix(".html"), TUTTI_PYTHON="true")
         self.assertEqual((done.returncode, done.stderr), (0, ""))
 
+    def said_of_causes(self, job):
+        """What was said but for the line that tells what is kept."""
+        return [line for line in job.said() if not line.startswith("tutti: the job was ended by a signal, or by a rank")]
+
     def fails(self, job):
         return [record for record in tutti.records(job.file) if record["kind"] == "fail"]
 
@@ -58,8 +65,7 @@ class KilledRank(WatchedJob):
 
     def test_ends_the_job_with_exit_5(self):
         fail, = self.check_kill_of(1)
-        self.assertEqual(fail["what"], "signal")
-        self.assertIn("another rank failed", fail["phase"])
+        self.assertEqual((fail["phase"], fail["rank"], fail["signal"]), ("rank killed", 1, signal.SIGKILL))
 
     def test_that_writes_the_file_ends_the_job_with_exit_5(self):
         fail, = self.check_kill_of(0)
@@ -69,7 +75,7 @@ class KilledRank(WatchedJob):
         if reason := tutti.transport_missing("ucx"):
             self.skipTest(reason)
         fail, = self.check_kill_of(1, "--transport", "ucx", "--baseline", "none")
-        self.assertRegex(fail["phase"], r"another rank failed|rank 0 lost rank 1 \(ucx\): ")
+        self.assertRegex(fail["phase"], r"rank killed|rank 0 lost rank 1 \(ucx\): ")
 
 
 @tutti.needs_mpi
@@ -88,11 +94,13 @@ class StoppedRank(WatchedJob):
             self.assert_nothing_left(job)
             self.assert_readable(job)
             # The victim never wakes again: its guardian kills it.
-            self.assertEqual(len(job.said()), 1, job.stderr())
-            line, = job.said()
+            line, *stop = self.said_of_causes(job)
             self.assertTrue(line.startswith(f"tutti: rank {1 - victim} "), line)
-            if "another rank does not answer" not in line:
+            self.assertEqual(stop, [f"tutti: rank {victim} (process {job.ranks[victim].pid} on {socket.gethostname()}) is "
+                                    "stopped (SIGSTOP?) and answers nobody"])
+            if "waited 2 s for" not in line:
                 break
+            self.assertRegex(line, rf"waited 2 s for .* in all_reduce .*: no answer from rank {victim}$")
         self.assertRegex(line, expected)
         return job
 
@@ -105,12 +113,15 @@ class StoppedRank(WatchedJob):
                     victim, rf"rank {1 - victim} waited 1 s in all_reduce ring \({transport}\), "
                             rf"step \d+ of \d+, for rank {victim}$",
                     "--baseline", "none", "--algo", "ring", "--transport", transport)
-                self.assertIn("timeout" if victim == 1 else "signal", [fail["what"] for fail in self.fails(job)])
+                fail, = self.fails(job)
+                self.assertEqual((fail["what"], fail["rank"]), ("timeout", 1 - victim))
 
     def test_in_a_library_call_is_noticed_by_the_watchdog(self):
-        self.line_after_stop_of(
+        job = self.line_after_stop_of(
             1, r"rank 0 has not come back for \d+ s from a library call in all_reduce 16000000 float$",
             "--baseline", "mpi", "--algo", "none")
+        fail, = self.fails(job)
+        self.assertEqual((fail["what"], fail["rank"]), ("timeout", 0))
 
 
 class LateRank(WatchedJob):
@@ -121,7 +132,7 @@ class LateRank(WatchedJob):
         job.look_around()
         number = victim.rank()
         self.assertEqual(job.end(seconds + 20), TIME_OUT, job.stderr())
-        self.assertEqual(job.said(), [
+        self.assertEqual(self.said_of_causes(job), [
             f"tutti: rank {number} (process {victim.pid} on {socket.gethostname()}) has not come through "
             f"{phase} for {seconds} s: it is stopped; the job ends"])
         self.assert_nothing_left(job)
@@ -135,8 +146,10 @@ class LateRank(WatchedJob):
 
 @tutti.needs_mpi
 class RankThatDoesNotStart(LateRank):
+    START = 7
+
     def job_and_stopped_rank(self, number):
-        job = self.start("-T", "1s", *tutti.QUICK, "--counts", 1)
+        job = self.start("-T", "1s", "--start-timeout", f"{self.START}s", *tutti.QUICK, "--counts", 1)
         victim = job.rank_that_starts(number)
         victim.kill(signal.SIGSTOP)
         return job, victim
@@ -144,7 +157,7 @@ class RankThatDoesNotStart(LateRank):
     def test_ends_the_job_with_exit_4(self):
         job, victim = self.job_and_stopped_rank(1)
         time.sleep(5)  # the other one has come as far as it can
-        self.check_end_without(job, victim, "MPI_Init and the first exchange", 30)
+        self.check_end_without(job, victim, "MPI_Init and the first exchange", self.START)
 
     def test_that_goes_on_after_a_pause_is_no_failure(self):
         self.check_end_after_pause(*self.job_and_stopped_rank(0))
@@ -193,6 +206,134 @@ class DismissedJob(WatchedJob):
 
     def test_leaves_nothing_behind_even_when_the_launcher_is_killed(self):
         self.check_end_by(signal.SIGKILL)
+
+
+@tutti.needs_mpi
+class RankThatLeaves(WatchedJob):
+    def test_with_code_0_in_the_middle_is_named(self):
+        """A library that calls exit(0) would else end the job with mpirun's 1 and no word."""
+        compiler = shutil.which("cc")
+        if compiler is None:
+            self.skipTest("no C compiler")
+        # MPI_Ibarrier number 40 of rank 1 ends the process instead.
+        source = self.file("leave.c", """
+            #include <stdlib.h>
+            #include <unistd.h>
+            int PMPI_Ibarrier(void*, void*);
+            int MPI_Ibarrier(void* comm, void* request) {
+                static int calls;
+                const char* rank = getenv("OMPI_COMM_WORLD_RANK");
+                if (rank == NULL) rank = getenv("PMI_RANK");
+                if (++calls == 40 && rank[0] == '1') _exit(0);
+                return PMPI_Ibarrier(comm, request);
+            }""")
+        library = self.folder / "leave.so"
+        subprocess.run([compiler, "-w", "-shared", "-fPIC", "-o", library, source], check=True)
+        job = Job(self.folder / "job.jsonl", "-b", 8, "-e", "64M", "-f", 1.01, "-n", 5, "--algo", "none", "--baseline", "mpi", "--sync", "barrier",
+                  LD_PRELOAD=str(library))
+        self.addCleanup(job.clean_up)
+        self.assertEqual(job.end(), RANK_LOST, job.stderr())
+        self.assertRegex(self.said_of_causes(job)[0], r"tutti: rank 1 \(process \d+ on .*\) left in the middle with code 0 ")
+        if job.file.exists() and tutti.points(job.file):
+            fail, = self.fails(job)
+            self.assertEqual((fail["rank"], fail["what"]), (1, "exit"))
+
+
+@tutti.needs_mpi
+class Interruption(WatchedJob):
+    """Whoever ends a run learns what was kept and how to go on, by the script's exit code as well."""
+
+    def check(self, what):
+        job = self.start(*SWEEP)
+        job.wait_for_points(3)
+        job.launcher.send_signal(what)
+        self.assertEqual(job.end(), 128 + what, job.stderr())
+        self.assertRegex(job.said()[-1], rf"the job was ended by a signal, .*; \d+ records are in '{job.file}'; "
+                                         rf"go on with --resume {job.file}$")
+        self.assert_nothing_left(job)
+        self.assert_readable(job)
+        fail, = self.fails(job)
+        self.assertEqual(fail["what"], "signal")
+        return job
+
+    def test_by_each_signal(self):
+        for what in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            with self.subTest(what=what.name):
+                self.check(what)
+
+    def test_is_followed_by_resume_which_loses_and_repeats_nothing(self):
+        job = self.start("-b", 8, "-e", "4M", "-f", 1.3, "--algo", "ring,tree", "-n", 5, *DEAF)
+        job.wait_for_points(8)
+        job.launcher.send_signal(signal.SIGINT)
+        job.end()
+        before = tutti.points(job.file)
+        done = tutti.run_ranks(2, "bench", "--resume", job.file)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        whole = tutti.points(job.file)
+        self.assertEqual(whole[:len(before)], before)
+        first, second = (record for record in tutti.records(job.file) if record["kind"] == "session")
+        self.assertEqual(second["resume_of"], first["id"])
+        self.assertEqual(second["plan_sha256"], first["plan_sha256"])
+        places = [json.dumps(point["key"], sort_keys=True) for point in whole]
+        self.assertEqual(len(places), len(set(places)), "a point was measured twice")
+        again = tutti.run_ranks(2, "bench", "all_reduce", "--json", self.folder / "once.jsonl", "-b", 8, "-e", "4M", "-f", 1.3,
+                                "--algo", "ring,tree", "-n", 1, *DEAF)
+        self.assertEqual(again.returncode, 0, again.stderr)
+        self.assertEqual(len(whole), len(tutti.points(self.folder / "once.jsonl")))
+        rows = [line for line in done.stdout.splitlines() if line and not line.startswith("#")]
+        self.assertEqual(rows, [row for row in rows if row.strip()])
+        last = tutti.run_ranks(2, "bench", "--resume", job.file)
+        self.assertEqual(last.returncode, 64)
+        self.assertIn("came to its end: there is nothing to resume", last.stderr)
+
+
+@tutti.needs_mpi
+class InterruptedWorkload(tutti.Folder):
+    WORDS = ("workload", "ddp", "--scale", "small", "--algo", "ring", "--transport", "shm", "--baseline", "none",
+             "--step-time", "20ms", "-n", 120, "--min-steps", 120)
+
+    def steps(self, file):
+        return [record for record in tutti.records(file) if record["kind"] == "step"]
+
+    def test_keeps_its_steps_and_goes_on(self):
+        file = self.folder / "steps.jsonl"
+        run = subprocess.Popen([tutti.MPI_RUN, "2", tutti.EXECUTABLE, *map(str, self.WORDS), "--json", str(file)],
+                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=tutti.CLEAN)
+        self.addCleanup(run.kill)
+        wait_until(lambda: len(self.steps(file)) > 2, "some steps are kept")
+        run.send_signal(signal.SIGTERM)
+        self.assertEqual(run.wait(timeout=20), 128 + signal.SIGTERM)
+        kept = self.steps(file)[-1]
+        self.assertTrue(kept["partial"])
+        report = tutti.run("report", file, "-o", self.folder / "report.html", TUTTI_PYTHON="true")
+        self.assertEqual((report.returncode, report.stderr), (0, ""))
+        done = tutti.run_ranks(2, "workload", "--resume", file)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        whole = self.steps(file)[-1]
+        self.assertEqual((whole["n"], whole.get("partial")), (120, None))
+        first = next(step for step in self.steps(file) if step["session"] != kept["session"])
+        self.assertGreater(first["n"], kept["n"])
+        self.assertEqual(first["samples_ns"]["step"][:kept["n"]], kept["samples_ns"]["step"])
+
+
+class InterruptedThreads(tutti.Folder):
+    def test_end_with_a_line_a_record_and_128_plus_the_signal(self):
+        file = self.folder / "out.jsonl"
+        for what in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            with self.subTest(what=what.name):
+                run = subprocess.Popen(
+                    [tutti.EXECUTABLE, "bench", "all_reduce", "--ranks", "2", "-b", "8", "-e", "64M", "-f", "1.01", "--json",
+                     str(file)], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, env=tutti.CLEAN)
+                self.addCleanup(run.stderr.close)
+                self.addCleanup(run.kill)
+                points = len(tutti.points(file))
+                wait_until(lambda: len(tutti.points(file)) > points + 3, "some points are measured")
+                run.send_signal(what)
+                self.assertEqual(run.wait(timeout=10), 128 + what)
+                self.assertRegex(tutti.said(run.stderr.read())[-1],
+                                 rf"ended by .*{what.name}\)?; \d+ records are in '{file}'; go on with --resume {file}$")
+                fail = tutti.records(file)[-1]
+                self.assertEqual((fail["kind"], fail["what"], fail["signal"]), ("fail", "signal", what))
 
 
 if __name__ == "__main__":

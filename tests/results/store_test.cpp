@@ -137,6 +137,62 @@ TEST(Store, LeavesAForeignFileAlone) {
     EXPECT_EQ(content_of(folder / "letter.txt"), "Dear all");
 }
 
+// Before, records went on into a file that nobody could open any more.
+TEST(Store, NoticesThatItsFileIsDeleted) {
+    const TemporaryFolder folder;
+    Store store(folder / "r.jsonl");
+    store.append(R"({"v":1})");
+    std::filesystem::remove(folder / "r.jsonl");
+    EXPECT_NE(complaint_of([&] { store.append(R"({"v":1})"); }).find("was deleted"),
+              std::string::npos);
+}
+
+// A rank whose file it is not records why it gives up, while rank 0 has the file open.
+TEST(Store, AFailureIsAddedOnceToASessionThatIsBeingWritten) {
+    const TemporaryFolder folder;
+    const auto file = folder / "r.jsonl";
+    Fail fail;
+    fail.session = "one";
+    fail.what = "timeout";
+    fail.phase = "rank 1 waited";
+    append_to_running_session(file, fail);
+    EXPECT_FALSE(std::filesystem::exists(file));
+    Store store(file);
+    Session session;
+    session.id = "one";
+    store.append(session);
+    append_to_running_session(file, fail);
+    append_to_running_session(file, fail);
+    Fail of_another = fail;
+    of_another.session = "two";
+    append_to_running_session(file, of_another);
+    const Results results = read_results(file);
+    ASSERT_EQ(results.fails.size(), 1u);
+    EXPECT_EQ(results.fails[0], fail);
+}
+
+// A training run writes its steps again and again; the last record of each method counts.
+TEST(Reader, LeavesOutPartialStepsThatALaterRecordReplaces) {
+    const TemporaryFolder folder;
+    Store store(folder / "r.jsonl");
+    TrainingStep step;
+    step.session = "one";
+    step.is_partial = true;
+    for (const std::int64_t rounds : {1, 3, 7}) {
+        step.step.n = rounds;
+        for (const char* method : {"ring/shm", "mpi"}) {
+            step.key.way = method;
+            if (rounds == 7 && step.key.way == "mpi") step.is_partial = false;
+            store.append(step);
+        }
+    }
+    const auto steps = read_results(folder / "r.jsonl").steps;
+    ASSERT_EQ(steps.size(), 2u);
+    EXPECT_TRUE(steps[0].is_partial);
+    EXPECT_FALSE(steps[1].is_partial);
+    for (const TrainingStep& one : steps) EXPECT_EQ(one.step.n, 7);
+}
+
 TEST(Store, MayBeMovedWithItsFile) {
     const TemporaryFolder folder;
     Store first(folder / "r.jsonl");

@@ -37,6 +37,8 @@ struct Sweep {
     std::optional<Limits> limits;  ///< of these hosts, to compare with
     /// What a model says that a candidate will take, in ns; empty: no model.
     std::function<std::optional<double>(const Candidate&, const Call&, BufferKind)> predict;
+    /// On rank 0: what an interrupted run has measured; empty: nothing.
+    std::vector<Point> known;
     double budget_seconds = 0;  ///< for all trials, which may shorten protocol.max_seconds; 0: none
 };
 
@@ -44,6 +46,8 @@ struct Sweep {
 /// run_sweep on all.
 struct SweepEvents {
     std::function<void(const std::string& what)> before_point = [](const auto&) {};
+    /// The same of points that were measured before, which lie on rank 0 only.
+    std::function<void(const std::vector<Point>&)> known_point = [](const auto&) {};
     /// All candidates of one size, measured; in the order of the candidates, in place last, and
     /// so for one kind of buffers after the other.
     std::function<void(const std::vector<Point>&)> after_point = [](const auto&) {};

@@ -109,11 +109,11 @@ double RankTeam::from_first(double mine) {
 }
 
 void RankTeam::sleep_until(const Counter& counter, std::uint64_t goal, double seconds) const {
-    const std::int64_t began = now_ns();
+    AwakeTime waited;
     while (counter.number.load(std::memory_order_acquire) < goal) {
         nap();
         world_.heartbeat();
-        if (static_cast<double>(now_ns() - began) > seconds * 1e9)
+        if (waited.look_seconds() > seconds)
             throw Error("rank " + std::to_string(me_) + " waited " + std::to_string(seconds) +
                             " s for other ranks that measure limits",
                         Exit::time_out);

@@ -45,16 +45,28 @@ std::vector<TrainingStep> run_scenario(World& world, Scenario& scenario,
         });
         able.push_back(std::move(steps));
     }
-    const auto measured = measure_steps(world, runs, protocol);
-    for (std::size_t i = 0; i < measured.size(); ++i) {
-        TrainingStep& step = all[place_of[i]];
-        TrainingStep times = measured[i];
-        times.key = step.key;
-        times.check = step.check;
-        times.metrics = able[i]->metrics();
-        step = std::move(times);
-    }
-    return all;
+    // Times in the order of those that are able.
+    const auto with_times = [&](std::vector<TrainingStep> measured) {
+        std::vector<TrainingStep> steps = all;
+        for (std::size_t i = 0; i < measured.size(); ++i) {
+            TrainingStep& step = steps[place_of[i]];
+            measured[i].key = step.key;
+            measured[i].check = step.check;
+            step = std::move(measured[i]);
+        }
+        return steps;
+    };
+    StepProtocol of_these = protocol;
+    of_these.earlier.clear();
+    for (const std::size_t place : place_of)
+        if (place < protocol.earlier.size()) of_these.earlier.push_back(protocol.earlier[place]);
+    if (protocol.so_far)
+        of_these.so_far = [&](std::vector<TrainingStep> partial) {
+            protocol.so_far(with_times(std::move(partial)));
+        };
+    auto steps = with_times(measure_steps(world, runs, of_these));
+    for (std::size_t i = 0; i < able.size(); ++i) steps[place_of[i]].metrics = able[i]->metrics();
+    return steps;
 }
 
 // A new workload is a file in scenarios/, a line here and one in the table.

@@ -74,7 +74,8 @@ std::span<const Workload> workloads();
 const Workload& find_workload(std::string_view name);
 
 /// Measures a scenario by all methods that can do it, alternating. Results in the order of the
-/// methods; of their keys workload and settings are left out. Collective; the same on all ranks.
+/// methods, as are `protocol.earlier` and what `protocol.so_far` is given; of their keys workload
+/// and settings are left out. Collective; the same on all ranks but for samples of an earlier run.
 std::vector<TrainingStep> run_scenario(World& world, Scenario& scenario,
                                        const std::vector<Method>& methods,
                                        const StepProtocol& protocol);

@@ -10,28 +10,27 @@
 namespace tutti {
 namespace {
 
-// The samples of a method, round by round.
-struct Series {
-    std::vector<std::int64_t> step, compute, communication, exposed, computing, wait, work;
-
-    TrainingStep summary() const {
-        TrainingStep sum;
-        sum.step = summarise(step);
-        sum.compute = summarise(compute);
-        sum.communication = summarise(communication);
-        sum.exposed = summarise(exposed);
-        sum.computing = summarise(computing);
-        sum.wait = summarise(wait);
-        sum.work = summarise(work);
-        derive(sum);
-        return sum;
-    }
-};
+TrainingStep summary_of(const StepSamples& samples) {
+    TrainingStep sum;
+    sum.step = summarise(samples.step);
+    sum.compute = summarise(samples.compute);
+    sum.communication = summarise(samples.communication);
+    sum.exposed = summarise(samples.exposed);
+    sum.computing = summarise(samples.computing);
+    sum.wait = summarise(samples.wait);
+    sum.work = summarise(samples.work);
+    derive(sum);
+    return sum;
+}
 
 class Rounds {
 public:
     Rounds(World& world, const std::vector<RunStep>& methods, const StepProtocol& protocol)
-        : world_(world), methods_(methods), protocol_(protocol), series_(methods.size()) {}
+        : world_(world), methods_(methods), protocol_(protocol), series_(protocol.earlier) {
+        series_.resize(methods.size());
+        if (!series_.empty())
+            earlier_rounds_ = from_rank0(world, static_cast<std::int64_t>(series_[0].step.size()));
+    }
 
     std::vector<TrainingStep> run() {
         for (std::int64_t i = 0; i < protocol_.warm_up; ++i) {
@@ -40,15 +39,16 @@ public:
         }
         const std::int64_t began = now_ns();
         const auto seconds = [&] { return static_cast<double>(now_ns() - began) * 1e-9; };
-        for (std::int64_t round = 1; round <= protocol_.max_rounds; ++round) {
+        for (std::int64_t round = earlier_rounds_ + 1; round <= protocol_.max_rounds; ++round) {
             do_round(true);
             report(round, seconds());
+            report_partial(seconds());
             const bool is_over = seconds() > protocol_.max_seconds || is_known_well_enough();
             if (round >= protocol_.min_rounds && from_rank0(world_, is_over)) break;
         }
         std::vector<TrainingStep> steps;
-        for (const Series& one : series_) {
-            steps.push_back(one.summary());
+        for (const StepSamples& one : series_) {
+            steps.push_back(summary_of(one));
             if (protocol_.keep_samples)
                 steps.back().samples = {
                     .step = one.step, .compute = one.compute, .exposed = one.exposed};
@@ -72,6 +72,18 @@ private:
         if (protocol_.after_round) protocol_.after_round(rounds, seconds);
     }
 
+    void report_partial(double seconds) {
+        if (!protocol_.so_far || seconds < next_partial_) return;
+        next_partial_ = std::max(1.0, 1.5 * seconds);
+        std::vector<TrainingStep> steps;
+        for (const StepSamples& one : series_) {
+            steps.push_back(summary_of(one));
+            steps.back().samples = one;
+            steps.back().is_partial = true;
+        }
+        protocol_.so_far(std::move(steps));
+    }
+
     void do_round(bool counts) {
         if (protocol_.clock != nullptr && !world_.one_host()) protocol_.clock->refresh();
         std::vector<Measurement> measurements;
@@ -92,7 +104,7 @@ private:
         }
         ++number_;
         for (std::size_t method = 0; counts && method < methods_.size(); ++method) {
-            Series& series = series_[method];
+            StepSamples& series = series_[method];
             series.step.push_back(whole[method].step);
             series.compute.push_back(compute.step);
             series.communication.push_back(communication[method].step);
@@ -104,8 +116,8 @@ private:
     }
 
     bool is_known_well_enough() const {
-        return std::ranges::all_of(series_, [&](const Series& one) {
-            const TrainingStep now = one.summary();
+        return std::ranges::all_of(series_, [&](const StepSamples& one) {
+            const TrainingStep now = summary_of(one);
             return half_width(now.step) <= protocol_.target_ci &&
                    half_width_of_exposed(now) <= protocol_.target_ci;
         });
@@ -114,7 +126,9 @@ private:
     World& world_;
     const std::vector<RunStep>& methods_;
     const StepProtocol& protocol_;
-    std::vector<Series> series_;
+    std::vector<StepSamples> series_;  // with what an interrupted run has seen, on rank 0
+    std::int64_t earlier_rounds_ = 0;
+    double next_partial_ = 0;                 // seconds
     std::mt19937_64 random_{protocol_.seed};  // the same on all ranks
     std::int64_t number_ = 0;
 };

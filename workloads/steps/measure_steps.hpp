@@ -22,6 +22,11 @@ struct StepProtocol {
     GlobalClock* clock = nullptr;  ///< of several hosts; else unused
     /// Called on each rank after each round, with the rounds that count and their seconds.
     std::function<void(std::int64_t rounds, double seconds)> after_round = {};
+    /// Called on each rank, after the first round and then ever more seldom, with what there is of
+    /// each method by then, samples included: what an interruption leaves.
+    std::function<void(std::vector<TrainingStep> partial)> so_far = {};
+    /// What an interrupted run has seen of each method, on rank 0; empty: nothing.
+    std::vector<StepSamples> earlier = {};
 };
 
 /// Runs a step by one method. Collective, called after a barrier.

@@ -101,7 +101,7 @@ public:
     void sleeping_barrier(double seconds) override {
         MPI_Request request;
         check(MPI_Ibarrier(comm_, &request));
-        const std::int64_t began = now_ns();
+        AwakeTime waited;
         const double limit = seconds + hang_timeout * barrier_timeout_factor;
         for (int done = 0;;) {
             check(MPI_Test(&request, &done, MPI_STATUS_IGNORE));
@@ -110,10 +110,7 @@ public:
             make_progress();
             const timespec a_while{.tv_sec = 0, .tv_nsec = 200'000};
             nanosleep(&a_while, nullptr);
-            if (static_cast<double>(now_ns() - began) > limit * 1e9)
-                throw Error("rank " + std::to_string(rank_) + " waited " + std::to_string(limit) +
-                                " s for ranks at work: another rank does not answer",
-                            Exit::time_out);
+            if (waited.look_seconds() > limit) give_up("ranks at work", limit / hang_timeout);
         }
     }
 
@@ -170,12 +167,37 @@ private:
             check(MPI_Test(&request, &done, MPI_STATUS_IGNORE));
             if (done != 0) return;
             make_progress();
-            if (!backoff.pause())
-                throw Error("rank " + std::to_string(rank_) + " waited " +
-                                std::to_string(hang_timeout * barrier_timeout_factor) + " s for " +
-                                what + ": another rank does not answer",
-                            Exit::time_out);
+            if (!backoff.pause()) give_up(what, barrier_timeout_factor);
         }
+    }
+
+    [[noreturn]] void give_up(const char* what, double times) {
+        const auto absent = ranks_without_answer();
+        throw Error(waited_for(*this, what, times, absent), Exit::time_out);
+    }
+
+    // A roll call among those that give up: they began to wait at about the same time, so all but
+    // the ranks that they wait for answer soon. The library's call cannot tell who is missing.
+    std::vector<Rank> ranks_without_answer() {
+        constexpr int tag = 1;
+        constexpr double seconds = 1.5;
+        // Never freed, as messages that are still open may come later.
+        static const char here = 1;
+        auto& answers = *new std::vector<char>(as_size(size_));
+        std::vector<MPI_Request> requests(2 * answers.size(), MPI_REQUEST_NULL);
+        for (int rank = 0; rank < size_; ++rank) {
+            MPI_Irecv(&at(answers, rank), 1, MPI_CHAR, rank, tag, comm_, &at(requests, rank));
+            MPI_Isend(&here, 1, MPI_CHAR, rank, tag, comm_, &at(requests, size_ + rank));
+        }
+        AwakeTime waited;
+        for (int done = 0; done == 0 && waited.look_seconds() < seconds; sched_yield())
+            if (MPI_Testall(int_size(requests), requests.data(), &done, MPI_STATUSES_IGNORE) !=
+                MPI_SUCCESS)
+                break;  // a peer has ended: those that have answered are known
+        std::vector<Rank> absent;
+        for (int rank = 0; rank < size_; ++rank)
+            if (at(answers, rank) == 0) absent.push_back({rank});
+        return absent;
     }
 
     Placement hosts_;

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/options/interrupted_run.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/error.hpp"
+#include "results/reader.hpp"
+
+namespace tutti {
+namespace {
+
+bool is_of(const Session& session, const std::string& command) {
+    return session.argv.size() > 1 && session.argv[1] == command;
+}
+
+const Session* find_session(const Results& results, const std::string& id) {
+    const auto found = std::ranges::find(results.sessions, id, &Session::id);
+    return found == results.sessions.end() ? nullptr : &*found;
+}
+
+// Where records go, which --resume says itself.
+constexpr const char* names_of_file[] = {"--json", "-J", "--output_file", "--resume"};
+
+bool names_file(const std::string& word) {
+    return std::ranges::any_of(names_of_file, [&](const std::string& name) {
+        return word == name || word.starts_with(name + "=");
+    });
+}
+
+Arguments without_file(const Arguments& words) {
+    Arguments left;
+    for (std::size_t i = 0; i < words.size(); ++i) {
+        if (!names_file(words[i]))
+            left.push_back(words[i]);
+        else if (words[i].find('=') == std::string::npos)
+            ++i;  // its value, too
+    }
+    return left;
+}
+
+}  // namespace
+
+InterruptedRun interrupted_run(const std::string& file, const std::string& command) {
+    const Results results = read_results(file);
+    InterruptedRun run;
+    for (const Session& session : results.sessions)
+        if (is_of(session, command)) run.session = session;
+    if (run.session.id.empty())
+        throw Error(fmt::format("'{}' holds no run of 'tutti {}' to resume", file, command));
+    for (const End& end : results.ends)
+        if (end.session == run.session.id)
+            throw Error(fmt::format(
+                "the last run in '{}' came to its end: there is nothing to resume; leave --resume "
+                "out, and give --json FILE for a new run",
+                file));
+    std::vector<std::string> parts;
+    for (const Session* part = &run.session; part != nullptr;
+         part = part->resume_of ? find_session(results, *part->resume_of) : nullptr) {
+        if (std::ranges::find(parts, part->id) != parts.end()) break;
+        parts.push_back(part->id);
+    }
+    for (const Point& point : results.points)
+        if (std::ranges::find(parts, point.session) != parts.end()) run.points.push_back(point);
+    // The first part that has any, from the last one on: each begins with what was there before.
+    for (const std::string& part : parts) {
+        if (!run.steps.empty()) break;
+        for (const TrainingStep& step : results.steps)
+            if (step.session == part) run.steps.push_back(step);
+    }
+    return run;
+}
+
+std::string take_resume(const std::string& command, Arguments& arguments) {
+    std::string file;
+    for (std::size_t i = 0; i < arguments.size(); ++i) {
+        if (arguments[i].starts_with("--resume=")) file = arguments[i].substr(9);
+        if (arguments[i] != "--resume") continue;
+        if (i + 1 == arguments.size())
+            throw Error(
+                "--resume needs the results file of the interrupted run; type --resume "
+                "FILE");
+        file = arguments[i + 1];
+    }
+    if (file.empty()) return file;
+    arguments = without_file(arguments);
+    if (arguments.empty()) {
+        const Session session = interrupted_run(file, command).session;
+        arguments = without_file({session.argv.begin() + 2, session.argv.end()});
+    }
+    arguments.insert(arguments.end(), {"--json", file});
+    return file;
+}
+
+void expect_same_plan(const TextByName& interrupted, const TextByName& typed) {
+    const auto value_in = [](const TextByName& plan, const std::string& name) {
+        const auto found = plan.find(name);
+        return found == plan.end() ? std::string() : found->second;
+    };
+    TextByName all = interrupted;
+    all.insert(typed.begin(), typed.end());
+    for (const auto& [name, value] : all) {
+        const std::string option = (name.size() > 1 ? "--" : "-") + name;
+        if (names_file(option) || name.ends_with("timeout")) continue;
+        const std::string before = value_in(interrupted, name), now = value_in(typed, name);
+        if (before != now)
+            throw Error(fmt::format(
+                "the interrupted run had '{}' for {}, not '{}'; type --resume FILE alone to go on "
+                "with it",
+                before, option, now));
+    }
+}
+
+}  // namespace tutti

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <string>
+#include <vector>
+
+#include "cli/options/commands.hpp"
+#include "results/record.hpp"
+
+namespace tutti {
+
+/// A run of a results file that was cut short, to go on with.
+struct InterruptedRun {
+    Session session;                  ///< of the last part, as runs may be resumed repeatedly
+    std::vector<Point> points;        ///< of all parts
+    std::vector<TrainingStep> steps;  ///< of the last part
+};
+
+/// The last run of `command` in the results file. Throws Error if there is none, or if it came to
+/// its end.
+InterruptedRun interrupted_run(const std::string& file, const std::string& command);
+
+/// Takes --resume FILE out of what was typed behind `command`, and lets the records be appended to
+/// that file. Where nothing else was typed, the rest is as the interrupted run had it. Returns the
+/// file; empty without --resume. Throws Error as interrupted_run() does.
+std::string take_resume(const std::string& command, Arguments& arguments);
+
+/// Throws Error, naming the first option that differs, unless both plans ask for the same
+/// measurements: where records go and how long ranks wait does not count.
+void expect_same_plan(const TextByName& interrupted, const TextByName& typed);
+
+}  // namespace tutti

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/ranks/interruption.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <csignal>
+#include <cstring>
+
+#include "base/index.hpp"
+
+namespace tutti {
+namespace {
+
+constexpr std::array signals{SIGINT, SIGTERM, SIGHUP};
+
+// Written beforehand, as a signal handler may not allocate.
+KeptText kept_of_this_process = "nothing has been kept yet";
+KeptText* kept = &kept_of_this_process;
+int results_file = -1;
+std::array<KeptText, signals.size()> records;
+
+void store(KeptText& line, const std::string& text) {
+    const std::size_t length = std::min(text.size(), sizeof line - 1);
+    std::memcpy(line, text.data(), length);
+    line[length] = '\0';
+}
+
+void write_all(int file, const char* text) {
+    [[maybe_unused]] const auto written = write(file, text, std::strlen(text));
+}
+
+void end_with_a_line(int signal) {
+    const auto number = as_size(std::ranges::find(signals, signal) - signals.begin());
+    if (results_file >= 0) write_all(results_file, records[number]);
+    char line[sizeof(KeptText) + 64] = "\ntutti: ended by ";
+    for (const char* part :
+         {in_words_of_signal(signal), "; ", static_cast<const char*>(*kept), "\n"})
+        std::strcat(line, part);
+    write_all(STDERR_FILENO, line);
+    _exit(128 + signal);
+}
+
+}  // namespace
+
+const char* in_words_of_signal(int signal) {
+    switch (signal) {
+        case SIGINT:
+            return "Ctrl-C (SIGINT)";
+        case SIGTERM:
+            return "SIGTERM";
+        default:
+            return "SIGHUP";
+    }
+}
+
+void end_on_signals() {
+    for (const int signal : signals) {
+        struct sigaction now {};
+        if (sigaction(signal, nullptr, &now) == 0 && now.sa_handler == SIG_IGN) continue;
+        now = {};
+        now.sa_handler = end_with_a_line;
+        sigaction(signal, &now, nullptr);
+    }
+}
+
+void leave_signals_to_guardian() {
+    for (const int signal : signals) {
+        struct sigaction now {};
+        if (sigaction(signal, nullptr, &now) == 0 && now.sa_handler == end_with_a_line)
+            std::signal(signal, SIG_DFL);
+    }
+}
+
+void announce_kept(const std::string& text) { store(*kept, text); }
+
+void share_kept_text(KeptText& shared) {
+    std::memcpy(shared, *kept, sizeof shared);
+    kept = &shared;
+}
+
+void announce_results_file(int file, const std::string& session) {
+    for (std::size_t i = 0; i < signals.size(); ++i) {
+        Fail fail;
+        fail.session = session;
+        fail.phase = std::string("ended by ") + in_words_of_signal(signals[i]);
+        fail.what = "signal";
+        fail.signal = signals[i];
+        store(records[i], to_json_line(fail) + "\n");
+    }
+    results_file = file;
+}
+
+}  // namespace tutti

@@ -1,0 +1,254 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs tutti, harms the run in one way, and says what was wrong with how it ended.
+
+A fault is a row of FAULTS: what is done to the run, and which exit codes are right for it. The rest is the same for all:
+the run ends in time, says a line of its own unless it succeeded, leaves no process and no file in /dev/shm, and leaves
+every record of a results file readable."""
+import json
+import os
+import re
+import signal
+import subprocess
+import tempfile
+import time
+import uuid
+from dataclasses import dataclass
+from pathlib import Path
+
+from processes import Process, descendants, name_of
+
+ROOT = Path(__file__).resolve().parents[2]
+LAUNCHERS = ("OMPI_", "PMIX_", "PMI_", "SLURM_")
+OK, TIME_OUT, RANK_LOST, USAGE = 0, 4, 5, 64
+DEADLINE = 4  # -T and --start-timeout of the runs, in seconds
+
+
+@dataclass
+class Fault:
+    name: str
+    codes: tuple  # that are right if the fault came in time
+    harm: object = None  # called with the run at its moment; None: nothing is done to a running one
+    limit: str = ""  # ulimit's words, for the ranks alone
+    stdout: str = ""  # a file instead of a pipe
+    results: str = ""  # a file instead of one of its own
+    needs_ranks: bool = False  # processes of a launcher
+    leaves_end: bool = False  # the run is not cut short
+
+
+class Run:
+    """`tutti WORDS` as so many processes (0: without a launcher)."""
+
+    def __init__(self, executable, ranks, words, fault, folder):
+        self.mark = f"TUTTI_HARM={uuid.uuid4().hex}"
+        self.fault = fault
+        self.file = folder / "results.jsonl" if "--json" in words else None
+        self.words = [str(self.results_file()) if word == "FILE" else str(word).replace("FOLDER", str(folder))
+                      for word in words]
+        command = [str(executable), *self.words]
+        if fault.limit:
+            command = ["bash", "-c", f'ulimit {fault.limit}; exec "$@"', "limited", *command]
+        if ranks > 0:
+            command = [str(ROOT / "scripts/lib/mpi.sh"), str(ranks), *command]
+        environment = {name: value for name, value in os.environ.items() if not name.startswith(LAUNCHERS)}
+        environment |= {"TUTTI_LIMITS": "none", "TUTTI_MODEL": "none", "HOME": str(folder)}
+        name, value = self.mark.split("=")
+        environment[name] = value
+        self.began = time.monotonic()
+        self.shared_before = set(os.listdir("/dev/shm"))
+        self.out, self.err = folder / "out.txt", folder / "err.txt"
+        with open(fault.stdout or self.out, "w", encoding="utf-8") as out, open(self.err, "w", encoding="utf-8") as err:
+            self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out, stderr=err, cwd=folder,
+                                            env=environment)
+        self.command = " ".join(command)
+
+    def results_file(self):
+        return self.fault.results or self.file
+
+    def processes(self, name):
+        """Its processes of that name: mpirun, tutti, tutti-guardian, tutti-watchman."""
+        return [process for process in descendants(self.process.pid) if name_of(process) == name]
+
+    def ranks(self):
+        guardians = {process.pid for process in self.processes("tutti-guardian")}
+        found = []
+        for process in self.processes("tutti"):
+            try:
+                if process.parent in guardians:
+                    found.append(process)
+            except OSError:
+                pass
+        return found
+
+    def marked(self):
+        """Processes that it has started and that are alive, orphans too."""
+        found = []
+        for entry in Path("/proc").iterdir():
+            if not entry.name.isdigit():
+                continue
+            try:
+                if self.mark.encode() in (entry / "environ").read_bytes().split(b"\0"):
+                    process = Process(int(entry.name))
+                    if process.is_alive():
+                        found.append(process)
+            except OSError:
+                pass
+        return found
+
+    def wait(self, seconds):
+        """The exit code, as shells have it; None if it does not end."""
+        try:
+            code = self.process.wait(timeout=seconds)
+        except subprocess.TimeoutExpired:
+            return None
+        return 128 - code if code < 0 else code
+
+    def kill(self):
+        for process in self.marked():
+            process.kill(signal.SIGKILL)
+        self.process.kill()
+        self.process.wait()
+
+    def problems_of_file(self):
+        if self.fault.results or not self.file or not self.file.exists():
+            return
+        lines = self.file.read_text(encoding="utf-8", errors="replace").split("\n")
+        kinds = []
+        for number, line in enumerate(lines[:-1], 1):  # behind the last newline: nothing, or one torn record
+            try:
+                kinds.append(json.loads(line)["kind"])
+            except (ValueError, KeyError):
+                yield f"line {number} of the results is no record"
+        shown = len(re.findall(r"^ *\d+ +\d+ +(?:float|int|half|bfloat)", self.out.read_text(errors="replace"), re.M)) \
+            if self.out.exists() else 0
+        if shown > kinds.count("point") > 0 and "step" not in kinds:
+            yield f"{shown} rows were shown, {kinds.count('point')} are in the file"
+        if "session" in kinds and "end" not in kinds and "fail" not in kinds and not self.fault.limit:
+            yield "the results do not say why the run ended"
+
+    def said(self):
+        text = self.err.read_text(encoding="utf-8", errors="replace")
+        return [line for line in text.splitlines()
+                if line.startswith("tutti: ") and not re.match(r"tutti: \d+ of \d+ done", line)]
+
+
+@dataclass
+class Outcome:
+    command: str
+    code: int
+    seconds: float
+    line: str  # that it said
+    problems: list
+
+
+def harm(executable, ranks, words, fault, after):
+    """Does it and returns the outcome. `after`: seconds from the start to the fault."""
+    with tempfile.TemporaryDirectory(prefix="tutti-harm-") as name:
+        run = Run(executable, ranks, words, fault, Path(name))
+        came = False
+        try:
+            if fault.harm:
+                ended = run.wait(after)
+                came = ended is None and fault.harm(run) is not False
+            code = run.wait(DEADLINE * 2 + 50)
+            problems = []
+            if code is None:
+                problems.append("hangs: " + ", ".join(f"{name_of(p)} {p.pid}" for p in run.marked()))
+                run.kill()
+            seconds = time.monotonic() - run.began
+            for _ in range(100):  # a watchman has a moment to clean up
+                left, files = run.marked(), set(os.listdir("/dev/shm")) - run.shared_before
+                if not left and not files:
+                    break
+                time.sleep(0.1)
+            problems += [f"leaves process {process.pid} ({name_of(process)})" for process in left]
+            problems += [f"leaves /dev/shm/{file}" for file in sorted(files)]
+            for process in left:
+                process.kill(signal.SIGKILL)
+            for file in files:
+                Path("/dev/shm", file).unlink(missing_ok=True)
+            right = fault.codes if came or not fault.harm else (*fault.codes, OK)
+            if code is not None and code not in right:
+                problems.append(f"ends with {code}, not {' or '.join(map(str, right))}")
+            said = run.said()
+            if code not in (OK, None) and not said:
+                problems.append("says nothing")
+            problems += run.problems_of_file()
+            if problems:
+                problems.append("stderr: " + " | ".join(run.err.read_text(errors="replace").splitlines()[-6:]))
+            return Outcome(run.command, code, seconds, said[-1] if said else "", problems)
+        finally:
+            if run.process.poll() is None:
+                run.kill()
+
+
+def _signal(number):
+    def send(run):
+        run.process.send_signal(number)
+    return send
+
+
+def _to_a(pick, number):
+    def send(run):
+        found = pick(run)
+        if not found:
+            return False
+        found[-1].kill(number)
+        return True
+    return send
+
+
+def _pause(run):
+    found = run.ranks()
+    if not found:
+        return False
+    found[-1].kill(signal.SIGSTOP)
+    time.sleep(2)
+    found[-1].kill(signal.SIGCONT)
+    return True
+
+
+def _pause_all(run):
+    found = run.marked()
+    for process in found:
+        process.kill(signal.SIGSTOP)
+    time.sleep(DEADLINE * 2 + 3)
+    for process in found:
+        process.kill(signal.SIGCONT)
+    return True
+
+
+def _lose_file(run):
+    if not run.file or not run.file.exists():
+        return False
+    run.file.unlink()
+    return True
+
+
+def _ranks(run):
+    return run.ranks()
+
+
+FAULTS = [
+    Fault("none", (OK,), leaves_end=True),
+    Fault("SIGKILL to a rank", (RANK_LOST,), _to_a(_ranks, signal.SIGKILL), needs_ranks=True),
+    Fault("SIGSTOP to a rank", (TIME_OUT,), _to_a(_ranks, signal.SIGSTOP), needs_ranks=True),
+    Fault("a rank is paused for 2 s", (OK,), _pause, needs_ranks=True, leaves_end=True),
+    Fault("all are paused for longer than -T", (OK,), _pause_all, leaves_end=True),
+    Fault("SIGTERM to a rank", (RANK_LOST,), _to_a(_ranks, signal.SIGTERM), needs_ranks=True),
+    Fault("SIGKILL to a guardian", (RANK_LOST,),
+          _to_a(lambda run: run.processes("tutti-guardian"), signal.SIGKILL), needs_ranks=True),
+    Fault("SIGKILL to a watchman", (OK,),
+          _to_a(lambda run: run.processes("tutti-watchman"), signal.SIGKILL), needs_ranks=True, leaves_end=True),
+    Fault("SIGKILL to the launcher", (RANK_LOST,),
+          _to_a(lambda run: [p for p in descendants(run.process.pid) if (name_of(p) or "").startswith(("mpirun", "mpiexec"))],
+                signal.SIGKILL), needs_ranks=True),
+    Fault("SIGINT", (130,), _signal(signal.SIGINT)),
+    Fault("SIGTERM", (143,), _signal(signal.SIGTERM)),
+    Fault("SIGHUP", (129,), _signal(signal.SIGHUP)),
+    Fault("the results file is deleted", (USAGE,), _lose_file),
+    Fault("stdout on a full disk", (USAGE, RANK_LOST, 1), stdout="/dev/full"),
+    Fault("results on a full disk", (USAGE,), results="/dev/full"),
+    Fault("file size limit", (USAGE,), limit="-f 4"),
+    Fault("too few descriptors", (OK, USAGE, RANK_LOST, 1, 213), limit="-n 24"),
+    Fault("too little memory", (OK, USAGE, RANK_LOST, 1, 213), limit="-v 400000"),
+]
