@@ -32,6 +32,7 @@ class Fault:
     stdout: str = ""  # a file instead of a pipe
     results: str = ""  # a file instead of one of its own
     needs_ranks: bool = False  # processes of a launcher
+    needs_file: bool = False  # of results
     leaves_end: bool = False  # the run is not cut short
 
 
@@ -149,7 +150,7 @@ def harm(executable, ranks, words, fault, after):
             if fault.harm:
                 ended = run.wait(after)
                 came = ended is None and fault.harm(run) is not False
-            code = run.wait(DEADLINE * 2 + 50)
+            code = run.wait(DEADLINE * 2 + 100)
             problems = []
             if code is None:
                 problems.append("hangs: " + ", ".join(f"{name_of(p)} {p.pid}" for p in run.marked()))
@@ -245,9 +246,9 @@ FAULTS = [
     Fault("SIGINT", (130,), _signal(signal.SIGINT)),
     Fault("SIGTERM", (143,), _signal(signal.SIGTERM)),
     Fault("SIGHUP", (129,), _signal(signal.SIGHUP)),
-    Fault("the results file is deleted", (USAGE,), _lose_file),
+    Fault("the results file is deleted", (USAGE,), _lose_file, needs_file=True),
     Fault("stdout on a full disk", (USAGE, RANK_LOST, 1), stdout="/dev/full"),
-    Fault("results on a full disk", (USAGE,), results="/dev/full"),
+    Fault("results on a full disk", (USAGE,), results="/dev/full", needs_file=True),
     Fault("file size limit", (USAGE,), limit="-f 4"),
     Fault("too few descriptors", (OK, USAGE, RANK_LOST, 1, 213), limit="-n 24"),
     Fault("too little memory", (OK, USAGE, RANK_LOST, 1, 213), limit="-v 400000"),

@@ -42,19 +42,32 @@ fi
 # and once from here, for an order to drop everything. So it has a group of its own, and cannot read
 # from a terminal. If this script is killed, it is told so.
 [[ -t 0 ]] && exec </dev/null
+# mpirun does not mind when what it prints cannot be written, so where that is a file another program writes it.
+writer=
+if [[ ! -t 1 && ! -p /dev/stdout ]]; then
+    exec 3>&1 > >(trap '' INT TERM HUP; exec cat >&3)
+    writer=$!
+fi
 set -m
 setpriv --pdeathsig TERM "$launcher" "${options[@]}" "$@" <&0 &
 child=$!
 interrupted_by=
 for order in INT TERM HUP; do
     # shellcheck disable=SC2064  # it is this child's number that is meant
-    trap "interrupted_by=$order; kill -$order $child 2>/dev/null || true" "$order"
+    trap "interrupted_by=$order; echo 'tutti: SIG$order was sent to the job, which ends' >&2; kill -$order $child 2>/dev/null || true" "$order"
 done
 while kill -0 "$child" 2>/dev/null; do
     wait "$child" || true  # a signal interrupts it
 done
 code=0
 wait "$child" || code=$?
+if [[ -n $writer ]]; then
+    exec >&3
+    wait "$writer" || {
+        echo "tutti: what was printed could not be written: is the disk full?" >&2
+        ((code != 0)) || code=64
+    }
+fi
 if [[ " $lost " == *" $code "* ]]; then
     echo "tutti: the launcher was killed, or lost a rank or a host, which it names above; the job ended" >&2
     code=5
