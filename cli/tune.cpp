@@ -43,7 +43,7 @@ std::string in_a_line(const std::vector<Range>& ranges) {
 }
 
 // A file that cannot be read is replaced.
-CostModel merged_with_kept(const std::filesystem::path& path, const CostModel& model) {
+CostModel merged_with_stored(const std::filesystem::path& path, const CostModel& model) {
     try {
         return merged(read_model(path), model);
     } catch (const Error&) {
@@ -142,7 +142,7 @@ public:
                                     calibration.samples, calibration.seconds));
         if (path) try {
                 const bool is_known = std::filesystem::exists(*path);
-                keep_model(is_known ? merged_with_kept(*path, model) : model, *path);
+                keep_model(is_known ? merged_with_stored(*path, model) : model, *path);
             } catch (const Error& error) {  // the table has it in any case
                 reporter_.print(fmt::format("# the model is not kept: {}\n", error.what()));
             }

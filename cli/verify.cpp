@@ -100,7 +100,8 @@ Exit run_verify(const Arguments& arguments) {
     std::string collective_name, algorithm_name;
     IntRange ranks, radices;
     CLI::App app{
-        "Proves that every rank ends with exactly what the collective promises, for every root and "
+        "Proves that every rank ends with exactly what the collective specifies, for every root "
+        "and "
         "radix.",
         "tutti verify"};
     app.add_option("collective", collective_name, "only this one");

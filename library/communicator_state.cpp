@@ -46,8 +46,8 @@ Communicator::State::State(std::unique_ptr<World> own_world, World& its_world,
     if (!options.table && !options.table_file.empty())
         options.table =
             table_for_ranks(world, options.table_file, {.anyway = options.table_anyway});
-    if (options.table || options.learn) setting = job_shape_of(world);
-    if (options.table) selector.emplace(*options.table, *setting);
+    if (options.table || options.learn) job_shape = job_shape_of(world);
+    if (options.table) selector.emplace(*options.table, *job_shape);
     if (options.learn) learner.emplace(world, *options.learn);
     world.register_progress(plan_progress_);
 }

@@ -122,7 +122,7 @@ struct Communicator::State {
     CommunicatorOptions options;
     Planner planner;
     RegisteredMemory registered;
-    std::optional<JobShape> setting;
+    std::optional<JobShape> job_shape;
     std::optional<Selector> selector;
     std::optional<Learner> learner;
     std::unordered_map<CallKey, CachedPlan, HashOfCallKey> calls;

@@ -139,7 +139,7 @@ void Guardian::have_it_settled(int watchman) {
 
 namespace {
 
-// By nohup, say; to wait for an order would undo that. SIGTERM also tells of the launcher's end.
+// By nohup, say; to wait for that signal would undo it. SIGTERM also reports the launcher's end.
 // UCX, when it is loaded, puts a handler in the place of an ignored SIGHUP: then nohup is not known
 // of, unless UCX_DEBUG_SIGNO names another signal.
 bool is_ignored(int order) {

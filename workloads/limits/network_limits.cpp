@@ -16,8 +16,8 @@
 namespace tutti {
 namespace {
 
-// By then bursts are over, and libraries have changed to their protocol of large messages; else
-// smaller ones have to do.
+// The smallest message of the fit: by then bursts are over, and libraries use their protocol for
+// large messages. Where there are too few such sizes, smaller ones are used.
 constexpr std::int64_t large_from[] = {256 << 10, 64 << 10, 0};
 
 struct Points {
@@ -148,8 +148,8 @@ private:
         return leads_ ? channel_.receive_value<double>(peer_) : took;
     }
 
-    // One of the two comes later and finds the other's message there already: the longer time is
-    // the true one.
+    // The rank that starts later finds the other's message already there: the longer of the two
+    // times counts.
     double both_ways(std::size_t bytes) {
         const std::int64_t began = now_ns();
         channel_.exchange(peer_, std::span(out_).first(bytes), peer_, std::span(in_).first(bytes));

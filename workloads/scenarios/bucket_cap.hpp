@@ -26,7 +26,8 @@ struct Channel {
 /// "100us+1.25GB/s". Throws Error for anything else.
 Channel parse_channel(std::string_view text);
 
-/// The channel on which two messages of different sizes take these times; never faster than none.
+/// The channel on which two messages of different sizes take these times; a latency or time per
+/// byte below zero becomes zero.
 Channel channel_through(Bytes small, double small_ns, Bytes large, double large_ns);
 
 /// A message, and when it may be sent.
@@ -53,8 +54,8 @@ struct CapTrial {
 std::vector<CapTrial> try_caps(std::span<const std::int64_t> counts, Bytes element, Bytes first,
                                std::span<const ComputeTimes> times, const Channel& channel);
 
-/// Of those, the one that leaves least exposed; of equal ones the largest, as fewer messages cost
-/// less of what the channel does not know.
+/// The cap that leaves least exposed; of equal ones the largest, as fewer messages cost less in
+/// ways that the channel's model leaves out.
 const CapTrial& best_of(std::span<const CapTrial> tried);
 
 /// The channel that fits float32 all-reduces by the first method that can do them: through the

@@ -116,7 +116,7 @@ void check_settings(const Settings& settings) {
     settings.seconds("step-time");
 }
 
-// Tells what each cap would leave exposed.
+// Reports what each cap would leave exposed.
 BucketCaps find_caps(const Settings& settings, const Model& model, const ComputeTimes& times,
                      const WorkloadEnvironment& environment, std::vector<std::string>& notes) {
     const auto given = network_of(settings);
