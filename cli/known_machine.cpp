@@ -88,7 +88,7 @@ Limits with_note_of_network(Limits limits, std::vector<std::string>& notes) {
     return limits;
 }
 
-// Why the limits of a file are not of these hosts. One host has no name to go by.
+// Why the limits of a file are not for these hosts. A single host is not compared by its name.
 std::optional<std::string> misfit(World& world, const Limits& limits) {
     if (world.one_host()) return std::nullopt;
     if (!limits.network) return "has none of a network; type 'tutti limits' on these hosts";
@@ -146,7 +146,7 @@ FoundModel model_in_file(const std::string& file) {
     }
 }
 
-// Of other hosts' times nothing can be said. A damaged one is none.
+// A model of other hosts predicts nothing here. A damaged file counts as none.
 std::optional<FoundModel> stored_model(const std::string& topology, const std::string& table_file) {
     try {
         if (std::filesystem::exists(table_file))

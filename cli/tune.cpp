@@ -272,7 +272,7 @@ Exit run_tune(const Arguments& arguments) {
     if (job == TuneOptions::Job::model_only) return predict_table(*options);
     before_start(options->request.search_space);
     return run_ranks(options->run.ranks, [&](World& world) {
-        // And what it would calibrate would take the place of what more ranks have.
+        // A calibration with these ranks would replace one with more ranks.
         if (world.size() == 1)
             throw Error(
                 "one rank has nothing to tune; type for example: mpirun -np 2 tutti tune, or add "

@@ -58,7 +58,8 @@ void prove_variants(const Algorithm& algorithm, const Job& job,
     prove_job(algorithm, cut, verdict);
 }
 
-// Those asked for, if the algorithm takes one. Beyond the rank count all do the same.
+// The radices asked for, if the algorithm takes one. Those above the rank count all give the same
+// schedule.
 std::vector<int> radices_of(const Algorithm& algorithm, const IntRange& asked, int ranks) {
     if (!algorithm.takes_radix) return {0};
     std::vector<int> radices{asked.first};

@@ -12,7 +12,7 @@
 namespace tutti {
 namespace {
 
-// What only decides together with other options what is to be done.
+// Options as typed whose meaning depends on others.
 struct Typed {
     SizeRange range;
     std::string search, hold_out;

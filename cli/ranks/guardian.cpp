@@ -88,10 +88,10 @@ void Guardian::guard(pid_t child, int watchman, int rank, const LauncherProcess&
     Phase phase = Phase::starting;
     std::int64_t last_look_ns = now_ns();
     int status = 0;
-    // The child first: its signal may have come before this process waited for it.
+    // Checks the child first: its signal may have come before this process waited for it.
     bool is_reaped = false;
     while (!(is_reaped = waitpid(child, &status, WNOHANG) == child)) {
-        // At most a second for each look: while the whole job is paused, no time passes.
+        // Counts at most a second for each poll: while the whole job is paused, no time passes.
         const double since_last_look = std::min(seconds_since(last_look_ns), 1.0);
         last_look_ns = now_ns();
         const Phase phase_before = std::exchange(phase, page_->phase.load());

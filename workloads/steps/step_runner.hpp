@@ -17,7 +17,7 @@
 namespace tutti {
 
 /// The groups of a program that this rank is in, with their planners, and the memory of the calls,
-/// which all methods use in turn.
+/// which all methods share.
 class ProgramBuffers {
 public:
     /// Collective; `program` outlives it and has been checked for these ranks. Throws Error where

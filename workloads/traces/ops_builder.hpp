@@ -25,7 +25,8 @@ public:
     /// ranks that do not exist.
     int group_of(const std::vector<std::int64_t>& ranks, const Fields& of);
 
-    /// `launch_ns` since the step began: what passed since the launch before it was computing.
+    /// `launch_ns` is the time since the step began: the time since the launch before it was
+    /// computing.
     void add(Rank rank, TraceOp op, std::optional<std::int64_t> launch_ns = {});
 
     OpsTrace done() { return std::move(trace_); }

@@ -47,7 +47,7 @@ public:
                      .second)
                 one.refuse(fmt::format("group {} is there twice", one.number("id")));
         const auto all = listed_ops(document_, builder_.ranks());
-        // Where computing was not recorded, the time between launches was.
+        // Where computing was not recorded, the time between launches counts as computing.
         for (const auto& [rank, fields] : all)
             if (fields.has("compute_us")) computes_.insert(rank.index);
         for (const auto& [rank, fields] : all)
