@@ -72,7 +72,7 @@ CallKey call_of(std::int64_t count, std::size_t place) {
     return key;
 }
 
-TEST(Learner, LearnsWhereManyBuffersAndLengthsOfAnOctaveTakeTurns) {
+TEST(Learner, LearnsWhereManyBuffersAndLengthsOfAnOctaveAlternate) {
     for (const double ns_per_byte : {0.0, 1.0}) {
         Program program(ns_per_byte);
         for (int i = 0; i < 300'000; ++i) program.call(call_of(256 + 12 * (i % 21), i % 100));

@@ -32,7 +32,7 @@ TEST(Families, KnowWhoIsNextToWhom) {
 constexpr int three[] = {0, 1, 2};
 constexpr int two[] = {0, 1};
 
-TEST(SampleLog, TakesTheMoodOfARaceOut) {
+TEST(SampleLog, RemovesTheNoiseThatARaceShares) {
     SampleLog log(1, 3);
     log.add(0, three, {{100, 100}, {120, 120}, {140, 140}});
     log.add(0, two, {{150, 150}, {180, 180}});  // the machine is 1.5 times as slow

@@ -69,14 +69,14 @@ class Links(tutti.Folder):
             with self.subTest(hosts=hosts):
                 least_ns = share * n / GBIT
                 for attempt in testhosts.attempts():
-                    point = self.point_with_wire(hosts, ranks, algorithm, share, n)
+                    point = self.point_with_network_bytes(hosts, ranks, algorithm, share, n)
                     # Bursts pass at once, and headers take their part.
                     if 0.7 * least_ns < point["limit_ns"] < 1.2 * least_ns:
                         break
                 else:
                     testhosts.fail_unless_busy(self, f"limit {point['limit_ns']} ns, but {least_ns} ns for the bytes alone")
 
-    def point_with_wire(self, hosts, ranks, algorithm, share, n):
+    def point_with_network_bytes(self, hosts, ranks, algorithm, share, n):
         table, (point,) = self.bench(("--hosts", hosts, "--ranks-per-host", ranks, "--rate", "1gbit"), "all_reduce",
                                      "-b", n, "-e", n, "--algo", algorithm, "--max-time", "0.5s", "--limits", "stored")
         print(f"{hosts} hosts: {point['wire']['tx_bytes_per_call'] / n:.3f} n out, {point['pct_of_limit']} % of the limit of "

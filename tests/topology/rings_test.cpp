@@ -123,7 +123,7 @@ TEST(Rings, OverTwoIslandsAreHeldUpWhereTheyCross) {
     }
 }
 
-TEST(Rings, OverPcieCrossTheSocketsOnceEachWay) {
+TEST(Rings, OverPcieCrossTheSocketsOnceInEachDirection) {
     for (const std::vector<int>& place :
          {std::vector{0, 1, 2, 3, 4, 5, 6, 7}, std::vector{0, 4, 1, 5, 2, 6, 3, 7}}) {
         const RingPlan plan = rings_of(machines::pcie_only(place));

@@ -130,7 +130,7 @@ TEST(LeastTime, OfNothingIsNothing) {
                      2.0 * 64 * K / 90);  // one core alone copies it: no meeting
 }
 
-TEST(LeastTime, OfMoreRanksThanCoresHasTurnsInIt) {
+TEST(LeastTime, OfMoreRanksThanCoresHasContextSwitchesInIt) {
     EXPECT_DOUBLE_EQ(least(Collective::all_reduce, 8, Reach::registered, false, 4),
                      one_way + yield);
     EXPECT_DOUBLE_EQ(least(Collective::all_reduce, 8, Reach::registered, false, 5),

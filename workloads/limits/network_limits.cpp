@@ -127,7 +127,7 @@ private:
         const auto bytes = as_size(sizes[i]);
         keep_least(times.there[i], one_way(first_, bytes));
         keep_least(times.back[i], one_way(second_, bytes));
-        keep_least(times.both[i], both_ways(bytes));
+        keep_least(times.both[i], both_directions(bytes));
     }
 
     // A message and a short answer: the sender's time, on the first.
@@ -150,7 +150,7 @@ private:
 
     // The rank that starts later finds the other's message already there: the longer of the two
     // times counts.
-    double both_ways(std::size_t bytes) {
+    double both_directions(std::size_t bytes) {
         const std::int64_t began = now_ns();
         channel_.exchange(peer_, std::span(out_).first(bytes), peer_, std::span(in_).first(bytes));
         const auto mine = static_cast<double>(now_ns() - began);

@@ -78,10 +78,10 @@ std::unique_ptr<Transport> cuda_transport(World& world, const std::optional<Faul
         places.neighbours = {world.rank()};
     }
     // Ranks that share one launch share the device of the first.
-    const bool is_alone = places.neighbours.size() == 1;
+    const bool is_only_rank = places.neighbours.size() == 1;
     places.device =
         make_on_all_ranks(world, "transport cuda", [&]() -> std::shared_ptr<Accelerator> {
-            if (is_alone) return own_gpu(world);
+            if (is_only_rank) return own_gpu(world);
             return places.neighbours.front() == world.rank() ? cuda_device(mine, used) : nullptr;
         });
     places.device = shared_by_first(world, places.neighbours.front(), places.device);
