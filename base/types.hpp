@@ -32,7 +32,7 @@ enum class DataType {
 /// (integers truncate towards zero).
 enum class Op { sum, prod, min, max, avg };
 
-/// What a collective promises: see `CollectiveSpec` in collectives/schedule.
+/// What a collective does: see `CollectiveSpec` in collectives/schedule.
 enum class Collective {
     all_reduce,
     reduce_scatter,

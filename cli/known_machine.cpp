@@ -27,10 +27,10 @@ namespace {
 
 constexpr double seconds_to_measure = 4;
 
-// What is kept for this host, if it covers so many cores. Fewer would make oversubscribed ranks of
+// What is found for this host, if it covers so many cores. Fewer would make oversubscribed ranks of
 // ranks that are none.
-std::optional<Limits> kept_limits(const std::filesystem::path& path, const std::string& host,
-                                  int cores, std::vector<std::string>& notes) {
+std::optional<Limits> limits_in_file(const std::filesystem::path& path, const std::string& host,
+                                     int cores, std::vector<std::string>& notes) {
     if (!std::filesystem::exists(path)) return std::nullopt;
     try {
         Limits limits = read_limits(path);
@@ -57,12 +57,12 @@ Limits stored_limits(World& world, std::vector<std::string>& notes) {
     const int cores = RankTeam::members_of(world);
     const std::string host = fingerprint(detect_host());
     const auto path = limits_path(host);
-    std::optional<Limits> kept;
-    if (world.is_first() && path) kept = kept_limits(*path, host, cores, notes);
-    const std::string told = gather_all_texts(world, kept ? to_json_line(*kept) : "")[0];
-    if (!told.empty()) {
-        Limits limits = std::get<Limits>(parse_json_line(told));
-        if (kept)
+    std::optional<Limits> found;
+    if (world.is_first() && path) found = limits_in_file(*path, host, cores, notes);
+    const std::string of_rank0 = gather_all_texts(world, found ? to_json_line(*found) : "")[0];
+    if (!of_rank0.empty()) {
+        Limits limits = std::get<Limits>(parse_json_line(of_rank0));
+        if (found)
             notes.push_back(fmt::format("limits of this machine: {} cores, measured {}, from {}",
                                         limits.cores, limits.t, path->string()));
         return limits;
@@ -71,7 +71,7 @@ Limits stored_limits(World& world, std::vector<std::string>& notes) {
     if (!world.is_first() || !path) return limits;
     try {
         keep_limits(limits, *path);
-        notes.back() += "; kept in " + path->string();
+        notes.back() += "; found in " + path->string();
     } catch (const Error& error) {  // a folder that cannot be written is no reason not to measure
         notes.back() += fmt::format("; {}", error.what());
     }
@@ -88,7 +88,7 @@ Limits with_note_of_network(Limits limits, std::vector<std::string>& notes) {
     return limits;
 }
 
-// Why the limits of a file are not of these hosts. One host has no name to go by.
+// Why the limits of a file are not for these hosts. A single host is not compared by its name.
 std::optional<std::string> misfit(World& world, const Limits& limits) {
     if (world.one_host()) return std::nullopt;
     if (!limits.network) return "has none of a network; type 'tutti limits' on these hosts";
@@ -140,13 +140,13 @@ FoundModel model_in_file(const std::string& file) {
     } catch (const Error& as_model) {
         try {
             if (auto found = model_in_table(file)) return *found;
-        } catch (const Error&) {  // neither: the first reason is the one to tell
+        } catch (const Error&) {  // neither: the first reason is reported
         }
         throw as_model;
     }
 }
 
-// Of other hosts' times nothing can be said. A damaged one is none.
+// A model of other hosts predicts nothing here. A damaged file counts as none.
 std::optional<FoundModel> stored_model(const std::string& topology, const std::string& table_file) {
     try {
         if (std::filesystem::exists(table_file))

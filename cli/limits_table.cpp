@@ -59,7 +59,7 @@ std::string latencies(const Limits& limits) {
     };
     for (const SignalLatency& pair : limits.signal_latencies) {
         const std::string who = fmt::format("rank {} and rank {}", pair.a.index, pair.b.index);
-        row("cache line one way, " + who, pair.one_way_ns);
+        row("cache line, one direction, " + who, pair.one_way_ns);
         row("exchange, " + who, pair.exchange_ns);
     }
     row("next rank on the same core (yield)", limits.yield_ns);
@@ -86,8 +86,10 @@ std::string streaming(const Limits& limits) {
 
 std::string between_hosts(const HostNetwork& network) {
     std::string text =
-        "#\n# messages between two hosts, one way: latency + (bytes - burst) / bandwidth; GB/s "
-        "there and back of one\n# message at a time, and each way where both send at once; "
+        "#\n# messages between two hosts, one direction: latency + (bytes - burst) / bandwidth; "
+        "GB/s "
+        "there and back of one\n# message at a time, and in each direction where both send at "
+        "once; "
         "residual: of "
         "messages from 256K on\n";
     text += fmt::format("# {:>24}  {:>10}  {:>9}  {:>9}  {:>9}  {:>9}  {:>8}\n", "link", "latency",
@@ -98,9 +100,9 @@ std::string between_hosts(const HostNetwork& network) {
             fmt::format("  {:>24}  {:>10}  {:>9.4g}  {:>9.4g}  {:>9.4g}  {:>9}  {:>6.1f} %\n",
                         name(link.a) + " - " + name(link.b), time_text(link.latency_ns), link.gbps,
                         link.back_gbps, link.both_gbps, link.burst.count, 100 * link.residual);
-    return text +
-           fmt::format("  {:<54} {:.4g} GB/s\n",
-                       "all ranks at once to the next host, each host and way:", network.all_gbps);
+    return text + fmt::format("  {:<54} {:.4g} GB/s\n",
+                              "all ranks at once to the next host, each host and direction:",
+                              network.all_gbps);
 }
 
 std::string least_times(const Limits& limits) {

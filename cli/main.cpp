@@ -42,7 +42,7 @@ constexpr Command rows[] = {
 
 void print_help() {
     std::cout << "tutti " << version() << ": collective communication, measured and proved\n\n"
-              << "usage: tutti COMMAND ...        (tutti COMMAND --help tells its options)\n\n";
+              << "usage: tutti COMMAND ...        (tutti COMMAND --help lists its options)\n\n";
     for (const Command& command : rows)
         std::cout << "  " << command.name << std::string(10 - command.name.size(), ' ')
                   << command.what << "\n";

@@ -72,15 +72,15 @@ std::string driver_in_words() {
 
 // A host travels between ranks as the record of a launch that has just this host and its GPUs.
 void describe_hosts(World& world, Launch& all) {
-    Launch alone;
+    Launch of_this_host;
     bool is_leader = false;
     for (const Rank leader : world.hosts().leaders())
         is_leader = is_leader || leader == world.rank();
     if (is_leader) {
-        alone.hosts.push_back(describe_host());
-        describe_gpus(alone);
+        of_this_host.hosts.push_back(describe_host());
+        describe_gpus(of_this_host);
     }
-    for (const auto& text : gather_all_texts(world, to_json_line(alone))) {
+    for (const auto& text : gather_all_texts(world, to_json_line(of_this_host))) {
         const Launch launch = std::get<Launch>(parse_json_line(text));
         all.hosts.insert(all.hosts.end(), launch.hosts.begin(), launch.hosts.end());
         all.gpus.insert(all.gpus.end(), launch.gpus.begin(), launch.gpus.end());

@@ -13,7 +13,8 @@
 namespace tutti {
 namespace {
 
-// Plots are matplotlib's work; the interpreter is Debian's, which has it, unless told otherwise.
+// Plots are matplotlib's work; the interpreter is Debian's, which has it, unless another one is
+// named.
 const char* python() {
     const char* chosen = std::getenv("TUTTI_PYTHON");
     if (chosen != nullptr) return chosen;

@@ -34,8 +34,8 @@ private:
     bool is_visible_ = false;
 };
 
-/// What rank 0 tells of a launch: tables on stdout, progress on stderr, records in a results file.
-/// Other ranks call the same functions, and nothing happens there.
+/// What rank 0 reports of a launch: tables on stdout, progress on stderr, records in a results
+/// file. Other ranks call the same functions, and nothing happens there.
 class Reporter {
 public:
     /// Opens the results file, unless `file` is empty. Throws Error.

@@ -46,7 +46,7 @@ void print_counts(const Algorithm& algorithm, const Job& job, const Schedule& sc
         fmt::print("bits       {}\n", proof.same_order_everywhere
                                           ? "the same on all ranks"
                                           : "ranks may differ in the last ones");
-    fmt::print("n is {}; bounds are for one message at a time each way\n",
+    fmt::print("n is {}; bounds are for one message at a time in each direction\n",
                job.collective == Collective::all_to_all ? "what one rank sends in all"
                : spec.blocks() == 1                     ? "the vector"
                                                         : "all ranks' blocks together");
@@ -84,7 +84,8 @@ Exit run_show(const Arguments& arguments) {
         ->check(CLI::Range(1, most_channels))
         ->capture_default_str();
     app.add_option("--order-by", order_file, "a file with a line of ranks for each channel");
-    app.add_option("--steps", most_steps, "how many steps to tell in words")->capture_default_str();
+    app.add_option("--steps", most_steps, "how many steps to describe in words")
+        ->capture_default_str();
     app.add_option("--svg", svg, "also draw it into this file");
     if (parse_or_help(app, arguments)) return Exit::ok;
 
@@ -116,8 +117,9 @@ Exit run_show(const Arguments& arguments) {
     if (schedule.steps() <= most_steps && job.ranks <= 64)
         fmt::print("\n{}", in_words(schedule));
     else
-        fmt::print("\n({} steps on {} ranks are not told in words; --steps raises the limit)\n",
-                   schedule.steps(), job.ranks);
+        fmt::print(
+            "\n({} steps on {} ranks are not described in words; --steps raises the limit)\n",
+            schedule.steps(), job.ranks);
     if (!svg.empty())
         write_picture(svg, schedule,
                       fmt::format("{} {}, {} ranks", name_of(job.collective), name, job.ranks));

@@ -41,10 +41,10 @@ void TableWriter::open_log(const JobShape& shape, const std::string& plan, bool 
 
 void TableWriter::put(const Section& section) {
     if (section.ranges.empty()) return;  // nothing is known yet
-    const Section* before = find_section(table_, section.setting, section.subject);
+    const Section* before = find_section(table_, section.job_shape, section.subject);
     if (before != nullptr && before->is_complete && !section.is_complete) return;
     const auto is_same = [&](const Section& other) {
-        return other.setting == section.setting && other.subject == section.subject;
+        return other.job_shape == section.job_shape && other.subject == section.subject;
     };
     std::erase_if(table_.sections, is_same);
     table_.sections.push_back(section);
@@ -53,7 +53,7 @@ void TableWriter::put(const Section& section) {
 }
 
 void TableWriter::put_draft(const Section& section) {
-    const Section* before = find_section(table_, section.setting, section.subject);
+    const Section* before = find_section(table_, section.job_shape, section.subject);
     if (before == nullptr || sizes_seen(*before) <= sizes_seen(section)) put(section);
 }
 

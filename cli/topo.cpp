@@ -31,7 +31,7 @@ void write_file(const std::filesystem::path& file, const std::string& text) {
         throw Error(file.string() + ": cannot be written; give a file in a folder of yours");
 }
 
-// What `tutti topo` tells of the paths through a machine.
+// What `tutti topo` prints of the paths through a machine.
 struct RouteOptions {
     bool paths = false;
     bool rings = false;

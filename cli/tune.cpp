@@ -43,7 +43,7 @@ std::string in_a_line(const std::vector<Range>& ranges) {
 }
 
 // A file that cannot be read is replaced.
-CostModel merged_with_kept(const std::filesystem::path& path, const CostModel& model) {
+CostModel merged_with_stored(const std::filesystem::path& path, const CostModel& model) {
     try {
         return merged(read_model(path), model);
     } catch (const Error&) {
@@ -142,7 +142,7 @@ public:
                                     calibration.samples, calibration.seconds));
         if (path) try {
                 const bool is_known = std::filesystem::exists(*path);
-                keep_model(is_known ? merged_with_kept(*path, model) : model, *path);
+                keep_model(is_known ? merged_with_stored(*path, model) : model, *path);
             } catch (const Error& error) {  // the table has it in any case
                 reporter_.print(fmt::format("# the model is not kept: {}\n", error.what()));
             }
@@ -272,7 +272,7 @@ Exit run_tune(const Arguments& arguments) {
     if (job == TuneOptions::Job::model_only) return predict_table(*options);
     before_start(options->request.search_space);
     return run_ranks(options->run.ranks, [&](World& world) {
-        // And what it would calibrate would take the place of what more ranks have.
+        // A calibration with these ranks would replace one with more ranks.
         if (world.size() == 1)
             throw Error(
                 "one rank has nothing to tune; type for example: mpirun -np 2 tutti tune, or add "

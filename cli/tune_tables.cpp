@@ -55,7 +55,8 @@ std::string host_of(const CostModel& model) {
     if (known.across.empty()) return known.machine.fingerprint;
     if (!known.machine.host.empty()) return known.machine.host;
     throw Error(
-        "the model is of several hosts, which do not count as alike, so it tells nothing of other "
+        "the model is of several hosts, which do not count as alike, so it predicts nothing for "
+        "other "
         "numbers of them; calibrate on hosts that are alike: mpirun ... tutti tune --budget 30s");
 }
 
@@ -126,7 +127,7 @@ Table with_measured(Table predicted, const std::string& file) {
     if (!std::filesystem::exists(file)) return predicted;
     const Table known = read_table(file);
     std::erase_if(predicted.sections, [&](const Section& section) {
-        const Section* measured = find_section(known, section.setting, section.subject);
+        const Section* measured = find_section(known, section.job_shape, section.subject);
         return measured != nullptr && !is_all_predicted(*measured);
     });
     const std::vector<Table> both{known, predicted};

@@ -58,7 +58,8 @@ void prove_variants(const Algorithm& algorithm, const Job& job,
     prove_job(algorithm, cut, verdict);
 }
 
-// Those asked for, if the algorithm takes one. Beyond the rank count all do the same.
+// The radices asked for, if the algorithm takes one. Those above the rank count all give the same
+// schedule.
 std::vector<int> radices_of(const Algorithm& algorithm, const IntRange& asked, int ranks) {
     if (!algorithm.takes_radix) return {0};
     std::vector<int> radices{asked.first};
@@ -100,7 +101,8 @@ Exit run_verify(const Arguments& arguments) {
     std::string collective_name, algorithm_name;
     IntRange ranks, radices;
     CLI::App app{
-        "Proves that every rank ends with exactly what the collective promises, for every root and "
+        "Proves that every rank ends with exactly what the collective specifies, for every root "
+        "and "
         "radix.",
         "tutti verify"};
     app.add_option("collective", collective_name, "only this one");

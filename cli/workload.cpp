@@ -26,7 +26,8 @@ public:
         reporter_.print(step_table_header(notes));
     }
 
-    // The share of whichever end comes first: of steps, or of time once the least steps are done.
+    // Progress towards whichever end comes first: of steps, or of time once the least steps are
+    // done.
     void after_round(std::int64_t rounds, double seconds) {
         const StepProtocol& until = options_.protocol;
         if (rounds < until.min_rounds && seconds > until.max_seconds) is_longer_ = true;

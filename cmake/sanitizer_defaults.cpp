@@ -4,7 +4,7 @@
 extern "C" {
 
 // MPI closes its components before leaks are looked for, so their frames would have no names and
-// could not be told from ours. Nothing is unloaded instead.
+// could not be distinguished from ours. Nothing is unloaded instead.
 int dlclose(void*) { return 0; }
 
 const char* __asan_default_options() { return "fast_unwind_on_malloc=0"; }

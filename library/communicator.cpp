@@ -101,7 +101,7 @@ Configuration Communicator::choice_for(const CallArguments& arguments) {
 
 Table Communicator::learnt() {
     Table table{.written = utc_now()};
-    if (state_->learner) table.sections = state_->learner->learnt(*state_->setting);
+    if (state_->learner) table.sections = state_->learner->learnt(*state_->job_shape);
     return table;
 }
 

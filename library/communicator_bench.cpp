@@ -32,19 +32,19 @@ void plan_of_one_rank(benchmark::State& state) {
 BENCHMARK(plan_of_one_rank);
 
 void call_of_one_rank(benchmark::State& state) {
-    Communicator alone = Communicator::self();
+    Communicator self = Communicator::self();
     std::vector<float> input(elements), output(elements);
-    for (auto _ : state) alone.all_reduce(input, output);
+    for (auto _ : state) self.all_reduce(input, output);
 }
 BENCHMARK(call_of_one_rank);
 
 // In rounds in two pairs of buffers.
 void call_of_one_rank_in_other_buffers(benchmark::State& state) {
-    Communicator alone = Communicator::self();
+    Communicator self = Communicator::self();
     std::vector<float> input(elements), output(elements), others(elements), results(elements);
     for (auto _ : state) {
-        alone.all_reduce(input, output);
-        alone.all_reduce(others, results);
+        self.all_reduce(input, output);
+        self.all_reduce(others, results);
     }
     state.SetItemsProcessed(2 * state.iterations());
 }
@@ -52,19 +52,19 @@ BENCHMARK(call_of_one_rank_in_other_buffers);
 
 // Among a thousand kinds of calls that are cached.
 void call_of_one_rank_among_many(benchmark::State& state) {
-    Communicator alone = Communicator::self({.most_plans = 2000});
+    Communicator self = Communicator::self({.most_plans = 2000});
     std::vector<float> input(1000), output(1000);
     for (std::size_t count = 0; count < 1000; ++count)
-        alone.all_reduce(std::span(input).first(count), std::span(output).first(count));
+        self.all_reduce(std::span(input).first(count), std::span(output).first(count));
     for (auto _ : state)
-        alone.all_reduce(std::span(input).first(elements), std::span(output).first(elements));
+        self.all_reduce(std::span(input).first(elements), std::span(output).first(elements));
 }
 BENCHMARK(call_of_one_rank_among_many);
 
 void start_and_wait_of_one_rank(benchmark::State& state) {
-    Communicator alone = Communicator::self();
+    Communicator self = Communicator::self();
     std::vector<float> input(elements), output(elements);
-    for (auto _ : state) alone.start_all_reduce(input, output).wait();
+    for (auto _ : state) self.start_all_reduce(input, output).wait();
 }
 BENCHMARK(start_and_wait_of_one_rank);
 

@@ -11,7 +11,7 @@ double since(std::int64_t began_ns) { return static_cast<double>(now_ns() - bega
 
 }  // namespace
 
-// Learning begins with what does the call without it, and its plan.
+// Learning begins with the configuration, and the plan, that the call would have without learning.
 Learner::Point& Communicator::State::point_of(const CallKey& key, const CallArguments& call) {
     if (Learner::Point* known = learner->find(key)) return *known;
     plan_for(key, call);
@@ -33,8 +33,8 @@ RecentCall Communicator::State::run_and_learn(CallKey key, const CallArguments& 
         return &plan_for(key, call, &at(point.arms, arm));
     };
     CachedPlan* chosen = by_arm();
-    // Then another configuration would do it, which is not what is to be timed. One attempt a call:
-    // the time for it is lost.
+    // A fallback to another configuration would time the wrong one. One attempt a call: the time
+    // for it is lost.
     if (!chosen->is_as_requested && arm != point.search.incumbent()) {
         learner->exclude(point, arm, since(began));
         began = now_ns();
@@ -49,7 +49,7 @@ RecentCall Communicator::State::run_and_learn(CallKey key, const CallArguments& 
     return {.plan = chosen, .point = &point, .shape = shape, .arm = arm};
 }
 
-// What is found for blocking calls is taken for others, too, unless it is a library's.
+// What is learnt for blocking calls is used for non-blocking ones, too, unless it is a library's.
 CachedPlan& Communicator::State::plan_for_start(CallKey key, const CallArguments& call) {
     Learner::Point* const point = learner ? learner->find(key) : nullptr;
     if (point == nullptr) return plan_for(key, call);

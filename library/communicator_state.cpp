@@ -46,8 +46,8 @@ Communicator::State::State(std::unique_ptr<World> own_world, World& its_world,
     if (!options.table && !options.table_file.empty())
         options.table =
             table_for_ranks(world, options.table_file, {.anyway = options.table_anyway});
-    if (options.table || options.learn) setting = job_shape_of(world);
-    if (options.table) selector.emplace(*options.table, *setting);
+    if (options.table || options.learn) job_shape = job_shape_of(world);
+    if (options.table) selector.emplace(*options.table, *job_shape);
     if (options.learn) learner.emplace(world, *options.learn);
     world.register_progress(plan_progress_);
 }
@@ -161,8 +161,8 @@ Request Communicator::State::start(const CallArguments& given) {
     return pending;
 }
 
-// A library's call does not move what is under way here, and its end may wait for a rank that waits
-// for that. The program's own calls of the library are not to notice it.
+// A library's call makes no progress on our plans under way, and its end may depend on a rank that
+// waits for one of them. The program's own calls of the library must not be affected.
 void Communicator::State::run_slot(Request::Slot& slot, const CallBuffers& buffers,
                                    const void* bound_by) {
     if (slot.plan == nullptr && !planner.progress().is_idle()) planner.progress().finish_all();
@@ -225,7 +225,7 @@ std::vector<Configuration> Communicator::State::configurations(const CallKey& ke
     for (Configuration& fallback : default_choices(key.call, world))
         configurations.push_back(std::move(fallback));
     if (key.mode == CallMode::blocking) return configurations;
-    // A library's call cannot be left to itself, so libraries come last.
+    // A library's call makes no progress without this rank, so libraries come last.
     std::vector<Configuration> in_order;
     for (const bool are_ours : {true, false})
         std::ranges::copy_if(configurations, std::back_inserter(in_order),
@@ -245,9 +245,9 @@ Request::Slot& Communicator::State::new_slot(std::unique_ptr<Operation> operatio
     return slot;
 }
 
-// Whether the next plan in round is still under way may differ from rank to rank, and making one
-// more is for all: they ask each other, at each of the first starts, and then ever less often. In
-// between, a start waits for the plan in round.
+// Plans of a kind of call are used round-robin. Whether the next one is still under way may differ
+// from rank to rank, and making one more is collective. So the ranks agree on it at each of the
+// first starts, and then ever less often; in between, a start waits for the next plan.
 Request::Slot& Communicator::State::slot_to_start(CachedPlan& cached, const CallKey& key,
                                                   const CallArguments& settled) {
     const std::uint64_t start = cached.starts++;

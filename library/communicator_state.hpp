@@ -37,8 +37,8 @@ struct RecentCall {
     }
 };
 
-/// To know calls again without counting lengths and looking up their keys: programs make the same
-/// few over and over. Each has one place, which a later one may take.
+/// A cache of recent calls, found without counting lengths and looking up keys: programs make the
+/// same few calls over and over. Each has one place, which a later one may take.
 class RecentCalls {
 public:
     /// What is there may be another call.
@@ -74,7 +74,7 @@ struct CachedPlan {
     Configuration configuration;
     bool is_as_requested = true;  ///< the first configuration that was asked for did
     /// Where calls of this kind may be under way at the same time, as many plans as that took so
-    /// far; they take rounds.
+    /// far, used round-robin.
     std::vector<Request::Slot*> slots;
     std::size_t next = 0;
     std::uint64_t starts = 0;
@@ -98,7 +98,7 @@ struct Communicator::State {
     void disown(const ReachableMemory& memory);
     Request start(const CallArguments& given);
     Configuration choice_for(const CallArguments& given);
-    /// By the configuration if it can be, else by the best that is known. Collective when new.
+    /// Made by the configuration if possible, else by the best that can run. Collective when new.
     CachedPlan& plan_for(const CallKey& key, const CallArguments& settled,
                          const Configuration* preferred = nullptr);
 
@@ -122,7 +122,7 @@ struct Communicator::State {
     CommunicatorOptions options;
     Planner planner;
     RegisteredMemory registered;
-    std::optional<JobShape> setting;
+    std::optional<JobShape> job_shape;
     std::optional<Selector> selector;
     std::optional<Learner> learner;
     std::unordered_map<CallKey, CachedPlan, HashOfCallKey> calls;

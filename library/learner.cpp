@@ -12,13 +12,13 @@
 namespace tutti {
 namespace {
 
-// Calls of other sorts in a row after which the timed one is no longer waited for.
-constexpr int patience = 64;
+// After so many calls in a row of other sorts, rounds are of the present sort.
+constexpr int most_others_in_a_row = 64;
 
 // No machine is much faster than that: a call and its bytes, for the length of the first round.
 constexpr double least_call_ns = 500, least_ns_per_byte = 0.02;
 
-// What a rank tells the others at the end of a round. The slowest rank's times count; but an
+// What a rank sends the others at the end of a round. The slowest rank's times count; but an
 // exchange takes as long as for the rank that comes last, as the others have waited for that one.
 struct Report {
     double spent = 0, calls = 0, making = 0, longest_making = 0, exchange = 0, lost = 0;
@@ -131,7 +131,7 @@ int Learner::arm_for(Point& point, const CallKey& key) {
         point.others_in_a_row = 0;
         return point.round.arm;
     }
-    if (++point.others_in_a_row < patience || key.mode == CallMode::nonblocking)
+    if (++point.others_in_a_row < most_others_in_a_row || key.mode == CallMode::nonblocking)
         return point.search.incumbent();
     point.example = key;
     point.shape = shape;
@@ -209,13 +209,13 @@ RangeEvidence evidence_of(const Learner::Point& point, int ranks) {
 }  // namespace
 
 // Spots of a subject come in the order of sizes.
-std::vector<Section> Learner::learnt(const JobShape& setting) const {
+std::vector<Section> Learner::learnt(const JobShape& job_shape) const {
     std::vector<Section> sections;
     for (const auto& [kind, point] : points_) {
         const int best = point.search.incumbent();
         if (!point.search.time_of(best)) continue;
         if (sections.empty() || sections.back().subject != point.subject)
-            sections.push_back({.setting = setting, .subject = point.subject});
+            sections.push_back({.job_shape = job_shape, .subject = point.subject});
         Section& section = sections.back();
         section.is_complete = section.is_complete && point.search.is_settled();
         const Configuration& choice = at(point.arms, best);
@@ -225,7 +225,7 @@ std::vector<Section> Learner::learnt(const JobShape& setting) const {
                                  : std::int64_t{1} << (point.octave - 1)};
             section.ranges.push_back({.from = from, .choice = choice, .origin = Origin::learnt});
         }
-        section.ranges.back().evidence.push_back(evidence_of(point, setting.ranks));
+        section.ranges.back().evidence.push_back(evidence_of(point, job_shape.ranks));
     }
     return sections;
 }

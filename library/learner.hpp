@@ -71,7 +71,7 @@ public:
     /// ends.
     void record(Point& point, CallShape shape, double call_ns, double making_ns);
 
-    std::vector<Section> learnt(const JobShape& setting) const;
+    std::vector<Section> learnt(const JobShape& job_shape) const;
 
 private:
     using Kind = std::pair<Subject, int>;

@@ -41,7 +41,7 @@ struct Curve {
 struct SignalLatency {
     Rank a, b;
     double one_way_ns = 0;
-    double exchange_ns = 0;  // both ways at once
+    double exchange_ns = 0;  // in both directions at once
 
     bool operator==(const SignalLatency&) const = default;
 };
@@ -60,12 +60,12 @@ struct StreamTrial {
 /// n bytes are taken for latency + (n - burst) / bandwidth, but no less than the latency.
 struct HostLink {
     int a = 0, b = 0;       // numbers of hosts
-    double latency_ns = 0;  // one way: half of the least round trip
+    double latency_ns = 0;  // one direction: half of the least round trip
     double gbps = 0;        // GB/s from a to b, of one message at a time
     double back_gbps = 0;   // from b to a
-    double both_gbps = 0;   // each way, where both send at once
-    Bytes burst;            // that pass at once where something limits the rate, either way
-    double residual = 0;    // of large messages: median distance from the line, as a share
+    double both_gbps = 0;   // in each direction, where both send at once
+    Bytes burst;          // that pass at once where something limits the rate, in either direction
+    double residual = 0;  // of large messages: median distance from the line, as a share
 
     bool operator==(const HostLink&) const = default;
 };

@@ -244,7 +244,7 @@ void walk(auto& f, Is<StepKey> auto& key) {
     f.may("buffers", key.buffers);
     f.may("settings", key.settings);
     f.may("placement", key.placement);
-    f.must("way", key.way);
+    f.must("way", key.method);
     f.must("nranks", key.nranks);
     f.must("ppn", key.ppn);
     f.must("bytes", key.bytes);

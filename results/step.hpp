@@ -9,8 +9,8 @@
 
 namespace tutti {
 
-/// What was measured: a step of training, with its collectives done in one way. Two steps compare
-/// if their keys are equal but for the way.
+/// What was measured: a step of training, with its collectives done by one method. Two steps
+/// compare if their keys are equal but for the method.
 struct StepKey {
     std::string workload;  // ddp, train, replay, ...
     std::string model;     // or the trace's or the network's name
@@ -19,7 +19,7 @@ struct StepKey {
                            // is possible
     std::string settings;  // what else was asked for: "bucket-cap=5M scale=0.1"
     std::string placement;  // as in a point's key: virtual ranks share a GPU
-    std::string way;        // "ring/shm", "auto", "mpi", "mpi-nonblocking", "sharded servers"
+    std::string method;     // "ring/shm", "auto", "mpi", "mpi-nonblocking", "sharded servers"
     int nranks = 1;
     int ppn = 1;             // ranks on each host
     std::int64_t bytes = 0;  // that the busiest rank hands to collectives in a step
@@ -36,7 +36,7 @@ struct Metric {
     bool operator==(const Metric&) const = default;
 };
 
-/// What was seen of a way, round by round, as in the summaries of a step. ns.
+/// The samples of a method, round by round, as in the summaries of a step. ns.
 struct StepSamples {
     std::vector<std::int64_t> step;
     std::vector<std::int64_t> compute;
@@ -47,7 +47,7 @@ struct StepSamples {
     bool operator==(const StepSamples&) const = default;
 };
 
-/// One way of doing a step in one launch. Times in ns, of the slowest rank.
+/// A step by one method in one launch. Times in ns, of the slowest rank.
 struct TrainingStep {
     std::string session;
     int launch = 1;

@@ -20,8 +20,8 @@ std::string overlap_of(const TrainingStep& step) {
 }
 
 // Marked as bench's tables mark it.
-std::string way_of(const TrainingStep& step) {
-    return step.key.way + (is_virtual(step.key) ? "(v)" : "");
+std::string name_of(const TrainingStep& step) {
+    return step.key.method + (is_virtual(step.key) ? "(v)" : "");
 }
 
 std::string in_words(const Metric& metric) {
@@ -43,7 +43,7 @@ std::vector<Metric> metrics_of_all(std::span<const TrainingStep> steps) {
 }
 
 std::string row(const TrainingStep& step, const std::vector<Metric>& alike) {
-    if (step.skipped) return fmt::format("# skipped {}: {}\n", step.key.way, *step.skipped);
+    if (step.skipped) return fmt::format("# skipped {}: {}\n", step.key.method, *step.skipped);
     const double half = half_width(step.step) * 100;
     const std::string wrong = step.check.state == CheckState::skipped
                                   ? std::string("N/A")
@@ -52,7 +52,7 @@ std::string row(const TrainingStep& step, const std::vector<Metric>& alike) {
         "{:>34} {:>10.3f} {:>6} {:>10.3f} {:>10.3f} {:>10.3f} {:>8} {:>8.2f} {:>10.3f} "
         "{:>10.3f} "
         "{:>7}",
-        way_of(step), ms(step.step), half < 1000 ? fmt::format("{:.1f}", half) : "N/A",
+        name_of(step), ms(step.step), half < 1000 ? fmt::format("{:.1f}", half) : "N/A",
         ms(step.compute), ms(step.communication), ms(step.exposed), overlap_of(step), step.slowdown,
         ms(step.wait), ms(step.work), wrong);
     for (const Metric& metric : step.metrics)
@@ -66,7 +66,7 @@ std::string step_table_header(std::span<const std::string> notes) {
     std::string text;
     for (const std::string& note : notes) text += fmt::format("# {}\n", note);
     text += fmt::format(
-        "#\n#{:>33} {:>10} {:>6} {:>10} {:>10} {:>10} {:>8} {:>8} {:>10} {:>10} {:>7}\n", "way",
+        "#\n#{:>33} {:>10} {:>6} {:>10} {:>10} {:>10} {:>8} {:>8} {:>10} {:>10} {:>7}\n", "method",
         "step", "+-%", "compute", "comm", "exposed", "overlap", "slowdown", "wait", "work",
         "#wrong");
     text +=
@@ -92,7 +92,7 @@ std::string step_table_footer(std::span<const TrainingStep> steps) {
     }
     std::string text;
     for (const Metric& metric : metrics_of_all(steps))
-        text += fmt::format("{}{}", text.empty() ? "# Of all ways          : " : "  ",
+        text += fmt::format("{}{}", text.empty() ? "# Of all methods       : " : "  ",
                             in_words(metric));
     if (!text.empty()) text += "\n";
     text += fmt::format("# Out of bounds values : {} {}\n", wrong, wrong == 0 ? "OK" : "FAILED");
@@ -101,11 +101,11 @@ std::string step_table_footer(std::span<const TrainingStep> steps) {
     const TrainingStep& best = *done.front();
     text += fmt::format(
         "# Least exposed        : {}, {:.3f} ms of a step of {:.3f} ms; the bound is {:.3f} ms\n",
-        way_of(best), ms(best.exposed), ms(best.step), best.bound_ns * 1e-6);
+        name_of(best), ms(best.exposed), ms(best.step), best.bound_ns * 1e-6);
     if (done.size() > 1 && !exposed_differs(best, *done[1]))
         text += fmt::format(
-            "# Not told apart       : {}, which leaves {:.3f} ms, may be as good: {}\n",
-            way_of(*done[1]), ms(done[1]->exposed),
+            "# Tied with            : {}, which leaves {:.3f} ms: {}\n", name_of(*done[1]),
+            ms(done[1]->exposed),
             std::isfinite(half_width(best.step)) && std::isfinite(half_width(done[1]->step))
                 ? "the 95 % intervals overlap"
                 : "too few steps for an interval");

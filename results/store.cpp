@@ -75,7 +75,7 @@ Store::Store(Store&& other) noexcept
       good_end_(other.good_end_),
       records_(other.records_) {}
 
-// Some network file systems know no locks; there one writer is a promise of the user.
+// Some network file systems know no locks; there the user makes sure that there is one writer.
 void Store::lock() const {
     if (::flock(file_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
         throw Error(

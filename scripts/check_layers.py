@@ -177,8 +177,8 @@ def offences(root: Path) -> list:
                 found.append(f"{include.file}:{include.line}: {offence}")
     round_trip = circle(includes)
     if round_trip:
-        way = ", ".join(f"{one.file}:{one.line} includes {included_file(one)}" for one in round_trip)
-        found.append(f"folders include each other in a circle: {way}")
+        route = ", ".join(f"{one.file}:{one.line} includes {included_file(one)}" for one in round_trip)
+        found.append(f"folders include each other in a circle: {route}")
     return found + size_offences(root, paths)
 
 

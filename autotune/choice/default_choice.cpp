@@ -12,8 +12,8 @@
 namespace tutti {
 namespace {
 
-// Up to which size the steps cost more than the bytes: on one host a signal takes about as long
-// as to copy some KiB; messages between hosts, ten times as many.
+// The size up to which latency outweighs bandwidth: within a host a signal takes about as long as
+// copying some KiB; between hosts a message takes ten times as long.
 constexpr Bytes small_on_host{16 * 1024};
 constexpr Bytes small_across_hosts{64 * 1024};
 
@@ -34,7 +34,7 @@ constexpr Rule rules[] = {
     {Collective::all_to_all, "linear", "linear", "bruck", "round-robin"},
 };
 
-// Large messages between many ranks would all meet at one receiver at once.
+// Large messages between many ranks would all arrive at one receiver at once (incast).
 constexpr std::string_view large_across_hosts(Collective collective) {
     switch (collective) {
         case Collective::all_reduce:

@@ -8,9 +8,9 @@
 
 namespace tutti {
 
-/// What to take for a call where nothing was measured, the best guess first: few steps for small
-/// messages, few bytes for large ones, nodes one inside the other across hosts; then whatever else
-/// runs, and the libraries last. The same on all ranks.
+/// The configurations for a call where nothing was measured, the best guess first: few steps for
+/// small messages, few bytes for large ones, hierarchical algorithms across hosts; then whatever
+/// else can run, libraries last. The same on all ranks.
 std::vector<Configuration> default_choices(const Call& call, const World& world);
 
 /// Everything that this build can try for a collective: each algorithm over each transport, and

@@ -15,8 +15,8 @@ inline double octaves(Bytes from, Bytes to) {
     return position(to) - position(from);
 }
 
-/// Half way in octaves, but above `below`: where what holds at one size gives way to what holds at
-/// the next.
+/// The geometric mean of two sizes, but above `below`: there the choice for one size ends and that
+/// for the next begins.
 inline Bytes halfway(Bytes below, Bytes above) {
     const double product = static_cast<double>(below.count) * static_cast<double>(above.count);
     return {std::max(below.count + 1, static_cast<std::int64_t>(std::ceil(std::sqrt(product))))};

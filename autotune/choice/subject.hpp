@@ -53,8 +53,8 @@ struct JobShape {
     auto operator<=>(const JobShape&) const = default;
 };
 
-/// The setting of a world's ranks, which tables are looked up by. Collective: the hosts are looked
-/// at, which takes milliseconds.
+/// The job shape of a world's ranks, by which tables are looked up. Collective: the hosts are
+/// looked at, which takes milliseconds.
 JobShape job_shape_of(World& world);
 
 }  // namespace tutti

@@ -38,18 +38,19 @@ namespace {
 constexpr int most_rounds = 12;
 // Errors (of the logarithm) below this count squared, larger ones as such: outliers pull less.
 constexpr double small_error = 0.1;
-// How firmly a curve's neighbours, and parameters with nothing to tell, are held where they were.
+// How firmly a curve's neighbours, and parameters that no sample informs, are held to their prior
+// values.
 constexpr double smoothness = 0.05;
 constexpr double anchorage = 0.003;
-// The logarithm of what one round may change a prediction by.
+// The largest change of a prediction in one round, as a logarithm.
 constexpr double most_change = 1.5;
 
-// Plausible for any machine; measured times decide.
+// Starting values, plausible for any machine; measured times decide.
 LogGpParameters first_guess() {
     LogGpParameters parameters =
         LogGpParameters::uniform(/*step=*/300, /*message=*/200, /*copy=*/0.1, /*reduce=*/0.15);
     parameters.ns[LogGpParameters::call] = 100;
-    parameters.ns[LogGpParameters::turn] = 2000;
+    parameters.ns[LogGpParameters::context_switch] = 2000;
     parameters.ns[LogGpParameters::link] = 0.1;
     for (const PerByte kind : {PerByte::send, PerByte::write, PerByte::own, PerByte::pack})
         std::fill_n(

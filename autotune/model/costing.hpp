@@ -40,7 +40,8 @@ std::pair<Time, std::int64_t> cost_of(const Route& route, const ModelCall& call,
                                       CallParameters parameters, int cores_of_host) {
     const int ranks = call.ranks();
     const double footprint = bytes_of_all_buffers(call.call, ranks) / ranks;
-    // With one rank a host all is across, and a rank's own copies are priced as that.
+    // With one rank per host all messages go across, and a rank's own copies are charged with those
+    // parameters.
     const bool all_across = parameters.within == nullptr;
     const LogGpParameters& within_host = all_across ? *parameters.across : *parameters.within;
     const LogGpParameters& between_hosts =

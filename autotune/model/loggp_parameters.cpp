@@ -38,7 +38,8 @@ LogGpParameters LogGpParameters::uniform(double step, double message, double cop
 }
 
 std::string name_of_term(std::size_t term) {
-    if (term < LogGpParameters::message) return std::array{"call", "step", "turn", "link"}[term];
+    if (term < LogGpParameters::message)
+        return std::array{"call", "step", "context switch", "link"}[term];
     if (term < LogGpParameters::bytes)
         return fmt::format("message {}",
                            size_text(message_points[term - LogGpParameters::message]));

@@ -8,11 +8,11 @@
 
 namespace tutti {
 
-/// What costs time per byte. `send`: on the way out (into a library's buffer, or to where peers can
-/// read); `copy` and `reduce`: of what arrives; `add`: of what arrives besides, to be added to the
-/// same sum in the same pass; `write`: what was just computed, stored once more,
-/// into a peer's result; `own`: from a rank's own input to its own output; `pack`: to or from a
-/// message, by either end, where it lies in several places.
+/// What costs time per byte. `send`: leaving the sender (into a library's buffer, or to where peers
+/// can read); `copy` and `reduce`: of what arrives; `add`: of what arrives besides, to be added to
+/// the same sum in the same pass; `write`: what was just computed, stored once more, into a peer's
+/// result; `own`: from a rank's own input to its own output; `pack`: to or from a message, by
+/// either end, where it lies in several places.
 enum class PerByte { send, copy, reduce, add, write, own, pack };
 inline constexpr std::size_t per_byte_kinds = 7;
 
@@ -37,11 +37,11 @@ CurvePlace place_on(const double* points, std::size_t count, double size);
 /// parameters of the model, in ns or ns per byte, as one list that can be fitted. See
 /// docs/background/model.md.
 struct LogGpParameters {
-    static constexpr std::size_t call = 0;     ///< once in each call
-    static constexpr std::size_t step = 1;     ///< until a peer's step is seen: the latency
-    static constexpr std::size_t turn = 2;     ///< a core goes on with another of its ranks
-    static constexpr std::size_t link = 3;     ///< per byte that leaves or enters a host
-    static constexpr std::size_t message = 4;  ///< each, at either end: a curve
+    static constexpr std::size_t call = 0;            ///< once in each call
+    static constexpr std::size_t step = 1;            ///< until a peer's step is seen: the latency
+    static constexpr std::size_t context_switch = 2;  ///< of a core that several ranks share
+    static constexpr std::size_t link = 3;            ///< per byte that leaves or enters a host
+    static constexpr std::size_t message = 4;         ///< each, at either end: a curve
     static constexpr std::size_t bytes = message + message_points.size();  ///< curves
     static constexpr std::size_t terms = bytes + per_byte_kinds * footprint_points.size();
 
@@ -60,8 +60,8 @@ struct LogGpParameters {
 /// "step", "message 4K", "reduce 128K".
 std::string name_of_term(std::size_t term);
 
-/// A time that remembers what it is made of: so much of each term of two parameters (inside a host,
-/// across hosts). Calculates like the number that stands for it in a mere prediction.
+/// A time that records its items: how much of each term of two sets of parameters (inside a host,
+/// across hosts). Supports the same arithmetic as the plain number of a prediction.
 struct Itemized {
     double ns = 0;
     std::array<double, 2 * LogGpParameters::terms> amount{};
@@ -86,12 +86,12 @@ inline void charge(Itemized& time, std::size_t term, double amount, double ns) {
     time.amount[term] += amount;
 }
 
-/// A parameters for one call: what depends on the bytes that a rank touches is settled. Time is
+/// The parameters for one call: what depends on the bytes that a rank touches is settled. Time is
 /// double or Itemized.
 template <class Time>
 class CallCosts {
 public:
-    /// `first_term`: what Itemized calls the parameters's term 0.
+    /// `first_term`: the number of the parameters' term 0 in Itemized.
     CallCosts(const LogGpParameters& parameters, double footprint, std::size_t first_term)
         : parameters_(parameters), first_term_(first_term) {
         const CurvePlace place =
@@ -101,11 +101,11 @@ public:
                 on_curve(LogGpParameters::begin_of(static_cast<PerByte>(kind)), place);
         call = term(LogGpParameters::call);
         step = term(LogGpParameters::step);
-        turn = term(LogGpParameters::turn);
+        context_switch = term(LogGpParameters::context_switch);
         link = term(LogGpParameters::link);
     }
 
-    Time call{}, step{}, turn{}, link{};
+    Time call{}, step{}, context_switch{}, link{};
 
     const Time& per_byte(PerByte kind) const { return at(per_byte_, kind); }
 

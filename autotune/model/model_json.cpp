@@ -10,10 +10,11 @@ namespace tutti {
 namespace {
 
 // The single terms of the parameters and their curves, as the text calls them.
-constexpr std::pair<const char*, std::size_t> single_terms[] = {{"call", LogGpParameters::call},
-                                                                {"step", LogGpParameters::step},
-                                                                {"turn", LogGpParameters::turn},
-                                                                {"link", LogGpParameters::link}};
+constexpr std::pair<const char*, std::size_t> single_terms[] = {
+    {"call", LogGpParameters::call},
+    {"step", LogGpParameters::step},
+    {"turn", LogGpParameters::context_switch},
+    {"link", LogGpParameters::link}};
 
 struct CurveTerms {
     const char* name;

@@ -21,9 +21,9 @@ enum class TransferMethod { messages, direct, copy_in_copy_out, single_copy };
 struct Route {
     Schedule schedule;
     TransferMethod method;
-    /// Whose costs_of hold: "mpi/unregistered", "shm-direct/registered oversubscribed". Where a
-    /// host has more ranks than cores, waiting is another thing: ranks do not spin but give their
-    /// core away.
+    /// The name of the parameters: "mpi/unregistered", "shm-direct/registered oversubscribed".
+    /// Where a host has more ranks than cores, waiting costs something else: ranks do not spin but
+    /// yield their core.
     std::string parameters;
     Lanes lanes = {};  ///< of messages: what goes in different lanes is not one message
 };

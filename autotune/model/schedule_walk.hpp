@@ -16,7 +16,7 @@ namespace tutti {
 inline constexpr std::int64_t most_visits = 1 << 17;
 
 /// Goes through a schedule step by step with a clock for each rank (max-plus): a rank sends, waits
-/// until all that it awaits in the step is on its way, then handles it. Where ranks share a core
+/// until all that it receives in the step has been sent, then handles it. Where ranks share a core
 /// they have one clock for their work; hosts have one for what leaves and one for what enters.
 /// Memory: a few times per rank, and a few bits for each chunk of each rank.
 template <class Time>
@@ -37,7 +37,7 @@ public:
           entering_(leaving_.size()),
           cores_(static_cast<std::size_t>(assignment.cores)),
           computed_(schedule_.ranks(), keeps_marks() ? schedule_.chunks() : 0),
-          shown_(schedule_.ranks(), keeps_marks() ? schedule_.chunks() : 0) {}
+          published_(schedule_.ranks(), keeps_marks() ? schedule_.chunks() : 0) {}
 
     /// The slowest rank's time. Of a schedule with too many transfers only every n-th step is
     /// visited and counts for its neighbours; all ranks then wait for the slowest in each. So they
@@ -66,7 +66,7 @@ public:
 private:
     struct OfRank {
         Time clock{};                   // when it has finished all steps so far
-        Time arrival{};                 // of the step: when all that it awaits is on its way
+        Time arrival{};                 // of the step: when all that it receives has been sent
         Time work{};                    // of the step: handling what arrives
         int sum = -1;                   // of the step: the chunk that was added up last
         int arriving = 0, sending = 0;  // chunks of the step
@@ -84,7 +84,7 @@ private:
         return route_.method == TransferMethod::copy_in_copy_out ||
                (route_.method == TransferMethod::direct && spec_.reduces());
     }
-    // Of those that share a core a sample may have none or all: see meet().
+    // A sample may contain any number of the ranks of a core: see meet().
     bool shares_cores() const { return assignment_.is_oversubscribed && !reader_.is_sampled(); }
     int host_of(Rank rank) const { return at(assignment_.host_of, rank); }
     bool crosses(const Message& message) const {
@@ -134,7 +134,8 @@ private:
             case TransferMethod::messages:
                 work += costs.message(message.bytes);
                 work += costs.per_byte(PerByte::send) * message.bytes;
-                // Its own block goes out of its input, what it has collected out of its output.
+                // A rank sends its own block from its input, and what it has gathered from its
+                // output.
                 if (message.parts > 1 || sizes_.mixes_own_block(spec_, chunks, from))
                     work += costs.per_byte(PerByte::pack) * message.bytes;
                 break;
@@ -145,11 +146,11 @@ private:
                         message.bytes;
                 break;
             case TransferMethod::copy_in_copy_out:
-                if (shown_.has(from, chunks)) break;
+                if (published_.has(from, chunks)) break;
                 work +=
                     costs.per_byte(computed_.has(from, chunks) ? PerByte::write : PerByte::send) *
                     message.bytes;
-                shown_.set(from, chunks, true);
+                published_.set(from, chunks, true);
                 break;
             case TransferMethod::single_copy:
                 break;
@@ -168,9 +169,9 @@ private:
         const Time work = sending(message);
         if (route_.method != TransferMethod::messages && !(Time{} < work))
             return;  // peers only read
-        begin_turn(from);
+        begin_on_core(from);
         of(from).clock += work;
-        end_turn(from);
+        end_on_core(from);
         if (!crosses(message)) return;
         Time& leaving = at(leaving_, host_of(from));
         later(leaving, of(from).clock);
@@ -219,7 +220,7 @@ private:
     }
 
     void mark(const Transfer& transfer) {
-        shown_.set(transfer.to, transfer.chunks, false);
+        published_.set(transfer.to, transfer.chunks, false);
         computed_.set(transfer.to, transfer.chunks,
                       transfer.action == Action::reduce || of(transfer.to).adds_all);
     }
@@ -231,31 +232,31 @@ private:
         one.clock += one.work;
     }
 
-    // The last to send is the first to go on: it has the core.
+    // In the reverse order of sending, every second step: the last to send still has its core.
     void end_step_on_cores(int step) {
         if (step % 2 == 0) std::reverse(active_.begin(), active_.end());
         for (const Rank rank : active_) {
             if (!of(rank).receives) continue;
             later(of(rank).clock, of(rank).arrival);
-            begin_turn(rank);
+            begin_on_core(rank);
             of(rank).clock += of(rank).work;
-            end_turn(rank);
+            end_on_core(rank);
         }
     }
 
     OfCore& core_of(Rank rank) { return at(cores_, at(assignment_.core_of, rank)); }
-    void begin_turn(Rank rank) {
+    void begin_on_core(Rank rank) {
         if (!shares_cores()) return;
         OfCore& core = core_of(rank);
         later(of(rank).clock, core.clock);
-        if (core.rank != rank.index) of(rank).clock += within_.turn;
+        if (core.rank != rank.index) of(rank).clock += within_.context_switch;
         core.rank = rank.index;
     }
-    void end_turn(Rank rank) {
+    void end_on_core(Rank rank) {
         if (shares_cores()) core_of(rank).clock = of(rank).clock;
     }
 
-    // They wait for the slowest, and clocks begin anew.
+    // The slowest one's time; all clocks are set back to zero.
     template <class Ranks>
     Time meet(const Ranks& ranks) {
         Time slowest{};
@@ -269,11 +270,11 @@ private:
         return slowest;
     }
 
-    // The step stands for so many.
+    // The step's time counts for so many steps.
     void count_for(int steps) {
         Time slowest = meet(active_);
         if (reader_.is_sampled() && assignment_.is_oversubscribed) {
-            slowest += within_.turn;
+            slowest += within_.context_switch;
             steps *= assignment_.most_on_core;
         }
         met_ += slowest * steps;
@@ -290,8 +291,8 @@ private:
     std::vector<OfRank> ranks_;
     std::vector<Time> leaving_, entering_;  // by host
     std::vector<OfCore> cores_;
-    ChunkMarks computed_;  // by addition, on this rank
-    ChunkMarks shown_;     // already copied to where peers read it
+    ChunkMarks computed_;   // by addition, on this rank
+    ChunkMarks published_;  // already copied to where peers read it
     std::vector<Rank> active_;
     Time met_{};  // of steps behind which all have met
 };

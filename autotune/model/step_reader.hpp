@@ -36,10 +36,10 @@ public:
     const std::vector<Transfer>& transfers() const { return transfers_; }
 
     bool is_sampled() const { return is_sampled_; }
-    /// How many ranks of its host a rank speaks for; those that are not in the sample for none.
+    /// How many ranks of its host a sampled rank represents; 0 for those outside the sample.
     double stands_for(Rank rank) const { return is_sampled_ ? at(weights_, rank) : 1; }
 
-    /// Transfers heard of so far.
+    /// Transfers visited so far.
     std::int64_t visited() const { return visited_; }
 
 private:

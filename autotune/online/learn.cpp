@@ -9,11 +9,11 @@
 namespace tutti {
 namespace {
 
-// An arm that was never tried may be so many times as slow as the incumbent, and its plan take so
-// many times as long as any before.
+// The worst case for an arm that was never tried: so many times as slow as the incumbent, with a
+// plan that takes so many times as long as any before.
 constexpr double slowest_feared = 64;
 constexpr double making_feared = 4;
-// Of exchanges in the time of a round in which nothing is tried.
+// The share of the time of a round without trials that exchanges may take.
 constexpr double share_of_exchanges = 0.005;
 // Before anything is known, rounds are shorter: what calls take is only a guess.
 constexpr std::int64_t shortest_round = 8, longest_round = 1 << 16, longest_first_round = 1 << 12;
@@ -24,8 +24,8 @@ constexpr double worth_it = 0.97;
 constexpr double is_off = 1.25;
 constexpr std::size_t enough_samples = 6, enough_to_watch = 16;
 
-// The first call of a plan finds nothing in the caches, and one may meet an outlier: who is tried
-// for the first time may be much slower.
+// A first trial may look much slower than the arm is: the first call of a plan finds nothing in the
+// caches, and one call may be an outlier.
 double dropped_beyond(std::int64_t calls) {
     if (calls <= 1) return 16;
     return calls == 2 ? 4 : 2;
@@ -101,8 +101,8 @@ double OnlineSearch::at_risk_ns(const Arm& challenger) const {
            2 * exchange_ns_;  // of this round, and of the incumbent's that follows
 }
 
-// As long as it takes to gain what is missing, and what its own meeting costs; rather longer, as
-// otherwise a little might be missing again.
+// Long enough to earn the missing budget and the cost of this round's own exchange; rather longer,
+// as otherwise a little might be missing again.
 Round OnlineSearch::round_of_incumbent(double missing_ns, const RegretBudget& budget) const {
     const double gained = budget.usable_share() * std::max(mean_ns_, least_call_ns_);
     const double calls = std::ceil(1.5 * (std::max(missing_ns, 0.0) + exchange_ns_) / gained);
@@ -115,7 +115,7 @@ Round OnlineSearch::next(const RegretBudget& budget) {
     const bool is_known = arm(incumbent_).count() >= enough_samples;
     const auto challenger = next_challenger();
     if (!challenger || !is_known) {
-        // Meetings are no gain then, so there are few.
+        // Exchanges bring nothing then, so they are rare.
         const double rest = exchange_ns_ * budget.usable_share() / share_of_exchanges;
         return round_of_incumbent(
             is_known ? rest : 2 * exchange_ns_ - std::min(0.0, budget.left_ns()), budget);

@@ -51,10 +51,11 @@ struct RoundTimes {
 };
 
 /// A bandit search for the best of some arms for calls of one kind, while the program makes them.
-/// Between rounds of the incumbent the others have rounds, short ones at first, and only if the
-/// regret budget covers the worst case. An arm that is clearly slower is dropped, early if by much;
-/// one whose 95 % interval lies below the incumbent's replaces it. When the incumbent's own time
-/// changes, the search starts over. Deterministic: equal times lead to equal decisions.
+/// Rounds of the incumbent alternate with rounds of the others, which are short at first and begin
+/// only if the regret budget covers their worst case. An arm that is clearly slower is dropped, the
+/// sooner the slower it is; one whose 95 % interval lies below the incumbent's replaces it. When
+/// the incumbent's own time changes, the search starts over. Deterministic: equal times lead to
+/// equal decisions.
 class OnlineSearch {
 public:
     struct Start {

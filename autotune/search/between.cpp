@@ -17,7 +17,7 @@ double affine_level(Bytes low, double low_level, Bytes high, double high_level, 
     return std::log(low_ns + share * (high_ns - low_ns));
 }
 
-/// The least that the model says of any member.
+/// The least prediction of any member.
 std::optional<double> prior_level(const SearchState& state, std::size_t family, std::size_t size) {
     std::optional<double> least;
     for (const int arm : state.families().members(family)) {

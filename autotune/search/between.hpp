@@ -8,7 +8,7 @@
 
 namespace tutti {
 
-/// Ways to draw a line from the nearest size below to the nearest above at which a family was
+/// How to interpolate from the nearest size below to the nearest above at which a family was
 /// measured. Straight in logarithms; a latency and a bandwidth; the model, bent to meet both ends.
 /// None is right everywhere: over many octaves the first is far too high where the second is exact,
 /// and the second is too low where a protocol changes.

@@ -16,8 +16,8 @@ void add_once(std::vector<int>& arms, int arm) {
     if (arm >= 0 && std::find(arms.begin(), arms.end(), arm) == arms.end()) arms.push_back(arm);
 }
 
-/// How far behind the best each family is at a size, as the kindest of the lines has it; 0 for
-/// those that cannot be interpolated.
+/// By which factor each family is behind the best at a size, by the most favourable of the
+/// interpolations; 0 for those that cannot be interpolated.
 std::vector<double> least_gaps(const SearchState& state, std::size_t size) {
     const std::size_t families = state.families().count();
     std::vector<double> gaps(families, nowhere);
@@ -46,7 +46,8 @@ double model_limit(const SearchState& state, std::size_t size) {
         for (const int arm : state.families().members(family))
             if (const std::optional<double> level = state.prior().level(arm, size))
                 best = std::min(best, *level);
-    // Both the best and the arm may be off: four errors are beyond what both together make.
+    // Both the best and the arm may be in error: four standard errors are more than both together
+    // make.
     const double factor = std::max(std::log(state.options().model_factor), 4 * *error);
     return best + factor + (state.prior().is_between(size) ? 0 : std::log(2));
 }

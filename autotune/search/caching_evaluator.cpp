@@ -5,10 +5,10 @@
 
 namespace tutti {
 
-CachingEvaluator::CachingEvaluator(Evaluator& inner, std::span<const CachedSamples> kept,
+CachingEvaluator::CachingEvaluator(Evaluator& inner, std::span<const CachedSamples> cached,
                                    Store keep)
     : inner_(inner), store_(std::move(keep)) {
-    for (const CachedSamples& piece : kept) {
+    for (const CachedSamples& piece : cached) {
         std::vector<double>& all = memory_[{piece.size, piece.arm}].samples_ns;
         all.insert(all.end(), piece.samples_ns.begin(), piece.samples_ns.end());
     }

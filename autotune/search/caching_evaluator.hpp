@@ -18,16 +18,16 @@ struct CachedSamples {
     std::vector<double> samples_ns;
 };
 
-/// A evaluator that has raced before: answers from what was kept as far as that goes, and asks the
+/// An evaluator that has raced before: answers from cached samples as far as they go, and asks the
 /// inner evaluator for the rest. A search is the same for the same samples, so an interrupted one
-/// walks through what was kept to where it was, and goes on.
+/// walks through the cached samples to where it was, and goes on.
 class CachingEvaluator : public Evaluator {
 public:
     /// Hands all samples that are new to `keep`, race by race.
     using Store = std::function<void(const CachedSamples&)>;
 
     /// Several pieces for one arm and size follow each other.
-    CachingEvaluator(Evaluator& inner, std::span<const CachedSamples> kept, Store keep);
+    CachingEvaluator(Evaluator& inner, std::span<const CachedSamples> cached, Store keep);
 
     std::span<const Arm> arms() const override { return inner_.arms(); }
     std::vector<std::vector<double>> race(Bytes size, std::span<const int> arms,
@@ -36,8 +36,8 @@ public:
     std::optional<double> predicted_ns(int arm, Bytes size) const override {
         return inner_.predicted_ns(arm, size);
     }
-    /// Not before the memory had to pass a question on: what is kept is worth something even when
-    /// time is up.
+    /// Not before a question has gone to the inner evaluator: cached samples count even when time
+    /// is up.
     bool is_over() const override { return had_to_ask_ && inner_.is_over(); }
 
 private:
@@ -59,7 +59,7 @@ class RacedSamples {
 public:
     void add(const CachedSamples& race);
 
-    /// Of each size what the plain medians say; no winner where nothing has raced.
+    /// The best by plain medians at each size; no winner where nothing has raced.
     std::vector<Finding> findings(std::span<const Bytes> sizes) const;
 
 private:

@@ -27,8 +27,8 @@ public:
 
     virtual std::span<const Arm> arms() const = 0;
 
-    /// Times in ns of `repetitions` calls of each, in turns, so that all meet the same noise of the
-    /// machine; fewer where an arm cannot run at this size (none) or time is up.
+    /// Times in ns of `repetitions` calls of each, alternating, so that all meet the same noise of
+    /// the machine; fewer where an arm cannot run at this size (none) or time is up.
     virtual std::vector<std::vector<double>> race(Bytes size, std::span<const int> arms,
                                                   int repetitions) = 0;
 

@@ -22,7 +22,7 @@ Finding finding_by_medians(Bytes size, const SamplesByArm& samples_ns) {
     return finding;
 }
 
-// Judges by plain medians, not by the search's own statistics: what is measured against it must not
+// Compares plain medians, not by the search's own statistics: what is measured against it must not
 // share its errors.
 std::vector<Finding> search_exhaustively(
     Evaluator& evaluator, std::span<const Bytes> sizes, int repetitions,

@@ -11,10 +11,10 @@ namespace tutti {
 namespace {
 
 // Latency against bandwidth: a ratio goes from one value to another within some six octaves, and
-// values differ by factors. What single sizes have for themselves (caches, odd segments) is a few
-// percent, which no neighbour can tell.
+// values differ by factors. What is peculiar to one size (caches, odd segments) is a few
+// percent, which no neighbouring size predicts.
 constexpr double spread = 1;
-constexpr double own_ways = 0.03;
+constexpr double own_variation = 0.03;
 
 /// Solves matrix * x = right, symmetric and positive definite, by elimination.
 std::vector<double> solved(std::vector<std::vector<double>> matrix, std::vector<double> right) {
@@ -49,7 +49,8 @@ GapModel::GapModel(const SampleLog& log, std::span<const Bytes> sizes) : log_(lo
 
 double GapModel::covariance(std::size_t a, std::size_t b) const {
     const double apart = (octaves_[a] - octaves_[b]) / reach;
-    return spread * spread * std::exp(-apart * apart / 2) + (a == b ? own_ways * own_ways : 0);
+    return spread * spread * std::exp(-apart * apart / 2) +
+           (a == b ? own_variation * own_variation : 0);
 }
 
 std::vector<std::size_t> GapModel::lenders(std::size_t size, int one, int other) const {

@@ -46,7 +46,7 @@ std::optional<double> cost_at(std::span<const Finding> findings, std::size_t her
     return *below + (*above - *below) * up_to_here / (up_to_here + from_here);
 }
 
-/// The best way to cover the sizes so far that ends with one arm.
+/// The best cover of the sizes so far that ends with one arm.
 struct Cover {
     int ranges = std::numeric_limits<int>::max();
     double cost = 0;  ///< sum of logarithms
@@ -70,8 +70,8 @@ std::size_t index_of_best(const std::vector<Cover>& covers) {
 
 /// The arm for each finding, all of which have a winner.
 std::vector<int> chosen_arms(std::span<const Finding> findings, double hysteresis) {
-    // An arm that wins nowhere may still be the one that serves two neighbours best, but then
-    // either of them does too, within the hysteresis: winners are enough.
+    // An arm that wins nowhere may be the best for two neighbouring sizes, but then one of the two
+    // winners is as good within the hysteresis: considering winners is enough.
     const auto arms = static_cast<std::size_t>(number_of_arms(findings));
     std::vector<std::vector<Cover>> covers(findings.size(), std::vector<Cover>(arms));
     for (std::size_t i = 0; i < findings.size(); ++i) {

@@ -24,8 +24,8 @@ struct FewerRanges {
 };
 
 /// The fewest ranges whose arms cost less than `hysteresis` at every size, and of those the ones
-/// that cost least. An arm that has not raced at a size is judged by the sizes beside it if it
-/// raced at both. Ranges meet at the geometric mean of two sizes.
+/// that cost least. An arm that has not raced at a size gets its penalty from the sizes beside it
+/// if it raced at both. Ranges meet at the geometric mean of two sizes.
 FewerRanges ranges_of(std::span<const Finding> findings, double hysteresis);
 
 }  // namespace tutti

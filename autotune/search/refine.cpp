@@ -70,7 +70,7 @@ namespace {
 
 constexpr int repetitions = 3;
 constexpr std::size_t most_finalists = 4;
-constexpr int most_turns = 2;
+constexpr int most_passes = 2;
 
 struct Final {
     std::size_t size = 0;
@@ -78,12 +78,12 @@ struct Final {
     double urgency = 0;          ///< 0: settled
 };
 
-/// Every size counts the same, so cheap sizes come first among the equally doubtful; the root keeps
-/// them from taking everything.
+/// All sizes have the same weight, so of equally doubtful ones the cheap come first; the root keeps
+/// these from taking all of the time.
 double urgency_of(const SearchState& state, const Final& at, double doubt) {
-    double price_ns = 0;
-    for (const int arm : at.finalists) price_ns += std::exp(*state.log().level(at.size, arm));
-    return doubt / std::pow(price_ns, 0.25);
+    double cost_ns = 0;
+    for (const int arm : at.finalists) cost_ns += std::exp(*state.log().level(at.size, arm));
+    return doubt / std::pow(cost_ns, 0.25);
 }
 
 Final final_at(const SearchState& state, const GapModel& gaps, std::size_t size) {
@@ -149,10 +149,11 @@ std::vector<int> visitors_at(const SearchState& state, const GapModel& gaps, std
     return arms;
 }
 
-/// Good parameters spread from size to size, and become better on the way.
+/// The winners of each size race at its neighbours, and are refined there; so good parameters
+/// spread.
 void exchange_winners(SearchState& state, const GapModel& gaps, const Budget& budget) {
     bool has_raced = true;
-    for (int turn = 0; turn < most_turns && has_raced; ++turn) {
+    for (int pass = 0; pass < most_passes && has_raced; ++pass) {
         has_raced = false;
         for (std::size_t size = 0; size < state.sizes().size(); ++size) {
             if (state.is_over() || budget.is_used_up()) return;

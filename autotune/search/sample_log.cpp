@@ -41,9 +41,9 @@ double SampleLog::shift_of_race(std::size_t size, std::span<const int> arms,
         shifts.push_back(*before - typical_of(logs));
     }
     if (shifts.empty()) return 0;
-    // Where few arms tell, what looks like a slow period may be chance: a leader that was lucky at
-    // first would pull all later races down to its luck. So they are believed as far as slow
-    // periods are longer.
+    // With few arms an apparent slow period may be chance: a leader with lucky first samples would
+    // shift all later races by its luck. So the estimate shrinks towards zero as its error grows
+    // beyond the default noise.
     const double error = noise(size) / std::sqrt(static_cast<double>(shifts.size()));
     const double belief =
         default_noise * default_noise / (default_noise * default_noise + error * error);
@@ -104,7 +104,7 @@ double SampleLog::noise(std::size_t size) const {
 }
 
 /// From the median to the sample below it. Small for all but an arm with as many disturbed samples
-/// as good ones, of which nobody can tell which is which.
+/// as good ones, which cannot be distinguished.
 double SampleLog::step_below_median(std::size_t size, int arm) const {
     std::vector<double> logs = of(size, arm).logs;
     if (logs.size() < 3) return 0;

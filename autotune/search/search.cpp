@@ -35,8 +35,9 @@ void tune_finalists(SearchState& state, std::size_t size, double close, int stri
     for (const auto& [gap, family] : finalists) descend(state, family, size, stride);
 }
 
-/// Smallest and largest. Where transports change their protocol times jump, but at another size for
-/// each variant; bisection finds that as well as a search that is returned.
+/// The anchors: the smallest and the largest size. Times jump where transports change their
+/// protocol, but at another size for each variant; bisection finds that as well as an exhaustive
+/// search does.
 std::set<std::size_t> anchors_of(const SearchState& state) { return {0, state.sizes().size() - 1}; }
 
 // The largest comes last: the model has been compared with the others by then, and saves the most
@@ -60,7 +61,8 @@ bool leads_clearly(const SearchState& state, std::size_t size, int winner) {
     return true;
 }
 
-/// One winner at both ends, far ahead, two octaves apart: nothing is to be found between them.
+/// The same winner at both ends, far ahead, two octaves apart: no other winner is expected between
+/// them.
 bool is_taken_over(const SearchState& state, std::size_t low, std::size_t high) {
     const int winner = state.log().leader(low);
     return winner >= 0 && winner == state.log().leader(high) &&

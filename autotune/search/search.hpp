@@ -29,7 +29,7 @@ struct Finding {
     std::vector<Evidence> entries;  ///< of all that raced here, the winner first, then by time
 };
 
-/// Told after each race.
+/// Reported after each race.
 struct SearchProgress {
     double share = 0;  ///< of the work that is done, 0 to 1
     Bytes size;        ///< where the race was
@@ -47,8 +47,8 @@ struct SearchOptions {
     /// Winners of neighbouring sizes become one where it costs less than this share.
     double hysteresis = 0.03;
 
-    /// Two repetitions tell a factor and survive one outlier; two more tell a quarter. What is
-    /// still in doubt then is decided by the pass over doubts.
+    /// Two repetitions resolve a factor of 1.4 and survive one outlier; two more resolve 1.2. What
+    /// is still in doubt then is decided by the pass over doubts.
     std::vector<HeatRound> rounds = {{2, 1.4}, {2, 1.2}};
 
     /// Of a family with parameters only one representative starts, whose siblings may be faster by

@@ -13,7 +13,7 @@
 
 namespace tutti {
 
-/// What the cost model says, corrected by what was measured, and how far that can be believed.
+/// The cost model's predictions, corrected by what was measured, and how far they can be trusted.
 /// Levels are logarithms of times in ns.
 class Prior {
 public:
@@ -39,7 +39,7 @@ private:
     std::vector<double> errors_;
 };
 
-/// A search under way: what it asks, what it knows, and how it races. Sizes are called by index.
+/// A search under way: its evaluator, its samples, and how it races. Sizes are called by index.
 class SearchState {
 public:
     SearchState(Evaluator& evaluator, std::span<const Bytes> sizes, const SearchOptions& options);
@@ -54,7 +54,7 @@ public:
     Prior& prior() { return prior_; }
     const Prior& prior() const { return prior_; }
 
-    /// Each arm so many times, in turns; the samples are in the log then.
+    /// Times each arm so often, alternating; the samples are in the log then.
     void race(std::size_t size, std::span<const int> arms, int repetitions);
 
     /// The rounds of the options: all arms, fewer from round to round.

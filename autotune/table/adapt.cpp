@@ -113,14 +113,14 @@ std::set<Bytes> beginnings(const Section& section, const std::vector<Gap>& gaps)
     return sizes;
 }
 
-// The choice that the section has for the size comes first: it stays where the model is silent.
+// The section's own choice for the size comes first: it stays where the model makes no prediction.
 Range decide(const Gap& gap, const Section& section, const Estimate& estimate, Bytes from) {
     const Configuration& present = range_at(section, from).choice;
     const Configuration& other = gap.one == present ? gap.other : gap.one;
-    return best_of({present, &estimate}, {other, &estimate}, section.setting, from);
+    return best_of({present, &estimate}, {other, &estimate}, section.job_shape, from);
 }
 
-// Of all ranges that cover it, evidence belongs to the one that holds its size.
+// Evidence belongs to the range that holds its size.
 void keep_own_evidence(std::vector<Range>& ranges, const Section& section) {
     for (std::size_t i = 0; i < ranges.size(); ++i) {
         if (ranges[i].origin == Origin::interpolated) continue;
@@ -175,10 +175,10 @@ namespace {
 double times_apart(int a, int b) { return std::abs(std::log2(static_cast<double>(a) / b)); }
 
 // Ranks matter more than how they are spread over hosts.
-auto distance(const Section& section, const JobShape& setting) {
-    return std::tuple(section.setting.topology != setting.topology,
-                      times_apart(section.setting.ranks, setting.ranks),
-                      times_apart(section.setting.ranks_per_host, setting.ranks_per_host));
+auto distance(const Section& section, const JobShape& job_shape) {
+    return std::tuple(section.job_shape.topology != job_shape.topology,
+                      times_apart(section.job_shape.ranks, job_shape.ranks),
+                      times_apart(section.job_shape.ranks_per_host, job_shape.ranks_per_host));
 }
 
 // The nearest sections of a subject with as many ranks or fewer, and with as many or more; the
@@ -188,29 +188,29 @@ struct Neighbours {
 };
 
 Neighbours neighbours(const std::vector<const Section*>& sections, const Subject& subject,
-                      const JobShape& setting) {
+                      const JobShape& job_shape) {
     const Section *below = nullptr, *above = nullptr;
     const auto offer = [&](const Section*& place, const Section* section) {
-        if (!place || distance(*section, setting) < distance(*place, setting)) place = section;
+        if (!place || distance(*section, job_shape) < distance(*place, job_shape)) place = section;
     };
     for (const Section* section : sections) {
         if (section->subject != subject || section->ranges.empty()) continue;
-        if (section->setting.ranks <= setting.ranks) offer(below, section);
-        if (section->setting.ranks >= setting.ranks) offer(above, section);
+        if (section->job_shape.ranks <= job_shape.ranks) offer(below, section);
+        if (section->job_shape.ranks >= job_shape.ranks) offer(above, section);
     }
     if (!below) below = above;
     if (!above) above = below;
-    if (distance(*above, setting) < distance(*below, setting)) std::swap(below, above);
+    if (distance(*above, job_shape) < distance(*below, job_shape)) std::swap(below, above);
     return {below, above};
 }
 
 // What the section would have taken at the size if it had been made for these ranks.
-std::optional<Configuration> choice_for(const Section& section, const JobShape& setting,
+std::optional<Configuration> choice_for(const Section& section, const JobShape& job_shape,
                                         Bytes size) {
     const Range& range = range_at(section, size);
-    if (!unusable(range.choice, section.subject, setting)) return range.choice;
+    if (!unusable(range.choice, section.subject, job_shape)) return range.choice;
     Section here = section;
-    here.setting = setting;
+    here.job_shape = job_shape;
     return fallback(here, range);
 }
 
@@ -224,23 +224,23 @@ std::set<Bytes> beginnings(const Neighbours& sections) {
 }
 
 // Of the two neighbours' choices the one that the model finds faster on these ranks.
-std::optional<Section> between_ranks(const Neighbours& unmarked, const JobShape& setting,
+std::optional<Section> between_ranks(const Neighbours& unmarked, const JobShape& job_shape,
                                      const Predictor& predict) {
     const Section near = decided_between_sizes(*unmarked.near, predict);
     const Section far = decided_between_sizes(*unmarked.far, predict);
     const Estimate near_estimate(predict, near), far_estimate(predict, far);
-    Section section{.setting = setting,
+    Section section{.job_shape = job_shape,
                     .subject = near.subject,
                     .launches = near.launches,
                     .is_complete = near.is_complete && far.is_complete,
                     .measured_at = near.measured_at};
     for (const Bytes size : beginnings({&near, &far})) {
-        auto one = choice_for(near, setting, size), other = choice_for(far, setting, size);
+        auto one = choice_for(near, job_shape, size), other = choice_for(far, job_shape, size);
         if (!one) one = other;
         if (!other) other = one;
         if (!one) continue;
         section.ranges.push_back(
-            best_of({*one, &near_estimate}, {*other, &far_estimate}, setting, size));
+            best_of({*one, &near_estimate}, {*other, &far_estimate}, job_shape, size));
     }
     if (section.ranges.empty()) return std::nullopt;
     section.ranges.front().from = Bytes{0};
@@ -248,35 +248,35 @@ std::optional<Section> between_ranks(const Neighbours& unmarked, const JobShape&
     return section;
 }
 
-[[noreturn]] void refuse(const Table& table, const JobShape& setting) {
+[[noreturn]] void refuse(const Table& table, const JobShape& job_shape) {
     if (table.sections.empty()) throw Error("the table has no choices; type: tutti tune");
     throw Error(
         fmt::format("the table was made on another topology ({}) than this one ({}); type: tutti "
                     "tune, or take it all the same: --table-anyway",
-                    short_fingerprint(table.sections.front().setting.topology),
-                    short_fingerprint(setting.topology)));
+                    short_fingerprint(table.sections.front().job_shape.topology),
+                    short_fingerprint(job_shape.topology)));
 }
 
 }  // namespace
 
-Table adapted(const Table& table, const JobShape& setting, const Predictor& predict,
+Table adapted(const Table& table, const JobShape& job_shape, const Predictor& predict,
               AdaptOptions options) {
     std::vector<const Section*> sections;
     std::set<Subject> subjects;
     for (const Section& section : table.sections)
-        if (options.anyway || section.setting.topology == setting.topology) {
+        if (options.anyway || section.job_shape.topology == job_shape.topology) {
             sections.push_back(&section);
             subjects.insert(section.subject);
         }
-    if (sections.empty()) refuse(table, setting);
+    if (sections.empty()) refuse(table, job_shape);
     Table result{.written = table.written, .tool = table.tool, .model = table.model};
     for (const Subject& subject : subjects) {
-        if (const Section* exact = find_section(table, setting, subject)) {
+        if (const Section* exact = find_section(table, job_shape, subject)) {
             result.sections.push_back(decided_between_sizes(*exact, predict));
             continue;
         }
-        const Neighbours nearest = neighbours(sections, subject, setting);
-        if (auto section = between_ranks(nearest, setting, predict))
+        const Neighbours nearest = neighbours(sections, subject, job_shape);
+        if (auto section = between_ranks(nearest, job_shape, predict))
             result.sections.push_back(*std::move(section));
     }
     return result;

@@ -20,7 +20,7 @@ constexpr double gap = 24, label_width = 210, octave_width = 41, row_height = 46
 // A box's colour is its algorithm, as in the plots of reports; its shade is the origin.
 constexpr std::string_view styles = R"(
 text{font-family:system-ui,'Segoe UI',Helvetica,Arial,sans-serif;font-size:11px;fill:#1d2329}
-.title{font-size:18px;font-weight:600}.setting{font-size:13px;font-weight:600}.bold{font-weight:600}
+.title{font-size:18px;font-weight:600}.job_shape{font-size:13px;font-weight:600}.bold{font-weight:600}
 .note{fill:#5b626b}.gain{font-size:10px;fill:#333a42}.grid{stroke:#e8eaed}.axis{stroke:#8a9099}
 .measured{fill-opacity:.5}.learnt{fill-opacity:.35}.kept{fill-opacity:.25}
 .interpolated{fill-opacity:.16;stroke-dasharray:5 3}.predicted{fill-opacity:.06;stroke-dasharray:1.5 3}
@@ -105,7 +105,7 @@ public:
     std::string draw() {
         text(gap, 22, "Which configuration for which size", "title");
         y_ += 6;
-        for (const JobShape& setting : job_shapes_of(table_)) draw_setting(setting);
+        for (const JobShape& job_shape : job_shapes_of(table_)) draw_job_shape(job_shape);
         draw_legend();
         const std::string all_styles = fmt::format("{}{}", styles, palette_.styles());
         return canvas_.page(left() + chart_width() + gap, y_ + gap, all_styles);
@@ -122,12 +122,13 @@ private:
         canvas_.text({x, y_}, words, style, Anchor::start);
     }
 
-    void draw_setting(const JobShape& setting) {
-        text(gap, 30, to_string(setting), "setting");
+    void draw_job_shape(const JobShape& job_shape) {
+        text(gap, 30, to_string(job_shape), "setting");
         y_ += 10;
         std::vector<const Section*> sections;
         for (const Section& section : table_.sections)
-            if (section.setting == setting && !section.ranges.empty()) sections.push_back(&section);
+            if (section.job_shape == job_shape && !section.ranges.empty())
+                sections.push_back(&section);
         draw_axis(row_height * static_cast<double>(sections.size()));
         for (const Section* section : sections) {
             draw_section(*section);

@@ -40,36 +40,36 @@ TimeInterval predicted(double time_ns) { return {.p50 = time_ns, .low = time_ns,
 
 }  // namespace
 
-std::optional<double> Estimate::model(const Configuration& choice, const JobShape& setting,
+std::optional<double> Estimate::model(const Configuration& choice, const JobShape& job_shape,
                                       Bytes size) const {
     if (!predict_) return std::nullopt;
-    const auto time = predict_(choice, seen_.subject, setting, size);
+    const auto time = predict_(choice, seen_.subject, job_shape, size);
     return time && std::isfinite(*time) && *time > 0 ? time : std::nullopt;
 }
 
-std::optional<double> Estimate::operator()(const Configuration& choice, const JobShape& setting,
+std::optional<double> Estimate::operator()(const Configuration& choice, const JobShape& job_shape,
                                            Bytes size) const {
-    const auto asked = model(choice, setting, size);
+    const auto asked = model(choice, job_shape, size);
     if (!asked) return std::nullopt;
     const auto seen = nearest_time(seen_, choice, size);
     if (!seen) return asked;
-    const auto there = model(choice, seen_.setting, seen->size);
+    const auto there = model(choice, seen_.job_shape, seen->size);
     if (!there) return asked;
     const double corrected = *asked * (seen->time_ns / *there);
     return std::isfinite(corrected) ? corrected : asked;
 }
 
-Range best_of(const Contender& first, const Contender& second, const JobShape& setting,
+Range best_of(const Contender& first, const Contender& second, const JobShape& job_shape,
               Bytes from) {
     constexpr Bytes smallest{8};  // of no bytes a model knows little
     const Bytes size = std::max(from, smallest);
     Range range{.from = from, .choice = first.choice, .origin = Origin::interpolated};
-    const auto first_time = (*first.estimate)(first.choice, setting, size);
+    const auto first_time = (*first.estimate)(first.choice, job_shape, size);
     if (!first_time) return range;
     RangeEvidence& evidence = range.evidence.emplace_back();
     evidence = {.size = size, .time = predicted(*first_time)};
     if (second.choice == first.choice) return range;
-    const auto second_time = (*second.estimate)(second.choice, setting, size);
+    const auto second_time = (*second.estimate)(second.choice, job_shape, size);
     if (!second_time) return range;
     evidence.runner_up = second.choice;
     evidence.runner_up_time = predicted(*second_time);

@@ -13,7 +13,7 @@ using Predictor = std::function<std::optional<double>(const Configuration&, cons
                                                       const JobShape&, Bytes)>;
 
 /// A model corrected by what was measured: its error at the measured size next to the asked one is
-/// taken to be its error there too, so that what is told of sizes and ranks between agrees with the
+/// taken to be its error there too, so that estimates for sizes and ranks between agree with the
 /// measured ones at the ends.
 class Estimate {
 public:
@@ -21,11 +21,11 @@ public:
     Estimate(const Predictor& predict, const Section& seen) : predict_(predict), seen_(seen) {}
 
     /// ns; nothing where the model knows nothing.
-    std::optional<double> operator()(const Configuration& choice, const JobShape& setting,
+    std::optional<double> operator()(const Configuration& choice, const JobShape& job_shape,
                                      Bytes size) const;
 
 private:
-    std::optional<double> model(const Configuration& choice, const JobShape& setting,
+    std::optional<double> model(const Configuration& choice, const JobShape& job_shape,
                                 Bytes size) const;
 
     const Predictor& predict_;
@@ -38,12 +38,13 @@ struct Contender {
     const Estimate* estimate = nullptr;
 };
 
-/// The first stays unless another is estimated to be faster; where its own time is not
-/// known it stays in any case. As a range that begins at `from`, marked as interpolated; the
-/// estimates are its evidence.
-Range best_of(const Contender& first, const Contender& second, const JobShape& setting, Bytes from);
+/// The first stays unless another is estimated to be faster, or if its own time is not known.
+/// Returned as a range that begins at `from`, marked as interpolated, with the estimates as
+/// evidence.
+Range best_of(const Contender& first, const Contender& second, const JobShape& job_shape,
+              Bytes from);
 
-/// What the model says of calls of any job shape, whose hosts are filled one after the other.
+/// The model's predictions for any job shape, whose hosts are filled one after the other.
 Predictor predictor_of_job_shapes(const CostModel& model);
 
 }  // namespace tutti

@@ -127,10 +127,10 @@ constexpr std::string_view notes =
 std::string explain(const Table& table) {
     std::string text = fmt::format("{}\n{}", head_of(table), notes);
     const SizeAxis axis(table);
-    for (const JobShape& setting : job_shapes_of(table)) {
-        text += fmt::format("\n{}\n", printable(to_string(setting)));
+    for (const JobShape& job_shape : job_shapes_of(table)) {
+        text += fmt::format("\n{}\n", printable(to_string(job_shape)));
         for (const Section& section : table.sections) {
-            if (section.setting != setting || section.ranges.empty()) continue;
+            if (section.job_shape != job_shape || section.ranges.empty()) continue;
             const std::string remark = remark_on(section);
             text += fmt::format("\n{}{}{}\n", to_string(section.subject),
                                 remark.empty() ? "" : ": ", remark);

@@ -36,7 +36,7 @@ Table merged(std::span<const Table> tables) {
         for (Section section : table.sections) {
             if (section.measured_at.empty()) section.measured_at = table.written;
             const auto [place, is_new] =
-                best.try_emplace({section.setting, section.subject}, section);
+                best.try_emplace({section.job_shape, section.subject}, section);
             if (!is_new && wins_over(section, place->second)) place->second = std::move(section);
         }
     for (auto& [key, section] : best) result.sections.push_back(std::move(section));

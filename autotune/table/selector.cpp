@@ -14,7 +14,7 @@
 namespace tutti {
 namespace {
 
-// What holds for the memory of one device or of the host does not hold for the other.
+// Measurements on the host's memory do not hold for a device's, nor the other way round.
 std::vector<BufferKind> as_good_as(BufferKind wanted) {
     using enum BufferKind;
     switch (wanted) {
@@ -50,16 +50,16 @@ std::optional<std::int16_t> best_answer(const Subject& wanted, std::span<const S
 
 }  // namespace
 
-Selector::Selector(const Table& table, const JobShape& setting) {
+Selector::Selector(const Table& table, const JobShape& job_shape) {
     std::vector<Subject> known;
     for (const Section& section : table.sections)
-        if (section.setting == setting && !section.ranges.empty()) {
+        if (section.job_shape == job_shape && !section.ranges.empty()) {
             add(section);
             known.push_back(section.subject);
         }
     if (known.empty())
         throw Error(
-            fmt::format("the table has no choices for {}; type: tutti tune", to_string(setting)));
+            fmt::format("the table has no choices for {}; type: tutti tune", to_string(job_shape)));
     for (const Collective collective : all_collectives())
         for (const DataType type : all_data_types())
             for (const Op op : all_ops())

@@ -12,9 +12,9 @@ namespace tutti {
 /// memory.
 class Selector {
 public:
-    /// Takes the sections of `setting`. Throws Error if there is none: use `adapted`
+    /// Takes the sections of `job_shape`. Throws Error if there is none: use `adapted`
     /// (autotune/table/adapt.hpp) first.
-    Selector(const Table& table, const JobShape& setting);
+    Selector(const Table& table, const JobShape& job_shape);
 
     /// The range that holds calls of `bytes` (as total_bytes counts them), or null: the table knows
     /// nothing of such calls. Where it lacks their class the nearest is taken: plain for averages,

@@ -13,7 +13,7 @@
 namespace tutti {
 namespace {
 
-const JobShape setting{.ranks = 4, .ranks_per_host = 4, .topology = "bench"};
+const JobShape job_shape{.ranks = 4, .ranks_per_host = 4, .topology = "bench"};
 
 // Every subject that there can be, with a range for each octave from 8 B to 4 MiB.
 Table full_table() {
@@ -24,9 +24,9 @@ Table full_table() {
                 for (const Op op : {Op::sum, Op::avg}) {
                     const Subject subject{collective, class_of(collective, type),
                                           class_of(collective, op), buffers};
-                    if (find_section(table, setting, subject)) continue;
+                    if (find_section(table, job_shape, subject)) continue;
                     Section& section = table.sections.emplace_back();
-                    section = {.setting = setting, .subject = subject};
+                    section = {.job_shape = job_shape, .subject = subject};
                     section.ranges.push_back({.from = {0}, .choice = {.algorithm = "smallest"}});
                     for (std::int64_t from = 12; from < 4 << 20; from *= 2)
                         section.ranges.push_back(
@@ -68,7 +68,7 @@ void asking_only(benchmark::State& state) {
 BENCHMARK(asking_only);
 
 void pick(benchmark::State& state) {
-    const Selector selector(full_table(), setting);
+    const Selector selector(full_table(), job_shape);
     const std::vector<Question> questions = random_questions();
     std::size_t next = 0;
     for (auto _ : state) {
@@ -80,7 +80,7 @@ BENCHMARK(pick);
 
 // As a program does that calls the same again and again.
 void pick_the_same(benchmark::State& state) {
-    const Selector selector(full_table(), setting);
+    const Selector selector(full_table(), job_shape);
     Question q{
         Collective::all_reduce, DataType::float32, Op::sum, BufferKind::unregistered, {50'000}};
     for (auto _ : state) {

@@ -28,22 +28,22 @@ const Range& range_at(const Section& section, Bytes bytes) {
     return above == section.ranges.begin() ? *above : *std::prev(above);
 }
 
-const Section* find_section(const Table& table, const JobShape& setting, const Subject& subject) {
+const Section* find_section(const Table& table, const JobShape& job_shape, const Subject& subject) {
     const auto found = std::ranges::find_if(table.sections, [&](const Section& section) {
-        return section.setting == setting && section.subject == subject;
+        return section.job_shape == job_shape && section.subject == subject;
     });
     return found == table.sections.end() ? nullptr : &*found;
 }
 
 std::vector<JobShape> job_shapes_of(const Table& table) {
-    std::set<JobShape> settings;
-    for (const Section& section : table.sections) settings.insert(section.setting);
-    return {settings.begin(), settings.end()};
+    std::set<JobShape> shapes;
+    for (const Section& section : table.sections) shapes.insert(section.job_shape);
+    return {shapes.begin(), shapes.end()};
 }
 
-std::string to_string(const JobShape& setting) {
-    return fmt::format("{} ranks, {} per host, topology {}", setting.ranks, setting.ranks_per_host,
-                       short_fingerprint(setting.topology));
+std::string to_string(const JobShape& job_shape) {
+    return fmt::format("{} ranks, {} per host, topology {}", job_shape.ranks,
+                       job_shape.ranks_per_host, short_fingerprint(job_shape.topology));
 }
 
 std::string short_fingerprint(std::string_view fingerprint) {

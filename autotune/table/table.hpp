@@ -56,9 +56,9 @@ struct Range {
     bool operator==(const Range&) const = default;
 };
 
-/// The ranges of one subject on one setting, ascending from 0 bytes.
+/// The ranges of one subject for one job shape, ascending from 0 bytes.
 struct Section {
-    JobShape setting;
+    JobShape job_shape;
     Subject subject;
     std::vector<Range> ranges;
     std::vector<std::string> launches;  ///< sessions that it was measured in
@@ -82,13 +82,13 @@ struct Table {
 };
 
 /// Null where the table has no such section.
-const Section* find_section(const Table& table, const JobShape& setting, const Subject& subject);
+const Section* find_section(const Table& table, const JobShape& job_shape, const Subject& subject);
 
 /// All that the table has sections for, ascending, each once.
 std::vector<JobShape> job_shapes_of(const Table& table);
 
 /// "4 ranks, 2 per host, topology 0123456789ab".
-std::string to_string(const JobShape& setting);
+std::string to_string(const JobShape& job_shape);
 
 /// The first digits of a fingerprint, enough for a human to compare.
 std::string short_fingerprint(std::string_view fingerprint);

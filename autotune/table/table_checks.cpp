@@ -14,12 +14,12 @@ constexpr int most_ranks = 1 << 24;
 
 }  // namespace
 
-void check(const JobShape& setting, const JsonPlace& place) {
-    if (setting.ranks < 1 || setting.ranks > most_ranks)
-        place.fail(fmt::format("has {} ranks, where 1 to {} can be", setting.ranks, most_ranks));
-    if (setting.ranks_per_host < 1 || setting.ranks_per_host > setting.ranks)
-        place.fail(
-            fmt::format("has {} of its {} ranks on a host", setting.ranks_per_host, setting.ranks));
+void check(const JobShape& job_shape, const JsonPlace& place) {
+    if (job_shape.ranks < 1 || job_shape.ranks > most_ranks)
+        place.fail(fmt::format("has {} ranks, where 1 to {} can be", job_shape.ranks, most_ranks));
+    if (job_shape.ranks_per_host < 1 || job_shape.ranks_per_host > job_shape.ranks)
+        place.fail(fmt::format("has {} of its {} ranks on a host", job_shape.ranks_per_host,
+                               job_shape.ranks));
 }
 
 void check(const Subject& subject, const JsonPlace& place) {
@@ -83,7 +83,7 @@ void check(const Table& table, const JsonPlace& place) {
     std::set<std::pair<JobShape, Subject>> seen;
     for (std::size_t i = 0; i < table.sections.size(); ++i) {
         const Section& section = table.sections[i];
-        if (!seen.emplace(section.setting, section.subject).second)
+        if (!seen.emplace(section.job_shape, section.subject).second)
             place.needed("sections")
                 .item(i)
                 .fail(fmt::format("is there twice: {}", to_string(section.subject)));

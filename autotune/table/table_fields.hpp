@@ -16,10 +16,10 @@ inline void parse_name(std::string_view text, OpClass& to) { to = parse_op_class
 inline void parse_name(std::string_view text, BufferKind& to) { to = parse_buffer_kind(text); }
 inline void parse_name(std::string_view text, Origin& to) { to = parse_origin(text); }
 
-void walk(auto& f, Is<JobShape> auto& setting) {
-    f.must("ranks", setting.ranks);
-    f.must("ranks_per_host", setting.ranks_per_host);
-    f.must("topology", setting.topology);
+void walk(auto& f, Is<JobShape> auto& job_shape) {
+    f.must("ranks", job_shape.ranks);
+    f.must("ranks_per_host", job_shape.ranks_per_host);
+    f.must("topology", job_shape.topology);
 }
 
 void walk(auto& f, Is<Subject> auto& subject) {
@@ -72,7 +72,7 @@ void walk(auto& f, Is<Range> auto& range) {
 }
 
 void walk(auto& f, Is<Section> auto& section) {
-    f.must("setting", section.setting);
+    f.must("setting", section.job_shape);
     f.must("subject", section.subject);
     f.may("complete", section.is_complete, true);
     f.may("measured_at", section.measured_at, {});

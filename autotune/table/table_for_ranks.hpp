@@ -14,8 +14,8 @@ namespace tutti {
 /// (unless `options` lets it). Collective; the same on all ranks.
 Table table_for_ranks(World& world, const std::string& file, AdaptOptions options);
 
-/// What "auto" goes by in such buffers (none: of the host): "by t.json"; "by built-in rules, as
-/// t.json has nothing for buffers of the host" where all sections are of devices.
+/// The source of "auto" choices for such buffers (none: of the host): "by t.json"; "by built-in
+/// rules, as t.json has nothing for buffers of the host" where all sections are of devices.
 std::string source_in_words(const Table& table, const std::string& file,
                             std::span<const BufferKind> buffers);
 

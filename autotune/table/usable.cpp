@@ -27,14 +27,14 @@ std::optional<std::string> unusable_library(const Configuration& choice, Collect
 }
 
 std::optional<std::string> unusable_algorithm(const Configuration& choice, Collective collective,
-                                              const JobShape& setting) {
+                                              const JobShape& job_shape) {
     const auto algorithms = algorithms_of(collective);
     const auto algorithm = std::ranges::find(algorithms, choice.algorithm, &Algorithm::name);
     if (algorithm == algorithms.end())
         return fmt::format("this build has no {} by '{}'", name_of(collective), choice.algorithm);
-    Job job{.collective = collective, .ranks = setting.ranks};
+    Job job{.collective = collective, .ranks = job_shape.ranks};
     if ((*algorithm)->hierarchical)
-        job.placement = Placement::in_nodes_of(setting.ranks, setting.ranks_per_host);
+        job.placement = Placement::in_nodes_of(job_shape.ranks, job_shape.ranks_per_host);
     return (*algorithm)->refuses(job);
 }
 
@@ -45,12 +45,11 @@ std::optional<std::string> unusable_transport(std::string_view name) {
     return transport->missing();
 }
 
-// Looks at the evidence that has most to say about large messages first: what was beaten there by
-// little costs little.
+// Looks at the evidence for the largest messages first: what lost there by little costs little.
 std::optional<Configuration> usable_runner_up(const Section& section, const Range& range) {
     for (auto seen = range.evidence.rbegin(); seen != range.evidence.rend(); ++seen)
         if (seen->runner_up && *seen->runner_up != range.choice &&
-            !unusable(*seen->runner_up, section.subject, section.setting))
+            !unusable(*seen->runner_up, section.subject, section.job_shape))
             return seen->runner_up;
     return std::nullopt;
 }
@@ -58,7 +57,7 @@ std::optional<Configuration> usable_runner_up(const Section& section, const Rang
 std::optional<Configuration> usable_library(const Section& section, const Range& range) {
     const auto take = [&](std::string_view name) -> std::optional<Configuration> {
         const Configuration library{.impl = std::string(name)};
-        if (library == range.choice || unusable(library, section.subject, section.setting))
+        if (library == range.choice || unusable(library, section.subject, section.job_shape))
             return std::nullopt;
         return library;
     };
@@ -79,27 +78,27 @@ void take_instead(Range& range, const Configuration& choice) {
 
 // False where nothing of the section can be used.
 bool make_usable(Section& section) {
-    std::vector<Range> kept;
+    std::vector<Range> usable_ranges;
     for (Range& range : section.ranges) {
-        if (unusable(range.choice, section.subject, section.setting)) {
+        if (unusable(range.choice, section.subject, section.job_shape)) {
             const auto instead = fallback(section, range);
             if (!instead) continue;  // the range before goes on
             take_instead(range, *instead);
         }
-        kept.push_back(std::move(range));
+        usable_ranges.push_back(std::move(range));
     }
-    if (!kept.empty()) kept.front().from = Bytes{0};
-    section.ranges = std::move(kept);
+    if (!usable_ranges.empty()) usable_ranges.front().from = Bytes{0};
+    section.ranges = std::move(usable_ranges);
     return !section.ranges.empty();
 }
 
 }  // namespace
 
 std::optional<std::string> unusable(const Configuration& choice, const Subject& subject,
-                                    const JobShape& setting) {
+                                    const JobShape& job_shape) {
     if (!choice.is_ours()) return unusable_library(choice, subject.collective);
     if (auto reason = unusable_transport(choice.transport)) return reason;
-    return unusable_algorithm(choice, subject.collective, setting);
+    return unusable_algorithm(choice, subject.collective, job_shape);
 }
 
 std::optional<Configuration> fallback(const Section& section, const Range& range) {
@@ -111,8 +110,8 @@ std::vector<UnusableChoice> unusable(const Table& table) {
     std::vector<UnusableChoice> found;
     for (const Section& section : table.sections)
         for (const Range& range : section.ranges)
-            if (auto reason = unusable(range.choice, section.subject, section.setting))
-                found.push_back({section.setting, section.subject, range.from, range.choice,
+            if (auto reason = unusable(range.choice, section.subject, section.job_shape))
+                found.push_back({section.job_shape, section.subject, range.from, range.choice,
                                  *std::move(reason), fallback(section, range)});
     return found;
 }

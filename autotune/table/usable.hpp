@@ -12,7 +12,7 @@ namespace tutti {
 /// is missing or refuses them; nothing if it can. Whether the hosts let a transport work is known
 /// only once it is opened.
 std::optional<std::string> unusable(const Configuration& choice, const Subject& subject,
-                                    const JobShape& setting);
+                                    const JobShape& job_shape);
 
 /// What to take for the range instead of its choice: a runner-up of its evidence, the library that
 /// it was compared with, or any library that there is; nothing if there is none. Never the choice.
@@ -20,7 +20,7 @@ std::optional<Configuration> fallback(const Section& section, const Range& range
 
 /// A choice that cannot be used.
 struct UnusableChoice {
-    JobShape setting;
+    JobShape job_shape;
     Subject subject;
     Bytes from;  ///< of its range
     Configuration choice;

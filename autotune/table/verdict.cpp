@@ -83,7 +83,7 @@ void overlay(Table& table, const Table& learnt) {
     table.written = learnt.written;
     for (const Section& section : learnt.sections) {
         const auto is_same = [&](const Section& other) {
-            return other.setting == section.setting && other.subject == section.subject;
+            return other.job_shape == section.job_shape && other.subject == section.subject;
         };
         const auto known = std::ranges::find_if(table.sections, is_same);
         if (known == table.sections.end())

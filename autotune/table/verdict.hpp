@@ -15,12 +15,12 @@ struct Verdict {
 };
 
 /// Neighbours with the same choice become a range, measured if any of them was (the library's own
-/// collective that was only kept stays apart from where it was found), which begins half way (in
-/// the logarithm) from the size before; the first at 0. Sizes that nothing was measured at leave no
-/// evidence. `verdicts` ascend in size; at least one.
+/// collective that was only kept stays apart from where it was found), which begins at the
+/// geometric mean of its first size and the one before; the first at 0. Sizes that nothing was
+/// measured at leave no evidence. `verdicts` ascend in size; at least one.
 std::vector<Range> ranges_of(const std::vector<Verdict>& verdicts);
 
-/// The other way round, for these sizes; evidence where the section has some.
+/// The inverse, for these sizes; evidence where the section has some.
 std::vector<Verdict> verdicts_of(const Section& section, std::span<const Bytes> sizes);
 
 /// The library's own collective takes the place of a choice that was not beyond doubt faster.

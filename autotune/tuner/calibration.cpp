@@ -25,7 +25,7 @@ bool is_same_call(const ModelProbe& one, const ModelProbe& other) {
            one.call.buffers == other.call.buffers;
 }
 
-// Probes of the same call, in turns.
+// Probes of the same call, alternating.
 void measure_together(Planner& planner, const BufferPool& pool, const TuneRequest& request,
                       std::span<const ModelProbe> probes, std::vector<Observation>& observations) {
     World& world = planner.world();

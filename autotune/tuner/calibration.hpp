@@ -25,10 +25,10 @@ std::optional<Calibration> calibrate_here(Planner& planner, const TuneRequest& r
 /// agree. Collective.
 std::optional<CostModel> model_of_first(World& world, const std::optional<CostModel>& mine);
 
-/// What the model says of calls on these ranks.
+/// The model's predictions for calls on these ranks.
 CallPredictor predictor_of_calls(const CostModel& model, const Placement& hosts);
 
-/// The same as sweeps ask; nothing for what has an order of its own.
+/// The predictor for sweeps; no prediction for configurations with an order of their own.
 std::function<std::optional<double>(const Candidate&, const Call&, BufferKind)>
 predictor_of_candidates(const CostModel& model, const Placement& hosts);
 

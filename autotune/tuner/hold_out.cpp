@@ -134,7 +134,7 @@ std::vector<Bytes> sizes_of(const Section& section) {
 
 }  // namespace
 
-void hold_out(Planner& planner, const TuneRequest& request, const JobShape& setting,
+void hold_out(Planner& planner, const TuneRequest& request, const JobShape& job_shape,
               const std::string& session, const Table& table, const TuneEvents& events) {
     const std::int64_t began = now_ns();
     World& world = planner.world();
@@ -143,7 +143,7 @@ void hold_out(Planner& planner, const TuneRequest& request, const JobShape& sett
     std::vector<std::pair<TuneTask, Section>> sections;
     for (const TuneTask& task : tasks_of(request, pool.kinds()))
         for (const Section& section : table.sections)
-            if (section.setting == setting && section.subject == task.subject)
+            if (section.job_shape == job_shape && section.subject == task.subject)
                 sections.emplace_back(task, section);
     for (std::size_t i = 0; i < sections.size(); ++i) {
         auto& [task, section] = sections[i];

@@ -84,7 +84,7 @@ bool MeasuringEvaluator::can_run(int arm, const Call& call) {
     return true_on_all_ranks(world_, runs);
 }
 
-// The plans of the size before are given back.
+// Frees the plans of the size before.
 void MeasuringEvaluator::go_to(Bytes size) {
     if (size == size_) return;
     runners_.clear();
@@ -93,8 +93,8 @@ void MeasuringEvaluator::go_to(Bytes size) {
     buffers_ = pool_.buffers_for(call_, false, race_.subject.buffers);
 }
 
-// All ranks decide by the same samples; but a logarithm may be rounded otherwise by another
-// processor.
+// All ranks use rank 0's logarithms: another processor may round them differently, and all must
+// decide alike.
 void MeasuringEvaluator::check_all_agree(Bytes size, std::span<const int> arms,
                                          int repetitions) const {
     std::uint64_t digest =

@@ -13,7 +13,7 @@
 
 namespace tutti {
 
-/// One of those that race: as it is run and written down, and as the search knows it.
+/// One participant of a race: the candidate that is run and recorded, and its arm in the search.
 struct Variant {
     Candidate candidate;
     Arm arm;

@@ -13,9 +13,9 @@
 namespace tutti {
 namespace {
 
-// The model as if it were a evaluator: a race at one size has a sample of each, its prediction.
+// The model as an evaluator: a race at one size has one sample of each arm, its prediction.
 std::vector<Finding> findings_of(const Predictor& predict, const std::vector<Variant>& variants,
-                                 const Subject& subject, const JobShape& setting,
+                                 const Subject& subject, const JobShape& job_shape,
                                  std::span<const Bytes> sizes) {
     std::vector<Finding> findings;
     for (const Bytes size : sizes) {
@@ -23,7 +23,7 @@ std::vector<Finding> findings_of(const Predictor& predict, const std::vector<Var
         finding.size = size;
         for (std::size_t arm = 0; arm < variants.size(); ++arm)
             if (const auto ns =
-                    predict(variants[arm].candidate.configuration, subject, setting, size))
+                    predict(variants[arm].candidate.configuration, subject, job_shape, size))
                 finding.entries.push_back({.arm = static_cast<int>(arm), .samples_ns = {*ns}});
         std::ranges::stable_sort(finding.entries, {},
                                  [](const Evidence& entry) { return entry.samples_ns.front(); });
@@ -67,18 +67,18 @@ std::vector<Range> ranges_by_model(const std::vector<Finding>& findings,
 }  // namespace
 
 std::vector<Section> predicted_sections(const CostModel& model, const TuneRequest& request,
-                                        const JobShape& setting) {
+                                        const JobShape& job_shape) {
     const Predictor predict = predictor_of_job_shapes(model);
     std::vector<Section> sections;
     std::vector<BufferKind> kinds = request.buffers;
     if (kinds.empty()) kinds = {BufferKind::registered, BufferKind::unregistered};
     for (const Subject& subject : subjects_of(request, kinds)) {
         const auto variants = variants_of(candidates(subject.collective, request.search_space));
-        const auto findings = findings_of(predict, variants, subject, setting, request.sizes);
+        const auto findings = findings_of(predict, variants, subject, job_shape, request.sizes);
         auto ranges = ranges_by_model(findings, variants, request.search.hysteresis);
         if (!ranges.empty())
             sections.push_back(
-                {.setting = setting, .subject = subject, .ranges = std::move(ranges)});
+                {.job_shape = job_shape, .subject = subject, .ranges = std::move(ranges)});
     }
     return sections;
 }

@@ -9,6 +9,6 @@ namespace tutti {
 /// the model puts first, neighbours merged where that costs less than the hysteresis of the search.
 /// Subjects that the model knows nothing of are left out.
 std::vector<Section> predicted_sections(const CostModel& model, const TuneRequest& request,
-                                        const JobShape& setting);
+                                        const JobShape& job_shape);
 
 }  // namespace tutti

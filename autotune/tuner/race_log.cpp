@@ -55,7 +55,7 @@ void walk(auto& f, Is<Head> auto& head) {
 
 void walk(auto& f, Is<RaceLog::Entry> auto& entry) {
     auto& c = entry.configuration;
-    std::string kind = entry.judges ? "judge" : "race";
+    std::string kind = entry.is_evaluation ? "judge" : "race";
     f.must("algorithm", c.algorithm);
     f.must("buffers", entry.subject.buffers);
     f.must("bytes", entry.size);
@@ -75,8 +75,8 @@ void walk(auto& f, Is<CostLine> auto& line) {
     f.must("collective", line.subject.collective);
     f.must("hold_out_samples", line.cost.hold_out_samples);
     f.must("hold_out_seconds", line.cost.hold_out_seconds);
-    f.must("judge_samples", line.cost.judge_samples);
-    f.must("judge_seconds", line.cost.judge_seconds);
+    f.must("judge_samples", line.cost.evaluation_samples);
+    f.must("judge_seconds", line.cost.evaluation_seconds);
     f.must("kind", std::string("cost"));
     f.must("ops", line.subject.ops);
     f.must("samples", line.cost.samples);
@@ -90,10 +90,10 @@ void walk(auto& f, Is<CalibrationLine> auto& line) {
     f.must("seconds", line.seconds);
 }
 
-RaceLog::RaceLog(std::filesystem::path path, const JobShape& setting, const std::string& plan,
+RaceLog::RaceLog(std::filesystem::path path, const JobShape& job_shape, const std::string& plan,
                  bool goes_on)
     : path_(std::move(path)) {
-    const std::string head = one_line(encode(Head{setting, plan}));
+    const std::string head = one_line(encode(Head{job_shape, plan}));
     goes_on = goes_on && std::filesystem::exists(path_);
     if (goes_on) {
         std::size_t bytes = 0;

@@ -18,8 +18,8 @@ struct TuneCost {
     double seconds = 0;
     std::int64_t hold_out_samples = 0;
     double hold_out_seconds = 0;
-    std::int64_t judge_samples = 0;  ///< of an exhaustive search beside it
-    double judge_seconds = 0;
+    std::int64_t evaluation_samples = 0;  ///< of an exhaustive search beside it
+    double evaluation_seconds = 0;
 };
 
 /// What was raced, in the order of measuring, as it happens: so that a search that is interrupted
@@ -32,13 +32,13 @@ public:
         Bytes size;
         Configuration configuration;
         std::vector<double> samples_ns;
-        bool judges = false;  ///< of an exhaustive search that another one is judged by
+        bool is_evaluation = false;  ///< of an exhaustive search that evaluates another one
     };
 
-    /// Begins a file anew, or with `goes_on` reads what an earlier search of the same setting and
+    /// Begins a file anew, or with `goes_on` reads what an earlier search of the same job shape and
     /// `plan` (a digest of what was asked for) has left, and appends. A torn last line is cut off.
-    /// Throws Error where the file is of another setting or plan, or is no such log.
-    RaceLog(std::filesystem::path path, const JobShape& setting, const std::string& plan,
+    /// Throws Error where the file is of another job shape or plan, or is no such log.
+    RaceLog(std::filesystem::path path, const JobShape& job_shape, const std::string& plan,
             bool goes_on);
 
     const std::vector<Entry>& earlier() const { return earlier_; }

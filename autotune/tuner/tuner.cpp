@@ -16,16 +16,16 @@ namespace tutti {
 namespace {
 
 // A table is written anew each time, which takes milliseconds.
-constexpr double seconds_between_drafts = 1;
+constexpr double seconds_between_preliminary = 1;
 
 // About what other parts of the work take, in searches.
-constexpr double judging = 10, holding_out = 0.5;
+constexpr double evaluating = 10, holding_out = 0.5;
 
 // The search for one subject, and what becomes of it.
 class SubjectRun {
 public:
     SubjectRun(Planner& planner, const BufferPool& pool, const TuneRequest& request,
-               const TuneTask& task, const JobShape& setting, const std::string& session,
+               const TuneTask& task, const JobShape& job_shape, const std::string& session,
                const CallPredictor& predictor, const TuneEvents& events, double seconds)
         : planner_(planner),
           pool_(pool),
@@ -37,30 +37,30 @@ public:
           variants_(variants_of(distinct_candidates(task))),
           evaluator_(planner, pool, race_, variants_, prediction_by(predictor),
                      [this] { return is_over(); }) {
-        section_.setting = setting;
+        section_.job_shape = job_shape;
         section_.subject = task.subject;
         section_.launches = {session};
     }
 
     void run(const std::vector<RaceLog::Entry>& earlier) {
         begin_part(1);
-        tell(0, "");
-        const auto kept = remembered(earlier);
-        for (const CachedSamples& race : kept) raced_.add(race);
-        CachingEvaluator evaluator(evaluator_, kept,
+        report_progress(0, "");
+        const auto cached = remembered(earlier);
+        for (const CachedSamples& race : cached) raced_.add(race);
+        CachingEvaluator evaluator(evaluator_, cached,
                                    [&](const CachedSamples& race) { keep(race); });
         const auto findings = find(evaluator);
         section_.is_complete = !evaluator.is_over();
         section_.ranges = ranges_by(findings);
         events_.section(section_);
         cost_.seconds = seconds_since(began_ns_);
-        if (request_.repetitions_to_judge > 0) evaluate();
-        tell_wrong();
+        if (request_.repetitions_of_evaluation > 0) evaluate();
+        report_wrong();
         if (request_.holds_out) hold_out_all();
         events_.cost(section_.subject, cost_);
     }
 
-    double judge_seconds() const { return cost_.judge_seconds; }
+    double evaluation_seconds() const { return cost_.evaluation_seconds; }
 
 private:
     std::vector<Candidate> distinct_candidates(const TuneTask& task) const {
@@ -111,22 +111,23 @@ private:
     void evaluate() {
         const std::int64_t began = now_ns();
         CachingEvaluator evaluator(evaluator_, {}, [&](const CachedSamples& race) {
-            cost_.judge_samples += static_cast<std::int64_t>(race.samples_ns.size());
+            cost_.evaluation_samples += static_cast<std::int64_t>(race.samples_ns.size());
             events_.raced({.subject = section_.subject,
                            .size = race.size,
                            .configuration = configuration_of_arm(race.arm),
                            .samples_ns = race.samples_ns,
-                           .judges = true});
+                           .is_evaluation = true});
         });
         has_no_end_ = true;
-        begin_part(judging);
+        begin_part(evaluating);
         for (int pass = 0; pass < 2; ++pass)
-            search_exhaustively(evaluator, sizes_, (request_.repetitions_to_judge + 1) / 2,
+            search_exhaustively(evaluator, sizes_, (request_.repetitions_of_evaluation + 1) / 2,
                                 [&](const SearchProgress& now) {
-                                    tell((pass + now.share) / 2, "judged by every variant");
+                                    report_progress((pass + now.share) / 2,
+                                                    "evaluated by every variant");
                                 });
         has_no_end_ = false;
-        cost_.judge_seconds = seconds_since(began);
+        cost_.evaluation_seconds = seconds_since(began);
     }
 
     // Sizes that are rounded up to the same call are one, the largest.
@@ -143,8 +144,9 @@ private:
     std::vector<Finding> find(Evaluator& evaluator) {
         SearchOptions options = request_.search;
         options.progress = [&](const SearchProgress& now) {
-            tell(now.share, now.winner < 0 ? "" : to_string(configuration_of_arm(now.winner)));
-            keep_draft();
+            report_progress(now.share,
+                            now.winner < 0 ? "" : to_string(configuration_of_arm(now.winner)));
+            write_preliminary();
         };
         if (request_.repetitions_of_all > 0)
             return search_exhaustively(evaluator, sizes_, request_.repetitions_of_all,
@@ -152,30 +154,31 @@ private:
         return search(evaluator, sizes_, options);
     }
 
-    // What follows takes about so many times what the search takes.
+    // Begins a part of the work that takes about `work` times as long as the search.
     void begin_part(double work) {
         double all = 1;
-        if (request_.repetitions_to_judge > 0) all += judging;
+        if (request_.repetitions_of_evaluation > 0) all += evaluating;
         if (request_.holds_out) all += holding_out;
         part_begin_ += part_;
         part_ = work / all;
     }
 
-    void tell(double share, const std::string& now) const {
+    void report_progress(double share, const std::string& now) const {
         events_.progress(section_.subject, part_begin_ + part_ * share, now);
     }
 
-    // Whatever ends the job, what this subject has shown by then is in the table.
-    void keep_draft() {
-        if (drafted_ns_ && seconds_since(*drafted_ns_) < seconds_between_drafts) return;
-        Section draft = section_;
-        draft.ranges = ranges_by(raced_.findings(sizes_));
-        draft.is_complete = false;
-        events_.under_way(draft);
-        drafted_ns_ = now_ns();
+    // Whatever ends the job, what was measured for this subject by then is in the table.
+    void write_preliminary() {
+        if (preliminary_ns_ && seconds_since(*preliminary_ns_) < seconds_between_preliminary)
+            return;
+        Section preliminary = section_;
+        preliminary.ranges = ranges_by(raced_.findings(sizes_));
+        preliminary.is_complete = false;
+        events_.under_way(preliminary);
+        preliminary_ns_ = now_ns();
     }
 
-    void tell_wrong() const {
+    void report_wrong() const {
         for (const int arm : evaluator_.wrong())
             events_.wrong(section_.subject, configuration_of_arm(arm));
     }
@@ -206,7 +209,7 @@ private:
         return verdict;
     }
 
-    // In the time that is left of the subject's share, and half as much again.
+    // In what is left of the subject's share of the time, and half as much again.
     void hold_out_all() {
         const auto all = candidates(section_.subject.collective, request_.search_space);
         LibraryComparison comparison{
@@ -220,12 +223,14 @@ private:
             .session = session_,
             .library = library_in(all),
             .is_over =
-                [this] { return seconds_since(began_ns_) - cost_.judge_seconds > 1.5 * seconds_; },
+                [this] {
+                    return seconds_since(began_ns_) - cost_.evaluation_seconds > 1.5 * seconds_;
+                },
             .wrong =
                 [this](const Configuration& configuration) {
                     events_.wrong(section_.subject, configuration);
                 },
-            .progress = [this](double share) { tell(share, against_library); }};
+            .progress = [this](double share) { report_progress(share, against_library); }};
         begin_part(holding_out);
         const std::int64_t began = now_ns();
         cost_.hold_out_samples = comparison.improve(section_, all);
@@ -246,7 +251,7 @@ private:
     Section section_;
     std::vector<Bytes> sizes_ = own_sizes();
     RacedSamples raced_;
-    std::optional<std::int64_t> drafted_ns_;
+    std::optional<std::int64_t> preliminary_ns_;
     double part_begin_ = 0, part_ = 0;  // of all that is done for the subject
     TuneCost cost_;
     bool has_no_end_ = false;
@@ -266,7 +271,7 @@ std::vector<Subject> subjects_of(const TuneRequest& request, const std::vector<B
     return subjects;
 }
 
-void tune(Planner& planner, const TuneRequest& request, const JobShape& setting,
+void tune(Planner& planner, const TuneRequest& request, const JobShape& job_shape,
           const std::string& session, const CallPredictor& predictor,
           const std::vector<RaceLog::Entry>& earlier, const TuneEvents& events) {
     const std::int64_t began = now_ns();
@@ -274,16 +279,16 @@ void tune(Planner& planner, const TuneRequest& request, const JobShape& setting,
     const BufferPool pool(world, most_bytes(request, world.size()), kinds_for(request, world),
                           device_buffers(planner, request.search_space.transports));
     const auto tasks = tasks_of(request, pool.kinds());
-    double budget = request.budget_seconds;  // what judges take does not count
+    double budget = request.budget_seconds;  // what evaluations take does not count
     for (std::size_t i = 0; i < tasks.size(); ++i) {
         if (from_rank0(world, events.is_done && events.is_done(tasks[i].subject))) continue;
         // The hold-out takes up to half as long as the search.
         const double share = share_of(world, began, budget, tasks.size() - i);
         const double seconds = request.holds_out ? share / 1.5 : share;
-        SubjectRun subject(planner, pool, request, tasks[i], setting, session, predictor, events,
+        SubjectRun subject(planner, pool, request, tasks[i], job_shape, session, predictor, events,
                            seconds);
         subject.run(earlier);
-        budget += subject.judge_seconds();
+        budget += subject.evaluation_seconds();
     }
 }
 

@@ -23,14 +23,14 @@ struct TuneRequest {
     Environment environment;
     Protocol protocol;
     SearchOptions search;
-    int repetitions_of_all = 0;    ///< of every variant at every size, instead of a search
-    int repetitions_to_judge = 0;  ///< the same behind each search, to evaluate it by
+    int repetitions_of_all = 0;         ///< of every variant at every size, instead of a search
+    int repetitions_of_evaluation = 0;  ///< the same after each search, to evaluate it
     HoldOutOptions hold_out;
     bool holds_out = true;  ///< compares with the library's own collective at the end
     double budget_seconds = 150;
 };
 
-/// What the tuner tells while it works, on every rank.
+/// What the tuner reports while it works, on every rank.
 struct TuneEvents {
     /// Before a subject; and what part of it is done, with the winner at the size just decided, or
     /// what else is being done.
@@ -60,13 +60,13 @@ std::vector<Subject> subjects_of(const TuneRequest& request, const std::vector<B
 
 /// Searches subject by subject; each gets an equal share of the time that is left. `earlier` are
 /// samples of an interrupted search of the same request. Collective.
-void tune(Planner& planner, const TuneRequest& request, const JobShape& setting,
+void tune(Planner& planner, const TuneRequest& request, const JobShape& job_shape,
           const std::string& session, const CallPredictor& predictor,
           const std::vector<RaceLog::Entry>& earlier, const TuneEvents& events);
 
 /// Races every choice of a table's sections for these ranks against the library's own collective,
 /// and lets the default stay where a choice is not beyond doubt faster. Collective.
-void hold_out(Planner& planner, const TuneRequest& request, const JobShape& setting,
+void hold_out(Planner& planner, const TuneRequest& request, const JobShape& job_shape,
               const std::string& session, const Table& table, const TuneEvents& events);
 
 }  // namespace tutti

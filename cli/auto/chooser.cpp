@@ -11,8 +11,8 @@
 namespace tutti {
 namespace {
 
-// Memory of a stage, for as long as there are calls in it: the stage may end before the
-// communicator does.
+// A method's memory, adopted for as long as there are calls in it: the memory may be freed before
+// the communicator.
 class AdoptedMemory {
 public:
     AdoptedMemory(std::shared_ptr<Communicator> communicator, const ReachableMemory& memory)

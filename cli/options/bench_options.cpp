@@ -136,7 +136,8 @@ void add_output(const OptionGroup& group, BenchOptions& options, std::string& ou
     group.flag("--raw", options.keep_samples, "keep every sample in the records");
 }
 
-// What scripts for nccl-tests pass: one GPU and one thread per process is how ranks are here.
+// Options that scripts for nccl-tests pass: one GPU and one thread per process is how ranks are
+// here.
 void add_only_one(const OptionGroup& group, const std::string& names, const std::string& what) {
     group.app()
         .add_option_function<int>(

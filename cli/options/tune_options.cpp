@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <map>
+
 #include "autotune/tuner/tasks.hpp"
 #include "cli/options/options.hpp"
 #include "cli/options/values.hpp"
@@ -10,7 +12,7 @@
 namespace tutti {
 namespace {
 
-// What only decides together with other options what is to be done.
+// Options as typed whose meaning depends on others.
 struct Typed {
     SizeRange range;
     std::string search, hold_out;
@@ -19,11 +21,16 @@ struct Typed {
     bool model_only = false;
 };
 
-// Parses to itself one of these words.
-auto word_of(const char* option, const std::vector<std::string>& words) {
+// Parses to itself one of these words; an old spelling, which --help does not show, to the new one.
+auto word_of(const char* option, const std::vector<std::string>& words,
+             std::map<std::string, std::string> old_spellings = {}) {
     std::vector<std::pair<std::string, std::string>> known;
     for (const auto& word : words) known.emplace_back(word, word);
-    return one_of<std::string>(option, known);
+    return [parse = one_of<std::string>(option, known),
+            old_spellings = std::move(old_spellings)](const std::string& typed) {
+        const auto old = old_spellings.find(typed);
+        return parse(old == old_spellings.end() ? typed : old->second);
+    };
 }
 
 void add_subjects(const OptionGroup& group, TuneRequest& request, SizeRange& range) {
@@ -59,10 +66,11 @@ void add_search(const OptionGroup& group, TuneOptions& options, Typed& typed) {
     TuneRequest& request = options.request;
     group.parsed("--budget", request.budget_seconds, "150s", parse_seconds,
                  "time for all, hold-out included");
-    group.parsed("--search", typed.search, "bisect",
-                 word_of("--search", {"bisect", "exhaustive", "judged"}),
-                 "bisect; exhaustive: every variant at every size; judged: bisect, and exhaustive "
-                 "beside it to evaluate it by (see scripts/check_tuning)");
+    group.parsed(
+        "--search", typed.search, "bisect",
+        word_of("--search", {"bisect", "exhaustive", "evaluated"}, {{"judged", "evaluated"}}),
+        "bisect; exhaustive: every variant at every size; evaluated: bisect, then exhaustive "
+        "to evaluate it  (see scripts/check_tuning)");
     group
         .number("--repetitions", typed.repetitions, 1, 100'000,
                 "of every variant, where the search is exhaustive")
@@ -125,7 +133,7 @@ void complete(TuneRequest& request, const Typed& typed) {
     request.search.sample_share = 0.06;  // with the calibration of the model, still below a tenth
     request.search.model_factor = 3;     // which is good to some 15 % where there are cores for all
     if (typed.search == "exhaustive") request.repetitions_of_all = typed.repetitions;
-    if (typed.search == "judged") request.repetitions_to_judge = typed.repetitions;
+    if (typed.search == "evaluated") request.repetitions_of_evaluation = typed.repetitions;
     request.holds_out = typed.hold_out != "no";
 }
 
@@ -143,11 +151,11 @@ void refuse_idle(const CLI::App& app, const TuneOptions& options) {
         bool has_effect;
         const char* remedy;
     } rules[] = {
-        {"--svg", options.job == Job::explain, "draws what --explain tells; add --explain TABLE"},
+        {"--svg", options.job == Job::explain, "draws what --explain prints; add --explain TABLE"},
         {"--for-ranks", predicts, "is of --model-only; add that"},
         {"--ranks-per-host", predicts, "is of --model-only; add that"},
-        {"--repetitions", request.repetitions_of_all + request.repetitions_to_judge > 0,
-         "is of exhaustive searches; add --search exhaustive or judged"},
+        {"--repetitions", request.repetitions_of_all + request.repetitions_of_evaluation > 0,
+         "is of exhaustive searches; add --search exhaustive or evaluated"},
         {"--hold-out", !request.holds_out || has_library(request),
          "compares with a library's own collective; add --baseline mpi"},
     };

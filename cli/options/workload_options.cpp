@@ -134,7 +134,7 @@ std::optional<WorkloadOptions> parse_workload(Arguments arguments) {
         if (launcher().rank == 0)
             fmt::print(
                 "Training steps with all methods of communicating alternating in one launch.\n"
-                "usage: tutti workload NAME ...        (tutti workload NAME --help tells its "
+                "usage: tutti workload NAME ...        (tutti workload NAME --help lists its "
                 "options)\n       tutti workload --list-models\n\n{}",
                 list_of_workloads());
         return std::nullopt;

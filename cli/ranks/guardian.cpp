@@ -96,10 +96,11 @@ void Guardian::guard(pid_t child, int watchman, int rank, const LauncherProcess&
     if (must_end) kill(child, SIGKILL);  // it died before the line above
     Phase phase = Phase::starting;
     int status = 0;
-    // The child first: its signal may have come before this process waited for it.
+    // Checks the child first: its signal may have come before this process waited for it.
     bool is_reaped = false;
     while (!(is_reaped = waitpid(child, &status, WNOHANG) == child)) {
-        if (std::exchange(phase, page_->phase.load()) != phase) in_phase_ = {};
+        const Phase phase_before = std::exchange(phase, page_->phase.load());
+        if (phase != phase_before) in_phase_ = {};
         in_phase_.look();
         if (phase == Phase::starting) list_shared_files(child, began_, page_->files_at_start);
         int order = SIGCHLD;
@@ -149,7 +150,7 @@ void Guardian::have_it_settled(int watchman) {
 
 namespace {
 
-// By nohup, say; to wait for an order would undo that. SIGTERM also tells of the launcher's end.
+// By nohup, say; to wait for that signal would undo it. SIGTERM also reports the launcher's end.
 // UCX, when it is loaded, puts a handler in the place of an ignored SIGHUP: then nohup is not known
 // of, unless UCX_DEBUG_SIGNO names another signal.
 bool is_ignored(int order) {

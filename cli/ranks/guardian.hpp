@@ -17,7 +17,7 @@ struct RankPage;
 /// A parent process that outlives the rank. The launcher starts the guardian; the rank is its
 /// child. When the rank is killed, the guardian says so and ends with exit 5 (which ends the job).
 /// When MPI takes too long to start or to end, it says so, kills the rank and ends with exit 4.
-/// When it is told to end or is killed itself, the rank goes with it. A further process, the
+/// When it gets SIGTERM or is killed itself, the rank goes with it. A further process, the
 /// watchman, then removes the shared-memory files that MPI leaves behind, records the loss, and
 /// ends a launcher that does not end after one.
 class Guardian {
@@ -48,7 +48,7 @@ private:
     AwakeTime in_phase_;
 };
 
-/// Tells the guardian, if there is one, which session a loss would belong to.
+/// Names to the guardian, if there is one, the session to which a loss would belong.
 void announce_session(const std::string& id);
 
 /// Tells the guardian, if there is one, of a wait that this rank gives up and has no file to record

@@ -70,7 +70,8 @@ Exit run_as_mpi_rank(const Launcher& started_by, const RankOptions& options, Gua
         session.reset();
         return code;
     } catch (const Error& error) {
-        // What is wrong on all ranks, one says: its end takes the others along while they wait.
+        // An error that all ranks have is reported by one: its end takes the others along while
+        // they wait.
         const bool may_be_same_for_all = error.code() == Exit::usage && started_by.rank != 0;
         if (may_be_same_for_all) std::this_thread::sleep_for(std::chrono::seconds(4));
         print_error("tutti: " + std::string(error.what()));

@@ -72,7 +72,7 @@ void remove_files(const char* paths) {
     for (std::string path; std::getline(lines, path);) unlink(path.c_str());
 }
 
-// A rank ends by these alone. Any other code is that of a library which ended the process, as MPI
+// The exit codes of a rank. Any other code is that of a library which ended the process, as MPI
 // libraries do when a connection to a peer breaks.
 bool is_of_ours(int code) {
     for (Exit ours : {Exit::ok, Exit::wrong_result, Exit::time_out, Exit::rank_lost, Exit::usage})

@@ -15,8 +15,8 @@ namespace tutti {
 /// The launcher's process that started this one: mpirun, or its daemon on a further host.
 class LauncherProcess {
 public:
-    /// The parent, if it has the name of a launcher, as nothing else tells; else there is none, and
-    /// nothing happens below.
+    /// The parent, if it has the name of a launcher (there is no other sign); else there is none,
+    /// and nothing happens below.
     LauncherProcess();
 
     bool is_there() const { return handle_ >= 0; }
@@ -48,7 +48,7 @@ enum class Phase {
 enum class Outcome {
     none,    ///< it lives, or was ended from outside
     good,    ///< nothing is to be done
-    lost,    ///< by itself; its wait status tells how
+    lost,    ///< by itself; its wait status says how
     late,    ///< MPI took too long to start or to end
     settled  ///< recorded and cleaned up after
 };
@@ -79,7 +79,7 @@ std::string host_name();
 std::optional<Fail> loss_of(const RankPage& page);
 
 /// The watchman: a process that outlives the guardian, whose launcher may kill it 2 ms after
-/// telling it to end, which is too soon to settle anything. In a session of its own, as the
+/// its SIGTERM, which is too soon to clean up. In a session of its own, as the
 /// launcher ends that of the rank; without the rank's pipes, as the launcher waits for their ends.
 /// Waits for a byte from `orders`, or its end; then removes shared files, records the loss in
 /// rank 0's results file, and ends a launcher that stays.

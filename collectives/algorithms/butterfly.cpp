@@ -26,9 +26,9 @@ Schedule folded(int ranks, const Schedule& core) {
         .then(mirrored(fold, Action::copy));
 }
 
-// Everyone adds up with the ranks whose numbers differ in one digit, digit after digit. P a power
-// of the radix. All add in the order of the digit, so that they get the same bits; the first two,
-// whose sum is the same either way round, may begin with their own share, which saves a copy of it.
+// Every rank combines with the ranks whose numbers differ from its own in one digit, digit after
+// digit. P a power of the radix. All add in the order of the digit, so that they get the same bits;
+// the first two may begin with their own share, which saves a copy of it, as a + b equals b + a.
 Schedule recursive_multiplying(int ranks, int radix) {
     return Schedule({ranks, /*chunks=*/1, rounds_to_reach(ranks, radix)},
                     [=](int round, Step& step) {
@@ -105,9 +105,9 @@ Schedule halving_doubling_all_reduce(int ranks) {
     return folded(ranks, butterfly_reduce_scatter(inside).then(butterfly_all_gather(inside)));
 }
 
-// The range of ranks is cut in two again and again; the holder of a range's blocks hands the other
-// half to the rank opposite in it. ceil(log2 P) steps, (P-1)/P of the message from the root; unlike
-// in the tree, blocks always lie side by side in memory, whoever is root.
+// The range of ranks is halved again and again; the holder of a range's blocks sends the other half
+// to the opposite rank in it. ceil(log2 P) steps, (P-1)/P of the message from the root; unlike in
+// the tree, blocks are always contiguous in memory, whatever the root.
 Schedule butterfly_scatter(int ranks, Rank root) {
     struct Halving {
         // Adds the transfer of range [low, high), whose blocks `holder` has, at `depth` below it.
@@ -155,7 +155,7 @@ Schedule butterfly_all_to_all(int ranks) {
         for (Rank r : all_ranks(ranks)) {
             const Rank partner{r.index ^ width};
             if (!step.concerns(r, partner)) continue;
-            // Here are the blocks whose sender agrees with r in the bits still to come and
+            // Rank r now holds the blocks whose sender agrees with r in the bits still to come and
             // whose receiver agrees with r in the bits already done.
             const int first_sender = r.index & ~(width - 1);
             for (int sender = first_sender; sender < first_sender + width; ++sender)

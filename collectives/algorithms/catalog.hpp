@@ -60,9 +60,9 @@ private:
     Build build_unsegmented_;
 };
 
-/// The schedule of a job in its order: the algorithm runs over positions, and ranks take the places
-/// that the order gives them; several channels carry a share of the message each. Without an order
-/// it is what the algorithm builds.
+/// The schedule of a job in its order: the algorithm runs over positions, and the order says which
+/// rank is at each; each of several channels carries a share of the message. Without an order it is
+/// what the algorithm builds.
 Schedule build_in_order(const Algorithm& algorithm, const Job& job);
 
 /// Every algorithm of every collective: the one place where they are listed.

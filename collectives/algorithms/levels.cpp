@@ -16,10 +16,10 @@ namespace {
 class Levels {
 public:
     Levels(int ranks, const Nesting& nesting, Rank root = {0}) : ranks_(ranks), root_(root) {
-        std::vector<Subject> subjects;
-        for (Rank rank : all_ranks(ranks)) subjects.push_back({rank, {rank}});
-        for (const Grouping& grouping : nesting) subjects = gather(subjects, grouping);
-        levels_.push_back({subjects});
+        std::vector<Member> members;
+        for (Rank rank : all_ranks(ranks)) members.push_back({rank, {rank}});
+        for (const Grouping& grouping : nesting) members = gather(members, grouping);
+        levels_.push_back({members});
         put_root_first(levels_.back().front());
     }
 
@@ -30,53 +30,53 @@ public:
         return on_each(ranks_, 1, groups(level), inner);
     }
 
-    // One block per rank: a member stands for the blocks of all whom it leads.
+    // One block per rank: a member sends and receives the blocks of all ranks that it leads.
     Schedule blocks(int level, const Builder& inner) const {
         std::vector<Group> groups = this->groups(level);
         for (std::size_t group = 0; group < groups.size(); ++group)
-            for (const Subject& subject : level_at(level)[group])
-                groups[group].pieces.push_back(runs_of(subject.led));
+            for (const Member& member : level_at(level)[group])
+                groups[group].pieces.push_back(runs_of(member.led));
         return on_each(ranks_, ranks_, groups, inner);
     }
 
 private:
-    // A member of a group, and the ranks of the level below that it speaks for.
-    struct Subject {
+    // A member of a group, and the ranks of the levels below whose leader it is.
+    struct Member {
         Rank leader;
         std::vector<Rank> led;
     };
-    using Level = std::vector<std::vector<Subject>>;  // its groups
+    using Level = std::vector<std::vector<Member>>;  // its groups
 
     const Level& level_at(int level) const { return at(levels_, level); }
 
-    // Makes a level of the subjects' groups; each group is a subject of the next.
-    std::vector<Subject> gather(const std::vector<Subject>& subjects, const Grouping& grouping) {
+    // Makes a level of the members' groups; returns the members of the next level, one for each
+    // group.
+    std::vector<Member> gather(const std::vector<Member>& members, const Grouping& grouping) {
         std::vector<std::size_t> group_of(static_cast<std::size_t>(ranks_));
         for (std::size_t group = 0; group < grouping.size(); ++group)
             for (const Rank rank : grouping[group]) at(group_of, rank) = group;
         Level& level = levels_.emplace_back(grouping.size());
-        for (const Subject& subject : subjects)
-            level[at(group_of, subject.leader)].push_back(subject);
-        std::vector<Subject> next;
+        for (const Member& member : members) level[at(group_of, member.leader)].push_back(member);
+        std::vector<Member> next;
         for (auto& group : level) {
             put_root_first(group);
-            Subject& all = next.emplace_back(Subject{group.front().leader, {}});
-            for (const Subject& member : group)
-                all.led.insert(all.led.end(), member.led.begin(), member.led.end());
+            Member& of_group = next.emplace_back(Member{group.front().leader, {}});
+            for (const Member& member : group)
+                of_group.led.insert(of_group.led.end(), member.led.begin(), member.led.end());
         }
         return next;
     }
 
-    void put_root_first(std::vector<Subject>& group) const {
-        const auto root = std::ranges::find(group, root_, &Subject::leader);
+    void put_root_first(std::vector<Member>& group) const {
+        const auto root = std::ranges::find(group, root_, &Member::leader);
         if (root != group.end()) std::rotate(group.begin(), root, root + 1);
     }
 
     std::vector<Group> groups(int level) const {
         std::vector<Group> groups;
-        for (const auto& subjects : level_at(level)) {
+        for (const auto& members : level_at(level)) {
             Group& group = groups.emplace_back();
-            for (const Subject& subject : subjects) group.members.push_back(subject.leader);
+            for (const Member& member : members) group.members.push_back(member.leader);
         }
         return groups;
     }
@@ -109,10 +109,10 @@ Schedule collect(int ranks) { return tree_gather(ranks, Rank{0}); }
 
 }  // namespace
 
-// Add up inside each group, level by level, then among the outermost leaders, then tell the groups:
-// what crosses a level's border is one message per group, not per rank; of H nodes each sends
-// 2(H-1)/H of the message if `among_leaders` is bandwidth-optimal. Cut into segments, all levels
-// are busy at once. Best where each level is much slower than the one inside.
+// Add up inside each group, level by level, then among the outermost leaders, then broadcast inside
+// the groups: what crosses a level's border is one message per group, not per rank; of H nodes each
+// sends 2(H-1)/H of the message if `among_leaders` is bandwidth-optimal. Cut into segments, all
+// levels are busy at once. Best where each level is much slower than the one inside.
 Schedule levels_all_reduce(int ranks, const Nesting& nesting, const Builder& among_leaders) {
     const Levels levels{ranks, nesting};
     const Schedule sums =

@@ -53,19 +53,20 @@ public:
         return on_each(ranks_, chunks, groups, inner);
     }
 
-    // In turn t each owner sends to the rank t places on, so that nobody receives from two at once:
-    // one turn less than the largest node has ranks.
-    using Tell = std::function<void(int rail, Rank owner, Rank other, Step& step)>;
-    Schedule inside(int chunks, const Tell& tell) const {
+    // In round t each owner sends to the rank t + 1 places on, so that nobody receives from two at
+    // once: one round less than the largest node has ranks.
+    using SendShare = std::function<void(int rail, Rank owner, Rank other, Step& step)>;
+    Schedule inside(int chunks, const SendShare& send_share) const {
         return Schedule({ranks_, chunks, most_in_a_node_ - 1},
-                        [rails = rails_, nodes = nodes_, tell](int turn, Step& step) {
+                        [rails = rails_, nodes = nodes_, send_share](int round, Step& step) {
                             for (const auto& node : nodes) {
                                 const int size = static_cast<int>(node.size());
-                                if (turn + 1 >= size) continue;
+                                if (round + 1 >= size) continue;
                                 for (int rail = 0; rail < rails; ++rail) {
                                     const Rank owner = member(node, rail);
-                                    const Rank other = member(node, (rail + turn + 1) % size);
-                                    if (step.concerns(owner, other)) tell(rail, owner, other, step);
+                                    const Rank other = member(node, (rail + round + 1) % size);
+                                    if (step.concerns(owner, other))
+                                        send_share(rail, owner, other, step);
                                 }
                             }
                         });
@@ -104,13 +105,13 @@ Schedule multi_rail_all_reduce(int ranks, const Placement& placement) {
 }
 
 // The root deals the message to the owners of its node, every rail is a chain through the nodes,
-// and the owners tell their nodes: each node sends and receives the message once.
+// and the owners send to their nodes: each node sends and receives the message once.
 Schedule multi_rail_broadcast(int ranks, Rank root, const Placement& placement) {
     const Rails rails{ranks, placement, root};
     const int chunks = rails.rails();
-    const Schedule deal({ranks, chunks, chunks - 1}, [=](int turn, Step& step) {
-        const Rank owner = Rails::member(rails.members().front(), turn + 1);
-        step.copy({.chunks = {turn + 1, 1}, .from = root, .to = owner});
+    const Schedule deal({ranks, chunks, chunks - 1}, [=](int round, Step& step) {
+        const Rank owner = Rails::member(rails.members().front(), round + 1);
+        step.copy({.chunks = {round + 1, 1}, .from = root, .to = owner});
     });
     const auto piece = [](int rail) { return std::vector<std::vector<Chunks>>{{{rail, 1}}}; };
     return deal
@@ -126,15 +127,15 @@ Schedule multi_rail_reduce(int ranks, Rank root, const Placement& placement) {
 }
 
 // Ranks without a rail give their block to an owner, the rails gather at the same time, and the
-// owners tell their nodes. Of H equal nodes each sends and receives (H-1)/H of the message.
+// owners send to their nodes. Of H equal nodes each sends and receives (H-1)/H of the message.
 Schedule multi_rail_all_gather(int ranks, const Placement& placement) {
     const Rails rails{ranks, placement};
     const int count = rails.rails();
-    const int turns = (rails.most_in_a_node() - 1) / count;
-    const Schedule give({ranks, /*chunks=*/ranks, turns}, [=](int turn, Step& step) {
+    const int rounds = (rails.most_in_a_node() - 1) / count;
+    const Schedule give({ranks, /*chunks=*/ranks, rounds}, [=](int round, Step& step) {
         for (const auto& node : rails.members())
             for (int rail = 0; rail < count; ++rail) {
-                const int giver = (turn + 1) * count + rail;
+                const int giver = (round + 1) * count + rail;
                 if (giver >= static_cast<int>(node.size())) continue;
                 const Rank from = Rails::member(node, giver);
                 step.copy(
@@ -153,7 +154,7 @@ Schedule multi_rail_all_gather(int ranks, const Placement& placement) {
             for (const Rank rank : rails.on(rail, node)) all.push_back(rank);
         blocks_on.push_back(runs_of(all));
     }
-    const auto tell = [=](int rail, Rank owner, Rank other, Step& step) {
+    const auto send_share = [=](int rail, Rank owner, Rank other, Step& step) {
         for (const Chunks run : at(blocks_on, rail)) {
             // All but the other's own block, which may lie in the middle of a run.
             const int own = std::clamp(other.index, run.first, run.first + run.count);
@@ -163,7 +164,8 @@ Schedule multi_rail_all_gather(int ranks, const Placement& placement) {
                 {.chunks = {behind, run.first + run.count - behind}, .from = owner, .to = other});
         }
     };
-    return give.then(rails.across(ranks, pieces, ring_all_gather)).then(rails.inside(ranks, tell));
+    return give.then(rails.across(ranks, pieces, ring_all_gather))
+        .then(rails.inside(ranks, send_share));
 }
 
 // The all-gather backwards: inside a node the rails' shares are added up first.

@@ -5,8 +5,8 @@
 namespace tutti {
 
 // Rank c starts with chunk c; copies of it go once round the ring. P-1 steps; each rank sends and
-// receives (P-1)/P of the message, the least possible, and only ever talks to its neighbours.
-// Best for large messages.
+// receives (P-1)/P of the message, the least possible, and exchanges messages with its neighbours
+// only. Best for large messages.
 Schedule ring_all_gather(int ranks) {
     const Ring ring{ranks};
     return Schedule({ranks, /*chunks=*/ranks, /*steps=*/ranks - 1}, [=](int hop, Step& step) {

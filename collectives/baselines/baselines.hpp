@@ -26,7 +26,7 @@ struct Baseline {
     std::string_view name;
     std::string_view what;                    ///< one sentence
     std::optional<std::string> (*missing)();  ///< why this build lacks it
-    /// What must be said to the library before it starts, so that an algorithm can be forced on it.
+    /// Configures the library before it starts, so that its algorithms can be forced.
     void (*before_start)();
     /// The algorithms that can be forced on it. None before it has started, or if it has no names.
     std::vector<std::string> (*algorithms)(Collective);
@@ -34,12 +34,12 @@ struct Baseline {
     /// Collective.
     std::optional<std::string> (*refuses)(World&, const LibraryCall&);
     std::unique_ptr<Operation> (*make)(World&, const LibraryCall&, const CallBuffers&);
-    /// Takes back what the last call has said to the library that the program's own calls would
-    /// heed, too. For programs, after each run; a benchmark need not.
+    /// Resets what the last call has set in the library and would affect the program's own calls,
+    /// too. For programs, after each run; a benchmark need not.
     void (*leave_as_found)();
     bool is_default = true;  ///< "all" names it, too
-    /// Its start comes back only when the call is done here, so that ranks which begin two calls in
-    /// different orders wait for each other for ever.
+    /// Its start returns only when the call is done on this rank, so ranks that start two calls in
+    /// different orders deadlock.
     bool blocks = true;
     bool takes_device = false;  ///< buffers on devices
 };

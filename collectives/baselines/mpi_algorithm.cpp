@@ -76,9 +76,9 @@ std::vector<Choice> choices_in(std::string_view text) {
     return choices;
 }
 
-// The setting that names the algorithm, and how: 0 is the library's own choice.
+// The control variable that selects the algorithm, and its values: 0 is the library's own choice.
 struct Menu {
-    MpiControlVariable setting;
+    MpiControlVariable variable;
     std::vector<Choice> choices;
 };
 
@@ -179,7 +179,7 @@ const Swap swaps[] = {
      "Open MPI runs ring where ranks are odd in number"},
     {open_mpi, std::nullopt, "two-proc", is_not_two, "it needs two ranks"},
     {open_mpi, Collective::all_to_all, "", is_in_place,
-     "in place Open MPI runs one algorithm whatever it is told"},
+     "in place Open MPI runs one algorithm whatever is forced"},
 
     {mpich, std::nullopt, "smp", has_one_level, "it needs several hosts with several ranks"},
     {mpich, Collective::all_gather, "recursive-doubling", is_no_power_of_two,
@@ -214,10 +214,10 @@ MpiAlgorithm::MpiAlgorithm(Collective collective, const std::string& name)
     const auto menu = menu_of(collective);
     const auto number = menu ? number_of(name, *menu) : std::nullopt;
     if (!number) throw Error("this MPI library has no algorithm '" + name + "'");
-    settings_.push_back({menu->setting, menu->setting.value(), *number});
+    forced_.push_back({menu->variable, menu->variable.value(), *number});
     // MPICH would otherwise ask the device first, which takes a collective apart by hosts.
     if (const auto device = mpich_setting(collective, "_DEVICE_COLLECTIVE"))
-        settings_.push_back({*device, device->value(), 0});
+        forced_.push_back({*device, device->value(), 0});
 }
 
 MpiAlgorithm::~MpiAlgorithm() {
@@ -226,13 +226,13 @@ MpiAlgorithm::~MpiAlgorithm() {
 
 void MpiAlgorithm::set() {
     restore();
-    for (const Setting& setting : settings_) setting.variable.set(setting.forced);
+    for (const ForcedVariable& each : forced_) each.variable.set(each.forced);
     in_force = this;
 }
 
 void MpiAlgorithm::restore() {
     if (in_force == nullptr) return;
-    for (const Setting& setting : in_force->settings_) setting.variable.set(setting.original);
+    for (const ForcedVariable& each : in_force->forced_) each.variable.set(each.original);
     in_force = nullptr;
 }
 

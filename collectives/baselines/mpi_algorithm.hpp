@@ -20,7 +20,7 @@ public:
     MpiAlgorithm(const MpiAlgorithm&) = delete;
     MpiAlgorithm& operator=(const MpiAlgorithm&) = delete;
 
-    bool is_forced() const { return !settings_.empty(); }
+    bool is_forced() const { return !forced_.empty(); }
 
     /// Runs `make`, which copies the communicator that calls are to use, while the algorithm is
     /// set.
@@ -37,18 +37,18 @@ public:
         if (read_at_every_call_ && in_force != this) set();
     }
 
-    /// Gives all settings the values that the program's user has given them.
+    /// Gives all control variables the values that the program's user has given them.
     static void restore();
 
 private:
-    struct Setting {
+    struct ForcedVariable {
         MpiControlVariable variable;
         int original, forced;
     };
     void set();
 
-    static MpiAlgorithm* in_force;  // null: all settings have their original values
-    std::vector<Setting> settings_;
+    static MpiAlgorithm* in_force;  // null: all variables have their original values
+    std::vector<ForcedVariable> forced_;
     bool read_at_every_call_;
 };
 

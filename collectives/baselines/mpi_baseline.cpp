@@ -193,7 +193,7 @@ private:
     MpiRanks ranks_;
 };
 
-// Whether the library makes progress between calls of MPI_Test is its own affair; most do not.
+// Most libraries make no progress between calls of MPI_Test.
 class MpiNonblocking final : public MpiCall {
 public:
     MpiNonblocking(World& world, const Call& call, const CallBuffers& buffers)

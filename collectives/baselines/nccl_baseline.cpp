@@ -66,7 +66,7 @@ public:
         block_ = static_cast<std::size_t>(call.count) * size_of(call.type);
     }
 
-    // On its way out over an error, whatever the error is.
+    // The destructor also runs while an error unwinds the stack.
     ~NcclCollective() override {
         if (std::uncaught_exceptions() > 0) ranks_.give_up();
     }
@@ -111,7 +111,8 @@ private:
     int root() const { return call_.root.index; }
     bool is_root() const { return world_.rank() == call_.root; }
 
-    // Who is late is known where there is but one other, or a root that alone is met.
+    // The late peer is known only where there is one other rank, or where only the root is waited
+    // for.
     std::string in_words() const {
         std::string words = fmt::format("NCCL's own {}", name_of(call_.collective));
         const bool meets_root_only =
@@ -141,7 +142,7 @@ private:
         return ncclInvalidArgument;
     }
 
-    // One group. A root's own block goes the same way, unless it is already where it belongs.
+    // One group. A root's own block is sent like the others, unless it is already where it belongs.
     ncclResult_t exchange(ncclComm_t comm) const {
         const bool to_all = call_.collective == Collective::all_to_all;
         const bool gives = to_all || (call_.collective == Collective::scatter && is_root());

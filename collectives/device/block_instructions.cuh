@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the blocks of a plan need of the hardware to meet. Peers may be on other devices, and the
-// host looks, too: all of it has the scope of the system.
+// How the blocks of a plan synchronise. Peers may be on other devices, and the host reads the
+// words, too: so all operations have system scope.
 #pragma once
 #ifndef __CUDACC__
 #include "collectives/device/emulated_block.hpp"
@@ -12,26 +12,26 @@
 
 namespace tutti::device {
 
-__device__ inline auto shown(const std::uint64_t& word) {
+__device__ inline auto system_atomic(const std::uint64_t& word) {
     return cuda::atomic_ref<std::uint64_t, cuda::thread_scope_system>(
         const_cast<std::uint64_t&>(word));
 }
 
 __device__ inline std::uint64_t load_acquire(const std::uint64_t& word) {
-    return shown(word).load(cuda::memory_order_acquire);
+    return system_atomic(word).load(cuda::memory_order_acquire);
 }
 __device__ inline std::uint64_t load_relaxed(const std::uint64_t& word) {
-    return shown(word).load(cuda::memory_order_relaxed);
+    return system_atomic(word).load(cuda::memory_order_relaxed);
 }
 __device__ inline void store_release(std::uint64_t& word, std::uint64_t value) {
-    shown(word).store(value, cuda::memory_order_release);
+    system_atomic(word).store(value, cuda::memory_order_release);
 }
 __device__ inline void store_relaxed(std::uint64_t& word, std::uint64_t value) {
-    shown(word).store(value, cuda::memory_order_relaxed);
+    system_atomic(word).store(value, cuda::memory_order_relaxed);
 }
 /// What is there then; releases and acquires.
 __device__ inline std::uint64_t add_one(std::uint64_t& word) {
-    return shown(word).fetch_add(1, cuda::memory_order_acq_rel) + 1;
+    return system_atomic(word).fetch_add(1, cuda::memory_order_acq_rel) + 1;
 }
 
 /// One access of 16 bytes, which is never seen in part.
@@ -59,7 +59,7 @@ __device__ inline std::uint64_t now_ns() {
     return now;
 }
 
-/// Between two looks at a counter. A load from memory takes long enough.
+/// Between two polls of a counter. A load from memory takes long enough.
 __device__ inline void pause() {}
 
 }  // namespace tutti::device

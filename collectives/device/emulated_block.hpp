@@ -12,24 +12,24 @@
 
 namespace tutti::device {
 
-inline auto shown(const std::uint64_t& word) {
+inline auto system_atomic(const std::uint64_t& word) {
     return std::atomic_ref(const_cast<std::uint64_t&>(word));
 }
 
 inline std::uint64_t load_acquire(const std::uint64_t& word) {
-    return shown(word).load(std::memory_order_acquire);
+    return system_atomic(word).load(std::memory_order_acquire);
 }
 inline std::uint64_t load_relaxed(const std::uint64_t& word) {
-    return shown(word).load(std::memory_order_relaxed);
+    return system_atomic(word).load(std::memory_order_relaxed);
 }
 inline void store_release(std::uint64_t& word, std::uint64_t value) {
-    shown(word).store(value, std::memory_order_release);
+    system_atomic(word).store(value, std::memory_order_release);
 }
 inline void store_relaxed(std::uint64_t& word, std::uint64_t value) {
-    shown(word).store(value, std::memory_order_relaxed);
+    system_atomic(word).store(value, std::memory_order_relaxed);
 }
 inline std::uint64_t add_one(std::uint64_t& word) {
-    return shown(word).fetch_add(1, std::memory_order_acq_rel) + 1;
+    return system_atomic(word).fetch_add(1, std::memory_order_acq_rel) + 1;
 }
 
 // The flag last, as the host has no store of 16 bytes.

@@ -120,7 +120,7 @@ public:
         device::divide(type, values, static_cast<std::int64_t>(elements), ranks, stream_);
     }
 
-    // An event may be recorded anew: who waits for it waits for what it stood for then.
+    // An event may be recorded again: who waits for it still waits for the earlier record.
     void follow(DeviceQueue& other) override {
         choose(number_);
         check_cuda(cudaEventRecord(follows_, static_cast<cudaStream_t>(other.handle())));

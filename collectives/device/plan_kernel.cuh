@@ -9,11 +9,11 @@ namespace tutti {
 
 inline constexpr int threads_of_plan = 256;
 
-/// What all blocks of a launch are told. The same for all runs, so that a graph can replay them.
+/// Arguments of all blocks of a launch. The same for all runs, so that a graph can replay them.
 struct LaunchArguments {
     const DeviceProgram* const* of_rank;  ///< the programs of a rank's blocks
     unsigned blocks;                      ///< of each rank
-    std::uint64_t* stop;                  ///< the host's word, see DeviceStop
+    std::uint64_t* stop;                  ///< a word of the host, see DeviceStop
     std::uint64_t timeout_ns;
 };
 
@@ -25,7 +25,7 @@ __device__ __attribute__((noinline)) inline void copy_apart(std::byte* const* ou
     device::copy(outs, how_many_outs, source, bytes, threadIdx.x, blockDim.x);
 }
 
-/// A block is many threads. Ranks may sit on one GPU or on several: nothing here tells.
+/// A block is many threads. Ranks may be on one GPU or on several: nothing here depends on it.
 template <class Element, Op op>
 class CudaMachine {
 public:
@@ -56,7 +56,7 @@ public:
     __device__ std::uint64_t timeout_ns() const { return launch_.timeout_ns; }
     __device__ void pause() const { device::pause(); }
     __device__ bool has_stopped() const { return device::load_relaxed(*launch_.stop) != 0; }
-    // Whoever comes last is heard; all have waited for too long.
+    // The last block that stores wins; all of them have waited for too long.
     __device__ void stop(std::uint64_t word) const { device::store_relaxed(*launch_.stop, word); }
 
     // Functions of their own, as what the loop keeps in registers would be spilled in the passes.

@@ -12,13 +12,13 @@
 
 namespace tutti {
 
-/// What one block of a rank does in a run: the same text for a GPU and for threads of the host. The
-/// Machine says how: who of how many this thread is in its block and how those meet (`all`), how
-/// counters are read (acquire) and written (release), what the time is, and how bytes are combined.
+/// What one block of a rank does in a run: the same source for a GPU and for threads of the host.
+/// `Machine` supplies the primitives: the thread's number in its block and the block's barrier
+/// (`all`), acquire loads and release stores of counters, a clock, and the combining of bytes.
 ///
 /// A block waits for what its part needs: for peers, and for the rank's own blocks to have finished
-/// the phase before. The last block that arrives at the end of a phase tells the peers. There is no
-/// barrier over a device.
+/// the phase before. The last block that arrives at the end of a phase signals the peers. There is
+/// no barrier over a device.
 template <class Machine>
 class StepLoop {
 public:
@@ -74,8 +74,8 @@ private:
         return wait_for(peer, [&] { return machine_.acquire(counter) >= value; });
     }
 
-    // False if it does not come in time, or if somebody else has given up. The time and the word
-    // of the host are far away compared with a counter: they are looked at now and then.
+    // False at a time-out, or if another block has given up. The clock and the host's word are slow
+    // to read compared with a counter, so they are read only now and then.
     template <class Holds>
     TUTTI_ON_DEVICE bool wait_for(int peer, Holds holds) {
         constexpr int looks_between = 512;

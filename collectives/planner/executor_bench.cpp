@@ -23,8 +23,8 @@ void report(benchmark::State& state) {
         Counter(steps, Counter::kIsIterationInvariantRate | Counter::kInvert);
 }
 
-// Rank 0 tells rank 1 an element at each step, or both tell each other one.
-Schedule telling() {
+// Rank 0 sends rank 1 an element at each step, or the two exchange one.
+Schedule sending() {
     return Schedule{{.ranks = 2, .chunks = 2, .steps = steps}, [](int, Step& step) {
                         step.copy({.chunks = {0, 1}, .from = {0}, .to = {1}});
                     }};
@@ -104,35 +104,35 @@ BENCHMARK(messages_by_plan);
 
 void messages_bare(benchmark::State& state) {
     Buffers buffers;
-    NullTransport::NullEndpoint wire;  // no virtual calls: they count as the plan's
+    NullTransport::NullEndpoint endpoint;  // no virtual calls: they count as the plan's
     for (auto _ : state)
         for (int step = 0; step < steps; ++step) {
-            wire.post_receive(step, Rank{1},
-                              std::as_writable_bytes(std::span(buffers.output)).first(4));
-            wire.post_send(step, Rank{1}, std::as_bytes(std::span(buffers.input)).first(4));
-            while (!wire.all_done()) {
+            endpoint.post_receive(step, Rank{1},
+                                  std::as_writable_bytes(std::span(buffers.output)).first(4));
+            endpoint.post_send(step, Rank{1}, std::as_bytes(std::span(buffers.input)).first(4));
+            while (!endpoint.all_done()) {
             }
         }
     report(state);
 }
 BENCHMARK(messages_bare);
 
-// (c) Both ranks' plans moved by one thread, so that no wait is ever in vain: first the teller goes
-// through all its steps, then the listener.
+// (c) Both ranks' plans moved by one thread, so that no wait is ever in vain: first the sender goes
+// through all its steps, then the receiver.
 void direct_by_plan(benchmark::State& state) {
-    std::promise<Plan*> teller;
+    std::promise<Plan*> sender;
     std::promise<void> over;
     run_as_threads(2, 30, [&](World& world) {
         Progress progress(world);
         Buffers buffers;
-        const Schedule schedule = telling();
+        const Schedule schedule = sending();
         const auto plan = direct_plan(progress, buffers.request(schedule));
         if (world.is_first()) {
-            teller.set_value(plan.get());
+            sender.set_value(plan.get());
             over.get_future().wait();
             return;
         }
-        Plan& other = *teller.get_future().get();
+        Plan& other = *sender.get_future().get();
         for (auto _ : state) {
             other.start();
             other.test();
@@ -151,18 +151,18 @@ struct Shared {
     alignas(64) float element = 0;
 };
 
-// The same without plans: count up as the teller; look, copy, count up as the listener.
+// The same without plans: count up as the sender; look, copy, count up as the receiver.
 void direct_bare(benchmark::State& state) {
-    Shared teller, listener;
+    Shared sender, receiver;
     std::uint64_t base = 0;
     for (auto _ : state) {
         for (std::uint64_t step = 1; step <= steps; ++step)
-            teller.counter.store(base + step, std::memory_order_release);
+            sender.counter.store(base + step, std::memory_order_release);
         for (std::uint64_t step = 1; step <= steps; ++step) {
-            while (teller.counter.load(std::memory_order_acquire) < base + step) {
+            while (sender.counter.load(std::memory_order_acquire) < base + step) {
             }
-            std::memcpy(&listener.element, &teller.element, sizeof teller.element);
-            listener.counter.store(base + step, std::memory_order_release);
+            std::memcpy(&receiver.element, &sender.element, sizeof sender.element);
+            receiver.counter.store(base + step, std::memory_order_release);
         }
         base += steps;
     }
@@ -170,8 +170,8 @@ void direct_bare(benchmark::State& state) {
 }
 BENCHMARK(direct_bare);
 
-// (d) Two cores tell each other an element at each step: here the lines on their way between the
-// caches dominate. A negative element says that this run is the last.
+// (d) Two cores exchange an element at each step: here the transfer of cache lines between the
+// cores dominates. A negative element says that this run is the last.
 void signal_by_plan(benchmark::State& state) {
     run_as_threads(2, 30, [&](World& world) {
         Progress progress(world);

@@ -76,7 +76,7 @@ Lanes lanes_for(const Algorithm& algorithm, const Job& job, const Schedule& sche
 
 namespace {
 
-// Passes over less than that take about as long as finding out, and fit the caches anyhow.
+// Below this size a trial costs about as much as the pass itself, and the results fit the caches.
 constexpr Bytes worth_adapting{1 << 20};
 
 // In place an all-to-all reads from a copy of its input, which all of it has to wait for.
@@ -146,8 +146,8 @@ std::optional<std::string> Planner::refuses(std::string_view transport, MemoryOf
     return std::nullopt;
 }
 
-// Never an address of a device for a library that may take it for one of the host: such messages
-// are staged over a transport of their own, whose plan numbers are theirs alone.
+// A library without support for devices would take a device's address for one of the host. Such
+// messages are staged over a transport of their own, with plan numbers of its own.
 MessageTransport& Planner::between_devices(std::string_view name, MemoryDevice& device) {
     Opened& found = opened(name);
     auto* const messages = dynamic_cast<MessageTransport*>(found.transport.get());

@@ -56,7 +56,7 @@ public:
     World& world() { return world_; }
     Progress& progress() { return progress_; }
 
-    /// What plans made from now on take for the best way on this host. The same on all ranks.
+    /// The tuning of this host for plans made from now on. The same on all ranks.
     void tune(const HostTuning& tuning) { tuning_ = tuning; }
     const HostTuning& tuning() const { return tuning_; }
 

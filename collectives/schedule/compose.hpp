@@ -12,7 +12,7 @@ namespace tutti {
 /// before it: a chain or tree of depth d then takes d + segments - 1 steps, and every link is busy.
 Schedule pipelined(const Schedule& schedule, int segments);
 
-/// Every transfer turned round, last step first. What spread a chunk now collects it:
+/// Every transfer reversed, last step first. What spread a chunk now collects it:
 /// mirrored(scatter, copy) is a gather, mirrored(broadcast, reduce) a reduce,
 /// mirrored(all_gather, reduce) a reduce_scatter. Holds if each rank received each chunk at most
 /// once.

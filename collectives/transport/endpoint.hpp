@@ -50,14 +50,14 @@ public:
     virtual std::optional<Outstanding> outstanding() const { return std::nullopt; }
     /// Throws Error (rank_lost) if that will never end.
     virtual void throw_if_failed() {}
-    /// Nobody waits for it any more, and no memory of it may be touched from here on.
+    /// Cancels what is open: from here on it touches no memory of the caller.
     virtual void give_up() {}
 
     /// A message that came and was never received, in words: a sign of a doubled transfer.
     virtual std::optional<std::string> left_over() const { return std::nullopt; }
 };
 
-/// A way to move bytes between ranks.
+/// Moves bytes between ranks.
 class Transport {
 public:
     virtual ~Transport() = default;
@@ -72,8 +72,8 @@ public:
     virtual std::unique_ptr<Endpoint> connect(const EndpointNeeds& needs) = 0;
     /// Takes device memory, and only that: endpoints need a queue.
     virtual bool is_between_devices() const { return false; }
-    /// What is posted goes on in the order of its queue: all_done() is true at once, all ranks must
-    /// begin their runs in one order, and lanes would only wait for each other.
+    /// Messages run in the order of their queue: all_done() is true at once, all ranks must start
+    /// their runs in the same order, and lanes bring nothing.
     virtual bool follows_queue() const { return false; }
     /// Larger messages are cut by the plan.
     virtual std::size_t most_bytes() const { return std::size_t{1} << 30; }

@@ -7,13 +7,13 @@
 
 namespace tutti {
 
-/// Ranks wait so many times longer in barriers: one that waits within a plan gives up first, as it
-/// can say what for.
+/// Barriers have a deadline that is so many times longer: a rank that waits within a plan gives up
+/// first, as its report names the peer.
 inline constexpr double barrier_timeout_factor = 2;
 
 /// How a waiting loop spends its time: spins for as long as a signal from a running rank takes,
-/// then gives the core to others that may be the ones waited for. And it knows when to sleep, for
-/// who can, and when to give up. Call pause() once per failed look.
+/// then gives the core to others that may be the ones waited for. It also decides when to sleep
+/// (where that is possible) and when to give up. Call pause() once per failed poll.
 class Backoff {
 public:
     explicit Backoff(const World& world, double times = 1)
@@ -39,8 +39,8 @@ public:
         return waited_ns_ < limit_ns_;
     }
 
-    /// Whether what is waited for seems so far away that sleeping, if the caller can be woken,
-    /// costs nothing that counts.
+    /// Whether the wait has been so long that sleeping, where the caller can be woken, costs little
+    /// in comparison.
     bool wants_sleep() const { return waited_ns_ > yielding_ns; }
 
 private:

@@ -17,10 +17,10 @@ Machine gather_machine(World& world) {
     Machine machine;
     int rank = 0;
     for (const std::string& text : gather_all_texts(world, mine)) {
-        const std::string name = "what rank " + std::to_string(rank++) + " tells of its host";
+        const std::string name = "what rank " + std::to_string(rank++) + " reports of its host";
         if (text.empty()) continue;
-        Machine told = parse_machine(text, name);
-        for (Host& host : told.hosts) machine.hosts.push_back(std::move(host));
+        Machine of_rank = parse_machine(text, name);
+        for (Host& host : of_rank.hosts) machine.hosts.push_back(std::move(host));
     }
     return machine;
 }

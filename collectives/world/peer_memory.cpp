@@ -68,8 +68,8 @@ std::optional<std::string> peer_memory_refuses(World& world) {
     if (!world.one_host()) return "the ranks are on several hosts";
     // Some systems let only parents look into a process, unless it says otherwise.
     prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
-    // In containers of their own, process numbers mean someone else: only who shows the token is
-    // the peer.
+    // In another container the same process number is another process: only one that has the token
+    // is the peer.
     struct CopyTrial {
         PeerMemory where;
         std::uint64_t token;
@@ -78,11 +78,11 @@ std::optional<std::string> peer_memory_refuses(World& world) {
     const CopyTrial mine{{getpid(), reinterpret_cast<const std::byte*>(&token)}, token};
     const char* problem = nullptr;
     for (const CopyTrial& of_peer : gather_all(world, mine)) {
-        std::uint64_t shown = 0;
-        if (read_some(of_peer.where, reinterpret_cast<std::byte*>(&shown), sizeof shown) !=
-            sizeof shown)
+        std::uint64_t read_token = 0;
+        if (read_some(of_peer.where, reinterpret_cast<std::byte*>(&read_token),
+                      sizeof read_token) != sizeof read_token)
             problem = "process_vm_readv is refused (ptrace_scope or a container's rules?)";
-        else if (shown != of_peer.token)
+        else if (read_token != of_peer.token)
             problem = "process_vm_readv reaches other processes than the ranks (containers?)";
     }
     // The token must stay until all have read it: this exchange comes after.

@@ -10,7 +10,7 @@
 namespace tutti {
 namespace {
 
-// A process number means something within its namespace only, and that is this host's alone.
+// Process numbers are valid only within their namespace, which is one host's.
 struct Process {
     pid_t number;
     dev_t device;

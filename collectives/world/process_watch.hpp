@@ -10,7 +10,7 @@
 namespace tutti {
 
 /// The other ranks' processes, as far as this one can see them: those of this host and this process
-/// namespace. For what keeps no connection whose end would tell.
+/// namespace. For transports without a connection whose end would show it.
 class ProcessWatch {
 public:
     /// Collective. Watches nobody where ranks are threads, or the kernel is older than 5.3.

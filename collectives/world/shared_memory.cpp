@@ -123,8 +123,8 @@ void SharedMemory::share_by_file(World& world, std::size_t size) {
     // Ranks in containers of their own may share a host's name but not its process numbers, and
     // then find some other file: only what shows the token is the peer's.
     const std::uint64_t token = std::random_device{}() | std::uint64_t{1} << 32;
-    auto* const shown_token = reinterpret_cast<std::uint64_t*>(own.mapping->all().data());
-    *shown_token = token;
+    auto* const published_token = reinterpret_cast<std::uint64_t*>(own.mapping->all().data());
+    *published_token = token;
     const char* problem = nullptr;
     for (const Key& key :
          gather_all(world, Key{getpid(), own.file->descriptor, size, own.unit, token})) {
@@ -137,12 +137,13 @@ void SharedMemory::share_by_file(World& world, std::size_t size) {
             pieces_.push_back(std::make_shared<Mapping>(key.size, peer.descriptor, key.unit));
         if (peer.descriptor >= 0 && pieces_.back()->failed())
             problem = "a peer's memory cannot be mapped";
-        std::uint64_t shown = 0;
-        if (pread(peer.descriptor, &shown, sizeof shown, 0) != sizeof shown || shown != key.token)
+        std::uint64_t read_token = 0;
+        if (pread(peer.descriptor, &read_token, sizeof read_token, 0) != sizeof read_token ||
+            read_token != key.token)
             problem = "a peer's memory cannot be opened through /proc (other user or container?)";
     }
     agree(world, problem);
-    *shown_token = 0;
+    *published_token = 0;
     world.barrier();
 }
 

@@ -148,7 +148,7 @@ void run_as_threads(int ranks, double hang_timeout, const std::function<void(Wor
         world.oversubscribed = oversubscribed;
         try {
             body(world);
-        } catch (const OthersFailed&) {  // the reason is another rank's to tell
+        } catch (const OthersFailed&) {  // another rank reports the reason
             team.failed = true;
         } catch (...) {
             fail();

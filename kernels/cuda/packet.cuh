@@ -42,8 +42,9 @@ __device__ inline void store_element(std::byte* to, std::uint64_t element) {
         store_pieces<1, bytes>(to, element);
 }
 
-/// 16 bytes at any address. All threads of a warp take the same way, as they are packets apart; the
-/// pieces that they load between them fill whole sectors, and find them in the first-level cache.
+/// 16 bytes at any address. All threads of a warp take the same branch, as they are packets apart;
+/// the pieces that they load between them fill whole sectors, and find them in the first-level
+/// cache.
 __device__ inline Packet gather_packet(const std::byte* from) {
     Packet packet;
     const std::uint64_t skew = address_of(from) % packet_bytes;

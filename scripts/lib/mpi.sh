@@ -40,7 +40,7 @@ fi
 
 # It would take the same signal twice, once from a terminal or timeout(1) that means the whole group
 # and once from here, for an order to drop everything. So it has a group of its own, and cannot read
-# from a terminal. If this script is killed, it is told so.
+# from a terminal. If this script is killed, it gets the signal too.
 [[ -t 0 ]] && exec </dev/null
 # mpirun does not mind when what it prints cannot be written, so where that is a file another program writes it.
 writer=

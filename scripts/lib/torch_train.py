@@ -25,7 +25,7 @@ NETWORKS = {
     "cnn": lambda: nn.Sequential(nn.Unflatten(1, (1, 8, 8)), nn.Conv2d(1, 16, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2),
                                  nn.Conv2d(16, 32, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(), nn.Linear(128, 10)),
 }
-STEPS_ALONE = 100
+STEPS_WITHOUT_SYNC = 100
 MOMENTUM = 0.9
 
 
@@ -77,10 +77,10 @@ def train(network, batch, epochs, rate, file):
     optimizer.param_groups[0]["lr"] = 0
     dist.barrier()
     with model.no_sync():
-        alone = [step(order[:batch // ranks]) for _ in range(STEPS_ALONE)]
+        without_sync = [step(order[:batch // ranks]) for _ in range(STEPS_WITHOUT_SYNC)]
     record = {"kind": "pytorch", "network": network, "ranks": ranks, "batch": batch, "epochs": epochs, "learning_rate": rate,
               "framework": f"torch {torch.__version__}, gloo, {blas()}", "parameters": sum(each.numel() for each in model.parameters()),
-              "step_ns": of_slowest(times), "alone_ns": of_slowest(alone), "seconds": seconds, "accuracy": accuracy}
+              "step_ns": of_slowest(times), "alone_ns": of_slowest(without_sync), "seconds": seconds, "accuracy": accuracy}
     if rank == 0:
         Path(file).write_text(json.dumps(record) + "\n", encoding="utf-8")
     with contextlib.suppress(RuntimeError):  # the other may have gone by now: all is written

@@ -6,7 +6,7 @@
     tutti_record.attach(model, "traces/network.jsonl")   # before the first step
 
 After some steps that do not count, two kinds of steps take turns:
-- alone: nothing is sent during the backward pass, so that the times when gradients become ready are not disturbed;
+- without synchronisation: nothing is sent during the backward pass, so that the times when gradients become ready are not disturbed;
   afterwards the gradients are averaged as always, so the training goes on unchanged;
 - sent: a communication hook notes each bucket's parameters, its launch and its completion.
 The trace is written by rank 0 when enough of both were seen, and nothing is noted from then on. Times are the host's: on an
@@ -40,7 +40,7 @@ class Recorder:
         self.parameters = [parameter for parameter in model.module.parameters() if parameter.requires_grad]
         self.names = [names[id(parameter)] for parameter in self.parameters]
         self.place = {id(parameter): place for place, parameter in enumerate(self.parameters)}
-        self.step, self.alone, self.sent, self.dumped = -1, [], [], 0
+        self.step, self.without_sync, self.sent, self.dumped = -1, [], [], 0
         self.buckets, self.order = {}, None
         self.is_over = False
         self.forward_at = self.backward_at = None
@@ -50,7 +50,7 @@ class Recorder:
         model.register_comm_hook(None, self.send)
 
     def watch_ready(self):
-        self.kept = []  # a node without a reference is made anew, without its hook
+        self.hooked_nodes = []  # a node without a reference is made anew, without its hook
         for place, parameter in enumerate(self.parameters):
             def note(*_, place=place):
                 if self.backward_at is not None:
@@ -60,7 +60,7 @@ class Recorder:
             else:
                 node = parameter.expand_as(parameter).grad_fn.next_functions[0][0]
                 node.register_hook(note)
-                self.kept.append(node)
+                self.hooked_nodes.append(node)
 
     def watch_backward(self):
         original = torch.autograd.backward
@@ -78,16 +78,16 @@ class Recorder:
         if self.is_over:
             return
         now = time.perf_counter()
-        if self.step >= UNCOUNTED and self.is_alone() and self.alone:
-            self.alone[-1]["optimizer_us"] = micros(now - self.left_at)
-        if len(self.alone) >= self.iterations and len(self.sent) >= self.iterations:
+        if self.step >= UNCOUNTED and self.is_without_sync() and self.without_sync:
+            self.without_sync[-1]["optimizer_us"] = micros(now - self.left_at)
+        if len(self.without_sync) >= self.iterations and len(self.sent) >= self.iterations:
             self.finish()
             return
         self.step += 1
-        self.model.require_backward_grad_sync = not self.is_alone()
+        self.model.require_backward_grad_sync = not self.is_without_sync()
         self.forward_at = time.perf_counter()
 
-    def is_alone(self):
+    def is_without_sync(self):
         return self.step >= UNCOUNTED and self.step % 2 == 0
 
     def before_backward(self):
@@ -97,11 +97,11 @@ class Recorder:
     def after_backward(self):
         begin, end = self.backward_at, time.perf_counter()
         self.backward_at = None
-        if self.is_alone():
+        if self.is_without_sync():
             self.average()
             if self.order is None:
                 self.order = self.agreed_order()
-            self.alone.append({"forward_us": micros(begin - self.forward_at), "backward_us": micros(end - begin),
+            self.without_sync.append({"forward_us": micros(begin - self.forward_at), "backward_us": micros(end - begin),
                                "ready_us": [micros(self.ready.get(place, end) - begin) for place in self.order]})
         elif self.step >= UNCOUNTED:
             self.sent.append([{"numel": self.buckets[i]["numel"], "start_us": micros(self.launched[i] - begin),
@@ -151,8 +151,8 @@ class Recorder:
     def finish(self):
         self.is_over = True
         self.model.require_backward_grad_sync = True
-        rows = [{"line": "iteration", "rank": self.rank, **alone, "allreduce": sent}
-                for alone, sent in zip(self.alone, self.sent)]
+        rows = [{"line": "iteration", "rank": self.rank, **computing, "allreduce": sent}
+                for computing, sent in zip(self.without_sync, self.sent)]
         of_ranks = [None] * self.world
         dist.all_gather_object(of_ranks, rows)
         if self.rank == 0:

@@ -14,7 +14,7 @@ MOST_STRETCHES = 4
 def finding(section):
     if not section.sizes:
         return "Nothing here was measured with a right result."
-    clauses = [_told(section, *stretch) for stretch in stretches(section)]
+    clauses = [_clause(section, *stretch) for stretch in stretches(section)]
     if len(clauses) > MOST_STRETCHES:
         clauses = clauses[:MOST_STRETCHES] + ["then the lead changes further (see the heat map)"]
     clauses += filter(None, (_against(section, baseline) for baseline in section.baselines()))
@@ -27,7 +27,7 @@ def finding(section):
 def stretches(section):
     """Neighbouring sizes at which one and the same candidate leads: [(leader, sizes)]. A leader is nowhere
     separably slower than the best; of several the one closest to the best speaks for the stretch."""
-    told = []
+    found = []
     common, sizes = None, []
     for size in section.sizes:
         leaders = section.leaders(size)
@@ -36,9 +36,9 @@ def stretches(section):
             sizes.append(size)
             continue
         if common:
-            told.append((_closest(section, common, sizes), sizes))
+            found.append((_closest(section, common, sizes), sizes))
         common, sizes = set(leaders), [size]
-    return told + [(_closest(section, common, sizes), sizes)]
+    return found + [(_closest(section, common, sizes), sizes)]
 
 
 def _closest(section, candidates, sizes):
@@ -46,7 +46,7 @@ def _closest(section, candidates, sizes):
         sum(math.log(section.ratio(candidate, size)) for size in sizes), candidate))
 
 
-def _told(section, leader, sizes):
+def _clause(section, leader, sizes):
     rivals = {}
     for size in sizes:
         for rival in section.leaders(size) - {leader}:

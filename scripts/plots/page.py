@@ -67,10 +67,10 @@ def _section(section, svgs):
     def figure(name):
         return f"<figure>\n{svgs[name]}</figure>\n" if name in svgs else ""
     skipped = sum(1 for point in section.points if point.get("skipped"))
-    told = counted(len(section.points), "point") + " as a table" + (f", {skipped} of them skipped" if skipped else "")
+    summary = counted(len(section.points), "point") + " as a table" + (f", {skipped} of them skipped" if skipped else "")
     return (f'<section id="{section.shape.slug}">\n<h2>{_heading(section)}</h2>\n'
             f'<p class="finding">{escape(findings.finding(section))}</p>\n'
             f'<div class="pair">\n{figure("latency")}{figure("bandwidth")}</div>\n'
             f'{figure("heatmap")}{figure("spread")}'
-            f'<details><summary>{told}</summary><div class="scroll">{tables.points_table(section)}</div>'
+            f'<details><summary>{summary}</summary><div class="scroll">{tables.points_table(section)}</div>'
             "</details>\n</section>")

@@ -33,23 +33,23 @@ def rows(results):
 
 def cautions(results):
     """What a reader must know before believing the page."""
-    told = list(results.warnings)
+    notes = list(results.warnings)
     wrong = [point for point in results.points if not point.get("skipped") and point["check"]["state"] == "fail"]
     if wrong:
-        told.append(f"WRONG RESULTS ({counted(len(wrong), 'point')}): left out of figures and findings, red in the "
+        notes.append(f"WRONG RESULTS ({counted(len(wrong), 'point')}): left out of figures and findings, red in the "
                     "tables.")
     if _single_launches(results):
-        told.append("Exploratory (one launch): launches differ more than calls within one. "
+        notes.append("Exploratory (one launch): launches differ more than calls within one. "
                     "Repeat the command, best five times, and report all files together.")
-    told += [f"The launches differ in {word}: compare across them with care ({'; '.join(texts)})."
+    notes += [f"The launches differ in {word}: compare across them with care ({'; '.join(texts)})."
              for word, texts in rows(results) if word in ("CPU", "kernel", "libraries", "tutti") and len(texts) > 1]
     ended = {launch_of(end) for end in results.ends if end["ok"]}
     open_ones = {launch_of(launch) for launch in results.launches} - ended
     if open_ones:
-        told.append(f"{len(open_ones)} of {len(results.launches)} launches did not run to their end.")
+        notes.append(f"{len(open_ones)} of {len(results.launches)} launches did not run to their end.")
     if results.fails:
-        told.append(f"Failures recorded: {len(results.fails)}; they are listed at the end.")
-    return told
+        notes.append(f"Failures recorded: {len(results.fails)}; they are listed at the end.")
+    return notes
 
 
 def _single_launches(results):
@@ -89,9 +89,9 @@ def _dates(results):
 
 
 def _launches(results):
-    told = []
+    notes = []
     for records, word in ((results.points, "point"), (results.steps, "training step")):
         measured = sum(1 for record in records if not record.get("skipped"))
         if records:
-            told.append(f"{counted(measured, word)} measured, {len(records) - measured} skipped")
-    return f"{results.launch_count()} ({'; '.join(told)})"
+            notes.append(f"{counted(measured, word)} measured, {len(records) - measured} skipped")
+    return f"{results.launch_count()} ({'; '.join(notes)})"

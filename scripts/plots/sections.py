@@ -30,7 +30,7 @@ class Candidate:
 
     @property
     def is_default(self):
-        """A baseline that was not told which of its algorithms to take."""
+        """A baseline whose algorithm was not forced."""
         return self.is_baseline and self.algo in ("", self.impl)
 
     @property
@@ -42,7 +42,7 @@ class Candidate:
 
     @property
     def variant(self):
-        """What tells it from others of the same algorithm and transport, the default first."""
+        """What distinguishes it from others of the same algorithm and transport, the default first."""
         return self.order, self.channels, self.radix, self.segment
 
     @property
@@ -156,7 +156,7 @@ class Section:
         return cell and cell.p50 / self.cell(self.best(size), size).p50
 
     def leaders(self, size):
-        """The best, and everyone whose interval overlaps the best's: they cannot be told apart."""
+        """The best, and everyone whose interval overlaps the best's: they are tied."""
         best = self.cell(self.best(size), size)
         return {candidate for candidate, at in self.cells
                 if at == size and self.cells[candidate, at].overlaps(best)}
@@ -207,7 +207,7 @@ def sections_of(results):
 
 
 def _section(shape, points):
-    """Candidates are told apart by what differs: memory and segment sizes that all share are no part of a name."""
+    """Candidates are named by what differs: memory and segment sizes that all share are no part of a name."""
     bufs = {_buf(point) for point in points}
     segments = defaultdict(set)
     for point in points:

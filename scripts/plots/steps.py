@@ -11,16 +11,16 @@ from .units import counted, ratio_text, time_text
 
 COMPUTE, HIDDEN, EXPOSED = "#c9d1d9", style.SKY, style.RED
 SERIES = ((COMPUTE, "computing"), (HIDDEN, "computing, communication hidden behind it"), (EXPOSED, "communication exposed"))
-WAYS_DRAWN = 12
-TITLE_LETTERS = 66  # of a line, beside the names of ways
+METHODS_DRAWN = 12
+TITLE_LETTERS = 66  # of a line, beside the names of methods
 WORKLOADS = ("ddp", "zero", "tensor-parallel", "pipeline", "moe", "train", "parameter-server", "federated", "replay")
-COLUMNS = ("way", "launch", "step ms", "± %", "compute", "communication", "exposed", "overlap", "slowdown", "wait",
+COLUMNS = ("method", "launch", "step ms", "± %", "compute", "communication", "exposed", "overlap", "slowdown", "wait",
            "work", "what else", "check")
 
 
 @dataclass(frozen=True)
 class Shape:
-    """Steps of one shape can be compared: all but the way of communicating is the same."""
+    """Steps of one shape can be compared: all but the method of communicating is the same."""
 
     workload: str
     model: str
@@ -53,7 +53,7 @@ class Shape:
 
 
 @dataclass
-class Way:
+class Method:
     """Medians over the launches, in ns."""
 
     name: str
@@ -73,7 +73,7 @@ class Steps:
     shape: Shape
     records: list = field(default_factory=list)
 
-    def ways(self):
+    def methods(self):
         """Measured ones with right results, the least exposed first."""
         by_name = {}
         for record in self.records:
@@ -82,14 +82,14 @@ class Steps:
 
         def middle(records, name):
             return statistics.median(record[name]["p50"] for record in records)
-        ways = [Way(name, *(middle(found, f"{part}_ns") for part in ("step", "compute", "communication", "exposed")),
+        methods = [Method(name, *(middle(found, f"{part}_ns") for part in ("step", "compute", "communication", "exposed")),
                     is_library(name)) for name, found in by_name.items()]
-        return sorted(ways, key=lambda way: way.exposed)
+        return sorted(methods, key=lambda method: method.exposed)
 
 
-def is_library(way):
+def is_library(method):
     """A library's own collectives, also where a workload says what they do: all-reduce mpi."""
-    return way.split("+")[0].split("/")[0].split(" ")[-1] in ("mpi", "mpi-nonblocking", "nccl")
+    return method.split("+")[0].split("/")[0].split(" ")[-1] in ("mpi", "mpi-nonblocking", "nccl")
 
 
 def steps_of(results):
@@ -107,53 +107,53 @@ def steps_of(results):
 
 
 def finding(steps):
-    ways = steps.ways()
-    if not ways:
+    methods = steps.methods()
+    if not methods:
         return "nothing was measured"
-    best = ways[0]
+    best = methods[0]
     said = f"{best.name} leaves {_left(best)} of a step of {time_text(best.step)} exposed"
-    library = next((way for way in ways if way.is_library), None)
+    library = next((method for method in methods if method.is_library), None)
     if library and library is not best and library.exposed > 0:
         said += (f"; the library at best ({library.name}) {time_text(library.exposed)}: "
                  f"{ratio_text(max(best.exposed, 0) / library.exposed)} of it")
     return said
 
 
-def _left(way):
-    return time_text(way.exposed) if way.exposed > 0 else "nothing"
+def _left(method):
+    return time_text(method.exposed) if method.exposed > 0 else "nothing"
 
 
 def draw(steps):
     """The figure as an SVG text, or None where nothing was measured."""
-    ways = steps.ways()
-    if not ways:
+    methods = steps.methods()
+    if not methods:
         return None
-    shown = ways[:WAYS_DRAWN]
-    shown += [way for way in ways[WAYS_DRAWN:] if way.is_library]
+    shown = methods[:METHODS_DRAWN]
+    shown += [method for method in methods[METHODS_DRAWN:] if method.is_library]
     with style.settings():
         made = style.figure(7.6, 1.05 + 0.3 * len(shown))
         axes = made.add_subplot()
         _bars(axes, shown)
-        left = "" if len(shown) == len(ways) else f" (the {len(shown)} least exposed of {len(ways)} ways, and libraries)"
+        left = "" if len(shown) == len(methods) else f" (the {len(shown)} least exposed of {len(methods)} methods, and libraries)"
         style.title(axes, finding(steps) + left, TITLE_LETTERS)
         return style.svg_text(made, steps.shape.slug, f"steps of {steps.shape.title}, {steps.shape.details}")
 
 
-def _bars(axes, ways):
-    places = range(len(ways))
-    ends = [way.compute + max(way.exposed, 0) for way in ways]
+def _bars(axes, methods):
+    places = range(len(methods))
+    ends = [method.compute + max(method.exposed, 0) for method in methods]
 
     def bar(left, width, colour):
         axes.barh(places, [value / 1e6 for value in width], left=[value / 1e6 for value in left], color=colour,
                   height=0.72)
-    bar([0] * len(ways), [way.compute - way.hidden for way in ways], COMPUTE)
-    bar([way.compute - way.hidden for way in ways], [way.hidden for way in ways], HIDDEN)
-    bar([way.compute for way in ways], [max(way.exposed, 0) for way in ways], EXPOSED)
-    for place, way, end in zip(places, ways, ends):
-        axes.annotate(time_text(way.exposed) if way.exposed > 0 else "none", (end / 1e6, place), xytext=(4, 0),
+    bar([0] * len(methods), [method.compute - method.hidden for method in methods], COMPUTE)
+    bar([method.compute - method.hidden for method in methods], [method.hidden for method in methods], HIDDEN)
+    bar([method.compute for method in methods], [max(method.exposed, 0) for method in methods], EXPOSED)
+    for place, method, end in zip(places, methods, ends):
+        axes.annotate(time_text(method.exposed) if method.exposed > 0 else "none", (end / 1e6, place), xytext=(4, 0),
                       textcoords="offset points", va="center", fontsize=8, color=EXPOSED)
     axes.set_xlim(0, max(ends) / 1e6 * 1.12)
-    axes.set_yticks(list(places), [f"[{way.name}]" if way.is_library else way.name for way in ways])
+    axes.set_yticks(list(places), [f"[{method.name}]" if method.is_library else method.name for method in methods])
     axes.invert_yaxis()
     axes.grid(axis="y", visible=False)
     axes.tick_params(axis="y", length=0)
@@ -166,10 +166,10 @@ def section(all_steps):
         return ""
     shapes = "\n".join(_shape(one, svg) for one, svg in all_steps)
     tables = "\n".join(f"<h3>{heading(one)}</h3>\n<div class=\"scroll\">{_table(one)}</div>" for one, _ in all_steps)
-    ways = sum(len(one.records) for one, _ in all_steps)
+    methods = sum(len(one.records) for one, _ in all_steps)
     return (f'<section id="steps">\n<h2>Training steps<small> where their communication is</small></h2>\n{LEGEND}\n'
             f'<div class="pair">\n{shapes}</div>\n'
-            f"<details><summary>{counted(ways, 'way')} as a table</summary>\n{tables}</details>\n</section>")
+            f"<details><summary>{counted(methods, 'method')} as a table</summary>\n{tables}</details>\n</section>")
 
 
 LEGEND = '<p class="legend">' + " ".join(

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 
 from .units import size_text
 
-# Okabe and Ito's palette, which colour-blind readers can tell apart; black is for baselines.
+# Okabe and Ito's palette, which colour-blind readers can distinguish; black is for baselines.
 BLACK, ORANGE, SKY, GREEN, YELLOW, BLUE, RED, PURPLE = (
     "#000000", "#e69f00", "#56b4e9", "#009e73", "#d9c400", "#0072b2", "#d55e00", "#cc79a7")
 OTHERS_GREY = "#cfd3d8"
@@ -57,11 +57,11 @@ class Look:
             kinds.setdefault((candidate.algorithm, candidate.transport), set()).add(candidate.variant)
         self._variants = {kind: sorted(variants) for kind, variants in kinds.items()}
 
-    def _marker(self, candidate, usual):
+    def _marker(self, candidate, default):
         """The transport's, for the first of an algorithm's variants over it."""
         variants = self._variants.get((candidate.algorithm, candidate.transport), [candidate.variant])
         number = variants.index(candidate.variant)
-        return VARIANTS[(number - 1) % len(VARIANTS)] if number else usual
+        return VARIANTS[(number - 1) % len(VARIANTS)] if number else default
 
     def colour(self, candidate):
         return self._colour.get(candidate.algorithm, BLACK)

@@ -4,9 +4,9 @@
 // that is both.) Files have one or several rank counts each, which need not be the same.
 //   check_model [--points] CORES CALIBRATING.jsonl[,MORE.jsonl] FILE.jsonl...
 // Points that several files have count with their median. What choosing by the model alone costs
-// is told against the fastest candidate (`regret`); but the fastest of a hundred measured ones is
-// so by luck. So it is also picked from every other file and judged, as the model's choice is, in
-// those between, and the other way round (`fair`). See scripts/check_model.
+// is given against the fastest candidate (`regret`); but the fastest of a hundred measured ones is
+// so by luck. So it is also picked from every other file and evaluated, as the model's choice is,
+// in those between, and the other way round (`fair`). See scripts/check_model.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -27,7 +27,7 @@
 namespace tutti {
 namespace {
 
-// What is measured, and what competes: the fields that tell calls and candidates apart.
+// What is measured, and what competes: the fields that distinguish calls and candidates.
 using CallKey = std::tuple<Collective, BufferKind, int, std::int64_t, std::int64_t>;
 using CandidateKey = std::tuple<CallKey, std::string, std::string>;
 
@@ -124,7 +124,7 @@ struct Verdict {
 // All candidates of a call.
 struct Rivals {
     double best[2] = {INFINITY, INFINITY};  // by the one half of the files, and then
-    double judged[2] = {NAN, NAN};          // in the other
+    double evaluated[2] = {NAN, NAN};       // in the other
     double best_predicted = INFINITY;
     double chosen[2] = {NAN, NAN};
     double best_of_all = INFINITY, chosen_of_all = NAN;
@@ -133,7 +133,7 @@ struct Rivals {
         for (const int half : {0, 1})
             if (one.half(half) < best[half]) {
                 best[half] = one.half(half);
-                judged[half] = one.half(1 - half);
+                evaluated[half] = one.half(1 - half);
             }
         best_of_all = std::min(best_of_all, one.seen.time_ns);
         if (predicted >= best_predicted) return;
@@ -143,17 +143,17 @@ struct Rivals {
     }
     void evaluate(Verdict& verdict) const {
         verdict.regrets.push_back(chosen_of_all / best_of_all - 1);
-        verdict.fair.push_back((chosen[0] / judged[0] + chosen[1] / judged[1]) / 2 - 1);
+        verdict.fair.push_back((chosen[0] / evaluated[0] + chosen[1] / evaluated[1]) / 2 - 1);
     }
 };
 
 void check(int cores, const std::vector<std::string>& calibrating,
-           const std::vector<std::string>& judging, bool shows_points) {
+           const std::vector<std::string>& evaluating, bool shows_points) {
     const std::vector<Observation> probes = probes_of(read_all(calibrating));
-    const std::vector<Measured> all = read_all(judging.empty() ? calibrating : judging);
+    const std::vector<Measured> all = read_all(evaluating.empty() ? calibrating : evaluating);
     const ModelledMachine machine{.cores = cores, .tuning = tuning_from(detect_structure())};
     const CostModel model = calibrate(probes, machine);
-    fmt::print("# {} points calibrate, {} judge\n", probes.size(), all.size());
+    fmt::print("# {} points calibrate, {} evaluate\n", probes.size(), all.size());
     for (const auto& [name, parameters] : model.parameters().within) {
         fmt::print("# {}:", name);
         for (std::size_t term = 0; term < LogGpParameters::terms; ++term)

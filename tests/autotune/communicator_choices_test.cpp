@@ -91,12 +91,12 @@ TEST(CommunicatorChoices, TakesTheRunnerUpOrARuleWhereTheChoiceCannotBeUsed) {
 TEST(CommunicatorChoices, RefusesATableOfOtherRanks) {
     run_as_threads(1, 20, [&](World& world) {
         Table table = table_of(world, {{Bytes{0}, {.algorithm = "tree", .transport = "shm"}}});
-        table.sections[0].setting.ranks = 2;
+        table.sections[0].job_shape.ranks = 2;
         EXPECT_THROW(Communicator(world, {.table = table}), Error);
     });
 }
 
-// Whatever ranks differ in, each is told, and none waits.
+// Whatever ranks differ in, each gets an error, and none waits.
 std::string refusal_of(World& world, CommunicatorOptions options) {
     try {
         const Communicator communicator(world, std::move(options));

@@ -104,13 +104,13 @@ static_assert(CanStart<const Ints&, Ints&> && CanStart<std::span<const int>, std
 static_assert(!CanStart<Ints, Ints&> && !CanStart<const Ints, Ints&> && !CanStart<Ints&, Ints>);
 
 TEST(Communicator, IsOneRankByItself) {
-    Communicator alone = Communicator::self();
+    Communicator self = Communicator::self();
     std::vector<int> data{1, 2, 3}, copy(3);
-    alone.all_reduce(data, copy, Op::prod);
+    self.all_reduce(data, copy, Op::prod);
     EXPECT_EQ(copy, data);
-    alone.broadcast(data);
+    self.broadcast(data);
     EXPECT_EQ(copy, data);
-    EXPECT_EQ(alone.size(), 1);
+    EXPECT_EQ(self.size(), 1);
 }
 
 // Each rank ends what it has started when it likes, by waiting or by asking.

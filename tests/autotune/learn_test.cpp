@@ -54,8 +54,8 @@ public:
         const auto known = calls_of_.find(arm);
         return known == calls_of_.end() ? 0 : known->second;
     }
-    // Whether the worst is within the bound all the time is told by highest_regret(); whether the
-    // budget itself is honest, by this.
+    // Whether the worst is within the bound all the time is checked by highest_regret(); whether
+    // the budget itself is honest, by this.
     double counted_loss() const { return budget_.lost_ns(); }
     double true_loss() const { return spent_ - without_ns_; }
 
@@ -72,11 +72,11 @@ private:
         for (std::int64_t call = 0; call < round.calls; ++call) {
             const double interruption =
                 unit(dice_) < noise_.outliers ? noise_.interrupted * at(arms_ns_, first_) : 0;
-            const double mood = jitter();  // the first one would have met it, too
-            const double time = arms_ns_[arm] * mood + interruption;
+            const double noise = jitter();  // the first one would have met it, too
+            const double time = arms_ns_[arm] * noise + interruption;
             samples.push_back(time);
             times.calls += time;
-            without_ns_ += at(arms_ns_, first_) * mood + interruption;
+            without_ns_ += at(arms_ns_, first_) * noise + interruption;
             spend(time);
         }
         calls_ += round.calls;
@@ -183,7 +183,7 @@ TEST(OnlineSearch, WithoutOthersOnlyWatches) {
     EXPECT_LE(program.highest_regret(), 0.01);
 }
 
-// Whoever is told the same decides the same; so do ranks.
+// The same times lead to the same decisions; so ranks agree.
 TEST(OnlineSearch, IsDeterministic) {
     Program one({1e5, 8e4, 2e5}, 0, 9), other({1e5, 8e4, 2e5}, 0, 9);
     one.go_on_for(5000);

@@ -24,7 +24,7 @@ public:
 
     void call(const CallKey& key) {
         Learner::Point* known = learner_.find(key);
-        Learner::Point& point = known != nullptr ? *known : learner_.begin(key, named("usual"));
+        Learner::Point& point = known != nullptr ? *known : learner_.begin(key, named("default"));
         const int arm = learner_.arm_for(point, key);
         CallKey by_arm = key;
         by_arm.arm = static_cast<std::int16_t>(arm);
@@ -57,7 +57,7 @@ private:
     Learner learner_{*world_,
                      {.arms =
                           [](Collective) {
-                              return std::vector{named("usual"), named("fast"), named("slow")};
+                              return std::vector{named("default"), named("fast"), named("slow")};
                           },
                       .bound = bound}};
     std::vector<double> times_{20'000, 12'000, 60'000};
@@ -72,7 +72,7 @@ CallKey call_of(std::int64_t count, std::size_t place) {
     return key;
 }
 
-TEST(Learner, LearnsWhereManyBuffersAndLengthsOfAnOctaveTakeTurns) {
+TEST(Learner, LearnsWhereManyBuffersAndLengthsOfAnOctaveAlternate) {
     for (const double ns_per_byte : {0.0, 1.0}) {
         Program program(ns_per_byte);
         for (int i = 0; i < 300'000; ++i) program.call(call_of(256 + 12 * (i % 21), i % 100));

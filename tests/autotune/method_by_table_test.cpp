@@ -26,7 +26,7 @@ Program with_many_calls(int ranks) {
     return program;
 }
 
-TEST(WayByTable, KeepsThePlansOfAllCallsOfAStep) {
+TEST(MethodByTable, KeepsThePlansOfAllCallsOfAStep) {
     run_as_threads(2, 60, [&](World& world) {
         Planner planner(world);
         const auto scenario = scenario_of(with_many_calls(2), {}, {}, {.planner = planner});

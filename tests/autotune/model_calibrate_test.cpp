@@ -19,7 +19,7 @@ LogGpParameters planted() {
     LogGpParameters parameters =
         LogGpParameters::uniform(/*step=*/400, /*message=*/150, /*copy=*/0.05, /*reduce=*/0.12);
     parameters.ns[LogGpParameters::call] = 200;
-    parameters.ns[LogGpParameters::turn] = 1500;
+    parameters.ns[LogGpParameters::context_switch] = 1500;
     for (std::size_t i = 0; i < message_points.size(); ++i)
         if (message_points[i] >= 4096) parameters.ns[LogGpParameters::message + i] = 900;
     for (const PerByte kind : {PerByte::copy, PerByte::reduce}) {
@@ -102,7 +102,7 @@ TEST(Calibration, SaysSoOfOtherRankCountsToo) {
     EXPECT_LE(errors[errors.size() / 2], 0.10);
 }
 
-TEST(Calibration, TellsTheNetworkFromTheHost) {
+TEST(Calibration, SeparatesTheNetworkFromTheHost) {
     ModelParameters known = model_of(planted(), 4).parameters();
     for (auto& [name, parameters] : known.across) {
         parameters = LogGpParameters::uniform(/*step=*/20000, /*message=*/1000, /*copy=*/0.1,

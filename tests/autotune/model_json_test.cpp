@@ -42,7 +42,7 @@ std::string with(std::string text, const std::string& old, const std::string& ot
     return text.replace(at, old.size(), other);
 }
 
-TEST(ModelJson, GoesBothWays) {
+TEST(ModelJson, IsReadAndWritten) {
     const CostModel model = some_model();
     EXPECT_EQ(model_from_json(to_json(model), "text").parameters(), model.parameters());
 }
@@ -81,9 +81,9 @@ TEST(ModelJson, RefusesDamagedTextWithItsLine) {
         {with(good, "\"stage_piece\": 32768", "\"stage_piece\": 0"), "pieces of 0 bytes"},
     };
     for (const auto& [text, reason] : cases) {
-        const std::string told = refusal_of(text);
-        EXPECT_NE(told.find(reason), std::string::npos) << told << " / " << reason;
-        EXPECT_EQ(told.find('\n'), std::string::npos) << told;
+        const std::string refusal = refusal_of(text);
+        EXPECT_NE(refusal.find(reason), std::string::npos) << refusal << " / " << reason;
+        EXPECT_EQ(refusal.find('\n'), std::string::npos) << refusal;
     }
 }
 
@@ -101,7 +101,7 @@ protected:
         std::filesystem::temp_directory_path() / ("tutti-model-" + std::to_string(::getpid()));
 };
 
-TEST_F(ModelFile, IsKeptAsAWhole) {
+TEST_F(ModelFile, IsStoredAsAWhole) {
     const auto path = folder_ / "new" / "model.json";
     keep_model(some_model(), path);
     EXPECT_EQ(read_model(path).parameters(), some_model().parameters());

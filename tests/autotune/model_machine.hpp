@@ -66,9 +66,9 @@ public:
                                           int repetitions) override {
         std::vector<std::vector<double>> samples(arms.size());
         for (int repetition = 0; repetition < repetitions; ++repetition)
-            for (std::size_t turn = 0; turn < arms.size() && !is_over(); ++turn) {
+            for (std::size_t place = 0; place < arms.size() && !is_over(); ++place) {
                 // There and back, so that a drift meets all alike.
-                const std::size_t i = repetition % 2 == 0 ? turn : arms.size() - 1 - turn;
+                const std::size_t i = repetition % 2 == 0 ? place : arms.size() - 1 - place;
                 if (truth(arms[i], size)) samples[i].push_back(sample(arms[i], size));
             }
         return samples;

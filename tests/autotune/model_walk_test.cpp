@@ -124,7 +124,7 @@ TEST(CostModel, RanksOnACoreWorkOneAfterTheOther) {
 
 TEST(CostModel, ACoreThatChangesRanksTakesTime) {
     LogGpParameters parameters;
-    parameters.ns[LogGpParameters::turn] = 100;
+    parameters.ns[LogGpParameters::context_switch] = 100;
     const auto time = [&](const char* algorithm, int cores) {
         return model_of(parameters, cores)
             .predict(configured(algorithm, "shm-direct"),
@@ -134,7 +134,7 @@ TEST(CostModel, ACoreThatChangesRanksTakesTime) {
     EXPECT_EQ(time("one-shot", 4), 0);
     EXPECT_EQ(time("one-shot", 2), 2 * 100);  // two ranks, each once
     EXPECT_EQ(time("one-shot", 1), 4 * 100);
-    // Whoever was the last of a step is the first of the next: a turn less.
+    // The last of a step is the first of the next: one context switch less.
     EXPECT_EQ(time("ring", 2), (3 * 2 - 2) * 100);
 }
 
@@ -237,7 +237,7 @@ TEST(CostModel, AFewRanksStandForAThousandWhereAllMeetAll) {
     const ModelCall call = model_call(Collective::all_to_all, ranks, ranks, 256);
     const double exact = (ranks - 1) * (2 * o + 1024 * G) + L;
     EXPECT_NEAR(textbook().predict(configured("linear", "mpi"), call).value() / exact, 1, 0.01);
-    // On half as many cores everything takes turns.
+    // On half as many cores the ranks of a core alternate.
     EXPECT_NEAR(model_of(LogGpParameters::uniform(L, o, G, R), ranks / 2)
                         .predict(configured("linear", "mpi"), call)
                         .value() /

@@ -16,7 +16,7 @@ namespace {
 
 using namespace tutti;
 
-// By names that Open MPI has; MPICH has the ring, too, and takes usual choices for the others.
+// By names that Open MPI has; MPICH has the ring, too, and takes its defaults for the others.
 const char* forced(Collective collective) {
     return collective == Collective::all_gather ? "ring" : "linear";
 }
@@ -24,11 +24,11 @@ const char* forced(Collective collective) {
 // For calls in unregistered memory: by size the library, a forced algorithm of it, messages of MPI.
 Table mixed(int handle) {
     const auto world = mpi_world(handle);
-    const JobShape setting = job_shape_of(*world);
+    const JobShape job_shape = job_shape_of(*world);
     Table table;
     for (const Collective collective : all_collectives())
         table.sections.push_back(
-            {setting,
+            {job_shape,
              {collective, reduces(collective) ? TypeClass::native : TypeClass::bytes,
               reduces(collective) ? OpClass::plain : OpClass::none, BufferKind::unregistered},
              {{Bytes{0}, {.impl = "mpi"}},
@@ -61,7 +61,7 @@ std::int64_t wrong_elements(MPI_Comm comm, bool learns) {
     return caller.wrong();
 }
 
-// What the library is told of an all-gather is told to this communicator alone.
+// What is forced in the library for an all-gather is forced for this communicator only.
 bool keeps_to_itself(MPI_Comm comm) {
     const auto setting = [] {
         const auto open_mpi = MpiControlVariable::find("coll_tuned_allgather_algorithm");
@@ -116,7 +116,7 @@ int main(int argc, char** argv) {
         for (const MPI_Comm comm : {MPI_COMM_WORLD, half, MPI_COMM_SELF})
             for (const bool learns : {false, true}) wrong += wrong_elements(comm, learns);
         if (!keeps_to_itself(MPI_COMM_WORLD))
-            throw Error("the MPI library was told more than an all-gather of tutti's");
+            throw Error("more was forced in the MPI library than an all-gather of tutti's");
         MPI_Allreduce(MPI_IN_PLACE, &wrong, 1, MPI_LONG_LONG, MPI_SUM, MPI_COMM_WORLD);
         left = left_until_the_end(data);
         if (rank == 0) std::printf("%lld elements are wrong\n", wrong);

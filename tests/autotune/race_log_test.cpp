@@ -30,9 +30,9 @@ protected:
     }
     ~RaceLogTest() override { std::filesystem::remove_all(folder_); }
 
-    std::vector<RaceLog::Entry> read(const JobShape& setting = two_ranks,
+    std::vector<RaceLog::Entry> read(const JobShape& job_shape = two_ranks,
                                      const std::string& plan = "plan") const {
-        return RaceLog(path_, setting, plan, true).earlier();
+        return RaceLog(path_, job_shape, plan, true).earlier();
     }
 
     std::filesystem::path folder_, path_;

@@ -18,12 +18,13 @@ ModelMachine two_arms() {
 
 constexpr int both[] = {0, 1};
 
-TEST(CachingEvaluator, AnswersFromWhatWasKeptAndAsksForTheRestOnly) {
+TEST(CachingEvaluator, AnswersFromTheCacheAndMeasuresTheRestOnly) {
     ModelMachine machine = two_arms();
-    const std::vector<CachedSamples> kept = {
+    const std::vector<CachedSamples> cached = {
         {Bytes{8}, 0, {1, 2}}, {Bytes{8}, 0, {3}}, {Bytes{8}, 1, {7}}};
     std::vector<CachedSamples> fresh;
-    CachingEvaluator evaluator(machine, kept, [&](const CachedSamples& k) { fresh.push_back(k); });
+    CachingEvaluator evaluator(machine, cached,
+                               [&](const CachedSamples& k) { fresh.push_back(k); });
     const auto first = evaluator.race(Bytes{8}, both, 1);
     EXPECT_EQ(first[0], std::vector<double>{1});
     EXPECT_EQ(first[1], std::vector<double>{7});
@@ -40,8 +41,8 @@ TEST(CachingEvaluator, AnswersFromWhatWasKeptAndAsksForTheRestOnly) {
 TEST(CachingEvaluator, IsNotOverWhileItsMemoryAnswers) {
     ModelMachine machine = two_arms();
     machine.end_after(0);
-    const std::vector<CachedSamples> kept = {{Bytes{8}, 0, {1}}, {Bytes{8}, 1, {7}}};
-    CachingEvaluator evaluator(machine, kept, nullptr);
+    const std::vector<CachedSamples> cached = {{Bytes{8}, 0, {1}}, {Bytes{8}, 1, {7}}};
+    CachingEvaluator evaluator(machine, cached, nullptr);
     EXPECT_FALSE(evaluator.is_over());
     EXPECT_EQ(evaluator.race(Bytes{8}, both, 1)[1].size(), 1U);
     EXPECT_FALSE(evaluator.is_over());
@@ -58,8 +59,8 @@ TEST(CachingEvaluator, AnInterruptedSearchEndsAsIfItHadNotBeen) {
     const std::vector<Finding> expected = search(whole, sizes, {});
 
     for (const double share : {0.01, 0.1, 0.35, 0.6, 0.95}) {
-        std::vector<CachedSamples> kept;
-        const auto keep = [&](const CachedSamples& samples) { kept.push_back(samples); };
+        std::vector<CachedSamples> cached;
+        const auto keep = [&](const CachedSamples& samples) { cached.push_back(samples); };
         ModelMachine machine = planted_machine(10, 1, 3);
         machine.set(weather);
         machine.end_after(share * whole.seconds());
@@ -68,10 +69,10 @@ TEST(CachingEvaluator, AnInterruptedSearchEndsAsIfItHadNotBeen) {
         ASSERT_LT(machine.samples(), whole.samples());
 
         machine.end_after(1e9);
-        const std::vector<CachedSamples> before = kept;
+        const std::vector<CachedSamples> before = cached;
         CachingEvaluator second(machine, before, keep);
         const std::vector<Finding> resumed = search(second, sizes, {});
-        // A race that was cut off in the middle of a turn is made up for by whole turns.
+        // A race that was cut off in the middle of a repetition is completed by whole repetitions.
         EXPECT_LE(machine.samples(),
                   whole.samples() + static_cast<std::int64_t>(machine.arms().size()));
         for (std::size_t i = 0; i < sizes.size(); ++i) {

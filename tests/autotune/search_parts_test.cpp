@@ -32,7 +32,7 @@ TEST(Families, KnowWhoIsNextToWhom) {
 constexpr int three[] = {0, 1, 2};
 constexpr int two[] = {0, 1};
 
-TEST(SampleLog, TakesTheMoodOfARaceOut) {
+TEST(SampleLog, RemovesTheNoiseThatARaceShares) {
     SampleLog log(1, 3);
     log.add(0, three, {{100, 100}, {120, 120}, {140, 140}});
     log.add(0, two, {{150, 150}, {180, 180}});  // the machine is 1.5 times as slow
@@ -42,11 +42,11 @@ TEST(SampleLog, TakesTheMoodOfARaceOut) {
 }
 
 TEST(SampleLog, OneLuckyStartDoesNotPullLaterRacesDown) {
-    // Arm 0 started with luck, alone; noise is of the same size as the luck.
+    // Arm 0 started with luck, one_arm; noise is of the same size as the luck.
     SampleLog log(1, 3);
     log.add(0, three, {{80, 100}, {100, 125}, {130, 160}});
-    const int alone[] = {0};
-    log.add(0, alone, {{110, 125, 110, 125, 115}});
+    const int one_arm[] = {0};
+    log.add(0, one_arm, {{110, 125, 110, 125, 115}});
     EXPECT_GT(*log.level(0, 0), std::log(100));
 }
 

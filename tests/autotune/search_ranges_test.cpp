@@ -56,7 +56,7 @@ TEST(Ranges, AreNotMergedThroughAnArmThatNobodySawThere) {
     EXPECT_EQ(ranges_of(findings, 0.5).ranges.size(), 2U);
 }
 
-TEST(Ranges, JudgeAnArmThatDidNotRaceByTheSizesBesideIt) {
+TEST(Ranges, GiveAnArmThatDidNotRaceThePenaltyOfTheSizesBesideIt) {
     // Arm 0 costs 2 % at both sides of 16 B, where only arm 1 raced.
     const std::vector<Finding> findings = {
         found(4, {{0, {100}}, {1, {200}}}), found(8, {{1, {100}}, {0, {102}}}),

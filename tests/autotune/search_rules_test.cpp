@@ -56,7 +56,7 @@ TEST(Search, AnArmThatOnlyRunsBetweenTheAnchorsIsFound) {
         EXPECT_EQ(finding.winner, finding.size >= Bytes{1024} && finding.size <= Bytes{65536});
 }
 
-TEST(Search, AJumpAtAChangeOfProtocolIsFoundWithoutBeingTold) {
+TEST(Search, AJumpAtAChangeOfProtocolIsFoundWithoutAModel) {
     ModelMachine machine;
     machine.set(calm);
     machine.add(plain(0), [](Bytes size) { return size <= eager_limit ? 1000 : 9000; });
@@ -171,7 +171,7 @@ TEST(Search, WhatNobodyCanRunHasNoWinner) {
         EXPECT_EQ(finding.winner, -1);
 }
 
-TEST(Search, TellsHowFarItIs) {
+TEST(Search, ReportsItsProgress) {
     ModelMachine machine = planted_machine(8, 1, 2);
     std::vector<double> shares;
     SearchOptions options;

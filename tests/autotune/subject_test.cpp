@@ -18,7 +18,7 @@ TEST(Subject, CallsThatAreAnsweredAlikeAreOneSubject) {
     EXPECT_EQ(class_of(Collective::gather, Op::avg), OpClass::none);
 }
 
-TEST(Subject, NamesGoBothWays) {
+TEST(Subject, NamesAreReadAndWritten) {
     for (const TypeClass types : {TypeClass::bytes, TypeClass::native, TypeClass::half})
         EXPECT_EQ(parse_type_class(name_of(types)), types);
     for (const OpClass ops : {OpClass::none, OpClass::plain, OpClass::average})
@@ -30,7 +30,7 @@ TEST(Subject, NamesGoBothWays) {
               "scatter unregistered");
 }
 
-TEST(Configuration, SaysWhatIsNotUsual) {
+TEST(Configuration, NamesWhatIsNotTheDefault) {
     EXPECT_EQ(to_string(Configuration{.algorithm = "ring", .transport = "shm"}), "ring/shm");
     EXPECT_EQ(
         to_string(Configuration{

@@ -26,7 +26,7 @@ JobShape on(int ranks, const std::string& topology = std::string(64, 'a')) {
 // Tree below `crossover`, ring from there on; measured at each power of two from 8 B to 4 MiB.
 Section section(int ranks, std::int64_t crossover,
                 const std::string& topology = std::string(64, 'a')) {
-    Section made{.setting = on(ranks, topology), .subject = reduction};
+    Section made{.job_shape = on(ranks, topology), .subject = reduction};
     made.ranges = {{.from = {0}, .choice = tree}, {.from = {crossover}, .choice = ring}};
     for (std::int64_t size = 8; size <= 4 << 20; size *= 2)
         made.ranges[size < crossover ? 0 : 1].evidence.push_back(seen_at(size, 1000));
@@ -39,9 +39,9 @@ std::optional<double> knows_nothing(const Configuration&, const Subject&, const 
 
 // The tree takes log2 of the ranks, the ring twice the ranks of start-ups; the ring's bytes cost an
 // eighth of the tree's. They are equal where size = 8000 / 7 * (2 ranks - 2 - log2 ranks).
-std::optional<double> textbook(const Configuration& choice, const Subject&, const JobShape& setting,
-                               Bytes size) {
-    const double steps = choice == tree ? std::log2(setting.ranks) : 2.0 * (setting.ranks - 1);
+std::optional<double> textbook(const Configuration& choice, const Subject&,
+                               const JobShape& job_shape, Bytes size) {
+    const double steps = choice == tree ? std::log2(job_shape.ranks) : 2.0 * (job_shape.ranks - 1);
     if (choice != tree && choice != ring) return std::nullopt;
     return 1000 * steps + static_cast<double>(size.count) * (choice == tree ? 1 : 0.125);
 }
@@ -53,9 +53,9 @@ Origin origin_at(const Table& table, std::int64_t size) {
     return range_at(table.sections.at(0), {size}).origin;
 }
 
-std::string error_of(const Table& table, const JobShape& setting) {
+std::string error_of(const Table& table, const JobShape& job_shape) {
     try {
-        adapted(table, setting, knows_nothing);
+        adapted(table, job_shape, knows_nothing);
     } catch (const Error& error) {
         return error.what();
     }
@@ -67,7 +67,7 @@ TEST(FittedTable, TakesWhatWasMeasuredOnTheseRanks) {
         .written = "now", .sections = {section(2, 512), section(4, 4096)}, .model = "m"};
     const Table fit = adapted(table, on(4), textbook);
     ASSERT_EQ(fit.sections.size(), 1u);
-    EXPECT_EQ(fit.sections[0].setting, on(4));
+    EXPECT_EQ(fit.sections[0].job_shape, on(4));
     EXPECT_EQ(fit.written, "now");
     EXPECT_EQ(fit.model, "m");
     for (std::int64_t size = 1; size < 8 << 20; size *= 2) {
@@ -86,7 +86,7 @@ TEST(FittedTable, MarksWhatLiesBeyondTheMeasuredSizes) {
 }
 
 TEST(FittedTable, LetsTheModelDecideBeyondTheMeasuredSizes) {
-    Section measured{.setting = on(2), .subject = reduction};
+    Section measured{.job_shape = on(2), .subject = reduction};
     measured.ranges = {{.from = {0}, .choice = tree, .evidence = {seen_at(64, 1)}}};
     RangeEvidence& last = measured.ranges[0].evidence[0];
     last.time = time_of(*textbook(tree, reduction, on(2), {64}));
@@ -102,7 +102,7 @@ TEST(FittedTable, LetsTheModelDecideBeyondTheMeasuredSizes) {
 }
 
 TEST(FittedTable, LetsTheModelDecideBetweenMeasuredSizesThatDisagree) {
-    Section measured{.setting = on(2), .subject = reduction};
+    Section measured{.job_shape = on(2), .subject = reduction};
     measured.ranges = {{.from = {0}, .choice = tree, .evidence = {seen_at(64, 1)}},
                        {.from = {1 << 20}, .choice = ring, .evidence = {seen_at(1 << 20, 1)}}};
     measured.ranges[0].evidence[0].time = time_of(*textbook(tree, reduction, on(2), {64}));
@@ -133,7 +133,8 @@ TEST(FittedTable, LetsTheModelDecideBetweenRankCountsThatDisagree) {
     for (Section* known : {&two, &eight})
         for (Range& range : known->ranges)
             for (RangeEvidence& seen : range.evidence)
-                seen.time = time_of(*textbook(range.choice, reduction, known->setting, seen.size));
+                seen.time =
+                    time_of(*textbook(range.choice, reduction, known->job_shape, seen.size));
     const Table fit = adapted({.sections = {two, eight}}, on(4), textbook);
     EXPECT_EQ(choice_at(fit, 1023), tree);
     EXPECT_EQ(choice_at(fit, 8191), tree);
@@ -150,8 +151,9 @@ TEST(FittedTable, CorrectsTheModelByWhatWasMeasured) {
     for (Section* known : {&two, &eight})
         for (Range& range : known->ranges)
             for (RangeEvidence& seen : range.evidence)
-                seen.time = time_of((range.choice == ring ? 8 : 1) *
-                                    *textbook(range.choice, reduction, known->setting, seen.size));
+                seen.time =
+                    time_of((range.choice == ring ? 8 : 1) *
+                            *textbook(range.choice, reduction, known->job_shape, seen.size));
     const Table fit = adapted({.sections = {two, eight}}, on(4), textbook);
     EXPECT_EQ(choice_at(fit, 8192), tree);
     EXPECT_EQ(choice_at(fit, (1 << 16) - 1), tree);
@@ -167,7 +169,7 @@ TEST(FittedTable, TakesTheNearerRankCountWithoutAModel) {
 }
 
 TEST(FittedTable, TakesNoAlgorithmThatRefusesTheRanks) {
-    Section four{.setting = on(4), .subject = subject_of(Collective::all_to_all)};
+    Section four{.job_shape = on(4), .subject = subject_of(Collective::all_to_all)};
     four.ranges = {{.from = {0}, .choice = ours("butterfly"), .evidence = {seen_at(8, 1)}}};
     four.ranges[0].evidence[0].runner_up = ring;
     const Table table{.sections = {four}};
@@ -183,7 +185,7 @@ TEST(FittedTable, RefusesAnotherTopologyUnlessAskedTo) {
     EXPECT_NE(error.find("aaaaaaaaaaaa)"), std::string::npos) << error;
     EXPECT_NE(error.find("--table-anyway"), std::string::npos) << error;
     const Table fit = adapted(table, on(2), knows_nothing, {.anyway = true});
-    EXPECT_EQ(fit.sections.at(0).setting, on(2));
+    EXPECT_EQ(fit.sections.at(0).job_shape, on(2));
     EXPECT_EQ(choice_at(fit, 4096), ring);
     EXPECT_EQ(origin_at(fit, 4096), Origin::interpolated) << "it was not measured here";
 }

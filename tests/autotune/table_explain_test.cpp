@@ -29,7 +29,7 @@ Table example() {
     seen.runner_up_time = TimeInterval{24600, 24000, 25000, 20};
     seen.hold_out = HoldOut{.library = "mpi", .gain = 1.52, .gain_low = 1.4, .gain_high = 1.61};
     large.evidence.push_back(seen);
-    return {.sections = {{.setting = test::two_ranks,
+    return {.sections = {{.job_shape = test::two_ranks,
                           .subject = subject_of(Collective::all_reduce),
                           .ranges = {{.from = {0}, .choice = ours("tree")}, large}}}};
 }

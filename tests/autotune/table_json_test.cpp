@@ -64,7 +64,7 @@ TEST(TableJson, ReadsTheFirstVersionForEver) {
     const Table table = read_table(AUTOTUNE_TEST_DATA "/table_v1.json");
     ASSERT_EQ(table.sections.size(), 2u);
     const Section& reduction = table.sections[0];
-    EXPECT_EQ(reduction.setting, (JobShape{2, 2, "0123456789abcdef"}));
+    EXPECT_EQ(reduction.job_shape, (JobShape{2, 2, "0123456789abcdef"}));
     EXPECT_EQ(reduction.subject, test::subject_of(Collective::all_reduce));
     EXPECT_TRUE(reduction.is_complete);
     ASSERT_EQ(reduction.ranges.size(), 2u);
@@ -85,11 +85,11 @@ TEST(TableJson, ReadsTheFirstVersionForEver) {
     EXPECT_EQ(broadcast.ranges[0].origin, Origin::kept);
 }
 
-TEST(TableJson, LeavesOutWhatIsUsual) {
+TEST(TableJson, LeavesOutDefaults) {
     const std::string text = to_json(parse_table(small, "FILE"));
-    for (const char* usual : {"segment", "radix", "channels", "complete", "measured_at", "model",
-                              "runner_up", "hold_out"})
-        EXPECT_EQ(text.find(usual), std::string::npos) << usual;
+    for (const char* default_field : {"segment", "radix", "channels", "complete", "measured_at",
+                                      "model", "runner_up", "hold_out"})
+        EXPECT_EQ(text.find(default_field), std::string::npos) << default_field;
 }
 
 TEST(TableJson, IgnoresFieldsOfALaterRevision) {

@@ -12,7 +12,7 @@ using test::subject_of;
 using test::two_ranks;
 
 Section section(Collective collective, const std::string& algorithm, bool is_complete = true) {
-    return {.setting = two_ranks,
+    return {.job_shape = two_ranks,
             .subject = subject_of(collective),
             .ranges = {{.from = {0}, .choice = ours(algorithm)}},
             .is_complete = is_complete};
@@ -75,7 +75,7 @@ TEST(MergedTables, RememberWhenEachSectionWasMeasured) {
 
 TEST(MergedTables, KeepSettingsAndBuffersApart) {
     Section more_ranks = section(reduction, "more");
-    more_ranks.setting.ranks = 3;
+    more_ranks.job_shape.ranks = 3;
     Section unregistered = section(reduction, "unregistered");
     unregistered.subject.buffers = BufferKind::unregistered;
     const Table table = merged(std::vector{written("1", {section(reduction, "a"), more_ranks}),

@@ -79,7 +79,7 @@ private:
 
     Section section(const Subject& subject, int most) {
         const int ranks = 1 + upto(63);
-        Section made{.setting = {ranks, 1 + upto(ranks - 1), name()}, .subject = subject};
+        Section made{.job_shape = {ranks, 1 + upto(ranks - 1), name()}, .subject = subject};
         std::int64_t from = 0;
         const int ranges = 1 + upto(most);
         for (int i = 0; i < ranges; ++i) {

@@ -18,7 +18,7 @@ constexpr std::int64_t huge = std::int64_t{1} << 62;
 
 Section section_for(const Subject& subject, const std::vector<std::int64_t>& froms,
                     const std::string& algorithm = "range") {
-    Section section{.setting = two_ranks, .subject = subject};
+    Section section{.job_shape = two_ranks, .subject = subject};
     for (const std::int64_t from : froms)
         section.ranges.push_back({.from = {from}, .choice = ours(algorithm)});
     return section;
@@ -71,7 +71,7 @@ TEST(Selector, AgreesWithASearchThroughAllRanges) {
     std::mt19937_64 random(7);
     const Table table = test::RandomTables(3).table(40);
     for (const Section& section : table.sections) {
-        const Selector selector(table, section.setting);
+        const Selector selector(table, section.job_shape);
         for (int i = 0; i < 500; ++i) {
             const Bytes bytes{static_cast<std::int64_t>(random() >> (1 + random() % 63))};
             const Range* expected = &section.ranges.front();

@@ -25,7 +25,7 @@ Range range_of(std::int64_t from, const Configuration& choice,
 }
 
 Section section_of(std::vector<Range> ranges) {
-    return {.setting = two_ranks, .subject = reduction, .ranges = std::move(ranges)};
+    return {.job_shape = two_ranks, .subject = reduction, .ranges = std::move(ranges)};
 }
 
 TEST(UnusableChoice, IsNoneOfThisBuild) {
@@ -47,7 +47,7 @@ TEST(UnusableChoice, RefusesTheRanks) {
     EXPECT_TRUE(unusable(butterfly, exchange, on(6)));
 }
 
-TEST(UnusableChoice, IsToldWithRangeAndReasonAndWhatToTakeInstead) {
+TEST(UnusableChoice, IsReportedWithRangeReasonAndReplacement) {
     const Table table{.sections = {section_of({range_of(0, good), range_of(64, unknown, good)})}};
     const std::vector<UnusableChoice> found = unusable(table);
     ASSERT_EQ(found.size(), 1u);
@@ -85,7 +85,7 @@ TEST(UnusableChoice, IsCoveredFromZeroOnWhateverIsLeft) {
             ASSERT_FALSE(section.ranges.empty());
             EXPECT_EQ(section.ranges[0].from, Bytes{0});
             for (const Range& range : section.ranges)
-                EXPECT_EQ(unusable(range.choice, section.subject, section.setting), std::nullopt);
+                EXPECT_EQ(unusable(range.choice, section.subject, section.job_shape), std::nullopt);
         }
 }
 

@@ -12,14 +12,14 @@ namespace tutti {
 namespace {
 
 // What rank 0 was returned.
-struct Told {
+struct Reported {
     std::vector<double> done;
     std::vector<std::string> now;
     std::vector<Section> drafts, sections;
 };
 
-Told tuned(const TuneRequest& asked) {
-    Told returned;
+Reported tuned(const TuneRequest& asked) {
+    Reported returned;
     run_as_threads(2, 20, [&](World& world) {
         Planner planner(world);
         TuneRequest request = asked;
@@ -66,7 +66,7 @@ TEST(Tuner, RacesOnTheMemoryOfDevicesAndInPinnedMemory) {
     request.search_space.transports = {"cuda-emulated", "shm", "shm-direct"};
     request.search_space.algorithms = {"ring"};
     request.repetitions_of_all = 2;
-    const Told returned = tuned(request);
+    const Reported returned = tuned(request);
     ASSERT_EQ(returned.sections.size(), 2u);
     for (std::size_t i = 0; i < 2; ++i) {
         const Section& section = returned.sections[i];
@@ -83,23 +83,24 @@ TEST(Tuner, RacesOnTheMemoryOfDevicesAndInPinnedMemory) {
     }
 }
 
-TEST(Tuner, TellsHowFarItIsInEachPartOfTheWork) {
+TEST(Tuner, ReportsHowFarItIsInEachPartOfTheWork) {
     TuneRequest request = small_request();
     for (int TuneRequest::*repetitions :
-         {&TuneRequest::repetitions_of_all, &TuneRequest::repetitions_to_judge}) {
-        request.repetitions_of_all = request.repetitions_to_judge = 0;
+         {&TuneRequest::repetitions_of_all, &TuneRequest::repetitions_of_evaluation}) {
+        request.repetitions_of_all = request.repetitions_of_evaluation = 0;
         request.*repetitions = 2;
-        const Told returned = tuned(request);
+        const Reported returned = tuned(request);
         EXPECT_TRUE(std::ranges::is_sorted(returned.done));
         EXPECT_GT(returned.done.size(), request.sizes.size());
         EXPECT_NEAR(returned.done.back(), 1, 1e-9);
-        const bool is_judged = repetitions == &TuneRequest::repetitions_to_judge;
-        EXPECT_EQ(std::ranges::count(returned.now, "judged by every variant"), is_judged ? 6 : 0);
+        const bool is_evaluated = repetitions == &TuneRequest::repetitions_of_evaluation;
+        EXPECT_EQ(std::ranges::count(returned.now, "evaluated by every variant"),
+                  is_evaluated ? 6 : 0);
     }
 }
 
-TEST(Tuner, TellsWhatASubjectHasShownBeforeItsSearchEnds) {
-    const Told returned = tuned(small_request());
+TEST(Tuner, ReportsWhatASubjectHasShownBeforeItsSearchEnds) {
+    const Reported returned = tuned(small_request());
     ASSERT_FALSE(returned.drafts.empty());
     const Section& draft = returned.drafts.front();
     EXPECT_FALSE(draft.is_complete);

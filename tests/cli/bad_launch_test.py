@@ -16,7 +16,7 @@ class Refusal(tutti.Folder):
         self.assertEqual(len(tutti.said(done.stderr)), 1, done.stderr)
         self.assertIn(says, tutti.said(done.stderr)[0])
 
-    def test_is_told_by_one_rank_where_all_see_it(self):
+    def test_is_reported_by_one_rank_where_all_see_it(self):
         self.refused("bench", "all_reduce", "--algo", "rng", says="did you mean 'ring'?")
         self.refused("bench", "broadcast", "-r", 9, says="root 9 is not among 3 ranks")
 

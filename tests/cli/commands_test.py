@@ -66,11 +66,11 @@ class Show(Commands):
     def test_knows_radix_and_channels(self):
         text = self.output_of("show", "tree", "broadcast", "--ranks", 9, "--radix", 3)
         self.assertRegex(text, r"\nsteps +2 ")  # log3 9
-        both_ways = self.output_of("show", "ring", "all_gather", "--ranks", 3, "--channels", 2)
-        for told in ("rank 0 -> rank 1 ", "rank 1 -> rank 0 "):
-            self.assertIn(told, both_ways)
+        both_directions = self.output_of("show", "ring", "all_gather", "--ranks", 3, "--channels", 2)
+        for line in ("rank 0 -> rank 1 ", "rank 1 -> rank 0 "):
+            self.assertIn(line, both_directions)
 
-    def test_tells_the_counts_and_draws_a_picture(self):
+    def test_prints_the_counts_and_draws_a_picture(self):
         picture = self.folder / "ring.svg"
         text = self.output_of("show", "ring", "--ranks", 4, "--svg", picture)
         self.assertRegex(text, r"\nsteps +6 +at least 2\n")  # 2 (P - 1), log2 P
@@ -123,7 +123,7 @@ class Topo(Commands):
             self.assertIn(complaint, done.stderr)
 
 
-    def test_tells_paths_and_rings(self):
+    def test_prints_paths_and_rings(self):
         self.assertIn("as NCCL names them", self.output_of("topo", "--paths"))
         rings = json.loads(self.output_of("topo", "--rings", "--json"))
         self.assertGreaterEqual(rings["found"]["GBps"], rings["naive"]["GBps"])

@@ -9,12 +9,12 @@ import tutti
 WRONG, TIME_OUT = 2, 4
 CASES = [("all_reduce", "ring"), ("all_reduce", "one-shot"), ("broadcast", "ring"), ("broadcast", "tree"),
          ("all_gather", "bruck"), ("scatter", "tree")]
-IMPATIENT, PATIENT = "0.2s", "15s"
+SHORT, LONG = "0.2s", "15s"
 
 
-def run_with(fault, collective, algorithm, patience, *words):
+def run_with(fault, collective, algorithm, deadline, *words):
     return tutti.run("bench", collective, "--algo", algorithm, "--ranks", 3, "--transport", "loopback",
-                     "--baseline", "none", "--fault", fault, "-T", patience, "--counts", 60,
+                     "--baseline", "none", "--fault", fault, "-T", deadline, "--counts", 60,
                      "--inplace", "no", "-n", 20, "-w", 0, *words, timeout=40)
 
 
@@ -34,18 +34,18 @@ class Faults(unittest.TestCase):
     def test_that_lose_messages_end_by_the_deadline_and_name_the_step(self):
         for fault, case in itertools.product(("drop:from=0", "stop:from=0", "delay:from=0"), CASES):
             with self.subTest(fault=fault, case=case):
-                self.assert_gave_up(run_with(fault, *case, IMPATIENT), *case)
+                self.assert_gave_up(run_with(fault, *case, SHORT), *case)
 
     def test_that_damage_messages_are_wrong_results(self):
         for case in CASES:
             with self.subTest(case):
-                self.assert_wrong(run_with("corrupt", *case, PATIENT))
+                self.assert_wrong(run_with("corrupt", *case, LONG))
 
     # All later messages are one place late; where none follows, nobody takes the last one.
     def test_that_double_a_message_are_one_or_the_other(self):
         for case in CASES:
             with self.subTest(case):
-                done = run_with("double:from=0", *case, IMPATIENT)
+                done = run_with("double:from=0", *case, SHORT)
                 if done.returncode == TIME_OUT:
                     self.assert_gave_up(done, *case)
                 else:
@@ -53,16 +53,16 @@ class Faults(unittest.TestCase):
 
     def test_that_spare_the_first_calls_are_seen_in_the_last(self):
         # One-shot sends two messages a call, so that the first five calls are sound.
-        self.assert_wrong(run_with("corrupt:nth=10", "all_reduce", "one-shot", PATIENT))
+        self.assert_wrong(run_with("corrupt:nth=10", "all_reduce", "one-shot", LONG))
 
     def test_are_no_fault_without_a_check_of_results(self):
-        done = run_with("corrupt", "all_reduce", "ring", PATIENT, "-c", 0)
+        done = run_with("corrupt", "all_reduce", "ring", LONG, "-c", 0)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 
     def test_that_only_delay_for_a_while_do_no_harm(self):
         for case in CASES:
             with self.subTest(case):
-                done = run_with("delay:ms=5", *case, PATIENT)
+                done = run_with("delay:ms=5", *case, LONG)
                 self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
                 self.assertIn("# Out of bounds values : 0 OK\n", done.stdout)
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Buffers on GPUs and for GPUs: what is refused where there is none, and that all commands have them over the
-emulated one. No time is judged."""
+emulated one. No time is checked."""
 import json
 import unittest
 
@@ -29,7 +29,7 @@ class Refused(tutti.Folder):
                 with self.subTest(kind=kind, command=command[0]):
                     self.refused(*command, "--ranks", 2, "--buffers", kind, says=[what + reason[:60]])
 
-    def test_a_library_that_is_named_alone_and_is_not_there(self):
+    def test_a_library_that_is_the_only_one_named_and_is_missing(self):
         missing = [row for row in json.loads(tutti.run("list", "--json").stdout)["baselines"]
                    if row["name"] == "nccl" and row.get("missing")]
         if not missing:
@@ -110,7 +110,7 @@ class OverTheEmulatedGpu(tutti.Folder):
                         self.assertEqual(step["key"].get("placement"), placement)
                         self.assertEqual((step["key"]["buffers"], step["check"]), (kind, {"state": "ok", "n_wrong": 0}))
 
-    def test_what_has_no_way_for_them_is_left_out_with_the_reason(self):
+    def test_what_cannot_use_them_is_left_out_with_the_reason(self):
         out = self.done("workload", "ddp", *EMULATED[:2], *EMULATED[4:], "--algo", "auto,ring", *STEPS, "--buffers", "device")
         self.assertRegex(out, r"# skipped auto: .*has nothing for \w+ on devices; type first: tutti tune \w+ --buffers dev")
 

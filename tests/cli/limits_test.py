@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a machine can do: measured, kept, and compared with. No time is judged."""
+"""What a machine can do: measured, stored, and compared with. No time is checked."""
 import json
 import unittest
 
@@ -17,7 +17,7 @@ class Limits(tutti.Folder):
         self.assertEqual((done.returncode, done.stderr), (0, ""), done.stdout)
         return done.stdout
 
-    def kept(self):
+    def stored(self):
         return list((self.folder / "cache").glob("tutti/limits-*.json"))
 
     def shares(self, table):
@@ -34,42 +34,42 @@ class Limits(tutti.Folder):
         self.assertEqual(session["argv"][:2], ["tutti", "limits"])
         self.assertEqual(limits["topo_sha256"], launch["hosts"][0]["topo_sha256"])
 
-    def test_are_kept_for_the_bench_under_the_fingerprint_of_the_host(self):
+    def test_are_stored_for_the_bench_under_the_fingerprint_of_the_host(self):
         self.run_here(*LIMITS)
-        kept, = self.kept()
-        self.assertEqual(kept.name, f"limits-{json.loads(kept.read_text())['topo_sha256']}.json")
+        stored, =  self.stored()
+        self.assertEqual(stored.name, f"limits-{json.loads(stored.read_text())['topo_sha256']}.json")
         file = self.folder / "r.jsonl"
         table = self.run_here(*BENCH, "--json", file)
-        self.assertIn(f"from {kept}\n", table)
+        self.assertIn(f"from {stored}\n", table)
         self.assertEqual(len(self.shares(table)), 2)
         self.assertNotIn("N/A", self.shares(table))
         for point in tutti.points(file):
             self.assertAlmostEqual(point["pct_of_limit"], 100 * point["limit_ns"] / point["t_ns"]["p50"], delta=0.2)
 
-    def test_are_not_kept_when_told_so(self):
+    def test_are_not_stored_when_asked_so(self):
         self.run_here(*LIMITS, "--no-store")
-        self.assertEqual(self.kept(), [])
+        self.assertEqual(self.stored(), [])
 
     def test_can_be_given_as_a_file_or_be_none(self):
         file = self.folder / "l.jsonl"
         self.run_here(*LIMITS, "--no-store", "--json", file)
         self.assertNotIn("N/A", self.shares(self.run_here(*BENCH, "--limits", file)))
         self.assertEqual(self.shares(self.run_here(*BENCH, "--limits", "none")), ["N/A", "N/A"])
-        self.assertEqual(self.kept(), [])
+        self.assertEqual(self.stored(), [])
 
     def test_of_a_file_without_any_are_refused_in_one_line(self):
         done = tutti.run(*BENCH, "--limits", self.file("l.jsonl", "GB/s 12\n"))
         self.assertEqual((done.returncode, done.stderr.count("\n")), (64, 1), done.stderr)
         self.assertIn("l.jsonl:1: not JSON", done.stderr)
 
-    def test_are_measured_again_where_the_kept_ones_are_broken(self):
+    def test_are_measured_again_where_the_stored_ones_are_broken(self):
         self.run_here(*LIMITS)
-        kept, = self.kept()
-        kept.write_text("{", encoding="utf-8")
+        stored, =  self.stored()
+        stored.write_text("{", encoding="utf-8")
         table = self.run_here(*BENCH)
-        self.assertIn(f"{kept}:1: not JSON: measured again\n", table)
+        self.assertIn(f"{stored}:1: not JSON: measured again\n", table)
         self.assertNotIn("N/A", self.shares(table))
-        self.assertEqual(json.loads(kept.read_text())["kind"], "limits")
+        self.assertEqual(json.loads(stored.read_text())["kind"], "limits")
 
 
 if __name__ == "__main__":

@@ -18,9 +18,9 @@ TIME_OUT, RANK_LOST = 4, 5
 
 # Points come many times a second, over a thousand of them.
 SWEEP = ("-b", 8, "-e", "64M", "-f", 1.01, "--algo", "ring,tree", "-n", 5)
-# Ways that do not notice the loss themselves.
+# Methods that do not notice the loss themselves.
 DEAF = ("--transport", "shm,mpi")
-# A small point tells that the ranks are up; then one that lasts long, in long calls.
+# A small point shows that the ranks are up; then one that lasts long, in long calls.
 ONE_LONG_POINT = ("--counts", "1,16000000", "--inplace", "no", "-c", 0, "-n", 200, "-w", 0)
 
 

@@ -63,7 +63,7 @@ class Buffers(tutti.Folder):
         return re.findall(r"^# (\w+) buffers\n +8 ", done.stdout, re.MULTILINE), \
             [point["key"]["buf"] for point in tutti.points(file)]
 
-    def test_of_two_kinds_are_told_apart(self):
+    def test_of_two_kinds_are_distinguished(self):
         self.assertEqual(self.kinds("--buffers", "registered,unregistered"),
                          (["registered", "unregistered"], ["registered", "host"]))
 
@@ -81,7 +81,7 @@ class Records(tutti.Folder):
         self.assertEqual(done.returncode, 0, done.stderr)
         return file
 
-    def test_tell_the_session_from_its_begin_to_its_end(self):
+    def test_describe_the_session_from_its_begin_to_its_end(self):
         session, launch, *points, end = tutti.records(self.sweep())
         self.assertEqual([record["kind"] for record in (session, launch, end)], ["session", "launch", "end"])
         self.assertEqual({record["v"] for record in (session, launch, *points, end)}, {1})

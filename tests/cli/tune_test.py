@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tables: searched for, kept, told, merged, chosen by, and learnt. No time is judged."""
+"""Tables: searched for, stored, explained, merged, used, and learnt. No time is checked."""
 import hashlib
 import json
 import signal
@@ -83,6 +83,11 @@ class Search(Tune):
         self.assertEqual(set(times.values()), {3})
         self.assertEqual({size for size, _ in times}, {8, 128, 2048})
 
+    def test_evaluated_by_an_exhaustive_search_under_the_new_and_the_old_name(self):
+        for name in ("evaluated", "judged"):
+            self.tune("scatter", "--search", name, "--repetitions", 2, "--model", "none", "--buffers", "registered")
+            self.assertLessEqual({"race", "judge"}, {record["kind"] for record in self.races()}, name)
+
     def test_adds_to_what_the_table_has(self):
         self.tune("scatter", "--model", "none")
         self.tune("all_reduce", "--model", "none")
@@ -154,7 +159,7 @@ class Tables(Tune):
         (self.folder / "cache/tutti").mkdir(parents=True, exist_ok=True)
         (self.folder / "cache/tutti" / name).write_text(model)
 
-    def test_are_told_and_drawn(self):
+    def test_are_explained_and_drawn(self):
         picture = self.folder / "map.svg"
         out = self.run_here("tune", "--explain", self.table, "--svg", picture)
         self.assertIn("all_reduce native plain registered", out)
@@ -168,7 +173,7 @@ class Tables(Tune):
         self.run_here("tune", "--merge", other, self.table)
         self.check_sections([*BOTH, ("broadcast", "registered"), ("broadcast", "unregistered")])
 
-    def test_follow_from_the_model_alone(self):
+    def test_follow_from_the_model_only(self):
         self.table.unlink()  # the model is kept for this machine
         out = self.run_here("tune", "all_reduce", "--model-only", "--for-ranks", 2, "-b", 8, "-e", "1M", "-f", 8)
         self.assertIn(" predicted ", out)
@@ -238,7 +243,7 @@ class Tables(Tune):
         self.assertTrue(all(point["check"]["state"] == "ok" for point in points))
         self.check_sections(BOTH)
 
-    def test_of_another_topology_are_refused_unless_told_so(self):
+    def test_of_another_topology_are_refused_unless_asked_for(self):
         text = json.loads(self.table.read_text())
         for section in text["sections"]:
             section["setting"]["topology"] = "0123456789abcdef" * 4

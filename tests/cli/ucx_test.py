@@ -42,11 +42,11 @@ class Processes(tutti.Folder):
 
     def test_of_one_host_share_memory_and_the_record_says_so(self):
         file = self.folder / "r.jsonl"
-        version, ways = self.found(self.bench(2, "all_reduce", "--counts", 1, "--algo", "ring", "--json", file)).groups()
-        self.assertRegex(ways, r"^1 by (posix|sysv)/memory")
+        version, transports = self.found(self.bench(2, "all_reduce", "--counts", 1, "--algo", "ring", "--json", file)).groups()
+        self.assertRegex(transports, r"^1 by (posix|sysv)/memory")
         launch, = (record for record in tutti.records(file) if record["kind"] == "launch")
         self.assertEqual(launch["ucx"], {"vendor": "UCX", "version": version,
-                                         "settings": {"found": f"UCX {version}; rank 0 to {ways}"}})
+                                         "settings": {"found": f"UCX {version}; rank 0 to {transports}"}})
 
     def test_take_what_the_user_lets_them_take(self):
         for chosen, expected in (("tcp", r"^1 by tcp/\S+( tcp/\S+)*$"), ("posix,cma", r"^1 by posix/memory( cma/memory)?$")):
@@ -54,10 +54,10 @@ class Processes(tutti.Folder):
                 done = self.bench(2, "all_reduce", "--counts", "1,100000", "--algo", "ring", UCX_TLS=chosen)
                 self.assertRegex(self.found(done).group(2), expected)
 
-    def test_that_it_cannot_join_are_told_in_one_line(self):
+    def test_that_it_cannot_join_are_reported_in_one_line(self):
         done = self.bench(2, "all_reduce", "--counts", 1, "--algo", "ring", UCX_TLS="self")
         self.assertEqual(done.returncode, 64, done.stdout + done.stderr)
-        self.assertRegex(done.stdout + done.stderr, r"UCX finds no way from rank [01] to rank [01] \(.*\): look at "
+        self.assertRegex(done.stdout + done.stderr, r"UCX finds no transport from rank [01] to rank [01] \(.*\): look at "
                                                     r"UCX_TLS and UCX_NET_DEVICES, or type --transport mpi\n")
 
 

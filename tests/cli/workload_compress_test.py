@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compression, skew and the search for a bucket cap, as options of the command. No time is judged."""
+"""Compression, skew and the search for a bucket cap, as options of the command. No time is checked."""
 import json
 import unittest
 
@@ -11,7 +11,7 @@ DDP = ("workload", "ddp", "--ranks", 2, "--scale", "small", "--step-time", "4ms"
 
 class Workload(tutti.Folder):
     def measured(self, *words):
-        """What was printed, and the steps by way."""
+        """What was printed, and the steps by method."""
         file = self.folder / "r.jsonl"
         done = tutti.run(*DDP, *words, "--json", file)
         self.assertEqual(done.returncode, 0, done.stderr)
@@ -28,14 +28,14 @@ class Workload(tutti.Folder):
         self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
         self.assertIn(says, done.stderr)
 
-    def test_compares_each_way_with_the_same_compressed(self):
+    def test_compares_each_method_with_the_same_compressed(self):
         out, steps = self.measured("--compress", "none,bf16,int8,topk:1%")
         self.assertEqual(list(steps), ["ring/shm", "ring/shm+bf16", "ring/shm+int8", "ring/shm+topk:1%"])
         self.assertEqual(steps["ring/shm"]["check"]["state"], "ok")
-        for way, saved, least, most in [("ring/shm+bf16", 0.5, 1e-4, 4e-3), ("ring/shm+int8", 0.75, 1e-3, 5e-2),
+        for method, saved, least, most in [("ring/shm+bf16", 0.5, 1e-4, 4e-3), ("ring/shm+int8", 0.75, 1e-3, 5e-2),
                                         ("ring/shm+topk:1%", 0.98, 0.5, 0.85)]:
-            metrics = self.metrics(steps[way])
-            self.assertEqual(steps[way]["check"]["state"], "skipped")
+            metrics = self.metrics(steps[method])
+            self.assertEqual(steps[method]["check"]["state"], "skipped")
             self.assertAlmostEqual(metrics["bytes_saved"], saved, delta=2e-3)
             self.assertTrue(least < metrics["error"] < most, metrics)
             self.assertGreater(metrics["compress_ms"], 0)
@@ -44,29 +44,29 @@ class Workload(tutti.Folder):
 
     def test_real_training_goes_on_with_compressed_gradients(self):
         ring = ("--ranks", 2, "--algo", "ring", "--transport", "shm", "--baseline", "none", "--max-time", "10ms", "--min-steps", 2)
-        for workload, way in [(("train", "--epochs", 4), "ring/shm"), (("parameter-server", "--epochs", 4), "all-reduce ring/shm"),
+        for workload, method in [(("train", "--epochs", 4), "ring/shm"), (("parameter-server", "--epochs", 4), "all-reduce ring/shm"),
                               (("federated",), "ring/shm")]:
             file = self.folder / f"{workload[0]}.jsonl"
             done = tutti.run("workload", *workload, *ring, "--compress", "bf16,topk:1%", "--json", file)
             self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
             steps = {step["key"]["way"]: step for step in tutti.records(file) if step["kind"] == "step"}
-            step = steps[f"{way}+bf16"]
+            step = steps[f"{method}+bf16"]
             self.assertEqual(step["check"]["state"], "skipped")
             metrics = self.metrics(step)
             self.assertAlmostEqual(metrics["bytes_saved"] if workload[0] != "federated" else 0.5, 0.5, delta=2e-3)
             self.assertGreater(metrics["accuracy"], 0.9)
             if workload[0] == "federated":
-                self.assertIn("topk would drop most", steps[f"{way}+topk:1%"]["skipped"])
+                self.assertIn("topk would drop most", steps[f"{method}+topk:1%"]["skipped"])
             else:  # far fewer bytes learn more slowly, but they do learn
-                self.assertGreater(self.metrics(steps[f"{way}+topk:1%"])["accuracy"], 0.5)
+                self.assertGreater(self.metrics(steps[f"{method}+topk:1%"])["accuracy"], 0.5)
 
-    def test_compressing_nothing_is_no_way(self):
+    def test_compressing_nothing_is_no_method(self):
         done = tutti.run("workload", "zero", "--ranks", 2, "--scale", "small", "--stage", 3, "--step-time", "1ms", "--algo", "ring",
                          "--transport", "shm", "--baseline", "none", "--compress", "none,int8", "--max-time", "10ms", "--min-steps", 2)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         self.assertIn("# skipped ring/shm+int8: only sums and means of float32 are compressed", done.stdout)
 
-    def test_tells_what_skew_does_to_each_way(self):
+    def test_reports_what_skew_does_to_each_method(self):
         _, steps = self.measured("--skew", "50%", "--slow-rank", "1:2")
         step, = steps.values()
         metrics = self.metrics(step)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Training steps: what is refused, what the records hold, and that libraries take part. No time is judged."""
+"""Training steps: what is refused, what the records hold, and that libraries take part. No time is checked."""
 import unittest
 
 import tutti
@@ -43,7 +43,7 @@ class Ddp(tutti.Folder):
         self.assertEqual(records[-1]["kind"], "end")
         return [record for record in records if record["kind"] == "step"], done.stdout
 
-    def test_every_way_is_in_the_table_and_in_the_records(self):
+    def test_every_method_is_in_the_table_and_in_the_records(self):
         steps, table = self.steps("--ranks", 2, "--algo", "auto,ring,two-shot", "--transport", "shm,loopback",
                                   "--baseline", "none", "--compute", "burn", "--raw")
         self.assertEqual([step["key"]["way"] for step in steps],
@@ -60,7 +60,7 @@ class Ddp(tutti.Folder):
             self.assertIn(key["way"], table)
         self.assertIn("# Out of bounds values : 0 OK", table)
 
-    def test_what_a_way_lacks_is_skipped_with_its_reason(self):
+    def test_what_a_method_lacks_is_skipped_with_its_reason(self):
         steps, table = self.steps("--ranks", 2, "--algo", "ring,bruck", "--transport", "loopback", "--baseline", "none")
         self.assertIn("skipped", steps[1])
         self.assertIn("# skipped bruck/loopback: none of the step's collectives", table)

@@ -21,22 +21,22 @@ class Pattern(tutti.Folder):
         self.assertIn("# Out of bounds values : 0 OK", done.stdout)
         return [record for record in tutti.records(path) if record["kind"] == "step"], done.stdout
 
-    def check(self, *words, ways, run=tutti.run):
-        """The bytes and the calls of a step, which all ways agree in; every way was right."""
+    def check(self, *words, methods, run=tutti.run):
+        """The bytes and the calls of a step, which all methods agree in; every method was right."""
         steps, out = self.steps(*words, run=run)
-        self.assertEqual([step["key"]["way"] for step in steps], ways)
-        self.assertEqual([step.get("skipped") for step in steps], [None] * len(ways))
-        self.assertEqual([step["check"] for step in steps], [{"state": "ok", "n_wrong": 0}] * len(ways), out)
+        self.assertEqual([step["key"]["way"] for step in steps], methods)
+        self.assertEqual([step.get("skipped") for step in steps], [None] * len(methods))
+        self.assertEqual([step["check"] for step in steps], [{"state": "ok", "n_wrong": 0}] * len(methods), out)
         found, = {(step["key"]["bytes"], step["key"]["calls"]) for step in steps}
         return found
 
     def as_threads(self, *words):
-        return self.check(*words, *THREADS, ways=["ring/loopback", "ring/shm"])
+        return self.check(*words, *THREADS, methods=["ring/loopback", "ring/shm"])
 
     def under_mpirun(self, *words):
         if reason := tutti.mpi_missing():
             self.skipTest(reason)
-        return self.check(*words, *OVER_MPI, ways=["ring/mpi", "ring/shm", "mpi"],
+        return self.check(*words, *OVER_MPI, methods=["ring/mpi", "ring/shm", "mpi"],
                           run=lambda *all_words: tutti.run_ranks(2, *all_words))
 
     def refused(self, *words, says):

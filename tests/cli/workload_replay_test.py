@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A trace done again by the command: whole, repeated, with its gradients; and what is refused. No time is judged."""
+"""A trace replayed by the command: whole, repeated, with its gradients; and what is refused. No time is checked."""
 import struct
 import unittest
 

@@ -8,7 +8,7 @@ import tutti
 from job import Process, descendants, wait_until
 
 USAGE, RANK_LOST = 64, 5
-WAYS = ("--algo", "ring", "--baseline", "none", "--transport")
+METHOD = ("--algo", "ring", "--baseline", "none", "--transport")
 LITTLE = ("--network", "logistic", "--epochs", 3, "--row", 2, "--min-steps", 1, "-n", 1, "-w", 0)
 
 
@@ -30,9 +30,9 @@ class Reported(tutti.Folder):
 
     def check_servers(self, seen, ranks):
         sync, many = seen["1 server sync"], seen["all servers sync"]
-        for way in (sync, many):
-            self.assertEqual(way["check"]["state"], "ok")
-            self.assertEqual(way["metrics"]["worker_bytes"], 2 * 4 * 650)
+        for method in (sync, many):
+            self.assertEqual(method["check"]["state"], "ok")
+            self.assertEqual(method["metrics"]["worker_bytes"], 2 * 4 * 650)
         self.assertEqual(sync["metrics"]["server_bytes"], 2 * ranks * 4 * 650)
         self.assertGreater(sync["metrics"]["accuracy"], 0.8)
         stale = seen["1 server async"]["metrics"]
@@ -42,7 +42,7 @@ class Reported(tutti.Folder):
                              if name.startswith("stale_")), stale["gradients"])
 
     def test_servers_beside_an_all_reduce_among_threads(self):
-        seen = self.steps_of(tutti.run, "workload", "parameter-server", "--ranks", 3, *WAYS, "loopback", *LITTLE)
+        seen = self.steps_of(tutti.run, "workload", "parameter-server", "--ranks", 3, *METHOD, "loopback", *LITTLE)
         self.check_servers(seen, 3)
         self.assertIn("all-reduce ring/loopback", seen)
 
@@ -50,18 +50,18 @@ class Reported(tutti.Folder):
     def test_servers_among_processes_one_of_them_slow(self):
         def run(*words):
             return tutti.run_ranks(3, *words)
-        seen = self.steps_of(run, "workload", "parameter-server", *WAYS, "mpi", *LITTLE,
+        seen = self.steps_of(run, "workload", "parameter-server", *METHOD, "mpi", *LITTLE,
                              "--slow-rank", "2:30", "--drop-slowest", 1)
         self.check_servers(seen, 3)
-        for way in ("1 server sync, slowed", "all servers async, slowed", "all-reduce ring/mpi, slowed"):
-            self.assertGreater(seen[way]["metrics"]["free_step_ms"], 0)
+        for method in ("1 server sync, slowed", "all servers async, slowed", "all-reduce ring/mpi, slowed"):
+            self.assertGreater(seen[method]["metrics"]["free_step_ms"], 0)
         self.assertGreater(seen["1 server sync, slowed, dropping 1"]["metrics"]["late"], 0)
 
     @tutti.needs_mpi
     def test_federated_saves_all_but_one_of_e_messages(self):
         def run(*words):
             return tutti.run_ranks(2, *words)
-        seen = self.steps_of(run, "workload", "federated", *WAYS, "shm", "--network", "logistic", "--rounds", 20,
+        seen = self.steps_of(run, "workload", "federated", *METHOD, "shm", "--network", "logistic", "--rounds", 20,
                              "--local-steps", 5, "--min-steps", 1, "-n", 1, "-w", 0, "--data", "by-label")
         averaged = seen["ring/shm"]
         self.assertEqual(averaged["check"]["state"], "ok")
@@ -86,7 +86,7 @@ class BadInput(unittest.TestCase):
                 (("federated", "--clients", "0"), "is not a share above 0"),
                 (("federated", "--batch", "1000"), "batch")):
             with self.subTest(words=words):
-                done = tutti.run("workload", *words, "--ranks", 2, *WAYS, "loopback")
+                done = tutti.run("workload", *words, "--ranks", 2, *METHOD, "loopback")
                 self.assertEqual(done.returncode, USAGE, done.stderr)
                 self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
                 self.assertIn(expected, done.stderr)
@@ -97,7 +97,7 @@ class KilledWorker(tutti.Folder):
     def test_ends_the_job_with_exit_5(self):
         path = self.folder / "killed.jsonl"
         job = subprocess.Popen(
-            [tutti.MPI_RUN, "2", tutti.EXECUTABLE, "workload", "parameter-server", *WAYS, "mpi", "--mode", "async",
+            [tutti.MPI_RUN, "2", tutti.EXECUTABLE, "workload", "parameter-server", *METHOD, "mpi", "--mode", "async",
              "--epochs", "100000", "--min-steps", "1", "-n", "1", "-T", "10s", "--json", str(path)],
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, env=tutti.CLEAN)
         processes = []

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tutti workload train: what is learnt and told; bad settings. No time is judged."""
+"""tutti workload train: what is learnt and reported; bad settings. No time is checked."""
 import re
 import unittest
 
@@ -15,8 +15,8 @@ def steps(path):
 
 def metrics(record):
     """By name, however the record keeps them."""
-    told = record["metrics"]
-    return told if isinstance(told, dict) else {one["name"]: one["value"] for one in told}
+    found = record["metrics"]
+    return found if isinstance(found, dict) else {one["name"]: one["value"] for one in found}
 
 
 class Train(tutti.Folder):
@@ -32,9 +32,9 @@ class Train(tutti.Folder):
         _, records = self.train(*BOTH, ranks=2)
         self.assertEqual([record["key"]["way"] for record in records], ["ring/shm", "mpi"])
         for record in records:
-            told = metrics(record)
-            self.assertGreaterEqual(told["accuracy"], 0.95)
-            self.assertLessEqual(told["loss_difference_in_epoch_1"], 1e-5)
+            found = metrics(record)
+            self.assertGreaterEqual(found["accuracy"], 0.95)
+            self.assertLessEqual(found["loss_difference_in_epoch_1"], 1e-5)
             self.assertEqual(record["key"]["bytes"], 4 * 85002)
             self.assertNotIn(record["key"].get("compute"), ("sleep", "burn", "real"))
         self.assertEqual(metrics(records[0])["same_weights"], 1)

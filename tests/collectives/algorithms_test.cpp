@@ -36,7 +36,7 @@ protected:
     }
 };
 
-TEST_P(EveryAlgorithm, DeliversWhatItsCollectivePromises) {
+TEST_P(EveryAlgorithm, DeliversWhatItsCollectiveSpecifies) {
     for (int ranks = 1; ranks <= 33; ++ranks) prove_all({.ranks = ranks});
 }
 
@@ -76,7 +76,7 @@ std::vector<std::vector<Transfer>> transfers_of(const Schedule& schedule) {
     return steps;
 }
 
-TEST_P(EveryAlgorithm, TakesTwoForTheUsualRadixAndHeedsOthersIfItSaysSo) {
+TEST_P(EveryAlgorithm, TakesTwoForTheDefaultRadixAndUsesOthersIfItSaysSo) {
     const auto built = [&](int radix) {
         return transfers_of(algorithm().build({.collective = algorithm().collective,
                                                .ranks = 16,
@@ -158,7 +158,7 @@ TEST_P(EveryAlgorithm, NeverBeatsTheLowerBound) {
         const Counts counts = count(algorithm().build(job), CollectiveSpec{job.collective, ranks});
         const LowerBound bound = lower_bound(job.collective, ranks);
         EXPECT_GE(counts.busiest(), bound.busiest - 1e-9) << ranks;
-        // Steps in which a rank talks to several peers at once count as one, so fewer are possible.
+        // Steps in which a rank has several peers at once count as one, so fewer are possible.
         EXPECT_GE(counts.steps, 1) << ranks;
     }
 }

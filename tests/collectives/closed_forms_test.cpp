@@ -179,7 +179,7 @@ TEST(Counts, OfAnyRadixEqualTheTextbook) {
 
 // At the step of digit t with radix k, whoever has the message sends it to the relative ranks that
 // differ in this digit alone.
-TEST(Transfers, OfATreeAddADigitToTheSeat) {
+TEST(Transfers, OfATreeAddADigitToTheRelativeRank) {
     for (int radix : {2, 3, 4})
         for (int ranks : {2, 9, 14, 16}) {
             const Schedule schedule =

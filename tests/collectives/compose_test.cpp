@@ -32,7 +32,7 @@ TEST(Pipelined, StartsEachSegmentOneStepAfterTheOneBeforeIt) {
               "step 2\n  rank 1 -> rank 2  chunk 1 (copy)\n");
 }
 
-TEST(Mirrored, TurnsEveryTransferRoundLastStepFirst) {
+TEST(Mirrored, ReversesEveryTransferLastStepFirst) {
     const Schedule chain({.ranks = 3, .chunks = 1, .steps = 2}, [](int step, Step& out) {
         out.copy({.chunks = {}, .from = {step}, .to = {step + 1}});
     });

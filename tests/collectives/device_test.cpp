@@ -156,7 +156,7 @@ TEST(AStoppedRank, EndsInATimeOutThatNamesRankStepAndPeer) {
         }
 }
 
-TEST(AStoppedRank, IsNamedWhereAllWaitForItAlone) {
+TEST(AStoppedRank, IsNamedWhereAllWaitForItOnly) {
     const auto error = error_of(3, parse_fault("stop:from=1"), "one-shot", 4000);
     ASSERT_TRUE(error);
     EXPECT_TRUE(std::regex_match(error->what(), std::regex("rank [02] .*for rank 1")))

@@ -152,7 +152,7 @@ Case all_reduce_by(std::string_view name, int ranks, Memory memory = Memory::reg
 }
 
 // Takes out every dependency in turn; returns how many nobody misses.
-int needs_to_spare(const Case& tried) {
+int dispensable_dependencies(const Case& tried) {
     Programs programs = programs_of(tried, schedule_of(tried).value());
     int to_spare = 0;
     const auto take_out_each = [&](std::vector<Dependency>& dependencies) {
@@ -171,12 +171,12 @@ int needs_to_spare(const Case& tried) {
     return to_spare;
 }
 
-TEST(FindRace, MissesEveryNeedThatIsTakenOut) {
+TEST(FindRace, MissesEveryDependencyThatIsTakenOut) {
     for (const char* name :
          {"tree", "butterfly", "halving-doubling", "circulant", "linear", "one-shot", "two-shot"})
         for (Memory memory : {Memory::unregistered, Memory::unregistered_in_place,
                               Memory::registered, Memory::in_place})
-            EXPECT_EQ(needs_to_spare(all_reduce_by(name, 4, memory)), 0) << name;
+            EXPECT_EQ(dispensable_dependencies(all_reduce_by(name, 4, memory)), 0) << name;
 }
 
 // What comes back to a rank of the ring has passed through the next rank, which must have read that
@@ -185,8 +185,8 @@ TEST(FindRace, MissesEveryNeedThatIsTakenOut) {
 // alone, so they stay; each costs one look at a counter that has long been there.
 TEST(FindRace, KnowsThatTheRingWaitsForReadersInAnyCase) {
     for (int ranks : {4, 5, 8}) {
-        EXPECT_EQ(needs_to_spare(all_reduce_by("ring", ranks)), ranks * (ranks - 1));
-        EXPECT_EQ(needs_to_spare(all_reduce_by("ring", ranks, Memory::in_place)),
+        EXPECT_EQ(dispensable_dependencies(all_reduce_by("ring", ranks)), ranks * (ranks - 1));
+        EXPECT_EQ(dispensable_dependencies(all_reduce_by("ring", ranks, Memory::in_place)),
                   ranks * (ranks - 1));
     }
 }

@@ -159,7 +159,7 @@ TEST_P(EveryPlanOnADevice, IsRightForLargeCalls) {
 // Rank 1 passes on what it never got: the check must say so, and nothing may crash.
 TEST_P(EveryPlan, OfAWrongScheduleRunsAndIsFoundWrong) {
     const Algorithm forgetful{Collective::broadcast, "forgetful",
-                              "the root forgets to tell rank 1, which tells rank 2",
+                              "the root does not send to rank 1, which sends to rank 2",
                               [](const Job&) {
                                   return Schedule({3, 1, 1}, [](int, Step& step) {
                                       step.copy({.chunks = whole_message, .from = {1}, .to = {2}});
@@ -174,9 +174,7 @@ TEST_P(EveryPlan, OfAWrongScheduleRunsAndIsFoundWrong) {
     });
 }
 
-INSTANTIATE_TEST_SUITE_P(Threads, EveryPlan,
-                         testing::Values("loopback", "ucx", "shm", "shm-lines", "shm-direct",
-                                         "shm-cma", "cuda-emulated"),
+INSTANTIATE_TEST_SUITE_P(Threads, EveryPlan, testing::ValuesIn(test::transports_of_threads()),
                          test::name_of_transport);
 INSTANTIATE_TEST_SUITE_P(Gpus, EveryPlan, testing::Values("cuda"), test::name_of_transport);
 INSTANTIATE_TEST_SUITE_P(Threads, EveryPlanOnADevice, testing::Values("cuda-emulated"),

@@ -70,7 +70,7 @@ public:
         return const_cast<std::byte*>(address);
     }
 
-    /// Whether it may copy there by itself: its own memory, or what it was told of.
+    /// Whether it may copy there by itself: its own memory, or memory that was registered.
     bool knows(const std::byte* address, std::size_t bytes) const {
         return seen(address) != address ||
                std::ranges::any_of(known_, [&](std::span<const std::byte> one) {
@@ -141,10 +141,10 @@ public:
         }
 
     private:
-        template <class PlanSignature>
-        void ask(PlanSignature deed) {
-            ask_when([deed]() mutable {
-                deed();
+        template <class Action>
+        void ask(Action action) {
+            ask_when([action]() mutable {
+                action();
                 return true;
             });
         }

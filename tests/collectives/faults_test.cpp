@@ -97,7 +97,7 @@ INSTANTIATE_TEST_SUITE_P(Fault, LostMessages, testing::Values("drop", "delay", "
                              return std::string(param.param, std::strcspn(param.param, ":"));
                          });
 
-// Rank 1 is done at once and would give up at the next meeting with little to tell; but there it
+// Rank 1 is done at once and would give up at the next meeting with nothing to report; but there it
 // waits longer than rank 2 does within the plan.
 TEST(LostMessages, AreReportedByTheRankThatMissesThem) {
     const Outcome outcome = run_with(parse_fault("drop:from=0,to=2,step=1"),

@@ -24,7 +24,7 @@ constexpr Transfer copy(int chunk, int from, int to) {
 
 const auto reference = fingerprint(schedule_of({{copy(0, 0, 1)}, {copy(0, 1, 2), copy(1, 0, 3)}}));
 
-TEST(Fingerprint, IsTheSameWhateverARankCannotTell) {
+TEST(Fingerprint, IsTheSameForDifferencesThatNoRankObserves) {
     EXPECT_EQ(fingerprint(schedule_of({{copy(0, 0, 1)}, {copy(1, 0, 3), copy(0, 1, 2)}})),
               reference);
     EXPECT_EQ(

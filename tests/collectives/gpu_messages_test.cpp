@@ -83,7 +83,7 @@ std::int64_t wrong_elements(World& world, const Call& call, bool in_place, const
     return wrong;
 }
 
-TEST_F(OnAGpu, AQueueCopiesCombinesDividesAndTellsItsEnd) {
+TEST_F(OnAGpu, AQueueCopiesCombinesDividesAndReportsItsEnd) {
     const auto world = world_of_one();
     MemoryDevice& gpu = gpu_of(*world);
     constexpr std::size_t elements = 1001;
@@ -106,7 +106,7 @@ TEST_F(OnAGpu, AQueueCopiesCombinesDividesAndTellsItsEnd) {
     for (std::size_t i = 0; i < elements; ++i) ASSERT_EQ(values[i], 2 * static_cast<float>(i));
 }
 
-// Over shm the threads' GPU is told of the same memory by each of them.
+// Over shm each of the threads registers the same memory with the GPU.
 TEST_F(OnAGpu, StagedPlansOfSeveralRanksAreRight) {
     for (const char* transport : {"loopback", "shm"})
         for (const int ranks : {1, 2, 3})

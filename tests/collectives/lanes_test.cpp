@@ -35,7 +35,7 @@ std::set<Rank> receivers_of(const MessageDraft& draft) {
 }
 
 // Channels do not wait for one another: what one sends is in no lane of another.
-TEST(Lanes, OfTwoRingsGoOneEachWay) {
+TEST(Lanes, OfTwoRingsGoOneInEachDirection) {
     for (const auto collective :
          {Collective::all_reduce, Collective::all_gather, Collective::reduce_scatter}) {
         const auto [lanes, drafts] = drafted(find_algorithm(collective, "ring"), {}, 2);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The ways in which ranks hand memory to each other, run by two threads under the thread sanitizer:
-// silent with the orders that the transports use, and a report if either of the two is taken away.
+// The protocols by which ranks hand memory to each other, run by two threads under the thread
+// sanitizer: silent with the orders that the transports use, and a report if either of the two is
+// taken away.
 //   litmus PROTOCOL in-order|no-release|no-acquire
 #include <array>
 #include <cstdio>
@@ -81,7 +82,7 @@ void ll_lines() {
     together(send, take);
 }
 
-// As loopback: told where the message is, and free to change it once it is taken.
+// As loopback: the address of the message is passed, and its owner may change it once it is taken.
 template <class Orders>
 void message_line() {
     MessageQueue<Orders> line;

@@ -10,7 +10,7 @@
 namespace tutti {
 namespace {
 
-TEST(LoneMemory, IsItsRanksAloneAndOnItsDevice) {
+TEST(LoneMemory, IsPrivateToItsRankAndOnItsDevice) {
     const auto device = emulated_device(std::nullopt);
     const LoneMemory memory(Rank{1}, device, 1000);
     EXPECT_EQ(memory.mine().size(), 1000u);
@@ -71,21 +71,21 @@ TEST(WhatIsMissing, IsNothingWhereAllHaveIt) {
         3, 20, [](World& world) { EXPECT_EQ(missing_on_any(world, std::nullopt), std::nullopt); });
 }
 
-TEST(WhatIsMissing, IsToldInTheFirstRanksWordsWhereAllLackIt) {
+TEST(WhatIsMissing, IsReportedAsTheFirstRankPutsItWhereAllLackIt) {
     run_as_threads(3, 20, [](World& world) {
         EXPECT_EQ(missing_on_any(world, "no GPU at " + std::to_string(world.rank().index)),
                   "no GPU at 0");
     });
 }
 
-TEST(WhatIsMissing, IsToldWithTheRankAndItsHostWhereOthersHaveIt) {
+TEST(WhatIsMissing, IsReportedWithTheRankAndItsHostWhereOthersHaveIt) {
     run_as_threads(3, 20, [](World& world) {
         std::optional<std::string> here;
         if (world.rank().index == 1) here = "no GPU here";
-        const auto told = missing_on_any(world, here);
-        ASSERT_TRUE(told);
-        EXPECT_TRUE(told->starts_with("no GPU here (rank 1 on ")) << *told;
-        EXPECT_EQ(gather_all_texts(world, *told), std::vector<std::string>(3, *told));
+        const auto reason = missing_on_any(world, here);
+        ASSERT_TRUE(reason);
+        EXPECT_TRUE(reason->starts_with("no GPU here (rank 1 on ")) << *reason;
+        EXPECT_EQ(gather_all_texts(world, *reason), std::vector<std::string>(3, *reason));
     });
 }
 

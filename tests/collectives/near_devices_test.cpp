@@ -31,7 +31,7 @@ TEST(NearDevices, AreUcxsChoiceWhereThereIsNone) {
     EXPECT_EQ(near_devices({near_card, far_card}, 2), "") << "none hangs on that node";
 }
 
-// A rank that leaves out the only way to some peers, or the fast one, is worse off.
+// A rank that leaves out the only device to some peers, or the fast one, is worse off.
 TEST(NearDevices, NeverCostANetworkOrSpeed) {
     EXPECT_EQ(
         near_devices({near_card, changed(far_card, &NetworkDevice::network, "10.1.0.0/24")}, 0),
@@ -92,7 +92,7 @@ TEST_F(NetworkInterfaces, AreLeftToUcxWhereThereIsInfiniBand) {
     EXPECT_EQ(seen(), std::vector<std::string>{});
 }
 
-TEST_F(NetworkInterfaces, OfThisMachineHaveNetworksInTheUsualNotation) {
+TEST_F(NetworkInterfaces, OfThisMachineHaveNetworksInCidrNotation) {
     for (const auto& [name, network] : networks_of_interfaces())
         EXPECT_TRUE(name != "lo" || network == "127.0.0.0/8") << network;
 }

@@ -10,6 +10,7 @@
 #include "checked_plan.hpp"
 #include "collectives/execute/direct/direct_program.hpp"
 #include "collectives/execute/messages/message_program.hpp"
+#include "threads.hpp"
 
 namespace tutti {
 namespace {
@@ -25,7 +26,7 @@ TEST(AllocationCount, SeesWhatThisThreadAllocates) {
     EXPECT_EQ(count.so_far(), 2);
 }
 
-class RunningAPlan : public testing::TestWithParam<const char*> {
+class RunningAPlan : public testing::TestWithParam<std::string_view> {
     void SetUp() override {
         if (const auto missing = find_transport(GetParam()).missing()) GTEST_SKIP() << *missing;
     }
@@ -49,8 +50,9 @@ TEST_P(RunningAPlan, AllocatesNothing) {
     });
 }
 
-INSTANTIATE_TEST_SUITE_P(Threads, RunningAPlan, testing::Values("loopback", "ucx", "shm"),
-                         [](const auto& param) { return std::string(param.param); });
+INSTANTIATE_TEST_SUITE_P(Threads, RunningAPlan,
+                         testing::ValuesIn(test::transports_of_threads(test::Rows::without_parts)),
+                         test::name_of_transport);
 
 // A rank without peers: enough to compile for.
 class LoneRank final : public World {

@@ -29,7 +29,7 @@ public:
     const Placement& hosts() const override { return hosts_; }
     void barrier() override {}
     void broadcast(std::span<std::byte>) override {}
-    // What the child would tell of itself begins with its number.
+    // What the child would print of itself begins with its number.
     void all_gather(std::span<const std::byte> mine, std::span<std::byte> all) override {
         std::memcpy(all.data(), mine.data(), mine.size());
         std::memcpy(&all[mine.size()], mine.data(), mine.size());

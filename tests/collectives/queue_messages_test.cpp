@@ -45,13 +45,13 @@ public:
     bool is_between_devices() const override { return true; }
     bool follows_queue() const override { return true; }
     std::unique_ptr<Endpoint> connect(const EndpointNeeds& needs) override {
-        return std::make_unique<QueueWire>(*this, static_cast<FarDevice::Queue&>(*needs.queue));
+        return std::make_unique<QueueEndpoint>(*this, static_cast<FarDevice::Queue&>(*needs.queue));
     }
 
 private:
-    class QueueWire final : public Endpoint {
+    class QueueEndpoint final : public Endpoint {
     public:
-        QueueWire(QueueMessages& all, FarDevice::Queue& queue) : all_(all), queue_(queue) {}
+        QueueEndpoint(QueueMessages& all, FarDevice::Queue& queue) : all_(all), queue_(queue) {}
 
         void post_receive(int, Rank from, std::span<std::byte> into) override {
             const std::pair ranks{from.index, all_.me_.index};

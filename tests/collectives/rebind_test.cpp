@@ -91,9 +91,7 @@ TEST_P(Rebind, RefusesBuffersOfOtherSizes) {
     });
 }
 
-INSTANTIATE_TEST_SUITE_P(Threads, Rebind,
-                         testing::Values("loopback", "ucx", "shm", "shm-lines", "shm-direct",
-                                         "shm-cma", "cuda-emulated"),
+INSTANTIATE_TEST_SUITE_P(Threads, Rebind, testing::ValuesIn(test::transports_of_threads()),
                          test::name_of_transport);
 INSTANTIATE_TEST_SUITE_P(Gpus, Rebind, testing::Values("cuda"), test::name_of_transport);
 

@@ -8,7 +8,7 @@ namespace tutti {
 namespace {
 
 // Position 0 sends its block to position 1.
-Schedule first_tells_second() {
+Schedule first_sends_to_second() {
     return Schedule({.ranks = 3, .chunks = 3, .steps = 1}, [](int, Step& out) {
         out.copy({.chunks = {0, 1}, .from = {0}, .to = {1}});
     });
@@ -16,13 +16,13 @@ Schedule first_tells_second() {
 
 TEST(Reordered, MovesRanksAndTheirBlocksToPositions) {
     const std::vector<Rank> order{{2}, {0}, {1}};
-    EXPECT_EQ(in_words(reordered(first_tells_second(), order, Collective::all_gather)),
+    EXPECT_EQ(in_words(reordered(first_sends_to_second(), order, Collective::all_gather)),
               "step 0\n  rank 2 -> rank 0  chunk 2 (copy)\n");
 }
 
 TEST(Reordered, LeavesAMessageThatIsNobodysAsItIs) {
     const std::vector<Rank> order{{2}, {0}, {1}};
-    EXPECT_EQ(in_words(reordered(first_tells_second(), order, Collective::all_reduce)),
+    EXPECT_EQ(in_words(reordered(first_sends_to_second(), order, Collective::all_reduce)),
               "step 0\n  rank 2 -> rank 0  chunk 0 (copy)\n");
 }
 

@@ -141,7 +141,7 @@ TEST(SharedRings, NameThePeerThatTheyWaitFor) {
     });
 }
 
-TEST(SharedRings, TellWhatNobodyReceived) {
+TEST(SharedRings, ReportWhatNobodyReceived) {
     between(2, [](End& end) {
         const auto out = end.filled(100, 1);
         if (end.me() == Rank{0}) {

@@ -6,6 +6,7 @@
 
 #include "collectives/transport/messages/loopback.hpp"
 #include "on_far_device.hpp"
+#include "threads.hpp"
 
 namespace tutti {
 namespace {
@@ -58,8 +59,9 @@ TEST_P(OnADevice, TypesOperationsAndLanesAreRight) {
     expect_right(3, trials);
 }
 
-INSTANTIATE_TEST_SUITE_P(Threads, OnADevice, testing::Values("loopback", "ucx", "shm"),
-                         [](const auto& param) { return std::string(param.param); });
+INSTANTIATE_TEST_SUITE_P(Threads, OnADevice,
+                         testing::ValuesIn(test::transports_of_threads(test::Rows::without_parts)),
+                         test::name_of_transport);
 
 // A device may be able to add up only so many shares of a type, and only one rank see that.
 TEST(OnADeviceThatAddsUpFew, APlanThatAsksForMoreIsRefusedOnAllRanks) {

@@ -8,6 +8,7 @@
 
 #include "collectives/device/accelerator.hpp"
 #include "collectives/planner/planner.hpp"
+#include "collectives/transport/table/transports.hpp"
 #include "workloads/check/check_data.hpp"
 
 namespace tutti::test {
@@ -72,6 +73,21 @@ inline std::int64_t wrong_elements(Planner& planner, const Attempt& trial) {
     if (const auto left = plan->left_over()) throw Error(*left);
     world.barrier();
     return wrong;
+}
+
+/// Whether a test walks the rows that are one method of another row, too (see TransportRow).
+enum class Rows { all, without_parts };
+
+/// The transports that join threads without a GPU, from the table: a new row is tested by itself.
+inline std::vector<std::string_view> transports_of_threads(Rows rows = Rows::all) {
+    std::vector<std::string_view> names;
+    for (const TransportRow& row : transports()) {
+        const bool needs_gpu = row.between_devices || row.name == "cuda";
+        const bool needs_processes = row.name == "mpi";
+        const bool is_left_out = rows == Rows::without_parts && row.is_part;
+        if (!needs_gpu && !needs_processes && !is_left_out) names.push_back(row.name);
+    }
+    return names;
 }
 
 /// Of a test that has a transport as its parameter.

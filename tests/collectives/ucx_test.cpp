@@ -12,7 +12,7 @@
 namespace tutti {
 namespace {
 
-class UcxWires : public testing::Test {
+class UcxEndpoints : public testing::Test {
 protected:
     void SetUp() override {
         if (const auto missing = ucx_missing()) GTEST_SKIP() << *missing;
@@ -43,7 +43,7 @@ std::vector<int> numbered(int first, std::size_t count) {
 }
 
 // From one that fits a line to one that takes a rendezvous: 4 bytes to 1 MiB.
-TEST_F(UcxWires, KeepMessagesBetweenTwoRanksInOrderWhateverTheirLength) {
+TEST_F(UcxEndpoints, KeepMessagesBetweenTwoRanksInOrderWhateverTheirLength) {
     run_as_threads(2, 20, [](World& world) {
         const auto transport = ucx_transport(world);
         const Rank other{1 - world.rank().index};
@@ -68,7 +68,7 @@ TEST_F(UcxWires, KeepMessagesBetweenTwoRanksInOrderWhateverTheirLength) {
     });
 }
 
-TEST_F(UcxWires, KeepPlansAndStepsApart) {
+TEST_F(UcxEndpoints, KeepPlansAndStepsApart) {
     run_as_threads(2, 20, [](World& world) {
         const auto transport = ucx_transport(world);
         const Rank other{1 - world.rank().index};
@@ -95,7 +95,7 @@ TEST_F(UcxWires, KeepPlansAndStepsApart) {
     });
 }
 
-TEST_F(UcxWires, TellOfAMessageThatNobodyReceived) {
+TEST_F(UcxEndpoints, ReportAMessageThatNobodyReceived) {
     run_as_threads(2, 20, [](World& world) {
         const auto transport = ucx_transport(world);
         const Rank other{1 - world.rank().index};
@@ -116,7 +116,7 @@ TEST_F(UcxWires, TellOfAMessageThatNobodyReceived) {
     });
 }
 
-TEST_F(UcxWires, NameTheRankThatTheyWaitFor) {
+TEST_F(UcxEndpoints, NameTheRankThatTheyWaitFor) {
     run_as_threads(3, 20, [](World& world) {
         const auto transport = ucx_transport(world);
         std::vector<int> in(2);
@@ -139,7 +139,7 @@ TEST_F(UcxWires, NameTheRankThatTheyWaitFor) {
     });
 }
 
-TEST_F(UcxWires, TellWhichWaysTheyTake) {
+TEST_F(UcxEndpoints, ReportTheUcxTransportsInUse) {
     run_as_threads(2, 20, [](World& world) {
         const std::string found = ucx_transport(world)->details();
         EXPECT_TRUE(found.starts_with("UCX " + ucx_version() + "; rank ")) << found;

@@ -20,7 +20,7 @@ HEAD = """\
 
 Generated from the catalog by `tutti list --markdown`; do not edit. After a change of the catalog type
 `python3 tests/docs/check_docs.py --write build/tutti`. What an algorithm costs on P ranks, and every transfer
-of it, is told by `tutti show ALGORITHM COLLECTIVE --ranks P`. Some take a `segment` size, a `radix` or heed `nodes`;
+of it, is printed by `tutti show ALGORITHM COLLECTIVE --ranks P`. Some take a `segment` size, a `radix` or heed `nodes`;
 all run in any order of the ranks and in several `channels` ([schedules](../background/schedules.md)).
 
 """

@@ -90,12 +90,12 @@ class WithoutMpi(tutti.Folder):
 
 
 class PartOfAProgram(tutti.Folder):
-    def test_brings_the_library_alone(self):
+    def test_brings_only_the_library(self):
         self.file("CMakeLists.txt", "cmake_minimum_required(VERSION 3.25)\nproject(program CXX)\n"
                   f"add_subdirectory({tutti.ROOT} tutti)\nadd_executable(program program.cpp)\n"
                   "target_link_libraries(program PRIVATE tutti::tutti)\n")
         self.file("program.cpp", '#include <tutti/communicator.hpp>\n'
-                  "int main() { return tutti::Communicator::alone().size() - 1; }\n")
+                  "int main() { return tutti::Communicator::self().size() - 1; }\n")
         cmake = os.environ.get("TUTTI_CMAKE", "cmake")
         done = subprocess.run([cmake, "-S", self.folder, "-B", self.folder / "build", "-DCMAKE_EXPORT_COMPILE_COMMANDS=ON"],
                               capture_output=True, text=True, timeout=200, check=False)

@@ -73,7 +73,7 @@ struct Port {
 
 struct Burst {
     std::vector<char> data;  // the header of the device, then the first frame with all their bytes
-    std::int64_t bytes = 0;  // on the wire
+    std::int64_t bytes = 0;  // on the network
     std::int64_t frame = 0;  // of them, the longest frame
     Nanoseconds last = 0;    // when the end of it is where the event says
 };
@@ -89,7 +89,7 @@ struct Event {
     }
 };
 
-// The device is told its speed, as programs look it up.
+// The device gets a speed, as programs look it up.
 void set_speed(double bits_per_second) {
     const int socket = ::socket(AF_INET, SOCK_DGRAM, 0);
     ethtool_cmd command{};

@@ -26,7 +26,7 @@ class Host(unittest.TestCase):
         for code in (0, 2, 64):
             self.assertEqual(testhosts.run("--on", "h0", "--", "sh", "-c", f"exit {code}").returncode, code)
 
-    def test_tells_what_was_left_behind(self):
+    def test_reports_what_was_left_behind(self):
         job = testhosts.run("--on", "h1", "--", "sh", "-c", "sleep 100 & touch /dev/shm/thing")
         self.assertEqual(job.returncode, 1)
         self.assertRegex(job.stderr, r"testhosts: left behind on h1: process \d+ sleep\n")

@@ -61,7 +61,7 @@ class LostHost(tutti.Folder):
         self.check_lost("reset ranks h1")
 
     def test_with_the_launcher_on_it(self):
-        """Nobody is left to tell; but nothing stays on the other host."""
+        """Nobody is left to report it; but nothing stays on the other host."""
         code, _, _ = self.lose("power off h0")
         self.assertNotEqual(code, 0)
 

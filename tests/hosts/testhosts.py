@@ -78,7 +78,7 @@ class Load:
 
 
 load_of_attempts = Load()
-busy = []  # tests whose times told nothing
+busy = []  # tests whose times were too disturbed to count
 
 
 def attempts():
@@ -87,9 +87,9 @@ def attempts():
     return range(3)
 
 
-def judge(test, wrong):
-    """Fails the test by what was found in its attempts, unless so much else ran on this machine meanwhile that times tell
-    nothing: our own ranks are a load of about two a core."""
+def fail_unless_busy(test, wrong):
+    """Fails the test by what was found in its attempts, unless so much else ran on this machine meanwhile that times do
+    not count: our own ranks are a load of about two a core."""
     load, cores = load_of_attempts.mean(), os.cpu_count()
     if load > 3 * cores:
         busy.append(test.id())

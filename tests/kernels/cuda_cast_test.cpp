@@ -17,8 +17,8 @@ protected:
 
     /// Narrow elements to floats and back to the same number, or NaN to NaN.
     template <class Narrow>
-    static void cast_both_ways(const std::vector<Narrow>& narrow, std::size_t skew,
-                               std::size_t float_skew) {
+    static void cast_there_and_back(const std::vector<Narrow>& narrow, std::size_t skew,
+                                    std::size_t float_skew) {
         const std::size_t count = narrow.size();
         const auto elements = static_cast<std::int64_t>(count);
         DeviceArena arena(3, count * 4 + 2 * DeviceArena::guard + 16);
@@ -50,7 +50,7 @@ TEST_P(CudaCast, TakesEveryPatternToItsFloatAndBack) {
             std::vector<Narrow> every;
             for (std::uint64_t bits = 0; bits < std::uint64_t{1} << (8 * sizeof(Narrow)); ++bits)
                 every.push_back(element_of_bits<Narrow>(bits));
-            cast_both_ways(every, 0, 0);
+            cast_there_and_back(every, 0, 0);
         }
     });
 }
@@ -64,7 +64,7 @@ TEST_P(CudaCast, CastsAnyCountAtAnyAlignment) {
                 for (std::size_t float_skew : {0, 4, 12}) {
                     std::vector<Narrow> narrow(count);
                     for (auto& each : narrow) each = random_element<Narrow>(random);
-                    cast_both_ways(narrow, skew, float_skew);
+                    cast_there_and_back(narrow, skew, float_skew);
                 }
     });
 }

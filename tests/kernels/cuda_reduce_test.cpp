@@ -136,7 +136,7 @@ TEST_P(CudaReduce, ReducesInPlaceOfTheFirstAndTheLastSource) {
 INSTANTIATE_TEST_SUITE_P(Types, CudaReduce, testing::ValuesIn(all_data_types()),
                          [](const auto& tested) { return std::string(name_of(tested.param)); });
 
-// 2^32 + 17 bytes, beyond what 32-bit arithmetic reaches: the ends tell whether all was done.
+// 2^32 + 17 bytes, beyond what 32-bit arithmetic reaches: the ends show whether all was done.
 TEST(CudaCopy, ReachesBeyondFourGigabytes) {
     if (const std::string reason = why_no_gpu(); !reason.empty()) GTEST_SKIP() << reason;
     const std::size_t bytes = (std::size_t{1} << 32) + 17;

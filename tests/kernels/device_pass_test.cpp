@@ -177,7 +177,7 @@ TEST_P(DevicePass, DividesInPlace) {
     });
 }
 
-// One of each way to store and compute: the rest differ in a sign or a width.
+// One kernel for each method of storing and computing: the rest differ in a sign or a width.
 INSTANTIATE_TEST_SUITE_P(Types, DevicePass,
                          testing::Values(DataType::int8, DataType::uint16, DataType::int64,
                                          DataType::half, DataType::bfloat16, DataType::fp8_e4m3,

@@ -50,7 +50,7 @@ private:
     std::size_t start_, bytes_;
 };
 
-/// One way to call a kernel: how much, and how the memory lies.
+/// One call of a kernel: how much, and how the memory lies.
 struct Call {
     std::size_t sources, count;
     std::vector<std::size_t> out_skews;                  // one for each out

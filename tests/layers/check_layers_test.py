@@ -106,11 +106,11 @@ class CheckLayers(unittest.TestCase):
     def test_nothing_includes_a_test(self):
         self.assert_refused("cli/a.cpp", '#include "tests/cli/fixture.hpp"')
 
-    def test_mpi_is_included_by_its_adapters_alone(self):
+    def test_mpi_is_included_by_its_adapters_only(self):
         self.assert_allowed("collectives/transport/messages/mpi_send.cpp", "#include <mpi.h>")
         self.assert_refused("collectives/transport/shm.cpp", "#include <mpi.h>")
 
-    def test_hwloc_is_included_by_its_adapter_alone(self):
+    def test_hwloc_is_included_by_its_adapter_only(self):
         self.assert_allowed("topology/detect/detect_hwloc.cpp", "#include <hwloc.h>")
         self.assert_refused("topology/detect/detect.cpp", "#include <hwloc/linux.h>")
 
@@ -126,7 +126,7 @@ class CheckLayers(unittest.TestCase):
         self.assert_allowed("base/a.cpp", '// #include "cli/main.hpp"')
         self.assert_allowed("build-x/base/a.cpp", '#include "cli/main.hpp"')
 
-    def test_the_exit_code_tells(self):
+    def test_the_exit_code_is_1_where_something_is_found(self):
         self.write("base/a.cpp", '#include "cli/main.hpp"')
         with contextlib.redirect_stdout(io.StringIO()) as printed:
             self.assertEqual(check_layers.main([str(self.root)]), 1)

@@ -5,7 +5,7 @@
 
 namespace tutti {
 
-TEST(Environment, WhatSteersTheLibrariesIsKept) {
+TEST(Environment, WhatConfiguresTheLibrariesIsStored) {
     for (const char* name :
          {"OMPI_MCA_btl", "MPICH_OFI_NIC", "MPIR_CVAR_ALLREDUCE", "UCX_TLS", "NCCL_ALGO",
           "NCCL_P2P_LEVEL", "CUDA_MODULE_LOADING", "CUDA_VISIBLE_DEVICES", "OMP_NUM_THREADS",
@@ -19,13 +19,13 @@ TEST(Environment, EverythingElseIsNot) {
         EXPECT_FALSE(may_be_stored(name)) << name;
 }
 
-TEST(Environment, WhatALauncherTellsItsOwnProcessesIsNot) {
+TEST(Environment, WhatALauncherSetsForItsOwnProcessesIsNot) {
     for (const char* name : {"OMPI_COMM_WORLD_RANK", "OMPI_MCA_orte_hnp_uri", "OMPI_ARGV",
                              "OMPI_MCA_ess", "NCCL_COMM_ID"})
         EXPECT_FALSE(may_be_stored(name)) << name;
 }
 
-TEST(Environment, NothingThatSoundsSecretIsKept) {
+TEST(Environment, NothingThatSoundsSecretIsStored) {
     for (const char* name :
          {"SLURM_JOB_TOKEN", "UCX_KEY", "TUTTI_SECRET", "NCCL_PASSWORD", "OMPI_MCA_jobkey"})
         EXPECT_FALSE(may_be_stored(name)) << name;

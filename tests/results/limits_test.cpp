@@ -77,7 +77,7 @@ TEST(Limits, OfSeveralRunsAreTheBestOfEachFigure) {
     EXPECT_EQ(best_of(now, before), now);
 }
 
-TEST(LimitsFile, ComesBackAsItWasKept) {
+TEST(LimitsFile, IsReadAsItWasWritten) {
     const TemporaryFolder folder;
     const auto path = folder / "a";
     keep_limits(sample_limits(), path / "b" / "limits.json");

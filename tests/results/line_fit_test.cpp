@@ -17,7 +17,7 @@ TEST(TheilSen, IsTheSlopeOfALine) {
 }
 
 // Two of nine points are 22 %.
-TEST(TheilSen, DoesNotHeedAFewWrongPoints) {
+TEST(TheilSen, IgnoresAFewWrongPoints) {
     std::vector<double> x, y;
     for (int i = 0; i < 9; ++i) {
         x.push_back(i);

@@ -61,7 +61,7 @@ TEST(Reader, KeepsEveryWholeRecordWhereverTheLastLineIsTorn) {
     }
 }
 
-TEST(Reader, ATornLineIsToldWithFileAndLine) {
+TEST(Reader, ATornLineIsReportedWithFileAndLine) {
     const std::string text = three_lines();
     const Results results = read_text(text.substr(0, text.size() - 5));
     ASSERT_EQ(results.warnings.size(), 1u);

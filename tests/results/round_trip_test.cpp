@@ -54,7 +54,7 @@ TEST(Records, ComeBackAsTheyWereWritten) {
     expect_round_trip(End{.session = "s", .ok = false, .wall_ns = 12});
 }
 
-TEST(Records, AKeyTellsRadixAndChannelsUnlessUsual) {
+TEST(Records, AKeyNamesRadixAndChannelsUnlessDefault) {
     Point point = sample_point();
     EXPECT_EQ(to_json_line(point).find("radix"), std::string::npos);
     EXPECT_EQ(to_json_line(point).find("channels"), std::string::npos);
@@ -121,7 +121,7 @@ TEST(Records, UnknownKindsAndFieldsAreIgnored) {
     EXPECT_TRUE(std::holds_alternative<std::monostate>(
         parse_json_line(R"({"v":1,"kind":"verdict","metric":"x"})")));
     const auto end = std::get<End>(
-        parse_json_line(R"({"v":1,"kind":"end","launch":1,"ok":true,"wall_ns":5,"mood":[{}]})"));
+        parse_json_line(R"({"v":1,"kind":"end","launch":1,"ok":true,"wall_ns":5,"unknown":[{}]})"));
     EXPECT_EQ(end.wall_ns, 5);
 }
 

@@ -54,7 +54,7 @@ TEST(Summary, MeanAndDeviationAreThoseOfTheTextbook) {
     EXPECT_DOUBLE_EQ(summary.sd, std::sqrt(32.0 / 7));
 }
 
-TEST(Summary, AutocorrelationTellsTrendsFromAlternation) {
+TEST(Summary, AutocorrelationDistinguishesTrendsFromAlternation) {
     // 1 2 3 4: deviations -1.5 -0.5 0.5 1.5; products 0.75 - 0.25 + 0.75 = 1.25 of 5.
     EXPECT_DOUBLE_EQ(summarise(Series{1, 2, 3, 4}).rho1, 0.25);
     // 1 3 1 3: products -1 -1 -1 of 4.
@@ -141,7 +141,7 @@ TEST(Summary, IntervalCoversTheTrueMedianWhenNeighboursResembleEachOther) {
 TEST(WarmPrefix, OfASteadySeriesIsEmpty) {
     EXPECT_EQ(warm_prefix(Series(100, 50)), 0u);
     EXPECT_EQ(warm_prefix(Series{}), 0u);
-    EXPECT_EQ(warm_prefix(Series{900, 1, 1}), 0u);  // too short to tell
+    EXPECT_EQ(warm_prefix(Series{900, 1, 1}), 0u);  // too short to decide
 }
 
 TEST(WarmPrefix, EndsWhereThreeOfFiveAreSteady) {

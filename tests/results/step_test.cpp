@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is told of training steps beside their times.
+// What is reported of training steps beside their times.
 #include "results/step.hpp"
 
 #include <gtest/gtest.h>
@@ -13,9 +13,9 @@ namespace tutti {
 namespace {
 
 // Steps of 100 ms or so, of which this is left exposed in each round.
-TrainingStep leaving(const char* way, std::vector<std::int64_t> exposed) {
+TrainingStep leaving(const char* method, std::vector<std::int64_t> exposed) {
     TrainingStep step;
-    step.key.way = way;
+    step.key.method = method;
     step.check.state = CheckState::ok;
     std::vector<std::int64_t> whole;
     for (const std::int64_t one : exposed) whole.push_back(100'000'000 + one);
@@ -46,7 +46,7 @@ TEST(Step, KnowsWhatIsExposedRelativeToTheStep) {
     EXPECT_TRUE(std::isinf(half_width_of_exposed(leaving("few", {1, 2, 3}))));
 }
 
-TEST(Step, SaysWhetherTheBestIsToldApartFromTheNext) {
+TEST(Step, SaysWhetherTheBestIsTiedWithTheNext) {
     const TrainingStep best = leaving("ring", spread_from(10'000'000));
     const TrainingStep near = leaving("tree", spread_from(10'100'000));
     const TrainingStep far = leaving("mpi", spread_from(20'000'000));
@@ -55,8 +55,8 @@ TEST(Step, SaysWhetherTheBestIsToldApartFromTheNext) {
     EXPECT_TRUE(exposed_differs(far, best));
     EXPECT_FALSE(exposed_differs(best, leaving("few", {99'000'000, 99'000'000})));
     EXPECT_NE(footer_of(near, best).find("# Least exposed        : ring,"), std::string::npos);
-    EXPECT_NE(footer_of(near, best).find("# Not told apart       : tree,"), std::string::npos);
-    EXPECT_EQ(footer_of(best, far).find("Not told apart"), std::string::npos);
+    EXPECT_NE(footer_of(near, best).find("# Tied with            : tree,"), std::string::npos);
+    EXPECT_EQ(footer_of(best, far).find("Tied with"), std::string::npos);
 }
 
 TEST(Step, KeepsItsRoundsWhereTheyWereAskedFor) {

@@ -52,7 +52,7 @@ TEST(TextTable, RowHoldsBothPlacements) {
                                                        "0", "ring", "shm", "181.8", "7", "50"}));
 }
 
-TEST(TextTable, TellsSegmentsWhereSeveralTakePart) {
+TEST(TextTable, ShowsSegmentsWhereSeveralTakePart) {
     const Point out = sample_point();
     EXPECT_NE(table_row({.out_of_place = &out}).find("  ring  "), std::string::npos);
     EXPECT_NE(
@@ -71,7 +71,7 @@ TEST(TextTable, FewSamplesHaveNoInterval) {
     EXPECT_EQ(words[words.size() - 2], "5");
 }
 
-TEST(TextTable, TellsTheShareOfTheLimitOfTheWorsePlacement) {
+TEST(TextTable, ShowsTheShareOfTheLimitOfTheWorsePlacement) {
     Point out = sample_point(), in = in_place(sample_point());
     out.pct_of_limit = 88.4;
     in.pct_of_limit.reset();
@@ -83,7 +83,7 @@ TEST(TextTable, TellsTheShareOfTheLimitOfTheWorsePlacement) {
     EXPECT_NE(table_header({}).find("%lim"), std::string::npos);
 }
 
-TEST(TextTable, TellsTheBytesOnTheWireOnSeveralHosts) {
+TEST(TextTable, ShowsTheNetworkBytesOnSeveralHosts) {
     Point out = sample_point(), in = in_place(sample_point());
     in.measured.network_bytes->rx_per_call = 2000.4;
     EXPECT_EQ(
@@ -146,7 +146,7 @@ TEST(TextTable, FooterIsWhatCiScriptsGrepFor) {
     EXPECT_EQ(table_footer({}), "# Out of bounds values : 0 OK\n# Avg bus bandwidth    : 0\n#\n");
 }
 
-TEST(TextTable, TellsWhatAModelSaidAndMarksWhatWasFarOff) {
+TEST(TextTable, ShowsPredictionsAndMarksThoseFarOff) {
     Point point = sample_point();
     point.time.p50 = 1000;
     point.key.inplace = false;
@@ -165,7 +165,7 @@ TEST(TextTable, TellsWhatAModelSaidAndMarksWhatWasFarOff) {
     EXPECT_EQ(table_header({}).find("model"), std::string::npos);
 }
 
-TEST(TextTable, TellsWhatWasChosen) {
+TEST(TextTable, ShowsWhatWasChosen) {
     Point point = sample_point();
     point.key.configuration.algorithm = "auto";
     point.choice = "ring/shm";

@@ -103,35 +103,35 @@ class Goals(unittest.TestCase):
     ALL = rows_of(*(point for launch in plan.LAUNCHES for point in perfect(launch)))
 
     def test_are_all_met_by_figures_above_their_bounds(self):
-        self.assertEqual({met for _, _, met in goals.judged(self.ALL)}, {"yes"})
+        self.assertEqual({met for _, _, met in goals.evaluated(self.ALL)}, {"yes"})
 
     def test_are_not_measured_without_records(self):
-        self.assertEqual({met for _, _, met in goals.judged([])}, {"not measured"})
+        self.assertEqual({met for _, _, met in goals.evaluated([])}, {"not measured"})
 
     def test_name_the_size_and_the_collective_that_miss(self):
         goal = goals.Goal(("reduce", "gather"), 2, "registered", 1.0)
         rows = [dict(row, ratio_to_best=0.999) if (row["coll"], row["bytes"]) == ("gather", 64) else row
                 for row in self.ALL]
-        self.assertEqual(goal.judge(rows), ("0.99 (gather, 64 B)", "no"))  # rounded down
+        self.assertEqual(goal.evaluate(rows), ("0.99 (gather, 64 B)", "no"))  # rounded down
 
     def test_a_mean_is_of_each_collective_apart(self):
         goal = goals.Goal(("reduce", "gather"), 2, "unregistered", 1.0, mean=True)
         rows = [dict(row, ratio_to_best=0.5) if row["coll"] == "reduce" else row for row in self.ALL]
-        self.assertEqual(goal.judge(rows), ("0.50 (reduce)", "no"))
+        self.assertEqual(goal.evaluate(rows), ("0.50 (reduce)", "no"))
 
     def test_stay_open_while_a_size_is_missing(self):
         rows = [row for row in self.ALL if row["bytes"] != 64]
         goal = goals.Goal(("all_reduce",), 2, "registered", 1.0)
-        self.assertEqual(goal.judge(rows)[1], "open: 1 missing or disturbed")
+        self.assertEqual(goal.evaluate(rows)[1], "open: 1 missing or disturbed")
 
     def test_do_not_rest_on_disturbed_sizes(self):
         rows = [dict(row, disturbed=True, ratio_to_best=0.1) if row["bytes"] == 64 else row for row in self.ALL]
-        self.assertEqual(goals.Goal(("all_reduce",), 2, "registered", 1.0).judge(rows),
+        self.assertEqual(goals.Goal(("all_reduce",), 2, "registered", 1.0).evaluate(rows),
                          ("4.00 (8 B)", "open: 1 missing or disturbed"))
 
     def test_a_bound_that_is_just_met_is_met(self):
         rows = [dict(row, ratio_to_best=1.8) for row in self.ALL]
-        self.assertEqual(goals.Goal(("all_reduce",), 2, "registered", 1.8).judge(rows)[1], "yes")
+        self.assertEqual(goals.Goal(("all_reduce",), 2, "registered", 1.8).evaluate(rows)[1], "yes")
 
 
 class Plan(unittest.TestCase):
@@ -154,7 +154,7 @@ class Page(Folder):
         return subprocess.run([sys.executable, PROGRAM, "--summarise", self.folder], capture_output=True, text=True,
                               check=False)
 
-    def test_is_made_of_the_records_alone(self):
+    def test_is_made_of_the_records_only(self):
         write_all(self.folder)
         done = self.summarise()
         self.assertEqual((done.returncode, done.stderr), (0, ""))
@@ -168,7 +168,7 @@ class Page(Folder):
         self.assertEqual(kinds.count("comparison"), len(plan.LAUNCHES) * len(plan.SIZES) * 2)
         self.assertEqual(kinds.count("launch"), len(plan.LAUNCHES))  # the provenance
 
-    def test_tells_what_is_missing_or_broken(self):
+    def test_reports_what_is_missing_or_broken(self):
         write_all(self.folder, plan.LAUNCHES[:2])
         torn = self.folder / f"{plan.LAUNCHES[1].name}.jsonl"
         torn.write_text("".join(line for line in torn.read_text().splitlines(True) if '"end"' not in line))

@@ -16,9 +16,9 @@ def run(program, *words, python=(sys.executable, "-B")):
                           check=False)
 
 
-def step(way, p50=0, **told):
-    return {"kind": "step", "key": {"way": way}, "step_ns": {"p50": p50}, "compute_ns": {"p50": p50 // 2},
-            "metrics": [{"name": name, "value": value} for name, value in told.items()]}
+def step(method, p50=0, **metrics):
+    return {"kind": "step", "key": {"way": method}, "step_ns": {"p50": p50}, "compute_ns": {"p50": p50 // 2},
+            "metrics": [{"name": name, "value": value} for name, value in metrics.items()]}
 
 
 class Folder(unittest.TestCase):
@@ -67,7 +67,7 @@ class CompareDdp(Folder):
 
 
 class CheckLearning(Folder):
-    def test_tells_accuracy_staleness_and_what_leaving_behind_gains(self):
+    def test_reports_accuracy_staleness_and_what_leaving_behind_gains(self):
         self.write("train-mlp-strong-np4", step("ring/shm", accuracy=0.949, one_rank_accuracy=0.96, same_weights=1))
         self.write("server-np3", step("1 server sync", accuracy=0.97), step("1 server async", accuracy=0.96, mean_staleness=1.996,
                                                                               max_staleness=5), step("all-reduce ring/shm", accuracy=0.98))

@@ -58,12 +58,12 @@ def timed(algo, size, p50, half=0, launch=1, impl="tutti", **changes):
     return point | changes
 
 
-def step(way, exposed, compute=20.0, communication=5.0, **changes):
+def step(method, exposed, compute=20.0, communication=5.0, **changes):
     """A training step; times in ms."""
     def times(ms):
         return {"p50": round(ms * 1e6)}
     return {"v": 1, "kind": "step", "launch": 1, "n": 10, "overlap": 1 - exposed / communication, "slowdown": 1.0,
-            "key": {"workload": "ddp", "model": "resnet50", "compute": "sleep", "settings": "scale=small", "way": way,
+            "key": {"workload": "ddp", "model": "resnet50", "compute": "sleep", "settings": "scale=small", "way": method,
                     "nranks": 2},
             "step_ns": times(compute + exposed), "ci95_step_ns": [round((compute + exposed) * 1e6)] * 2,
             "compute_ns": times(compute), "communication_ns": times(communication), "exposed_ns": times(exposed),
@@ -71,8 +71,8 @@ def step(way, exposed, compute=20.0, communication=5.0, **changes):
 
 
 class Steps(Folder):
-    def steps(self, *ways):
-        results = records.read([self.lines(*ways)])
+    def steps(self, *methods):
+        results = records.read([self.lines(*methods)])
         from plots import steps
         return steps.steps_of(results)
 
@@ -81,20 +81,20 @@ class Steps(Folder):
         from plots import steps
         one, = self.steps(step("ring/shm", 1.0), step("mpi", 4.0), step("mpi-nonblocking", 5.0),
                           step("bruck/shm", 0, skipped="no such algorithm"))
-        self.assertEqual([way.name for way in one.ways()], ["ring/shm", "mpi", "mpi-nonblocking"])
+        self.assertEqual([method.name for method in one.methods()], ["ring/shm", "mpi", "mpi-nonblocking"])
         self.assertEqual(steps.finding(one), "ring/shm leaves 1 ms of a step of 21 ms exposed; the library at best (mpi) "
                                              "4 ms: 0.25 of it")
-        self.assertAlmostEqual(one.ways()[0].hidden, 4e6)
+        self.assertAlmostEqual(one.methods()[0].hidden, 4e6)
 
     @unittest.skipUnless(matplotlib, "needs python3-matplotlib")
     def test_hidden_communication_is_never_more_than_computing_nor_less_than_nothing(self):
         quick, = self.steps(step("ring/shm", -1.0, compute=2.0))
-        self.assertEqual(quick.ways()[0].hidden, 2e6)
+        self.assertEqual(quick.methods()[0].hidden, 2e6)
         slow, = self.steps(step("ring/shm", 9.0))
-        self.assertEqual(slow.ways()[0].hidden, 0)
+        self.assertEqual(slow.methods()[0].hidden, 0)
 
     @unittest.skipUnless(matplotlib, "needs python3-matplotlib")
-    def test_a_file_of_steps_alone_is_a_page(self):
+    def test_a_file_of_only_steps_is_a_page(self):
         source = self.lines(step("ring/shm", 1.0), step("mpi", 4.0), step("bruck/shm", 0, skipped="no such algorithm"))
         out = self.folder / "report.html"
         done = run(source, "-o", out, "--svg-dir", self.folder / "svg")
@@ -118,15 +118,15 @@ class Steps(Folder):
         self.assertEqual(places, sorted(places))
 
     @unittest.skipUnless(matplotlib, "needs python3-matplotlib")
-    def test_a_librarys_way_is_known_wherever_it_stands(self):
+    def test_a_librarys_method_is_known_wherever_it_stands(self):
         from plots import steps
-        for way in ("mpi", "mpi-nonblocking+bf16", "all-reduce mpi", "nccl"):
-            self.assertTrue(steps.is_library(way), way)
-        for way in ("ring/mpi", "auto, every step", "1 server sync"):
-            self.assertFalse(steps.is_library(way), way)
+        for method in ("mpi", "mpi-nonblocking+bf16", "all-reduce mpi", "nccl"):
+            self.assertTrue(steps.is_library(method), method)
+        for method in ("ring/mpi", "auto, every step", "1 server sync"):
+            self.assertFalse(steps.is_library(method), method)
 
     @unittest.skipUnless(matplotlib, "needs python3-matplotlib")
-    def test_overlap_is_told_only_where_communication_is_more_than_noise(self):
+    def test_overlap_is_shown_only_where_communication_is_more_than_noise(self):
         from plots import steps
         of_quick = step("ring/shm", 0.2, communication=0.1, ci95_step_ns=[20_000_000, 20_400_000])
         place = steps.COLUMNS.index("overlap")
@@ -181,7 +181,7 @@ class Page(Folder):
         five = self.report(synthetic.write(self.folder / "five.jsonl", **SMALL, launches=5))
         self.assertNotIn("Exploratory", five)
 
-    def test_draws_the_limit_of_the_machine_and_tells_the_share_of_it(self):
+    def test_draws_the_limit_of_the_machine_and_gives_the_share_of_it(self):
         points = [timed(algo, size, 4 * size, **{"limit_ns": 3.0 * size, "pct_of_limit": 75.0})
                   for algo in ("ring", "tree") for size in (8, 64)]
         html = self.report(self.lines(*points))
@@ -192,7 +192,7 @@ class Page(Folder):
     def test_has_no_limit_where_none_is_known(self):
         self.assertNotIn("limit of this machine<", self.report(self.lines(timed("ring", 8, 100))))
 
-    def test_tells_skipped_points_and_failures_with_their_reasons(self):
+    def test_lists_skipped_points_and_failures_with_their_reasons(self):
         fail = {"v": 1, "kind": "fail", "launch": 1, "phase": "measure", "what": "timeout", "rank": 3}
         html = self.report(self.lines(timed("ring", 8, 100), timed("tree", 8, 1, skipped="6 ranks given"), fail))
         self.assertIn("skipped: 6 ranks given", html)
@@ -232,7 +232,7 @@ class Refusal(Folder):
         self.refused(good + '{"v":2,"kind":"end"}\n', "r.jsonl:2: written in schema version 2", "reads version 1")
         self.refused('{"kind":"point"}\n', 'no "v"')
         self.refused('{"v":1,"kind":"point","launch":1,"key":{}}\n', 'no field "key.coll"')
-        self.refused('{"v":1,"kind":"mood"}\n', "no point in it")
+        self.refused('{"v":1,"kind":"unknown"}\n', "no point in it")
 
     def test_of_wrong_types_is_one_line(self):
         for changes in ({"n": "3"}, {"ci95_p50_ns": [1]}, {"launch": None}, {"t_ns": []}, {"busbw_GBps": True}):
@@ -251,36 +251,36 @@ class Refusal(Folder):
 
 
 class Finding(Folder):
-    def told(self, *points):
+    def finding(self, *points):
         return findings.finding(sections.sections_of(records.read([self.lines(*points)]))[0])
 
     def test_names_who_is_fastest_where(self):
         self.assertEqual(
-            self.told(timed("tree", 8, 100, 1), timed("ring", 8, 200, 1), timed("tree", 1024, 900, 1),
+            self.finding(timed("tree", 8, 100, 1), timed("ring", 8, 200, 1), timed("tree", 1024, 900, 1),
                       timed("ring", 1024, 300, 1)),
             "tree over shm is the fastest at 8 B; ring over shm is the fastest at 1K.")
 
     def test_calls_no_one_fastest_when_intervals_overlap(self):
         self.assertEqual(
-            self.told(timed("tree", 8, 100, 10), timed("ring", 8, 105, 10)),
+            self.finding(timed("tree", 8, 100, 10), timed("ring", 8, 105, 10)),
             "tree over shm is among the fastest at 8 B, not separable from ring over shm.")
 
     def test_makes_no_comparison_of_one(self):
-        self.assertEqual(self.told(timed("tree", 8, 100)), "tree over shm was measured alone.")
+        self.assertEqual(self.finding(timed("tree", 8, 100)), "tree over shm was measured alone.")
 
     def test_says_where_the_library_loses_most(self):
-        told = self.told(*(point for size, slow in ((8, 150), (1024, 210), (4096, 120)) for point in
+        found = self.finding(*(point for size, slow in ((8, 150), (1024, 210), (4096, 120)) for point in
                            (timed("ring", size, 100, 1), timed("mpi", size, slow, 1, impl="mpi"))))
-        self.assertEqual(told, "ring over shm is the fastest at all 3 sizes; the library's own MPI_Allreduce "
+        self.assertEqual(found, "ring over shm is the fastest at all 3 sizes; the library's own MPI_Allreduce "
                                "takes 2.10x as long as the fastest at 1K.")
 
     def test_says_when_the_library_wins(self):
-        told = self.told(timed("ring", 8, 100, 1), timed("mpi", 8, 50, 1, impl="mpi"))
-        self.assertTrue(told.startswith("The library's own MPI_Allreduce is the fastest at 8 B"), told)
+        found = self.finding(timed("ring", 8, 100, 1), timed("mpi", 8, 50, 1, impl="mpi"))
+        self.assertTrue(found.startswith("The library's own MPI_Allreduce is the fastest at 8 B"), found)
 
     def test_leaves_wrong_results_out_and_says_so(self):
         wrong = timed("cheat", 8, 1, check={"state": "fail", "n_wrong": 7})
-        self.assertEqual(self.told(wrong, timed("ring", 8, 100), timed("tree", 8, 200)),
+        self.assertEqual(self.finding(wrong, timed("ring", 8, 100), timed("tree", 8, 200)),
                          "ring over shm is the fastest at 8 B; left out for WRONG RESULTS: 1 point.")
 
     def test_takes_the_median_over_launches_and_its_spread(self):
@@ -289,7 +289,7 @@ class Finding(Folder):
         cell = section.cell(section.candidates[0], 8)
         self.assertEqual((cell.p50, cell.lo, cell.hi, cell.launches), (101, 100, 102, 3))
 
-    def test_tells_variants_of_an_algorithm_apart(self):
+    def test_distinguishes_variants_of_an_algorithm(self):
         variants = ({}, {"radix": 4}, {"channels": 2}, {"radix": 4, "channels": 2}, {"seg": 65536}, {"seg": 16384})
         points = []
         for variant in variants:

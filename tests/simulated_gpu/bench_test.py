@@ -85,7 +85,7 @@ class Calls(OnSimulatedGpus):
         self.assertEqual({(point["key"]["transport"], point["key"]["buf"])
                           for point in points if point.get("limit_ns")}, {("shm", "registered")})
 
-    def test_of_other_ways_are_no_graph(self):
+    def test_of_other_methods_are_no_graph(self):
         self.measured("bench", "all_reduce", "--ranks", 2, "--transport", "shm,cuda", "--baseline", "none",
                       "--algo", "ring", "--counts", 64, "--inplace", "no", "--buffers", "device", "-G", 3, *tutti.QUICK)
         skipped, = (point for point in tutti.points(self.folder / "points.jsonl") if "skipped" in point)

@@ -68,7 +68,7 @@ bool is_pinned(const void* address, std::size_t bytes);
 /// All is lost from here on, as on a GPU after an access to memory that it does not have.
 void fail(cudaError_t error, const char* why);
 
-/// A call's answer, which the calling thread is told again by cudaGetLastError().
+/// A call's answer, which the calling thread gets again by cudaGetLastError().
 cudaError_t answer(cudaError_t error);
 /// What `call` answers, if nothing has failed so far.
 template <class Call>

@@ -103,8 +103,8 @@ class Refusals(OnSimulatedGpus):
         return reason
 
     def test_two_ranks_on_one_gpu_are_refused_with_the_reason(self):
-        for ways in (TRANSPORT, BASELINE):
-            self.assertIn("ranks 0 and 2 share the GPU", self.refused(3, "all_reduce", *ways, "--counts", 1, gpus=2))
+        for method in (TRANSPORT, BASELINE):
+            self.assertIn("ranks 0 and 2 share the GPU", self.refused(3, "all_reduce", *method, "--counts", 1, gpus=2))
 
     def test_fp8_is_reduced_where_all_gpus_can(self):
         for gpus in ("98", "89", "88"):
@@ -116,9 +116,9 @@ class Refusals(OnSimulatedGpus):
     def test_what_nccl_cannot_join_is_refused_in_its_words(self):
         for fail, says in (("init", "rank 0: NCCL failed in ncclCommInitRankConfig: unhandled system error"),
                            ("id", "NCCL failed in ncclGetUniqueId: unhandled system error")):
-            for ways in (TRANSPORT, BASELINE):
+            for method in (TRANSPORT, BASELINE):
                 with self.subTest(fail):
-                    self.assertIn(says, self.refused(2, "all_reduce", *ways, "--counts", "1,2", fail=fail))
+                    self.assertIn(says, self.refused(2, "all_reduce", *method, "--counts", "1,2", fail=fail))
 
     def test_what_one_rank_finds_out_all_know(self):
         self.assertIn("rank 1: NCCL failed in ncclCommInitRankConfig",
@@ -156,10 +156,10 @@ class Ends(OnSimulatedGpus):
         return line
 
     def test_an_error_beside_the_host_ends_the_run_in_nccls_words(self):
-        for ways, what in (((*TRANSPORT, "--algo", "ring"), r"messages of step \d+ with rank [01]"),
+        for method, what in (((*TRANSPORT, "--algo", "ring"), r"messages of step \d+ with rank [01]"),
                            (BASELINE, r"NCCL's own all_reduce with rank [01]")):
             with self.subTest(what):
-                self.assertRegex(self.end_of(2, *ways, fail="async:3", code=RANK_LOST),
+                self.assertRegex(self.end_of(2, *method, fail="async:3", code=RANK_LOST),
                                  rf"rank [01]: NCCL failed in {what}: remote process exited or there was a network "
                                  "error: socketProgress")
 

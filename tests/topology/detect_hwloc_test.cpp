@@ -45,7 +45,7 @@ TEST(Hwloc, DescribesAMachineOfManyLevels) {
     EXPECT_EQ(std::ranges::count(host.caches, 2, &Cache::level), 16);
 }
 
-TEST(Hwloc, TellsMachinesApart) {
+TEST(Hwloc, DistinguishesMachines) {
     const auto of = [](const char* description) {
         const InventedMachine machine(description);
         return fingerprint(detect_structure());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A library with NVML's interface that tells of an invented machine: the file that FAKE_NVML names,
-// read when it starts. A line is one of
+// A library with NVML's interface that describes an invented machine: the file that FAKE_NVML
+// names, read when it starts. A line is one of
 //   gpu ADDRESS VENDOR_AND_DEVICE MAJOR MINOR NAME
 //   links GPU COUNT ADDRESS MEGABYTES     (so many links of GPU lead there)
 //   c2c GPU COUNT MEGABYTES

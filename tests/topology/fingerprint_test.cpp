@@ -110,7 +110,7 @@ TEST(Fingerprint, CoversThePcieTreeAndItsSpeeds) {
               }));
 }
 
-TEST(Fingerprint, TellsMeshesOfLinksApart) {
+TEST(Fingerprint, DistinguishesMeshesOfLinks) {
     const Host one_ring = linked({{0, 1}, {1, 2}, {2, 3}, {3, 4}, {4, 5}, {5, 6}, {6, 7}, {7, 0}});
     const Host two_rings = linked({{0, 1}, {1, 2}, {2, 3}, {3, 0}, {4, 5}, {5, 6}, {6, 7}, {7, 4}});
     EXPECT_NE(fingerprint(one_ring), fingerprint(two_rings));

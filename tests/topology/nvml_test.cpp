@@ -73,7 +73,7 @@ TEST(Nvml, WithoutADriverAnNvidiaGpuOnTheBusIsWorthANote) {
     EXPECT_TRUE(mentions(described("fails nvmlInit_v2", bus), "NVML error 999"));
 }
 
-TEST(Nvml, TellsModelsAndPcieOfGpus) {
+TEST(Nvml, ReadsModelsAndPcieOfGpus) {
     const Host bus{.devices = {{DeviceKind::gpu, "0000:10:00.0", "10de:2330"}}};
     const Host host = described(gpu_lines(2, "233010de 9 0 NVIDIA H100 80GB HBM3"), bus);
     ASSERT_EQ(host.devices.size(), 2u);  // the first is the one on the bus
@@ -86,7 +86,7 @@ TEST(Nvml, TellsModelsAndPcieOfGpus) {
     EXPECT_TRUE(host.not_seen.empty());
 }
 
-TEST(Nvml, KeepsThePcieLinkThatTheBusTells) {
+TEST(Nvml, KeepsThePcieLinkThatTheBusReports) {
     Host bus{.devices = {{DeviceKind::gpu, gpu_address(0), "10de:2330"}}};
     bus.devices[0].link = {16, 8};
     EXPECT_EQ(described(gpu_lines(1, "233010de 9 0 H100"), bus).devices[0].link, (PcieLink{16, 8}));

@@ -49,7 +49,7 @@ std::vector<std::vector<int>> numbers_of(const Order& order) {
 
 using Channels = std::vector<std::vector<int>>;
 
-TEST(ChannelsOf, GoBothWaysFromPlacesFarApart) {
+TEST(ChannelsOf, GoInBothDirectionsFromPlacesFarApart) {
     EXPECT_EQ(numbers_of(channels_of({}, 8, 4)), (Channels{{0, 1, 2, 3},
                                                            {3, 2, 1, 0},
                                                            {2, 3, 0, 1},

@@ -10,12 +10,12 @@
 
 namespace tutti {
 
-/// An upper bound of what any set of rings over one host's members can give in all, whatever their
-/// number and shares. CallCosts on edges make every ring cost at least `cheapest`; whoever spends
-/// no more than each edge's capacity times its price cannot run more than that over `cheapest`
-/// (duality of linear programs). CallCosts are raised where the cheapest ring goes, round after
-/// round (Garg & Koenemann 2007), and the least bound seen is returned. Tries all (n-1)! rings: for
-/// few members.
+/// An upper bound of the bandwidth of any set of rings over one host's members, whatever their
+/// number and shares. Each edge has a weight; a ring costs the sum of its edges' weights. Together
+/// the rings cost at most the sum of capacity times weight, so that sum over the cheapest ring's
+/// cost is a bound (duality of linear programs). The weights along the cheapest ring are raised
+/// round after round (Garg & Koenemann 2007), and the least bound seen is returned. Tries all
+/// (n-1)! rings: for few members.
 inline double bound_of_rings(const HostRoutes& routes, PathType worst, int rounds = 1500) {
     std::vector<std::vector<double>> loads;
     HostChannel ring{.members = std::vector<int>(static_cast<std::size_t>(routes.members()))};
@@ -28,13 +28,13 @@ inline double bound_of_rings(const HostRoutes& routes, PathType worst, int round
     if (loads.empty()) return 0;
 
     const std::size_t edges = loads.front().size();
-    std::vector<double> price(edges);
-    for (std::size_t e = 0; e < edges; ++e) price[e] = 1 / routes.capacity(static_cast<int>(e));
+    std::vector<double> weight(edges);
+    for (std::size_t e = 0; e < edges; ++e) weight[e] = 1 / routes.capacity(static_cast<int>(e));
     double bound = std::numeric_limits<double>::infinity();
     for (int round = 0; round < rounds; ++round) {
         const auto cost = [&](const std::vector<double>& load) {
             double sum = 0;
-            for (std::size_t e = 0; e < edges; ++e) sum += load[e] * price[e];
+            for (std::size_t e = 0; e < edges; ++e) sum += load[e] * weight[e];
             return sum;
         };
         const auto cheapest = std::ranges::min_element(loads, {}, cost);
@@ -42,7 +42,7 @@ inline double bound_of_rings(const HostRoutes& routes, PathType worst, int round
         for (std::size_t e = 0; e < edges; ++e) {
             const bool is_used =
                 std::ranges::any_of(loads, [&](const auto& l) { return l[e] > 0; });
-            if (is_used) budget += routes.capacity(static_cast<int>(e)) * price[e];
+            if (is_used) budget += routes.capacity(static_cast<int>(e)) * weight[e];
         }
         bound = std::min(bound, budget / cost(*cheapest));
         double rate = std::numeric_limits<double>::infinity();
@@ -51,7 +51,7 @@ inline double bound_of_rings(const HostRoutes& routes, PathType worst, int round
                 rate = std::min(rate, routes.capacity(static_cast<int>(e)) / (*cheapest)[e]);
         constexpr double eagerness = 0.02;
         for (std::size_t e = 0; e < edges; ++e)
-            price[e] *=
+            weight[e] *=
                 1 + eagerness * rate * (*cheapest)[e] / routes.capacity(static_cast<int>(e));
     }
     return bound;

@@ -123,7 +123,7 @@ TEST(Rings, OverTwoIslandsAreHeldUpWhereTheyCross) {
     }
 }
 
-TEST(Rings, OverPcieCrossTheSocketsOnceEachWay) {
+TEST(Rings, OverPcieCrossTheSocketsOnceInEachDirection) {
     for (const std::vector<int>& place :
          {std::vector{0, 1, 2, 3, 4, 5, 6, 7}, std::vector{0, 4, 1, 5, 2, 6, 3, 7}}) {
         const RingPlan plan = rings_of(machines::pcie_only(place));
@@ -135,7 +135,7 @@ TEST(Rings, OverPcieCrossTheSocketsOnceEachWay) {
                 at(place, members[i]) / 4 != at(place, members[(i + 1) % members.size()]) / 4;
         EXPECT_EQ(crossings, 2);
     }
-    // Numbered across the sockets, a ring crosses them four times each way.
+    // Numbered across the sockets, a ring crosses them four times in each direction.
     EXPECT_NEAR(rings_of(machines::pcie_only({0, 4, 1, 5, 2, 6, 3, 7})).naive.bandwidth_GBps, 2.5,
                 1e-9);
 }
@@ -407,7 +407,7 @@ TEST(Rings, AreWrittenAsOneLineOfRanksPerChannel) {
     EXPECT_EQ(channels, plan.found.channels.size());
 }
 
-TEST(Rings, TellProgramsWhatTheyTellPeople) {
+TEST(Rings, GiveProgramsWhatTheyPrint) {
     const auto json = nlohmann::json::parse(rings_to_json(rings_of(machines::dgx1())));
     EXPECT_EQ(json.at("found").at("channels").size(), 6u);
     EXPECT_DOUBLE_EQ(json.at("found").at("GBps").get<double>(), 120);

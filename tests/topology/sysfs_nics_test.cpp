@@ -47,7 +47,7 @@ TEST(Ports, JoinAnInterfaceAndItsRdmaDevice) {
     EXPECT_EQ(interface_names(tree.root()), (Names{"ib0", "mlx5_0"}));
 }
 
-TEST(Ports, OfOneDeviceAreToldApartByNumber) {
+TEST(Ports, OfOneDeviceAreDistinguishedByNumber) {
     const FixtureTree tree;
     tree.write("net/eth4/dev_port", "0");
     tree.write("net/eth5/dev_port", "1");
@@ -58,7 +58,7 @@ TEST(Ports, OfOneDeviceAreToldApartByNumber) {
     EXPECT_EQ(read_ports(tree.root()), (Ports{{"mlx4_0:1", 40}, {"mlx4_0:2", 10}}));
 }
 
-TEST(Ports, FollowTheNameThatThePortTells) {
+TEST(Ports, FollowTheNameThatThePortReports) {
     const FixtureTree tree;
     tree.write("net/eth4/speed", "100000");  // both count as the first port
     tree.write("net/eth5/speed", "50000");

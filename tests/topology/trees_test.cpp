@@ -41,7 +41,7 @@ TEST(BinaryTree, HasTheOthersLeavesAsInnerHosts) {
     for (int hosts = 2; hosts <= 70; ++hosts) {
         const Parents one = binary_tree(hosts);
         const Parents other = other_binary_tree(hosts);
-        for (int host = 0; host < hosts; ++host)  // in both trees together: two ways up and down
+        for (int host = 0; host < hosts; ++host)  // in both trees together: two routes up and down
             EXPECT_LE(children(one, host) + children(other, host), 3) << hosts << ' ' << host;
     }
 }
@@ -75,7 +75,8 @@ TEST(Trees, AreNoFasterThanTheMeasuredNetwork) {
     const std::vector<HostRoutes> hosts(2, HostRoutes(machines::dgx1()));
     const double alone = plan_trees(hosts).bandwidth_GBps;
     EXPECT_DOUBLE_EQ(plan_trees(hosts, {{0, 1, 0, 2}}).bandwidth_GBps, alone);  // speed unknown
-    // Both trees go up and down between the two: each way is used twice for half of the message.
+    // Both trees go up and down between the two: each direction is used twice for half of the
+    // message.
     const TreePlan plan = plan_trees(hosts, {{0, 1, 4, 2}, {1, 0, 3, 2}});
     EXPECT_DOUBLE_EQ(plan.bandwidth_GBps, 3);
     EXPECT_EQ(plan.limit, "network from host 1 to host 0");

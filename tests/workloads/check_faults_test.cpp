@@ -68,7 +68,8 @@ TEST(CheckSees, AShareThatIsMissingOrCountedTwice) {
 TEST(CheckSees, AFaultOfOneRankOnMostElementsWhereTheTypeHasRoom) {
     for_each_case(Collective::all_reduce, elements, [](const CheckCase& check) {
         if (check.ranks == 1 || size_of(check.type) < 4 || !counts_twice(check.op)) return;
-        // Shares of 2^0 only, and averages that tip one way each: half of the elements at best.
+        // Shares of 2^0 only, and averages that round in one direction each: half of the elements
+        // at best.
         const bool half = check.op == Op::avg || check.op == Op::prod;
         const int most = half ? elements / 4 : elements - elements / 8;
         EXPECT_GT(wrong_of_terms(check, without(check, 1)), most) << testing::PrintToString(check);
@@ -97,7 +98,7 @@ TEST(CheckSees, AShareCountedInsteadOfAnother) {
     });
 }
 
-// Sums of rank numbers, the usual check data, stay the same.
+// Sums of rank numbers, the default check data, stay the same.
 TEST(CheckSees, SharesOneAndFourReplacedByTwoAndThree) {
     for_each_case(Collective::all_reduce, elements, [](const CheckCase& check) {
         if (check.ranks < 5) return;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stamps of clocks that differ by what is known, over ways whose times are known.
+// Stamps of clocks that differ by what is known, over paths whose times are known.
 #include "workloads/timing/clock_model.hpp"
 
 #include <gtest/gtest.h>
@@ -14,7 +14,8 @@ namespace tutti {
 namespace {
 
 constexpr std::int64_t second = 1'000'000'000;
-constexpr std::int64_t days = 40 * 86'400 * second;  // more than a double tells to the nanosecond
+constexpr std::int64_t days =
+    40 * 86'400 * second;  // more than a double resolves to the nanosecond
 
 struct Clocks {
     std::int64_t offset = 0;  // other less own at own time 0
@@ -29,13 +30,13 @@ Ping ping(const Clocks& clocks, std::int64_t at, std::int64_t there, std::int64_
     return {at, clocks.other(at + there), at + there + back};
 }
 
-// So many pings whose ways take `way` and up to `jitter` more.
-ClockOffset estimate(const Clocks& clocks, std::int64_t at, int pings, std::int64_t way,
+// So many pings that take `path` and up to `jitter` more in each direction.
+ClockOffset estimate(const Clocks& clocks, std::int64_t at, int pings, std::int64_t path,
                      std::int64_t jitter, std::mt19937& random) {
     std::uniform_int_distribution<std::int64_t> more(0, jitter);
     std::vector<Ping> all;
     for (int i = 0; i < pings; ++i) {
-        all.push_back(ping(clocks, at, way + more(random), way + more(random)));
+        all.push_back(ping(clocks, at, path + more(random), path + more(random)));
         at = all.back().back;
     }
     return estimate_offset(all);
@@ -43,14 +44,14 @@ ClockOffset estimate(const Clocks& clocks, std::int64_t at, int pings, std::int6
 
 }  // namespace
 
-TEST(ClockOffset, OfEqualWaysIsTheOffset) {
+TEST(ClockOffset, OfEqualDelaysIsTheOffset) {
     const Clocks clocks{.offset = days};
     const std::vector<Ping> one{ping(clocks, 1000, 500, 500)};
     EXPECT_EQ(estimate_offset(one),
               (ClockOffset{.at_ns = 1500, .offset_ns = days, .bound_ns = 500}));
 }
 
-TEST(ClockOffset, OfUnequalWaysIsWrongByHalfTheDifferenceAndSaysHowMuchAtMost) {
+TEST(ClockOffset, OfUnequalDelaysIsWrongByHalfTheDifferenceAndSaysHowMuchAtMost) {
     const Clocks clocks{.offset = -days};
     const std::vector<Ping> one{ping(clocks, 0, 900, 100)};
     EXPECT_EQ(estimate_offset(one).offset_ns, -days + 400);
@@ -66,8 +67,8 @@ TEST(ClockOffset, IsOfTheTimeOfThePingsThatCount) {
     EXPECT_EQ(estimate_offset(two).at_ns, 5'700);
 }
 
-// Each way's quickest ping counts, be it another one's.
-TEST(ClockOffset, DoesNotHeedPingsThatWereHeldUp) {
+// Each direction's quickest ping counts, be it another one's.
+TEST(ClockOffset, IgnoresPingsThatWereDelayed) {
     const Clocks clocks{.offset = 123'456'789};
     const std::vector<Ping> three{ping(clocks, 0, 500, 90'000), ping(clocks, 200'000, 70'000, 500),
                                   ping(clocks, 400'000, 80'000, 80'000)};
@@ -97,7 +98,7 @@ TEST(ClockModel, LearnsDriftFromEstimatesThatAreSharperThanIt) {
     EXPECT_NEAR(model.drift() * 1e6, 50, 0.1);
 }
 
-TEST(ClockModel, DoesNotHeedAnEstimateThatWasDisturbed) {
+TEST(ClockModel, IgnoresAnEstimateThatWasDisturbed) {
     std::mt19937 random(1);
     const Clocks clocks{.offset = 5};
     ClockModel model;

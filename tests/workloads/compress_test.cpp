@@ -179,7 +179,7 @@ TEST(TopK, BySampleTakesNearlyAsManyNearlyAsLarge) {
     EXPECT_LT(energy[0] / all, 0.58);
 }
 
-TEST(Compression, IsReadAndToldByName) {
+TEST(Compression, IsReadAndPrintedByName) {
     for (const char* name : {"none", "bf16", "fp16", "int8", "topk:1%", "topk:0.1%:sampled"})
         EXPECT_EQ(name_of(parse_compression(name)), name);
     EXPECT_EQ(parse_compressions("none,bf16,topk:1%,bf16").size(), 2U);
@@ -225,7 +225,7 @@ std::vector<TrainingStep> measured(int ranks, std::int64_t count, Op op, bool in
 double metric(const TrainingStep& step, const std::string& name) {
     for (const Metric& one : step.metrics)
         if (one.name == name) return one.value;
-    ADD_FAILURE() << step.key.way << " has no " << name;
+    ADD_FAILURE() << step.key.method << " has no " << name;
     return -1;
 }
 
@@ -244,8 +244,8 @@ TEST(CompressedAllReduce, IsNearTheSumAndSavesWhatTheFormulaSays) {
             measured(ranks, 20000, op, in_place, "bf16,fp16,int8,topk:1%,topk:1%:sampled");
         ASSERT_EQ(steps.size(), 2U * 6);
         for (const TrainingStep& step : steps) {
-            ASSERT_FALSE(step.skipped) << step.key.way << *step.skipped;
-            const std::string& method = step.key.way;
+            ASSERT_FALSE(step.skipped) << step.key.method << *step.skipped;
+            const std::string& method = step.key.method;
             const std::string name = method.substr(std::min(method.find('+'), method.size()));
             if (name.empty()) {
                 EXPECT_EQ(step.check.state, CheckState::ok) << method;
@@ -308,9 +308,9 @@ TEST(CompressedAllReduce, GoesOnInGroupsAtTheSameTime) {
             parse_compressions("bf16,int8,topk:10%"));
         for (const TrainingStep& step :
              run_scenario(world, *scenario, methods, {.min_rounds = 3, .max_rounds = 3})) {
-            EXPECT_FALSE(step.skipped) << step.key.way;
-            // All tell what can be hidden; the rest is of those that compress.
-            EXPECT_EQ(step.metrics.size() == 1, step.key.way == "ring/shm");
+            EXPECT_FALSE(step.skipped) << step.key.method;
+            // All report what can be hidden; the rest is of those that compress.
+            EXPECT_EQ(step.metrics.size() == 1, step.key.method == "ring/shm");
         }
     });
 }
@@ -328,7 +328,7 @@ TEST(CompressedAllReduce, LeavesOthersAsTheyAre) {
     }
     // Fewer elements than ranks, and some parts empty.
     for (const TrainingStep& step : measured(4, 1, Op::sum, true, "bf16,int8,topk:100%"))
-        EXPECT_FALSE(step.skipped) << step.key.way;
+        EXPECT_FALSE(step.skipped) << step.key.method;
 }
 
 }  // namespace tutti

@@ -162,7 +162,7 @@ TEST(Libsvm, ThatIsDamagedIsRefusedWithFileLineAndWhatIsWrong) {
          "data.svm:2: the last line has no end, so the file may be cut off; give the whole file"},
         {"", "data.svm: no features in it"},
         {"0\n1\n", "data.svm: no features in it"},
-        {"4 1:1\n4 1:2\n", "data.svm: 1 different labels; 2 to 1000 can be told apart"},
+        {"4 1:1\n4 1:2\n", "data.svm: 1 different labels; 2 to 1000 are supported"},
     };
     for (const auto& [text, says] : damaged) EXPECT_EQ(complaint(text), says);
 }

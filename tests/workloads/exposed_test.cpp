@@ -34,7 +34,7 @@ Timeline timeline_of(const nlohmann::json& trace) {
 
 // In us, rounded, of caps as PyTorch takes them: the first bucket is closed at 1 MiB.
 std::vector<std::int64_t> exposed_at(const Timeline& line, std::size_t step, Bytes element,
-                                     const Channel& channel) {
+                                     const NetworkModel& network) {
     std::vector<int> order(line.counts.size());
     std::iota(order.begin(), order.end(), 0);
     std::vector<std::int64_t> all;
@@ -47,49 +47,49 @@ std::vector<std::int64_t> exposed_at(const Timeline& line, std::size_t step, Byt
                      .ready_ns[static_cast<std::size_t>(std::ranges::max(bucket.parameters))],
                  Bytes{bucket.count * element.count}});
         all.push_back(
-            std::llround(exposed_ns(messages, line.steps[step].ready_ns.back(), channel) * 1e-3));
+            std::llround(exposed_ns(messages, line.steps[step].ready_ns.back(), network) * 1e-3));
     }
     return all;
 }
 
 TEST(Exposed, IsWhatTheSerialChannelHasNotCarriedWhenComputingEnds) {
-    const Channel channel{.latency_ns = 10, .ns_per_byte = 2};
+    const NetworkModel network{.latency_ns = 10, .ns_per_byte = 2};
     // 0..30, then waits for the second until 100..120, then 120..150: 40 after the end.
     const std::vector<TimedMessage> messages{{0, {10}}, {100, {5}}, {110, {10}}};
-    EXPECT_EQ(exposed_ns(messages, 110, channel), 40);
-    EXPECT_EQ(exposed_ns(messages, 1000, channel), 0);
-    EXPECT_EQ(exposed_ns({}, 0, channel), 0);
+    EXPECT_EQ(exposed_ns(messages, 110, network), 40);
+    EXPECT_EQ(exposed_ns(messages, 1000, network), 0);
+    EXPECT_EQ(exposed_ns({}, 0, network), 0);
 }
 
 TEST(Exposed, OfRecordedTimelinesIsWhatAnotherSimulationFound) {
     {
         TRACE_OR_SKIP(trace, "resnet50_ddp_2xA100.json");
         const Timeline line = timeline_of(trace);
-        EXPECT_EQ(exposed_at(line, 1, {4}, parse_channel("100us+1.25GB/s")),
+        EXPECT_EQ(exposed_at(line, 1, {4}, parse_network_model("100us+1.25GB/s")),
                   (std::vector<std::int64_t>{16349, 3749, 1549, 7879}));
-        EXPECT_EQ(exposed_at(line, 1, {4}, parse_channel("50us+5GB/s")),
+        EXPECT_EQ(exposed_at(line, 1, {4}, parse_network_model("50us+5GB/s")),
                   (std::vector<std::int64_t>{58, 160, 257, 1995}));
     }
     {
         TRACE_OR_SKIP(trace, "resnet18_1x2080Ti.json");
-        EXPECT_EQ(exposed_at(timeline_of(trace), 1, {4}, parse_channel("350us+0.9GB/s")),
+        EXPECT_EQ(exposed_at(timeline_of(trace), 1, {4}, parse_network_model("350us+0.9GB/s")),
                   (std::vector<std::int64_t>{392, 886, 3386, 17965}));
     }
     TRACE_OR_SKIP(trace, "resnet18_ddp_8xMI300X.json");
-    EXPECT_EQ(exposed_at(timeline_of(trace), 1, {2}, parse_channel("50us+5GB/s")),
+    EXPECT_EQ(exposed_at(timeline_of(trace), 1, {2}, parse_network_model("50us+5GB/s")),
               (std::vector<std::int64_t>{2638, 393, 441, 3576}));
 }
 
-TEST(BucketCap, ThatIsBestLeavesAThirdOfTheUsualOnesExposedOnTheA100Timeline) {
+TEST(BucketCap, ThatIsBestLeavesAThirdOfTheDefaultOnesExposedOnTheA100Timeline) {
     TRACE_OR_SKIP(trace, "resnet50_ddp_2xA100.json");
     const Timeline line = timeline_of(trace);
     const auto tried =
-        try_caps(line.counts, {4}, {mebibyte}, line.steps, parse_channel("100us+1.25GB/s"));
-    const auto usual = std::ranges::find(tried, Bytes{25 * mebibyte},
-                                         [](const CapTrial& one) { return one.caps.others; });
-    ASSERT_NE(usual, tried.end());
-    EXPECT_NEAR(usual->exposed_ns, 7'879'000, 1000);
-    EXPECT_LE(best_of(tried).exposed_ns, usual->exposed_ns / 3);
+        try_caps(line.counts, {4}, {mebibyte}, line.steps, parse_network_model("100us+1.25GB/s"));
+    const auto ddp_default = std::ranges::find(tried, Bytes{25 * mebibyte},
+                                               [](const CapTrial& one) { return one.caps.others; });
+    ASSERT_NE(ddp_default, tried.end());
+    EXPECT_NEAR(ddp_default->exposed_ns, 7'879'000, 1000);
+    EXPECT_LE(best_of(tried).exposed_ns, ddp_default->exposed_ns / 3);
     for (const CapTrial& one : tried) EXPECT_GE(one.exposed_ns, best_of(tried).exposed_ns);
 }
 
@@ -107,13 +107,13 @@ TEST(BucketCap, CandidatesGoFromTheSmallestToOneBucketMoreThanTheFirst) {
     EXPECT_EQ(best_of(tried).buckets, 2U);
 }
 
-TEST(Channel, IsReadAndMeasured) {
-    EXPECT_EQ(parse_channel("100us+1.25GB/s"), (Channel{1e5, 0.8}));
+TEST(NetworkModel, IsReadAndMeasured) {
+    EXPECT_EQ(parse_network_model("100us+1.25GB/s"), (NetworkModel{1e5, 0.8}));
     for (const char* wrong :
          {"", "100us", "1GB/s", "+1GB/s", "100us+GB/s", "100us+0GB/s", "100us+1GB", "x+1GB/s"})
-        EXPECT_THROW(parse_channel(wrong), Error) << wrong;
-    EXPECT_EQ(channel_through({100}, 60, {1100}, 560), (Channel{10, 0.5}));
-    EXPECT_EQ(channel_through({100}, 60, {1100}, 50), (Channel{60, 0}));
+        EXPECT_THROW(parse_network_model(wrong), Error) << wrong;
+    EXPECT_EQ(network_model_through({100}, 60, {1100}, 560), (NetworkModel{10, 0.5}));
+    EXPECT_EQ(network_model_through({100}, 60, {1100}, 50), (NetworkModel{60, 0}));
 }
 
 }  // namespace

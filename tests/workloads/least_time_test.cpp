@@ -63,7 +63,7 @@ TEST(LeastTime, OfRegisteredMemoryIsHandOversAndTheBytes) {
     EXPECT_DOUBLE_EQ(direct(Collective::gather, n), one_way + (2 * n + 2 * n) / 2 / copying);
 }
 
-TEST(LeastTime, OfLittleRegisteredMemoryIsThatOfTheLastToComeAlone) {
+TEST(LeastTime, OfLittleRegisteredMemoryIsThatOfTheLastArrivalOnly) {
     const double n = 256;  // done before the other rank could know
     EXPECT_DOUBLE_EQ(direct(Collective::all_reduce, n), one_way + (2 * n + 2 * n) / adding);
 }
@@ -130,7 +130,7 @@ TEST(LeastTime, OfNothingIsNothing) {
                      2.0 * 64 * K / 90);  // one core alone copies it: no meeting
 }
 
-TEST(LeastTime, OfMoreRanksThanCoresHasTurnsInIt) {
+TEST(LeastTime, OfMoreRanksThanCoresHasContextSwitchesInIt) {
     EXPECT_DOUBLE_EQ(least(Collective::all_reduce, 8, Reach::registered, false, 4),
                      one_way + yield);
     EXPECT_DOUBLE_EQ(least(Collective::all_reduce, 8, Reach::registered, false, 5),
@@ -138,7 +138,7 @@ TEST(LeastTime, OfMoreRanksThanCoresHasTurnsInIt) {
 }
 
 // Two of four cores have no more than one has alone, twice; nor more than all four together.
-TEST(LeastTime, OfFewerRanksThanCoresIsThatOfACoreAlone) {
+TEST(LeastTime, OfFewerRanksThanCoresIsThatOfOneCore) {
     Limits limits = sample_limits();
     limits.cores = 4;
     for (Curve& curve : limits.curves)

@@ -22,7 +22,7 @@ std::vector<Limits> limits_of_ranks(int ranks) {
     return all;
 }
 
-TEST(MeasureLimits, TellsTheSameOnAllRanks) {
+TEST(MeasureLimits, ReportsTheSameOnAllRanks) {
     const auto all = limits_of_ranks(2);
     EXPECT_EQ(all.at(0), all.at(1));
 }

@@ -109,7 +109,7 @@ TEST(Measure, ARowIsOfOneCallWhereSomethingIsDoneBeforeEach) {
     });
 }
 
-TEST(Measure, TellsWhichRankWasLast) {
+TEST(Measure, ReportsWhichRankWasLast) {
     on_ranks([](World& world) {
         Fake slow_on_one = sleep_of(milliseconds(world.rank().index == 1 ? 100 : 0));
         Protocol protocol = fixed(4);
@@ -230,7 +230,7 @@ TEST(TimedBatch, ARowsTimeRunsFromItsFirstArrivalAndIsShared) {
     });
 }
 
-TEST(TimedBatch, TellsHowLongNearlyAllWorkBeforeCallsTookOnTheSlowestRank) {
+TEST(TimedBatch, ReportsHowLongNearlyAllWorkBeforeCallsTookOnTheSlowestRank) {
     on_ranks([](World& world) {
         std::vector<CallTimes> stamps(10);
         for (std::size_t call = 0; call < stamps.size(); ++call)
@@ -335,9 +335,9 @@ TEST(MeasureChecks, EndOnAllRanksWhereOneCannotPrepareOrCheck) {
     }
 }
 
-// Who had a turn after whom, on rank 0, once all have warmed up: three trials, eight batches
-// each.
-std::vector<int> turns(const std::function<void(Protocol&)>& change) {
+// The order of the candidates' batches, on rank 0, once all have warmed up: three trials, eight
+// batches each.
+std::vector<int> order_of_batches(const std::function<void(Protocol&)>& change) {
     std::vector<int> order;
     on_ranks([&](World& world) {
         std::vector<std::unique_ptr<Fake>> fakes;
@@ -361,7 +361,8 @@ std::vector<int> turns(const std::function<void(Protocol&)>& change) {
 
 TEST(MeasureOrder, GoesForthAndBackInEachPairOfRounds) {
     for (const bool shuffle : {true, false}) {
-        const auto order = turns([shuffle](Protocol& protocol) { protocol.shuffle = shuffle; });
+        const auto order =
+            order_of_batches([shuffle](Protocol& protocol) { protocol.shuffle = shuffle; });
         for (auto pair = order.begin(); pair < order.end(); pair += 6) {
             EXPECT_TRUE(std::equal(pair, pair + 3, std::make_reverse_iterator(pair + 6)));
             EXPECT_TRUE(std::is_permutation(pair, pair + 3, std::begin({0, 1, 2})));
@@ -374,7 +375,7 @@ TEST(MeasureOrder, GoesForthAndBackInEachPairOfRounds) {
 
 TEST(MeasureOrder, IsTheSameForTheSameSeed) {
     const auto seeded = [](std::uint64_t seed) {
-        return turns([seed](Protocol& protocol) { protocol.seed = seed; });
+        return order_of_batches([seed](Protocol& protocol) { protocol.seed = seed; });
     };
     const auto first = seeded(7);
     EXPECT_EQ(seeded(7), first);

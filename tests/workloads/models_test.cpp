@@ -72,7 +72,7 @@ TEST(Models, OfTransformersHaveAsManyParametersAsTheClosedFormsSay) {
 }
 
 TEST(Models, OfImagesTakeThePublishedMultiplyAdds) {
-    // Of the weights' products, in 10^9, as torchvision tells them.
+    // Of the weights' products, in 10^9, as torchvision gives them.
     const std::map<std::string, double> published{
         {"resnet18", 1.814}, {"resnet50", 4.089}, {"vgg16", 15.470}};
     for (const auto& [name, billions] : published) {

@@ -69,18 +69,20 @@ TEST(Moe, ATokenHasDifferentExperts) {
     // As many choices as experts: each expert is every token's, however much it is liked.
     const MoeRouting routing{
         .experts = 4, .experts_per_token = 4, .tokens = 100, .skew = 2, .capacity = 4};
-    EXPECT_EQ(route(routing, 1, 0).kept, std::vector<std::int64_t>(4, 100));
+    EXPECT_EQ(route(routing, 1, 0).accepted, std::vector<std::int64_t>(4, 100));
 }
 
 TEST(Moe, RoutesEveryChoiceOrDropsIt) {
     for (const double skew : {0.0, 0.5, 2.0}) {
         const MoeRouting routing{.tokens = 1000, .skew = skew, .capacity = 1.25};
         const RoutedTokens routed = route(routing, 3, 1);
-        const auto kept = std::accumulate(routed.kept.begin(), routed.kept.end(), std::int64_t{0});
-        EXPECT_EQ(kept + routed.dropped, 2000);
-        EXPECT_LE(std::ranges::max(routed.kept), capacity_of(routing));
-        EXPECT_EQ(routed.kept, route(routing, 3, 1).kept) << "the same wherever it is asked for";
-        EXPECT_NE(routed.kept, route(routing, 4, 1).kept);
+        const auto accepted =
+            std::accumulate(routed.accepted.begin(), routed.accepted.end(), std::int64_t{0});
+        EXPECT_EQ(accepted + routed.dropped, 2000);
+        EXPECT_LE(std::ranges::max(routed.accepted), capacity_of(routing));
+        EXPECT_EQ(routed.accepted, route(routing, 3, 1).accepted)
+            << "the same wherever it is asked for";
+        EXPECT_NE(routed.accepted, route(routing, 4, 1).accepted);
     }
 }
 

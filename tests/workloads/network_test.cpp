@@ -29,7 +29,7 @@ Call call_of(Collective collective, std::int64_t bytes, Rank root = Rank{0}) {
     return {.collective = collective, .type = DataType::int8, .root = root, .count = bytes};
 }
 
-// Hosts that are alike: 0.125 GB/s each way, 50 us.
+// Hosts that are alike: 0.125 GB/s in each direction, 50 us.
 HostNetwork network_of(int hosts) {
     HostNetwork network;
     for (int a = 0; a < hosts; ++a) {
@@ -60,7 +60,7 @@ TEST(LinkFit, FindsABurst) {
 
 // One of five large messages was disturbed in every round, and the library has a second protocol
 // from 64 KiB on.
-TEST(LinkFit, DoesNotHeedOutliers) {
+TEST(LinkFit, IgnoresOutliers) {
     auto times = times_of_link();
     for (MessageTime& time : times)
         if (time.bytes >= 64 * K) time.ns += 100'000;
@@ -72,7 +72,7 @@ TEST(LinkFit, DoesNotHeedOutliers) {
 }
 
 // The smaller of two large sizes came late each time: the slope between them would be 0.25 GB/s.
-TEST(LinkFit, PromisesNoMoreThanWasSeen) {
+TEST(LinkFit, IsNoFasterThanWasMeasured) {
     const MessageTime times[] = {{8, 50'000}, {256 * K, 4'240'000}, {512 * K, 5'290'000}};
     EXPECT_NEAR(fit_link(times).gbps, 524'288 / 5'240'000.0, 1e-9);
 }
@@ -152,7 +152,7 @@ TEST(Crossing, Adds) {
             }
 }
 
-// 2 (H - 1) / H of the message each way, and one way over the network.
+// 2 (H - 1) / H of the message in each direction, and one latency of the network.
 TEST(LeastTimeBetween, OfAllReduceIsThatOfItsBytes) {
     const double n = 1 << 20;
     for (const int hosts : {2, 3, 4, 8})

@@ -79,7 +79,7 @@ inline void expect_right_results(std::string_view name, int ranks,
         for (const TrainingStep& step : run_scenario(world, *scenario, methods, protocol)) {
             if (step.skipped) continue;
             ++done;
-            EXPECT_EQ(step.check.state, CheckState::ok) << name << " " << step.key.way;
+            EXPECT_EQ(step.check.state, CheckState::ok) << name << " " << step.key.method;
         }
         EXPECT_GT(done, 0) << name;
     });

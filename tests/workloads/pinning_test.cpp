@@ -60,7 +60,7 @@ TEST(Pinning, SharesCoresOutEvenlyAndNeighboursTogether) {
     }
 }
 
-TEST(Pinning, LeavesAloneWhomTheLauncherHasBound) {
+TEST(Pinning, LeavesRanksBoundWhereTheLauncherHasBoundThem) {
     const auto cores = cpus_of_cores();
     if (cores.size() < 2) GTEST_SKIP() << "one core: nothing to choose";
     run_as_threads(2, 60, [&](World& world) {

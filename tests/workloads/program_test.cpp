@@ -180,7 +180,7 @@ TEST(Program, RunsGroupsAtTheSameTimeWithRightResults) {
         ASSERT_EQ(steps.size(), 4U);
         for (const TrainingStep& step : steps) {
             EXPECT_FALSE(step.skipped) << *step.skipped;
-            EXPECT_EQ(step.check.state, CheckState::ok) << step.key.way;
+            EXPECT_EQ(step.check.state, CheckState::ok) << step.key.method;
             EXPECT_EQ(step.step.n, 3U);
             EXPECT_EQ(step.key.calls, 2);
             EXPECT_EQ(step.key.bytes, 2 * 4000);

@@ -39,14 +39,14 @@ struct PlayedServer {
         server.take(worker, std::span(gradients.back().get(), 1), pushed);
     }
     float weight() const { return server.weights().front(); }
-    std::vector<std::pair<int, ServerReply>> told() { return std::exchange(answers, {}); }
+    std::vector<std::pair<int, ServerReply>> take_answers() { return std::exchange(answers, {}); }
 
     std::vector<std::pair<int, ServerReply>> answers;
     std::vector<std::unique_ptr<float>> gradients;
     Server server;
 };
 
-using Told = std::vector<std::pair<int, ServerReply>>;
+using Answers = std::vector<std::pair<int, ServerReply>>;
 
 // A job of `ranks` threads that trains by `architecture` for so many steps.
 struct Trained {
@@ -119,33 +119,33 @@ TEST(Tournament, BringsEachRankTogetherWithEachOtherOnce) {
 TEST(SynchronousServer, AppliesAllGradientsOfAStepTogether) {
     PlayedServer play({.workers = 2});
     play.server.begin(2);
-    EXPECT_EQ(play.told(), (Told{{0, ServerReply::proceed}, {1, ServerReply::proceed}}));
+    EXPECT_EQ(play.take_answers(), (Answers{{0, ServerReply::proceed}, {1, ServerReply::proceed}}));
     play.push(1, 3);
     EXPECT_EQ(play.weight(), 0);
     EXPECT_EQ(play.server.waits_for(), 0);
-    EXPECT_TRUE(play.told().empty());
+    EXPECT_TRUE(play.take_answers().empty());
     play.push(0, 1);
     EXPECT_EQ(play.weight(), -4);  // parts of a mean add up
-    EXPECT_EQ(play.told(), (Told{{0, ServerReply::last}, {1, ServerReply::last}}));
+    EXPECT_EQ(play.take_answers(), (Answers{{0, ServerReply::last}, {1, ServerReply::last}}));
     play.push(0, 0, Pushed::last);
     EXPECT_FALSE(play.server.is_over());
     play.push(1, 0, Pushed::last);
     EXPECT_TRUE(play.server.is_over());
-    EXPECT_TRUE(play.told().empty());
+    EXPECT_TRUE(play.take_answers().empty());
 }
 
 TEST(SynchronousServer, LeavesTheSlowestBehindAndCountsIt) {
     PlayedServer play({.workers = 3, .dropped = 1});
     play.server.begin(2);
-    play.told();
+    play.take_answers();
     play.push(0, 1);
     play.push(1, 1);
     EXPECT_EQ(play.weight(), -3);  // as if the third had sent the others' mean
-    EXPECT_EQ(play.told(), (Told{{0, ServerReply::last}, {1, ServerReply::last}}));
+    EXPECT_EQ(play.take_answers(), (Answers{{0, ServerReply::last}, {1, ServerReply::last}}));
     play.push(2, 100);  // late
     EXPECT_EQ(play.weight(), -3);
     EXPECT_EQ(play.server.late(), 1);
-    EXPECT_EQ(play.told(), (Told{{2, ServerReply::last}}));
+    EXPECT_EQ(play.take_answers(), (Answers{{2, ServerReply::last}}));
     play.push(0, 0, Pushed::last);
     play.push(1, 0, Pushed::last);
     EXPECT_EQ(play.server.version(), 2);
@@ -156,27 +156,27 @@ TEST(SynchronousServer, LeavesTheSlowestBehindAndCountsIt) {
     EXPECT_TRUE(play.server.is_over());
 }
 
-TEST(SynchronousServer, TellsWhoComesAfterTheEndThatItIsOver) {
+TEST(SynchronousServer, StopsWhoComesAfterTheEnd) {
     PlayedServer play({.workers = 2, .dropped = 1});
     play.server.begin(2);
     play.push(0, 1);
     play.push(0, 1, Pushed::last);
-    play.told();
+    play.take_answers();
     play.push(1, 1);
-    EXPECT_EQ(play.told(), (Told{{1, ServerReply::stop}}));
+    EXPECT_EQ(play.take_answers(), (Answers{{1, ServerReply::stop}}));
     EXPECT_TRUE(play.server.is_over());
 }
 
 TEST(AsynchronousServer, AppliesEachGradientAndCountsItsStaleness) {
     PlayedServer play({.workers = 2, .updates = ServerUpdates::asynchronous});
     play.server.begin(2);
-    play.told();
+    play.take_answers();
     play.push(0, 1);  // 0 updates since it pulled
     EXPECT_EQ(play.weight(), -1);
-    EXPECT_EQ(play.told(), (Told{{0, ServerReply::last}}));
+    EXPECT_EQ(play.take_answers(), (Answers{{0, ServerReply::last}}));
     play.push(0, 1, Pushed::last);  // 0 again: the other one has not come yet
     play.push(1, 1);                // 2
-    EXPECT_EQ(play.told(), (Told{{1, ServerReply::last}}));
+    EXPECT_EQ(play.take_answers(), (Answers{{1, ServerReply::last}}));
     play.push(1, 1, Pushed::last);  // 0
     EXPECT_EQ(play.server.staleness(), (std::vector<std::int64_t>{3, 0, 1}));
     EXPECT_EQ(play.server.version(), 4);
@@ -186,14 +186,14 @@ TEST(AsynchronousServer, AppliesEachGradientAndCountsItsStaleness) {
 TEST(AsynchronousServer, HoldsBackWhoIsTooFarAheadOfTheSlowest) {
     PlayedServer play({.workers = 2, .updates = ServerUpdates::asynchronous, .staleness_bound = 1});
     play.server.begin(10);
-    play.told();
+    play.take_answers();
     play.push(0, 1);
-    EXPECT_EQ(play.told(), (Told{{0, ServerReply::proceed}}));
+    EXPECT_EQ(play.take_answers(), (Answers{{0, ServerReply::proceed}}));
     play.push(0, 1);
-    EXPECT_TRUE(play.told().empty());  // two ahead
+    EXPECT_TRUE(play.take_answers().empty());  // two ahead
     EXPECT_EQ(play.server.waits_for(), 1);
     play.push(1, 1);
-    EXPECT_EQ(play.told(), (Told{{0, ServerReply::proceed}, {1, ServerReply::proceed}}));
+    EXPECT_EQ(play.take_answers(), (Answers{{0, ServerReply::proceed}, {1, ServerReply::proceed}}));
 }
 
 // Worker: b N up and b N down. All workers' traffic at a server: 2 P b N / S, by parts of N.
@@ -352,16 +352,16 @@ TEST(Federated, AveragesWeightsOfClientsWithDifferentData) {
             ASSERT_EQ(steps.size(), 2U);
             for (const TrainingStep& step : steps) {
                 ASSERT_FALSE(step.skipped);
-                EXPECT_EQ(step.check.state, CheckState::ok) << step.key.way;
+                EXPECT_EQ(step.check.state, CheckState::ok) << step.key.method;
                 EXPECT_EQ(step.key.bytes, 4 * (64 * 10 + 10 + 1));
                 const double averages = &step == &steps[0] ? 100 : 1000;
-                const auto told = [&](std::string_view name) {
+                const auto metric = [&](std::string_view name) {
                     return std::ranges::find(step.metrics, name, &Metric::name)->value;
                 };
-                EXPECT_GE(told("accuracy"), 0.85) << step.key.way;
-                EXPECT_EQ(told("averages"), averages);
-                EXPECT_EQ(told("client_bytes"), averages * 4 * (64 * 10 + 10 + 1));
-                EXPECT_NEAR(told("bytes_saved"), 1 - averages / 1000, 1e-9);
+                EXPECT_GE(metric("accuracy"), 0.85) << step.key.method;
+                EXPECT_EQ(metric("averages"), averages);
+                EXPECT_EQ(metric("client_bytes"), averages * 4 * (64 * 10 + 10 + 1));
+                EXPECT_NEAR(metric("bytes_saved"), 1 - averages / 1000, 1e-9);
             }
         });
     }
@@ -381,10 +381,10 @@ TEST(ParameterServerWorkload, AlternatesAllArchitecturesWithRightResults) {
         for (const TrainingStep& step :
              run_scenario(world, *scenario, methods, {.min_rounds = 2, .max_rounds = 2})) {
             if (step.skipped)
-                skipped.push_back(step.key.way);
+                skipped.push_back(step.key.method);
             else if (step.check.state != CheckState::skipped)
-                checked.push_back(step.key.way);
-            EXPECT_NE(step.check.state, CheckState::fail) << step.key.way;
+                checked.push_back(step.key.method);
+            EXPECT_NE(step.check.state, CheckState::fail) << step.key.method;
         }
         EXPECT_EQ(checked, (std::vector<std::string>{"1 server sync", "all servers sync",
                                                      "all-reduce ring/loopback"}));

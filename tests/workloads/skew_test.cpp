@@ -101,7 +101,7 @@ TEST(Skew, KeepsTheRecordedSteps) {
                   2 * compute_ns_of_step(recorded, Rank{0}, step));
 }
 
-TEST(Skew, IsReadAndTold) {
+TEST(Skew, IsReadAndReported) {
     Skew skew;
     EXPECT_TRUE(skew.is_none());
     skew = with_slow_rank(with_skew(skew, "2ms"), "1:2.5");
@@ -124,15 +124,15 @@ TEST(SkewEffect, ComparesStepsThatCameRightAfterEachOther) {
                                        {"wait_added_ms", 0.8},
                                        {"skew_ms", 2},
                                        {"sensitivity", 1.5}};
-    const auto told = seen.metrics();
-    ASSERT_EQ(told.size(), expected.size());
-    for (std::size_t i = 0; i < told.size(); ++i) {
-        EXPECT_EQ(told[i].name, expected[i].name);
-        EXPECT_NEAR(told[i].value, expected[i].value, 1e-9) << told[i].name;
+    const auto metrics = seen.metrics();
+    ASSERT_EQ(metrics.size(), expected.size());
+    for (std::size_t i = 0; i < metrics.size(); ++i) {
+        EXPECT_EQ(metrics[i].name, expected[i].name);
+        EXPECT_NEAR(metrics[i].value, expected[i].value, 1e-9) << metrics[i].name;
     }
 }
 
-TEST(Skew, IsToldOfEveryWay) {
+TEST(Skew, IsReportedForEveryMethod) {
     run_as_threads(2, 60, [&](World& world) {
         Planner planner(world);
         const auto scenario = scenario_of(

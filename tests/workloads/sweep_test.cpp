@@ -24,7 +24,7 @@ Sweep sweep_of(Collective collective, const SearchSpace& search_space) {
     return sweep;
 }
 
-// What rank 0 is told, size by size.
+// What rank 0 reports, size by size.
 std::vector<std::vector<Point>> points_of_run(const Sweep& sweep, int ranks,
                                               std::optional<Fault> fault = {}) {
     std::vector<std::vector<Point>> all;
@@ -75,40 +75,41 @@ TEST(Sweep, MeasuresSizesOnceThatAreRoundedToTheSame) {
     sweep.sizes = {Bytes{1}, Bytes{8}, Bytes{12}, Bytes{13},
                    Bytes{24}};  // one element is 3 * 4 bytes
     EXPECT_EQ(points_of(sweep, 3), 2U);
-    const auto told = points_of_run(sweep, 3);
-    ASSERT_EQ(told.size(), 2U);
-    EXPECT_EQ(told[0][0].key.bytes, Bytes{12});
-    EXPECT_EQ(told[1][0].key.bytes, Bytes{24});
+    const auto points = points_of_run(sweep, 3);
+    ASSERT_EQ(points.size(), 2U);
+    EXPECT_EQ(points[0][0].key.bytes, Bytes{12});
+    EXPECT_EQ(points[1][0].key.bytes, Bytes{24});
 }
 
 TEST(Sweep, GoesThroughEverythingThatMattersToTheCollective) {
     const SearchSpace search_space{
         .algorithms = {"ring"}, .transports = {"loopback"}, .baselines = {}};
-    const auto told_of = [&](Collective collective) {
+    const auto points_seen = [&](Collective collective) {
         Sweep sweep = sweep_of(collective, search_space);
         sweep.types = {DataType::int8, DataType::float32};
         sweep.ops = {Op::sum, Op::min, Op::max};
         sweep.roots = {Rank{0}, Rank{1}};
         sweep.in_place = {false, true};
-        const auto told = points_of_run(sweep, 2);
-        EXPECT_EQ(told.size(), points_of(sweep, 2));
-        for (const auto& together : told) EXPECT_EQ(together.size(), 2U);  // out of place, in place
-        return told.size();
+        const auto points = points_of_run(sweep, 2);
+        EXPECT_EQ(points.size(), points_of(sweep, 2));
+        for (const auto& together : points)
+            EXPECT_EQ(together.size(), 2U);  // out of place, in place
+        return points.size();
     };
-    EXPECT_EQ(told_of(Collective::all_reduce), 2U * 3);
-    EXPECT_EQ(told_of(Collective::reduce), 2U * 3 * 2);
-    EXPECT_EQ(told_of(Collective::broadcast), 2U * 2);
-    EXPECT_EQ(told_of(Collective::all_gather), 2U);
+    EXPECT_EQ(points_seen(Collective::all_reduce), 2U * 3);
+    EXPECT_EQ(points_seen(Collective::reduce), 2U * 3 * 2);
+    EXPECT_EQ(points_seen(Collective::broadcast), 2U * 2);
+    EXPECT_EQ(points_seen(Collective::all_gather), 2U);
 }
 
 TEST(Sweep, LeavesAPointWithTheReasonForWhoeverCannotTakePart) {
     const Sweep sweep = sweep_of(Collective::all_to_all, {.algorithms = {"butterfly", "bruck"},
                                                           .transports = {"loopback", "mpi"},
                                                           .baselines = {"mpi"}});
-    const auto told = points_of_run(sweep, 3);
-    ASSERT_EQ(told.size(), 1U);
+    const auto points = points_of_run(sweep, 3);
+    ASSERT_EQ(points.size(), 1U);
     std::vector<std::string> who, took_part;
-    for (const Point& point : told[0]) {
+    for (const Point& point : points[0]) {
         who.push_back(point.key.configuration.impl + " " + point.key.configuration.algorithm + " " +
                       point.key.configuration.transport);
         if (!point.skipped)
@@ -119,22 +120,22 @@ TEST(Sweep, LeavesAPointWithTheReasonForWhoeverCannotTakePart) {
     EXPECT_EQ(who, (std::vector<std::string>{"tutti butterfly loopback", "tutti butterfly mpi",
                                              "tutti bruck loopback", "tutti bruck mpi", "mpi  "}));
     EXPECT_EQ(took_part, std::vector<std::string>{"tutti bruck loopback"});
-    EXPECT_NE(told[0][0].skipped->find("power of two, not 3"), std::string::npos)
-        << *told[0][0].skipped;
+    EXPECT_NE(points[0][0].skipped->find("power of two, not 3"), std::string::npos)
+        << *points[0][0].skipped;
 }
 
-TEST(Sweep, TellsTheOrdersOfRanksApartAndLeavesTheLaunchersOutOfTheKey) {
+TEST(Sweep, DistinguishesTheOrdersOfRanksAndLeavesTheLaunchersOutOfTheKey) {
     Sweep sweep = sweep_of(Collective::all_gather, {.algorithms = {"ring"},
                                                     .transports = {"loopback"},
                                                     .baselines = {},
                                                     .orders = {"naive", "topology", "mine"}});
     sweep.environment.orders = {{"topology", {{{{2}, {0}, {1}}}}},
                                 {"mine", {{{{0}, {1}, {2}}, {{2}, {1}, {0}}}}}};
-    const auto told = points_of_run(sweep, 3);
-    ASSERT_EQ(told.size(), 1U);
-    ASSERT_EQ(told[0].size(), 3U);
+    const auto points = points_of_run(sweep, 3);
+    ASSERT_EQ(points.size(), 1U);
+    ASSERT_EQ(points[0].size(), 3U);
     std::vector<std::string> orders;
-    for (const Point& point : told[0]) {
+    for (const Point& point : points[0]) {
         orders.push_back(point.key.configuration.order);
         EXPECT_EQ(point.measured.check.state, CheckState::ok) << point.key.configuration.order;
     }
@@ -181,7 +182,7 @@ TEST(Candidates, AreEveryCombinationOfParametersThatAnAlgorithmMakesUseOf) {
                   "mpi"}));
 }
 
-TEST(Candidates, AreNamedOnceHoweverTheUsualRadixIsSaid) {
+TEST(Candidates, AreNamedOnceHoweverTheDefaultRadixIsGiven) {
     const SearchSpace search_space{.algorithms = {"tree"},
                                    .transports = {"shm"},
                                    .baselines = {},
@@ -208,7 +209,7 @@ TEST(Candidates, OfWhichSeveralWouldDoTheSameAreDistinctOnce) {
     using Names = std::vector<std::string>;
     // Two ranks: one message, whoever sends it. The catalog has the tree first.
     EXPECT_EQ(left(2, 100, 2), (Names{"tree/shm", "mpi"}));
-    // 64 KiB are one usual segment, or four of 16 KiB.
+    // 64 KiB are one default segment, or four of 16 KiB.
     EXPECT_EQ(left(2, 16384, 2), (Names{"tree/shm", "chain[16K]/shm", "mpi"}));
     // Radix 4 and 8 serve all four at once, as linear does; on one node there is one level.
     EXPECT_EQ(left(4, 100, 4),
@@ -232,7 +233,7 @@ TEST(Candidates, AreDistinctByTransportAndLeftInWhereNothingIsKnown) {
                                   "butterfly@mine/shm", "bruck/loopback", "bruck/shm", "mpi"}));
 }
 
-TEST(Sweep, TellsParametersApartAndLeavesUsualOnesOutOfTheKey) {
+TEST(Sweep, KeepsParametersApartAndLeavesDefaultOnesOutOfTheKey) {
     const SearchSpace search_space{
         .algorithms = {"tree", "chain"},
         .transports = {"loopback"},
@@ -241,10 +242,10 @@ TEST(Sweep, TellsParametersApartAndLeavesUsualOnesOutOfTheKey) {
     Sweep sweep = sweep_of(Collective::all_reduce, search_space);
     sweep.counts = {3000};
     sweep.environment.default_segment = Bytes{4096};
-    const auto told = points_of_run(sweep, 4);
+    const auto points = points_of_run(sweep, 4);
     std::set<std::string> ids;
     std::vector<std::tuple<std::string, std::int64_t, int, int>> keys;
-    for (const Point& point : told.at(0)) {
+    for (const Point& point : points.at(0)) {
         EXPECT_EQ(point.measured.check.state, CheckState::ok);
         ids.insert(point_id(point.key));
         keys.emplace_back(point.key.configuration.algorithm, point.key.configuration.segment.count,
@@ -281,14 +282,14 @@ TEST(Candidates, AreAlgorithmsOfALibraryToo) {
 }
 
 TEST(Sweep, LeavesAPointWithTheReasonForAnAlgorithmThatCannotBeForced) {
-    const auto told = points_of_run(
+    const auto points = points_of_run(
         sweep_of(Collective::all_reduce,
                  {.algorithms = {"none"}, .transports = {}, .baselines = {"mpi/ring"}}),
         2);
-    ASSERT_EQ(told.size(), 1U);
-    EXPECT_EQ(told[0][0].key.configuration.impl, "mpi");
-    EXPECT_EQ(told[0][0].key.configuration.algorithm, "ring");
-    EXPECT_TRUE(told[0][0].skipped);
+    ASSERT_EQ(points.size(), 1U);
+    EXPECT_EQ(points[0][0].key.configuration.impl, "mpi");
+    EXPECT_EQ(points[0][0].key.configuration.algorithm, "ring");
+    EXPECT_TRUE(points[0][0].skipped);
 }
 
 TEST(Sweep, MeasuresInEachKindOfBuffers) {
@@ -299,8 +300,8 @@ TEST(Sweep, MeasuresInEachKindOfBuffers) {
     const auto kinds_of = [&](std::vector<BufferKind> buffers) {
         sweep.buffers = std::move(buffers);
         std::vector<std::string> kinds;
-        const auto told = points_of_run(sweep, 2);
-        for (const Point& point : told.at(0)) {
+        const auto points = points_of_run(sweep, 2);
+        for (const Point& point : points.at(0)) {
             EXPECT_EQ(point.measured.check.state, CheckState::ok) << point.key.buf;
             kinds.push_back(point.key.buf);
         }
@@ -315,7 +316,7 @@ TEST(Sweep, MeasuresInEachKindOfBuffers) {
     EXPECT_EQ(kinds_of({BufferKind::unregistered, BufferKind::registered}), both);
 }
 
-TEST(Sweep, TellsRewrittenInputFromUntouched) {
+TEST(Sweep, DistinguishesRewrittenInputFromUntouched) {
     Sweep sweep = sweep_of(Collective::all_reduce,
                            {.algorithms = {"ring"}, .transports = {"shm"}, .baselines = {}});
     sweep.counts = {0, 1, 1000};
@@ -334,17 +335,17 @@ TEST(Sweep, TellsRewrittenInputFromUntouched) {
         }
 }
 
-TEST(Sweep, TellsWrongResultsOfAnyRank) {
+TEST(Sweep, ReportsWrongResultsOfAnyRank) {
     const Sweep sweep =
         sweep_of(Collective::broadcast,
                  {.algorithms = {"linear"}, .transports = {"loopback"}, .baselines = {}});
-    const auto told = points_of_run(sweep, 3, parse_fault("corrupt:to=2"));  // told to rank 0
-    ASSERT_EQ(told.size(), 1U);
-    EXPECT_EQ(told[0][0].measured.check.state, CheckState::fail);
-    EXPECT_GE(told[0][0].measured.check.n_wrong, 1);
+    const auto points = points_of_run(sweep, 3, parse_fault("corrupt:to=2"));  // reported by rank 0
+    ASSERT_EQ(points.size(), 1U);
+    EXPECT_EQ(points[0][0].measured.check.state, CheckState::fail);
+    EXPECT_GE(points[0][0].measured.check.n_wrong, 1);
 }
 
-TEST(Sweep, TellsTheSameOnAllRanks) {
+TEST(Sweep, ReportsTheSameOnAllRanks) {
     Sweep sweep = sweep_of(
         Collective::all_reduce,
         {.algorithms = {"ring", "tree"}, .transports = {"loopback", "shm"}, .baselines = {}});

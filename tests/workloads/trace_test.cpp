@@ -39,7 +39,7 @@ protected:
     }
     std::string folder() const { return folder_.string(); }
 
-    // What is told, without the folder.
+    // The message, without the folder.
     std::string refusal(const std::string& typed) const {
         try {
             const Trace trace = read_trace(typed);
@@ -123,7 +123,7 @@ TEST_F(Traces, ThatLackALineAreRefused) {
               "net.jsonl:10: lines are missing: this is line 10 of what were 11");
 }
 
-TEST_F(Traces, TellFileAndLineOfWhatIsWrong) {
+TEST_F(Traces, NameFileAndLineOfWhatIsWrong) {
     const auto with = [&](const char* from, const char* to) {
         return refusal(file("net.jsonl", replaced(gradients, from, to)));
     };
@@ -315,7 +315,7 @@ TEST_F(Traces, OfParamHaveAFileForEachRank) {
     EXPECT_NE(refusal(folder()).find("rank 1 is missing"), std::string::npos);
 }
 
-TEST_F(Traces, OfChakraAreTheirCallsAlone) {
+TEST_F(Traces, OfChakraAreTheirCallsOnly) {
     for (const char* name : {"net.rank0.json", "net.rank1.json"})
         file(name, R"json({"schema": "1.1.1-chakra.0.0.4", "nodes": [
  {"id": 1, "name": "## process_group:init ##", "inputs": {"values":
@@ -364,15 +364,15 @@ TEST_F(Traces, BringTheirGradientsIntoWhateverBuckets) {
     run_as_threads(3, 60, [&](World& world) {
         const Program program = repeated(program_of(net, "net", derived, 3), 2);
         Planner planner(world);
-        const ProgramBuffers stage(planner, program, std::nullopt);
-        const RecordedGradients kept(trace_file, net, world.rank());
-        ASSERT_EQ(kept.steps(), 2);
+        const ProgramBuffers buffers(planner, program, std::nullopt);
+        const RecordedGradients gradients(trace_file, net, world.rank());
+        ASSERT_EQ(gradients.steps(), 2);
         for (int number : {0, 3}) {
-            kept.load(stage, number);
+            gradients.load(buffers, number);
             std::size_t at = 0;
             for (int call = 0; call < static_cast<int>(program.calls.size()); ++call) {
                 if (program.calls[call].call.collective != Collective::all_reduce) continue;
-                const auto input = stage.buffers_of(call).writable_input;
+                const auto input = buffers.buffers_of(call).writable_input;
                 for (std::size_t i = 0; i < input.size() / sizeof(float); ++i, ++at) {
                     float value = 0;
                     std::memcpy(&value, input.data() + i * sizeof value, sizeof value);

@@ -125,7 +125,7 @@ TEST(GradientExchange, KeepsWeightsEqualBitForBitWhereTheScheduleSaysSo) {
 }
 
 // Each rank sees the batch's rows that no other sees: were one left out, accuracy would hardly
-// tell, but the loss would.
+// change, but the loss would.
 TEST(Training, OfSeveralRanksLearnsTheDigits) {
     for (const int ranks : {1, 2, 4})
         for (const auto& [network, optimizer, epochs] :
@@ -221,7 +221,7 @@ TEST(ReplayedExchange, LetsAStepOfLbfgsComputeAsBefore) {
     });
 }
 
-TEST(TrainWorkload, TellsItsBytesAndWhatWasLearnt) {
+TEST(TrainWorkload, ReportsItsBytesAndWhatWasLearnt) {
     run_as_threads(2, 60, [&](World& world) {
         Planner planner(world);
         const Workload& row = find_workload("train");

@@ -145,7 +145,7 @@ private:
     }
 
     // The constant that planners use; a link that runs slower than it should has less. The driver
-    // counts what is on the wire, of which protocol leaves nine tenths at most.
+    // counts bytes on the link, of which at most nine tenths are data.
     double speed_of(const Gpu& gpu, unsigned link) const {
         const auto& device = at(host_.devices, gpu.device);
         const double nominal = nvlink_GBps(device.compute_capability);

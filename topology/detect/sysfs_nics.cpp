@@ -56,7 +56,7 @@ const Path* interface_of(const Path& port, int number, const std::vector<Path>& 
 }
 
 // Interfaces that others are made of, or that are made of others, do not stand for a NIC.
-bool stands_alone(const Path& interface) {
+bool is_independent(const Path& interface) {
     std::error_code none;
     for (const char* sign : {"master", "brport", "bridge", "bonding", "tun_flags"})
         if (std::filesystem::exists(std::filesystem::symlink_status(interface / sign, none)))
@@ -116,8 +116,8 @@ std::vector<Port> read_ports(const Path& device) {
                 if (gigabits <= 0) gigabits = speed_of(*interface);
                 std::erase(interfaces, Path(*interface));
             }
-            const bool alone = numbers.size() == 1;
-            ports.push_back({alone ? name : name + ":" + std::to_string(number), gigabits});
+            const bool has_one_port = numbers.size() == 1;
+            ports.push_back({has_one_port ? name : name + ":" + std::to_string(number), gigabits});
         }
     }
     for (const Path& interface : interfaces)
@@ -131,10 +131,10 @@ std::vector<Device> read_virtual_nics(const Path& root, bool has_nic) {
     std::vector<Device> nics;
     for (const std::string& name : sysfs::entries(root / "sys/class/net")) {
         const Path interface = root / "sys/class/net" / name;
-        const bool wanted = has_nic ? name == route : stands_alone(interface);
+        const bool wanted = has_nic ? name == route : is_independent(interface);
         const bool here = ours.empty() || std::ranges::find(ours, name) != ours.end();
         if (!wanted || !here || !is_virtual(interface)) continue;
-        if (!stands_alone(interface) || !carries_messages(interface) || !flag_up(interface))
+        if (!is_independent(interface) || !carries_messages(interface) || !flag_up(interface))
             continue;
         nics.push_back({.kind = DeviceKind::nic,
                         .names = {name},

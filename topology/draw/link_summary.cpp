@@ -40,10 +40,10 @@ LinkSummary summary_of_links(const Host& host) {
     for (const Link& link : host.links) {
         kinds.insert(link.kind);
         // The GPU first; of two GPUs the lower position.
-        const bool turn = !is(link.a, DeviceKind::gpu) ||
-                          (is(link.b, DeviceKind::gpu) && link.b.index < link.a.index);
-        const LinkEnd& from = turn ? link.b : link.a;
-        const LinkEnd& to = turn ? link.a : link.b;
+        const bool swaps_ends = !is(link.a, DeviceKind::gpu) ||
+                                (is(link.b, DeviceKind::gpu) && link.b.index < link.a.index);
+        const LinkEnd& from = swaps_ends ? link.b : link.a;
+        const LinkEnd& to = swaps_ends ? link.a : link.b;
         if (!is(from, DeviceKind::gpu)) continue;
         if (to.kind == LinkEnd::Kind::numa_node) {
             add(summary.to_nodes[{from.index, to.index}], link, host);

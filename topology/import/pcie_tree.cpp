@@ -14,14 +14,14 @@ void drop_idle_switches(Host& host) {
         if (busy[i] && switches[i].above) busy[*switches[i].above] = true;
 
     std::vector<int> now_at(switches.size());
-    std::vector<PcieSwitch> kept;
+    std::vector<PcieSwitch> remaining;
     for (std::size_t i = 0; i < switches.size(); ++i) {
         if (!busy[i]) continue;
-        now_at[i] = int_size(kept);
+        now_at[i] = int_size(remaining);
         if (switches[i].above) switches[i].above = now_at[*switches[i].above];
-        kept.push_back(std::move(switches[i]));
+        remaining.push_back(std::move(switches[i]));
     }
-    switches = std::move(kept);
+    switches = std::move(remaining);
     for (Device& device : host.devices)
         if (device.above) device.above = now_at[*device.above];
 }

@@ -122,7 +122,7 @@ private:
 
     // Done when another round separates no more parts.
     void refine() {
-        for (std::size_t told_apart = 0;;) {
+        for (std::size_t classes = 0;;) {
             Texts next;
             for (std::size_t part = 0; part < colours_.size(); ++part) {
                 Texts around;
@@ -131,9 +131,9 @@ private:
                 next.push_back(sha256(colours_[part] + "\n" + joined(around)));
             }
             colours_ = next;
-            const std::size_t now = std::set(colours_.begin(), colours_.end()).size();
-            if (now <= told_apart) return;
-            told_apart = now;
+            const std::size_t classes_now = std::set(colours_.begin(), colours_.end()).size();
+            if (classes_now <= classes) return;
+            classes = classes_now;
         }
     }
 

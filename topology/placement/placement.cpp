@@ -59,8 +59,8 @@ Placement Placement::with_islands_of(int per_island) const {
     const std::vector<int> nodes = labels_of(nodes_);
     std::vector<int> islands(nodes.size());
     for (const auto& node : nodes_)
-        for (std::size_t seat = 0; seat < node.size(); ++seat)
-            at(islands, node[seat].index) = static_cast<int>(seat) / per_island;
+        for (std::size_t position = 0; position < node.size(); ++position)
+            at(islands, node[position].index) = static_cast<int>(position) / per_island;
     return by_labels(nodes, islands);
 }
 

@@ -42,9 +42,9 @@ private:
         for (const int e : at(graph_.out, a)) {
             GraphEdge& edge = at(graph_.edges, e);
             if (edge.to != b || edge.kind != kind) continue;
-            for (GraphEdge* way : {&edge, &at(graph_.edges, edge.reverse)}) {
-                way->bandwidth_GBps += bandwidth_GBps;
-                way->count += count;
+            for (GraphEdge* direction : {&edge, &at(graph_.edges, edge.reverse)}) {
+                direction->bandwidth_GBps += bandwidth_GBps;
+                direction->count += count;
             }
             return;
         }

@@ -46,9 +46,9 @@ private:
     bool lay_channel() {
         if (int_size(channels_) + (paired_ ? 2 : 1) > bound_) return at_bound();
         if (task_.ends == RingEnds::closed) return lay_between(0, {}, {}, {});
-        for (const auto& [port_in, first] : ways_in()) {
+        for (const auto& [port_in, first] : entries()) {
             if (!take(port_in, first)) continue;
-            for (const auto& [last, port_out] : ways_out(port_in, first)) {
+            for (const auto& [last, port_out] : exits(port_in, first)) {
                 if (!take(last, port_out)) continue;
                 if (lay_between(first, port_in, last, port_out)) return true;
                 give_back(last, port_out);
@@ -173,7 +173,7 @@ private:
     }
 
     // Ports that serve the fewest channels first, each with the members near it.
-    std::vector<std::pair<int, int>> ways_in() {
+    std::vector<std::pair<int, int>> entries() {
         using Key = std::tuple<int, PathType, int, unsigned, int, int>;
         std::vector<Key> keys;
         for (int port = routes_.members(); port < routes_.stops(); ++port)
@@ -183,13 +183,13 @@ private:
                 keys.emplace_back(at(uses_, port), leg.type, leg.hops, draw(), port, member);
             }
         std::ranges::sort(keys);
-        std::vector<std::pair<int, int>> ways;
-        for (const Key& key : keys) ways.emplace_back(std::get<4>(key), std::get<5>(key));
-        return ways;
+        std::vector<std::pair<int, int>> found;
+        for (const Key& key : keys) found.emplace_back(std::get<4>(key), std::get<5>(key));
+        return found;
     }
 
     // The port by which the channel comes in is best (one rail all the way), then as above.
-    std::vector<std::pair<int, int>> ways_out(int port_in, int first) {
+    std::vector<std::pair<int, int>> exits(int port_in, int first) {
         using Key = std::tuple<bool, int, PathType, int, unsigned, int, int>;
         std::vector<Key> keys;
         for (int port = routes_.members(); port < routes_.stops(); ++port)
@@ -201,9 +201,9 @@ private:
                                   member, port);
             }
         std::ranges::sort(keys);
-        std::vector<std::pair<int, int>> ways;
-        for (const Key& key : keys) ways.emplace_back(std::get<5>(key), std::get<6>(key));
-        return ways;
+        std::vector<std::pair<int, int>> found;
+        for (const Key& key : keys) found.emplace_back(std::get<5>(key), std::get<6>(key));
+        return found;
     }
 
     const HostRoutes& routes_;

@@ -33,9 +33,9 @@ public:
     RingSet naive() const {
         std::vector<HostChannel> there;
         for (const HostRoutes& host : hosts_) there.push_back(in_numbered_order(host));
-        const RingSet one = judged({there});
+        const RingSet one = evaluated({there});
         if (hosts_.size() > 1 || hosts_.front().members() < 3) return one;
-        const RingSet both = judged({there, {reversed(there.front())}});
+        const RingSet both = evaluated({there, {reversed(there.front())}});
         return is_better(both, one) ? both : one;
     }
 
@@ -166,7 +166,7 @@ private:
                 continue;
             const auto channels = pack_all(task, steps);
             if (channels.empty()) continue;
-            const RingSet set = judged(channels);
+            const RingSet set = evaluated(channels);
             if (is_better(set, best)) best = set;
         }
         return best;
@@ -179,7 +179,7 @@ private:
         for (RingChannel& channel : turned)
             for (std::size_t h = 1; h < channel.size(); h += 2)
                 if (same_as_[h] == 0) channel[h] = reversed(channel[h]);
-        const RingSet other = judged(turned);
+        const RingSet other = evaluated(turned);
         return other.bandwidth_GBps < set.bandwidth_GBps ? set : other;
     }
 
@@ -206,7 +206,7 @@ private:
                std::tuple(b.inside, b.to_port, b.hops, b.channels.size());
     }
 
-    RingSet judged(const std::vector<RingChannel>& channels) const {
+    RingSet evaluated(const std::vector<RingChannel>& channels) const {
         RingSet set{.channels = channels};
         const auto number = static_cast<double>(channels.size());
         int hops = 0;

@@ -47,12 +47,12 @@ std::vector<int> short_chain(const HostRoutes& host, int head) {
         improved = false;
         for (std::size_t i = 1; i < chain.size(); ++i)
             for (std::size_t j = i + 1; j <= chain.size(); ++j)
-                for (const bool turn : {true, false}) {
+                for (const bool reverses : {true, false}) {
                     std::vector<int> other = chain;
                     const auto at = [&](std::size_t k) {
                         return other.begin() + static_cast<std::ptrdiff_t>(k);
                     };
-                    if (turn)
+                    if (reverses)
                         std::reverse(at(i), at(j));
                     else
                         std::rotate(at(i), at(i) + 1, at(j));
@@ -69,29 +69,29 @@ struct Head {
     std::optional<int> port;
 };
 
-// The `turn`th port of those nearest to any member, with that member.
-Head head_of(const HostRoutes& host, std::size_t turn) {
-    std::vector<std::tuple<PathType, int, int, int>> ways;
+// The `tree_number`th port of those nearest to any member, with that member.
+Head head_of(const HostRoutes& host, std::size_t tree_number) {
+    std::vector<std::tuple<PathType, int, int, int>> candidates;
     for (int port = host.members(); port < host.members() + host.ports(); ++port)
         for (int member = 0; member < host.members(); ++member) {
             const Leg& leg = host.leg(member, port);
-            ways.emplace_back(leg.type, leg.hops, port, member);
+            candidates.emplace_back(leg.type, leg.hops, port, member);
         }
-    if (ways.empty()) return {};
-    std::ranges::sort(ways);
+    if (candidates.empty()) return {};
+    std::ranges::sort(candidates);
     std::vector<Head> heads;
-    for (const auto& [type, hops, port, member] : ways)
+    for (const auto& [type, hops, port, member] : candidates)
         if (std::ranges::find(heads, port, &Head::port) == heads.end())
             heads.push_back({member, port});
-    return heads[turn % heads.size()];
+    return heads[tree_number % heads.size()];
 }
 
-MemberTree tree_over(const std::vector<HostRoutes>& hosts, std::size_t turn) {
+MemberTree tree_over(const std::vector<HostRoutes>& hosts, std::size_t tree_number) {
     const int number = int_size(hosts);
     MemberTree tree;
-    tree.parent = turn == 0 ? binary_tree(number) : other_binary_tree(number);
+    tree.parent = tree_number == 0 ? binary_tree(number) : other_binary_tree(number);
     for (const HostRoutes& host : hosts) {
-        const Head head = number > 1 ? head_of(host, turn) : Head{};
+        const Head head = number > 1 ? head_of(host, tree_number) : Head{};
         tree.port.push_back(head.port);
         tree.chains.push_back(short_chain(host, head.member));
         const auto& chain = tree.chains.back();
@@ -161,8 +161,8 @@ std::vector<std::optional<int>> other_binary_tree(int hosts) {
 
 TreePlan plan_trees(const std::vector<HostRoutes>& hosts, const std::vector<NetworkLink>& network) {
     TreePlan plan;
-    for (std::size_t turn = 0; turn < (hosts.size() > 1 ? 2u : 1u); ++turn)
-        plan.trees.push_back(tree_over(hosts, turn));
+    for (std::size_t tree_number = 0; tree_number < (hosts.size() > 1 ? 2u : 1u); ++tree_number)
+        plan.trees.push_back(tree_over(hosts, tree_number));
     double slowest = std::numeric_limits<double>::infinity();
     for (std::size_t h = 0; h < hosts.size(); ++h) {
         std::vector<double> load(hosts[h].graph().edges.size());

@@ -37,18 +37,18 @@ struct DeviceBuffers {
     std::function<std::shared_ptr<std::byte>(std::size_t bytes)> pinned = {};
 };
 
-/// Memory on devices for plans over these transports (by name; "all" counts as none): of the first
-/// whose plans run on devices, so that they find it registered. If there is none, of each rank's
-/// own GPU, and all goes by messages. What it makes throws Error on all ranks alike if there is no
-/// GPU or not enough memory. `planner` outlives it.
+/// Memory on devices for plans over these transports (by name; "all" counts as none): registered
+/// for the first transport whose plans run on devices. Without such a transport, memory of each
+/// rank's own GPU, used by messages. The result throws Error on all ranks alike if there is no GPU
+/// or not enough memory. `planner` outlives it.
 DeviceBuffers device_buffers(Planner& planner, const std::vector<std::string>& transports);
 
 /// Throws Error, on all ranks alike, if what the ranks of a host need (`bytes` of this one) is more
 /// than its memory; `instead` is what to type. Collective.
 void refuse_more_than_memory(World& world, std::size_t bytes, std::string_view instead);
 
-/// The memory that all candidates of a sweep use in turn. Library and our own get the same bytes at
-/// the same addresses.
+/// The memory that all candidates of a sweep share, so that libraries and our plans get the same
+/// bytes at the same addresses.
 class BufferPool {
 public:
     /// Collective. Room for calls of up to `bytes` (see bytes_for) in memory of each of the kinds;

@@ -16,9 +16,9 @@ bool asks_for_all(const std::vector<std::string>& names) {
 
 // The rows that `names` say, each once and in the order of `all`. "all" are those of which
 // `is_default` holds. `find` throws for unknown names, also beside "all".
-template <class Row, class Find, class IsUsual>
+template <class Row, class Find, class IsDefault>
 std::vector<const Row*> chosen(const std::vector<std::string>& names, std::vector<const Row*> all,
-                               Find&& find, IsUsual&& is_default) {
+                               Find&& find, IsDefault&& is_default) {
     std::set<const Row*> wanted;
     for (const auto& name : names)
         if (name != "all" && name != "none") wanted.insert(find(name));
@@ -50,7 +50,7 @@ LibraryName parted(const std::string& name) {
 std::vector<std::string> algorithms_chosen(const Baseline& row, Collective collective,
                                            const std::vector<std::string>& names) {
     auto known = row.algorithms(collective);
-    const bool tells_names = !known.empty();
+    const bool has_names = !known.empty();
     std::set<std::string> wanted;
     for (const auto& name : names) {
         const auto [library, algorithm] = parted(name);
@@ -61,7 +61,7 @@ std::vector<std::string> algorithms_chosen(const Baseline& row, Collective colle
     }
     for (const auto& name : wanted) {
         if (name.empty() || std::find(known.begin(), known.end(), name) != known.end()) continue;
-        if (tells_names)
+        if (has_names)
             throw Error(unknown_name("algorithm of " + std::string(row.name) + " for " +
                                          std::string(name_of(collective)),
                                      name, known));
@@ -151,7 +151,7 @@ std::vector<Candidate> candidates(Collective collective, const SearchSpace& sear
 
 namespace {
 
-// What a candidate does for a call: equal if two do the same.
+// What a candidate does for a call: equal if two candidates do the same.
 struct PlanSignature {
     std::string transport;
     std::uint64_t schedule;

@@ -12,10 +12,10 @@
 
 namespace tutti {
 
-/// An operation that something else than its name decides how to do: a table, or what was learnt.
+/// A candidate that chooses its configuration for each call: by a table, or by what was learnt.
 class ChosenOperation : public Operation {
 public:
-    /// What does it at present, in words. Collective.
+    /// The configuration chosen at present, in words. Collective.
     virtual std::string choice() = 0;
 };
 
@@ -27,7 +27,7 @@ using Chooser =
 class DeviceChooser {
 public:
     virtual ~DeviceChooser() = default;
-    /// Why it has no way for this call; nothing if it has. Collective.
+    /// Why it cannot run this call; nothing if it can. Collective.
     virtual std::optional<std::string> refuses(Planner& planner, const Call& call,
                                                const PooledBuffers& buffers) const = 0;
     /// Collective; the call is not refused.
@@ -64,7 +64,7 @@ struct SearchSpace {
     std::vector<std::int64_t> values_of(const Knob& knob) const;
 };
 
-/// Tells libraries whose algorithms are to be forced so before they start.
+/// Sets what libraries whose algorithms are to be forced read before they start.
 void before_start(const SearchSpace& search_space);
 
 /// The candidates in the order of the catalog, baselines last. Throws Error for an unknown name or
@@ -77,7 +77,7 @@ Candidate candidate_of(Collective collective, const Configuration& configuration
 
 /// The candidates without those whose plans for this call would be the same as an earlier one's, as
 /// a tree with a radix of at least the rank count is the linear algorithm, and two-level on one
-/// node a tree. Those that cannot build one or that move too much to tell are left in.
+/// node a tree. Those that cannot build one or that move too much to decide are left in.
 std::vector<Candidate> distinct(std::vector<Candidate> candidates, const Call& call,
                                 const Environment& environment);
 

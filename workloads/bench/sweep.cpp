@@ -14,7 +14,7 @@
 namespace tutti {
 namespace {
 
-// A point without its candidate: all candidates are measured against each other there.
+// What identifies a point, without the candidate: all candidates are compared there.
 struct CommonPoint {
     Call call;
     bool in_place;
@@ -189,7 +189,7 @@ private:
     }
 
     // The same on all ranks where rank 0 has one. Where only another rank has one, all throw it:
-    // the table, which is rank 0's, must not call it skipped.
+    // rank 0's table must not report the point as skipped.
     std::optional<std::string> reason_to_skip(const Candidate& candidate, const CommonPoint& common,
                                               const PooledBuffers& buffers) {
         auto reason = refusal(planner_, candidate, common.call, buffers, sweep_.environment.hosts);
@@ -288,7 +288,7 @@ private:
             point.pct_of_limit = to_tenths(100 * least / static_cast<double>(point.time.p50));
     }
 
-    // Only its receiver sees a message that is left over.
+    // A message that nobody received is visible on the receiving rank only.
     void agree_on_failures(std::vector<Point>& points) {
         for (Point& point : points) {
             if (point.skipped) continue;

@@ -13,8 +13,8 @@
 
 namespace tutti {
 
-/// Whether a call finds its input where the call before left it, in whatever caches, or just
-/// written by its owner, as gradients are in training.
+/// Whether a call finds its input in whatever caches the call before left it, or just written by
+/// its owner, as gradients are in training.
 enum class InputState { untouched, rewritten };
 
 /// A sweep over sizes, types, operations and roots, with all candidates at each.
@@ -35,7 +35,7 @@ struct Sweep {
     int ranks_per_island = 0;  ///< the same of the islands
     Protocol protocol;
     std::optional<Limits> limits;  ///< of these hosts, to compare with
-    /// What a model says that a candidate will take, in ns; empty: no model.
+    /// A model's predicted time of a candidate, in ns; empty: no model.
     std::function<std::optional<double>(const Candidate&, const Call&, BufferKind)> predict;
     /// On rank 0: what an interrupted run has measured; empty: nothing.
     std::vector<Point> known;

@@ -14,8 +14,8 @@
 #include "workloads/check/check_reduction.hpp"
 #include "workloads/check/check_values.hpp"
 
-// Loops run once per element of messages of gigabytes: they know only words of 1, 2, 4 or 8 bytes;
-// all that depends on type, operation and collective is in tables and constants.
+// Loops run once per element of messages of gigabytes: they handle only words of 1, 2, 4 or 8
+// bytes; all that depends on type, operation and collective is in tables and constants.
 namespace tutti {
 namespace {
 

@@ -11,12 +11,11 @@
 namespace tutti {
 
 /// One collective call whose result is known beforehand. Every rank builds its input and checks its
-/// result from these few numbers alone: no second run, no other library, no message.
-///
-/// Promises: results are exact in the element's own type whatever the order of additions, so that
-/// they are compared bit for bit. Ranks hold different data, so that a share which is missing,
-/// counted twice or taken from another rank, place, root or seed shows. See check_reduction.hpp for
-/// how, and for what the narrow types cannot show.
+/// result from these few numbers alone: no second run, no other library, no message.  Guarantees:
+/// results are exact in the element's own type whatever the order of additions, so that they are
+/// compared bit for bit. Ranks hold different data, so that a share which is missing, counted twice
+/// or taken from another rank, place, root or seed shows. See check_reduction.hpp for how, and for
+/// what the narrow types cannot show.
 struct CheckCase {
     Collective collective = Collective::all_reduce;
     DataType type = DataType::float32;

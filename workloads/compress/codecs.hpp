@@ -25,8 +25,8 @@ inline constexpr std::size_t int8_block = 1024;
 /// Bytes of `count` floats so encoded: scales first, then bytes; whole cache lines.
 std::size_t int8_bytes(std::size_t count);
 
-/// Spans of bytes begin where a float may, and have at least int8_bytes() of the floats. What is
-/// not finite makes its block of no use, but nothing worse.
+/// Spans of bytes begin where a float may, and have at least int8_bytes() of the floats. A value
+/// that is not finite spoils its own block only.
 void encode_int8(std::span<const float> from, std::span<std::byte> to);
 void decode_int8(std::span<const std::byte> from, std::span<float> to);
 /// Adds in what decode_int8() would write.

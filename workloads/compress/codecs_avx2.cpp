@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::size_t lanes = 8;
 
-// F16C's instruction on eight; the last few by way of a place of their own.
+// F16C's instruction converts eight; the last few are copied through a buffer.
 __m128i narrow(const float* floats) {
     return _mm256_cvtps_ph(_mm256_loadu_ps(floats), _MM_FROUND_TO_NEAREST_INT);
 }

@@ -74,12 +74,14 @@ void CompressedAllReduce::start() {
 }
 
 void CompressedAllReduce::begin() {
-    // Counted first: what blocks may look here for how far it has come.
+    // Counted before the start: a call that blocks in it may read the count to see how far it has
+    // come.
     Operation* next = inner_[begun_++];
     next->start();
 }
 
-// As far as it goes; its next collective only if the one ahead has begun as many.
+// Progresses as far as possible; starts its next collective only if the call ahead has started as
+// many.
 void CompressedAllReduce::advance(std::size_t most_begun) {
     while (done_ < inner_.size()) {
         if (begun_ == done_) {

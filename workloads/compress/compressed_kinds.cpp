@@ -123,7 +123,7 @@ namespace {
 // Everyone's entries to everyone, and each rank adds them up in the order of ranks: the simplest
 // all-reduce of sparse vectors. A rank sends (P-1) k pairs, and k stands for the same share of the
 // elements however many ranks there are: what is saved falls with P. (SparCML, Renggli et al. 2019,
-// merges on the way.)
+// merges them at each hop.)
 class SparseAllReduce final : public CompressedAllReduce {
 public:
     SparseAllReduce(CompressedEnvironment& environment, const Call& call,

@@ -17,7 +17,8 @@ std::uint32_t magnitude_bits(float value) {
     return std::bit_cast<std::uint32_t>(value) & 0x7fffffffu;
 }
 
-// A sample of so many tells the size of the largest percent within a few hundredths of a percent.
+// A sample of so many estimates the size of the largest percent within a few hundredths of a
+// percent.
 constexpr std::size_t sample = 16384;
 
 // Exponent and the first three bits behind it: real gradients spread over hundreds of these.

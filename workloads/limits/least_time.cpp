@@ -94,8 +94,8 @@ private:
         }
     }
 
-    // GB/s of one core. As many cores as measured have what was measured; fewer have no more than
-    // one alone, and together no more than all.
+    // GB/s of one core. Where as many cores take part as were measured, the measured rate; fewer
+    // cores each reach at most the rate of one, and together at most that of all.
     double rate(std::string_view pass, double working_set) const {
         const Bytes size{std::max<std::int64_t>(static_cast<std::int64_t>(working_set), 1)};
         const int active = std::min(ranks_, limits_.cores);
@@ -127,10 +127,10 @@ private:
             traffic.footprint = std::max(traffic.reads, traffic.writes);
             return traffic;
         }
-        const bool others_need_it =
+        const bool others_read_it =
             call_.collective == Collective::all_gather || call_.collective == Collective::broadcast;
         traffic.writes -= stays();
-        if (!others_need_it) traffic.reads -= stays();
+        if (!others_read_it) traffic.reads -= stays();
         traffic.footprint = call_.collective == Collective::all_to_all
                                 ? traffic.reads
                                 : traffic.reads + traffic.writes;
@@ -144,23 +144,23 @@ private:
 
     Burden of_busiest() const {
         const double p = ranks_, others = p - 1, n = block_;
-        const double kept = in_place_ ? n : 0;  // the root's or each rank's own block
+        const double in_place_block = in_place_ ? n : 0;  // the root's or each rank's own block
         switch (call_.collective) {
             case Collective::all_reduce:  // shares in, sums out; then the sums of others in
                 return {2 * n, (n + 2 * n * others / p) / 2, 2 * n * others / p};
             case Collective::reduce_scatter:
                 return {(p + 1) * n, others * n, others * n};
             case Collective::all_gather:
-                return {(p + 1) * n - kept, p * n / 2, others * n};
+                return {(p + 1) * n - in_place_block, p * n / 2, others * n};
             case Collective::broadcast:
-                return {2 * n - kept, n / 2, n};
+                return {2 * n - in_place_block, n / 2, n};
             case Collective::reduce:
                 return {2 * n, n / 2, n};
             case Collective::scatter:
             case Collective::gather:  // all of it passes through the root's hands
-                return {(p + 1) * n - 2 * kept, others * n / 2, n};
+                return {(p + 1) * n - 2 * in_place_block, others * n / 2, n};
             case Collective::all_to_all:
-                return {2 * (p * n - kept), others * n, others * n};
+                return {2 * (p * n - in_place_block), others * n, others * n};
         }
         return {};
     }

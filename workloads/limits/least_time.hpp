@@ -34,7 +34,7 @@ struct Crossing {
 Crossing least_crossing(const Call& call, const Placement& hosts);
 
 /// The least time in ns that the call needs between hosts: until the bytes that some host must send
-/// or receive have passed at its bandwidth, or all bytes at that of all hosts together; and one way
+/// or receive have passed at its bandwidth, or all bytes at that of all hosts together; and one-way
 /// over the network. Bursts pass at once. For all_reduce of n bytes between H alike hosts: latency
 /// + 2 (H - 1) / H n / B (Patarasuk and Yuan 2009, with hosts for processes).
 double least_time_between(const HostNetwork& network, const Call& call, const Placement& hosts);

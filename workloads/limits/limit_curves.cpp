@@ -64,7 +64,7 @@ void CurveSampler::sample_all(Round round) {
         if (series.cores > 1) sample(series, round);
 }
 
-void CurveSampler::sample_alone(Round round) {
+void CurveSampler::sample_one_core(Round round) {
     for (Series& series : series_)
         if (series.cores == 1) sample(series, round);
 }
@@ -79,7 +79,7 @@ double CurveSampler::rate(const Series& series, std::int64_t working_set) {
     const Pass& pass = passes[series.pass];
     const std::size_t bytes =
         static_cast<std::size_t>(working_set) / pass.buffers() / 64 * 64;  // of each buffer
-    const bool alone = series.cores == 1;
+    const bool one_core = series.cores == 1;
     std::array<std::byte*, 4> buffers{};  // the sources, then the outs
     const auto place_in = [&](Owner owner) {
         for (std::size_t i = 0; i < pass.buffers(); ++i) {
@@ -93,16 +93,16 @@ double CurveSampler::rate(const Series& series, std::int64_t working_set) {
         series.kernel(outs, pass.outs, buffers.data(), pass.sources, bytes / sizeof(float));
     };
     const std::int64_t times = std::max<std::int64_t>(window_bytes / working_set, 1);
-    const int windows = (working_set <= window_bytes ? 2 : 1) * (alone ? 1 : 2);
+    const int windows = (working_set <= window_bytes ? 2 : 1) * (one_core ? 1 : 2);
     double least = 0;
     for (int window = 0; window < windows; ++window) {
-        place_in(alone || window % 2 == 1 ? Owner::self : Owner::everyone);
+        place_in(one_core || window % 2 == 1 ? Owner::self : Owner::everyone);
         if (working_set <= short_pass_bytes) run();  // into the caches, where it fits them
-        if (!alone) team_.meet();
+        if (!one_core) team_.meet();
         const std::int64_t began = now_ns();
         for (std::int64_t i = 0; i < times; ++i) run();
         const auto mine = std::max(static_cast<double>(now_ns() - began), 1.0);
-        const double took = alone ? mine : team_.largest(mine);
+        const double took = one_core ? mine : team_.largest(mine);
         least = window == 0 ? took : std::min(least, took);
     }
     return static_cast<double>(times) * static_cast<double>((pass.sources + pass.outs) * bytes) /

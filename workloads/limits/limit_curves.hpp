@@ -13,9 +13,9 @@ enum class Round { short_one, long_one };
 
 inline constexpr std::int64_t short_pass_bytes = 32 << 20;
 
-/// How fast cores read and write memory, one alone and all at once. All at once they work in turn
-/// on each other's buffers as in a collective (member r has a source and a result of member r + 1)
-/// and on their own. Keeps the best of all rounds.
+/// How fast cores read and write memory, one core and all at once. All at once they work
+/// alternately on each other's buffers as in a collective (member r has a source and a result of
+/// member r + 1) and on their own. Keeps the best of all rounds.
 class CurveSampler {
 public:
     /// Working sets of up to `most` bytes for each core.
@@ -27,7 +27,7 @@ public:
     /// All members.
     void sample_all(Round round);
     /// The first member, while the others sleep.
-    void sample_alone(Round round);
+    void sample_one_core(Round round);
 
     std::vector<Curve> curves() const;
 

@@ -126,7 +126,7 @@ void SignalLatencySampler::sample_all(Round round) {
     });
 }
 
-void SignalLatencySampler::sample_alone() {
+void SignalLatencySampler::sample_one_core() {
     keep_least(best_.clock_ns, clock_read_ns());
     const auto& cpus = team_.cpus();
     if (cpus.empty()) return;
@@ -192,7 +192,7 @@ double SignalLatencySampler::staged_rate(std::int64_t piece) {
         team_.counter_of(team_.me()).number.store(tick, std::memory_order_release);
         team_.await(team_.counter_of(next), tick);
         std::memcpy(mine + 3 * bytes, theirs + slot, bytes);
-        // Who publishes a piece has read the one before, whose place is filled next.
+        // A member that publishes a piece has read the one before, whose slot is filled next.
         team_.await(team_.counter_of(before), tick);
     }
     const double took = team_.largest(static_cast<double>(now_ns() - began));

@@ -15,7 +15,7 @@ public:
     /// single copies.
     void sample_all(Round round);
     /// The first member, while the others sleep: clock, yield, wake-up.
-    void sample_alone();
+    void sample_one_core();
 
     /// Sets what it has measured; leaves the rest as it is.
     void write_to(Limits& limits) const;

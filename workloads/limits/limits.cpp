@@ -76,8 +76,8 @@ Limits measure_as_member(RankTeam& team, std::int64_t most, std::int64_t end_ns)
         const Round length =
             round % rounds_between_long_ones == 0 ? Round::long_one : Round::short_one;
         team.on_first([&] {
-            curves.sample_alone(length);
-            signals.sample_alone();
+            curves.sample_one_core(length);
+            signals.sample_one_core();
         });
         curves.sample_all(length);
         signals.sample_all(length);

@@ -16,8 +16,8 @@
 namespace tutti {
 namespace {
 
-// By then bursts are over, and libraries have changed to their protocol of large messages; else
-// smaller ones have to do.
+// The smallest message of the fit: by then bursts are over, and libraries use their protocol for
+// large messages. Where there are too few such sizes, smaller ones are used.
 constexpr std::int64_t large_from[] = {256 << 10, 64 << 10, 0};
 
 struct Points {
@@ -127,7 +127,7 @@ private:
         const auto bytes = as_size(sizes[i]);
         keep_least(times.there[i], one_way(first_, bytes));
         keep_least(times.back[i], one_way(second_, bytes));
-        keep_least(times.both[i], both_ways(bytes));
+        keep_least(times.both[i], both_directions(bytes));
     }
 
     // A message and a short answer: the sender's time, on the first.
@@ -148,9 +148,9 @@ private:
         return leads_ ? channel_.receive_value<double>(peer_) : took;
     }
 
-    // One of the two comes later and finds the other's message there already: the longer time is
-    // the true one.
-    double both_ways(std::size_t bytes) {
+    // The rank that starts later finds the other's message already there: the longer of the two
+    // times counts.
+    double both_directions(std::size_t bytes) {
         const std::int64_t began = now_ns();
         channel_.exchange(peer_, std::span(out_).first(bytes), peer_, std::span(in_).first(bytes));
         const auto mine = static_cast<double>(now_ns() - began);

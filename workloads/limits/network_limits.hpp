@@ -11,7 +11,7 @@
 
 namespace tutti {
 
-/// The least time that a message of so many bytes took one way.
+/// The least time that a message of so many bytes took in one direction.
 struct MessageTime {
     std::int64_t bytes = 0;
     double ns = 0;

@@ -13,7 +13,8 @@
 namespace tutti {
 
 /// The ranks that measure a host's limits: one for each core, each on a core of its own while this
-/// lives. They meet in nanoseconds and without the transports, which have limits of their own.
+/// lives. Their barrier takes nanoseconds and uses no transport, as transports have limits of their
+/// own.
 class RankTeam {
 public:
     /// Collective; ranks on one host. At most `most` members, each with `bytes` of shared memory.

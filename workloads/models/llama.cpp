@@ -12,7 +12,7 @@ namespace {
 
 using Layers = std::vector<Layer>;
 
-// Both register a block's feed-forward and tell it as it is run: down(gate(x) * up(x)).
+// Both register a block's feed-forward and define it as it is run: down(gate(x) * up(x)).
 
 Layers one_feed_forward(ModelWriter& writer, const Transformer& shape, const std::string& block) {
     const auto tokens = static_cast<double>(shape.sequence);

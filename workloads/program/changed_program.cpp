@@ -110,7 +110,7 @@ Program repeated(const Program& program, int times) {
     if (times == 1) return program;
     Program all = program;
     const int calls = static_cast<int>(program.calls.size());
-    // All is waited for between two rounds, so they can use one memory.
+    // Every call is waited for between two rounds, so the rounds can share one memory.
     for (int call = 0; call < calls; ++call) {
         int& memory = at(all.calls, call).memory;
         if (memory < 0) memory = (1 << 20) + call;

@@ -19,12 +19,12 @@ namespace tutti {
 namespace {
 
 double exposed_in(std::span<const Bucket> buckets, Bytes element, const ComputeTimes& times,
-                  const Channel& channel) {
+                  const NetworkModel& network) {
     std::vector<TimedMessage> messages;
     for (const Bucket& bucket : buckets)
         messages.push_back({at(times.ready_ns, std::ranges::max(bucket.parameters)),
                             Bytes{bucket.count * element.count}});
-    return exposed_ns(messages, times.backward_ns, channel);
+    return exposed_ns(messages, times.backward_ns, network);
 }
 
 std::vector<Bytes> candidate_caps(Bytes all) {
@@ -53,7 +53,7 @@ double time_of(World& world, Operation& operation) {
 }  // namespace
 
 std::vector<CapTrial> try_caps(std::span<const std::int64_t> counts, Bytes element, Bytes first,
-                               std::span<const ComputeTimes> times, const Channel& channel) {
+                               std::span<const ComputeTimes> times, const NetworkModel& network) {
     std::vector<int> order(counts.size());
     std::iota(order.begin(), order.end(), 0);
     const Bytes all{std::accumulate(counts.begin(), counts.end(), std::int64_t{0}) * element.count};
@@ -65,7 +65,7 @@ std::vector<CapTrial> try_caps(std::span<const std::int64_t> counts, Bytes eleme
         one.buckets = buckets.size();
         for (const ComputeTimes& step : times)
             one.exposed_ns +=
-                exposed_in(buckets, element, step, channel) / static_cast<double>(times.size());
+                exposed_in(buckets, element, step, network) / static_cast<double>(times.size());
     }
     return tried;
 }
@@ -77,7 +77,7 @@ const CapTrial& best_of(std::span<const CapTrial> tried) {
     return *best;
 }
 
-Channel measured_channel(const WorkloadEnvironment& environment) {
+NetworkModel measured_network_model(const WorkloadEnvironment& environment) {
     World& world = environment.planner.world();
     constexpr Bytes small{64 << 10}, large{32 << 20};  // more than caches keep
     const auto call_of = [](Bytes bytes) { return Call{.op = Op::avg, .count = bytes.count / 4}; };
@@ -100,14 +100,14 @@ Channel measured_channel(const WorkloadEnvironment& environment) {
             ns[bytes == large ? 1 : 0] =
                 time_of(world, *group->operation(call_of(bytes), buffers_of(bytes)));
         }
-        return channel_through(small, ns[0], large, ns[1]);
+        return network_model_through(small, ns[0], large, ns[1]);
     }
     throw Error(
         "--bucket-cap auto: no method here can all-reduce, so the network is not known; type "
         "--network 100us+1.25GB/s");
 }
 
-Channel parse_channel(std::string_view text) {
+NetworkModel parse_network_model(std::string_view text) {
     const auto refuse = [&] {
         return Error(fmt::format("'{}' is no network; type for example 100us+1.25GB/s", text));
     };
@@ -129,7 +129,7 @@ Channel parse_channel(std::string_view text) {
     return {.latency_ns = std::round(seconds * 1e9), .ns_per_byte = 1 / bandwidth_GBps};
 }
 
-Channel channel_through(Bytes small, double small_ns, Bytes large, double large_ns) {
+NetworkModel network_model_through(Bytes small, double small_ns, Bytes large, double large_ns) {
     const double ns_per_byte =
         std::max(0.0, (large_ns - small_ns) / static_cast<double>(large.count - small.count));
     const double latency = small_ns - ns_per_byte * static_cast<double>(small.count);
@@ -137,10 +137,10 @@ Channel channel_through(Bytes small, double small_ns, Bytes large, double large_
 }
 
 double exposed_ns(std::span<const TimedMessage> messages, std::int64_t end_ns,
-                  const Channel& channel) {
+                  const NetworkModel& network) {
     double free_at = 0;
     for (const TimedMessage& one : messages)
-        free_at = std::max(free_at, static_cast<double>(one.ready_ns)) + channel.ns_of(one.bytes);
+        free_at = std::max(free_at, static_cast<double>(one.ready_ns)) + network.ns_of(one.bytes);
     return std::max(0.0, free_at - static_cast<double>(end_ns));
 }
 

@@ -13,21 +13,22 @@
 namespace tutti {
 
 /// A network that carries one message at a time: n bytes take latency + n / bandwidth.
-struct Channel {
+struct NetworkModel {
     double latency_ns = 0;
     double ns_per_byte = 0;
 
     double ns_of(Bytes message) const {
         return latency_ns + ns_per_byte * static_cast<double>(message.count);
     }
-    bool operator==(const Channel&) const = default;
+    bool operator==(const NetworkModel&) const = default;
 };
 
 /// "100us+1.25GB/s". Throws Error for anything else.
-Channel parse_channel(std::string_view text);
+NetworkModel parse_network_model(std::string_view text);
 
-/// The channel on which two messages of different sizes take these times; never faster than none.
-Channel channel_through(Bytes small, double small_ns, Bytes large, double large_ns);
+/// The network on which two messages of different sizes take these times; a latency or time per
+/// byte below zero becomes zero.
+NetworkModel network_model_through(Bytes small, double small_ns, Bytes large, double large_ns);
 
 /// A message, and when it may be sent.
 struct TimedMessage {
@@ -38,7 +39,7 @@ struct TimedMessage {
 /// By how much the last message arrives after computing ends, if each is sent once it is ready and
 /// those before it have arrived. What a collective takes from computing is left out.
 double exposed_ns(std::span<const TimedMessage> messages, std::int64_t end_ns,
-                  const Channel& channel);
+                  const NetworkModel& network);
 
 /// A cap of buckets, and the communication that it leaves exposed in the mean of recorded steps.
 struct CapTrial {
@@ -51,15 +52,15 @@ struct CapTrial {
 /// gradients. The first bucket is closed at `first`, or at the cap where that is smaller. `counts`
 /// and the times are in the order in which gradients become ready.
 std::vector<CapTrial> try_caps(std::span<const std::int64_t> counts, Bytes element, Bytes first,
-                               std::span<const ComputeTimes> times, const Channel& channel);
+                               std::span<const ComputeTimes> times, const NetworkModel& network);
 
-/// Of those, the one that leaves least exposed; of equal ones the largest, as fewer messages cost
-/// less of what the channel does not know.
+/// The cap that leaves least exposed; of equal ones the largest, as fewer messages cost less in
+/// ways that the network's model leaves out.
 const CapTrial& best_of(std::span<const CapTrial> tried);
 
-/// The channel that fits float32 all-reduces by the first method that can do them: through the
+/// The network that fits float32 all-reduces by the first method that can do them: through the
 /// medians of 64 KiB and of 32 MiB, of the slowest rank. Collective. Throws Error where no method
 /// can.
-Channel measured_channel(const WorkloadEnvironment& environment);
+NetworkModel measured_network_model(const WorkloadEnvironment& environment);
 
 }  // namespace tutti

@@ -101,9 +101,9 @@ Model model_of(const Settings& settings) {
 
 bool searches_cap(const Settings& settings) { return settings.text("bucket-cap") == "auto"; }
 
-std::optional<Channel> network_of(const Settings& settings) {
+std::optional<NetworkModel> network_of(const Settings& settings) {
     if (settings.text("network") == "measured") return std::nullopt;
-    return parse_channel(settings.text("network"));
+    return parse_network_model(settings.text("network"));
 }
 
 void check_settings(const Settings& settings) {
@@ -116,21 +116,21 @@ void check_settings(const Settings& settings) {
     settings.seconds("step-time");
 }
 
-// Tells what each cap would leave exposed.
+// Reports what each cap would leave exposed.
 BucketCaps find_caps(const Settings& settings, const Model& model, const ComputeTimes& times,
                      const WorkloadEnvironment& environment, std::vector<std::string>& notes) {
     const auto given = network_of(settings);
     // The same on all ranks, as it decides what they send.
-    const Channel channel =
-        from_rank0(environment.planner.world(), given ? *given : measured_channel(environment));
+    const NetworkModel network = from_rank0(environment.planner.world(),
+                                            given ? *given : measured_network_model(environment));
     std::vector<std::int64_t> counts;
     for (const int parameter : model.ready_order)
         counts.push_back(at(model.parameters, parameter).count());
     const auto tried =
-        try_caps(counts, Bytes{4}, settings.bytes("first-bucket"), {&times, 1}, channel);
+        try_caps(counts, Bytes{4}, settings.bytes("first-bucket"), {&times, 1}, network);
     notes.push_back(fmt::format("network, {}: {:.1f} us + {:.3f} GB/s",
-                                given ? "as given" : "measured", channel.latency_ns * 1e-3,
-                                1 / channel.ns_per_byte));
+                                given ? "as given" : "measured", network.latency_ns * 1e-3,
+                                1 / network.ns_per_byte));
     for (const CapTrial& one : tried)
         notes.push_back(fmt::format("bucket cap {:>5}: {:4} buckets leave {:.3f} ms exposed{}",
                                     to_string(one.caps.others), one.buckets, one.exposed_ns * 1e-6,

@@ -121,11 +121,11 @@ private:
         std::vector<float> weights = learner_.first_weights();
         const auto descent = sgd(weights.size(), {.momentum = 0});
         const std::int64_t times = rules.averages_every_step ? rules.local_steps : 1;
-        for (std::int64_t turn = 0; turn < rounds * times; ++turn) {
+        for (std::int64_t aggregation = 0; aggregation < rounds * times; ++aggregation) {
             std::vector<double> sum(weights.size());
             double rows = 0;
             for (const Rank rank :
-                 clients_of_round(turn / times, rules.fraction, world_.size(), rules.seed)) {
+                 clients_of_round(aggregation / times, rules.fraction, world_.size(), rules.seed)) {
                 DigitsLearner& client = at(clients, rank);
                 const auto own = client.network().weights();
                 std::ranges::copy(weights, own.begin());

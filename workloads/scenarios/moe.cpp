@@ -23,7 +23,7 @@ bool is_of_expert(const Parameter& parameter) {
     return parameter.name.find(".experts.") != std::string::npos;
 }
 
-// What of a unit is experts': weights, and the part of the work.
+// The experts' part of a unit: of its weights and of its work.
 struct UnitParts {
     std::int64_t dense = 0;
     std::int64_t expert = 0;  // of one
@@ -100,9 +100,9 @@ private:
             const int block = rank.index / grid_.inner;
             for (int place = 0; place < grid_.inner; ++place)
                 for (int expert = first_expert(place); expert < first_expert(place + 1); ++expert) {
-                    const auto kept = at(routed.kept, expert);
-                    routed_ += kept;
-                    at(loads, block * grid_.inner + place) += static_cast<double>(kept);
+                    const auto accepted = at(routed.accepted, expert);
+                    routed_ += accepted;
+                    at(loads, block * grid_.inner + place) += static_cast<double>(accepted);
                 }
         }
         for (double& load : loads)

@@ -13,7 +13,8 @@ struct MoeRouting {
     std::int64_t experts = 8;
     std::int64_t experts_per_token = 2;
     std::int64_t tokens = 1024;  ///< of a rank
-    /// Of the law of Zipf: the expert of popularity i is liked as 1 / i^skew; 0: all alike.
+    /// The exponent of Zipf's law: the expert of popularity rank i is chosen in proportion to 1 /
+    /// i^skew; 0: all alike.
     double skew = 0;
     /// An expert takes so many times the mean from a rank; the rest is dropped.
     double capacity = 1.25;
@@ -22,8 +23,8 @@ struct MoeRouting {
 
 /// The experts of one rank's tokens in one layer.
 struct RoutedTokens {
-    std::vector<std::int64_t> kept;  // by expert
-    std::int64_t dropped = 0;        // choices, not tokens
+    std::vector<std::int64_t> accepted;  // tokens, by expert
+    std::int64_t dropped = 0;            // choices, not tokens
 };
 
 /// The tokens that an expert takes from a rank.

@@ -56,8 +56,8 @@ RoutedTokens route(const MoeRouting& routing, int layer, int rank) {
                 if ((at -= left[expert]) < 0) break;
             }
             left[last] = 0;
-            if (routed.kept[chosen] < capacity)
-                ++routed.kept[chosen];
+            if (routed.accepted[chosen] < capacity)
+                ++routed.accepted[chosen];
             else
                 ++routed.dropped;
         }

@@ -76,7 +76,7 @@ public:
             const Architecture& of = mode->architecture;
             if (of.rules.dropped > 0 && of.servers > 1)
                 return {nullptr,
-                        "only one server can tell which gradient is late; type --servers 1"};
+                        "only a single server sees which gradient is late; type --servers 1"};
             return {
                 steps_of(std::make_unique<ServerTrainer>(
                              world_, ServerTrainer::Mailboxes{.pushes = *pushes_, .pulls = *pulls_},

@@ -50,7 +50,7 @@ std::unique_ptr<Scenario> make(const Settings& settings, const WorkloadEnvironme
     const double bubble = ideal_run(program).idle_share();
     const bool is_flushed = shape.order != PipelineOrder::pipedream;
     const int p = shape.stages, m = shape.micro_batches;
-    const int kept =
+    const int stored_activations =
         is_flushed ? most_in_flight(shape.order, 0, p, m) : weight_versions(shape.order, 0, p);
     std::vector<std::string> notes{
         fmt::format("{}: {} layers in {}, {}; {} of {}, {} "
@@ -66,11 +66,11 @@ std::unique_ptr<Scenario> make(const Settings& settings, const WorkloadEnvironme
                     is_flushed ? "" : " and the pipeline ran empty each step"),
         fmt::format("the first stage keeps {} of its weights and activations of {}",
                     counted(weight_versions(shape.order, 0, p), "version"),
-                    counted(kept, "micro-batch"))};
+                    counted(stored_activations, "micro-batch"))};
     std::vector<Metric> metrics{
         {"bubble_share", bubble},
         {"weight_versions", static_cast<double>(weight_versions(shape.order, 0, p))},
-        {"activations_kept", static_cast<double>(kept)}};
+        {"activations_kept", static_cast<double>(stored_activations)}};
     return scenario_of(std::move(program), std::move(notes), std::move(metrics), environment);
 }
 

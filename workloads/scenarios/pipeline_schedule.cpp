@@ -12,7 +12,7 @@ namespace tutti {
 std::vector<MicroBatchPass> passes_of(PipelineOrder order, int stage, int stages,
                                       int micro_batches) {
     using enum MicroBatchPass::Direction;
-    // A stage is ahead by those that are on their way to the end and back.
+    // A stage is ahead by the micro-batches that are between it and the end, or on their way back.
     const int ahead =
         order == PipelineOrder::gpipe ? micro_batches : std::min(micro_batches, stages - 1 - stage);
     std::vector<MicroBatchPass> passes;
@@ -36,7 +36,7 @@ int most_in_flight(PipelineOrder order, int stage, int stages, int micro_batches
 
 int weight_versions(PipelineOrder order, int stage, int stages) {
     if (order != PipelineOrder::pipedream) return 1;
-    // As many as would fill it: the pipeline never runs empty.
+    // As many as fill the pipeline, which never runs empty.
     return most_in_flight(order, stage, stages, 2 * stages);
 }
 
@@ -59,7 +59,7 @@ bool has_tied_head(const Model& model) {
     double flops = 0;  // of the last unit
     for (const Parameter& parameter : model.parameters)
         if (parameter.unit + 1 == model.units()) flops += parameter.forward_flops;
-    // It multiplies by a matrix of the vocabulary (2 V H S flops), which it has not.
+    // A tied head multiplies by the vocabulary's matrix (2 V H S flops), but holds no such matrix.
     const Transformer& shape = *model.transformer;
     const double half_a_head =
         static_cast<double>(shape.vocabulary * shape.hidden) * static_cast<double>(shape.sequence);
@@ -103,7 +103,7 @@ struct CutCycle {
     Actions before, after;
 };
 
-// After `ns` of it. At the cut what is sent has been sent, and nothing more is received.
+// Cuts an action after `ns`. What is sent has been sent at the cut, and nothing more is received.
 CutCycle cut(const Actions& cycle, std::int64_t ns) {
     CutCycle parts;
     bool is_over = false;
@@ -154,7 +154,7 @@ std::vector<StageStep> steady_pipeline(std::span<const StageTimes> times, int mi
         const auto& [forward_ns, backward_ns] = at(times, stage);
         const bool is_first = stage == 0, is_last = stage + 1 == stages;
         const Actions cycle = cycle_of({forward_ns, backward_ns}, is_first, is_last);
-        // The turn that the cut at time 0 goes through, or that ends there.
+        // The cycle that the cut at time 0 goes through, or that ends there.
         const std::int64_t begins = backward_begins - forward_ns;
         const std::int64_t number = floor_of(-begins - 1, period);
         const auto [before, after] = cut(cycle, -begins - number * period);

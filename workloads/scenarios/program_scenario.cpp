@@ -43,7 +43,7 @@ private:
     std::function<void(std::int64_t)> before_;
 };
 
-// A whole step with skew follows the same step without, which is reported only in comparison.
+// A step with skew follows the same step without; the latter is reported only in comparison.
 class SkewedSteps final : public ProgramSteps {
 public:
     SkewedSteps(ProgramSteps&& steps, World& world, const GlobalClock* clock, const Program& even,

@@ -15,8 +15,8 @@
 namespace tutti {
 namespace {
 
-// What all methods share: the setup, the memory, and a trainer that goes back to the
-// same state before each timed step.
+// Shared by all methods: the setup, the memory, and a trainer that goes back to the same state
+// before each timed step.
 class Training {
 public:
     Training(TrainingSetup setup, BucketCaps caps, const WorkloadEnvironment& environment)

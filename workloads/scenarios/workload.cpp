@@ -28,7 +28,7 @@ std::vector<TrainingStep> run_scenario(World& world, Scenario& scenario,
     for (const Method& method : methods) {
         TrainingStep& step = all.emplace_back();
         step.key.model = scenario.model();
-        step.key.way = method.name;
+        step.key.method = method.name;
         step.key.nranks = world.size();
         step.key.ppn = static_cast<int>(world.hosts().nodes().front().size());
         step.key.bytes = scenario.bytes_of_step();

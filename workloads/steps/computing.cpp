@@ -54,12 +54,12 @@ private:
     std::int64_t free_from_ns_ = 0;  // when the stream has done all that it was given
 };
 
-// Work in equal portions, of which it is known how long one takes.
+// Work in equal portions of known duration.
 class Worker : public Computer {
 public:
     std::int64_t compute(std::int64_t ns, const std::function<bool()>& meanwhile) override {
         const std::int64_t began = now_ns();
-        // What is less than half a portion now is done later.
+        // A remainder of less than half a portion is carried over.
         owed_ns_ += static_cast<double>(ns);
         for (; owed_ns_ >= portion_ns_ / 2; owed_ns_ -= portion_ns_) do_portion();
         const std::int64_t took = now_ns() - began;
@@ -70,7 +70,7 @@ public:
 protected:
     virtual void do_portion() = 0;
 
-    // By the fastest of many tries: whatever else runs makes portions take longer, never shorter.
+    // The fastest of many tries: other load makes portions take longer, never shorter.
     void train() {
         constexpr std::int64_t learning_ns = 20'000'000;
         const std::int64_t end = now_ns() + learning_ns;

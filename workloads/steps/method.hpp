@@ -19,14 +19,15 @@ struct CompressionTally {
     double union_share = -1;  ///< topk, of the latest call: elements that any rank sent; else -1
 };
 
-/// What was made, or why not. Where making it is collective, both are the same on all ranks.
+/// The result of making something, or the reason why it was not made. Where making it is
+/// collective, both are the same on all ranks.
 template <class Made>
 struct MadeOrRefused {
     std::unique_ptr<Made> made;
     std::string refusal = {};  ///< where nothing was made
 };
 
-/// How the ranks of one group do their collectives.
+/// The collectives of one group of ranks by one method.
 class GroupMethod {
 public:
     virtual ~GroupMethod() = default;
@@ -57,8 +58,8 @@ public:
     }
 };
 
-/// A method to do the collectives of a step: of_group chooses what fits a group's ranks. What it
-/// returns lives no longer than planner and environment. Collective over the group.
+/// A method of communication for a step: of_group makes its collectives for a group's ranks. The
+/// result must not outlive planner and environment. Collective over the group.
 struct Method {
     std::string name;
     std::function<std::unique_ptr<GroupMethod>(Planner& group, const Environment& environment)>

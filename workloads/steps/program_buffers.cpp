@@ -56,7 +56,7 @@ ProgramBuffers::ProgramBuffers(Planner& all, const Program& program,
     }
 }
 
-// Of all calls of this rank together; what is shared counts once.
+// The bytes of all calls of this rank; shared memory counts once.
 std::size_t ProgramBuffers::bytes_of_memory() const {
     std::size_t bytes = 0;
     std::set<int> shared;

@@ -53,7 +53,7 @@ StepRunner::~StepRunner() {
     for (auto& method : of_group_) method.reset();
 }
 
-GroupMethod& StepRunner::way_of(int call) const {
+GroupMethod& StepRunner::method_of(int call) const {
     const auto& calls = buffers_.program().calls;
     return *at(of_group_, at(calls, call).group);
 }
@@ -71,7 +71,7 @@ MadeOrRefused<StepRunner> StepRunner::make(ProgramBuffers& buffers, const Method
         const int call = static_cast<int>(i);
         if (buffers.group_of(call) != nullptr)
             runner->operations_[i] =
-                runner->way_of(call).operation(calls[i].call, buffers.buffers_of(call));
+                runner->method_of(call).operation(calls[i].call, buffers.buffers_of(call));
     }
     const bool is_exact = std::ranges::none_of(
         runner->of_group_, [](const auto& one) { return one && one->tally() != nullptr; });
@@ -86,7 +86,7 @@ MadeOrRefused<StepRunner> StepRunner::make(ProgramBuffers& buffers, const Method
 bool StepRunner::is_all_exact() const {
     const auto& calls = buffers_.program().calls;
     for (std::size_t i = 0; i < calls.size(); ++i)
-        if (operations_[i] && !way_of(static_cast<int>(i)).is_exact(calls[i].call)) return false;
+        if (operations_[i] && !method_of(static_cast<int>(i)).is_exact(calls[i].call)) return false;
     return true;
 }
 
@@ -119,7 +119,7 @@ bool StepRunner::has_any_algorithm() const {
     const auto& calls = buffers_.program().calls;
     for (std::size_t i = 0; i < calls.size(); ++i)
         if (buffers_.group_of(static_cast<int>(i)) != nullptr &&
-            way_of(static_cast<int>(i)).is_for(calls[i].call.collective))
+            method_of(static_cast<int>(i)).is_for(calls[i].call.collective))
             return true;
     return false;
 }
@@ -265,7 +265,7 @@ void StepRunner::measure_error(std::uint64_t seed) {
     for (int i = 0; i < static_cast<int>(calls.size()); ++i) {
         const Call& call = at(calls, i).call;
         const auto* group = buffers_.group_of(i);
-        if (group == nullptr || way_of(i).is_exact(call)) continue;
+        if (group == nullptr || method_of(i).is_exact(call)) continue;
         const auto [known, is_new] = largest.try_emplace(group->plans, i);
         if (!is_new && call.count > at(calls, known->second).call.count) known->second = i;
     }
@@ -274,7 +274,7 @@ void StepRunner::measure_error(std::uint64_t seed) {
         const auto* group = buffers_.group_of(i);
         if (group == nullptr || !largest.contains(group->plans) || largest[group->plans] != i)
             continue;
-        CompressionTally& tally = *way_of(i).tally();
+        CompressionTally& tally = *method_of(i).tally();
         const CompressionError error =
             compression_error(*at(operations_, i), group->plans->world(), at(calls, i).call,
                               buffers_.buffers_of(i), tally, seed);

@@ -17,7 +17,7 @@
 namespace tutti {
 
 /// The groups of a program that this rank is in, with their planners, and the memory of the calls,
-/// which all methods use in turn.
+/// which all methods share.
 class ProgramBuffers {
 public:
     /// Collective; `program` outlives it and has been checked for these ranks. Throws Error where
@@ -85,7 +85,7 @@ private:
     void wait(int call);
     bool progress_all();
     void make_progress() override { progress_all(); }
-    GroupMethod& way_of(int call) const;
+    GroupMethod& method_of(int call) const;
     Trial checked(int call) const;
     std::int64_t count_wrong_concurrently(std::uint64_t seed);
     std::int64_t count_wrong_of(int call, std::uint64_t seed);

@@ -61,7 +61,7 @@ public:
     bool is_done() const { return is_done_; }
     Measured take() { return std::move(measured_); }
 
-    // The first call is checked; then calls until times have settled, for a first guess of them.
+    // The first call is checked; then calls until times are stable, for a first estimate of them.
     void warm_up() {
         prepare(2 * protocol_.seed);
         world_.barrier();
@@ -150,7 +150,7 @@ public:
                clock_ != nullptr && clock_->residual_ns() * 10 > median_ns_;
     }
 
-    // From here on calls start so; what was measured otherwise is not comparable and dropped.
+    // Changes how calls start; samples with another start are not comparable and dropped.
     void restart(Start start) {
         batches_ = BatchRunner(world_, start, clock_);
         const Measured former = std::exchange(measured_, {});

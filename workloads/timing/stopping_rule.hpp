@@ -7,9 +7,9 @@
 
 namespace tutti {
 
-/// Decides when a series of timed calls ends. A value without a clock and without ranks: whoever
-/// takes the samples says what they were and how long that took, so all ranks that are given the
-/// same numbers stop at the same sample.
+/// Decides when a series of timed calls ends. A value without a clock and without ranks: the caller
+/// adds samples and the time that they took, so all ranks with the same numbers stop at the same
+/// sample.
 class StoppingRule {
 public:
     struct Settings {

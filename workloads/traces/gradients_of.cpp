@@ -128,8 +128,8 @@ private:
         }
         if (document_.has("phases_us")) {
             const Fields phases = document_.object("phases_us");
-            const char* alone = "nosync_hooked";
-            const Fields passes = phases.has(alone) ? phases.object(alone) : phases;
+            const char* without_sync = "nosync_hooked";
+            const Fields passes = phases.has(without_sync) ? phases.object(without_sync) : phases;
             iteration.forward_ns = passes.ns("forward", 0);
             iteration.backward_ns = passes.ns("backward", 0);
             iteration.optimizer_ns = passes.ns("optimizer", 0);

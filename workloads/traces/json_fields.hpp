@@ -46,7 +46,7 @@ private:
     const Source* source_;
 };
 
-/// Text that tells numbers, texts and lists of them apart.
+/// Text by which numbers, texts and lists of them are distinguished.
 std::string text_of(const JsonValue& value);
 
 }  // namespace tutti

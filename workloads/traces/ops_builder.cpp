@@ -76,7 +76,7 @@ TraceOp op_of(const ImportedCall& call, OpsBuilder& builder, const Fields& of) {
     if (op.kind == TraceOp::Kind::barrier) return op;
     require_size(call.input, of);
     require_size(call.output, of);
-    op.type = told_by(of, [&] { return type_of_trace(call.type); });
+    op.type = with_place(of, [&] { return type_of_trace(call.type); });
     if (op.kind == TraceOp::Kind::send || op.kind == TraceOp::Kind::recv) {
         op.peer = rank_below(call.peer, "peer");
         op.count = op.kind == TraceOp::Kind::send ? call.input : call.output;

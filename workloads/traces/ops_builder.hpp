@@ -21,11 +21,12 @@ public:
     const std::vector<Rank>& group(int index) const { return at(trace_.groups, index); }
     int ranks() const { return int_size(trace_.ranks); }
 
-    /// The group of these ranks, new unless there is one. Throws Error telling `of` for ranks that
-    /// are not.
+    /// The group of these ranks, made if there is none. Throws Error, with the place `of`, for
+    /// ranks that do not exist.
     int group_of(const std::vector<std::int64_t>& ranks, const Fields& of);
 
-    /// `launch_ns` since the step began: what passed since the launch before it was computing.
+    /// `launch_ns` is the time since the step began: the time since the launch before it was
+    /// computing.
     void add(Rank rank, TraceOp op, std::optional<std::int64_t> launch_ns = {});
 
     OpsTrace done() { return std::move(trace_); }
@@ -35,12 +36,12 @@ private:
     std::vector<std::int64_t> clock_ns_;
 };
 
-/// Reads a rank of all. Throws Error telling `of`.
+/// Reads a rank of all. Throws Error, with the place `of`.
 Rank rank_of(const Fields& of, const char* name, int ranks);
 
-/// "dtype" and the like, with the place of what is unknown.
+/// Adds the place to the error of what `read` finds unknown: "dtype" and the like.
 template <class Read>
-auto told_by(const Fields& of, Read&& read) {
+auto with_place(const Fields& of, Read&& read) {
     try {
         return read();
     } catch (const Error& error) {
@@ -48,7 +49,7 @@ auto told_by(const Fields& of, Read&& read) {
     }
 }
 
-/// A call as PyTorch's recorders tell it: elements of a rank's whole input and output.
+/// A call as PyTorch's recorders write it: elements of a rank's whole input and output.
 struct ImportedCall {
     OpName what;
     Rank rank;

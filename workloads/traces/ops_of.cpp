@@ -47,7 +47,7 @@ public:
                      .second)
                 one.refuse(fmt::format("group {} is there twice", one.number("id")));
         const auto all = listed_ops(document_, builder_.ranks());
-        // Where computing was not recorded, the time between launches was.
+        // Where computing was not recorded, the time between launches counts as computing.
         for (const auto& [rank, fields] : all)
             if (fields.has("compute_us")) computes_.insert(rank.index);
         for (const auto& [rank, fields] : all)
@@ -65,7 +65,7 @@ private:
         TraceOp op;
         op.place = fields.place();
         const std::string name = fields.text("op");
-        const OpName what = told_by(fields, [&] { return op_of_trace(name); });
+        const OpName what = with_place(fields, [&] { return op_of_trace(name); });
         op.kind = what.kind;
         op.collective = what.collective;
         op.phase = phase_of_trace(fields.text("phase"));
@@ -79,7 +79,7 @@ private:
                            op.kind != TraceOp::Kind::barrier;
         if (moves) {
             op.type =
-                told_by(fields, [&] { return type_of_trace(fields.text("dtype", "float32")); });
+                with_place(fields, [&] { return type_of_trace(fields.text("dtype", "float32")); });
             op.sends = fields.counts("in_split");
             op.receives = fields.counts("out_split");
             if (op.sends.empty() || fields.has("count")) op.count = fields.count("count");
@@ -152,7 +152,7 @@ DataType type_by_size(const Fields& of) {
 TraceOp op_of(const Fields& fields, int ranks) {
     TraceOp op;
     op.place = fields.place();
-    const OpName what = told_by(fields, [&] { return op_of_trace(fields.text("op")); });
+    const OpName what = with_place(fields, [&] { return op_of_trace(fields.text("op")); });
     if (what.kind != TraceOp::Kind::collective) fields.refuse("'op' is no collective");
     op.kind = what.kind;
     op.collective = what.collective;

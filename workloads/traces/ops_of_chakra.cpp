@@ -98,7 +98,7 @@ private:
             node.refuse("its inputs are not those of record_param_comms");
         const std::string& name = *values[at_name].text();
         if (name == "init") return;
-        const OpName what = told_by(node, [&] { return op_of_trace(name); });
+        const OpName what = with_place(node, [&] { return op_of_trace(name); });
         const std::string request = text_of(values[1 - shift]);
         if (what.kind == TraceOp::Kind::wait) return wait(node, request);
         ImportedCall call{.what = what, .rank = rank_};

@@ -9,7 +9,7 @@ namespace tutti {
 namespace {
 
 // One rank's list. A call goes on until a "wait" with its "req"; one that has none is waited for at
-// once. Computing is told by its shape and has no time; what passed from entry to entry has.
+// once. Computing is recorded by its shape and has no time; what passed from entry to entry has.
 class Importer {
 public:
     Importer(OpsBuilder& builder, Rank rank) : builder_(builder), rank_(rank) {}
@@ -34,7 +34,7 @@ private:
         const std::string name = entry.text("comms");
         if (name == "init" || name == "batch_isend_irecv") return read_group(entry);
         read_group(entry);
-        const OpName what = told_by(entry, [&] { return op_of_trace(name); });
+        const OpName what = with_place(entry, [&] { return op_of_trace(name); });
         TraceOp op = what.kind == TraceOp::Kind::wait ? wait_of(entry) : call_of(entry, what);
         const std::int64_t id = op.id;
         const bool goes_on = what.kind == TraceOp::Kind::wait || entry.has("req");

@@ -20,7 +20,7 @@ fs::path file_of(const fs::path& trace, std::int64_t step, std::size_t bucket, i
            fmt::format("{}.step{}.bucket{}.rank{}.f32", trace.stem().string(), step, bucket, rank);
 }
 
-int kept_ranks(const fs::path& trace) {
+int recorded_ranks(const fs::path& trace) {
     int ranks = 0;
     while (fs::exists(file_of(trace, 0, 0, ranks))) ++ranks;
     return ranks;
@@ -43,7 +43,7 @@ void append(const fs::path& file, std::int64_t count, std::vector<std::byte>& by
 
 RecordedGradients::RecordedGradients(const fs::path& trace, const GradientTrace& recorded,
                                      Rank rank) {
-    const int ranks = kept_ranks(trace);
+    const int ranks = recorded_ranks(trace);
     if (ranks == 0 || recorded.type != DataType::float32) return;
     const int from = rank.index % ranks;
     for (std::int64_t step = 0; fs::exists(file_of(trace, step, 0, from)); ++step) {

@@ -45,9 +45,9 @@ public:
 
     void add_move(std::span<std::byte* const> outs, std::span<const Moves::Source> sources,
                   std::size_t bytes);
-    /// Moves added from now on come after the messages of the phase, those so far before them.
+    /// Ends the packing: moves added so far run before the phase's messages, later ones after them.
     void end_packing();
-    /// What was added since the last phase is the next one.
+    /// Ends a phase: it consists of what was added since the last one ended.
     void end_phase(std::uint64_t published_steps);
     bool has_moves_left() const { return moves.size() > phases.back().moves_end; }
 
@@ -68,11 +68,11 @@ DeviceDraft draft_direct(const DirectProgram& program, const PlanRequest& reques
 
 /// A rank's part of a small call by the LL protocol (each store carries its flag): the same steps
 /// as message_plan, inside a kernel. Each message has a mailbox of its own in the memory of its
-/// receiver, for even and for odd runs. A rank that sends has to know that its receiver has
-/// finished the run before the last, which it nearly always has.
+/// receiver, for even and for odd runs. A sender waits until its receiver has finished the run
+/// before the last, which is nearly always the case.
 class LlDraft {
 public:
-    /// Collective, as receivers tell senders where their mailboxes are.
+    /// Collective, as receivers send senders the addresses of their mailboxes.
     LlDraft(const PlanRequest& request, World& world);
 
     /// Bytes of the plan's own memory.
@@ -93,10 +93,9 @@ private:
     std::vector<std::vector<std::size_t>> mailboxes_at_;  // by peer: of each send to it, in order
 };
 
-/// The programs of the rank's blocks in one piece of memory that will lie at an address which
-/// `place` is asked for, knowing its size.
-/// Moves of less than two grains go to one block each, in turn; others are cut, at multiples of 16
-/// bytes, so that each block gets a grain at least.
+/// The programs of the rank's blocks in one piece of memory: `place` gets its size and returns its
+/// address. Moves of less than two grains go to one block each, in turn; others are cut, at
+/// multiples of 16 bytes, so that each block gets a grain at least.
 struct DeviceImage {
     std::vector<std::byte> bytes;
     std::size_t programs = 0;  ///< offset of the blocks' programs

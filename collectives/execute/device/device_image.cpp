@@ -87,7 +87,7 @@ private:
     std::size_t next_share_ = 0;
 };
 
-// Lists one after the other; where each begins is known before where all of them lie.
+// Concatenated lists: the offset of each is known before the address of the whole.
 class Lists {
 public:
     template <class T>

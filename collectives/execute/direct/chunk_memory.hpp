@@ -80,7 +80,7 @@ public:
     }
 
 private:
-    // So that no rank need wait for one that is a little behind.
+    // Some steps apart, so that no rank waits for a reader that is only a little behind.
     static constexpr int steps_between_uses = 3;
 
     struct Slot {

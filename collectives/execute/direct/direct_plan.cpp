@@ -192,7 +192,7 @@ private:
         publish_progress();
     }
 
-    // Nobody reads those of the run before any more: it ended with its last readers.
+    // No peer reads those of the run before any more: a run ends after its last reader.
     void publish_buffers() {
         Head& head = head_of(me_);
         head.input = {process_, caller_.address({Place::In::input})};
@@ -205,7 +205,8 @@ private:
         const auto finished = at_ < steps_.size() ? static_cast<std::uint64_t>(steps_[at_].number)
                                                   : steps_of_run_ - 1;
         publish(*counter_, base_ + finished);
-        // A sleeper that is not seen here, as it begins at this very moment, wakes up by itself.
+        // A peer that begins to sleep at this moment may be missed here: its sleep has a time
+        // limit.
         if (std::atomic_ref(*sleepers_).load(std::memory_order_relaxed) != 0)
             wake_sleepers(*counter_);
     }

@@ -78,7 +78,7 @@ struct DirectTask {
     std::vector<RankStep> steps;
 };
 
-/// What this rank has to tell its peers about pushes.
+/// What this rank contributes to the negotiation of pushes.
 PushTerms push_terms(const DirectTask& task);
 
 DirectProgram compile_direct(const DirectTask& task, const PushNegotiation& negotiation);

@@ -12,7 +12,7 @@ std::optional<int> PushTerms::push_step(const Sender& sender, const Receiver& re
     if (sender.computed_in && receiver.last_use < *sender.computed_in &&
         receiver.last_read_by_sender <= *sender.computed_in)
         return sender.computed_in;
-    // Loads strictly grow from those who push to those who read: nobody waits in a circle.
+    // The sender's load is strictly less than the receiver's, so waits form no cycle.
     if (sender.from_input && sender.load < receiver.load && receiver.last_use < step &&
         receiver.last_read_by_sender < step)
         return step;

@@ -126,8 +126,9 @@ private:
     virtual ProgressState progress_state() const = 0;
     /// The plan will not end: stops what a device or library still does for it.
     virtual void give_up() {}
-    /// Until there may be something to do, at most longest_sleep_ns, as other plans may be under
-    /// way. By default it does not sleep: most transports only move on while someone polls.
+    /// Sleeps until there may be something to do, for at most longest_sleep_ns, as other plans may
+    /// be under way. Does nothing by default: most transports make progress only while they are
+    /// polled.
     virtual void sleep() {}
 
     Progress& progress_;

@@ -8,11 +8,11 @@
 
 namespace tutti {
 
-/// How many of the results of a plan are stored past the caches? That hangs on what fits them, and
-/// on who shares caches and memory just now, which on a shared machine changes within seconds; so
-/// each rank goes by what its own passes over memory took with none, half or all of the results.
-/// Now and then it tries another share: in the end two calls in `period`, of which the first still
-/// finds the caches as the other share left them and does not count. Ranks need not agree.
+/// What share of a plan's results bypasses the caches. The best share depends on what fits the
+/// caches and on who else uses caches and memory, which changes within seconds on a shared machine.
+/// So each rank decides by the measured times of its own passes with none, half or all of the
+/// results. It tries another share with two calls in every `period`; the first of the two does not
+/// count, as it finds the caches as the other share left them. Ranks need not agree.
 class StoreChoice {
 public:
     /// Begins with all or none of the results; stays with that unless it `adapts`.

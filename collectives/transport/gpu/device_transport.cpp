@@ -30,8 +30,8 @@ std::optional<std::string> refuses_threads(World& world) {
             if (from != to && !cuda_reaches(from, to))
                 return "GPU " + std::to_string(from) + " cannot reach the memory of GPU " +
                        std::to_string(to) + "; type TUTTI_GPUS=" + std::to_string(from);
-    // Kernels of several groups on a GPU, each waiting for one on another GPU, may wait in a
-    // circle.
+    // Kernels of several groups on one GPU, each waiting for a kernel on another GPU, could
+    // deadlock.
     const auto gpus_of_all = gpus_of_process(world).size();
     if (&world != &world.whole() && used.size() > 1 && gpus_of_all < as_size(world.whole().size()))
         return "groups of ranks need a GPU for each rank, or one for all; type --ranks " +
@@ -39,7 +39,7 @@ std::optional<std::string> refuses_threads(World& world) {
     return std::nullopt;
 }
 
-// Kernels of two processes take turns on a GPU: one would wait for the other for a whole slice at
+// Kernels of two processes are time-sliced on a GPU: one would wait a whole slice for the other at
 // each step, or for ever.
 std::optional<std::string> refuses_processes(World& world) {
     if (!world.one_host()) return "the ranks are on several hosts; type --transport mpi";
@@ -78,10 +78,10 @@ std::unique_ptr<Transport> cuda_transport(World& world, const std::optional<Faul
         places.neighbours = {world.rank()};
     }
     // Ranks that share one launch share the device of the first.
-    const bool is_alone = places.neighbours.size() == 1;
+    const bool is_only_rank = places.neighbours.size() == 1;
     places.device =
         make_on_all_ranks(world, "transport cuda", [&]() -> std::shared_ptr<Accelerator> {
-            if (is_alone) return own_gpu(world);
+            if (is_only_rank) return own_gpu(world);
             return places.neighbours.front() == world.rank() ? cuda_device(mine, used) : nullptr;
         });
     places.device = shared_by_first(world, places.neighbours.front(), places.device);
@@ -99,7 +99,7 @@ std::unique_ptr<Transport> emulated_transport(World& world, const std::optional<
     if (world.is_first()) own = emulated_device(stopped);
     DevicePlaces places{shared_by_first(world, Rank{0}, own), {}, world.size() > 1};
     for (const Rank rank : all_ranks(world.size())) places.neighbours.push_back(rank);
-    constexpr Bytes ll_up_to{512};  // few, so that tests see both ways
+    constexpr Bytes ll_up_to{512};  // few, so that tests reach both protocols
     return std::make_unique<DeviceTransport>("cuda-emulated", std::move(places), ll_up_to);
 }
 

@@ -16,7 +16,7 @@ public:
         : ranks_(ranks), queue_(*needs.queue), stream_(static_cast<cudaStream_t>(queue_.handle())) {
         messages_.reserve(needs.most_posts);
     }
-    // On its way out over an error, whatever the error is.
+    // The destructor also runs while an error unwinds the stack.
     ~NcclEndpoint() override {
         if (std::uncaught_exceptions() > 0) ranks_.give_up();
     }
@@ -67,8 +67,8 @@ private:
         std::optional<DeviceQueue::Mark> posted = {};
     };
 
-    // Those of a run are kept until the next one, to tell where the stream is. So only the first
-    // run allocates.
+    // Those of a run are kept until the next one, so that the step that the stream has reached can
+    // be reported. So only the first run allocates.
     void add(int step, const Message& message) {
         const bool is_next_run =
             !groups_.empty() && groups_.back().posted && step <= groups_.back().step;
@@ -86,7 +86,7 @@ private:
         return std::span(messages_).subspan(group.first, group.end - group.first);
     }
 
-    // The first that the stream is not past.
+    // The first group that the stream has not finished.
     const Group* current() const {
         for (const Group& group : groups_)
             if (!group.posted || !queue_.is_past(*group.posted)) return &group;

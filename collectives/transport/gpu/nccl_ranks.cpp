@@ -31,7 +31,7 @@ public:
         settle(what, ncclCommInitRankConfig(&communicator_, world.size(), id, me_, &config));
     }
 
-    // What is under way ends first, unless this rank leaves because something went wrong.
+    // Waits for the kernels under way, unless this rank leaves because of an error.
     ~Ranks() override {
         if (communicator_ == nullptr) return;
         if (std::uncaught_exceptions() == 0) try {
@@ -57,7 +57,7 @@ public:
         if (state != ncclSuccess && state != ncclInProgress) fail(what, state);
     }
 
-    // Kernels under way end, too; other ranks are told by their own look at NCCL.
+    // Kernels under way end, too; other ranks notice when they query NCCL themselves.
     void give_up() override {
         if (communicator_ != nullptr) ncclCommAbort(communicator_);
         communicator_ = nullptr;
@@ -95,7 +95,7 @@ private:
     }
 
     World& world_;
-    int me_;  // the world may be on its way out
+    int me_;  // kept here, as the world may end first
     ncclComm_t communicator_ = nullptr;
 };
 
@@ -122,7 +122,8 @@ struct Joined {
     std::optional<std::string> refusal;
 };
 
-// Any rank may find that it cannot be. Then the others leave, too, and all know why.
+// Any rank may find that no communicator can be made. Then the others leave, too, all with the same
+// reason.
 Joined join(World& world) {
     struct Word {
         ncclUniqueId id;

@@ -45,7 +45,7 @@ private:
 };
 
 // One end of a ring. The device is asked for a piece as soon as its slot is free (or full), and the
-// peer is told when the device has done it.
+// peer is signalled when the device has done it.
 class End {
 public:
     enum class Direction { out, in };
@@ -58,7 +58,7 @@ public:
     Direction direction() const { return direction_; }
     Rank peer() const { return peer_; }
     bool is_over() const { return current_ == messages_.size() && published_ == enqueued_; }
-    // What has come and nobody wanted.
+    // Pieces that arrived and were never received.
     bool has_left_over() const {
         return direction_ == Direction::in && seen(ring_.filled()) != enqueued_;
     }

@@ -79,7 +79,7 @@ public:
                 if (!out.is_past(mark_)) return false;
                 send(step, cut);
                 return true;
-            case Phase::on_the_way:
+            case Phase::in_flight:
                 if (!endpoint_->all_done()) return false;
                 copy_in(step, cut, in);
                 return true;
@@ -94,7 +94,7 @@ public:
     const Endpoint& endpoint() const { return *endpoint_; }
 
 private:
-    enum class Phase { idle, copying_out, on_the_way, copying_in };
+    enum class Phase { idle, copying_out, in_flight, copying_in };
 
     // Calls visit(message, its piece, its place in pinned memory) of this round.
     template <class Visit>
@@ -125,7 +125,7 @@ private:
              [&](const Message& message, Piece piece, std::byte* place) {
                  endpoint_->post_send(step.number, message.peer, {place, piece.bytes});
              });
-        phase_ = Phase::on_the_way;
+        phase_ = Phase::in_flight;
     }
 
     void copy_in(const Step& step, const Cut& cut, DeviceQueue& in) {

@@ -13,7 +13,8 @@
 namespace tutti {
 namespace {
 
-// Carries a fault out: decides which message is harmed, and keeps the harmed copies.
+// Injects one fault: decides which messages it hits, and owns the copies that are sent in their
+// place.
 class FaultInjector {
 public:
     FaultInjector(World& world, const Fault& fault) : world_(world), fault_(fault) {}
@@ -24,7 +25,7 @@ public:
                              fault_.step.value_or(step) == step;
         if (!matches || seen_++ < fault_.nth) return std::nullopt;
         if (fault_.kind == Fault::Kind::stop) stop();
-        // One message more moves all later ones back; more would only fill the queue.
+        // One extra message already shifts all later ones; more would only fill the queue.
         if (fault_.kind == Fault::Kind::doubled && seen_ > fault_.nth + 1) return std::nullopt;
         return fault_.kind;
     }
@@ -34,7 +35,7 @@ public:
         return now_ns() + static_cast<std::int64_t>(fault_.delay_seconds * 1e9);
     }
 
-    std::span<const std::byte> kept_copy(std::span<const std::byte> message) {
+    std::span<const std::byte> owned_copy(std::span<const std::byte> message) {
         return copies_.emplace_back(message.begin(), message.end());
     }
 
@@ -60,24 +61,25 @@ private:
 };
 
 // A doubled message shifts all that follow, so lengths may differ: the check sees the data.
-using Line = MessageQueue<>;
+using PairQueue = MessageQueue<>;
 
-// All lines of one plan.
-struct Lines {
-    Lines(int size, std::size_t capacity) : ranks(size), of_pair(as_size(size) * as_size(size)) {
-        for (Line& line : of_pair) line.make_room_for(capacity);
+// The queues of one plan, by sender and receiver.
+struct PairQueues {
+    PairQueues(int size, std::size_t capacity)
+        : ranks(size), of_pair(as_size(size) * as_size(size)) {
+        for (PairQueue& queue : of_pair) queue.make_room_for(capacity);
     }
-    Line& between(Rank from, Rank to) { return at(of_pair, from.index * ranks + to.index); }
+    PairQueue& between(Rank from, Rank to) { return at(of_pair, from.index * ranks + to.index); }
 
     int ranks;
-    std::vector<Line> of_pair;
+    std::vector<PairQueue> of_pair;
 };
 
 class LoopbackEndpoint final : public Endpoint {
 public:
-    LoopbackEndpoint(World& world, std::shared_ptr<Lines> lines, std::size_t most_posts,
+    LoopbackEndpoint(World& world, std::shared_ptr<PairQueues> queues, std::size_t most_posts,
                      FaultInjector* fault_injector)
-        : me_(world.rank()), lines_(std::move(lines)), fault_injector_(fault_injector) {
+        : me_(world.rank()), queues_(std::move(queues)), fault_injector_(fault_injector) {
         receives_.reserve(most_posts);
         sends_.reserve(most_posts);
     }
@@ -87,19 +89,19 @@ public:
     }
 
     void post_send(int step, Rank to, std::span<const std::byte> message) override {
-        Line& line = lines_->between(me_, to);
-        const auto harm =
+        PairQueue& queue = queues_->between(me_, to);
+        const auto fault =
             fault_injector_ != nullptr ? fault_injector_->fault_for(me_, to, step) : std::nullopt;
-        if (harm == Fault::Kind::drop) return;
-        if (harm == Fault::Kind::delay) {
+        if (fault == Fault::Kind::drop) return;
+        if (fault == Fault::Kind::delay) {
             held_back_.push_back({to, message, fault_injector_->delivery_time_ns()});
             return;
         }
-        if (harm == Fault::Kind::corrupt) message = fault_injector_->corrupted_copy(message);
-        line.send(message);
-        sends_.push_back({to, line.sent()});
-        if (harm == Fault::Kind::doubled && !line.is_full())
-            line.send(fault_injector_->kept_copy(message));
+        if (fault == Fault::Kind::corrupt) message = fault_injector_->corrupted_copy(message);
+        queue.send(message);
+        sends_.push_back({to, queue.sent()});
+        if (fault == Fault::Kind::doubled && !queue.is_full())
+            queue.send(fault_injector_->owned_copy(message));
     }
 
     bool all_done() override {
@@ -109,13 +111,13 @@ public:
             const bool is_next =
                 std::none_of(receives_.begin(), receives_.begin() + static_cast<long>(i),
                              [&](const auto& r) { return r.from == receives_[i].from; });
-            if (is_next && lines_->between(receives_[i].from, me_).take(receives_[i].into))
+            if (is_next && queues_->between(receives_[i].from, me_).take(receives_[i].into))
                 receives_.erase(receives_.begin() + static_cast<long>(i));
             else
                 ++i;
         }
         std::erase_if(sends_, [&](const Send& send) {
-            return lines_->between(me_, send.to).taken() >= send.number;
+            return queues_->between(me_, send.to).taken() >= send.number;
         });
         return receives_.empty() && sends_.empty() && held_back_.empty();
     }
@@ -128,9 +130,9 @@ public:
     }
 
     std::optional<std::string> left_over() const override {
-        for (int from = 0; from < lines_->ranks; ++from) {
-            Line& line = lines_->between(Rank{from}, me_);
-            if (line.sent() != line.taken())
+        for (int from = 0; from < queues_->ranks; ++from) {
+            PairQueue& queue = queues_->between(Rank{from}, me_);
+            if (queue.sent() != queue.taken())
                 return "a message from rank " + std::to_string(from) + " to rank " +
                        std::to_string(me_.index) + " was never received";
         }
@@ -144,7 +146,7 @@ private:
     };
     struct Send {
         Rank to;
-        std::uint64_t number;  // finished when so many messages of the line are taken
+        std::uint64_t number;  // finished when so many messages of the queue are taken
     };
     struct Held {
         Rank to;
@@ -154,15 +156,15 @@ private:
 
     void deliver_held_back() {
         while (!held_back_.empty() && now_ns() >= held_back_.front().until_ns) {
-            Line& line = lines_->between(me_, held_back_.front().to);
-            line.send(held_back_.front().message);
-            sends_.push_back({held_back_.front().to, line.sent()});
+            PairQueue& queue = queues_->between(me_, held_back_.front().to);
+            queue.send(held_back_.front().message);
+            sends_.push_back({held_back_.front().to, queue.sent()});
             held_back_.pop_front();
         }
     }
 
     Rank me_;
-    std::shared_ptr<Lines> lines_;
+    std::shared_ptr<PairQueues> queues_;
     FaultInjector* fault_injector_;
     std::vector<Receive> receives_;
     std::vector<Send> sends_;
@@ -177,16 +179,16 @@ public:
 
     std::string_view name() const override { return "loopback"; }
 
-    // Rank 0 makes the lines; the others take a share of them while it waits.
+    // Rank 0 makes the queues; the others copy its shared pointer while it waits.
     std::unique_ptr<Endpoint> connect(const EndpointNeeds& needs) override {
         const auto posts = gather_all(world_, needs.most_to_one);
         const std::size_t capacity = *std::max_element(posts.begin(), posts.end()) + 8;
-        std::shared_ptr<Lines> lines;
-        if (world_.is_first()) lines = std::make_shared<Lines>(world_.size(), capacity);
-        const auto* lines_of_first = from_rank0(world_, &lines);
-        if (!world_.is_first()) lines = *lines_of_first;
+        std::shared_ptr<PairQueues> queues;
+        if (world_.is_first()) queues = std::make_shared<PairQueues>(world_.size(), capacity);
+        const auto* queues_of_first = from_rank0(world_, &queues);
+        if (!world_.is_first()) queues = *queues_of_first;
         world_.barrier();
-        return std::make_unique<LoopbackEndpoint>(world_, std::move(lines), needs.most_posts,
+        return std::make_unique<LoopbackEndpoint>(world_, std::move(queues), needs.most_posts,
                                                   fault_injector_.get());
     }
 

@@ -10,7 +10,7 @@
 namespace tutti {
 
 /// Messages from one thread to another, oldest first, in a ring of slots: one writer, one reader.
-/// Only where they lie is told; the writer must leave a message alone until it is taken.
+/// Only addresses are passed; the writer must not change a message until it is taken.
 template <class Orders = InOrder>
 class MessageQueue {
 public:

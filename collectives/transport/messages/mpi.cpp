@@ -52,7 +52,7 @@ Placement hosts_by_name(MPI_Comm comm) {
     return Placement::by_label(labels);
 }
 
-// Meets by non-blocking calls, so that a rank that never comes is noticed.
+// A barrier by non-blocking calls, so that a rank that never comes is noticed.
 class MpiWorld final : public World {
 public:
     // Takes the communicator over.

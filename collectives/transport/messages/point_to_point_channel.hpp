@@ -6,8 +6,8 @@
 
 namespace tutti {
 
-/// Words between two ranks outside of plans, for what is measured of hosts and their network. All
-/// calls wait until they are done, and throw Error with Exit::time_out, naming the peer, if that
+/// Small messages between two ranks outside of plans, for measuring hosts and their network. All
+/// calls block until they are done, and throw Error with Exit::time_out, naming the peer, if that
 /// takes longer than the world's deadline.
 class PointToPointChannel {
 public:

@@ -20,10 +20,10 @@ struct alignas(cache_line) Taken {
     std::uint64_t lines;
 };
 
-// One end of the way from one rank to another: a ring of lines in the receiver's memory.
-class Channel {
+// One end of the connection from one rank to another: a ring of lines in the receiver's memory.
+class LineRing {
 public:
-    Channel(std::span<std::byte> memory, std::size_t lines)
+    LineRing(std::span<std::byte> memory, std::size_t lines)
         : taken_(reinterpret_cast<Taken*>(memory.data())),
           ring_(reinterpret_cast<LlLine*>(memory.data() + sizeof(Taken))),
           mask_(lines - 1) {}
@@ -67,7 +67,7 @@ private:
     LlLine* ring_;
     std::uint64_t mask_;
     std::uint64_t next_ = 0;         // number of the next line, counted over all runs
-    std::uint64_t known_taken_ = 0;  // as last read (by the sender) or told (by the receiver)
+    std::uint64_t known_taken_ = 0;  // as last read (by the sender) or published (by the receiver)
 };
 
 class LlEndpoint final : public Endpoint {
@@ -75,17 +75,17 @@ public:
     LlEndpoint(World& world, const EndpointNeeds& needs) : in_order_(needs.most_to_one > 1) {
         sends_.reserve(needs.most_posts);
         receives_.reserve(needs.most_posts);
-        // Room for some runs, so that nobody waits for a slower peer's look at the last message.
+        // Room for the messages of several runs, so that a sender rarely waits for a slow receiver.
         const auto most = gather_all(world, needs.most_bytes);
         const std::size_t lines =
             std::clamp(std::bit_ceil(8 * lines_of(*std::max_element(most.begin(), most.end()))),
                        std::size_t{64}, std::size_t{1024});
         const auto ranks = as_size(world.size());
         const auto me = as_size(world.rank());
-        memory_ = std::make_unique<SharedMemory>(world, ranks * Channel::bytes(lines));
+        memory_ = std::make_unique<SharedMemory>(world, ranks * LineRing::bytes(lines));
         for (int peer = 0; peer < world.size(); ++peer) {
             const auto part = [&](std::span<std::byte> piece, std::size_t sender) {
-                return piece.subspan(sender * Channel::bytes(lines), Channel::bytes(lines));
+                return piece.subspan(sender * LineRing::bytes(lines), LineRing::bytes(lines));
             };
             to_.emplace_back(part(memory_->of(Rank{peer}), me), lines);
             from_.emplace_back(part(memory_->mine(), as_size(peer)), lines);
@@ -97,19 +97,19 @@ public:
     }
 
     void post_send(int, Rank to, std::span<const std::byte> message) override {
-        if (!in_order_ || is_next(sends_, sends_.size(), to)) channel(to_, to).send(message);
+        if (!in_order_ || is_next(sends_, sends_.size(), to)) ring_of(to_, to).send(message);
         if (!message.empty()) sends_.push_back({to, message});
     }
 
     bool all_done() override {
         for (std::size_t i = 0; i < sends_.size();) {
             auto& [to, message] = sends_[i];
-            if (!in_order_ || is_next(sends_, i, to)) channel(to_, to).send(message);
+            if (!in_order_ || is_next(sends_, i, to)) ring_of(to_, to).send(message);
             drop_if_done(sends_, i);
         }
         for (std::size_t i = 0; i < receives_.size();) {
             auto& [from, into] = receives_[i];
-            if (!in_order_ || is_next(receives_, i, from)) channel(from_, from).take(into);
+            if (!in_order_ || is_next(receives_, i, from)) ring_of(from_, from).take(into);
             drop_if_done(receives_, i);
         }
         return sends_.empty() && receives_.empty();
@@ -128,9 +128,7 @@ private:
         std::span<Memory> left;
     };
 
-    static Channel& channel(std::vector<Channel>& channels, Rank peer) {
-        return at(channels, peer);
-    }
+    static LineRing& ring_of(std::vector<LineRing>& rings, Rank peer) { return at(rings, peer); }
 
     // Whether no earlier one to or from the same peer is open.
     template <class Posts>
@@ -153,7 +151,7 @@ private:
 
     bool in_order_;  // a step may have several messages for one peer
     std::unique_ptr<SharedMemory> memory_;
-    std::vector<Channel> to_, from_;  // by peer
+    std::vector<LineRing> to_, from_;  // by peer
     std::vector<Open<const std::byte>> sends_;
     std::vector<Open<std::byte>> receives_;
 };

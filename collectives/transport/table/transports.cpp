@@ -72,7 +72,8 @@ const TransportRow rows[] = {
          return nccl_transport(world);
      },
      !is_part, !on_device, between_devices},
-    {"shm", "ranks of one host read and write each other's memory, in the best of the ways below",
+    {"shm",
+     "ranks of one host read and write each other's memory, by the best of the methods below",
      nothing_missing, needs_one_host,
      [](World& world, const std::optional<Fault>&) -> std::unique_ptr<Transport> {
          HostTransport::Methods methods{.ll = ll_transport(world)};

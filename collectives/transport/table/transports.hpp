@@ -11,7 +11,7 @@
 
 namespace tutti {
 
-/// One row of the table of ways to move bytes.
+/// One row of the table of transports.
 struct TransportRow {
     std::string_view name;
     std::string_view what;  ///< one sentence
@@ -21,7 +21,8 @@ struct TransportRow {
     std::optional<std::string> (*refuses)(World&);
     /// Collective.
     std::unique_ptr<Transport> (*open)(World&, const std::optional<Fault>&);
-    /// It is one way of another row, which takes the best of them: only tried when asked for.
+    /// It is one of several methods of another row, which takes the best of them: tried only when
+    /// named.
     bool is_part = false;
     /// Its plans run on devices: memory of theirs is registered memory for it, any other is copied.
     bool on_device = false;

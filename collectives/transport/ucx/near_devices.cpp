@@ -78,7 +78,7 @@ std::string near_devices(const std::vector<NetworkDevice>& devices, std::optiona
     std::string names;
     bool leaves_one_out = false;
     for (const NetworkDevice& device : devices) {
-        // A network that no near device leads to, or a slow one, is no choice to make.
+        // Nothing to choose where a network has no near device, or only a slow one.
         const auto is_near_twin = [&](const NetworkDevice& other) {
             return !other.is_virtual && other.network == device.network &&
                    other.mbit_per_s == fastest && other.node == node;

@@ -37,7 +37,7 @@ constexpr ucp_tag_t plan_of_tag = ~low_bits(whole_tag, step_bits + sender_bits);
 // user has set.
 constexpr std::size_t copied_up_to = 64 * 1024;
 
-constexpr int most_turns = 1000;  // in a row
+constexpr int most_polls = 1000;  // in a row
 
 // The messages of one step. UCX works in memory that lies before the address of each request, so
 // that a plan allocates nothing while it runs.
@@ -106,7 +106,7 @@ public:
         for (const Rank peer : needs.peers) worker_.connect(peer);
     }
 
-    // What never came is called off; what cannot be keeps its memory.
+    // Cancels requests that never completed; those that cannot be cancelled keep their memory.
     ~UcxEndpoint() override {
         for (const auto& entry : requests_->used())
             if (!entry.is_done && entry.kind == Kind::receive)
@@ -134,8 +134,9 @@ public:
     }
 
     bool all_done() override {
-        // Other plans' messages move along, too, and must not keep this one from being late.
-        for (int turn = 0; turn < most_turns && requests_->open() > 0; ++turn)
+        // This also moves other plans' messages; bounded, so that they cannot keep this plan's
+        // deadline from being checked.
+        for (int poll = 0; poll < most_polls && requests_->open() > 0; ++poll)
             if (!worker_.progress()) break;
         worker_.throw_if_lost();
         if (requests_->open() > 0) {

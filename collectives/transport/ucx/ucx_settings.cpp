@@ -14,10 +14,10 @@ bool is_set_by_user(const std::string& name) {
     return std::getenv(("UCX_" + name).c_str()) != nullptr;
 }
 
-// UCX warns of a setting of a way that it does not take. "^tcp,cma" is all but those.
+// UCX warns of a setting of a transport that it does not use. "^tcp,cma" is all but those.
 bool may_take_tcp() {
-    const char* ways = std::getenv("UCX_TLS");
-    const std::string_view named = ways == nullptr ? "all" : ways;
+    const char* transports = std::getenv("UCX_TLS");
+    const std::string_view named = transports == nullptr ? "all" : transports;
     const bool names_tcp = named.find("tcp") != named.npos;
     return named.starts_with('^') ? !names_tcp : names_tcp || named.find("all") != named.npos;
 }
@@ -31,7 +31,7 @@ UcxConfig::UcxConfig() {
     }
     // TCP takes a message in pieces of the lesser of the two, a system call each: 8 KiB and 64 KiB
     // by default. Larger ones than 96 KiB are slower again: docs/background/ucx.md. UCX takes a
-    // way's setting by its name without the way; no other way has settings of these names.
+    // setting of a transport by its name without the transport; no other one has these names.
     if (may_take_tcp())
         for (const std::string name : {"TX_SEG_SIZE", "RX_SEG_SIZE"})
             if (!is_set_by_user("TCP_" + name)) ucp_config_modify(config_, name.c_str(), "96kb");

@@ -21,18 +21,18 @@ namespace {
 constexpr std::int64_t close_timeout_ns = 2'000'000'000;
 constexpr std::int64_t launcher_kills_within_ns = 2'000'000'000;  // Open MPI's takes 1 s
 
-// A look at a network is a call of the kernel; so many take as long as a message and its answer.
-// Within a host looks are short, and Backoff knows when to yield.
+// Polling a network is a system call; so many polls take as long as a message and its answer.
+// Within a host polls are short, and Backoff decides when to yield.
 constexpr long polls_of_a_round_trip = 32;
 
-// So many looks in which nothing moved take about a millisecond.
+// So many polls without progress take about a millisecond.
 constexpr long looks_between_watches = 8192;
 
 std::string failed(const std::string& what, ucs_status_t status) {
     return "UCX cannot " + what + ": " + ucs_status_string(status);
 }
 
-// " posix/memory cma/memory": UCX has no call that tells, but it prints lines such as
+// " posix/memory cma/memory": UCX has no call for it, but it prints lines such as
 // "#   lane[0]:  7:posix/memory.0 md[4] ...".
 std::string lanes_of(ucp_ep_h endpoint) {
     char* printed = nullptr;
@@ -46,10 +46,10 @@ std::string lanes_of(ucp_ep_h endpoint) {
     std::free(printed);
     for (std::string line; std::getline(lines, line);) {
         std::istringstream words(line);
-        std::string hash, lane, way;
-        if (!(words >> hash >> lane >> way) || !lane.starts_with("lane[")) continue;
-        const auto begin = way.find(':') + 1;
-        const std::string name = ' ' + way.substr(begin, way.rfind('.') - begin);
+        std::string hash, lane, transport;
+        if (!(words >> hash >> lane >> transport) || !lane.starts_with("lane[")) continue;
+        const auto begin = transport.find(':') + 1;
+        const std::string name = ' ' + transport.substr(begin, transport.rfind('.') - begin);
         if (lanes.find(name) == lanes.npos) lanes += name;
     }
     return lanes;
@@ -75,7 +75,7 @@ UcxWorker::UcxWorker(World& world)
 UcxWorker::~UcxWorker() {
     is_leaving_ = true;
     is_in_trouble_ = lost_ || std::uncaught_exceptions() != unwinding_before_;
-    // No endpoint is closed while others still send.
+    // A barrier: no endpoint is closed while others still send.
     if (!is_in_trouble_) try {
             world_.barrier();
         } catch (const Error&) {  // whoever is late, this rank is done
@@ -85,7 +85,7 @@ UcxWorker::~UcxWorker() {
     release();
 }
 
-// What this rank can do alone; why it cannot, or nothing.
+// The part of the set-up that needs no peer; returns why it failed, or nothing.
 std::string UcxWorker::open() {
     UcxConfig config;
     ucp_params_t params{};
@@ -120,7 +120,7 @@ void UcxWorker::exchange(std::string refusal) {
             address.assign(reinterpret_cast<const char*>(bytes), length);
             ucp_worker_release_address(worker_, bytes);
         } else {
-            refusal = failed("tell its address", status);
+            refusal = failed("give its address", status);
         }
     }
     const auto works = gather_all(world_, static_cast<char>(refusal.empty()));
@@ -135,7 +135,8 @@ void UcxWorker::exchange(std::string refusal) {
             for (const Rank member : host) of(member).is_on_this_host = true;
 }
 
-// One rank of this host and one of the next host: if there is no way to them, all learn it now.
+// One rank of this host and one of the next host: if they cannot be reached, all ranks learn it
+// now.
 void UcxWorker::reach_neighbours() {
     std::string refusal;
     try {
@@ -161,8 +162,8 @@ void UcxWorker::connect(Rank peer) {
     params.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS | UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE |
                         UCP_EP_PARAM_FIELD_ERR_HANDLER;
     params.address = reinterpret_cast<const ucp_address_t*>(at(addresses_, peer).data());
-    // Within a host UCX would give up its fastest ways for an endpoint that tells of errors, and
-    // look after the peer every 20 s: so we look ourselves.
+    // Within a host UCX would give up its fastest transports for an endpoint that reports errors,
+    // and check the peer every 20 s: so we check it ourselves.
     params.err_mode =
         other.is_on_this_host ? UCP_ERR_HANDLING_MODE_NONE : UCP_ERR_HANDLING_MODE_PEER;
     params.err_handler.arg = &other;
@@ -173,8 +174,8 @@ void UcxWorker::connect(Rank peer) {
     const ucs_status_t status = ucp_ep_create(worker_, &params, &other.endpoint);
     if (status == UCS_OK) return;
     other.endpoint = nullptr;
-    throw Error("UCX finds no way from rank " + std::to_string(world_.rank().index) + " to rank " +
-                std::to_string(peer.index) + " (" + ucs_status_string(status) +
+    throw Error("UCX finds no transport from rank " + std::to_string(world_.rank().index) +
+                " to rank " + std::to_string(peer.index) + " (" + ucs_status_string(status) +
                 "): look at UCX_TLS and UCX_NET_DEVICES, or type --transport mpi");
 }
 
@@ -199,8 +200,8 @@ bool UcxWorker::progress() {
     return false;
 }
 
-// A rank that ends with an error says so itself, and its launcher ends the others: they only speak
-// if that does not come.
+// A rank that ends with an error reports it itself, and its launcher ends the others: these report
+// a lost peer only if that does not happen in time.
 void UcxWorker::watch_neighbours() {
     const auto gone = neighbours_.ended();
     if (!gone) return;
@@ -219,8 +220,9 @@ void UcxWorker::throw_lost() const {
                 Exit::rank_lost);
 }
 
-// By force to other hosts: whoever closes has either met all others behind their last message, or
-// is in trouble. Within a host UCX takes no force; who is in trouble leaves those open.
+// Endpoints to other hosts are closed by force: this rank has either met all others after their
+// last message, or is unwinding an error. UCX does not support force within a host; while an error
+// unwinds, those endpoints stay open.
 void UcxWorker::close_endpoints() {
     std::vector<void*> under_way;
     for (Peer& peer : peers_) {

@@ -51,7 +51,7 @@ public:
     /// Bytes that UCX wants before the address of a request of ours.
     std::size_t request_bytes() const { return request_bytes_; }
 
-    /// Makes the endpoint if there is none; throws Error (usage) if no way leads there.
+    /// Makes the endpoint if there is none; throws Error (usage) if the peer cannot be reached.
     void connect(Rank peer);
     ucp_ep* endpoint(Rank peer) const { return of(peer).endpoint; }
     bool is_on_this_host(Rank peer) const { return of(peer).is_on_this_host; }
@@ -62,12 +62,12 @@ public:
 
     /// Moves all messages; whether any moved.
     bool progress();
-    /// Whether so many looks were in vain that the core should be offered to others after each.
+    /// Whether so many polls brought nothing that the rank should yield after each.
     bool should_yield() const { return idle_looks_ > looks_before_yield_; }
-    /// Between plans. Throws Error (rank_lost), too: the one that is lost will not come.
+    /// A barrier between plans. Also throws Error (rank_lost), as a lost rank will not arrive.
     void make_progress() override;
 
-    /// Remembers the first loss, with UCX's word for it, which the next throw_if_lost() tells.
+    /// Remembers the first loss, with UCX's word for it, which the next throw_if_lost() reports.
     void lose(Rank peer, const char* why) {
         if (!lost_) lost_ = {peer, why};
     }

@@ -32,7 +32,7 @@ class Goal:
             "each size" if self.sizes == SIZES else f"{size_words(self.sizes[0])} to {size_words(self.sizes[-1])}"
         return f"{who}, {self.ranks} ranks, {self.buffers}, {where}: {what} >= {self._number(self.bound)}"
 
-    def judge(self, rows):
+    def evaluate(self, rows):
         """(figure, met) in words: the least figure and where it is; a row that is missing leaves it open."""
         mine = [row for row in undisturbed(rows) if row["coll"] in self.collectives and row["nranks"] == self.ranks
                 and row["buffers"] == self.buffers and row["bytes"] in self.sizes and row.get(self.field)]
@@ -86,6 +86,6 @@ GOALS = (
 )
 
 
-def judged(rows):
+def evaluated(rows):
     """(goal, figure, met) of each goal."""
-    return [(goal.text, *goal.judge(rows)) for goal in GOALS]
+    return [(goal.text, *goal.evaluate(rows)) for goal in GOALS]

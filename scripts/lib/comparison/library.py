@@ -50,7 +50,7 @@ def near(path):
 
 
 def _end(job):
-    """Ends a launch that is still running: by a word to the launcher first, which tells the ranks."""
+    """Ends a launch that is still running: by a signal to the launcher first, which passes it to the ranks."""
     for word in (signal.SIGTERM, signal.SIGKILL):
         if job.poll() is not None:
             return

@@ -7,7 +7,7 @@ from pathlib import Path
 from plots import provenance
 from plots.units import size_text
 
-from .goals import judged, ratio_text
+from .goals import evaluated, ratio_text
 from .plan import LAUNCHES
 from .summary import geometric_mean, is_wrong, undisturbed
 
@@ -45,7 +45,7 @@ def page(results, rows):
 
 
 def goals_table(rows):
-    return table(("goal", "figure", "met"), judged(rows))
+    return table(("goal", "figure", "met"), evaluated(rows))
 
 
 def table(columns, rows, numbers=()):
@@ -67,21 +67,21 @@ def _origin(results):
 
 
 def _cautions(results, rows):
-    told = list(results.warnings)
+    cautions = list(results.warnings)
     wrong = [point for point in results.points if is_wrong(point)]
     if wrong:
-        told.append(f"WRONG RESULTS: {len(wrong)} points, which are left out")
+        cautions.append(f"WRONG RESULTS: {len(wrong)} points, which are left out")
     ended = {(end["file"], end["launch"]) for end in results.ends if end["ok"]}
-    told += [f"{Path(launch['file']).stem} did not run to its end, or had wrong results: see its log"
+    cautions += [f"{Path(launch['file']).stem} did not run to its end, or had wrong results: see its log"
              for launch in results.launches if (launch["file"], launch["launch"]) not in ended]
     seen = {Path(launch["file"]).stem for launch in results.launches}
     missing = [launch.name for launch in LAUNCHES if launch.name not in seen]
-    told += [f"no records of {', '.join(missing)}"] if missing else []
+    cautions += [f"no records of {', '.join(missing)}"] if missing else []
     disturbed = [launch.name for launch in LAUNCHES if any(row.get("disturbed") for row in rows_of(launch, rows))]
     if disturbed:
-        told.append(f"other programs disturbed {', '.join(disturbed)}; on a quiet machine type: "
+        cautions.append(f"other programs disturbed {', '.join(disturbed)}; on a quiet machine type: "
                     f"scripts/compare_libraries --only {','.join(disturbed)}, with the options of before")
-    return [f"**Caution**: {text}." for text in told]
+    return [f"**Caution**: {text}." for text in cautions]
 
 
 def _means(rows):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which launches make the table, and what each of them is told."""
+"""Which launches make the table, and the arguments of each of them."""
 
 from dataclasses import dataclass
 

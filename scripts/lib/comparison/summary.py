@@ -8,14 +8,14 @@ MEMORY = {"registered": "registered", "host": "unregistered"}  # as records call
 
 def summarise(results):
     """Comparison records: the best of ours, the library's default and its best, over the points of `results`."""
-    spots = {}
+    groups = {}
     for point in results.points:
         key = point["key"]
-        spot = (key["coll"], key["nranks"], MEMORY.get(key.get("buf"), key.get("buf")), key["bytes"])
-        spots.setdefault(spot, []).append(point)
+        group = (key["coll"], key["nranks"], MEMORY.get(key.get("buf"), key.get("buf")), key["bytes"])
+        groups.setdefault(group, []).append(point)
     cores = {(launch.get("session"), launch["launch"]): sum(host.get("cores") or 0 for host in launch["hosts"])
              for launch in results.launches if launch.get("hosts")}
-    return [_comparison(spot, points, cores) for spot, points in spots.items()]
+    return [_comparison(group, points, cores) for group, points in groups.items()]
 
 
 def undisturbed(rows):
@@ -23,8 +23,8 @@ def undisturbed(rows):
     return [row for row in rows if not row.get("disturbed")]
 
 
-def _comparison(spot, points, cores):
-    coll, nranks, memory, size = spot
+def _comparison(group, points, cores):
+    coll, nranks, memory, size = group
     measured = [point for point in points if is_good(point)]
     ours = [point for point in measured if point["key"]["impl"] == "tutti"]
     library = [point for point in measured if point["key"]["impl"] != "tutti"]

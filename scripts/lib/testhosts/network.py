@@ -43,7 +43,7 @@ def bucket(device, rate):
 
 @dataclass(frozen=True)
 class Link:
-    """The cable of a host, each way. Times in seconds, `rate` in bit/s (0: as fast as it goes)."""
+    """The link of a host, in each direction. Times in seconds, `rate` in bit/s (0: as fast as it goes)."""
 
     rate: float = 0
     delay: float = 0

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Whatever the bytes are, reading them ends with a table or with one line that names file and line;
-// and a table that was read can be written and read again, merged, asked, fitted, told and drawn.
+// and a table that was read can be written and read again, merged, asked, fitted, explained and
+// drawn.
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -36,7 +37,7 @@ void merge(const Table& table) {
 
 void select(const Table& table) {
     for (const Section& section : table.sections) {
-        const Selector selector(table, section.setting);
+        const Selector selector(table, section.job_shape);
         const Subject& subject = section.subject;
         const DataType type = subject.types == TypeClass::half ? DataType::half : DataType::float32;
         const Op op = subject.ops == OpClass::average ? Op::avg : Op::sum;
@@ -50,11 +51,11 @@ void select(const Table& table) {
 }
 
 // As a model would: grows with the size, and differs from choice to choice.
-std::optional<double> predict(const Configuration& choice, const Subject&, const JobShape& setting,
-                              Bytes size) {
+std::optional<double> predict(const Configuration& choice, const Subject&,
+                              const JobShape& job_shape, Bytes size) {
     if (!choice.is_ours()) return std::nullopt;
     const auto latency = static_cast<double>(1 + choice.algorithm.size());
-    return latency * setting.ranks + static_cast<double>(size.count) / latency;
+    return latency * job_shape.ranks + static_cast<double>(size.count) / latency;
 }
 
 void fit(const Table& table) {
@@ -62,13 +63,13 @@ void fit(const Table& table) {
     constexpr int enough = 512;
     constexpr std::size_t few = 8;
     if (table.sections.empty() || table.sections.size() > few) return;
-    JobShape setting = table.sections.front().setting;
-    if (setting.ranks > enough) return;
+    JobShape job_shape = table.sections.front().job_shape;
+    if (job_shape.ranks > enough) return;
     for (const int more : {0, 1}) {
-        setting.ranks += more;
-        const Table fit = adapted(table, setting, predict, {.anyway = true});
+        job_shape.ranks += more;
+        const Table fit = adapted(table, job_shape, predict, {.anyway = true});
         for (const Section& section : fit.sections)
-            demand(section.setting == setting, "fitted to the ranks");
+            demand(section.job_shape == job_shape, "fitted to the ranks");
         demand(parse_table(to_json(fit), "fitted") == fit, "what is fitted can be kept");
         if (!fit.sections.empty()) select(fit);
         parse_table(to_json(usable(fit)), "usable");

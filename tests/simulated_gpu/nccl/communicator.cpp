@@ -33,7 +33,7 @@ Communicator::Communicator(const ncclUniqueId& id, int ranks, int rank)
       rank_(rank),
       gpu_(current_number()),
       chance_(static_cast<unsigned>(rank) + 1) {
-    if (!mishap().is("missed", rank)) mailbox_.take_seat(rank, gpu_);
+    if (!mishap().is("missed", rank)) mailbox_.announce_gpu(rank, gpu_);
 }
 
 ncclResult_t Communicator::fail(ncclResult_t result, const std::string& why) {
@@ -113,21 +113,21 @@ void Communicator::abort() {
 }
 
 void Communicator::enqueue() {
-    const long turn = asked_++;
+    const long number = asked_++;
     stream_of(stream_).add(
-        [self = shared_from_this(), turn, group = std::make_shared<Group>(std::move(next_))] {
-            while (!self->go_on(turn, *group))
+        [self = shared_from_this(), number, group = std::make_shared<Group>(std::move(next_))] {
+            while (!self->go_on(number, *group))
                 std::this_thread::sleep_for(std::chrono::microseconds(20));
         });
 }
 
 // True when the stream has nothing to wait for any more.
-bool Communicator::go_on(long turn, Group& group) {
+bool Communicator::go_on(long number, Group& group) {
     const std::lock_guard lock(mutex_);
     if (aborted_) return true;
-    if (turn > ended_ || mishap().is("absent", rank_)) return false;
+    if (number > ended_ || mishap().is("absent", rank_)) return false;
     if (state_ != ncclSuccess && state_ != ncclInProgress) return false;
-    if (mishap().what == "async" && mishap().number == turn) {
+    if (mishap().what == "async" && mishap().number == number) {
         fail(ncclRemoteError, "socketProgress: Connection closed by remote peer");
         return false;
     }

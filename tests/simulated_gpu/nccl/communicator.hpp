@@ -56,7 +56,7 @@ private:
     ncclResult_t joined();
     ncclResult_t move_on();
     void enqueue();
-    bool go_on(long turn, Group& group);
+    bool go_on(long number, Group& group);
 
     Mailbox mailbox_;
     int ranks_, rank_, gpu_;

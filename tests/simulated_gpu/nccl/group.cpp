@@ -50,19 +50,19 @@ bool is_done(const Message& message) {
 }  // namespace
 
 bool Group::go_on(Mailbox& mailbox, int me) {
-    using enum Message::Method;
-    std::set<std::pair<Message::Method, int>> busy;  // with an earlier message
+    using enum Message::Direction;
+    std::set<std::pair<Message::Direction, int>> busy;  // with an earlier message
     bool all_done = true;
     for (Work& work : works_) {
         bool done = true;
         for (Message& message : work.messages) {
             if (is_done(message)) continue;
-            const bool first = !busy.contains({message.way, message.peer});
+            const bool first = !busy.contains({message.direction, message.peer});
             if (first &&
-                (message.way == out ? send(message, mailbox.pipe(me, message.peer))
-                                    : receive(message, mailbox.pipe(message.peer, me), me)))
+                (message.direction == out ? send(message, mailbox.pipe(me, message.peer))
+                                          : receive(message, mailbox.pipe(message.peer, me), me)))
                 continue;
-            busy.emplace(message.way, message.peer);
+            busy.emplace(message.direction, message.peer);
             done = false;
         }
         if (done) std::exchange(work.finish, [] {})();

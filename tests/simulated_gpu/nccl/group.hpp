@@ -13,8 +13,8 @@ namespace tutti::simulated {
 
 /// One message of a call, in the order of the calls between two ranks.
 struct Message {
-    enum class Method : std::uint8_t { out, in };
-    Method way;
+    enum class Direction : std::uint8_t { out, in };
+    Direction direction;
     int peer;
     std::span<std::byte> memory;
     std::uint64_t sort;    ///< both ends must have asked for the same: type, operation, root

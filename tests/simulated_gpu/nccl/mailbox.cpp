@@ -62,10 +62,10 @@ Mailbox::Mailbox(const ncclUniqueId& id) {
 
 Mailbox::~Mailbox() { munmap(room_, sizeof(Room)); }
 
-void Mailbox::take_seat(int rank, int gpu) {
-    room_->seats.at(static_cast<std::size_t>(rank)) = gpu + 1;
+void Mailbox::announce_gpu(int rank, int gpu) {
+    room_->gpus.at(static_cast<std::size_t>(rank)) = gpu + 1;
 }
-int Mailbox::gpu_of(int rank) const { return room_->seats.at(static_cast<std::size_t>(rank)) - 1; }
+int Mailbox::gpu_of(int rank) const { return room_->gpus.at(static_cast<std::size_t>(rank)) - 1; }
 
 Pipe& Mailbox::pipe(int from, int to) { return room_->pipes[from][to]; }
 

@@ -39,7 +39,7 @@ public:
     Mailbox(const Mailbox&) = delete;
     Mailbox& operator=(const Mailbox&) = delete;
 
-    void take_seat(int rank, int gpu);
+    void announce_gpu(int rank, int gpu);
     /// -1: it has not come yet.
     int gpu_of(int rank) const;
 
@@ -47,7 +47,7 @@ public:
 
 private:
     struct Room {
-        std::array<std::atomic<int>, most_ranks> seats;  // the GPU's number and one
+        std::array<std::atomic<int>, most_ranks> gpus;  // of each rank, plus one; 0: not known yet
         Pipe pipes[most_ranks][most_ranks];
     };
     Room* room_;  // zero is its begin

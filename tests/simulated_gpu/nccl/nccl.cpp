@@ -150,14 +150,14 @@ std::uint64_t sort_of(int collective, int op, int root) {
     return static_cast<std::uint64_t>((collective * 16 + op) * 64 + root);
 }
 
-ncclResult_t message(Message::Method way, void* memory, std::size_t count, ncclDataType_t name,
-                     int peer, ncclComm_t comm, cudaStream_t stream) {
+ncclResult_t message(Message::Direction direction, void* memory, std::size_t count,
+                     ncclDataType_t name, int peer, ncclComm_t comm, cudaStream_t stream) {
     return ask(comm, stream, [&](Communicator& of) {
         must_be_rank(peer, of);
         const std::size_t bytes = count * size_of(known(name));
         must(bytes == 0 || gpu(of.gpu()).memory.has(memory, bytes),
              "memory that is not of the communicator's GPU");
-        return Work{{{way, peer, {static_cast<std::byte*>(memory), bytes}, name}}};
+        return Work{{{direction, peer, {static_cast<std::byte*>(memory), bytes}, name}}};
     });
 }
 
@@ -200,8 +200,8 @@ ncclResult_t ncclGetUniqueId(ncclUniqueId* id) {
 
 ncclResult_t ncclCommInitRankConfig(ncclComm_t* comm, int ranks, ncclUniqueId id, int rank,
                                     ncclConfig_t* config) {
-    const ncclConfig_t usual = NCCL_CONFIG_INITIALIZER;
-    if (config->magic != usual.magic || config->size != usual.size || config->blocking != 0)
+    const ncclConfig_t defaults = NCCL_CONFIG_INITIALIZER;
+    if (config->magic != defaults.magic || config->size != defaults.size || config->blocking != 0)
         return complain(ncclInvalidArgument, "a configuration that is not for non-blocking calls");
     if (ranks < 1 || ranks > Mailbox::most_ranks || rank < 0 || rank >= ranks)
         return complain(ncclInvalidArgument, "no such rank");

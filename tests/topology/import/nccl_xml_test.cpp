@@ -132,7 +132,7 @@ TEST(NcclXml, ReadsTheDialectOfRccl) {
     }
 }
 
-TEST(NcclXml, TellsHostsApartWhereTheirFilesWereFused) {
+TEST(NcclXml, DistinguishesHostsWhereTheirFilesWereFused) {
     const Machine machine = parse_machine(R"(<system version="2">
 <cpu host_hash="0x1" numaid="0" affinity="1"/><cpu host_hash="0x2" numaid="0" affinity="3"/></system>)",
                                           "FILE");

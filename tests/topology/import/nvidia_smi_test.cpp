@@ -71,7 +71,7 @@ std::string all_to_all(int gpus, int links) {
     return text + "\n";
 }
 
-TEST(NvidiaSmi, TakesPairsForWiresWhereAGpuHasThatManyLinks) {
+TEST(NvidiaSmi, TakesPairsForLinksWhereAGpuHasThatManyLinks) {
     const Host host = host_of(all_to_all(4, 6));  // 3 * 6 = 18 of each GPU
     EXPECT_EQ(host.devices.size(), 4u);
     ASSERT_EQ(host.links.size(), 6u);

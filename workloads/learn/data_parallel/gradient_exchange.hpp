@@ -17,7 +17,7 @@
 namespace tutti {
 
 /// The buckets in which gradients are summed (DistributedDataParallel's rule, in ready order), in
-/// registered memory where possible. All methods use it in turn.
+/// registered memory where possible. All methods share it, one after the other.
 class GradientMemory {
 public:
     /// Collective. Throws Error where memory does not suffice, or for caps that are not positive.
@@ -64,7 +64,7 @@ public:
     void ready(Network& network, int tensor) override;
     /// Throws Error (time_out) naming the bucket that does not end.
     void finish(Network& network) override;
-    /// An all-reduce in which the others contribute zeros: exact in any order of addition.
+    /// An all-reduce in which all but one rank contribute zeros: exact in any order of addition.
     std::vector<double> numbers(double mine) override;
 
     /// Sums the buckets as they are, without a network.

@@ -167,7 +167,7 @@ TrainingResult train(World& world, const TrainingSetup& setup, Exchange& exchang
     const std::int64_t began = now_ns();
     for (int step = 0; step < setup.steps(); ++step) {
         result.losses.push_back(trainer->step(step, exchange));
-        world.heartbeat();  // tells the watchdog that it is alive
+        world.heartbeat();  // a sign of life for the watchdog
     }
     result.seconds = from_rank0(world, static_cast<double>(now_ns() - began) * 1e-9);
     sum_in_rank_order(world, std::span(result.losses));

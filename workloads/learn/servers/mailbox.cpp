@@ -22,7 +22,7 @@ std::optional<Rank> partner(Rank rank, int round, int ranks) {
     return Rank{other};
 }
 
-// An endpoint tells only when all of its messages are done, so each link has its own. All ranks
+// An endpoint reports only that all of its messages are done, so each link has its own. All ranks
 // make endpoints together: in a round of a tournament each connects to one partner.
 Mailbox::Mailbox(World& world, MessageTransport& transport, int first_plan, std::size_t most_bytes)
     : me_(world.rank()), out_(as_size(world.size())), in_(as_size(world.size())) {

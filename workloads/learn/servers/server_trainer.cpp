@@ -65,8 +65,8 @@ void ServerTrainer::reset() {
 void ServerTrainer::send_weights(int worker, ServerReply reply) {
     const Rank to{worker};
     const auto weights = std::as_bytes(server_->weights());
-    // The worker has the previous ones, or it would not have pushed. Does not serve while it waits,
-    // as the server is in the middle of an update.
+    // The worker has the previous ones, or it would not have pushed. Serves no other rank while it
+    // waits, as the server is in the middle of an update.
     Backoff backoff(world_);
     while (!pulls_.is_sent(to))
         if (!backoff.pause())
@@ -146,7 +146,7 @@ bool ServerTrainer::serve() {
         server_->take(rank, gradient,
                       reply == ServerReply::last ? Pushed::last : Pushed::one_of_many);
     }
-    if (took_any) world_.heartbeat();  // tells the watchdog that it is alive
+    if (took_any) world_.heartbeat();  // a sign of life for the watchdog
     return took_any;
 }
 

@@ -74,8 +74,8 @@ Lbfgs::Step Lbfgs::step(std::span<float> weights) {
     return now_;
 }
 
-// The two loops: the gradient is taken back through the changes, newest first, stretched by the
-// newest curvature, and brought forward again.
+// The two-loop recursion: backwards through the changes, newest first; scaled by the newest
+// curvature; and forwards again.
 void Lbfgs::find_direction() {
     std::copy(gradient_.begin(), gradient_.end(), direction_.begin());
     std::vector<double> taken(changes_.size());
@@ -101,7 +101,7 @@ double Lbfgs::search(std::span<const float> weights, double slope) {
         const double loss = evaluate(trial_, {});
         if (loss < loss_ && loss <= loss_ + options_.sufficient_decrease * length * slope)
             return length;
-        // The minimum of the parabola, unless it goes too far or hardly anywhere.
+        // The minimum of the parabola, unless that step is too long or too short.
         const double best = -slope * length * length / (2 * (loss - loss_ - slope * length));
         length = std::isfinite(best) ? std::clamp(best, length / 10, length / 2) : length / 10;
     }

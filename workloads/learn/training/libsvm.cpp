@@ -134,7 +134,7 @@ Dataset parse_libsvm(std::string_view text, std::string_view source) {
     data.class_names = distinct_labels(samples);
     if (data.columns == 0) throw Error(fmt::format("{}: no features in it", source));
     if (data.classes() < 2 || data.classes() > most_classes)
-        throw Error(fmt::format("{}: {} different labels; 2 to {} can be told apart", source,
+        throw Error(fmt::format("{}: {} different labels; 2 to {} are supported", source,
                                 data.classes(), most_classes));
     const auto width = as_size(data.columns);
     if (samples.size() > most_values / width)

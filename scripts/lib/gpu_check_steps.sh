@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# What scripts/gpu_check does in each stage; to be sourced. A stage ends with 77 where it can do nothing, and says why.
+# What scripts/gpu_check does in each step; to be sourced. A step ends with 77 where it can do nothing, and says why.
 
 find_nvcc() {
     local path
@@ -80,7 +80,7 @@ configure() {
         -DCMAKE_CUDA_ARCHITECTURES="${TUTTI_GPU_ARCHITECTURES:-$capability}" "${options[@]}"
 }
 
-# Only what the stages run.
+# Only what the steps run.
 compile() { cmake --build "$1" --parallel "$(nproc)" --target gpu_programs; }
 
 programs_in() {
