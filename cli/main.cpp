@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <chrono>
-#include <cstdio>
 #include <filesystem>
 #include <iostream>
 #include <thread>

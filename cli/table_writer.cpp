@@ -5,7 +5,6 @@
 
 #include <filesystem>
 
-#include "autotune/model/model_file.hpp"
 #include "autotune/model/model_json.hpp"
 #include "autotune/table/table_json.hpp"
 

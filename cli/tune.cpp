@@ -6,7 +6,6 @@
 #include <filesystem>
 
 #include "autotune/choice/subject.hpp"
-#include "autotune/model/model_file.hpp"
 #include "autotune/model/model_json.hpp"
 #include "autotune/table/table_json.hpp"
 #include "autotune/tuner/calibration.hpp"

@@ -7,10 +7,9 @@
 #include <filesystem>
 #include <fstream>
 
-#include "autotune/model/model_file.hpp"
 #include "autotune/model/model_json.hpp"
 #include "autotune/table/explain.hpp"
-#include "autotune/table/merge.hpp"
+#include "autotune/table/table.hpp"
 #include "autotune/table/table_json.hpp"
 #include "autotune/tuner/model_table.hpp"
 #include "base/clock.hpp"

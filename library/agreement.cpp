@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "library/agreement.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,6 +7,7 @@
 
 #include "autotune/table/table_json.hpp"
 #include "base/error.hpp"
+#include "library/communicator_state.hpp"
 
 namespace tutti {
 

@@ -13,8 +13,6 @@
 #include <utility>
 #include <vector>
 
-#include "autotune/table/estimate.hpp"
-#include "autotune/table/table.hpp"
 #include "autotune/table/usable.hpp"
 #include "base/error.hpp"
 

@@ -58,7 +58,8 @@ PairComparison compare(Planner& planner, const BufferPool& pool,
     for (const Candidate* candidate : {&pair.choice, &pair.library}) {
         const bool runs = !refusal(planner, *candidate, call, buffers, race.environment.hosts);
         if (!true_on_all_ranks(world, runs)) return {};
-        operations.push_back(operation_of(planner, *candidate, call, buffers, race.environment));
+        operations.push_back(
+            operation_of(planner, *candidate, call, buffers, race.environment).operation);
         trials.push_back(trial_of(*operations.back(), world, call, buffers, true));
     }
     std::vector<std::int64_t> of_choice, of_library;

@@ -2,7 +2,6 @@
 #include "autotune/tuner/model_table.hpp"
 
 #include <algorithm>
-#include <limits>
 
 #include "autotune/search/ranges.hpp"
 #include "autotune/table/estimate.hpp"

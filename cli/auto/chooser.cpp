@@ -1,15 +1,89 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/auto/chooser.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <exception>
 #include <map>
 #include <memory>
 
-#include "cli/auto/choice_on_devices.hpp"
+#include "autotune/choice/subject.hpp"
+#include "autotune/table/selector.hpp"
+#include "collectives/planner/operation_maker.hpp"
 
 namespace tutti {
 namespace {
+
+std::optional<std::string> refusal_of(Planner& planner, const Configuration& choice,
+                                      const Call& call, const PooledBuffers& buffers) {
+    const auto refused =
+        refusal(planner, choice, {call, buffers.call, buffers.registered}, planner.world().hosts());
+    if (!choice.is_ours()) return refused;
+    if (planner.runs_of_call(choice.transport) > 1)
+        return "auto does not repeat calls on devices; leave out -G";
+    if (planner.refuses(choice.transport, MemoryOf::device, buffers.registered) &&
+        !planner.refuses(choice.transport, MemoryOf::device))
+        return fmt::format("the buffers are not made for it; type --algo auto,ring --transport {}",
+                           choice.transport);
+    return refused;
+}
+
+// As tables of bench mark them: several ranks of one device.
+std::string in_words(Planner& planner, const Configuration& choice) {
+    const bool is_virtual = choice.is_ours() && planner.is_virtual(choice.transport);
+    return to_string(choice) + (is_virtual ? "(v)" : "");
+}
+
+// What a table that has been adapted to these ranks says of buffers on devices: its choice, or else
+// a runner-up. There are no built-in rules for devices, so without a table it refuses all.
+class ChoiceOnDevices final : public DeviceChooser {
+public:
+    ChoiceOnDevices(World& world, const std::optional<Table>& table) {
+        if (table) selector_.emplace(*table, job_shape_of(world));
+    }
+
+    std::optional<std::string> refuses(Planner& planner, const Call& call,
+                                       const PooledBuffers& buffers) const override {
+        const auto choices = choices_for(planner, call);
+        if (choices.empty())
+            return fmt::format(
+                "auto's table has nothing for {0} on devices; type first: tutti tune {0} --buffers "
+                "device",
+                name_of(call.collective));
+        for (const Configuration& choice : choices)
+            if (!refusal_of(planner, choice, call, buffers)) return std::nullopt;
+        return fmt::format("the table says {}: {}", to_string(choices.front()),
+                           *refusal_of(planner, choices.front(), call, buffers));
+    }
+
+    ChosenOperation operation(Planner& planner, const Call& call,
+                              const PooledBuffers& buffers) const override {
+        for (const Configuration& choice : choices_for(planner, call)) {
+            if (refusal_of(planner, choice, call, buffers)) continue;
+            if (auto plan = make_operation_on_all(planner, choice,
+                                                  {call, buffers.call, buffers.registered}))
+                return {std::move(plan), [words = in_words(planner, choice)] { return words; }};
+        }
+        throw Error("auto's table says nothing that these ranks can do; type: tutti tune");
+    }
+
+private:
+    // The best first.
+    std::vector<Configuration> choices_for(Planner& planner, const Call& call) const {
+        const Bytes bytes{total_bytes(call, planner.world().size())};
+        const Range* range = selector_ ? selector_->pick(call.collective, call.type, call.op,
+                                                         BufferKind::device, bytes)
+                                       : nullptr;
+        if (range == nullptr) return {};
+        std::vector<Configuration> choices{range->choice};
+        for (const RangeEvidence& seen : range->evidence)
+            if (seen.runner_up) choices.push_back(*seen.runner_up);
+        return choices;
+    }
+
+    std::optional<Selector> selector_;
+};
 
 // Memory of a stage, for as long as there are calls in it: the stage may end before the
 // communicator does.
@@ -34,7 +108,7 @@ private:
     const ReachableMemory& memory_;
 };
 
-class CommunicatorCall final : public ChosenOperation {
+class CommunicatorCall final : public Operation {
 public:
     CommunicatorCall(std::shared_ptr<Communicator> communicator,
                      std::shared_ptr<AdoptedMemory> adopted, const CallArguments& arguments)
@@ -49,7 +123,6 @@ public:
     bool is_done() override { return request_.is_done(); }
     std::size_t progress_count() const override { return request_.progress_count(); }
     std::string hang_report() const override { return request_.hang_report(); }
-    std::string choice() override { return to_string(communicator_->choice_for(arguments_)); }
 
 private:
     std::shared_ptr<Communicator> communicator_;
@@ -88,8 +161,9 @@ CommunicatorCandidate candidate_of(World& world, const char* name, CommunicatorO
                 adopted = std::make_shared<AdoptedMemory>(communicator, *buffers.registered);
             known = adopted;
         }
-        return std::make_unique<CommunicatorCall>(
-            communicator, adopted, CallArguments{call, as_programs_give(buffers.call)});
+        const CallArguments arguments{call, as_programs_give(buffers.call)};
+        return ChosenOperation{std::make_unique<CommunicatorCall>(communicator, adopted, arguments),
+                               [=] { return to_string(communicator->choice_for(arguments)); }};
     };
     return {.candidate = {.configuration = {.algorithm = name}, .chooser = chooser},
             .learnt = [communicator] { return communicator->learnt(); }};
@@ -101,7 +175,7 @@ CommunicatorCandidate candidate_by_table(World& world, const std::optional<Table
                                          std::size_t most_plans) {
     CommunicatorCandidate made = candidate_of(
         world, "auto", {.table = table, .most_plans = most_plans, .deadline = world.hang_timeout});
-    made.candidate.on_devices = choice_on_devices(world, table);
+    made.candidate.on_devices = std::make_shared<ChoiceOnDevices>(world, table);
     return made;
 }
 

@@ -21,7 +21,7 @@ public:
         return refusal(group_, communicator_.candidate, call, buffers, {});
     }
     std::unique_ptr<Operation> operation(const Call& call, const PooledBuffers& buffers) override {
-        return operation_of(group_, communicator_.candidate, call, buffers, {});
+        return operation_of(group_, communicator_.candidate, call, buffers, {}).operation;
     }
 
 private:

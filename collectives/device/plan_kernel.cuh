@@ -4,6 +4,7 @@
 #include "collectives/device/block_instructions.cuh"
 #include "collectives/device/step_loop.hpp"
 #include "kernels/cuda/combine.cuh"
+#include "kernels/cuda/element_groups.hpp"
 
 namespace tutti {
 
@@ -114,10 +115,8 @@ PlanKernel plan_kernel_of(Op op) {
 /// Does nothing: what a launch costs.
 void (*empty_kernel())();
 
-// One family of types a file, so that they compile side by side; null for types of another.
-PlanKernel integer_plan_kernel(DataType type, Op op);
-PlanKernel long_plan_kernel(DataType type, Op op);
-PlanKernel float_plan_kernel(DataType type, Op op);
-PlanKernel fp8_plan_kernel(DataType type, Op op);
+/// Null for a type of another group.
+template <class Group>
+PlanKernel plan_kernel_in(DataType type, Op op);
 
 }  // namespace tutti

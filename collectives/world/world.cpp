@@ -3,10 +3,7 @@
 
 #include <unistd.h>
 
-#include <algorithm>
 #include <cstring>
-
-#include "base/index.hpp"
 
 namespace tutti {
 

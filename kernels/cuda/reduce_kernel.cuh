@@ -2,6 +2,7 @@
 // The __global__ functions around combine(), and a table of them for one family of types.
 #pragma once
 #include "kernels/cuda/combine.cuh"
+#include "kernels/cuda/element_groups.hpp"
 #include "kernels/cuda/launch.cuh"
 #include "kernels/cuda/reduce.hpp"
 
@@ -49,10 +50,8 @@ ReduceFunction reduce_kernel_of(Op op) {
     return nullptr;
 }
 
-// One family a file, so that they compile side by side.
-ReduceFunction integer_kernel(DataType type, Op op);
-ReduceFunction long_kernel(DataType type, Op op);
-ReduceFunction float_kernel(DataType type, Op op);
-ReduceFunction fp8_kernel(DataType type, Op op);
+/// Null for a type of another group.
+template <class Group>
+ReduceFunction kernel_in(DataType type, Op op);
 
 }  // namespace tutti::device

@@ -195,14 +195,13 @@ std::optional<std::string> refusal(Planner& planner, const Candidate& candidate,
     return candidate.name() + " takes no buffers on devices; type --buffers registered";
 }
 
-std::unique_ptr<Operation> operation_of(Planner& planner, const Candidate& candidate,
-                                        const Call& call, const PooledBuffers& buffers,
-                                        const Environment& environment) {
+ChosenOperation operation_of(Planner& planner, const Candidate& candidate, const Call& call,
+                             const PooledBuffers& buffers, const Environment& environment) {
     if (candidate.on_devices && memory_of(buffers.call) == MemoryOf::device)
         return candidate.on_devices->operation(planner, call, buffers);
     if (candidate.chooser) return candidate.chooser(call, buffers);
-    return make_operation(planner, candidate.configuration,
-                          {call, buffers.call, buffers.registered}, environment);
+    return {make_operation(planner, candidate.configuration,
+                           {call, buffers.call, buffers.registered}, environment)};
 }
 
 }  // namespace tutti

@@ -13,15 +13,13 @@
 namespace tutti {
 
 /// An operation that something else than its name decides how to do: a table, or what was learnt.
-class ChosenOperation : public Operation {
-public:
-    /// What does it at present, in words. Collective.
-    virtual std::string choice() = 0;
+struct ChosenOperation {
+    std::unique_ptr<Operation> operation;
+    std::function<std::string()> choice = {};  ///< what does it at present, in words; collective
 };
 
 /// Makes such an operation for a call. Collective.
-using Chooser =
-    std::function<std::unique_ptr<ChosenOperation>(const Call& call, const PooledBuffers& buffers)>;
+using Chooser = std::function<ChosenOperation(const Call& call, const PooledBuffers& buffers)>;
 
 /// The same for buffers on devices, which only plans of the planner that made them reach.
 class DeviceChooser {
@@ -31,8 +29,8 @@ public:
     virtual std::optional<std::string> refuses(Planner& planner, const Call& call,
                                                const PooledBuffers& buffers) const = 0;
     /// Collective; the call is not refused.
-    virtual std::unique_ptr<ChosenOperation> operation(Planner& planner, const Call& call,
-                                                       const PooledBuffers& buffers) const = 0;
+    virtual ChosenOperation operation(Planner& planner, const Call& call,
+                                      const PooledBuffers& buffers) const = 0;
 };
 
 /// What competes at a point: one of our algorithms over one transport, a library's collective by
@@ -86,9 +84,9 @@ std::vector<Candidate> distinct(std::vector<Candidate> candidates, const Call& c
 std::optional<std::string> refusal(Planner& planner, const Candidate& candidate, const Call& call,
                                    const PooledBuffers& buffers, const Placement& placement);
 
-/// The candidate's operation for a call on these buffers. Collective; the candidate is not refused.
-std::unique_ptr<Operation> operation_of(Planner& planner, const Candidate& candidate,
-                                        const Call& call, const PooledBuffers& buffers,
-                                        const Environment& environment);
+/// The candidate's operation for a call on these buffers, with a choice if it has a chooser.
+/// Collective; the candidate is not refused.
+ChosenOperation operation_of(Planner& planner, const Candidate& candidate, const Call& call,
+                             const PooledBuffers& buffers, const Environment& environment);
 
 }  // namespace tutti

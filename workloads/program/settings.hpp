@@ -11,7 +11,6 @@
 #include <utility>
 #include <vector>
 
-#include "base/error.hpp"
 #include "base/units.hpp"
 
 namespace tutti {

@@ -77,7 +77,4 @@ struct Trace {
 /// contradicts itself.
 Trace read_trace(const std::string& typed);
 
-/// As JSON Lines: a header, a line for each thing, and an end line by which what is cut off shows.
-std::string to_json_lines(const Trace& trace);
-
 }  // namespace tutti

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <cstdint>
-#include <optional>
-#include <span>
-#include <vector>
 
 #include "workloads/traces/trace.hpp"
 

@@ -6,7 +6,6 @@
 #include <algorithm>
 
 #include "base/clock.hpp"
-#include "base/index.hpp"
 #include "collectives/world/backoff.hpp"
 #include "workloads/bench/trials.hpp"
 

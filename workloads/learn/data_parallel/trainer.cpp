@@ -10,7 +10,6 @@
 #include "base/clock.hpp"
 #include "base/index.hpp"
 #include "workloads/learn/training/lbfgs.hpp"
-#include "workloads/learn/training/optimizer.hpp"
 
 namespace tutti {
 
