@@ -47,15 +47,15 @@ const Named<Value>* find_in(const Named<Value> (&table)[size], std::string_view 
     return nullptr;
 }
 
-/// The row of a table whose rows say their name. Throws Error as unknown_name says it.
-template <class Row, std::size_t size>
-const Row& find_row(const Row (&table)[size], std::string_view kind, std::string_view name) {
-    std::vector<std::string> names;
-    for (const Row& row : table) {
+/// The row of a table whose rows say their name. Throws Error as unknown_name says it, with the
+/// names of `more` before the table's.
+const auto& find_row(const auto& table, std::string_view kind, std::string_view name,
+                     std::vector<std::string> more = {}) {
+    for (const auto& row : table) {
         if (row.name == name) return row;
-        names.emplace_back(row.name);
+        more.emplace_back(row.name);
     }
-    throw Error(unknown_name(kind, name, names));
+    throw Error(unknown_name(kind, name, more));
 }
 
 /// Throws Error as unknown_name says it.

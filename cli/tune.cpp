@@ -14,7 +14,6 @@
 #include "cli/options/tune_options.hpp"
 #include "cli/ranks/watchdog.hpp"
 #include "cli/run_context.hpp"
-#include "cli/table_writer.hpp"
 #include "cli/tune_tables.hpp"
 #include "topology/detect/host_facts.hpp"
 #include "workloads/limits/rank_team.hpp"

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "workloads/bench/candidates.hpp"
+#include "workloads/bench/trials.hpp"
 
 namespace tutti {
 

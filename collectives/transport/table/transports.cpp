@@ -110,12 +110,7 @@ const TransportRow rows[] = {
 std::span<const TransportRow> transports() { return rows; }
 
 const TransportRow& find_transport(std::string_view name) {
-    std::vector<std::string> names;
-    for (const TransportRow& row : rows) {
-        if (row.name == name) return row;
-        names.emplace_back(row.name);
-    }
-    throw Error(unknown_name("transport", name, names));
+    return find_row(rows, "transport", name);
 }
 
 }  // namespace tutti
