@@ -35,36 +35,36 @@ const Curve* Limits::curve(std::string_view pass, std::string_view stores, int c
     return nullptr;
 }
 
-double Limits::one_way_ns() const {
+namespace {
+
+double least_of(const Limits& limits, double SignalLatency::*ns) {
     double least = 0;
-    for (const SignalLatency& pair : signal_latencies)
-        if (least == 0 || pair.one_way_ns < least) least = pair.one_way_ns;
+    for (const SignalLatency& pair : limits.signal_latencies)
+        if (least == 0 || pair.*ns < least) least = pair.*ns;
     return least;
 }
 
-double Limits::exchange_ns() const {
-    double least = 0;
-    for (const SignalLatency& pair : signal_latencies)
-        if (least == 0 || pair.exchange_ns < least) least = pair.exchange_ns;
-    return least;
+// The most of all ranks at once, and of each link: that of `from_a` where the host is its `a`.
+double most_of(const HostNetwork& network, int host, double HostLink::*from_a,
+               double HostLink::*from_b) {
+    double most = network.all_gbps;
+    for (const HostLink& link : network.links) {
+        if (link.a == host) most = std::max(most, link.*from_a);
+        if (link.b == host) most = std::max(most, link.*from_b);
+    }
+    return most;
 }
+
+}  // namespace
+
+double Limits::one_way_ns() const { return least_of(*this, &SignalLatency::one_way_ns); }
+double Limits::exchange_ns() const { return least_of(*this, &SignalLatency::exchange_ns); }
 
 double HostNetwork::out_gbps(int host) const {
-    double most = all_gbps;
-    for (const HostLink& link : links) {
-        if (link.a == host) most = std::max(most, link.gbps);
-        if (link.b == host) most = std::max(most, link.back_gbps);
-    }
-    return most;
+    return most_of(*this, host, &HostLink::gbps, &HostLink::back_gbps);
 }
-
 double HostNetwork::in_gbps(int host) const {
-    double most = all_gbps;
-    for (const HostLink& link : links) {
-        if (link.b == host) most = std::max(most, link.gbps);
-        if (link.a == host) most = std::max(most, link.back_gbps);
-    }
-    return most;
+    return most_of(*this, host, &HostLink::back_gbps, &HostLink::gbps);
 }
 
 double HostNetwork::latency_ns(int host) const {

@@ -4,6 +4,7 @@
 
 #include <exception>
 
+#include "base/index.hpp"
 #include "collectives/baselines/library_baselines.hpp"
 #include "collectives/device/gpus.hpp"
 #include "collectives/device/memory_device.hpp"
@@ -35,19 +36,8 @@ std::optional<ncclDataType_t> type_of(DataType type) {
 }
 
 ncclRedOp_t op_of(Op op) {
-    switch (op) {
-        case Op::sum:
-            return ncclSum;
-        case Op::prod:
-            return ncclProd;
-        case Op::min:
-            return ncclMin;
-        case Op::max:
-            return ncclMax;
-        case Op::avg:
-            return ncclAvg;
-    }
-    return ncclSum;
+    constexpr ncclRedOp_t ops[] = {ncclSum, ncclProd, ncclMin, ncclMax, ncclAvg};  // as Op has them
+    return at(ops, op);
 }
 
 class NcclCollective final : public Operation {
@@ -69,11 +59,6 @@ public:
     // On its way out over an error, whatever the error is.
     ~NcclCollective() override {
         if (std::uncaught_exceptions() > 0) ranks_.give_up();
-    }
-
-    void run() override {
-        start();
-        wait();
     }
 
     void start() override {

@@ -35,19 +35,12 @@ __global__ void __launch_bounds__(block_threads, 3)
 /// unsigned integers share them.
 template <class Element, class Combined = Element>
 ReduceFunction reduce_kernel_of(Op op) {
-    switch (op) {
-        case Op::sum:
-            return reduce_kernel<Combined, Op::sum>;
-        case Op::prod:
-            return reduce_kernel<Combined, Op::prod>;
-        case Op::min:
-            return reduce_kernel<Element, Op::min>;
-        case Op::max:
-            return reduce_kernel<Element, Op::max>;
-        case Op::avg:
-            return reduce_kernel<Element, Op::avg>;
-    }
-    return nullptr;
+    constexpr ReduceFunction kernels[] = {
+        // in the order of Op
+        reduce_kernel<Combined, Op::sum>, reduce_kernel<Combined, Op::prod>,
+        reduce_kernel<Element, Op::min>, reduce_kernel<Element, Op::max>,
+        reduce_kernel<Element, Op::avg>};
+    return kernels[static_cast<int>(op)];
 }
 
 /// Null for a type of another group.
