@@ -31,6 +31,16 @@ void set_gain(HoldOut& found, std::span<const std::int64_t> choice,
 
 bool is_settled(const HoldOut& found) { return found.gain_low > 1 || found.gain_high < 1; }
 
+// What a section is about: where it has evidence, and where a range begins that has none.
+std::vector<Bytes> sizes_of(const Section& section) {
+    std::vector<Bytes> sizes;
+    for (const Range& range : section.ranges) {
+        for (const RangeEvidence& evidence : range.evidence) sizes.push_back(evidence.size);
+        if (range.evidence.empty()) sizes.push_back(std::max(range.from, Bytes{1}));
+    }
+    return sizes;
+}
+
 }  // namespace
 
 TimeInterval interval_of(std::span<const std::int64_t> samples_ns) {
@@ -120,20 +130,6 @@ std::int64_t LibraryComparison::improve(Section& section, const std::vector<Cand
     section.ranges = ranges_of(verdicts);
     return samples;
 }
-
-namespace {
-
-// What a section is about: where it has evidence, and where a range begins that has none.
-std::vector<Bytes> sizes_of(const Section& section) {
-    std::vector<Bytes> sizes;
-    for (const Range& range : section.ranges) {
-        for (const RangeEvidence& evidence : range.evidence) sizes.push_back(evidence.size);
-        if (range.evidence.empty()) sizes.push_back(std::max(range.from, Bytes{1}));
-    }
-    return sizes;
-}
-
-}  // namespace
 
 void hold_out(Planner& planner, const TuneRequest& request, const JobShape& setting,
               const std::string& session, const Table& table, const TuneEvents& events) {

@@ -16,7 +16,6 @@
 #include "workloads/program/changed_program.hpp"
 #include "workloads/scenarios/ddp.hpp"
 #include "workloads/traces/recorded_gradients.hpp"
-#include "workloads/traces/trace_program.hpp"
 
 namespace tutti {
 namespace {

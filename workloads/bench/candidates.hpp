@@ -9,6 +9,7 @@
 
 #include "collectives/planner/operation_maker.hpp"
 #include "workloads/bench/buffer_pool.hpp"
+#include "workloads/timing/measure.hpp"
 
 namespace tutti {
 
@@ -88,5 +89,9 @@ std::optional<std::string> refusal(Planner& planner, const Candidate& candidate,
 /// Collective; the candidate is not refused.
 ChosenOperation operation_of(Planner& planner, const Candidate& candidate, const Call& call,
                              const PooledBuffers& buffers, const Environment& environment);
+
+/// A trial whose results are checked with rank-distinct data, or with `check` off are not.
+Trial trial_of(Operation& operation, const World& world, const Call& call,
+               const PooledBuffers& buffers, bool check);
 
 }  // namespace tutti

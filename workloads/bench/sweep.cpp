@@ -7,7 +7,7 @@
 #include "base/clock.hpp"
 #include "collectives/device/accelerator.hpp"
 #include "results/bandwidth.hpp"
-#include "workloads/bench/trials.hpp"
+#include "workloads/bench/candidates.hpp"
 #include "workloads/limits/least_time.hpp"
 #include "workloads/timing/done_by_all.hpp"
 

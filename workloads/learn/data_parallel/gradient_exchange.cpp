@@ -7,7 +7,7 @@
 
 #include "base/clock.hpp"
 #include "collectives/world/backoff.hpp"
-#include "workloads/bench/trials.hpp"
+#include "workloads/bench/candidates.hpp"
 
 namespace tutti {
 
