@@ -24,7 +24,7 @@ CostModel model_from_json(std::string_view text, std::string_view name);
 /// ${XDG_CACHE_HOME:-$HOME/.cache}/tutti/model-FINGERPRINT.json. Nothing where neither is set.
 std::optional<std::filesystem::path> model_path(const std::string& fingerprint);
 
-/// Throws Error, one line, if the file cannot be read or its text is refused (model_json.hpp).
+/// Throws Error, one line, if the file cannot be read or its text is refused.
 CostModel read_model(const std::filesystem::path& path);
 
 /// Replaces the file as a whole: whoever reads at the same time gets the old model or the new.
