@@ -4,6 +4,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "base/error.hpp"
@@ -46,15 +47,15 @@ const Named<Value>* find_in(const Named<Value> (&table)[size], std::string_view 
     return nullptr;
 }
 
-/// The row of a table whose rows say their name. Throws Error as unknown_name says it.
-template <class Row, std::size_t size>
-const Row& find_row(const Row (&table)[size], std::string_view kind, std::string_view name) {
-    std::vector<std::string> names;
-    for (const Row& row : table) {
+/// The row of a table whose rows say their name. Throws Error as unknown_name says it, with the
+/// names of `more` before the table's.
+const auto& find_row(const auto& table, std::string_view kind, std::string_view name,
+                     std::vector<std::string> more = {}) {
+    for (const auto& row : table) {
         if (row.name == name) return row;
-        names.emplace_back(row.name);
+        more.emplace_back(row.name);
     }
-    throw Error(unknown_name(kind, name, names));
+    throw Error(unknown_name(kind, name, more));
 }
 
 /// Throws Error as unknown_name says it.
@@ -62,6 +63,29 @@ template <class Value, std::size_t size>
 Value parse_from(const Named<Value> (&table)[size], std::string_view kind, std::string_view name) {
     if (const auto* row = find_in(table, name)) return row->value;
     throw Error(unknown_name(kind, name, names_of(table)));
+}
+
+/// What an enumeration and its values are called: specialised beside it, with `kind` (as errors
+/// call it) and `rows` of Named.
+template <class Enum>
+struct NamesOf;
+
+template <class Enum>
+concept NamedEnum = requires {
+    NamesOf<Enum>::rows;
+};
+
+std::string_view name_of(NamedEnum auto value) {
+    return name_in(NamesOf<decltype(value)>::rows, value);
+}
+
+/// Throws Error as unknown_name says it.
+template <NamedEnum Enum>
+Enum parse_as(std::string_view name) {
+    return parse_from(NamesOf<Enum>::rows, NamesOf<Enum>::kind, name);
+}
+void parse_name(std::string_view name, NamedEnum auto& value) {
+    value = parse_as<std::remove_reference_t<decltype(value)>>(name);
 }
 
 }  // namespace tutti

@@ -4,22 +4,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 
 #include "base/error.hpp"
 
 namespace tutti {
 namespace {
-
-template <class Number, class... Form>
-std::optional<Number> all_as_number(std::string_view text, Form... form) {
-    Number number{};
-    const char* const end = text.data() + text.size();
-    const auto [stop, fault] = std::from_chars(text.data(), end, number, form...);
-    if (text.empty() || stop != end || fault != std::errc{}) return std::nullopt;
-    return number;
-}
 
 bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
 
@@ -67,17 +57,17 @@ std::string printable(std::string_view text) {
 }
 
 std::optional<std::int64_t> decimal_number(std::string_view text) {
-    return all_as_number<std::int64_t>(text, 10);
+    return number_in<std::int64_t>(text, 10);
 }
 
 std::optional<std::int64_t> hexadecimal_number(std::string_view text) {
     if (text.starts_with("0x") || text.starts_with("0X")) text.remove_prefix(2);
     if (text.starts_with('-')) return std::nullopt;
-    return all_as_number<std::int64_t>(text, 16);
+    return number_in<std::int64_t>(text, 16);
 }
 
 std::optional<double> real_number(std::string_view text) {
-    const auto number = all_as_number<double>(text);
+    const auto number = number_in<double>(text);
     return number && std::isfinite(*number) ? number : std::nullopt;
 }
 
@@ -107,7 +97,7 @@ std::optional<std::string> pci_address(std::string_view text) {
     const auto device_and_function = split(parts[2], '.');
     if (device_and_function.size() != 2) return std::nullopt;
     for (const auto part : {parts[0], parts[1], device_and_function[0], device_and_function[1]})
-        if (part.size() > 8 || !all_as_number<std::uint32_t>(part, 16)) return std::nullopt;
+        if (part.size() > 8 || !number_in<std::uint32_t>(part, 16)) return std::nullopt;
     std::string address(text);
     for (char& c : address)
         if (c >= 'A' && c <= 'F') c = static_cast<char>(c - 'A' + 'a');

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <charconv>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -37,7 +38,16 @@ std::string in_quotes(std::string_view text, std::size_t readable = 40);
 /// characters of ASCII and, in UTF-8, of Latin-1) becomes '?'.
 std::string printable(std::string_view text);
 
-/// All of the text as a number: none if it is anything else or does not fit.
+/// All of the text as a number: none if it is anything else or does not fit. `form` as from_chars
+/// takes it.
+template <class Number, class... Form>
+std::optional<Number> number_in(std::string_view text, Form... form) {
+    Number number{};
+    const char* const end = text.data() + text.size();
+    const auto [stop, fault] = std::from_chars(text.data(), end, number, form...);
+    if (text.empty() || stop != end || fault != std::errc{}) return std::nullopt;
+    return number;
+}
 std::optional<std::int64_t> decimal_number(std::string_view text);
 std::optional<std::int64_t> hexadecimal_number(std::string_view text);  ///< with or without "0x"
 std::optional<double> real_number(std::string_view text);

@@ -3,31 +3,30 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <iterator>
 #include <sstream>
 
 namespace tutti {
 namespace {
 
+struct Entity {
+    char character;
+    std::string_view name;
+};
+constexpr Entity entities[] = {{'&', "&amp;"}, {'<', "&lt;"}, {'>', "&gt;"}, {'"', "&quot;"}};
+
 // Names come from outside: what XML forbids is left out, also bytes that are no ASCII where they
 // are not part of our own texts.
 std::string escaped(std::string_view text) {
     std::string safe;
-    for (const char c : text) switch (c) {
-            case '&':
-                safe += "&amp;";
-                break;
-            case '<':
-                safe += "&lt;";
-                break;
-            case '>':
-                safe += "&gt;";
-                break;
-            case '"':
-                safe += "&quot;";
-                break;
-            default:
-                safe += c < 0x20 || c > 0x7e ? '?' : c;
-        }
+    for (const char c : text) {
+        const auto* const entity = std::ranges::find(entities, c, &Entity::character);
+        if (entity != std::end(entities))
+            safe += entity->name;
+        else
+            safe += c < 0x20 || c > 0x7e ? '?' : c;
+    }
     return safe;
 }
 

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "base/name_table.hpp"
+#include "base/with_type.hpp"
 
 namespace tutti {
 namespace {
@@ -68,27 +69,7 @@ std::span<const Op> all_ops() { return values_of(op_names); }
 std::span<const Collective> all_collectives() { return values_of(collective_names); }
 
 std::size_t size_of(DataType type) {
-    switch (type) {
-        case DataType::int8:
-        case DataType::uint8:
-        case DataType::fp8_e4m3:
-        case DataType::fp8_e5m2:
-            return 1;
-        case DataType::int16:
-        case DataType::uint16:
-        case DataType::half:
-        case DataType::bfloat16:
-            return 2;
-        case DataType::int32:
-        case DataType::uint32:
-        case DataType::float32:
-            return 4;
-        case DataType::int64:
-        case DataType::uint64:
-        case DataType::float64:
-            return 8;
-    }
-    return 0;
+    return with_type(type, []<class T>() { return sizeof(T); });
 }
 
 bool reduces(Collective collective) {

@@ -8,13 +8,11 @@
 #include <filesystem>
 
 #include "autotune/choice/subject.hpp"
-#include "autotune/model/model_file.hpp"
 #include "autotune/model/model_json.hpp"
 #include "autotune/table/table_json.hpp"
 #include "autotune/tuner/calibration.hpp"
 #include "base/clock.hpp"
 #include "cli/limits_table.hpp"
-#include "results/limits.hpp"
 #include "results/record.hpp"
 #include "topology/detect/detect.hpp"
 #include "topology/machine/fingerprint.hpp"

@@ -70,15 +70,9 @@ Exit dispatch(Arguments arguments) {
         std::cout << "tutti " << version() << "\n";
         return Exit::ok;
     }
-    std::vector<std::string> names;
-    for (const Command& command : rows) {
-        if (command.name == arguments[0]) {
-            arguments.erase(arguments.begin());
-            return command.run(arguments);
-        }
-        names.emplace_back(command.name);
-    }
-    throw Error(unknown_name("command", arguments[0], names));
+    const Command& command = find_row(rows, "command", arguments[0]);
+    arguments.erase(arguments.begin());
+    return command.run(arguments);
 }
 
 // What was printed must have arrived: on a full disk nothing else would tell.

@@ -98,18 +98,6 @@ void Reporter::warn(const std::string& line) {
     fmt::print(stderr, "tutti: {}\n", line);
 }
 
-void Reporter::show(const std::string& now) {
-    if (bar_) bar_->show(now);
-}
-
-void Reporter::step() {
-    if (bar_) bar_->step();
-}
-
-void Reporter::reach(std::size_t done) {
-    if (bar_) bar_->reach(done);
-}
-
 Exit Reporter::end(Outcome outcome) {
     if (bar_) bar_->clear();
     const bool is_wrong = outcome == Outcome::wrong_result;

@@ -62,9 +62,15 @@ public:
     void warn(const std::string& line);
 
     /// `now` is what is being done.
-    void show(const std::string& now);
-    void step();
-    void reach(std::size_t done);
+    void show(const std::string& now) {
+        if (bar_) bar_->show(now);
+    }
+    void step() {
+        if (bar_) bar_->step();
+    }
+    void reach(std::size_t done) {
+        if (bar_) bar_->reach(done);
+    }
 
     enum class Outcome { measured, wrong_result, nothing_measured };
     /// The last record, and the exit code for the outcome.

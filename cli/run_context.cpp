@@ -28,6 +28,27 @@ HostTuning tuning_of_hosts(World& world, const std::optional<Limits>& limits,
     return from_rank0(world, tuning);
 }
 
+bool is_in(const std::vector<std::string>& names, std::string_view name) {
+    return std::ranges::find(names, name) != names.end();
+}
+
+// The transport of our own, or the library.
+std::optional<std::string> missing_for(Planner& planner, const Candidate& candidate) {
+    if (candidate.is_ours())
+        return planner.refuses(candidate.configuration.transport, MemoryOf::any);
+    return refusal(planner.world(), *candidate.baseline,
+                   {.call = {.count = 1}, .memory = MemoryOf::any});
+}
+
+std::string in_words(const Order& order) {
+    std::string text;
+    for (const auto& channel : order.channels) {
+        text += text.empty() ? "" : " |";
+        for (const Rank rank : channel) text += fmt::format(" {}", rank.index);
+    }
+    return text;
+}
+
 }  // namespace
 
 RunContext::RunContext(World& ranks, Reporter& voice, const RunOptions& options,
@@ -61,22 +82,6 @@ Exit in_context(World& world, const RunOptions& run, std::uint64_t seed, const P
         return work(context);
     });
 }
-
-namespace {
-
-bool is_in(const std::vector<std::string>& names, std::string_view name) {
-    return std::ranges::find(names, name) != names.end();
-}
-
-// The transport of our own, or the library.
-std::optional<std::string> missing_for(Planner& planner, const Candidate& candidate) {
-    if (candidate.is_ours())
-        return planner.refuses(candidate.configuration.transport, MemoryOf::any);
-    return refusal(planner.world(), *candidate.baseline,
-                   {.call = {.count = 1}, .memory = MemoryOf::any});
-}
-
-}  // namespace
 
 void expect_runner(const SearchSpace& search_space, Collective collective, Planner& planner) {
     std::string reasons;
@@ -133,19 +138,6 @@ void leave_out_unusable(SearchSpace& search_space, Planner& planner,
         }
     }
 }
-
-namespace {
-
-std::string in_words(const Order& order) {
-    std::string text;
-    for (const auto& channel : order.channels) {
-        text += text.empty() ? "" : " |";
-        for (const Rank rank : channel) text += fmt::format(" {}", rank.index);
-    }
-    return text;
-}
-
-}  // namespace
 
 Environment environment_of(World& world, const std::vector<std::string>& orders, int ranks_per_node,
                            int ranks_per_island, std::vector<std::string>& notes) {

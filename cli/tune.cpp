@@ -6,7 +6,6 @@
 #include <filesystem>
 
 #include "autotune/choice/subject.hpp"
-#include "autotune/model/model_file.hpp"
 #include "autotune/model/model_json.hpp"
 #include "autotune/table/table_json.hpp"
 #include "autotune/tuner/calibration.hpp"
@@ -14,7 +13,6 @@
 #include "base/clock.hpp"
 #include "cli/options/tune_options.hpp"
 #include "cli/run_context.hpp"
-#include "cli/table_writer.hpp"
 #include "cli/tune_tables.hpp"
 #include "collectives/world/activity.hpp"
 #include "topology/detect/host_facts.hpp"

@@ -7,22 +7,22 @@
 #include <filesystem>
 #include <fstream>
 
-#include "autotune/model/model_file.hpp"
 #include "autotune/model/model_json.hpp"
 #include "autotune/table/explain.hpp"
-#include "autotune/table/merge.hpp"
 #include "autotune/table/table_json.hpp"
-#include "autotune/tuner/model_table.hpp"
-#include "base/clock.hpp"
-#include "base/rounding.hpp"
-#include "base/units.hpp"
-#include "cli/build_info.hpp"
-#include "results/identity.hpp"
-#include "topology/detect/detect.hpp"
-#include "topology/machine/fingerprint.hpp"
 
 namespace tutti {
 namespace {
+
+Table table_in(const std::string& file) {
+    return std::filesystem::exists(file) ? read_table(file) : Table{};
+}
+
+std::size_t sizes_seen(const Section& section) {
+    std::size_t sizes = 0;
+    for (const Range& range : section.ranges) sizes += range.evidence.size();
+    return sizes;
+}
 
 Table merged_inputs(const TuneOptions& options) {
     std::vector<Table> tables;
@@ -37,104 +37,49 @@ void write_picture(const std::string& path, const Table& table) {
     if (!file) throw Error(fmt::format("cannot write '{}'; type another file behind --svg", path));
 }
 
-// What --table knows, or else what is kept for this machine.
-CostModel known_model(const TuneOptions& options) {
-    if (std::filesystem::exists(options.table_file)) {
-        const Table table = read_table(options.table_file);
-        if (!table.model.empty()) return model_from_json(table.model, options.table_file);
-    }
-    const auto path = model_path(fingerprint(detect_host()));
-    if (path && std::filesystem::exists(*path)) return read_model(*path);
-    throw Error(
-        "no model is known of this machine; measure one: mpirun -np 2 tutti tune --budget 30s");
-}
-
-// Fingerprint of one host of those that the model was calibrated on.
-std::string host_of(const CostModel& model) {
-    const ModelParameters& known = model.parameters();
-    if (known.across.empty()) return known.machine.fingerprint;
-    if (!known.machine.host.empty()) return known.machine.host;
-    throw Error(
-        "the model is of several hosts, which do not count as alike, so it predicts nothing for "
-        "other "
-        "numbers of them; calibrate on hosts that are alike: mpirun ... tutti tune --budget 30s");
-}
-
-// Why the model has no prediction for any of these calls, and what to type instead.
-struct MissingPrediction {
-    std::string why, instead;
-};
-
-MissingPrediction missing_prediction(const CostModel& model, const JobShape& shape) {
-    const ModelParameters& known = model.parameters();
-    const bool is_oversubscribed = shape.ranks_per_host > known.machine.cores;
-    const auto is_so = [&](const auto& costs) {
-        return costs.first.ends_with(" oversubscribed") == is_oversubscribed;
-    };
-    const auto calibrate = [](const std::string& ranks) {
-        return fmt::format("calibrate with such ranks: mpirun {} tutti tune --budget 30s", ranks);
-    };
-    const int cores = known.machine.cores;
-    if (shape.ranks > shape.ranks_per_host && known.across.empty())
-        return {"the model was calibrated within a host",
-                "leave --ranks-per-host out, or " + calibrate("over several hosts")};
-    if (shape.ranks_per_host > 1 && known.within.empty())
-        return {"the model was calibrated with one rank on each host",
-                fmt::format("type --ranks-per-host 1, or {}", calibrate("with more on a host"))};
-    const bool knows_none =
-        std::ranges::none_of(known.within, is_so) && std::ranges::none_of(known.across, is_so);
-    if (knows_none && is_oversubscribed)
-        return {fmt::format("the model was calibrated with a core for each rank, and a host has {}",
-                            counted(cores, "core")),
-                fmt::format("type {} {}, or {}",
-                            known.across.empty() ? "--for-ranks up to" : "--ranks-per-host", cores,
-                            calibrate(fmt::format("--oversubscribe -np {}", 2 * cores)))};
-    if (knows_none)
-        return {"the model was calibrated with more ranks than cores",
-                fmt::format("type --for-ranks above {}, or {}", cores,
-                            calibrate(fmt::format("-np {}", cores)))};
-    return {"the model was calibrated over other transports or memory",
-            "type another --transport or --buffers, or " + calibrate("...")};
-}
-
-// Of as many hosts like the model's as the ranks fill.
-JobShape job_shape_of(const CostModel& model, int ranks, int ranks_per_host) {
-    const int fullest = ranks_per_host > 0 ? std::min(ranks_per_host, ranks) : ranks;
-    const std::size_t hosts = static_cast<std::size_t>(divide_up(ranks, fullest));
-    const std::vector<std::string> alike(hosts, host_of(model));
-    return {.ranks = ranks,
-            .ranks_per_host = fullest,
-            .topology = hosts == 1 ? alike.front() : fingerprint_of_hosts(alike)};
-}
-
-// Of all transports those that the model knows.
-SearchSpace search_space_of(const CostModel& model, SearchSpace search_space) {
-    search_space.baselines = {"none"};
-    if (search_space.transports != std::vector<std::string>{"all"}) return search_space;
-    search_space.transports.clear();
-    for (const TransportRow& row : transports())
-        if (!row.is_part && model.knows(row.name)) search_space.transports.emplace_back(row.name);
-    return search_space;
-}
-
-bool is_all_predicted(const Section& section) {
-    return std::ranges::all_of(
-        section.ranges, [](const Range& range) { return range.origin == Origin::predicted; });
-}
-
-// What was measured stays in its place.
-Table with_measured(Table predicted, const std::string& file) {
-    if (!std::filesystem::exists(file)) return predicted;
-    const Table known = read_table(file);
-    std::erase_if(predicted.sections, [&](const Section& section) {
-        const Section* measured = find_section(known, section.job_shape, section.subject);
-        return measured != nullptr && !is_all_predicted(*measured);
-    });
-    const std::vector<Table> both{known, predicted};
-    return merged(both);
-}
-
 }  // namespace
+
+TableWriter::TableWriter(std::string file, const Session& session)
+    : file_(std::move(file)), table_(table_in(file_)) {
+    for (Section& section : table_.sections)  // else they would seem to be of today
+        if (section.measured_at.empty()) section.measured_at = table_.written;
+    table_.written = session.t;
+    table_.tool = session.tool.git.empty()
+                      ? session.tool.version
+                      : fmt::format("{} ({})", session.tool.version, session.tool.git);
+    keep_table(table_, file_);
+}
+
+void TableWriter::open_log(const JobShape& shape, const std::string& plan, bool resumes) {
+    log_.emplace(fmt::format("{}.races", file_), shape, plan, resumes);
+}
+
+void TableWriter::put(const Section& section) {
+    if (section.ranges.empty()) return;  // nothing is known yet
+    const Section* before = find_section(table_, section.job_shape, section.subject);
+    if (before != nullptr && before->is_complete && !section.is_complete) return;
+    const auto is_same = [&](const Section& other) {
+        return other.job_shape == section.job_shape && other.subject == section.subject;
+    };
+    std::erase_if(table_.sections, is_same);
+    table_.sections.push_back(section);
+    table_.sections.back().measured_at = table_.written;
+    keep_table(table_, file_);
+}
+
+void TableWriter::put_draft(const Section& section) {
+    const Section* before = find_section(table_, section.job_shape, section.subject);
+    if (before == nullptr || sizes_seen(*before) <= sizes_seen(section)) put(section);
+}
+
+void TableWriter::put(const Calibration& calibration) {
+    const bool is_known = !table_.model.empty();
+    table_.model =
+        to_json(is_known ? merged(model_from_json(table_.model, file_), calibration.model)
+                         : calibration.model);
+    if (log_) log_->append_calibration(calibration.samples, calibration.seconds);
+    keep_table(table_, file_);
+}
 
 Exit explain_tables(const TuneOptions& options) {
     const Table table = merged_inputs(options);
@@ -153,32 +98,6 @@ Exit merge_tables(const TuneOptions& options) {
                         options.table_file));
     keep_table(table, options.table_file);
     fmt::print("# {} sections in {}\n", table.sections.size(), options.table_file);
-    return Exit::ok;
-}
-
-Exit predict_table(const TuneOptions& options) {
-    const std::int64_t began = now_ns();
-    const CostModel model = known_model(options);
-    TuneRequest request = options.request;
-    request.search_space = search_space_of(model, request.search_space);
-    Table predicted{
-        .written = utc_now(), .tool = version(), .sections = {}, .model = to_json(model)};
-    std::string instead = "type other --for-ranks";
-    for (const int ranks : options.rank_counts) {
-        const JobShape shape = job_shape_of(model, ranks, options.ranks_per_host);
-        auto sections = predicted_sections(model, request, shape);
-        if (sections.empty()) {
-            const MissingPrediction missing = missing_prediction(model, shape);
-            fmt::print("# nothing is known of {}: {}\n", to_string(shape), missing.why);
-            instead = missing.instead;
-        }
-        std::ranges::move(sections, std::back_inserter(predicted.sections));
-    }
-    if (predicted.sections.empty())
-        throw Error("the model knows nothing of such ranks; " + instead);
-    keep_table(with_measured(predicted, options.table_file), options.table_file);
-    fmt::print("{}# {} sections by the model in {:.1f} s: {}\n", explain(predicted),
-               predicted.sections.size(), seconds_since(began), options.table_file);
     return Exit::ok;
 }
 

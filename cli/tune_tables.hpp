@@ -1,8 +1,47 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <optional>
+#include <string>
+
+#include "autotune/table/table.hpp"
+#include "autotune/tuner/calibration.hpp"
+#include "autotune/tuner/race_log.hpp"
 #include "cli/options/tune_options.hpp"
+#include "results/record.hpp"
 
 namespace tutti {
+
+/// The table of 'tutti tune' and its log of samples (FILE.races), written as they grow: whatever
+/// ends the job, what is known by then is on disk, and the table is a valid one. On rank 0 only.
+class TableWriter {
+public:
+    /// What `file` holds already of other ranks or subjects stays. Throws Error.
+    TableWriter(std::string file, const Session& session);
+
+    /// From here on samples are kept in FILE.races. With `resumes` those of an interrupted search
+    /// are read; `plan` holds all that was asked for. Throws Error.
+    void open_log(const JobShape& shape, const std::string& plan, bool resumes);
+    /// Samples of the interrupted search.
+    std::vector<RaceLog::Entry> earlier() const {
+        return log_ ? log_->earlier() : std::vector<RaceLog::Entry>{};
+    }
+    void add(const RaceLog::Entry& entry) { log_->append(entry); }
+    void add(const Subject& subject, const TuneCost& cost) {
+        if (log_) log_->append(subject, cost);
+    }
+
+    /// In place of what the table said of this subject on these ranks.
+    void put(const Section& section);
+    /// Of a search that is under way: not in place of what knows more sizes, from an earlier day.
+    void put_draft(const Section& section);
+    void put(const Calibration& calibration);
+    const Table& table() const { return table_; }
+
+private:
+    std::string file_;
+    Table table_;
+    std::optional<RaceLog> log_;
+};
 
 // What 'tutti tune' does with tables without any ranks. All throw Error.
 Exit explain_tables(const TuneOptions& options);

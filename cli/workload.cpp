@@ -6,7 +6,7 @@
 
 #include "autotune/table/table_for_ranks.hpp"
 #include "base/units.hpp"
-#include "cli/auto/method_by_table.hpp"
+#include "cli/auto/chooser.hpp"
 #include "cli/options/workload_options.hpp"
 #include "cli/run_context.hpp"
 #include "collectives/world/activity.hpp"

@@ -54,3 +54,16 @@ if(TUTTI_NCCL AND TUTTI_WITH_CUDA)
         message(STATUS "no NCCL found: no transport nccl, no baseline nccl")
     endif()
 endif()
+
+# tutti_cuda_groups(OUT TEMPLATE): the template's kernels, a file for each group of types (element_groups.hpp), so
+# that they compile side by side.
+function(tutti_cuda_groups out template)
+    set(files)
+    cmake_path(GET template FILENAME name)
+    foreach(group SmallIntegers LargeIntegers Floats Fp8s)
+        string(REPLACE "group.cu.in" "${group}.cu" file ${name})
+        configure_file(${template} ${file} @ONLY)
+        list(APPEND files ${CMAKE_CURRENT_BINARY_DIR}/${file})
+    endforeach()
+    set(${out} ${files} PARENT_SCOPE)
+endfunction()

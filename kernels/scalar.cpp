@@ -4,17 +4,11 @@
 #include <cstring>
 #include <type_traits>
 
-#include "base/fp8.hpp"
-#include "base/half.hpp"
+#include "base/with_type.hpp"
 #include "kernels/sets.hpp"
 
 namespace tutti {
 namespace {
-
-/// The floats of 16 and 8 bits, which are stored narrow and computed in float.
-template <class Element>
-concept NarrowFloat = std::is_same_v<Element, Half> || std::is_same_v<Element, BFloat16> ||
-    std::is_same_v<Element, Fp8E4M3> || std::is_same_v<Element, Fp8E5M2>;
 
 /// Element number i of memory that may start at any address.
 template <class Element>
@@ -64,29 +58,18 @@ void reduce(std::byte* const* outs, std::size_t how_many_outs, const std::byte* 
 
 template <class Element, class Adding = Element, class Comparing = Element>
 ReduceKernel kernel_for(Op op) {
-    switch (op) {
-        case Op::sum:
-        case Op::avg:
-            return reduce<Element, Adding, Sum>;
-        case Op::prod:
-            return reduce<Element, Adding, Product>;
-        case Op::min:
-            return reduce<Element, Comparing, Min>;
-        case Op::max:
-            return reduce<Element, Comparing, Max>;
-    }
-    return nullptr;
+    constexpr ReduceKernel kernels[] = {
+        // in the order of Op; avg is divided afterwards
+        reduce<Element, Adding, Sum>, reduce<Element, Adding, Product>,
+        reduce<Element, Comparing, Min>, reduce<Element, Comparing, Max>,
+        reduce<Element, Adding, Sum>};
+    return at(kernels, op);
 }
 
 // Unsigned and at least as wide as int, so that neither overflow nor promotion is undefined; the
 // low bits, which are kept, are those of the wrapped result.
 template <class Integer>
 using Wrapping = std::common_type_t<unsigned, std::make_unsigned_t<Integer>>;
-
-template <class Integer>
-ReduceKernel integer_kernel(Op op) {
-    return kernel_for<Integer, Wrapping<Integer>>(op);
-}
 
 /// Divides in Wide, which holds every element and, for integers, every divisor.
 template <class Element, class Wide>
@@ -100,71 +83,27 @@ void divide(std::byte* data, std::size_t count, std::int64_t divisor) noexcept {
 
 // There are no streaming stores of single elements.
 ReduceKernel scalar_reduce(DataType type, Op op, Stores) {
-    switch (type) {
-        case DataType::int8:
-            return integer_kernel<std::int8_t>(op);
-        case DataType::int16:
-            return integer_kernel<std::int16_t>(op);
-        case DataType::int32:
-            return integer_kernel<std::int32_t>(op);
-        case DataType::int64:
-            return integer_kernel<std::int64_t>(op);
-        case DataType::uint8:
-            return integer_kernel<std::uint8_t>(op);
-        case DataType::uint16:
-            return integer_kernel<std::uint16_t>(op);
-        case DataType::uint32:
-            return integer_kernel<std::uint32_t>(op);
-        case DataType::uint64:
-            return integer_kernel<std::uint64_t>(op);
-        case DataType::fp8_e4m3:  // a minimum or maximum keeps its bits: rounded to a finite
-            return kernel_for<Fp8E4M3, float>(op);
-        case DataType::fp8_e5m2:  // number, an infinity would be lost
-            return kernel_for<Fp8E5M2, float>(op);
-        case DataType::half:
-            return kernel_for<Half, float, float>(op);
-        case DataType::bfloat16:
-            return kernel_for<BFloat16, float, float>(op);
-        case DataType::float32:
-            return kernel_for<float>(op);
-        case DataType::float64:
-            return kernel_for<double>(op);
-    }
-    return nullptr;
+    return with_type(type, [op]<class T>() -> ReduceKernel {
+        if constexpr (std::is_integral_v<T>)
+            return kernel_for<T, Wrapping<T>>(op);
+        else if constexpr (sizeof(T) == 1)    // a minimum or maximum keeps its bits: rounded to a
+            return kernel_for<T, float>(op);  // finite number, an infinity would be lost
+        else if constexpr (sizeof(T) == 2)
+            return kernel_for<T, float, float>(op);
+        else
+            return kernel_for<T>(op);
+    });
 }
 
 DivideKernel scalar_divide(DataType type) {
-    switch (type) {
-        case DataType::int8:
-            return divide<std::int8_t, std::int64_t>;
-        case DataType::int16:
-            return divide<std::int16_t, std::int64_t>;
-        case DataType::int32:
-            return divide<std::int32_t, std::int64_t>;
-        case DataType::int64:
-            return divide<std::int64_t, std::int64_t>;
-        case DataType::uint8:
-            return divide<std::uint8_t, std::uint64_t>;
-        case DataType::uint16:
-            return divide<std::uint16_t, std::uint64_t>;
-        case DataType::uint32:
-            return divide<std::uint32_t, std::uint64_t>;
-        case DataType::uint64:
-            return divide<std::uint64_t, std::uint64_t>;
-        case DataType::fp8_e4m3:
-            return divide<Fp8E4M3, float>;
-        case DataType::fp8_e5m2:
-            return divide<Fp8E5M2, float>;
-        case DataType::half:
-            return divide<Half, float>;
-        case DataType::bfloat16:
-            return divide<BFloat16, float>;
-        case DataType::float32:
-            return divide<float, float>;
-        case DataType::float64:
-            return divide<double, double>;
-    }
-    return nullptr;
+    return with_type(type, []<class T>() -> DivideKernel {
+        if constexpr (std::is_unsigned_v<T>)
+            return divide<T, std::uint64_t>;
+        else if constexpr (std::is_integral_v<T>)
+            return divide<T, std::int64_t>;
+        else
+            return divide<T, std::conditional_t<std::is_same_v<T, double>, double, float>>;
+    });
 }
 
 }  // namespace tutti

@@ -170,18 +170,11 @@ ReduceKernel stored(Stores stores) {
 /// Integers give unsigned lanes to add in, which wrap, and their own to compare in.
 template <class Adding, class Comparing = Adding>
 ReduceKernel reduce_kernel(Op op, Stores stores) {
-    switch (op) {
-        case Op::sum:
-        case Op::avg:
-            return stored<Adding, Sum>(stores);
-        case Op::prod:
-            return stored<Adding, Product>(stores);
-        case Op::min:
-            return stored<Comparing, Min>(stores);
-        case Op::max:
-            return stored<Comparing, Max>(stores);
-    }
-    return nullptr;
+    const ReduceKernel kernels[] = {// in the order of Op; avg is divided afterwards
+                                    stored<Adding, Sum>(stores), stored<Adding, Product>(stores),
+                                    stored<Comparing, Min>(stores), stored<Comparing, Max>(stores),
+                                    stored<Adding, Sum>(stores)};
+    return kernels[static_cast<std::size_t>(op)];
 }
 
 /// Kernels of registers `bytes` wide; none for half, whose conversion differs from set to set.

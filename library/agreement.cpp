@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "library/agreement.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,6 +7,7 @@
 
 #include "autotune/table/table_json.hpp"
 #include "base/error.hpp"
+#include "library/communicator_state.hpp"
 
 namespace tutti {
 
@@ -56,19 +55,6 @@ std::optional<Pair> different(const std::vector<CallKey>& all) {
     return inputs ? inputs : different(all, &CallKey::output);
 }
 
-}  // namespace
-
-void check_same_call(World& world, const CallKey& key) {
-    const auto all = gather_all(world, key);
-    const auto pair = different(all);
-    if (!pair) return;
-    throw Error(fmt::format("ranks make different calls: rank {} {}; rank {} {}", pair->one,
-                            in_words(all[pair->one]), pair->other, in_words(all[pair->other])),
-                Exit::rank_lost);
-}
-
-namespace {
-
 // FNV-1a: the same in every build, so also where ranks run different ones.
 std::uint64_t hash_of(std::string_view text) {
     std::uint64_t hash = 0xcbf29ce484222325U;
@@ -100,6 +86,15 @@ std::string learning_in_words(const Given& given) {
 }
 
 }  // namespace
+
+void check_same_call(World& world, const CallKey& key) {
+    const auto all = gather_all(world, key);
+    const auto pair = different(all);
+    if (!pair) return;
+    throw Error(fmt::format("ranks make different calls: rank {} {}; rank {} {}", pair->one,
+                            in_words(all[pair->one]), pair->other, in_words(all[pair->other])),
+                Exit::rank_lost);
+}
 
 void check_same_options(World& world, const CommunicatorOptions& options) {
     Given mine;

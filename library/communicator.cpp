@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tutti/communicator.hpp"
 
-#include <exception>
 #include <utility>
 
-#include "base/clock.hpp"
 #include "collectives/transport/messages/mpi.hpp"
 #include "library/communicator_state.hpp"
 #include "results/identity.hpp"

@@ -11,7 +11,6 @@
 #include "autotune/choice/subject.hpp"
 #include "autotune/table/table_for_ranks.hpp"
 #include "base/index.hpp"
-#include "library/agreement.hpp"
 #include "topology/detect/detect.hpp"
 
 namespace tutti {

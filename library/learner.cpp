@@ -54,6 +54,16 @@ BufferKind kind_of_buffers(const CallKey& key) {
     return key.is_registered() ? BufferKind::registered : BufferKind::unregistered;
 }
 
+RangeEvidence evidence_of(const Learner::Point& point, int ranks) {
+    RangeEvidence seen{.size = Bytes{total_bytes(point.example.call, ranks)}};
+    seen.time = *point.search.time_of(point.search.incumbent());
+    if (const auto second = point.search.runner_up()) {
+        seen.runner_up = at(point.arms, *second);
+        seen.runner_up_time = point.search.time_of(*second);
+    }
+    return seen;
+}
+
 }  // namespace
 
 // The first exchanges find cold caches, and ranks that come late.
@@ -193,20 +203,6 @@ void Learner::exchange(Point& point) {
     point.search.record(point.round, times, budget_);
     take_round(point);
 }
-
-namespace {
-
-RangeEvidence evidence_of(const Learner::Point& point, int ranks) {
-    RangeEvidence seen{.size = Bytes{total_bytes(point.example.call, ranks)}};
-    seen.time = *point.search.time_of(point.search.incumbent());
-    if (const auto second = point.search.runner_up()) {
-        seen.runner_up = at(point.arms, *second);
-        seen.runner_up_time = point.search.time_of(*second);
-    }
-    return seen;
-}
-
-}  // namespace
 
 // Spots of a subject come in the order of sizes.
 std::vector<Section> Learner::learnt(const JobShape& job_shape) const {

@@ -35,36 +35,74 @@ const Curve* Limits::curve(std::string_view pass, std::string_view stores, int c
     return nullptr;
 }
 
-double Limits::one_way_ns() const {
+namespace {
+
+double least_of(const Limits& limits, double SignalLatency::*ns) {
     double least = 0;
-    for (const SignalLatency& pair : signal_latencies)
-        if (least == 0 || pair.one_way_ns < least) least = pair.one_way_ns;
+    for (const SignalLatency& pair : limits.signal_latencies)
+        if (least == 0 || pair.*ns < least) least = pair.*ns;
     return least;
 }
 
-double Limits::exchange_ns() const {
-    double least = 0;
-    for (const SignalLatency& pair : signal_latencies)
-        if (least == 0 || pair.exchange_ns < least) least = pair.exchange_ns;
-    return least;
+// The most of all ranks at once, and of each link: that of `from_a` where the host is its `a`.
+double most_of(const HostNetwork& network, int host, double HostLink::*from_a,
+               double HostLink::*from_b) {
+    double most = network.all_gbps;
+    for (const HostLink& link : network.links) {
+        if (link.a == host) most = std::max(most, link.*from_a);
+        if (link.b == host) most = std::max(most, link.*from_b);
+    }
+    return most;
 }
+
+constexpr double clearly = 0.05;  // more than the noise of a least time
+
+void keep_best(Rates& now, const Rates& before) {
+    if (now.bytes != before.bytes) return;
+    for (std::size_t i = 0; i < now.gbps.size(); ++i)
+        now.gbps[i] = std::max(now.gbps[i], before.gbps[i]);
+}
+
+std::optional<std::filesystem::path> folder_in(const char* variable) {
+    const char* folder = std::getenv(variable);
+    if (folder == nullptr || *folder == '\0') return std::nullopt;
+    return folder;
+}
+
+// What Rates::at relies on.
+bool make_sense(const Rates& rates) {
+    const auto positive = [](double number) { return number > 0; };
+    return rates.bytes.size() == rates.gbps.size() && std::ranges::is_sorted(rates.bytes) &&
+           std::ranges::all_of(rates.gbps, positive) &&
+           (rates.empty() || rates.bytes.front() > Bytes{0});
+}
+
+// What least times are derived from is there, of one core and of all.
+bool is_complete(const Limits& limits) {
+    for (const char* pass : {"copy", "add", "add2", "add_in_place", "add2_in_place"})
+        for (const int cores : {1, limits.cores})
+            if (limits.curve(pass, "cached", cores) == nullptr) return false;
+    return true;
+}
+
+bool make_sense(const Limits& limits) {
+    return limits.cores >= 1 && is_complete(limits) && make_sense(limits.staged) &&
+           make_sense(limits.single_copy) &&
+           std::ranges::all_of(limits.curves, [](const Curve& curve) {
+               return !curve.rates.empty() && make_sense(curve.rates);
+           });
+}
+
+}  // namespace
+
+double Limits::one_way_ns() const { return least_of(*this, &SignalLatency::one_way_ns); }
+double Limits::exchange_ns() const { return least_of(*this, &SignalLatency::exchange_ns); }
 
 double HostNetwork::out_gbps(int host) const {
-    double most = all_gbps;
-    for (const HostLink& link : links) {
-        if (link.a == host) most = std::max(most, link.gbps);
-        if (link.b == host) most = std::max(most, link.back_gbps);
-    }
-    return most;
+    return most_of(*this, host, &HostLink::gbps, &HostLink::back_gbps);
 }
-
 double HostNetwork::in_gbps(int host) const {
-    double most = all_gbps;
-    for (const HostLink& link : links) {
-        if (link.b == host) most = std::max(most, link.gbps);
-        if (link.a == host) most = std::max(most, link.back_gbps);
-    }
-    return most;
+    return most_of(*this, host, &HostLink::back_gbps, &HostLink::gbps);
 }
 
 double HostNetwork::latency_ns(int host) const {
@@ -80,18 +118,6 @@ Bytes HostNetwork::burst(int host) const {
         if (link.a == host || link.b == host) most = std::max(most, link.burst);
     return most;
 }
-
-namespace {
-
-constexpr double clearly = 0.05;  // more than the noise of a least time
-
-void keep_best(Rates& now, const Rates& before) {
-    if (now.bytes != before.bytes) return;
-    for (std::size_t i = 0; i < now.gbps.size(); ++i)
-        now.gbps[i] = std::max(now.gbps[i], before.gbps[i]);
-}
-
-}  // namespace
 
 Bytes stream_from(std::span<const StreamTrial> trials) {
     Bytes from{std::numeric_limits<std::int64_t>::max()};
@@ -130,40 +156,6 @@ Limits best_of(const Limits& now, const Limits& before) {
     keep_least(best.single_copy_ns, before.single_copy_ns);
     return best;
 }
-
-namespace {
-
-std::optional<std::filesystem::path> folder_in(const char* variable) {
-    const char* folder = std::getenv(variable);
-    if (folder == nullptr || *folder == '\0') return std::nullopt;
-    return folder;
-}
-
-// What Rates::at relies on.
-bool make_sense(const Rates& rates) {
-    const auto positive = [](double number) { return number > 0; };
-    return rates.bytes.size() == rates.gbps.size() && std::ranges::is_sorted(rates.bytes) &&
-           std::ranges::all_of(rates.gbps, positive) &&
-           (rates.empty() || rates.bytes.front() > Bytes{0});
-}
-
-// What least times are derived from is there, of one core and of all.
-bool is_complete(const Limits& limits) {
-    for (const char* pass : {"copy", "add", "add2", "add_in_place", "add2_in_place"})
-        for (const int cores : {1, limits.cores})
-            if (limits.curve(pass, "cached", cores) == nullptr) return false;
-    return true;
-}
-
-bool make_sense(const Limits& limits) {
-    return limits.cores >= 1 && is_complete(limits) && make_sense(limits.staged) &&
-           make_sense(limits.single_copy) &&
-           std::ranges::all_of(limits.curves, [](const Curve& curve) {
-               return !curve.rates.empty() && make_sense(curve.rates);
-           });
-}
-
-}  // namespace
 
 std::optional<std::filesystem::path> limits_path(const std::string& fingerprint) {
     auto cache = folder_in("XDG_CACHE_HOME");

@@ -4,9 +4,9 @@
 #include <map>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
+#include "base/name_table.hpp"
 #include "results/bandwidth.hpp"
 #include "results/key.hpp"
 #include "results/statistics.hpp"
@@ -15,20 +15,31 @@ namespace tutti {
 
 /// How the ranks were brought to start together.
 enum class Start { deadline, barrier, back_to_back };
+template <>
+struct NamesOf<Start> {
+    static constexpr const char* kind = "mode";
+    static constexpr Named<Start> rows[] = {
+        {Start::deadline, "deadline"}, {Start::barrier, "barrier"}, {Start::back_to_back, "b2b"}};
+};
 
 /// What the time of one call runs from: the last rank's arrival, the first one's, or each rank's
 /// own (then the slowest rank counts, and no common clock is needed).
 enum class TimeFrom { last_arrival, first_arrival, max_local };
+template <>
+struct NamesOf<TimeFrom> {
+    static constexpr const char* kind = "time definition";
+    static constexpr Named<TimeFrom> rows[] = {{TimeFrom::last_arrival, "last_arrival"},
+                                               {TimeFrom::first_arrival, "first_arrival"},
+                                               {TimeFrom::max_local, "max_local"}};
+};
 
 enum class CheckState { ok, fail, skipped };
-
-// As results files spell them: "deadline", "barrier", "b2b"; "last_arrival" ...; "ok" ...
-std::string_view name_of(Start start);
-std::string_view name_of(TimeFrom from);
-std::string_view name_of(CheckState state);
-Start parse_start(std::string_view text);
-TimeFrom parse_time_from(std::string_view text);
-CheckState parse_check_state(std::string_view text);
+template <>
+struct NamesOf<CheckState> {
+    static constexpr const char* kind = "check state";
+    static constexpr Named<CheckState> rows[] = {
+        {CheckState::ok, "ok"}, {CheckState::fail, "fail"}, {CheckState::skipped, "skipped"}};
+};
 
 /// Whether the right numbers came out.
 struct Check {

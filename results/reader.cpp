@@ -8,32 +8,12 @@
 #include <cstring>
 #include <fstream>
 #include <istream>
+#include <tuple>
 
 #include "base/json_value.hpp"
 
 namespace tutti {
 namespace {
-
-/// Appends each record to the list of its kind.
-struct Append {
-    Results& results;
-    std::size_t& known;
-
-    void operator()(std::monostate) const {}
-    void operator()(Session& session) const { put(results.sessions, session); }
-    void operator()(Launch& launch) const { put(results.launches, launch); }
-    void operator()(Point& point) const { put(results.points, point); }
-    void operator()(TrainingStep& step) const { put(results.steps, step); }
-    void operator()(Fail& fail) const { put(results.fails, fail); }
-    void operator()(End& end) const { put(results.ends, end); }
-    void operator()(Limits& limits) const { put(results.limits, limits); }
-
-    template <class Kind>
-    void put(std::vector<Kind>& list, Kind& record) const {
-        list.push_back(std::move(record));
-        ++known;
-    }
-};
 
 // A training run writes its steps again and again until it ends.
 void leave_out_replaced(std::vector<TrainingStep>& steps) {
@@ -55,7 +35,15 @@ void leave_out_replaced(std::vector<TrainingStep>& steps) {
 
 Results read_results(std::istream& stream, std::string_view name) {
     Results results;
+    const auto lists = std::tie(results.sessions, results.launches, results.points, results.steps,
+                                results.fails, results.ends, results.limits);
     std::size_t known = 0;
+    const auto append = [&]<class Kind>(Kind& record) {
+        if constexpr (!std::is_same_v<Kind, std::monostate>) {
+            std::get<std::vector<Kind>&>(lists).push_back(std::move(record));
+            ++known;
+        }
+    };
     const Source source("", name);
     int number = 0;
     for (std::string line; std::getline(stream, line);) {
@@ -63,7 +51,7 @@ Results read_results(std::istream& stream, std::string_view name) {
         const bool ended = !stream.eof();  // getline meets the end only where no newline was
         try {
             Record record = parse_json_line(line, source, number);
-            std::visit(Append{results, known}, record);
+            std::visit(append, record);
         } catch (const NotJson&) {
             if (ended || known == 0) source.fail(number, "not JSON");
             results.warnings.push_back(

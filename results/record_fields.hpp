@@ -10,10 +10,6 @@
 // (empty, 0, none, or the default), so a field added later changes no old line and no point id.
 namespace tutti {
 
-inline void parse_name(std::string_view name, Start& start) { start = parse_start(name); }
-inline void parse_name(std::string_view name, TimeFrom& from) { from = parse_time_from(name); }
-inline void parse_name(std::string_view name, CheckState& s) { s = parse_check_state(name); }
-
 // nccl-tests' words for "does not apply here".
 inline Json encode(const std::optional<Op>& op) { return op ? encode(*op) : Json("none"); }
 inline Json encode(const std::optional<Rank>& root) { return root ? encode(*root) : Json(-1); }

@@ -116,6 +116,19 @@ std::string heading(std::string_view size, std::string_view count, std::string_v
                        count, type, redop, root, time, bandwidths, time, bandwidths, candidate);
 }
 
+std::string model_line(std::span<const Point> points) {
+    std::vector<double> factors;
+    for (const Point& point : points)
+        if (!point.skipped && point.predicted_ns && point.time.p50 > 0 && !point.key.inplace)
+            factors.push_back(factor_off(point));
+    if (factors.empty()) return "";
+    const auto far_off = std::ranges::count_if(factors, is_far_off);
+    return fmt::format(
+        "# Model                : off by {:.0f} % in the median, by more than a factor of 2 (!) at "
+        "{} of {}\n",
+        100 * (median(factors) - 1), far_off, factors.size());
+}
+
 }  // namespace
 
 std::string table_header(std::span<const std::string> notes, TableColumns columns) {
@@ -149,23 +162,6 @@ std::string table_row(const TableRow& row, TableColumns columns) {
            candidate_cells(key, row) + (columns.wire ? wire_cell(row) : "") +
            (columns.predicted ? predicted_cell(row) : "") + '\n';
 }
-
-namespace {
-
-std::string model_line(std::span<const Point> points) {
-    std::vector<double> factors;
-    for (const Point& point : points)
-        if (!point.skipped && point.predicted_ns && point.time.p50 > 0 && !point.key.inplace)
-            factors.push_back(factor_off(point));
-    if (factors.empty()) return "";
-    const auto far_off = std::ranges::count_if(factors, is_far_off);
-    return fmt::format(
-        "# Model                : off by {:.0f} % in the median, by more than a factor of 2 (!) at "
-        "{} of {}\n",
-        100 * (median(factors) - 1), far_off, factors.size());
-}
-
-}  // namespace
 
 std::string table_footer(std::span<const Point> points) {
     std::int64_t wrong = 0;

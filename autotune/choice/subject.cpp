@@ -5,35 +5,10 @@
 
 #include <algorithm>
 
-#include "base/name_table.hpp"
 #include "collectives/world/gather_machine.hpp"
 #include "topology/machine/fingerprint.hpp"
 
 namespace tutti {
-
-namespace {
-
-constexpr Named<TypeClass> type_names[] = {
-    {TypeClass::bytes, "bytes"},
-    {TypeClass::native, "native"},
-    {TypeClass::half, "half"},
-};
-constexpr Named<OpClass> op_names[] = {
-    {OpClass::none, "none"},
-    {OpClass::plain, "plain"},
-    {OpClass::average, "average"},
-};
-
-}  // namespace
-
-std::string_view name_of(TypeClass types) { return name_in(type_names, types); }
-std::string_view name_of(OpClass ops) { return name_in(op_names, ops); }
-TypeClass parse_type_class(std::string_view text) {
-    return parse_from(type_names, "class of types", text);
-}
-OpClass parse_op_class(std::string_view text) {
-    return parse_from(op_names, "class of operations", text);
-}
 
 TypeClass class_of(Collective collective, DataType type) {
     if (!reduces(collective)) return TypeClass::bytes;

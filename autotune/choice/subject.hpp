@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <string>
-#include <string_view>
 
 #include "base/types.hpp"
 #include "collectives/execute/plan/buffer_kind.hpp"
@@ -12,15 +11,21 @@ namespace tutti {
 /// Types that take the same time: `bytes` where nothing is added up, so that only sizes count;
 /// `native` for what the machine adds by itself; `half` for what it has to widen first.
 enum class TypeClass { bytes, native, half };
+template <>
+struct NamesOf<TypeClass> {
+    static constexpr const char* kind = "class of types";
+    static constexpr Named<TypeClass> rows[] = {
+        {TypeClass::bytes, "bytes"}, {TypeClass::native, "native"}, {TypeClass::half, "half"}};
+};
 
 /// Operations that take the same time. `average` passes over the result once more.
 enum class OpClass { none, plain, average };
-
-std::string_view name_of(TypeClass types);
-std::string_view name_of(OpClass ops);
-// Throw Error with the known names.
-TypeClass parse_type_class(std::string_view text);
-OpClass parse_op_class(std::string_view text);
+template <>
+struct NamesOf<OpClass> {
+    static constexpr const char* kind = "class of operations";
+    static constexpr Named<OpClass> rows[] = {
+        {OpClass::none, "none"}, {OpClass::plain, "plain"}, {OpClass::average, "average"}};
+};
 
 TypeClass class_of(Collective collective, DataType type);
 OpClass class_of(Collective collective, Op op);

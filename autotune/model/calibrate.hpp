@@ -2,7 +2,6 @@
 #pragma once
 #include <optional>
 #include <span>
-#include <vector>
 
 #include "autotune/model/cost_model.hpp"
 #include "results/point.hpp"

@@ -6,37 +6,6 @@
 #include "autotune/model/costing.hpp"
 
 namespace tutti {
-namespace {
-
-// A core for each rank.
-constexpr int enough_cores = 1 << 30;
-
-// What terms belong to, so that the items of a path can be added up.
-double* share_for(Explanation& explanation, std::size_t term) {
-    if (term < LogGpParameters::bytes && term != LogGpParameters::link)
-        return term == LogGpParameters::context_switch ? &explanation.waiting
-                                                       : &explanation.latency;
-    const bool adds = term >= LogGpParameters::begin_of(PerByte::reduce) &&
-                      term < LogGpParameters::begin_of(PerByte::write);
-    return adds ? &explanation.reduction : &explanation.bytes;
-}
-
-struct RoutedCall {
-    Route route;
-    CallParameters parameters;
-};
-
-std::optional<RoutedCall> routed(const ModelParameters& model, const Configuration& configuration,
-                                 const ModelCall& call) {
-    if (!is_modelled(call.buffers)) return std::nullopt;
-    auto route = route_of(configuration, call, model.machine);
-    if (!route) return std::nullopt;
-    const auto parameters = parameters_for(model, *route, call);
-    if (!parameters) return std::nullopt;
-    return RoutedCall{std::move(*route), *parameters};
-}
-
-}  // namespace
 
 int ModelCall::ranks() const {
     std::size_t ranks = 0;
@@ -46,9 +15,12 @@ int ModelCall::ranks() const {
 
 std::optional<double> CostModel::predict(const Configuration& configuration,
                                          const ModelCall& call) const {
-    const auto found = routed(parameters_, configuration, call);
-    if (!found) return std::nullopt;
-    return cost_of<double>(found->route, call, found->parameters, parameters_.machine.cores).first;
+    if (!is_modelled(call.buffers)) return std::nullopt;
+    const auto route = route_of(configuration, call, parameters_.machine);
+    if (!route) return std::nullopt;
+    const auto charged = parameters_for(parameters_, *route, call);
+    if (!charged) return std::nullopt;
+    return cost_of<double>(*route, call, *charged, parameters_.machine.cores).first;
 }
 
 bool CostModel::knows(std::string_view transport) const {
@@ -57,33 +29,6 @@ bool CostModel::knows(std::string_view transport) const {
     };
     return std::ranges::any_of(parameters_.within, is_of_it) ||
            std::ranges::any_of(parameters_.across, is_of_it);
-}
-
-std::int64_t CostModel::visits(const Configuration& configuration, const ModelCall& call) const {
-    const auto found = routed(parameters_, configuration, call);
-    if (!found) return 0;
-    return cost_of<double>(found->route, call, found->parameters, parameters_.machine.cores).second;
-}
-
-std::optional<Explanation> CostModel::explain(const Configuration& configuration,
-                                              const ModelCall& call) const {
-    const auto found = routed(parameters_, configuration, call);
-    if (!found) return std::nullopt;
-    const Itemized uncontended =
-        cost_of<Itemized>(found->route, call, found->parameters, enough_cores).first;
-    Explanation explanation;
-    const auto add = [&](const LogGpParameters* parameters, std::size_t begin) {
-        if (parameters == nullptr) return;
-        for (std::size_t term = 0; term < LogGpParameters::terms; ++term)
-            *share_for(explanation, term) +=
-                uncontended.amount[begin + term] * parameters->ns[term];
-    };
-    add(found->parameters.within, 0);
-    add(found->parameters.across, LogGpParameters::terms);
-    explanation.total =
-        cost_of<double>(found->route, call, found->parameters, parameters_.machine.cores).first;
-    explanation.waiting = std::max(0.0, explanation.total - uncontended.ns);
-    return explanation;
 }
 
 }  // namespace tutti

@@ -57,15 +57,6 @@ struct ModelParameters {
     bool operator==(const ModelParameters&) const = default;
 };
 
-/// What a predicted time is made of, in ns: the items of the slowest rank's critical path.
-struct Explanation {
-    double total = 0;
-    double latency = 0;    ///< begin, signals, messages as such
-    double bytes = 0;      ///< moved
-    double reduction = 0;  ///< bytes that are added up on arrival
-    double waiting = 0;    ///< for a core that other ranks have
-};
-
 /// Predicts the time of a call from the steps of its schedule. See docs/background/model.md.
 class CostModel {
 public:
@@ -78,14 +69,8 @@ public:
     /// what cannot be done at all.
     std::optional<double> predict(const Configuration& configuration, const ModelCall& call) const;
 
-    std::optional<Explanation> explain(const Configuration& configuration,
-                                       const ModelCall& call) const;
-
     /// Whether it was calibrated over the transport, between some ranks and memory.
     bool knows(std::string_view transport) const;
-
-    /// Transfers that a prediction looks at: its cost.
-    std::int64_t visits(const Configuration& configuration, const ModelCall& call) const;
 
 private:
     ModelParameters parameters_;

@@ -1,19 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "autotune/model/loggp_parameters.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 
-#include "base/units.hpp"
-
 namespace tutti {
-namespace {
-
-std::string size_text(double size) { return to_string(Bytes{static_cast<std::int64_t>(size)}); }
-
-}  // namespace
 
 CurvePlace place_on(const double* points, std::size_t count, double size) {
     if (size <= points[0]) return {0, 0};
@@ -35,19 +26,6 @@ LogGpParameters LogGpParameters::uniform(double step, double message, double cop
     fill(begin_of(PerByte::reduce), footprint_points.size(), reduce);
     fill(begin_of(PerByte::add), footprint_points.size(), reduce);
     return parameters;
-}
-
-std::string name_of_term(std::size_t term) {
-    if (term < LogGpParameters::message)
-        return std::array{"call", "step", "context switch", "link"}[term];
-    if (term < LogGpParameters::bytes)
-        return fmt::format("message {}",
-                           size_text(message_points[term - LogGpParameters::message]));
-    const std::size_t curve = (term - LogGpParameters::bytes) / footprint_points.size();
-    const std::size_t point = (term - LogGpParameters::bytes) % footprint_points.size();
-    return fmt::format("{} {}",
-                       std::array{"send", "copy", "reduce", "add", "write", "own", "pack"}[curve],
-                       size_text(footprint_points[point]));
 }
 
 }  // namespace tutti

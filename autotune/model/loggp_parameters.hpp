@@ -2,7 +2,6 @@
 #pragma once
 #include <array>
 #include <cstddef>
-#include <string>
 
 #include "base/index.hpp"
 
@@ -56,9 +55,6 @@ struct LogGpParameters {
     /// `reduce` (however many arrive at once) per byte that arrives, and nothing else.
     static LogGpParameters uniform(double step, double message, double copy, double reduce);
 };
-
-/// "step", "message 4K", "reduce 128K".
-std::string name_of_term(std::size_t term);
 
 /// A time that records its items: how much of each term of two sets of parameters (inside a host,
 /// across hosts). Supports the same arithmetic as the plain number of a prediction.

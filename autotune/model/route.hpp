@@ -7,7 +7,6 @@
 #include "base/configuration.hpp"
 #include "collectives/execute/plan/plan_request.hpp"
 #include "collectives/schedule/schedule.hpp"
-#include "topology/machine/host_tuning.hpp"
 
 namespace tutti {
 

@@ -3,8 +3,6 @@
 
 #include <algorithm>
 
-#include "base/index.hpp"
-
 namespace tutti {
 
 CoreAssignment::CoreAssignment(const Placement& placement, int ranks, int cores_of_host)

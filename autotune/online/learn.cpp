@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "autotune/online/learn.hpp"
 
-#include <algorithm>
 #include <cmath>
 
 #include "results/statistics.hpp"

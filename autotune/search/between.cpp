@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "autotune/search/between.hpp"
 
-#include <algorithm>
 #include <cmath>
 
 #include "autotune/choice/scale.hpp"

@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <map>
 
-#include "base/index.hpp"
-
 namespace tutti {
 
 Families::Families(std::span<const Arm> arms) : arms_(arms.begin(), arms.end()) {

@@ -13,27 +13,14 @@
 #include <utility>
 #include <vector>
 
-#include "autotune/table/estimate.hpp"
-#include "autotune/table/table.hpp"
 #include "autotune/table/usable.hpp"
 #include "base/error.hpp"
 
 namespace tutti {
-
-/// The largest size that a model is asked for; beyond it the last choice goes on.
-inline constexpr Bytes largest_asked{std::int64_t{1} << 36};
-
-/// The section with a new choice for sizes that are further than a factor of 2 from any measured
-/// one: between two that chose differently one of their choices, beyond the last and below the
-/// first (but not below a cache line) the choice there or its runner-up, each as the model says.
-/// Such ranges are marked as interpolated. A section that nothing was measured for stays as it is.
-Section decided_between_sizes(const Section& section, const Predictor& predict);
-
-/// Ranges that follow each other with the same choice and origin, as one with all their evidence;
-/// estimates are kept where the range begins only.
-std::vector<Range> joined(std::vector<Range> ranges);
-
 namespace {
+
+// The largest size that a model is asked for; beyond it the last choice goes on.
+constexpr Bytes largest_asked{std::int64_t{1} << 36};
 
 // A size that was measured, and who won and came second.
 struct Mark {
@@ -132,8 +119,26 @@ void keep_own_evidence(std::vector<Range>& ranges, const Section& section) {
     }
 }
 
-}  // namespace
+// Ranges that follow each other with the same choice and origin, as one with all their evidence;
+// estimates are kept where the range begins only.
+std::vector<Range> joined(std::vector<Range> ranges) {
+    std::vector<Range> result;
+    for (Range& range : ranges) {
+        if (result.empty() || result.back().choice != range.choice ||
+            result.back().origin != range.origin) {
+            result.push_back(std::move(range));
+            continue;
+        }
+        if (range.origin != Origin::interpolated)
+            std::ranges::move(range.evidence, std::back_inserter(result.back().evidence));
+    }
+    return result;
+}
 
+// The section with a new choice for sizes that are further than a factor of 2 from any measured
+// one: between two that chose differently one of their choices, beyond the last and below the
+// first (but not below a cache line) the choice there or its runner-up, each as the model says.
+// Such ranges are marked as interpolated. A section that nothing was measured for stays as it is.
 Section decided_between_sizes(const Section& section, const Predictor& predict) {
     const std::vector<Mark> marks = measured_marks(section);
     if (marks.empty()) return section;
@@ -155,22 +160,6 @@ Section decided_between_sizes(const Section& section, const Predictor& predict) 
     keep_own_evidence(decided.ranges, section);
     return decided;
 }
-
-std::vector<Range> joined(std::vector<Range> ranges) {
-    std::vector<Range> result;
-    for (Range& range : ranges) {
-        if (result.empty() || result.back().choice != range.choice ||
-            result.back().origin != range.origin) {
-            result.push_back(std::move(range));
-            continue;
-        }
-        if (range.origin != Origin::interpolated)
-            std::ranges::move(range.evidence, std::back_inserter(result.back().evidence));
-    }
-    return result;
-}
-
-namespace {
 
 double times_apart(int a, int b) { return std::abs(std::log2(static_cast<double>(a) / b)); }
 

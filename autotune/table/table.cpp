@@ -5,24 +5,12 @@
 
 #include <algorithm>
 #include <iterator>
+#include <map>
 #include <set>
-
-#include "base/name_table.hpp"
+#include <utility>
+#include <vector>
 
 namespace tutti {
-namespace {
-
-constexpr Named<Origin> origin_names[] = {
-    {Origin::measured, "measured"},   {Origin::interpolated, "interpolated"},
-    {Origin::predicted, "predicted"}, {Origin::learnt, "learnt"},
-    {Origin::kept, "kept"},
-};
-
-}  // namespace
-
-std::string_view name_of(Origin origin) { return name_in(origin_names, origin); }
-Origin parse_origin(std::string_view text) { return parse_from(origin_names, "origin", text); }
-
 const Range& range_at(const Section& section, Bytes bytes) {
     const auto above = std::ranges::upper_bound(section.ranges, bytes, {}, &Range::from);
     return above == section.ranges.begin() ? *above : *std::prev(above);
@@ -49,6 +37,42 @@ std::string to_string(const JobShape& job_shape) {
 std::string short_fingerprint(std::string_view fingerprint) {
     constexpr std::size_t digits = 12;
     return fingerprint.empty() ? "unknown" : std::string(fingerprint.substr(0, digits));
+}
+
+namespace {
+
+// RFC 3339 in UTC sorts as text. Not less: of equals the one that comes later wins.
+bool wins_over(const Section& later, const Section& earlier) {
+    return std::pair(later.is_complete, std::string_view(later.measured_at)) >=
+           std::pair(earlier.is_complete, std::string_view(earlier.measured_at));
+}
+
+std::vector<const Table*> by_time(std::span<const Table> tables) {
+    std::vector<const Table*> sorted;
+    for (const Table& table : tables) sorted.push_back(&table);
+    std::ranges::stable_sort(sorted, {}, &Table::written);
+    return sorted;
+}
+
+}  // namespace
+
+Table merged(std::span<const Table> tables) {
+    Table result;
+    for (const Table* table : by_time(tables)) {
+        result.written = table->written;
+        result.tool = table->tool;
+        if (!table->model.empty()) result.model = table->model;
+    }
+    std::map<std::pair<JobShape, Subject>, Section> best;
+    for (const Table& table : tables)
+        for (Section section : table.sections) {
+            if (section.measured_at.empty()) section.measured_at = table.written;
+            const auto [place, is_new] =
+                best.try_emplace({section.job_shape, section.subject}, section);
+            if (!is_new && wins_over(section, place->second)) place->second = std::move(section);
+        }
+    for (auto& [key, section] : best) result.sections.push_back(std::move(section));
+    return result;
 }
 
 }  // namespace tutti

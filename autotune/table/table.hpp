@@ -2,6 +2,7 @@
 #pragma once
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -42,10 +43,15 @@ struct RangeEvidence {
 /// the model (`interpolated`); by the model alone (`predicted`); found while a program ran
 /// (`learnt`); the library's default, which nothing beat beyond doubt (`kept`).
 enum class Origin { measured, interpolated, predicted, learnt, kept };
-
-std::string_view name_of(Origin origin);
-// Throws Error with the known names.
-Origin parse_origin(std::string_view text);
+template <>
+struct NamesOf<Origin> {
+    static constexpr const char* kind = "origin";
+    static constexpr Named<Origin> rows[] = {{Origin::measured, "measured"},
+                                             {Origin::interpolated, "interpolated"},
+                                             {Origin::predicted, "predicted"},
+                                             {Origin::learnt, "learnt"},
+                                             {Origin::kept, "kept"}};
+};
 
 /// One choice for all sizes from `from` up to the next range.
 struct Range {
@@ -92,5 +98,12 @@ std::string to_string(const JobShape& job_shape);
 
 /// The first digits of a fingerprint, enough for a human to compare.
 std::string short_fingerprint(std::string_view fingerprint);
+
+/// The sections of all tables, in the order of job shape and subject. What two of them hold for
+/// the same job shape and subject is not mixed, as times of different days do not compare: a complete
+/// search wins over an incomplete one, then the later over the earlier, then the table that comes
+/// later here. Time of writing, tool and model are those of the table that was written last (the
+/// model: of those that have one). Merging once more changes nothing.
+Table merged(std::span<const Table> tables);
 
 }  // namespace tutti

@@ -11,11 +11,6 @@ namespace tutti {
 inline constexpr std::string_view remedy =
     "; give the table as tutti wrote it, or write it anew: tutti tune";
 
-inline void parse_name(std::string_view text, TypeClass& to) { to = parse_type_class(text); }
-inline void parse_name(std::string_view text, OpClass& to) { to = parse_op_class(text); }
-inline void parse_name(std::string_view text, BufferKind& to) { to = parse_buffer_kind(text); }
-inline void parse_name(std::string_view text, Origin& to) { to = parse_origin(text); }
-
 void walk(auto& f, Is<JobShape> auto& job_shape) {
     f.must("ranks", job_shape.ranks);
     f.must("ranks_per_host", job_shape.ranks_per_host);

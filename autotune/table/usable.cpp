@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/error.hpp"
 #include "collectives/algorithms/catalog.hpp"
 #include "collectives/baselines/baselines.hpp"
 #include "collectives/transport/table/transports.hpp"

@@ -11,6 +11,28 @@ namespace {
 
 bool is_kept(Origin origin) { return origin == Origin::kept; }
 
+std::vector<Bytes> measured_sizes(const Section& section) {
+    std::vector<Bytes> sizes;
+    for (const Range& range : section.ranges)
+        for (const RangeEvidence& evidence : range.evidence) sizes.push_back(evidence.size);
+    return sizes;
+}
+
+int octave(const Verdict& verdict) {
+    return static_cast<int>(
+        std::bit_width(static_cast<std::uint64_t>(verdict.evidence.size.count)));
+}
+
+void overlay(Section& below, const Section& learnt) {
+    auto verdicts = verdicts_of(below, measured_sizes(below));
+    for (const Verdict& found : verdicts_of(learnt, measured_sizes(learnt))) {
+        std::erase_if(verdicts, [&](const Verdict& one) { return octave(one) == octave(found); });
+        verdicts.push_back(found);
+    }
+    std::ranges::sort(verdicts, {}, [](const Verdict& one) { return one.evidence.size; });
+    if (!verdicts.empty()) below.ranges = ranges_of(verdicts);
+}
+
 }  // namespace
 
 std::vector<Range> ranges_of(const std::vector<Verdict>& verdicts) {
@@ -52,32 +74,6 @@ void let_default_stay(Verdict& verdict) {
     verdict.choice = {.impl = seen.library};
     verdict.origin = Origin::kept;
 }
-
-namespace {
-
-std::vector<Bytes> measured_sizes(const Section& section) {
-    std::vector<Bytes> sizes;
-    for (const Range& range : section.ranges)
-        for (const RangeEvidence& evidence : range.evidence) sizes.push_back(evidence.size);
-    return sizes;
-}
-
-int octave(const Verdict& verdict) {
-    return static_cast<int>(
-        std::bit_width(static_cast<std::uint64_t>(verdict.evidence.size.count)));
-}
-
-void overlay(Section& below, const Section& learnt) {
-    auto verdicts = verdicts_of(below, measured_sizes(below));
-    for (const Verdict& found : verdicts_of(learnt, measured_sizes(learnt))) {
-        std::erase_if(verdicts, [&](const Verdict& one) { return octave(one) == octave(found); });
-        verdicts.push_back(found);
-    }
-    std::ranges::sort(verdicts, {}, [](const Verdict& one) { return one.evidence.size; });
-    if (!verdicts.empty()) below.ranges = ranges_of(verdicts);
-}
-
-}  // namespace
 
 void overlay(Table& table, const Table& learnt) {
     table.written = learnt.written;

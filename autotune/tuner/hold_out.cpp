@@ -31,6 +31,16 @@ void set_gain(HoldOut& found, std::span<const std::int64_t> choice,
 
 bool is_settled(const HoldOut& found) { return found.gain_low > 1 || found.gain_high < 1; }
 
+// What a section is about: where it has evidence, and where a range begins that has none.
+std::vector<Bytes> sizes_of(const Section& section) {
+    std::vector<Bytes> sizes;
+    for (const Range& range : section.ranges) {
+        for (const RangeEvidence& evidence : range.evidence) sizes.push_back(evidence.size);
+        if (range.evidence.empty()) sizes.push_back(std::max(range.from, Bytes{1}));
+    }
+    return sizes;
+}
+
 }  // namespace
 
 TimeInterval interval_of(std::span<const std::int64_t> samples_ns) {
@@ -58,7 +68,8 @@ PairComparison compare(Planner& planner, const BufferPool& pool,
     for (const Candidate* candidate : {&pair.choice, &pair.library}) {
         const bool runs = !refusal(planner, *candidate, call, buffers, race.environment.hosts);
         if (!true_on_all_ranks(world, runs)) return {};
-        operations.push_back(operation_of(planner, *candidate, call, buffers, race.environment));
+        operations.push_back(
+            operation_of(planner, *candidate, call, buffers, race.environment).operation);
         trials.push_back(trial_of(*operations.back(), world, call, buffers, true));
     }
     std::vector<std::int64_t> of_choice, of_library;
@@ -119,20 +130,6 @@ std::int64_t LibraryComparison::improve(Section& section, const std::vector<Cand
     section.ranges = ranges_of(verdicts);
     return samples;
 }
-
-namespace {
-
-// What a section is about: where it has evidence, and where a range begins that has none.
-std::vector<Bytes> sizes_of(const Section& section) {
-    std::vector<Bytes> sizes;
-    for (const Range& range : section.ranges) {
-        for (const RangeEvidence& evidence : range.evidence) sizes.push_back(evidence.size);
-        if (range.evidence.empty()) sizes.push_back(std::max(range.from, Bytes{1}));
-    }
-    return sizes;
-}
-
-}  // namespace
 
 void hold_out(Planner& planner, const TuneRequest& request, const JobShape& job_shape,
               const std::string& session, const Table& table, const TuneEvents& events) {

@@ -112,8 +112,9 @@ MeasuringEvaluator::Runner& MeasuringEvaluator::runner_of(int arm) {
     const auto [place, is_new] = runners_.try_emplace(arm);
     Runner& runner = place->second;
     if (is_new)
-        runner.operation = operation_of(planner_, at(variants_, arm).candidate, call_, buffers_,
-                                        race_.environment);
+        runner.operation =
+            operation_of(planner_, at(variants_, arm).candidate, call_, buffers_, race_.environment)
+                .operation;
     // Checked once for each arm, as checks of large vectors take longer than their calls.
     const bool check = checked_.insert(arm).second;
     runner.trial = trial_of(*runner.operation, world_, call_, buffers_, check);

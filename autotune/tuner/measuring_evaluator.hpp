@@ -9,7 +9,7 @@
 
 #include "autotune/choice/subject.hpp"
 #include "autotune/search/evaluator.hpp"
-#include "workloads/bench/trials.hpp"
+#include "workloads/bench/candidates.hpp"
 
 namespace tutti {
 

@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "autotune/tuner/tuner.hpp"
 
-#include <algorithm>
-
 #include "autotune/search/caching_evaluator.hpp"
 #include "autotune/search/ranges.hpp"
 #include "autotune/table/verdict.hpp"
-#include "autotune/tuner/hold_out.hpp"
 #include "autotune/tuner/tasks.hpp"
 #include "base/clock.hpp"
 #include "base/index.hpp"

@@ -1,18 +1,95 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/auto/chooser.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <exception>
+#include <filesystem>
+#include <limits>
 #include <map>
 #include <memory>
 
-#include "cli/auto/choice_on_devices.hpp"
+#include "autotune/choice/subject.hpp"
+#include "autotune/table/selector.hpp"
+#include "autotune/table/table_for_ranks.hpp"
+#include "collectives/planner/operation_maker.hpp"
 
 namespace tutti {
 namespace {
 
-// A method's memory, adopted for as long as there are calls in it: the memory may be freed before
-// the communicator.
+std::optional<std::string> refusal_of(Planner& planner, const Configuration& choice,
+                                      const Call& call, const PooledBuffers& buffers) {
+    const auto refused =
+        refusal(planner, choice, {call, buffers.call, buffers.registered}, planner.world().hosts());
+    if (!choice.is_ours()) return refused;
+    if (planner.runs_of_call(choice.transport) > 1)
+        return "auto does not repeat calls on devices; leave out -G";
+    if (planner.refuses(choice.transport, MemoryOf::device, buffers.registered) &&
+        !planner.refuses(choice.transport, MemoryOf::device))
+        return fmt::format("the buffers are not made for it; type --algo auto,ring --transport {}",
+                           choice.transport);
+    return refused;
+}
+
+// As tables of bench mark them: several ranks of one device.
+std::string in_words(Planner& planner, const Configuration& choice) {
+    const bool is_virtual = choice.is_ours() && planner.is_virtual(choice.transport);
+    return to_string(choice) + (is_virtual ? "(v)" : "");
+}
+
+// What a table that has been adapted to these ranks says of buffers on devices: its choice, or else
+// a runner-up. There are no built-in rules for devices, so without a table it refuses all.
+class ChoiceOnDevices final : public DeviceChooser {
+public:
+    ChoiceOnDevices(World& world, const std::optional<Table>& table) {
+        if (table) selector_.emplace(*table, job_shape_of(world));
+    }
+
+    std::optional<std::string> refuses(Planner& planner, const Call& call,
+                                       const PooledBuffers& buffers) const override {
+        const auto choices = choices_for(planner, call);
+        if (choices.empty())
+            return fmt::format(
+                "auto's table has nothing for {0} on devices; type first: tutti tune {0} --buffers "
+                "device",
+                name_of(call.collective));
+        for (const Configuration& choice : choices)
+            if (!refusal_of(planner, choice, call, buffers)) return std::nullopt;
+        return fmt::format("the table says {}: {}", to_string(choices.front()),
+                           *refusal_of(planner, choices.front(), call, buffers));
+    }
+
+    ChosenOperation operation(Planner& planner, const Call& call,
+                              const PooledBuffers& buffers) const override {
+        for (const Configuration& choice : choices_for(planner, call)) {
+            if (refusal_of(planner, choice, call, buffers)) continue;
+            if (auto plan = make_operation_on_all(planner, choice,
+                                                  {call, buffers.call, buffers.registered}))
+                return {std::move(plan), [words = in_words(planner, choice)] { return words; }};
+        }
+        throw Error("auto's table says nothing that these ranks can do; type: tutti tune");
+    }
+
+private:
+    // The best first.
+    std::vector<Configuration> choices_for(Planner& planner, const Call& call) const {
+        const Bytes bytes{total_bytes(call, planner.world().size())};
+        const Range* range = selector_ ? selector_->pick(call.collective, call.type, call.op,
+                                                         BufferKind::device, bytes)
+                                       : nullptr;
+        if (range == nullptr) return {};
+        std::vector<Configuration> choices{range->choice};
+        for (const RangeEvidence& seen : range->evidence)
+            if (seen.runner_up) choices.push_back(*seen.runner_up);
+        return choices;
+    }
+
+    std::optional<Selector> selector_;
+};
+
+// Memory of a stage, for as long as there are calls in it: the stage may end before the
+// communicator does.
 class AdoptedMemory {
 public:
     AdoptedMemory(std::shared_ptr<Communicator> communicator, const ReachableMemory& memory)
@@ -34,7 +111,7 @@ private:
     const ReachableMemory& memory_;
 };
 
-class CommunicatorCall final : public ChosenOperation {
+class CommunicatorCall final : public Operation {
 public:
     CommunicatorCall(std::shared_ptr<Communicator> communicator,
                      std::shared_ptr<AdoptedMemory> adopted, const CallArguments& arguments)
@@ -49,7 +126,6 @@ public:
     bool is_done() override { return request_.is_done(); }
     std::size_t progress_count() const override { return request_.progress_count(); }
     std::string hang_report() const override { return request_.hang_report(); }
-    std::string choice() override { return to_string(communicator_->choice_for(arguments_)); }
 
 private:
     std::shared_ptr<Communicator> communicator_;
@@ -88,8 +164,9 @@ CommunicatorCandidate candidate_of(World& world, const char* name, CommunicatorO
                 adopted = std::make_shared<AdoptedMemory>(communicator, *buffers.registered);
             known = adopted;
         }
-        return std::make_unique<CommunicatorCall>(
-            communicator, adopted, CallArguments{call, as_programs_give(buffers.call)});
+        const CallArguments arguments{call, as_programs_give(buffers.call)};
+        return ChosenOperation{std::make_unique<CommunicatorCall>(communicator, adopted, arguments),
+                               [=] { return to_string(communicator->choice_for(arguments)); }};
     };
     return {.candidate = {.configuration = {.algorithm = name}, .chooser = chooser},
             .learnt = [communicator] { return communicator->learnt(); }};
@@ -101,7 +178,7 @@ CommunicatorCandidate candidate_by_table(World& world, const std::optional<Table
                                          std::size_t most_plans) {
     CommunicatorCandidate made = candidate_of(
         world, "auto", {.table = table, .most_plans = most_plans, .deadline = world.hang_timeout});
-    made.candidate.on_devices = choice_on_devices(world, table);
+    made.candidate.on_devices = std::make_shared<ChoiceOnDevices>(world, table);
     return made;
 }
 
@@ -110,6 +187,51 @@ CommunicatorCandidate candidate_that_learns(World& world, const std::optional<Ta
     return candidate_of(
         world, "learn",
         {.table = table, .learn = Learning{.bound = bound}, .deadline = world.hang_timeout});
+}
+
+namespace {
+
+class ByTable final : public GroupMethod {
+public:
+    ByTable(Planner& group, CommunicatorCandidate communicator)
+        : group_(group), communicator_(std::move(communicator)) {}
+
+    // Now and then a start has the ranks meet, to agree on one more plan under way.
+    bool blocks() const override { return true; }
+    std::optional<std::string> refuses(const Call& call, const PooledBuffers& buffers) override {
+        return refusal(group_, communicator_.candidate, call, buffers, {});
+    }
+    std::unique_ptr<Operation> operation(const Call& call, const PooledBuffers& buffers) override {
+        return operation_of(group_, communicator_.candidate, call, buffers, {}).operation;
+    }
+
+private:
+    Planner& group_;
+    CommunicatorCandidate communicator_;
+};
+
+std::optional<Table> table_for_group(World& group, const std::string& file, bool anyway) {
+    if (!from_rank0(group, std::filesystem::exists(file))) return std::nullopt;
+    try {
+        return table_for_ranks(group, file, {.anyway = anyway});
+    } catch (const Error& error) {
+        if (group.parent == nullptr || error.code() != Exit::usage) throw;
+        return std::nullopt;
+    }
+}
+
+}  // namespace
+
+Method method_by_table(const std::string& file, bool anyway) {
+    return {.name = "auto", .of_group = [file, anyway](Planner& group, const Environment&) {
+                World& world = group.world();
+                // A plan for each call of the program, as the other methods have: forgetting some
+                // would have the ranks meet in the middle of a step to make them again.
+                constexpr auto no_limit = std::numeric_limits<std::size_t>::max();
+                return std::make_unique<ByTable>(
+                    group,
+                    candidate_by_table(world, table_for_group(world, file, anyway), no_limit));
+            }};
 }
 
 }  // namespace tutti

@@ -2,10 +2,12 @@
 #pragma once
 #include <functional>
 #include <optional>
+#include <string>
 
 #include "autotune/table/table.hpp"
 #include "tutti/communicator.hpp"
 #include "workloads/bench/candidates.hpp"
+#include "workloads/steps/method.hpp"
 
 namespace tutti {
 
@@ -25,5 +27,12 @@ CommunicatorCandidate candidate_by_table(World& world, const std::optional<Table
 /// or with the built-in rules. Collective.
 CommunicatorCandidate candidate_that_learns(World& world, const std::optional<Table>& table,
                                             double bound);
+
+/// "auto": what a program gets of the library with this table, in each group by what the table says
+/// of its ranks; by the built-in rules where there is no such file, or, in a group that is a part
+/// of all ranks, where it has nothing for that. Buffers on devices only as the table says.
+/// `anyway`: also of another topology. of_group throws Error as table_for_ranks does, on all ranks
+/// alike.
+Method method_by_table(const std::string& file, bool anyway);
 
 }  // namespace tutti

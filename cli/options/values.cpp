@@ -3,11 +3,12 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <cmath>
 #include <cstdlib>
 #include <limits>
 #include <sstream>
+
+#include "base/source.hpp"
 
 namespace tutti {
 namespace {
@@ -15,19 +16,15 @@ namespace {
 constexpr std::size_t most_sizes = 100'000;  // more would take days, and all of the memory
 
 // A whole number from 0 to `most`; nothing for anything else.
-std::optional<std::int64_t> number_in(std::string_view text, std::int64_t most) {
-    std::int64_t number = 0;
-    const char* const end_of_text = text.data() + text.size();
-    const auto [end, error] = std::from_chars(text.data(), end_of_text, number);
-    if (error != std::errc{} || end != end_of_text || number < 0 || number > most)
-        return std::nullopt;
-    return number;
+std::optional<std::int64_t> count_in(std::string_view text, std::int64_t most) {
+    const auto number = decimal_number(text);
+    return number && *number >= 0 && *number <= most ? number : std::nullopt;
 }
 
 std::optional<std::int64_t> value_of(const Knob& knob, const std::string& typed) {
     if (typed == "auto") return knob.otherwise;
     const std::optional<std::int64_t> value =
-        knob.is_size() ? parse_bytes(typed).count : number_in(typed, knob.most);
+        knob.is_size() ? parse_bytes(typed).count : count_in(typed, knob.most);
     return value && *value >= knob.least ? value : std::nullopt;
 }
 
@@ -35,7 +32,7 @@ std::optional<std::int64_t> value_of(const Knob& knob, const std::string& typed)
 
 IntRange parse_range(const std::string& text) {
     const auto number = [&](std::string_view part) {
-        const auto value = number_in(part, std::numeric_limits<int>::max());
+        const auto value = count_in(part, std::numeric_limits<int>::max());
         if (!value || *value < 1)
             throw Error("'" + text + "' is no range of rank counts; type for example 8 or 1..64");
         return static_cast<int>(*value);
@@ -91,7 +88,7 @@ std::vector<std::int64_t> parse_counts(const std::string& text) {
     constexpr auto most = std::int64_t{1} << 44;  // beyond any memory; bytes still fit a number
     std::vector<std::int64_t> counts;
     for (const auto& item : split_list(text)) {
-        const auto count = number_in(item, most);
+        const auto count = count_in(item, most);
         if (!count)
             throw Error("'" + item + "' is no element count; type for example --counts 0,1,1000");
         counts.push_back(*count);
@@ -102,7 +99,7 @@ std::vector<std::int64_t> parse_counts(const std::string& text) {
 std::vector<int> parse_rank_counts(const std::string& text) {
     std::vector<int> counts;
     for (const auto& item : split_list(text)) {
-        const auto count = number_in(item, 1 << 20);
+        const auto count = count_in(item, 1 << 20);
         if (!count || *count < 1)
             throw Error("'" + item + "' is no rank count; type for example --for-ranks 8,16,64");
         counts.push_back(static_cast<int>(*count));
@@ -112,7 +109,7 @@ std::vector<int> parse_rank_counts(const std::string& text) {
 
 std::optional<Rank> parse_root(const std::string& text) {
     if (text == "all") return std::nullopt;
-    const auto root = number_in(text, std::numeric_limits<int>::max());
+    const auto root = count_in(text, std::numeric_limits<int>::max());
     if (!root) throw Error("'" + text + "' is no root; type one rank, for example -r 0, or -r all");
     return Rank{static_cast<int>(*root)};
 }

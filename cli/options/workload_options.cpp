@@ -54,7 +54,7 @@ void add_methods(const OptionGroup& group, WorkloadOptions& options) {
 void add_timing(const OptionGroup& group, WorkloadOptions& options, bool has_own_slow_rank) {
     StepProtocol& protocol = options.protocol;
     Skew& skew = options.skew;
-    group.parsed("--compute", options.compute, "sleep", parse_compute_mode,
+    group.parsed("--compute", options.compute, "sleep", parse_as<ComputeMode>,
                  "what stands for computing: sleep (an accelerator computes, the core is free), "
                  "burn (the core is busy), real (it multiplies matrices)");
     group.parsed(

@@ -14,7 +14,6 @@
 #include <csignal>
 #include <cstring>
 #include <fstream>
-#include <functional>
 #include <limits>
 #include <set>
 #include <sstream>

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <map>
 
 #include "base/index.hpp"
 #include "collectives/algorithms/building_blocks.hpp"

@@ -39,12 +39,7 @@ std::optional<std::string> refusal(World& world, const Baseline& baseline,
 }
 
 const Baseline& find_baseline(std::string_view name) {
-    std::vector<std::string> names{"none"};
-    for (const Baseline& row : rows) {
-        if (row.name == name) return row;
-        names.emplace_back(row.name);
-    }
-    throw Error(unknown_name("baseline", name, names));
+    return find_row(rows, "baseline", name, {"none"});
 }
 
 }  // namespace tutti

@@ -5,7 +5,9 @@
 #include <cstdlib>
 #include <cstring>
 #include <limits>
+#include <map>
 
+#include "base/index.hpp"
 #include "collectives/baselines/library_baselines.hpp"
 #include "collectives/baselines/mpi_algorithm.hpp"
 #include "collectives/transport/messages/mpi.hpp"
@@ -17,30 +19,14 @@ namespace {
 
 // MPI_DATATYPE_NULL for the types that MPI lacks.
 MPI_Datatype type_of(DataType type) {
-    switch (type) {
-        case DataType::int8:
-            return MPI_INT8_T;
-        case DataType::int16:
-            return MPI_INT16_T;
-        case DataType::int32:
-            return MPI_INT32_T;
-        case DataType::int64:
-            return MPI_INT64_T;
-        case DataType::uint8:
-            return MPI_UINT8_T;
-        case DataType::uint16:
-            return MPI_UINT16_T;
-        case DataType::uint32:
-            return MPI_UINT32_T;
-        case DataType::uint64:
-            return MPI_UINT64_T;
-        case DataType::float32:
-            return MPI_FLOAT;
-        case DataType::float64:
-            return MPI_DOUBLE;
-        default:
-            return MPI_DATATYPE_NULL;
-    }
+    static const std::map<DataType, MPI_Datatype> types = {
+        {DataType::int8, MPI_INT8_T},     {DataType::int16, MPI_INT16_T},
+        {DataType::int32, MPI_INT32_T},   {DataType::int64, MPI_INT64_T},
+        {DataType::uint8, MPI_UINT8_T},   {DataType::uint16, MPI_UINT16_T},
+        {DataType::uint32, MPI_UINT32_T}, {DataType::uint64, MPI_UINT64_T},
+        {DataType::float32, MPI_FLOAT},   {DataType::float64, MPI_DOUBLE}};
+    const auto known = types.find(type);
+    return known == types.end() ? MPI_DATATYPE_NULL : known->second;
 }
 
 // Elements that are moved and not combined: only their size counts.
@@ -52,16 +38,8 @@ MPI_Datatype type_to_move(DataType type) {
 
 // The sum stands for the mean, which MPI lacks.
 MPI_Op op_of(Op op) {
-    switch (op) {
-        case Op::prod:
-            return MPI_PROD;
-        case Op::min:
-            return MPI_MIN;
-        case Op::max:
-            return MPI_MAX;
-        default:
-            return MPI_SUM;
-    }
+    const MPI_Op ops[] = {MPI_SUM, MPI_PROD, MPI_MIN, MPI_MAX, MPI_SUM};  // in the order of Op
+    return at(ops, op);
 }
 
 // The world's ranks; with a forced algorithm, a copy that was made while it was set.
@@ -198,11 +176,6 @@ class MpiNonblocking final : public MpiCall {
 public:
     MpiNonblocking(World& world, const Call& call, const CallBuffers& buffers)
         : MpiCall(world, call, buffers), all_(MPI_Comm_f2c(mpi_handle(world))) {}
-
-    void run() override {
-        start();
-        wait();
-    }
 
     void start() override {
         is_under_way_ = true;

@@ -4,6 +4,8 @@
 
 #include <exception>
 
+#include "base/index.hpp"
+#include "base/name_table.hpp"
 #include "collectives/baselines/library_baselines.hpp"
 #include "collectives/device/gpus.hpp"
 #include "collectives/device/memory_device.hpp"
@@ -13,41 +15,22 @@
 namespace tutti {
 namespace {
 
-struct NamedType {
-    std::string_view name;
-    ncclDataType_t type;
-};
-
-constexpr NamedType nccl_types[] = {
-    {"int8", ncclInt8},           {"uint8", ncclUint8},         {"int32", ncclInt32},
-    {"uint32", ncclUint32},       {"int64", ncclInt64},         {"uint64", ncclUint64},
-    {"half", ncclFloat16},        {"bfloat16", ncclBfloat16},   {"float", ncclFloat32},
-    {"double", ncclFloat64},
+constexpr Named<ncclDataType_t> nccl_types[] = {
+    {ncclInt8, "int8"},           {ncclUint8, "uint8"},         {ncclInt32, "int32"},
+    {ncclUint32, "uint32"},       {ncclInt64, "int64"},         {ncclUint64, "uint64"},
+    {ncclFloat16, "half"},        {ncclBfloat16, "bfloat16"},   {ncclFloat32, "float"},
+    {ncclFloat64, "double"},
 #if NCCL_VERSION_CODE >= 22400
-    {"fp8_e4m3", ncclFloat8e4m3}, {"fp8_e5m2", ncclFloat8e5m2},
+    {ncclFloat8e4m3, "fp8_e4m3"}, {ncclFloat8e5m2, "fp8_e5m2"},
 #endif
 };
 
-std::optional<ncclDataType_t> type_of(DataType type) {
-    for (const NamedType& row : nccl_types)
-        if (row.name == name_of(type)) return row.type;
-    return std::nullopt;
-}
+// Null for a type that NCCL does not have.
+const Named<ncclDataType_t>* type_of(DataType type) { return find_in(nccl_types, name_of(type)); }
 
 ncclRedOp_t op_of(Op op) {
-    switch (op) {
-        case Op::sum:
-            return ncclSum;
-        case Op::prod:
-            return ncclProd;
-        case Op::min:
-            return ncclMin;
-        case Op::max:
-            return ncclMax;
-        case Op::avg:
-            return ncclAvg;
-    }
-    return ncclSum;
+    constexpr ncclRedOp_t ops[] = {ncclSum, ncclProd, ncclMin, ncclMax, ncclAvg};  // as Op has them
+    return at(ops, op);
 }
 
 class NcclCollective final : public Operation {
@@ -60,8 +43,8 @@ public:
           call_(call),
           op_(op_of(call.op)),
           buffers_(buffers) {
-        const auto type = type_of(call.type);
-        type_ = type.value_or(ncclUint8);
+        const auto* type = type_of(call.type);
+        type_ = type ? type->value : ncclUint8;
         count_ = static_cast<std::size_t>(call.count) * (type ? 1 : size_of(call.type));
         block_ = static_cast<std::size_t>(call.count) * size_of(call.type);
     }
@@ -69,11 +52,6 @@ public:
     // The destructor also runs while an error unwinds the stack.
     ~NcclCollective() override {
         if (std::uncaught_exceptions() > 0) ranks_.give_up();
-    }
-
-    void run() override {
-        start();
-        wait();
     }
 
     void start() override {

@@ -6,9 +6,9 @@ namespace tutti {
 using device::check;
 
 PlanKernel plan_kernel(DataType type, Op op) {
-    for (const auto family :
-         {integer_plan_kernel, long_plan_kernel, float_plan_kernel, fp8_plan_kernel})
-        if (const PlanKernel kernel = family(type, op)) return kernel;
+    for (const auto find : {plan_kernel_in<SmallIntegers>, plan_kernel_in<LargeIntegers>,
+                            plan_kernel_in<Floats>, plan_kernel_in<Fp8s>})
+        if (const PlanKernel kernel = find(type, op)) return kernel;
     throw Error("no kernel for type " + std::string(name_of(type)) + "; type -d float");
 }
 

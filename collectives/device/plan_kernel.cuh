@@ -4,6 +4,7 @@
 #include "collectives/device/block_instructions.cuh"
 #include "collectives/device/step_loop.hpp"
 #include "kernels/cuda/combine.cuh"
+#include "kernels/cuda/element_groups.hpp"
 
 namespace tutti {
 
@@ -96,28 +97,19 @@ __global__ void __launch_bounds__(threads_of_plan)
 /// Combined has the same bits in sums and products as Element.
 template <class Element, class Combined = Element>
 PlanKernel plan_kernel_of(Op op) {
-    switch (op) {
-        case Op::sum:
-            return run_plan<Combined, Op::sum>;
-        case Op::avg:  // a sum that is divided at the end, where the sign counts
-            return run_plan<Element, Op::sum>;
-        case Op::prod:
-            return run_plan<Combined, Op::prod>;
-        case Op::min:
-            return run_plan<Element, Op::min>;
-        case Op::max:
-            return run_plan<Element, Op::max>;
-    }
-    return nullptr;
+    constexpr PlanKernel kernels[] = {
+        // in the order of Op
+        run_plan<Combined, Op::sum>, run_plan<Combined, Op::prod>, run_plan<Element, Op::min>,
+        run_plan<Element, Op::max>, run_plan<Element, Op::sum>};  // avg: a sum that is divided at
+                                                                  // the end, where the sign counts
+    return kernels[static_cast<int>(op)];
 }
 
 /// Does nothing: what a launch costs.
 void (*empty_kernel())();
 
-// One family of types a file, so that they compile side by side; null for types of another.
-PlanKernel integer_plan_kernel(DataType type, Op op);
-PlanKernel long_plan_kernel(DataType type, Op op);
-PlanKernel float_plan_kernel(DataType type, Op op);
-PlanKernel fp8_plan_kernel(DataType type, Op op);
+/// Null for a type of another group.
+template <class Group>
+PlanKernel plan_kernel_in(DataType type, Op op);
 
 }  // namespace tutti

@@ -1,134 +1,86 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "collectives/schedule/collective_spec.hpp"
 
+#include "base/index.hpp"
+
 namespace tutti {
+namespace {
+
+// Who has a block, before the collective or after it: all ranks, the root, the rank of its number,
+// or one end of a pair, which is block (sender) * P + (receiver).
+enum class Holder { all, root, own, pair };
+
+struct Holders {
+    Holder before, after;
+};
+
+constexpr Holders holders[] = {
+    // in the order of Collective
+    {Holder::all, Holder::all},    // all_reduce
+    {Holder::all, Holder::own},    // reduce_scatter
+    {Holder::own, Holder::all},    // all_gather
+    {Holder::root, Holder::all},   // broadcast
+    {Holder::all, Holder::root},   // reduce
+    {Holder::root, Holder::own},   // scatter
+    {Holder::own, Holder::root},   // gather
+    {Holder::pair, Holder::pair},  // all_to_all
+};
+
+Holder before(Collective collective) { return at(holders, collective).before; }
+Holder after(Collective collective) { return at(holders, collective).after; }
+
+}  // namespace
 
 std::int64_t CollectiveSpec::blocks() const {
     const std::int64_t p = ranks_;
-    switch (collective_) {
-        case Collective::all_reduce:
-        case Collective::broadcast:
-        case Collective::reduce:
-            return 1;
-        case Collective::all_to_all:
-            return p * p;
-        default:
-            return p;
-    }
+    if (before(collective_) == Holder::pair) return p * p;
+    return before(collective_) == Holder::own || after(collective_) == Holder::own ? p : 1;
 }
 
 bool CollectiveSpec::starts_with(Rank rank, std::int64_t block) const {
-    switch (collective_) {
-        case Collective::all_reduce:
-        case Collective::reduce:
-        case Collective::reduce_scatter:
-            return true;
-        case Collective::broadcast:
-        case Collective::scatter:
-            return rank == root_;
-        case Collective::all_gather:
-        case Collective::gather:
-            return block == rank.index;
-        case Collective::all_to_all:
-            return block / ranks_ == rank.index;
-    }
-    return false;
+    const Holder holder = before(collective_);
+    if (holder == Holder::root) return rank == root_;
+    return holder == Holder::all || rank == source_of(block);
 }
 
 bool CollectiveSpec::ends_with(Rank rank, std::int64_t block) const {
-    switch (collective_) {
-        case Collective::all_reduce:
-        case Collective::broadcast:
-        case Collective::all_gather:
-            return true;
-        case Collective::reduce:
-        case Collective::gather:
-            return rank == root_;
-        case Collective::scatter:
-        case Collective::reduce_scatter:
-            return block == rank.index;
-        case Collective::all_to_all:
-            return block % ranks_ == rank.index;
-    }
-    return false;
+    const Holder holder = after(collective_);
+    if (holder == Holder::root) return rank == root_;
+    return holder == Holder::all || (holder == Holder::own ? block : block % ranks_) == rank.index;
 }
 
 Rank CollectiveSpec::source_of(std::int64_t block) const {
-    switch (collective_) {
-        case Collective::all_gather:
-        case Collective::gather:
-            return {static_cast<int>(block)};
-        case Collective::all_to_all:
-            return {static_cast<int>(block / ranks_)};
-        default:
-            return root_;
-    }
+    const Holder holder = before(collective_);
+    if (holder == Holder::own) return {static_cast<int>(block)};
+    return holder == Holder::pair ? Rank{static_cast<int>(block / ranks_)} : root_;
 }
 
 std::int64_t CollectiveSpec::place_in_input(Rank, std::int64_t block) const {
-    switch (collective_) {
-        case Collective::all_gather:
-        case Collective::gather:
-            return 0;
-        case Collective::all_to_all:
-            return block % ranks_;
-        default:
-            return block;
-    }
+    const Holder holder = before(collective_);
+    return holder == Holder::own ? 0 : holder == Holder::pair ? block % ranks_ : block;
 }
 
 std::int64_t CollectiveSpec::place_in_output(Rank, std::int64_t block) const {
-    switch (collective_) {
-        case Collective::scatter:
-        case Collective::reduce_scatter:
-            return 0;
-        case Collective::all_to_all:
-            return block / ranks_;
-        default:
-            return block;
-    }
+    const Holder holder = after(collective_);
+    return holder == Holder::own ? 0 : holder == Holder::pair ? block / ranks_ : block;
 }
 
 std::int64_t CollectiveSpec::block_in_output(Rank rank, std::int64_t place) const {
-    switch (collective_) {
-        case Collective::scatter:
-        case Collective::reduce_scatter:
-            return rank.index;
-        case Collective::all_to_all:
-            return place * ranks_ + rank.index;
-        default:
-            return place;
-    }
+    const Holder holder = after(collective_);
+    if (holder == Holder::own) return rank.index;
+    return holder == Holder::pair ? place * ranks_ + rank.index : place;
 }
 
 std::int64_t CollectiveSpec::input_blocks(Rank rank) const {
-    switch (collective_) {
-        case Collective::broadcast:
-        case Collective::scatter:
-            return rank == root_ ? blocks() : 0;
-        case Collective::all_gather:
-        case Collective::gather:
-            return 1;
-        case Collective::all_to_all:
-            return ranks_;
-        default:
-            return blocks();
-    }
+    const Holder holder = before(collective_);
+    if (holder == Holder::root) return rank == root_ ? blocks() : 0;
+    return holder == Holder::own ? 1 : holder == Holder::pair ? ranks_ : blocks();
 }
 
 std::int64_t CollectiveSpec::output_blocks(Rank rank) const {
-    switch (collective_) {
-        case Collective::reduce:
-        case Collective::gather:
-            return rank == root_ ? blocks() : 0;
-        case Collective::scatter:
-        case Collective::reduce_scatter:
-            return 1;
-        case Collective::all_to_all:
-            return ranks_;
-        default:
-            return blocks();
-    }
+    const Holder holder = after(collective_);
+    if (holder == Holder::root) return rank == root_ ? blocks() : 0;
+    return holder == Holder::own ? 1 : holder == Holder::pair ? ranks_ : blocks();
 }
 
 }  // namespace tutti

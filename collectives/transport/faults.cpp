@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "collectives/transport/faults.hpp"
 
-#include <charconv>
-
 #include "base/error.hpp"
 #include "base/name_table.hpp"
+#include "base/source.hpp"
 
 namespace tutti {
 namespace {
@@ -15,13 +14,12 @@ constexpr Named<Fault::Kind> kinds[] = {
     {Fault::Kind::stop, "stop"},
 };
 
-long number_in(std::string_view text, std::string_view whole) {
-    long number = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-    if (error != std::errc{} || end != text.data() + text.size() || number < 0)
+long number_of(std::string_view text, std::string_view whole) {
+    const auto number = number_in<long>(text);
+    if (!number || *number < 0)
         throw Error("fault '" + std::string(whole) + "' has '" + std::string(text) +
                     "' where a number belongs; type for example drop:from=1,step=0");
-    return number;
+    return *number;
 }
 
 void set(Fault& fault, std::string_view key, long value, std::string_view whole) {
@@ -47,16 +45,14 @@ Fault parse_fault(std::string_view text) {
     const auto colon = text.find(':');
     const std::string_view kind = text.substr(0, colon);
     fault.kind = parse_from(kinds, "fault", kind);
-    std::string_view rest = colon == text.npos ? "" : text.substr(colon + 1);
-    while (!rest.empty()) {
-        const auto comma = rest.find(',');
-        const std::string_view field = rest.substr(0, comma);
+    const std::string_view fields = colon == text.npos ? "" : text.substr(colon + 1);
+    for (const std::string_view field : split(fields, ',')) {
+        if (field.empty()) continue;
         const auto equals = field.find('=');
         if (equals == field.npos)
             throw Error("fault '" + std::string(text) + "' has '" + std::string(field) +
                         "' where FIELD=NUMBER belongs; type for example drop:from=1,step=0");
-        set(fault, field.substr(0, equals), number_in(field.substr(equals + 1), text), text);
-        rest = comma == rest.npos ? "" : rest.substr(comma + 1);
+        set(fault, field.substr(0, equals), number_of(field.substr(equals + 1), text), text);
     }
     return fault;
 }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the passes need of the hardware. Loads and stores are written in PTX: so each is exactly
 // that instruction, and the loads of several packets stay ahead of the first store. Never
-// ld.global.nc, whose cache does not see what other blocks and devices store.
+// ld.global.nc, whose cache does not see what other blocks and devices store. The host's compiler
+// builds the passes for tests alone, by tests/simulated_gpu/emulated_instructions.hpp in place of
+// it.
 #pragma once
-#ifndef __CUDACC__
-#include "kernels/cuda/emulated_instructions.hpp"
-#else
+#ifdef __CUDACC__
 #include <cstddef>
 #include <cstdint>
 

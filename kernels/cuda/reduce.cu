@@ -22,7 +22,8 @@ __global__ void __launch_bounds__(block_threads, 4)
 namespace {
 
 ReduceFunction find_kernel(DataType type, Op op) {
-    for (const auto find : {integer_kernel, long_kernel, float_kernel, fp8_kernel})
+    for (const auto find :
+         {kernel_in<SmallIntegers>, kernel_in<LargeIntegers>, kernel_in<Floats>, kernel_in<Fp8s>})
         if (const ReduceFunction kernel = find(type, op)) return kernel;
     throw Error("no kernel for the GPU has this data type");
 }

@@ -2,6 +2,7 @@
 // The __global__ functions around combine(), and a table of them for one family of types.
 #pragma once
 #include "kernels/cuda/combine.cuh"
+#include "kernels/cuda/element_groups.hpp"
 #include "kernels/cuda/launch.cuh"
 #include "kernels/cuda/reduce.hpp"
 
@@ -34,25 +35,16 @@ __global__ void __launch_bounds__(block_threads, 3)
 /// unsigned integers share them.
 template <class Element, class Combined = Element>
 ReduceFunction reduce_kernel_of(Op op) {
-    switch (op) {
-        case Op::sum:
-            return reduce_kernel<Combined, Op::sum>;
-        case Op::prod:
-            return reduce_kernel<Combined, Op::prod>;
-        case Op::min:
-            return reduce_kernel<Element, Op::min>;
-        case Op::max:
-            return reduce_kernel<Element, Op::max>;
-        case Op::avg:
-            return reduce_kernel<Element, Op::avg>;
-    }
-    return nullptr;
+    constexpr ReduceFunction kernels[] = {
+        // in the order of Op
+        reduce_kernel<Combined, Op::sum>, reduce_kernel<Combined, Op::prod>,
+        reduce_kernel<Element, Op::min>, reduce_kernel<Element, Op::max>,
+        reduce_kernel<Element, Op::avg>};
+    return kernels[static_cast<int>(op)];
 }
 
-// One family a file, so that they compile side by side.
-ReduceFunction integer_kernel(DataType type, Op op);
-ReduceFunction long_kernel(DataType type, Op op);
-ReduceFunction float_kernel(DataType type, Op op);
-ReduceFunction fp8_kernel(DataType type, Op op);
+/// Null for a type of another group.
+template <class Group>
+ReduceFunction kernel_in(DataType type, Op op);
 
 }  // namespace tutti::device

@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdio>
 #include <map>
@@ -17,10 +18,11 @@
 #include <tuple>
 
 #include "autotune/model/calibrate.hpp"
-#include "autotune/tuner/calibration_plan.hpp"
+#include "autotune/tuner/calibration.hpp"
 #include "base/error.hpp"
 #include "base/index.hpp"
 #include "base/source.hpp"
+#include "base/units.hpp"
 #include "results/reader.hpp"
 #include "topology/detect/detect.hpp"
 
@@ -146,6 +148,21 @@ struct Rivals {
         verdict.fair.push_back((chosen[0] / evaluated[0] + chosen[1] / evaluated[1]) / 2 - 1);
     }
 };
+
+std::string size_text(double size) { return to_string(Bytes{static_cast<std::int64_t>(size)}); }
+
+// "step", "message 4K", "reduce 128K".
+std::string name_of_term(std::size_t term) {
+    if (term < LogGpParameters::message) return std::array{"call", "step", "turn", "link"}[term];
+    if (term < LogGpParameters::bytes)
+        return fmt::format("message {}",
+                           size_text(message_points[term - LogGpParameters::message]));
+    const std::size_t curve = (term - LogGpParameters::bytes) / footprint_points.size();
+    const std::size_t point = (term - LogGpParameters::bytes) % footprint_points.size();
+    return fmt::format("{} {}",
+                       std::array{"send", "copy", "reduce", "add", "write", "own", "pack"}[curve],
+                       size_text(footprint_points[point]));
+}
 
 void check(int cores, const std::vector<std::string>& calibrating,
            const std::vector<std::string>& evaluating, bool shows_points) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // "auto" in steps of training.
-#include "cli/auto/method_by_table.hpp"
+#include "cli/auto/chooser.hpp"
 
 #include <gtest/gtest.h>
 

@@ -6,7 +6,7 @@
 
 #include "autotune/model/calibrate.hpp"
 #include "autotune/model/nnls.hpp"
-#include "autotune/tuner/calibration_plan.hpp"
+#include "autotune/tuner/calibration.hpp"
 #include "base/error.hpp"
 #include "collectives/algorithms/catalog.hpp"
 #include "tests/autotune/model_call.hpp"

@@ -7,7 +7,6 @@
 #include <filesystem>
 #include <fstream>
 
-#include "autotune/model/model_file.hpp"
 #include "base/error.hpp"
 #include "tests/autotune/model_call.hpp"
 

@@ -20,10 +20,10 @@ TEST(Subject, CallsThatAreAnsweredAlikeAreOneSubject) {
 
 TEST(Subject, NamesAreReadAndWritten) {
     for (const TypeClass types : {TypeClass::bytes, TypeClass::native, TypeClass::half})
-        EXPECT_EQ(parse_type_class(name_of(types)), types);
+        EXPECT_EQ(parse_as<TypeClass>(name_of(types)), types);
     for (const OpClass ops : {OpClass::none, OpClass::plain, OpClass::average})
-        EXPECT_EQ(parse_op_class(name_of(ops)), ops);
-    EXPECT_THROW(parse_type_class("float"), Error);
+        EXPECT_EQ(parse_as<OpClass>(name_of(ops)), ops);
+    EXPECT_THROW(parse_as<TypeClass>("float"), Error);
     EXPECT_EQ(to_string(Subject{}), "all_reduce native plain registered");
     EXPECT_EQ(to_string(Subject{Collective::scatter, TypeClass::bytes, OpClass::none,
                                 BufferKind::unregistered}),

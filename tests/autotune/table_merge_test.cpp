@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
-#include "autotune/table/merge.hpp"
+#include "autotune/table/table.hpp"
 #include "table_samples.hpp"
 
 namespace tutti {

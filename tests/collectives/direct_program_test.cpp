@@ -6,8 +6,8 @@
 
 #include "base/index.hpp"
 #include "collectives/algorithms/catalog.hpp"
-#include "collectives/execute/direct/find_race.hpp"
 #include "collectives/schedule/compose.hpp"
+#include "tests/collectives/find_race.hpp"
 
 namespace tutti {
 namespace {

@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/cuda/emulated_threads.hpp"
+#include "tests/simulated_gpu/emulated_threads.hpp"
 
 namespace tutti::simulated {
 namespace {

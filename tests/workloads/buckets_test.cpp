@@ -116,27 +116,6 @@ TEST(Buckets, OfTheTiedEmbeddingIsTheLast) {
     }
 }
 
-TEST(Buckets, BeforeTheOrderIsKnownAreOne) {
-    const auto model = find_model("resnet18").build();
-    const auto buckets = first_step_bucket(model);
-    ASSERT_EQ(buckets.size(), 1u);
-    EXPECT_EQ(buckets[0].count, model.count());
-    EXPECT_EQ(buckets[0].parameters.front(), 0);
-    EXPECT_EQ(buckets[0].parameters.back(), 61);
-}
-
-TEST(Buckets, ByRegistrationBeginWithTheLastRegistered) {
-    const auto model = find_model("resnet18").build();
-    const auto buckets = buckets_by_registration(model, Bytes{4});
-    EXPECT_EQ(buckets.front().parameters.back(), 61);
-    EXPECT_EQ(buckets.back().parameters.front(), 0);
-    // The small first cap is the stem's: 1 MiB is reached within the first stage.
-    EXPECT_LT(buckets.back().count * 4, 2 << 20);
-    std::int64_t sum = 0;
-    for (const auto& bucket : buckets) sum += bucket.count;
-    EXPECT_EQ(sum, model.count());
-}
-
 TEST(Buckets, AreRefusedWithoutACapOrAnElement) {
     const auto model = find_model("dlrm").build();
     EXPECT_THROW(buckets_of(model, Bytes{0}), Error);

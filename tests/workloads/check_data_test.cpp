@@ -37,7 +37,6 @@ TEST(CheckData, OfEveryCollectiveIsRightOnEveryRank) {
                 ASSERT_EQ(result.size(), bytes_of(check, result_count(check, rank)))
                     << testing::PrintToString(check);
                 EXPECT_EQ(count_wrong(check, rank, result), 0) << testing::PrintToString(check);
-                EXPECT_FALSE(first_wrong(check, rank, result));
             }
         });
 }

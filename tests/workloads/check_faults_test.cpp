@@ -174,18 +174,4 @@ TEST(CheckSees, EveryElementThatWasNotWritten) {
     });
 }
 
-TEST(CheckSees, WhereAResultFirstGoesWrong) {
-    const CheckCase check{.collective = Collective::all_gather, .ranks = 3, .count = 10};
-    Memory result = right_result(check, Rank{1});
-    const float wrong = 0.5f;
-    for (std::size_t index : {17, 23})
-        std::memcpy(result.data() + index * sizeof wrong, &wrong, sizeof wrong);
-    const auto found = first_wrong(check, Rank{1}, result);
-    ASSERT_TRUE(found);
-    EXPECT_EQ(found->index, 17);
-    EXPECT_EQ(found->got, "0.5");
-    EXPECT_NE(found->expected, "0.5");
-    EXPECT_EQ(count_wrong(check, Rank{1}, result), 2);
-}
-
 }  // namespace tutti

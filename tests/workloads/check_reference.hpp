@@ -21,7 +21,6 @@ inline void PrintTo(const CheckCase& check, std::ostream* out) {
 namespace check_reference {
 
 using check_data::WideOf;
-using check_data::with_type;
 
 using Memory = std::vector<std::byte>;
 

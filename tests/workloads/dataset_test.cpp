@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/learn/training/dataset.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -10,6 +11,7 @@
 #include <sstream>
 
 #include "base/error.hpp"
+#include "base/index.hpp"
 
 namespace tutti {
 namespace {
@@ -122,6 +124,18 @@ TEST(Libsvm, IsReadAsItsFormatSays) {
     EXPECT_EQ(data.labels, (std::vector<int>{1, 0, 1}));
     EXPECT_EQ(data.features, (std::vector<float>{0, 0.5, 0, -20, 3, 0, 0, 0, 0, 0, 0, 0}));
     EXPECT_EQ(with_unit_range(data).features[3], -1);
+}
+
+// What parse_libsvm reads back as the same values (`columns` only where the last is used).
+void write_libsvm(const Dataset& data, std::ostream& out) {
+    for (int index = 0; index < data.rows(); ++index) {
+        const int label = at(data.labels, index);
+        out << at(data.class_names, label);
+        const auto row = data.row(index);
+        for (std::size_t column = 0; column < row.size(); ++column)
+            if (row[column] != 0) out << fmt::format(" {}:{}", column + 1, row[column]);
+        out << '\n';
+    }
 }
 
 TEST(Libsvm, WrittenAndReadIsTheSame) {

@@ -47,14 +47,6 @@ TEST(ReadyTimes, DoNotChangeWithTheScale) {
               step_times_by_formula(scaled(model, 0.01), 3'000'000).ready_ns);
 }
 
-TEST(ReadyTimes, FollowFromSamplesAndSpeed) {
-    const auto model = find_model("resnet50").build();
-    const double seconds = 3 * model.forward_flops() * 32 / 1e13;
-    EXPECT_NEAR(static_cast<double>(compute_ns_of(model, 32, 1e13)), seconds * 1e9, 1);
-    EXPECT_THROW(compute_ns_of(model, 0, 1e13), Error);
-    EXPECT_THROW(compute_ns_of(model, 1, 0), Error);
-}
-
 TEST(ReadyTimes, OfATraceAreItsOwnAndNeverFall) {
     const std::vector<std::int64_t> measured{5, 20, 19, 40};
     const auto times = step_times_of_trace(4, measured, 10, 30);
@@ -67,17 +59,6 @@ TEST(ReadyTimes, OfATraceAreRefusedWhereTheyDoNotFit) {
     EXPECT_THROW(step_times_of_trace(2, std::vector<std::int64_t>{1}, 0, 0), Error);
     EXPECT_THROW(step_times_of_trace(1, std::vector<std::int64_t>{-1}, 0, 0), Error);
     EXPECT_THROW(step_times_by_formula(find_model("dlrm").build(), -1), Error);
-}
-
-TEST(ReadyTimes, OfARegistrationAreSortedByTheModel) {
-    const auto model = find_model("resnet18").build();
-    TRACE_OR_SKIP(trace, "captured/resnet18_64.rank0.json");
-    std::vector<std::int64_t> registered;
-    for (const auto& parameter : trace["params"])
-        registered.push_back(std::llround(parameter["ready_us"].get<double>() * 1000));
-    const auto ready = in_ready_order(model, registered);
-    EXPECT_TRUE(std::is_sorted(ready.begin(), ready.end()));
-    EXPECT_THROW(in_ready_order(model, std::vector<std::int64_t>(3)), Error);
 }
 
 TEST(ReadyTimes, ByFormulaResembleThoseThatWereMeasured) {

@@ -415,10 +415,9 @@ TEST(Sweep, EndsOnAllRanksWithTheErrorThatMakingAnOperationThrowsOnOne) {
                   Planner planner(world);
                   Sweep mine = sweep;
                   Candidate candidate{.configuration = {.impl = "auto", .algorithm = "auto"}};
-                  candidate.chooser =
-                      [&](const Call&, const PooledBuffers&) -> std::unique_ptr<ChosenOperation> {
+                  candidate.chooser = [&](const Call&, const PooledBuffers&) -> ChosenOperation {
                       if (world.rank().index == 2) throw Error("no table");
-                      return nullptr;
+                      return {};
                   };
                   mine.candidates = {candidate};
                   run_sweep(planner, mine, {});

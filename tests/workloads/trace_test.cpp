@@ -12,10 +12,10 @@
 
 #include "base/error.hpp"
 #include "tests/workloads/traces.hpp"
+#include "tests/workloads/write_trace.hpp"
 #include "workloads/program/changed_program.hpp"
 #include "workloads/scenarios/ddp.hpp"
 #include "workloads/traces/recorded_gradients.hpp"
-#include "workloads/traces/trace_program.hpp"
 
 namespace tutti {
 namespace {

@@ -9,19 +9,18 @@
 
 #include "collectives/planner/operation_maker.hpp"
 #include "workloads/bench/buffer_pool.hpp"
+#include "workloads/timing/measure.hpp"
 
 namespace tutti {
 
-/// A candidate that chooses its configuration for each call: by a table, or by what was learnt.
-class ChosenOperation : public Operation {
-public:
-    /// The configuration chosen at present, in words. Collective.
-    virtual std::string choice() = 0;
+/// An operation whose configuration is chosen for each call: by a table, or by what was learnt.
+struct ChosenOperation {
+    std::unique_ptr<Operation> operation;
+    std::function<std::string()> choice = {};  ///< the configuration at present, in words; collective
 };
 
 /// Makes such an operation for a call. Collective.
-using Chooser =
-    std::function<std::unique_ptr<ChosenOperation>(const Call& call, const PooledBuffers& buffers)>;
+using Chooser = std::function<ChosenOperation(const Call& call, const PooledBuffers& buffers)>;
 
 /// The same for buffers on devices, which only plans of the planner that made them reach.
 class DeviceChooser {
@@ -31,8 +30,8 @@ public:
     virtual std::optional<std::string> refuses(Planner& planner, const Call& call,
                                                const PooledBuffers& buffers) const = 0;
     /// Collective; the call is not refused.
-    virtual std::unique_ptr<ChosenOperation> operation(Planner& planner, const Call& call,
-                                                       const PooledBuffers& buffers) const = 0;
+    virtual ChosenOperation operation(Planner& planner, const Call& call,
+                                      const PooledBuffers& buffers) const = 0;
 };
 
 /// What competes at a point: one of our algorithms over one transport, a library's collective by
@@ -86,9 +85,13 @@ std::vector<Candidate> distinct(std::vector<Candidate> candidates, const Call& c
 std::optional<std::string> refusal(Planner& planner, const Candidate& candidate, const Call& call,
                                    const PooledBuffers& buffers, const Placement& placement);
 
-/// The candidate's operation for a call on these buffers. Collective; the candidate is not refused.
-std::unique_ptr<Operation> operation_of(Planner& planner, const Candidate& candidate,
-                                        const Call& call, const PooledBuffers& buffers,
-                                        const Environment& environment);
+/// The candidate's operation for a call on these buffers, with a choice if it has a chooser.
+/// Collective; the candidate is not refused.
+ChosenOperation operation_of(Planner& planner, const Candidate& candidate, const Call& call,
+                             const PooledBuffers& buffers, const Environment& environment);
+
+/// A trial whose results are checked with rank-distinct data, or with `check` off are not.
+Trial trial_of(Operation& operation, const World& world, const Call& call,
+               const PooledBuffers& buffers, bool check);
 
 }  // namespace tutti

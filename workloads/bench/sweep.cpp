@@ -7,7 +7,7 @@
 #include "base/clock.hpp"
 #include "collectives/device/accelerator.hpp"
 #include "results/bandwidth.hpp"
-#include "workloads/bench/trials.hpp"
+#include "workloads/bench/candidates.hpp"
 #include "workloads/limits/least_time.hpp"
 #include "workloads/timing/done_by_all.hpp"
 
@@ -152,7 +152,7 @@ private:
     void measure_candidates(BufferPool& pool, const CommonPoint& common,
                             std::vector<Point>& points) {
         const PooledBuffers buffers = pool.buffers_for(common.call, common.in_place, common.kind);
-        std::vector<std::unique_ptr<Operation>> operations;
+        std::vector<ChosenOperation> operations;
         std::vector<Trial> trials;
         std::vector<std::size_t> point_of;  // by trial
         for (const Candidate& candidate : sweep_.candidates) {
@@ -163,7 +163,7 @@ private:
                 operations.push_back(
                     operation_of(planner_, candidate, common.call, buffers, sweep_.environment));
             });
-            trials.push_back(trial_at(*operations.back(), common, buffers));
+            trials.push_back(trial_at(*operations.back().operation, common, buffers));
             trials.back().calls_of_run = calls_of_run(candidate);
             point_of.push_back(points.size() - 1);
         }
@@ -177,9 +177,8 @@ private:
                 point.skipped = "no call began on time on all ranks; type --sync barrier";
             else
                 fill(point, measured[i]);
-            if (operations[i]->left_over()) ++point.measured.check.n_wrong;
-            if (auto* chosen = dynamic_cast<ChosenOperation*>(operations[i].get()))
-                point.choice = chosen->choice();
+            if (operations[i].operation->left_over()) ++point.measured.check.n_wrong;
+            if (operations[i].choice) point.choice = operations[i].choice();
         }
         agree_on_failures(points);
     }

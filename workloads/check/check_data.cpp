@@ -2,12 +2,8 @@
 #include "workloads/check/check_data.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <cassert>
-#include <concepts>
 #include <cstring>
-#include <limits>
-#include <sstream>
 #include <vector>
 
 #include "workloads/check/check_number.hpp"
@@ -64,16 +60,8 @@ std::vector<Run> result_runs(const CheckCase& check, Rank rank) {
 
 template <class Visit>
 auto with_word(DataType type, Visit visit) {
-    switch (size_of(type)) {
-        case 1:
-            return visit.template operator()<std::uint8_t>();
-        case 2:
-            return visit.template operator()<std::uint16_t>();
-        case 4:
-            return visit.template operator()<std::uint32_t>();
-        default:
-            return visit.template operator()<std::uint64_t>();
-    }
+    return with_type(type,
+                     [&]<class T>() { return visit.template operator()<WordOf<sizeof(T)>>(); });
 }
 
 template <class Word>
@@ -133,36 +121,6 @@ std::int64_t count_wrong_words(const CheckCase& check, Rank rank,
     return wrong;
 }
 
-std::string text_of(DataType type, std::uint64_t pattern) {
-    return with_type(type, [&]<class T>() {
-        const T value = std::bit_cast<T>(static_cast<WordOf<sizeof(T)>>(pattern));
-        if constexpr (std::integral<T>) return std::to_string(value);
-        std::ostringstream text;
-        text.precision(std::numeric_limits<WideOf<T>>::max_digits10);
-        text << static_cast<WideOf<T>>(value);
-        return text.str();
-    });
-}
-
-template <class Word>
-std::optional<WrongElement> first_wrong_word(const CheckCase& check, Rank rank,
-                                             std::span<const std::byte> result) {
-    std::optional<WrongElement> found;
-    std::int64_t begin = 0;
-    for_each_run<Word>(check, rank, [&](const Run& run, const auto& expected) {
-        for (std::int64_t i = 0; i < run.length && !found; ++i) {
-            const Word right = expected(run.first + i);
-            const Word got = load_word<Word>(result, begin + i);
-            if (got != right)
-                found = {.index = begin + i,
-                         .expected = text_of(check.type, right),
-                         .got = text_of(check.type, got)};
-        }
-        begin += run.length;
-    });
-    return found;
-}
-
 // Only asked by assertions.
 [[maybe_unused]] bool holds(std::span<const std::byte> memory, std::int64_t count, DataType type) {
     return memory.size() == static_cast<std::size_t>(count) * size_of(type);
@@ -215,14 +173,6 @@ std::int64_t count_wrong(const CheckCase& check, Rank rank, std::span<const std:
            "the buffer has the size asked for");
     return with_word(check.type,
                      [&]<class Word>() { return count_wrong_words<Word>(check, rank, result); });
-}
-
-std::optional<WrongElement> first_wrong(const CheckCase& check, Rank rank,
-                                        std::span<const std::byte> result) {
-    assert(holds(result, result_count(check, rank), check.type) &&
-           "the buffer has the size asked for");
-    return with_word(check.type,
-                     [&]<class Word>() { return first_wrong_word<Word>(check, rank, result); });
 }
 
 }  // namespace tutti

@@ -2,9 +2,7 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <span>
-#include <string>
 
 #include "collectives/execute/plan/layout.hpp"
 
@@ -50,15 +48,5 @@ void poison(std::span<std::byte> result);
 
 // Elements whose bits differ from the right result. `result` has result_count() elements.
 std::int64_t count_wrong(const CheckCase& check, Rank rank, std::span<const std::byte> result);
-
-/// The first wrong element of a result, and the two values as text.
-struct WrongElement {
-    std::int64_t index;
-    std::string expected;
-    std::string got;
-};
-
-std::optional<WrongElement> first_wrong(const CheckCase& check, Rank rank,
-                                        std::span<const std::byte> result);
 
 }  // namespace tutti

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <bit>
-#include <cassert>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -10,7 +9,7 @@
 
 #include "base/fp8.hpp"
 #include "base/half.hpp"
-#include "base/types.hpp"
+#include "base/with_type.hpp"
 
 namespace tutti::check_data {
 
@@ -78,43 +77,6 @@ constexpr SafeRange safe_range() {
     else
         return {.lowest = static_cast<std::uint64_t>(-exact_integers<T>),
                 .span = static_cast<std::uint64_t>(2 * exact_integers<T>)};
-}
-
-/// Calls `visit.template operator()<T>()` with the C++ type of `type`.
-template <class Visit>
-auto with_type(DataType type, Visit visit) {
-    switch (type) {
-        case DataType::int8:
-            return visit.template operator()<std::int8_t>();
-        case DataType::int16:
-            return visit.template operator()<std::int16_t>();
-        case DataType::int32:
-            return visit.template operator()<std::int32_t>();
-        case DataType::int64:
-            return visit.template operator()<std::int64_t>();
-        case DataType::uint8:
-            return visit.template operator()<std::uint8_t>();
-        case DataType::uint16:
-            return visit.template operator()<std::uint16_t>();
-        case DataType::uint32:
-            return visit.template operator()<std::uint32_t>();
-        case DataType::uint64:
-            return visit.template operator()<std::uint64_t>();
-        case DataType::fp8_e4m3:
-            return visit.template operator()<Fp8E4M3>();
-        case DataType::fp8_e5m2:
-            return visit.template operator()<Fp8E5M2>();
-        case DataType::half:
-            return visit.template operator()<Half>();
-        case DataType::bfloat16:
-            return visit.template operator()<BFloat16>();
-        case DataType::float32:
-            return visit.template operator()<float>();
-        case DataType::float64:
-            break;
-    }
-    assert(type == DataType::float64 && "every type has its case");
-    return visit.template operator()<double>();
 }
 
 }  // namespace tutti::check_data

@@ -56,11 +56,6 @@ std::span<float> CompressedAllReduce::output() const {
     return {reinterpret_cast<float*>(buffers_.call.output.data()), as_size(call_.count)};
 }
 
-void CompressedAllReduce::run() {
-    start();
-    wait();
-}
-
 void CompressedAllReduce::start() {
     const double others = ranks() - 1;
     tally().plain_bytes += 2 * others / ranks() * 4 * static_cast<double>(call_.count);

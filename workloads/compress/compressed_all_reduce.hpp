@@ -46,7 +46,6 @@ public:
     CompressedAllReduce(const CompressedAllReduce&) = delete;
     CompressedAllReduce& operator=(const CompressedAllReduce&) = delete;
 
-    void run() override;
     void start() override;
     bool test() override;
     void wait() override;

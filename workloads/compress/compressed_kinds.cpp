@@ -37,19 +37,6 @@ private:
     Inner all_reduce_;
 };
 
-}  // namespace
-
-std::unique_ptr<Operation> cast_all_reduce(CompressedEnvironment& environment, const Call& call,
-                                           const PooledBuffers& buffers, DataType type) {
-    Call narrow = call;
-    narrow.type = type;
-    if (type == DataType::half)
-        return std::make_unique<CastAllReduce<Half>>(environment, call, buffers, narrow);
-    return std::make_unique<CastAllReduce<BFloat16>>(environment, call, buffers, narrow);
-}
-
-namespace {
-
 // Bytes cannot be added without overflow, and their scales differ. So each rank is sent everyone's
 // part of what it adds up, in float, and sends the sum back in bytes: (P-1)/P of the bytes twice,
 // as in an all-reduce, and each element is rounded twice.
@@ -111,15 +98,6 @@ private:
     Inner to_all_, gather_;
 };
 
-}  // namespace
-
-std::unique_ptr<Operation> int8_all_reduce(CompressedEnvironment& environment, const Call& call,
-                                           const PooledBuffers& buffers) {
-    return std::make_unique<Int8AllReduce>(environment, call, buffers);
-}
-
-namespace {
-
 // Everyone's entries to everyone, and each rank adds them up in the order of ranks: the simplest
 // all-reduce of sparse vectors. A rank sends (P-1) k pairs, and k stands for the same share of the
 // elements however many ranks there are: what is saved falls with P. (SparCML, Renggli et al. 2019,
@@ -158,6 +136,20 @@ private:
 };
 
 }  // namespace
+
+std::unique_ptr<Operation> cast_all_reduce(CompressedEnvironment& environment, const Call& call,
+                                           const PooledBuffers& buffers, DataType type) {
+    Call narrow = call;
+    narrow.type = type;
+    if (type == DataType::half)
+        return std::make_unique<CastAllReduce<Half>>(environment, call, buffers, narrow);
+    return std::make_unique<CastAllReduce<BFloat16>>(environment, call, buffers, narrow);
+}
+
+std::unique_ptr<Operation> int8_all_reduce(CompressedEnvironment& environment, const Call& call,
+                                           const PooledBuffers& buffers) {
+    return std::make_unique<Int8AllReduce>(environment, call, buffers);
+}
 
 std::unique_ptr<Operation> sparse_all_reduce(CompressedEnvironment& environment, const Call& call,
                                              const PooledBuffers& buffers,

@@ -6,6 +6,8 @@
 #include <algorithm>
 
 #include "base/error.hpp"
+#include "base/name_table.hpp"
+#include "base/source.hpp"
 #include "base/units.hpp"
 
 namespace tutti {
@@ -13,11 +15,11 @@ namespace {
 
 using Kind = Compression::Kind;
 
-constexpr std::pair<Kind, std::string_view> kinds[] = {{Kind::none, "none"},
-                                                       {Kind::bf16, "bf16"},
-                                                       {Kind::fp16, "fp16"},
-                                                       {Kind::int8, "int8"},
-                                                       {Kind::topk, "topk"}};
+constexpr Named<Kind> kinds[] = {{Kind::none, "none"},
+                                 {Kind::bf16, "bf16"},
+                                 {Kind::fp16, "fp16"},
+                                 {Kind::int8, "int8"},
+                                 {Kind::topk, "topk"}};
 
 [[noreturn]] void refuse(std::string_view text) {
     throw Error(fmt::format(
@@ -37,9 +39,9 @@ std::string_view word_of(std::string_view& rest) {
 Compression parse_compression(std::string_view text) {
     std::string_view rest = text;
     const std::string_view word = word_of(rest);
-    const auto* row = std::ranges::find(kinds, word, [](const auto& kind) { return kind.second; });
-    if (row == std::end(kinds)) refuse(text);
-    Compression compression{.kind = row->first};
+    const auto* row = find_in(kinds, word);
+    if (row == nullptr) refuse(text);
+    Compression compression{.kind = row->value};
     if (compression.kind != Kind::topk) {
         if (word.size() != text.size()) refuse(text);
         return compression;
@@ -61,9 +63,7 @@ Compression parse_compression(std::string_view text) {
 }
 
 std::string name_of(const Compression& compression) {
-    const auto* row =
-        std::ranges::find(kinds, compression.kind, [](const auto& kind) { return kind.first; });
-    std::string name(row->second);
+    std::string name(name_in(kinds, compression.kind));
     if (compression.kind == Kind::topk)
         name += fmt::format(":{:.6g}%{}", compression.share * 100,
                             compression.selection == Selection::sampled ? ":sampled" : "");
@@ -72,13 +72,11 @@ std::string name_of(const Compression& compression) {
 
 std::vector<Compression> parse_compressions(std::string_view text) {
     std::vector<Compression> all;
-    while (true) {
-        const std::size_t comma = std::min(text.find(','), text.size());
-        const Compression one = parse_compression(text.substr(0, comma));
+    for (const std::string_view part : split(text, ',')) {
+        const Compression one = parse_compression(part);
         if (one.kind != Kind::none && std::ranges::find(all, one) == all.end()) all.push_back(one);
-        if (comma == text.size()) return all;
-        text.remove_prefix(comma + 1);
     }
+    return all;
 }
 
 }  // namespace tutti

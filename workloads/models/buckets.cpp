@@ -1,27 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/models/buckets.hpp"
 
-#include <algorithm>
-#include <numeric>
-
 #include "base/error.hpp"
 
 namespace tutti {
-namespace {
-
-std::vector<std::int64_t> counts_of(const Model& model) {
-    std::vector<std::int64_t> counts;
-    for (const auto& parameter : model.parameters) counts.push_back(parameter.count());
-    return counts;
-}
-
-std::vector<int> as_registered(const Model& model) {
-    std::vector<int> order(model.parameters.size());
-    std::iota(order.begin(), order.end(), 0);
-    return order;
-}
-
-}  // namespace
 
 std::vector<Bucket> buckets_of(std::span<const std::int64_t> counts, std::span<const int> order,
                                Bytes element, BucketCaps caps) {
@@ -43,17 +25,9 @@ std::vector<Bucket> buckets_of(std::span<const std::int64_t> counts, std::span<c
 }
 
 std::vector<Bucket> buckets_of(const Model& model, Bytes element, BucketCaps caps) {
-    return buckets_of(counts_of(model), model.ready_order, element, caps);
-}
-
-std::vector<Bucket> first_step_bucket(const Model& model) {
-    return {{as_registered(model), model.count()}};
-}
-
-std::vector<Bucket> buckets_by_registration(const Model& model, Bytes element, BucketCaps caps) {
-    auto buckets = buckets_of(counts_of(model), as_registered(model), element, caps);
-    std::reverse(buckets.begin(), buckets.end());
-    return buckets;
+    std::vector<std::int64_t> counts;
+    for (const auto& parameter : model.parameters) counts.push_back(parameter.count());
+    return buckets_of(counts, model.ready_order, element, caps);
 }
 
 }  // namespace tutti

@@ -31,13 +31,4 @@ std::vector<Bucket> buckets_of(std::span<const std::int64_t> counts, std::span<c
 /// ready. They are sent in this order on every rank.
 std::vector<Bucket> buckets_of(const Model& model, Bytes element, BucketCaps caps = {});
 
-/// What is sent in the first step, before it is known in which order gradients become ready: one
-/// bucket of all, in the order of registration.
-std::vector<Bucket> first_step_bucket(const Model& model);
-
-/// What is sent in every step where parameters may stay unused (`find_unused_parameters`): buckets
-/// by the order of registration, the last of them first.
-std::vector<Bucket> buckets_by_registration(const Model& model, Bytes element,
-                                            BucketCaps caps = {});
-
 }  // namespace tutti

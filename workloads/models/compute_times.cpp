@@ -11,16 +11,6 @@
 
 namespace tutti {
 
-namespace {
-
-void require_as_many(std::size_t times, std::size_t parameters) {
-    if (times != parameters)
-        throw Error(fmt::format("{} ready times for {} parameters: a trace has one for each", times,
-                                parameters));
-}
-
-}  // namespace
-
 ComputeTimes step_times_by_formula(const Model& model, std::int64_t compute_ns) {
     if (compute_ns < 0)
         throw Error(fmt::format("a step computes for 0 ns or longer; {} given", compute_ns));
@@ -37,15 +27,11 @@ ComputeTimes step_times_by_formula(const Model& model, std::int64_t compute_ns) 
     return times;
 }
 
-std::int64_t compute_ns_of(const Model& model, double samples, double flops_per_second) {
-    if (!(samples > 0) || !(flops_per_second > 0))
-        throw Error("a step has more than 0 samples and a processor more than 0 flop/s");
-    return std::llround(3 * model.forward_flops() * samples / flops_per_second * 1e9);
-}
-
 ComputeTimes step_times_of_trace(std::size_t parameters, std::span<const std::int64_t> ready_ns,
                                  std::int64_t forward_ns, std::int64_t backward_ns) {
-    require_as_many(ready_ns.size(), parameters);
+    if (ready_ns.size() != parameters)
+        throw Error(fmt::format("{} ready times for {} parameters: a trace has one for each",
+                                ready_ns.size(), parameters));
     const bool negative =
         std::any_of(ready_ns.begin(), ready_ns.end(), [](std::int64_t ready) { return ready < 0; });
     if (negative || forward_ns < 0 || backward_ns < 0)
@@ -58,14 +44,6 @@ ComputeTimes step_times_of_trace(std::size_t parameters, std::span<const std::in
     }
     times.backward_ns = std::max(backward_ns, latest);
     return times;
-}
-
-std::vector<std::int64_t> in_ready_order(const Model& model,
-                                         std::span<const std::int64_t> by_registration) {
-    require_as_many(by_registration.size(), model.parameters.size());
-    std::vector<std::int64_t> ready;
-    for (const int parameter : model.ready_order) ready.push_back(by_registration[parameter]);
-    return ready;
 }
 
 std::vector<UnitTimes> unit_times(const Model& model, std::int64_t compute_ns) {

@@ -23,20 +23,12 @@ struct ComputeTimes {
 /// Throws Error for a negative time.
 ComputeTimes step_times_by_formula(const Model& model, std::int64_t compute_ns);
 
-/// What the formula takes for `samples` samples at this speed, which a processor sustains.
-/// Throws Error unless both are positive.
-std::int64_t compute_ns_of(const Model& model, double samples, double flops_per_second);
-
 /// One iteration as a trace measured it: `ready_ns` in ready order, one for each of the
 /// `parameters`. Medians of several steps may cross: a gradient then counts as ready with the one
 /// ahead of it. The backward pass ends no earlier than its last gradient. Throws Error for negative
 /// times, and where their number is not that of the parameters.
 ComputeTimes step_times_of_trace(std::size_t parameters, std::span<const std::int64_t> ready_ns,
                                  std::int64_t forward_ns, std::int64_t backward_ns);
-
-/// The same for times that come in the order of registration.
-std::vector<std::int64_t> in_ready_order(const Model& model,
-                                         std::span<const std::int64_t> by_registration);
 
 /// What a unit (embedding, a block, head) computes in a step.
 struct UnitTimes {

@@ -54,13 +54,6 @@ const std::array<ModelEntry, 12> entries{{
 
 std::span<const ModelEntry> model_list() { return entries; }
 
-const ModelEntry& find_model(std::string_view name) {
-    const auto row = std::find_if(entries.begin(), entries.end(),
-                                  [&](const ModelEntry& entry) { return entry.name == name; });
-    if (row != entries.end()) return *row;
-    std::vector<std::string> names;
-    for (const auto& entry : entries) names.emplace_back(entry.name);
-    throw Error(unknown_name("model", name, names));
-}
+const ModelEntry& find_model(std::string_view name) { return find_row(entries, "model", name); }
 
 }  // namespace tutti

@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "base/error.hpp"
-#include "base/index.hpp"
 
 namespace tutti {
 

@@ -42,27 +42,15 @@ double Settings::real(std::string_view name, double least, double most) const {
 }
 
 Bytes Settings::bytes(std::string_view name) const {
-    try {
-        return parse_bytes(text(name));
-    } catch (const Error&) {
-        refuse(name, "an amount such as 25M");
-    }
+    return parsed(name, parse_bytes, "an amount such as 25M");
 }
 
 double Settings::seconds(std::string_view name) const {
-    try {
-        return parse_seconds(text(name));
-    } catch (const Error&) {
-        refuse(name, "a time such as 50ms, with its unit");
-    }
+    return parsed(name, parse_seconds, "a time such as 50ms, with its unit");
 }
 
 double Settings::fraction(std::string_view name) const {
-    try {
-        return parse_fraction(text(name));
-    } catch (const Error&) {
-        refuse(name, "a share such as 10% or 0.1");
-    }
+    return parsed(name, parse_fraction, "a share such as 10% or 0.1");
 }
 
 bool Settings::yes(std::string_view name) const {
@@ -70,14 +58,8 @@ bool Settings::yes(std::string_view name) const {
 }
 
 std::vector<std::string> Settings::list(std::string_view name) const {
-    std::vector<std::string> parts(1);
-    for (const char letter : text(name)) {
-        if (letter == ',')
-            parts.emplace_back();
-        else
-            parts.back() += letter;
-    }
-    return parts;
+    const auto parts = split(text(name), ',');
+    return {parts.begin(), parts.end()};
 }
 
 std::string Settings::in_words() const {

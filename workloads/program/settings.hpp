@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include <charconv>
 #include <cstdint>
 #include <initializer_list>
 #include <map>
@@ -12,18 +11,10 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "base/source.hpp"
 #include "base/units.hpp"
 
 namespace tutti {
-
-/// The number that the whole text is; nothing if it is none.
-template <class Number>
-std::optional<Number> number_in(std::string_view text) {
-    Number value = 0;
-    const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (error != std::errc() || stop != text.data() + text.size()) return std::nullopt;
-    return value;
-}
 
 /// An option of a workload: the command line offers it as --name.
 struct SettingRow {
@@ -67,6 +58,14 @@ public:
     std::string in_words() const;
 
 private:
+    auto parsed(std::string_view name, auto parse, const char* expected) const {
+        try {
+            return parse(text(name));
+        } catch (const Error&) {
+            refuse(name, expected);
+        }
+    }
+
     std::vector<SettingRow> rows_;
     std::map<std::string, std::string, std::less<>> texts_;
 };

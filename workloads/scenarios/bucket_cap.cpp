@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <numeric>
 
@@ -115,18 +114,16 @@ NetworkModel parse_network_model(std::string_view text) {
     constexpr std::string_view unit = "GB/s";
     if (plus == text.npos || !text.ends_with(unit)) throw refuse();
     const std::string_view speed = text.substr(plus + 1, text.size() - plus - 1 - unit.size());
-    double bandwidth_GBps = 0, seconds = 0;
-    const auto [stop, error] =
-        std::from_chars(speed.data(), speed.data() + speed.size(), bandwidth_GBps);
+    const auto bandwidth_GBps = number_in<double>(speed);
+    double seconds = 0;
     try {
         seconds = parse_seconds(text.substr(0, plus));
     } catch (const Error&) {
         throw refuse();
     }
-    if (error != std::errc() || stop != speed.data() + speed.size() || !(bandwidth_GBps > 0) ||
-        bandwidth_GBps > 1e9 || seconds < 0)
+    if (!bandwidth_GBps || !(*bandwidth_GBps > 0) || *bandwidth_GBps > 1e9 || seconds < 0)
         throw refuse();
-    return {.latency_ns = std::round(seconds * 1e9), .ns_per_byte = 1 / bandwidth_GBps};
+    return {.latency_ns = std::round(seconds * 1e9), .ns_per_byte = 1 / *bandwidth_GBps};
 }
 
 NetworkModel network_model_through(Bytes small, double small_ns, Bytes large, double large_ns) {

@@ -8,7 +8,6 @@
 
 #include "base/error.hpp"
 #include "base/index.hpp"
-#include "workloads/models/model.hpp"
 #include "workloads/models/model_list.hpp"
 
 namespace tutti {

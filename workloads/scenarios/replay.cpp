@@ -8,7 +8,7 @@
 #include "workloads/scenarios/ddp.hpp"
 #include "workloads/scenarios/program_scenario.hpp"
 #include "workloads/traces/recorded_gradients.hpp"
-#include "workloads/traces/trace_program.hpp"
+#include "workloads/traces/trace.hpp"
 
 namespace tutti {
 namespace {

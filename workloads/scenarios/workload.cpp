@@ -92,13 +92,6 @@ const Workload rows[] = {
 
 std::span<const Workload> workloads() { return rows; }
 
-const Workload& find_workload(std::string_view name) {
-    std::vector<std::string> names;
-    for (const Workload& row : rows) {
-        if (row.name == name) return row;
-        names.emplace_back(row.name);
-    }
-    throw Error(unknown_name("workload", name, names));
-}
+const Workload& find_workload(std::string_view name) { return find_row(rows, "workload", name); }
 
 }  // namespace tutti

@@ -6,17 +6,12 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <vector>
 
 #include "base/clock.hpp"
-#include "base/name_table.hpp"
 
 namespace tutti {
 namespace {
-
-constexpr Named<ComputeMode> modes[] = {
-    {ComputeMode::sleep, "sleep"}, {ComputeMode::burn, "burn"}, {ComputeMode::real, "real"}};
 
 // The timer of an accelerator's stream.
 class Sleeper final : public Computer {
@@ -130,12 +125,6 @@ private:
 };
 
 }  // namespace
-
-std::string_view name_of(ComputeMode mode) { return name_in(modes, mode); }
-
-ComputeMode parse_compute_mode(std::string_view text) {
-    return parse_from(modes, "compute mode", text);
-}
 
 std::unique_ptr<Computer> computer(ComputeMode mode, CoreUse core) {
     switch (mode) {

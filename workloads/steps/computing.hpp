@@ -3,7 +3,8 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <string_view>
+
+#include "base/name_table.hpp"
 
 namespace tutti {
 
@@ -13,10 +14,12 @@ enum class ComputeMode : std::uint8_t {
     burn,   ///< the core computes, out of its registers
     real    ///< the core multiplies matrices, through its caches
 };
-
-/// "sleep", "burn", "real"; parse throws Error naming them.
-std::string_view name_of(ComputeMode mode);
-ComputeMode parse_compute_mode(std::string_view text);
+template <>
+struct NamesOf<ComputeMode> {
+    static constexpr const char* kind = "compute mode";
+    static constexpr Named<ComputeMode> rows[] = {
+        {ComputeMode::sleep, "sleep"}, {ComputeMode::burn, "burn"}, {ComputeMode::real, "real"}};
+};
 
 /// Computes for given times. A busy core does a given amount of work, so that time which
 /// communication takes from it shows.
@@ -39,7 +42,6 @@ enum class CoreUse : std::uint8_t { own, shared };
 
 /// Calibrates for some 20 ms except for `sleep`. A core that is shared with other ranks is yielded
 /// while there is nothing to do.
-
 std::unique_ptr<Computer> computer(ComputeMode mode, CoreUse core);
 
 }  // namespace tutti

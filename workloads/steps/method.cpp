@@ -29,7 +29,7 @@ public:
         return refusal(group_, of(call.collective), call, buffers, environment_.hosts);
     }
     std::unique_ptr<Operation> operation(const Call& call, const PooledBuffers& buffers) override {
-        return operation_of(group_, of(call.collective), call, buffers, environment_);
+        return operation_of(group_, of(call.collective), call, buffers, environment_).operation;
     }
     std::optional<bool> same_bits(const Call& call) override {
         const Candidate& candidate = of(call.collective);

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "workloads/bench/trials.hpp"
+#include "workloads/bench/candidates.hpp"
 
 namespace tutti {
 

@@ -7,8 +7,6 @@
 #include <cmath>
 #include <cstdlib>
 
-#include "base/index.hpp"
-
 namespace tutti {
 namespace {
 

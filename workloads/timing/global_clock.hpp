@@ -2,7 +2,6 @@
 #pragma once
 #include <map>
 #include <memory>
-#include <vector>
 
 #include "base/clock.hpp"
 #include "base/index.hpp"

@@ -41,6 +41,20 @@ std::vector<std::string> lists_of_ranks(World& world, const std::vector<int>& cp
     return gather_all_texts(world, mine);
 }
 
+// Rank 0 reads it, as other hosts may not have the file.
+Order order_of_first(World& world, const std::string& file) {
+    Order order;
+    done_by_all(world, [&] {
+        if (world.is_first()) order = read_order(file, world.size());
+    });
+    order.channels.resize(from_rank0(world, order.channels.size()));
+    for (auto& channel : order.channels) {
+        channel.resize(as_size(world.size()));
+        world.broadcast(std::as_writable_bytes(std::span(channel)));
+    }
+    return order;
+}
+
 }  // namespace
 
 int place_among_equals(World& world, const std::vector<int>& cpus) {
@@ -85,24 +99,6 @@ Placement placement_of(const std::vector<RankBinding>& sites) {
     }
     return Placement::by_labels(hosts, numa_nodes);
 }
-
-namespace {
-
-// Rank 0 reads it, as other hosts may not have the file.
-Order order_of_first(World& world, const std::string& file) {
-    Order order;
-    done_by_all(world, [&] {
-        if (world.is_first()) order = read_order(file, world.size());
-    });
-    order.channels.resize(from_rank0(world, order.channels.size()));
-    for (auto& channel : order.channels) {
-        channel.resize(as_size(world.size()));
-        world.broadcast(std::as_writable_bytes(std::span(channel)));
-    }
-    return order;
-}
-
-}  // namespace
 
 Order order_called(const std::string& name, World& world, const std::vector<RankBinding>& sites) {
     if (name.empty() || name == "naive") return {};

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <numeric>
 
 #include "workloads/traces/trace_forms.hpp"
 #include "workloads/traces/trace_words.hpp"

@@ -3,8 +3,6 @@
 
 #include <algorithm>
 
-#include "base/index.hpp"
-
 namespace tutti {
 
 int OpsBuilder::group_of(const std::vector<std::int64_t>& ranks, const Fields& of) {

@@ -182,9 +182,7 @@ std::int64_t begin_of(const std::vector<Fields>& ranks) {
 
 OpsTrace comms_of(const Fields& document) {
     const auto listed = document.objects("ranks");
-    const std::int64_t world = document.number("world", static_cast<std::int64_t>(listed.size()));
-    if (world < 1 || world > 1 << 20) document.refuse("'world' is 1 or more");
-    const int ranks = static_cast<int>(world);
+    const int ranks = ranks_of(document);
     OpsBuilder builder(ranks);
     const std::int64_t begin = begin_of(listed);
     for (const Fields& rank : listed)

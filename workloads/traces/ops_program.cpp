@@ -6,7 +6,7 @@
 
 #include "base/error.hpp"
 #include "base/index.hpp"
-#include "workloads/traces/trace_program.hpp"
+#include "workloads/traces/trace.hpp"
 
 namespace tutti {
 namespace {

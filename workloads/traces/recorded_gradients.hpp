@@ -2,7 +2,6 @@
 #pragma once
 #include <cstdint>
 #include <filesystem>
-#include <string>
 #include <vector>
 
 #include "workloads/steps/step_runner.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include <string_view>
+#include "base/name_table.hpp"
 
 namespace tutti {
 
@@ -9,9 +9,17 @@ namespace tutti {
 /// load and store where they can do that at all; `pinned`: a rank's own memory on the host, which
 /// its device copies from and to without staging.
 enum class BufferKind { registered, unregistered, device, pinned };
-
-std::string_view name_of(BufferKind kind);
-/// Throws Error with the known names.
-BufferKind parse_buffer_kind(std::string_view name);
+template <>
+struct NamesOf<BufferKind> {
+    static constexpr const char* kind = "buffers";
+    static constexpr Named<BufferKind> rows[] = {{BufferKind::registered, "registered"},
+                                                 {BufferKind::unregistered, "unregistered"},
+                                                 {BufferKind::device, "device"},
+                                                 {BufferKind::pinned, "pinned"}};
+};
+/// Older files and commands say "ordinary".
+inline void parse_name(std::string_view name, BufferKind& kind) {
+    kind = name == "ordinary" ? BufferKind::unregistered : parse_as<BufferKind>(name);
+}
 
 }  // namespace tutti

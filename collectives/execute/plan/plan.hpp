@@ -15,10 +15,13 @@ namespace tutti {
 class Operation {
 public:
     virtual ~Operation() = default;
+    // Either run() is overridden, by operations that can only block, or start(), test() and wait().
     /// Once, to the end. Throws Error only if the run is over: a time-out, a lost rank.
-    virtual void run() = 0;
-    /// Begins a run; test() moves it on, wait() ends it. Operations that can only block do all of
-    /// it here.
+    virtual void run() {
+        start();
+        wait();
+    }
+    /// Begins a run; test() moves it on, wait() ends it.
     virtual void start() { run(); }
     /// Moves it a little; true once it is done.
     virtual bool test() { return true; }
@@ -87,10 +90,6 @@ public:
     /// Throws Error (time_out) naming rank, collective, algorithm, step and peer when no step of
     /// any plan under way has ended for too long.
     void wait() override;
-    void run() override {
-        start();
-        wait();
-    }
 
     bool is_done() override { return done_; }
     std::size_t progress_count() const override { return at_; }

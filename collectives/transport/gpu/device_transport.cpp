@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "base/index.hpp"
 #include "collectives/device/emulated_device.hpp"
 #include "collectives/device/gpus.hpp"
 #include "collectives/schedule/schedule.hpp"

@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "base/index.hpp"
+#include "base/source.hpp"
 #include "collectives/device/gpus.hpp"
 
 namespace tutti {
@@ -23,15 +24,12 @@ std::vector<int> chosen_gpus() {
     chosen.clear();
     std::istringstream words(text);
     for (std::string word; std::getline(words, word, ',');) {
-        const bool is_number =
-            !word.empty() && word.size() < 4 &&
-            std::ranges::all_of(word, [](unsigned char c) { return c >= '0' && c <= '9'; });
-        const int gpu = is_number ? std::stoi(word) : there;
-        if (gpu >= there)
+        const auto gpu = number_in<unsigned>(word);
+        if (!gpu || *gpu >= as_size(there))
             throw Error("TUTTI_GPUS=" + std::string(text) + " names GPU '" + word +
                         "', but this machine has 0.." + std::to_string(there - 1) +
                         "; type for example TUTTI_GPUS=0");
-        chosen.push_back(gpu);
+        chosen.push_back(static_cast<int>(*gpu));
     }
     if (chosen.empty()) throw Error("TUTTI_GPUS names no GPU; type for example TUTTI_GPUS=0");
     return chosen;

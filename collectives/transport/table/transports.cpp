@@ -46,6 +46,11 @@ std::unique_ptr<Transport> host_transport(std::string_view name, HostTransport::
     return std::make_unique<HostTransport>(name, std::move(methods));
 }
 
+template <auto make>
+std::unique_ptr<Transport> open(World& world, const std::optional<Fault>&) {
+    return make(world);
+}
+
 constexpr bool is_part = true;
 constexpr bool on_device = true;
 constexpr bool between_devices = true;
@@ -57,23 +62,13 @@ const TransportRow rows[] = {
          return loopback_transport(world, fault);
      }},
     {"mpi", "point-to-point messages of the MPI library", mpi_missing, needs_mpi,
-     [](World& world, const std::optional<Fault>&) -> std::unique_ptr<Transport> {
-         return mpi_transport(world);
-     }},
+     open<mpi_transport>},
     {"ucx", "tagged messages of UCX: InfiniBand, TCP, or within a host, whichever it finds",
-     ucx_missing, ucx_refuses,
-     [](World& world, const std::optional<Fault>&) -> std::unique_ptr<Transport> {
-         return ucx_transport(world);
-     }},
+     ucx_missing, ucx_refuses, open<ucx_transport>},
     {"nccl",
      "groups of ncclSend and ncclRecv between GPUs, one rank for each; reduced by our own kernels",
-     nccl_missing, nccl_refuses,
-     [](World& world, const std::optional<Fault>&) -> std::unique_ptr<Transport> {
-         return nccl_transport(world);
-     },
-     !is_part, !on_device, between_devices},
-    {"shm",
-     "ranks of one host read and write each other's memory, by the best of the methods below",
+     nccl_missing, nccl_refuses, open<nccl_transport>, !is_part, !on_device, between_devices},
+    {"shm", "ranks of one host read and write each other's memory, by the best of the methods below",
      nothing_missing, needs_one_host,
      [](World& world, const std::optional<Fault>&) -> std::unique_ptr<Transport> {
          HostTransport::Methods methods{.ll = ll_transport(world)};
@@ -82,11 +77,7 @@ const TransportRow rows[] = {
          return host_transport("shm", std::move(methods));
      }},
     {"shm-lines", "small messages in the cache lines of their flags", nothing_missing,
-     needs_one_host,
-     [](World& world, const std::optional<Fault>&) -> std::unique_ptr<Transport> {
-         return ll_transport(world);
-     },
-     is_part},
+     needs_one_host, open<ll_transport>, is_part},
     {"shm-direct", "registered memory in place; unregistered memory staged in shared memory",
      nothing_missing, needs_one_host,
      [](World&, const std::optional<Fault>&) -> std::unique_ptr<Transport> {
@@ -111,12 +102,7 @@ const TransportRow rows[] = {
 std::span<const TransportRow> transports() { return rows; }
 
 const TransportRow& find_transport(std::string_view name) {
-    std::vector<std::string> names;
-    for (const TransportRow& row : rows) {
-        if (row.name == name) return row;
-        names.emplace_back(row.name);
-    }
-    throw Error(unknown_name("transport", name, names));
+    return find_row(rows, "transport", name);
 }
 
 }  // namespace tutti

@@ -5,7 +5,6 @@
 
 #include <cstdint>
 
-#include "base/clock.hpp"
 #include "base/index.hpp"
 #include "base/rounding.hpp"
 #include "collectives/transport/ucx/ucx.hpp"

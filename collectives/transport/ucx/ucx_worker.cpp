@@ -11,7 +11,6 @@
 #include <sstream>
 
 #include "base/clock.hpp"
-#include "base/index.hpp"
 #include "collectives/transport/ucx/ucx.hpp"
 
 namespace tutti {

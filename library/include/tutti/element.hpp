@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <concepts>
-#include <cstddef>
 #include <ranges>
-#include <span>
 #include <type_traits>
 
 #include "base/fp8.hpp"

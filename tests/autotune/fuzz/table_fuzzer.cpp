@@ -12,8 +12,8 @@
 
 #include "autotune/table/adapt.hpp"
 #include "autotune/table/explain.hpp"
-#include "autotune/table/merge.hpp"
 #include "autotune/table/selector.hpp"
+#include "autotune/table/table.hpp"
 #include "autotune/table/table_json.hpp"
 #include "autotune/table/usable.hpp"
 #include "base/error.hpp"

@@ -6,9 +6,8 @@
 #include <algorithm>
 
 #include "base/clock.hpp"
-#include "base/index.hpp"
 #include "collectives/world/backoff.hpp"
-#include "workloads/bench/trials.hpp"
+#include "workloads/bench/candidates.hpp"
 
 namespace tutti {
 

@@ -10,7 +10,6 @@
 #include "base/clock.hpp"
 #include "base/index.hpp"
 #include "workloads/learn/training/lbfgs.hpp"
-#include "workloads/learn/training/optimizer.hpp"
 
 namespace tutti {
 
@@ -140,15 +139,6 @@ private:
     Exchange* exchange_ = nullptr;
 };
 
-}  // namespace
-
-std::unique_ptr<Trainer> trainer_of(const TrainingSetup& setup, Rank rank, int ranks) {
-    if (setup.is_by_lbfgs()) return std::make_unique<LbfgsTrainer>(setup, rank, ranks);
-    return std::make_unique<StochasticTrainer>(setup, rank, ranks);
-}
-
-namespace {
-
 std::int64_t differing(World& world, std::span<const float> mine) {
     std::vector<float> first(mine.begin(), mine.end());
     world.broadcast(std::as_writable_bytes(std::span(first)));
@@ -159,6 +149,11 @@ std::int64_t differing(World& world, std::span<const float> mine) {
 }
 
 }  // namespace
+
+std::unique_ptr<Trainer> trainer_of(const TrainingSetup& setup, Rank rank, int ranks) {
+    if (setup.is_by_lbfgs()) return std::make_unique<LbfgsTrainer>(setup, rank, ranks);
+    return std::make_unique<StochasticTrainer>(setup, rank, ranks);
+}
 
 TrainingResult train(World& world, const TrainingSetup& setup, Exchange& exchange) {
     const auto trainer = trainer_of(setup, world.rank(), world.size());

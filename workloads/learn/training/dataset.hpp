@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <filesystem>
-#include <iosfwd>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -31,9 +30,6 @@ Dataset read_libsvm(const std::filesystem::path& path);
 
 /// The same from memory; `source` is what errors call it.
 Dataset parse_libsvm(std::string_view text, std::string_view source);
-
-/// Writes what parse_libsvm reads back as the same values (`columns` only where the last is used).
-void write_libsvm(const Dataset& data, std::ostream& out);
 
 /// 1797 handwritten digits of 8 x 8 pixels from 0 to 1, a part of the program: data/README.md.
 Dataset digits();

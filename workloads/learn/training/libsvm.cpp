@@ -6,7 +6,6 @@
 #include <cmath>
 #include <fstream>
 #include <iterator>
-#include <ostream>
 
 #include "base/error.hpp"
 #include "base/index.hpp"
@@ -157,17 +156,6 @@ Dataset read_libsvm(const std::filesystem::path& path) {
         throw Error(fmt::format("cannot read the data '{}'; give a LIBSVM file", path.string()));
     const std::string text{std::istreambuf_iterator<char>(stream), {}};
     return parse_libsvm(text, path.string());
-}
-
-void write_libsvm(const Dataset& data, std::ostream& out) {
-    for (int index = 0; index < data.rows(); ++index) {
-        const int label = at(data.labels, index);
-        out << at(data.class_names, label);
-        const auto row = data.row(index);
-        for (std::size_t column = 0; column < row.size(); ++column)
-            if (row[column] != 0) out << fmt::format(" {}:{}", column + 1, row[column]);
-        out << '\n';
-    }
 }
 
 }  // namespace tutti

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "tests/workloads/write_trace.hpp"
+
 #include "base/json_writer.hpp"
 #include "workloads/traces/trace_forms.hpp"
 #include "workloads/traces/trace_words.hpp"

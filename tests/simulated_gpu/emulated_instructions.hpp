@@ -10,7 +10,7 @@
 
 #include "base/half.hpp"
 #include "kernels/cuda/access.hpp"
-#include "kernels/cuda/emulated_threads.hpp"
+#include "tests/simulated_gpu/emulated_threads.hpp"
 
 namespace tutti::device {
 

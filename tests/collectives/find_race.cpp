@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "collectives/execute/direct/find_race.hpp"
+#include "tests/collectives/find_race.hpp"
 
 #include <fmt/format.h>
 

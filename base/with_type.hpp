@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstdint>
+
+#include "base/fp8.hpp"
+#include "base/half.hpp"
+#include "base/index.hpp"
+#include "base/types.hpp"
+
+namespace tutti {
+
+template <class Answer, class T, class Visit>
+Answer call_with_type(Visit& visit) {
+    return visit.template operator()<T>();
+}
+
+/// Calls `visit.template operator()<T>()` with the C++ type of `type`.
+template <class Visit>
+auto with_type(DataType type, Visit visit) {
+    const auto among = [&]<class... Types>() {
+        using Answer = decltype(visit.template operator()<float>());
+        constexpr Answer (*calls[])(Visit&) = {call_with_type<Answer, Types, Visit>...};
+        return at(calls, type)(visit);
+    };
+    return among.template operator()<  // in the order of DataType
+        std::int8_t, std::int16_t, std::int32_t, std::int64_t, std::uint8_t, std::uint16_t,
+        std::uint32_t, std::uint64_t, Fp8E4M3, Fp8E5M2, Half, BFloat16, float, double>();
+}
+
+}  // namespace tutti
