@@ -6,12 +6,12 @@
 #include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
-#include <random>
 #include <sstream>
 
 #include "base/error.hpp"
 #include "base/index.hpp"
 #include "tests/topology/machines.hpp"
+#include "tests/topology/random_host.hpp"
 #include "tests/topology/ring_bound.hpp"
 
 namespace tutti {
@@ -322,36 +322,11 @@ TEST(Rings, OverSeveralHostsNeedNics) {
     EXPECT_THROW(plan_rings({}), Error);
 }
 
-// Random hosts: GPUs of which some have links, on one or two sockets, with and without switches.
-Host random_host(int gpus, unsigned seed) {
-    std::mt19937 draw(seed);
-    const auto below = [&](unsigned n) { return static_cast<int>(draw() % n); };
-    Host host{.name = "random", .cpu = below(2) ? machines::skylake : machines::rome};
-    const int sockets = 1 + below(2);
-    for (int s = 0; s < 2 * sockets; ++s) machines::add_switch(host, s / 2, machines::gen3_x16);
-    for (int gpu = 0; gpu < gpus; ++gpu) {
-        const int s = below(static_cast<unsigned>(2 * sockets));
-        if (below(4))
-            machines::add_gpu(host, s / 2, machines::gen3_x16, s, 70);
-        else
-            machines::add_gpu(host, s / 2, machines::gen4_x16, {}, 70);
-    }
-    const unsigned sparseness = 1 + static_cast<unsigned>(below(4));
-    for (int a = 0; a < gpus; ++a)
-        for (int b = a + 1; b < gpus; ++b)
-            if (below(sparseness) == 0) machines::join(host, LinkKind::nvlink, a, b, 1 + below(3));
-    for (int n = below(4); n > 0; --n) {
-        const int s = below(static_cast<unsigned>(2 * sockets));
-        machines::add_nic(host, s / 2, machines::gen3_x16, s, 100);
-    }
-    return host;
-}
-
 TEST(Rings, ComeNearTheBestThatAnyRingsCouldDo) {
     double sum = 0;
     constexpr unsigned hosts = 60;
     for (unsigned seed = 0; seed < hosts; ++seed) {
-        const RingPlan plan = rings_of(random_host(3 + static_cast<int>(seed % 4), seed));
+        const RingPlan plan = rings_of(machines::random_host(3 + static_cast<int>(seed % 4), seed));
         expect_sound(plan, plan.found);
         const double bound = bound_of_rings(plan.hosts.front(), plan.found.inside);
         EXPECT_LE(plan.found.bandwidth_GBps, bound * (1 + 1e-6)) << seed;
@@ -363,7 +338,7 @@ TEST(Rings, ComeNearTheBestThatAnyRingsCouldDo) {
 
 TEST(Rings, AreNeverWorseThanTheNaiveOrder) {
     for (unsigned seed = 0; seed < 60; ++seed) {
-        const Host host = random_host(1 + static_cast<int>(seed % 12), seed);
+        const Host host = machines::random_host(1 + static_cast<int>(seed % 12), seed);
         const bool has_nics = host.devices.back().kind == DeviceKind::nic;
         for (const int hosts : {1, 3}) {
             if (hosts > 1 && !has_nics) continue;
@@ -386,7 +361,7 @@ TEST(Rings, OfManyGpusAreFoundToo) {
 }
 
 TEST(Rings, AreTheSameEachTime) {
-    const Host host = random_host(10, 7);
+    const Host host = machines::random_host(10, 7);
     EXPECT_EQ(rings_to_json(rings_of(host)), rings_to_json(rings_of(host)));
 }
 

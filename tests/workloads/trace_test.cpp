@@ -365,10 +365,10 @@ TEST_F(Traces, BringTheirGradientsIntoWhateverBuckets) {
         const Program program = repeated(program_of(net, "net", derived, 3), 2);
         Planner planner(world);
         const ProgramBuffers buffers(planner, program, std::nullopt);
-        const RecordedGradients gradients(trace_file, net, world.rank());
-        ASSERT_EQ(gradients.steps(), 2);
+        const RecordedGradients recorded(trace_file, net, world.rank());
+        ASSERT_EQ(recorded.steps(), 2);
         for (int number : {0, 3}) {
-            gradients.load(buffers, number);
+            recorded.load(buffers, number);
             std::size_t at = 0;
             for (int call = 0; call < static_cast<int>(program.calls.size()); ++call) {
                 if (program.calls[call].call.collective != Collective::all_reduce) continue;

@@ -16,26 +16,21 @@ using Labels = std::vector<std::string>;
 
 const std::string& label(const Labels& labels, int device) { return labels.at(as_size(device)); }
 
-// "GPU0-GPU7" where they follow one another.
-std::string span_of(const Labels& labels, const std::vector<int>& devices) {
-    std::vector<std::string> names;
-    for (const int device : devices) names.push_back(label(labels, device));
-    if (names.size() > 2) return names.front() + "-" + names.back();
-    return fmt::format("{}{}", names.front(), names.size() == 2 ? ", " + names.back() : "");
-}
-
 std::string matrix(const LinkSummary& links, const Labels& labels) {
+    std::vector<int> gpus = links.gpus;
+    gpus.insert(gpus.end(), links.without.begin(), links.without.end());
+    std::ranges::sort(gpus);
     std::size_t width = 0;
-    for (const int gpu : links.gpus) width = std::max(width, label(labels, gpu).size());
+    for (const int gpu : gpus) width = std::max(width, label(labels, gpu).size());
     for (const auto& [pair, sum] : links.pairs)
         width = std::max(width, in_GBps(sum.bandwidth_GBps).size());
     std::string page =
         fmt::format("{} between GPUs, GB/s each way\n{:{}}", names_of(links.kinds), "", width + 2);
-    for (const int gpu : links.gpus) page += fmt::format("  {:>{}}", label(labels, gpu), width);
+    for (const int gpu : gpus) page += fmt::format("  {:>{}}", label(labels, gpu), width);
     page += "\n";
-    for (const int row : links.gpus) {
+    for (const int row : gpus) {
         page += fmt::format("  {:<{}}", label(labels, row), width);
-        for (const int column : links.gpus) {
+        for (const int column : gpus) {
             const auto found = links.pairs.find(std::minmax(row, column));
             page +=
                 fmt::format("  {:>{}}",
@@ -50,22 +45,12 @@ std::string matrix(const LinkSummary& links, const Labels& labels) {
 }
 
 std::string to_switches(const LinkSummary& links, const Labels& labels) {
-    std::vector<int> alike;  // GPUs in order, as long as they have the same links
     std::string page;
-    const auto close = [&] {
-        if (alike.empty()) return;
-        const LinkSum& sum = links.to_switches.at(alike.front());
+    for (const auto& [sum, gpus] : alike_at_switches(links))
         page += fmt::format("{} {} link{} to {} NVSwitch{}, {} GB/s each way{}\n",
-                            span_of(labels, alike), sum.count, sum.count == 1 ? "" : "s",
+                            in_spans(gpus, labels), sum.count, sum.count == 1 ? "" : "s",
                             links.nvswitches.size(), links.nvswitches.size() == 1 ? "" : "es",
-                            in_GBps(sum.bandwidth_GBps), alike.size() > 1 ? ", each of them" : "");
-        alike.clear();
-    };
-    for (const auto& [gpu, sum] : links.to_switches) {
-        if (!alike.empty() && !(links.to_switches.at(alike.front()) == sum)) close();
-        alike.push_back(gpu);
-    }
-    close();
+                            in_GBps(sum.bandwidth_GBps), gpus.size() > 1 ? ", each of them" : "");
     return page;
 }
 
@@ -110,6 +95,9 @@ std::string links_text(const Host& host) {
     std::string page;
     if (!links.pairs.empty()) page += matrix(links, labels);
     page += to_switches(links, labels);
+    if (!links.without.empty())
+        page += fmt::format("{} no {} to other GPUs, unlike the rest\n",
+                            in_spans(links.without, labels), names_of(links.kinds));
     for (const auto& [ends, sum] : links.to_nodes)
         page += fmt::format("{} {} link{} to NUMA node {}, {} GB/s each way\n",
                             label(labels, ends.first), sum.count, sum.count == 1 ? "" : "s",

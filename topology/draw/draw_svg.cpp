@@ -14,7 +14,7 @@ namespace {
 constexpr std::string_view styles = R"(
 text{font-family:system-ui,'Segoe UI',Helvetica,Arial,sans-serif;font-size:11px;fill:#1f2933}
 .title{font-size:18px;font-weight:600}.bold{font-weight:600;font-size:12px}.small{fill:#3e4c59}
-.number{fill:#52606d;font-size:10.5px}.note{fill:#7b8794;font-style:italic}
+.number{fill:#52606d;font-size:10.5px}.lost{fill:#c2410c;font-weight:600}.note{fill:#7b8794;font-style:italic}
 .host{fill:#fcfcfd;stroke:#cbd2d9}.package{fill:#eef2f6;stroke:#9aa5b1}
 .node{fill:#fff;stroke:#7b8794}.nowhere{stroke-dasharray:4 3}
 .core{fill:#829ab1}.odd{fill:#bcccdc}

@@ -10,6 +10,7 @@
 #include <set>
 
 #include "base/index.hpp"
+#include "base/source.hpp"
 #include "topology/machine/fingerprint.hpp"
 #include "topology/machine/link_speeds.hpp"
 
@@ -55,10 +56,45 @@ LinkSummary summary_of_links(const Host& host) {
             gpus.insert({from.index, to.index});
         }
     }
+    for (int device = 0; device < int_size(host.devices); ++device)
+        if (is({LinkEnd::Kind::device, device}, DeviceKind::gpu) && !gpus.contains(device) &&
+            !summary.to_switches.contains(device))
+            summary.without.push_back(device);
+    if (gpus.empty() && summary.to_switches.empty()) summary.without.clear();
     summary.kinds.assign(kinds.begin(), kinds.end());
     summary.gpus.assign(gpus.begin(), gpus.end());
     summary.nvswitches.assign(nvswitches.begin(), nvswitches.end());
     return summary;
+}
+
+std::vector<AlikeGpus> alike_at_switches(const LinkSummary& links) {
+    std::vector<AlikeGpus> groups;
+    for (const auto& [gpu, sum] : links.to_switches) {
+        auto group = std::ranges::find(groups, sum, &AlikeGpus::sum);
+        if (group == groups.end()) group = groups.insert(group, {sum, {}});
+        group->gpus.push_back(gpu);
+    }
+    return groups;
+}
+
+std::string in_spans(const std::vector<int>& gpus, const std::vector<std::string>& labels) {
+    std::string text;
+    const auto add = [&](std::string_view separator, int gpu) {
+        text += fmt::format("{}{}", text.empty() ? "" : separator, at(labels, gpu));
+    };
+    // No other GPU has a number between those of two that follow one another.
+    const auto number = [&](int gpu) {
+        return decimal_number(at(labels, gpu).substr(short_name(DeviceKind::gpu).size()))
+            .value_or(0);
+    };
+    for (std::size_t first = 0; first < gpus.size();) {
+        std::size_t last = first;
+        while (last + 1 < gpus.size() && number(gpus[last + 1]) == number(gpus[last]) + 1) ++last;
+        add(", ", gpus[first]);
+        if (last > first) add(last == first + 1 ? ", " : "-", gpus[last]);
+        first = last + 1;
+    }
+    return text;
 }
 
 std::string names_of(const std::vector<LinkKind>& kinds) {

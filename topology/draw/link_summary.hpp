@@ -28,8 +28,19 @@ struct LinkSummary {
     std::map<int, LinkSum> to_switches;               ///< of a GPU, to all NVSwitches together
     std::vector<int> nvswitches;                      ///< positions
     std::map<std::pair<int, int>, LinkSum> to_nodes;  ///< of a GPU and a NUMA node (its number)
+    std::vector<int> without;  ///< GPUs that reach no GPU and no NVSwitch, where others do
 };
 LinkSummary summary_of_links(const Host& host);
+
+/// GPUs that have the same links to NVSwitches, the group of the first GPU first.
+struct AlikeGpus {
+    LinkSum sum;
+    std::vector<int> gpus;  ///< positions, ascending
+};
+std::vector<AlikeGpus> alike_at_switches(const LinkSummary& links);
+
+/// "GPU0-GPU2, GPU4": GPUs at these ascending positions; a span holds no other GPU.
+std::string in_spans(const std::vector<int>& gpus, const std::vector<std::string>& labels);
 
 /// "NVLink", or "NVLink and xGMI".
 std::string names_of(const std::vector<LinkKind>& kinds);

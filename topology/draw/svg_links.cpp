@@ -91,8 +91,27 @@ double draw_arcs(SvgCanvas& canvas, const Host& host, const LinkSummary& links,
     return y + 10;
 }
 
-double draw_switches(SvgCanvas& canvas, const LinkSummary& links, const LinkPlaces& places,
-                     double y) {
+// "18 links from GPU0-GPU6; none from GPU7"
+std::string who_has_how_many(const LinkSummary& links, const std::vector<AlikeGpus>& groups,
+                             const std::vector<std::string>& labels) {
+    std::string text;
+    for (const auto& [sum, gpus] : groups)
+        text += fmt::format("{}{} link{} from {}", text.empty() ? "" : "; ", sum.count,
+                            sum.count == 1 ? "" : "s", in_spans(gpus, labels));
+    if (!links.without.empty()) text += "; none from " + in_spans(links.without, labels);
+    return text;
+}
+
+// Where the links of others begin.
+void mark_gpus_without(SvgCanvas& canvas, const LinkSummary& links, const LinkPlaces& places) {
+    for (const int gpu : links.without)
+        if (const auto place = places.devices.find(gpu); place != places.devices.end())
+            canvas.text({place->second.middle(), place->second.bottom() + 15},
+                        "no " + names_of(links.kinds), "lost", Anchor::middle);
+}
+
+double draw_switches(SvgCanvas& canvas, const LinkSummary& links,
+                     const std::vector<std::string>& labels, const LinkPlaces& places, double y) {
     double left = 0, right = 0, bottom = 0;
     for (const auto& [gpu, sum] : links.to_switches) {
         const auto place = places.devices.find(gpu);
@@ -103,27 +122,31 @@ double draw_switches(SvgCanvas& canvas, const LinkSummary& links, const LinkPlac
         bottom = box.bottom();
     }
     const Box bar{left, std::max(y, bottom) + below_devices, right - left, bar_height};
-    const LinkSum first = links.to_switches.begin()->second;
-    bool alike = true;
+    const std::vector<AlikeGpus> groups = alike_at_switches(links);
+    const LinkSum most = std::ranges::max(groups, {}, [](const AlikeGpus& group) {
+                             return group.sum.bandwidth_GBps;
+                         }).sum;
     for (const auto& [gpu, sum] : links.to_switches) {
-        alike = alike && sum == first;
         const auto place = places.devices.find(gpu);
         if (place == places.devices.end()) continue;
         const double x = place->second.middle(), width = line_width(sum.bandwidth_GBps);
         canvas.line({x, place->second.bottom()}, {x, bar.y}, "link shade3", width);
-        canvas.text({x + width / 2 + 5, bar.y - 20}, in_GBps(sum.bandwidth_GBps), "number",
-                    Anchor::start);
+        canvas.text({x + width / 2 + 5, bar.y - 20}, in_GBps(sum.bandwidth_GBps),
+                    sum == most ? "number" : "number lost", Anchor::start);
     }
     canvas.rectangle(bar, "nvswitch", 6);
     const std::size_t count = links.nvswitches.size();
-    const std::string each = alike ? fmt::format(", {} links from each GPU, {} GB/s each way",
-                                                 first.count, in_GBps(first.bandwidth_GBps))
-                                   : "";
-    canvas.text({bar.middle(), bar.y + 18},
-                fmt::format("{}NVSwitch{}{}", count > 1 ? fmt::format("{} ", count) : "",
-                            count > 1 ? "es" : "", each),
-                "bold", Anchor::middle, bar.width);
-    return bar.bottom() + 10;
+    std::string text = fmt::format("{}NVSwitch{}", count > 1 ? fmt::format("{} ", count) : "",
+                                   count > 1 ? "es" : "");
+    const bool alike = groups.size() == 1 && links.without.empty();
+    if (alike)
+        text += fmt::format(", {} links from each GPU, {} GB/s each way", most.count,
+                            in_GBps(most.bandwidth_GBps));
+    canvas.text({bar.middle(), bar.y + 18}, text, "bold", Anchor::middle, bar.width);
+    if (alike) return bar.bottom() + 10;
+    canvas.text({places.left, bar.bottom() + 16}, who_has_how_many(links, groups, labels), "lost",
+                Anchor::start, places.right - places.left);
+    return bar.bottom() + 26;
 }
 
 }  // namespace
@@ -134,7 +157,9 @@ double draw_links(SvgCanvas& canvas, const Host& host, const LinkPlaces& places)
     for (const auto& [device, box] : places.devices) y = std::max(y, box.bottom());
     y += 10;
     if (!links.pairs.empty()) y = draw_arcs(canvas, host, links, places);
-    if (!links.to_switches.empty()) y = draw_switches(canvas, links, places, y - 10);
+    if (!links.to_switches.empty())
+        y = draw_switches(canvas, links, device_labels(host), places, y - 10);
+    mark_gpus_without(canvas, links, places);
     return y;
 }
 

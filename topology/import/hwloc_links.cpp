@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "base/index.hpp"
@@ -59,20 +60,42 @@ Matrix matrix_of(const XmlElement& element, const HwlocHost& host, const Source&
     return matrix;
 }
 
-// Of one NVLink as hwloc counts it, in MB/s: from NVLink 3 on both directions together.
-double hwloc_megabytes(int compute_capability) {
-    if (compute_capability == 60) return 20000;
-    return compute_capability == 70 ? 25000 : 50000;
+// Three numbers as in "2.9.0"; none where the text does not begin like that.
+std::optional<std::array<std::int64_t, 3>> version_in(std::string_view text) {
+    std::array<std::int64_t, 3> version{};
+    for (std::int64_t& part : version) {
+        const auto digits = std::min(text.find_first_not_of("0123456789"), text.size());
+        const auto number = decimal_number(text.substr(0, digits));
+        if (!number) return std::nullopt;
+        part = *number;
+        text.remove_prefix(digits);
+        if (text.starts_with('.')) text.remove_prefix(1);
+    }
+    return version;
 }
 
-Link nvlinks(std::int64_t megabytes, const Device& gpu) {
-    const double links =
-        std::round(static_cast<double>(megabytes) / hwloc_megabytes(gpu.compute_capability));
-    const int count = static_cast<int>(std::clamp(links, 1., 1024.));
+constexpr std::int64_t most_links = 1024;  // of a pair, whatever a file says
+
+/// How much of an NVLink the numbers of a matrix are.
+enum class Counted { one_direction, both_directions };
+
+// Of one NVLink, in MB/s.
+std::int64_t hwloc_megabytes(int compute_capability, Counted counted) {
+    constexpr int pascal = 60, ampere = 80, blackwell = 100;
+    if (compute_capability == pascal) return 20000;
+    if (compute_capability == 0 || compute_capability >= blackwell) return 50000;
+    const bool can_be_both = compute_capability >= ampere;
+    return can_be_both && counted == Counted::both_directions ? 50000 : 25000;
+}
+
+Link nvlinks(std::int64_t megabytes, const Device& gpu, Counted counted) {
+    const auto of_one = static_cast<double>(hwloc_megabytes(gpu.compute_capability, counted));
+    const double links = std::round(static_cast<double>(megabytes) / of_one);
+    const int count = static_cast<int>(std::clamp(links, 1., static_cast<double>(most_links)));
     return {.kind = LinkKind::nvlink, .count = count};
 }
 
-Link xgmi_link(std::int64_t, const Device&) { return {.kind = LinkKind::xgmi}; }
+Link xgmi_link(std::int64_t, const Device&, Counted) { return {.kind = LinkKind::xgmi}; }
 
 // The GPU at either end knows what the matrix counts.
 const Device* gpu_at(LinkEnd end, const Host& host) {
@@ -81,8 +104,32 @@ const Device* gpu_at(LinkEnd end, const Host& host) {
     return device.kind == DeviceKind::gpu ? &device : nullptr;
 }
 
-void add_links(const Matrix& matrix, Host& host,
-               Link (*link_of)(std::int64_t megabytes, const Device& gpu)) {
+// hwloc 2.9.0 counted both directions of NVLink 3 and 4 (A100 to H200): 50 GB/s; since 2.9.1 it
+// counts one: 25. The numbers are asked first: the version may be missing, and a distributor may
+// have corrected hwloc under its old one.
+Counted counted_in(const Matrix& matrix, const Host& host, std::string_view version) {
+    constexpr std::array correction{std::int64_t{2}, std::int64_t{9}, std::int64_t{1}};
+    const auto objects = matrix.objects.size();
+    for (std::size_t i = 0; i < objects; ++i) {
+        const Device* gpu = matrix.objects[i] ? gpu_at(*matrix.objects[i], host) : nullptr;
+        if (!gpu) continue;
+        const auto one = hwloc_megabytes(gpu->compute_capability, Counted::one_direction);
+        const auto both = hwloc_megabytes(gpu->compute_capability, Counted::both_directions);
+        if (one == both) continue;
+        std::int64_t links = 0;  // that the GPU has if one direction is counted
+        for (std::size_t j = 0; j < objects; ++j) {
+            if (j == i) continue;
+            if (matrix.at(i, j) % both != 0) return Counted::one_direction;
+            links += std::min(matrix.at(i, j) / one, most_links);
+        }
+        if (links > most_nvlinks(gpu->compute_capability)) return Counted::both_directions;
+    }
+    const auto known = version_in(version);
+    return known && *known < correction ? Counted::both_directions : Counted::one_direction;
+}
+
+void add_links(const Matrix& matrix, Host& host, Counted counted,
+               Link (*link_of)(std::int64_t megabytes, const Device& gpu, Counted counted)) {
     for (std::size_t i = 0; i < matrix.objects.size(); ++i)
         for (std::size_t j = i + 1; j < matrix.objects.size(); ++j) {
             const auto a = matrix.objects[i], b = matrix.objects[j];
@@ -91,7 +138,7 @@ void add_links(const Matrix& matrix, Host& host,
             const Device* gpu = gpu_at(*a, host);
             if (!gpu) gpu = gpu_at(*b, host);
             if (!gpu) continue;
-            Link link = link_of(megabytes, *gpu);
+            Link link = link_of(megabytes, *gpu, counted);
             link.a = *a;
             link.b = *b;
             link.bandwidth_GBps = bandwidth_GBps_of(link, host);
@@ -106,10 +153,13 @@ void read_hwloc_links(const XmlElement& topology, HwlocHost& into, const Source&
         if (element.name != "distances2" && element.name != "distances2hetero") continue;
         if (element.value("indexing") == "os") continue;  // devices have no such index
         const std::string name = element.value("name");
-        if (name == "NVLinkBandwidth")
-            add_links(matrix_of(element, into, source), into.host, nvlinks);
+        if (name == "NVLinkBandwidth") {
+            const Matrix matrix = matrix_of(element, into, source);
+            add_links(matrix, into.host, counted_in(matrix, into.host, into.version), nvlinks);
+        }
         if (name == "XGMIBandwidth")
-            add_links(matrix_of(element, into, source), into.host, xgmi_link);
+            add_links(matrix_of(element, into, source), into.host, Counted::one_direction,
+                      xgmi_link);
     }
 }
 

@@ -78,7 +78,18 @@ PcieLink link_of(const XmlElement& object, HwlocHost& into, const Source& source
     return link;
 }
 
-constexpr int osdev_network = 2, osdev_openfabrics = 3;  // in osdev_type= of hwloc 1 and 2
+enum class NicInterface { none, network, openfabrics };
+
+// osdev_type= is a number in the XML of hwloc 1 and 2, a set of bits in that of hwloc 3.
+NicInterface nic_interface(const XmlElement& osdev, int format, const Source& source) {
+    constexpr int network = 2, openfabrics = 3;
+    constexpr int network_bit = 1 << 4, openfabrics_bit = 1 << 5;
+    const auto type = whole(osdev, "osdev_type", 0, source);
+    if (format >= 3 ? (type & openfabrics_bit) != 0 : type == openfabrics)
+        return NicInterface::openfabrics;
+    if (format >= 3 ? (type & network_bit) != 0 : type == network) return NicInterface::network;
+    return NicInterface::none;
+}
 
 // An InfiniBand device may have several ports; hwloc gives each one's state.
 std::vector<Port> openfabrics_ports(const XmlElement& osdev) {
@@ -91,11 +102,11 @@ std::vector<Port> openfabrics_ports(const XmlElement& osdev) {
     return ports;
 }
 
-void read_nic_interface(const XmlElement& osdev, Device& device, const Source& source) {
-    const auto type = whole(osdev, "osdev_type", 0, source);
-    if (type != osdev_network && type != osdev_openfabrics) return;
+void read_nic_interface(const XmlElement& osdev, int format, Device& device, const Source& source) {
+    const NicInterface interface = nic_interface(osdev, format, source);
+    if (interface == NicInterface::none) return;
     device.names.push_back(required(osdev, "name", source));
-    if (type == osdev_openfabrics)
+    if (interface == NicInterface::openfabrics)
         for (const Port& port : openfabrics_ports(osdev)) device.ports.push_back(port);
 }
 
@@ -131,7 +142,7 @@ void read_device(const XmlElement& object, const PciePlace& place, HwlocHost& in
     for (const XmlElement& osdev : object.children) {
         if (osdev.value("type") != "OSDev") continue;
         name_it(osdev);
-        if (*kind == DeviceKind::nic) read_nic_interface(osdev, device, source);
+        if (*kind == DeviceKind::nic) read_nic_interface(osdev, into.format, device, source);
         if (*kind == DeviceKind::gpu) read_gpu_interface(osdev, device, source);
     }
     if (device.model.empty()) device.model = hwloc_info(object, "PCIDevice");

@@ -196,6 +196,17 @@ void note_what_is_missing(HwlocHost& read) {
         host.not_seen.push_back("how fast the NICs' ports are: hwloc does not ask");
 }
 
+// Files of hwloc 1 have no version= at first.
+int format_of(const XmlElement& topology, const Source& source) {
+    const std::string version = topology.value("version");
+    for (const int major : {1, 2, 3})
+        if (version.starts_with(fmt::format("{}.", major))) return major;
+    if (!version.empty())
+        source.fail(topology.line,
+                    "hwloc XML of version " + in_quotes(version) + "; give that of 1, 2 or 3");
+    return 1;
+}
+
 }  // namespace
 
 std::string hwloc_info(const XmlElement& object, std::string_view name) {
@@ -206,14 +217,17 @@ std::string hwloc_info(const XmlElement& object, std::string_view name) {
 
 Machine read_hwloc_xml(const Source& source) {
     const XmlElement topology = parse_xml(source);
-    const std::string version = topology.value("version");
-    if (!version.empty() && !version.starts_with("1.") && !version.starts_with("2."))
-        source.fail(topology.line, "hwloc XML of version " + in_quotes(version) +
-                                       "; give that of 1 or 2 (lstopo --export-xml-flags v2)");
-    const XmlElement& machine = machine_in(topology, source);
     HwlocHost read;
-    read.host.name = hwloc_info(machine, "HostName");
-    read.host.cpu.architecture = hwloc_info(machine, "Architecture");
+    read.format = format_of(topology, source);
+    const XmlElement& machine = machine_in(topology, source);
+    // About the whole of it: hwloc 3 says that beside the objects, 1 and 2 in the outermost.
+    const auto info = [&](std::string_view name) {
+        const std::string value = hwloc_info(machine, name);
+        return value.empty() ? hwloc_info(topology, name) : value;
+    };
+    read.host.name = info("HostName");
+    read.host.cpu.architecture = info("Architecture");
+    read.version = info("hwlocVersion");
     StructureReader(read, source).read(machine);
     drop_idle_switches(read.host);
     place_on_only_numa_node(read.host);

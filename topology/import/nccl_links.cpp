@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "base/index.hpp"
+#include "topology/import/nccl_pci.hpp"
 #include "topology/machine/link_speeds.hpp"
 
 namespace tutti {
@@ -17,23 +18,9 @@ constexpr std::int64_t most_links = 1024;
 // What virtual machines show of an NVSwitch that they do not have on a bus of theirs.
 constexpr std::string_view hidden_switch = "fffffff:ffff:ff";
 
-enum class Target { gpu, nvswitch, cpu, other };
-
-Target target_of(const XmlElement& row, const Source& source) {
-    const std::string text = row.value("tclass");
-    if (text.empty()) return Target::nvswitch;  // as NCCL takes it
-    const auto pci_class = hexadecimal_number(text);
-    if (!pci_class)
-        source.fail(row.line, fmt::format("tclass={} is not as \"0x030200\"", in_quotes(text)));
-    if (*pci_class == 0x068000) return Target::nvswitch;
-    if (*pci_class == 0x068001) return Target::cpu;
-    const auto family = *pci_class >> 16;
-    return family == 0x03 || family == 0x12 ? Target::gpu : Target::other;
-}
-
 class LinkReader {
 public:
-    LinkReader(std::map<std::string, int>& by_address, Host& host, const Source& source)
+    LinkReader(NcclAddresses& by_address, Host& host, const Source& source)
         : by_address_(by_address), host_(host), source_(source) {}
 
     void read(const NcclGpu& gpu) {
@@ -49,7 +36,8 @@ public:
             Link& link = counted.link;
             link.count =
                 static_cast<int>(std::min(std::max(counted.from_a, counted.from_b), most_links));
-            link.bandwidth_GBps = bandwidth_GBps_of(link, host_);
+            link.bandwidth_GBps =
+                bandwidth_GBps_of(link, host_) / (parts_at(link.a) * parts_at(link.b));
             host_.links.push_back(link);
         }
         for (Link& link : to_cpu_) host_.links.push_back(link);
@@ -72,20 +60,46 @@ private:
         required(row, "count", source_);
         const auto count = whole(row, "count", 1, source_, 1, most_links);
         const LinkEnd from{LinkEnd::Kind::device, gpu};
-        switch (target_of(row, source_)) {
-            case Target::nvswitch:
+        switch (target_at(target, row)) {
+            case NcclTarget::nvswitch:
                 return count_nvswitch(kind, from, target, row, count);
-            case Target::cpu:
+            case NcclTarget::cpu:
                 // As NCCL does: it is the CPU that the GPU's bus belongs to.
                 if (const auto node = host_.devices[gpu].numa_node)
                     return count_link(kind, from, {LinkEnd::Kind::numa_node, *node}, count);
                 ++lost_;
                 return;
-            case Target::gpu:
+            case NcclTarget::gpu:
                 return count_peer(kind, from, address_in(target, row), count);
-            case Target::other:
+            case NcclTarget::other:
                 ++lost_;
         }
+    }
+
+    // Without tclass= NCCL asks the kernel, and takes what that does not know for an NVSwitch.
+    NcclTarget target_at(const std::string& target, const XmlElement& row) const {
+        if (row.value("tclass").empty())
+            if (const auto address = pci_address(target);
+                address && first_at(*address, DeviceKind::gpu))
+                return NcclTarget::gpu;
+        return target_of(row, source_);
+    }
+
+    std::optional<int> first_at(const std::string& address, DeviceKind kind) const {
+        const auto found = by_address_.find(address);
+        if (found == by_address_.end()) return std::nullopt;
+        const int device = found->second.front();
+        return at(host_.devices, device).kind == kind ? std::optional(device) : std::nullopt;
+    }
+
+    // How many share the links of this end.
+    double parts_at(const LinkEnd& end) const {
+        if (end.kind != LinkEnd::Kind::device) return 1;
+        const Device& device = at(host_.devices, end.index);
+        const auto found = by_address_.find(device.pci_address);
+        return device.kind != DeviceKind::gpu || found == by_address_.end()
+                   ? 1
+                   : static_cast<double>(found->second.size());
     }
 
     std::string address_in(const std::string& target, const XmlElement& row) const {
@@ -96,26 +110,30 @@ private:
     }
 
     void count_peer(LinkKind kind, LinkEnd from, const std::string& address, std::int64_t count) {
-        const auto found = by_address_.find(address);
-        if (found == by_address_.end() || host_.devices[found->second].kind != DeviceKind::gpu) {
+        if (!first_at(address, DeviceKind::gpu)) {
             ++lost_;
-        } else if (found->second == from.index) {
-            to_itself_ += " " + address;
-        } else {
-            count_link(kind, from, {LinkEnd::Kind::device, found->second}, count);
+            return;
         }
+        const std::vector<int>& peers = by_address_.at(address);
+        if (std::ranges::find(peers, from.index) != peers.end()) {
+            to_itself_ += " " + address;
+            return;
+        }
+        for (const int peer : peers) count_link(kind, from, {LinkEnd::Kind::device, peer}, count);
     }
 
     void count_nvswitch(LinkKind kind, LinkEnd from, const std::string& target,
                         const XmlElement& row, std::int64_t count) {
         const std::string address = target == hidden_switch ? "" : address_in(target, row);
-        const auto [found, is_new] = by_address_.try_emplace(address, int_size(host_.devices));
-        if (is_new)
+        std::vector<int>& here = by_address_[address];
+        if (here.empty()) {
+            here.push_back(int_size(host_.devices));
             host_.devices.push_back({.kind = DeviceKind::nvswitch, .pci_address = address});
-        else if (host_.devices[found->second].kind != DeviceKind::nvswitch)
+        } else if (!first_at(address, DeviceKind::nvswitch)) {
             source_.fail(row.line, fmt::format("target={} is no NVSwitch, as tclass= says",
                                                in_quotes(target)));
-        count_link(kind, from, {LinkEnd::Kind::device, found->second}, count);
+        }
+        count_link(kind, from, {LinkEnd::Kind::device, here.front()}, count);
     }
 
     // The GPUs of a pair both have rows; `a` is the one that came first.
@@ -125,7 +143,7 @@ private:
         const bool turned = peers && to.index < from.index;
         const auto ends = turned ? std::pair(to, from) : std::pair(from, to);
         const auto [found, is_new] =
-            at_.try_emplace({kind, ends.first, ends.second}, links_.size());
+            position_of_.try_emplace({kind, ends.first, ends.second}, links_.size());
         if (is_new) links_.push_back({{.kind = kind, .a = ends.first, .b = ends.second}});
         Counted& counted = links_[found->second];
         (turned ? counted.from_b : counted.from_a) += count;
@@ -136,18 +154,20 @@ private:
         const auto count = whole(row, "count", 1, source_, 1, most_links);
         const auto megabytes = whole(row, "bw", 0, source_);
         if (!node) return;
-        to_cpu_.push_back({.kind = LinkKind::c2c,
-                           .a = {LinkEnd::Kind::device, gpu},
-                           .b = {LinkEnd::Kind::numa_node, *node},
-                           .count = static_cast<int>(count),
-                           .bandwidth_GBps = static_cast<double>(megabytes * count) / 1000});
+        const double parts = parts_at({LinkEnd::Kind::device, gpu});
+        to_cpu_.push_back(
+            {.kind = LinkKind::c2c,
+             .a = {LinkEnd::Kind::device, gpu},
+             .b = {LinkEnd::Kind::numa_node, *node},
+             .count = static_cast<int>(count),
+             .bandwidth_GBps = static_cast<double>(megabytes * count) / 1000 / parts});
     }
 
-    std::map<std::string, int>& by_address_;
+    NcclAddresses& by_address_;
     Host& host_;
     const Source& source_;
     std::vector<Counted> links_;
-    std::map<std::tuple<LinkKind, LinkEnd, LinkEnd>, std::size_t> at_;
+    std::map<std::tuple<LinkKind, LinkEnd, LinkEnd>, std::size_t> position_of_;
     std::vector<Link> to_cpu_;
     std::string to_itself_;
     int lost_ = 0;
@@ -155,8 +175,8 @@ private:
 
 }  // namespace
 
-void read_nccl_links(const std::vector<NcclGpu>& gpus, std::map<std::string, int>& by_address,
-                     Host& host, const Source& source) {
+void read_nccl_links(const std::vector<NcclGpu>& gpus, NcclAddresses& by_address, Host& host,
+                     const Source& source) {
     LinkReader reader(by_address, host, source);
     for (const NcclGpu& gpu : gpus) reader.read(gpu);
     reader.finish();

@@ -7,17 +7,17 @@
 #include <set>
 
 #include "base/index.hpp"
-#include "topology/detect/sysfs_devices.hpp"
+#include "topology/import/device_order.hpp"
 #include "topology/import/formats.hpp"
 #include "topology/import/nccl_links.hpp"
+#include "topology/import/nccl_own.hpp"
+#include "topology/import/nccl_pci.hpp"
 #include "topology/import/pcie_tree.hpp"
 #include "topology/import/xml.hpp"
 #include "topology/machine/gpu_models.hpp"
 
 namespace tutti {
 namespace {
-
-constexpr int pci_bridge = 0x0604;
 
 // "16 GT/s", "32.0 GT/s PCIe": 0 for anything else ("Unknown speed", "").
 double gigatransfers_in(const std::string& text) {
@@ -31,10 +31,6 @@ std::string kernel_word(const std::string& architecture) {
     if (architecture == "arm64") return "aarch64";
     if (architecture == "ppc64") return "ppc64le";
     return architecture;
-}
-
-bool has_child(const XmlElement& element, std::string_view name) {
-    return std::ranges::find(element.children, name, &XmlElement::name) != element.children.end();
 }
 
 // "0x10de" and "0x2330" as "10de:2330"; empty where the file does not say.
@@ -56,9 +52,11 @@ std::string pci_id(const XmlElement& pci, const char* vendor, const char* device
 // One host; reads the elements below <cpu> in their order.
 class HostReader {
 public:
-    explicit HostReader(const Source& source) : source_(source) {}
+    HostReader(const NcclTargets& targets, const Source& source)
+        : targets_(targets), source_(source) {}
 
     void read_cpu(const XmlElement& cpu) {
+        if (host_.name.empty()) host_.name = cpu.value(nccl_own::host);
         if (host_.cpu == CpuIdentity{})
             host_.cpu = {.architecture = kernel_word(cpu.value("arch")),
                          .vendor = cpu.value("vendor"),
@@ -72,6 +70,7 @@ public:
     }
 
     Host result() {
+        put_devices_in_order();
         read_nccl_links(rows_, by_address_, host_, source_);
         drop_idle_switches(host_);
         place_on_only_numa_node(host_);
@@ -101,7 +100,7 @@ private:
             if (child.name == "nic" && element.name == "cpu") {
                 Device nic{.kind = DeviceKind::nic, .numa_node = place.numa_node};
                 read_ports(child, nic);
-                host_.devices.push_back(std::move(nic));
+                add_device(std::move(nic), {&child});
             }
         }
     }
@@ -118,7 +117,8 @@ private:
             .gigatransfers = gigatransfers_in(pci.value("link_speed")),
             .lanes = static_cast<int>(whole(pci, "link_width", 0, source_) % unknown_width)};
         const std::string id = pci_id(pci, "vendor", "device", source_);
-        if (class_of(pci) == pci_bridge) {
+        const NcclPci kind = kind_of(pci, *address, id, targets_, source_);
+        if (kind == NcclPci::pcie_switch) {
             host_.pcie_switches.push_back(
                 {.pci_address = *address,
                  .pci_id = id,
@@ -126,48 +126,95 @@ private:
                  .numa_node = place.numa_node,
                  .link = link,
                  .subsystem_id = pci_id(pci, "subsystem_vendor", "subsystem_device", source_)});
+            wanted_.switches.push_back(position_in({&pci}));
             place.above = int_size(host_.pcie_switches) - 1;
-        } else if (const auto kind = kind_of(pci, id)) {
-            read_device(pci, {.kind = *kind,
+        } else if (const auto device_kind = device_kind_of(kind)) {
+            read_device(pci, {.kind = *device_kind,
                               .pci_address = *address,
                               .pci_id = id,
                               .numa_node = place.numa_node,
                               .above = place.above,
                               .link = link,
                               .compute_capability = compute_capability_of(id)});
+        } else if (kind == NcclPci::unknown) {
+            unknown_.push_back(*address);
         }
         read_children(pci, place);
     }
 
-    int class_of(const XmlElement& pci) const {
-        const std::string text = pci.value("class");
-        if (text.empty()) return 0;
-        const auto number = hexadecimal_number(text);
-        if (!number || *number > 0xffffff)
-            source_.fail(pci.line, fmt::format("class={} is not as \"0x030200\"", in_quotes(text)));
-        return static_cast<int>(*number >> 8);
-    }
-
-    // What stands inside says it; else the class, for files that leave the filling in to NCCL.
-    std::optional<DeviceKind> kind_of(const XmlElement& pci, const std::string& id) const {
-        constexpr int nvidia = 0x10de;
-        if (has_child(pci, "gpu")) return DeviceKind::gpu;
-        if (has_child(pci, "nic")) return DeviceKind::nic;
-        const auto vendor = id.empty() ? std::optional<std::int64_t>(nvidia)
-                                       : hexadecimal_number(std::string_view(id).substr(0, 4));
-        return device_kind(class_of(pci), static_cast<int>(vendor.value_or(0)));
-    }
-
-    void read_device(const XmlElement& pci, Device device) {
-        const int position = int_size(host_.devices);
-        by_address_[device.pci_address] = position;
-        for (const XmlElement& child : pci.children) {
-            if (child.name == "nic") read_ports(child, device);
-            if (child.name != "gpu") continue;
-            read_gpu(child, device);
-            rows_.push_back({position, &child});
+    static std::optional<DeviceKind> device_kind_of(NcclPci kind) {
+        switch (kind) {
+            case NcclPci::gpu:
+                return DeviceKind::gpu;
+            case NcclPci::nic:
+                return DeviceKind::nic;
+            case NcclPci::nvswitch:
+                return DeviceKind::nvswitch;
+            case NcclPci::pcie_switch:
+            case NcclPci::nothing:
+            case NcclPci::unknown:
+                break;
         }
+        return std::nullopt;
+    }
+
+    void read_device(const XmlElement& pci, const Device& device) {
+        const auto gpus = gpus_in(pci, source_);
+        if (gpus.empty()) {
+            Device only = device;
+            for (const XmlElement& child : pci.children)
+                if (child.name == "nic") read_ports(child, only);
+            return add_device(std::move(only), {&pci});
+        }
+        // Of a divided GPU each part may have the rows, or only the first.
+        const auto has_rows = [](const XmlElement* gpu) {
+            return has_child(*gpu, "nvlink") || has_child(*gpu, "xgmi") || has_child(*gpu, "c2c");
+        };
+        const auto first_with_rows = std::ranges::find_if(gpus, has_rows);
+        for (const XmlElement* gpu : gpus) {
+            Device part = device;
+            read_gpu(*gpu, part);
+            const bool borrows = !has_rows(gpu) && first_with_rows != gpus.end();
+            rows_.push_back({int_size(host_.devices), borrows ? *first_with_rows : gpu});
+            add_device(std::move(part), {gpu, &pci});
+        }
+        if (gpus.size() > 1) divided_.push_back(device.pci_address);
+    }
+
+    // The elements that may have attributes of tutti's, the innermost first.
+    using Elements = std::initializer_list<const XmlElement*>;
+
+    static const std::string* find_own(Elements elements, std::string_view attribute) {
+        for (const XmlElement* element : elements)
+            if (const std::string* text = element->find(attribute)) return text;
+        return nullptr;
+    }
+
+    std::int64_t position_in(Elements elements) const {
+        for (const XmlElement* element : elements)
+            if (element->find(nccl_own::position))
+                return whole(*element, nccl_own::position, 0, source_);
+        return WantedOrder::last;
+    }
+
+    void add_device(Device device, Elements elements) {
+        if (const std::string* names = find_own(elements, nccl_own::names)) {
+            device.names.clear();
+            for (const std::string_view name : words_of(*names)) device.names.emplace_back(name);
+        }
+        if (const std::string* model = find_own(elements, nccl_own::model)) device.model = *model;
+        wanted_.devices.push_back(position_in(elements));
         host_.devices.push_back(std::move(device));
+    }
+
+    // Links are read after that, GPU by GPU.
+    void put_devices_in_order() {
+        const std::vector<int> now_at = put_in_order(host_, wanted_);
+        for (NcclGpu& row : rows_) row.device = at(now_at, row.device);
+        std::ranges::sort(rows_, {}, &NcclGpu::device);
+        for (std::size_t i = 0; i < host_.devices.size(); ++i)
+            if (const std::string& address = host_.devices[i].pci_address; !address.empty())
+                by_address_[address].push_back(static_cast<int>(i));
     }
 
     // RCCL writes the same attributes, of which sm means nothing there and gcn="908" gfx908; its
@@ -209,6 +256,14 @@ private:
             host_.not_seen.push_back(
                 "links between the GPUs (NVLink, xGMI): this file leaves "
                 "them to be asked of the driver");
+        if (!unknown_.empty())
+            host_.not_seen.push_back("what is at " + listed(unknown_) +
+                                     ": the file has no class=, no vendor and nothing else that "
+                                     "tells");
+        if (!divided_.empty())
+            host_.not_seen.push_back("what the parts of the GPU at " + listed(divided_) +
+                                     " carry to one another, and how they share its links: each "
+                                     "has an equal part here");
         const bool silent_nic = std::ranges::any_of(host_.devices, [](const Device& device) {
             return device.kind == DeviceKind::nic && device.ports.empty();
         });
@@ -218,11 +273,25 @@ private:
                 "asked of the driver");
     }
 
+    // "0000:01:00.0, 0000:02:00.0 and 6 more"
+    static std::string listed(const std::vector<std::string>& addresses) {
+        constexpr std::size_t enough = 4;
+        const auto shown = std::min(addresses.size(), enough);
+        std::string text;
+        for (std::size_t i = 0; i < shown; ++i) text += (i > 0 ? ", " : "") + addresses[i];
+        return addresses.size() > shown
+                   ? fmt::format("{} and {} more", text, addresses.size() - shown)
+                   : text;
+    }
+
+    const NcclTargets& targets_;
     const Source& source_;
     Host host_;
+    WantedOrder wanted_;
     std::set<int> threads_, nodes_;
     std::set<std::string> addresses_;
-    std::map<std::string, int> by_address_;
+    std::vector<std::string> unknown_, divided_;
+    NcclAddresses by_address_;
     std::vector<NcclGpu> rows_;
 };
 
@@ -233,10 +302,11 @@ Machine read_nccl_xml(const Source& source) {
     // The files of several hosts may have been fused; then each <cpu> says whose it is.
     std::map<std::string, std::size_t> position_of;
     std::vector<HostReader> hosts;
+    const NcclTargets targets = targets_in(system, source);
     for (const XmlElement& cpu : system.children) {
         if (cpu.name != "cpu") continue;
         const auto [found, is_new] = position_of.try_emplace(cpu.value("host_hash"), hosts.size());
-        if (is_new) hosts.emplace_back(source);
+        if (is_new) hosts.emplace_back(targets, source);
         hosts[found->second].read_cpu(cpu);
     }
     if (hosts.empty())

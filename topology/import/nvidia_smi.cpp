@@ -1,83 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <map>
-#include <numeric>
 #include <set>
 
 #include "base/index.hpp"
 #include "topology/import/formats.hpp"
-#include "topology/import/nvidia_smi_matrix.hpp"
+#include "topology/import/nvidia_smi_groups.hpp"
 #include "topology/import/pcie_tree.hpp"
+#include "topology/machine/gpu_models.hpp"
 #include "topology/machine/link_speeds.hpp"
 
 namespace tutti {
 namespace {
-
-// Devices that are known to share something; what A shares with B and B with C, A shares with C.
-// So a pair that NVLink hides is judged by the devices that are near both.
-class Groups {
-public:
-    explicit Groups(std::size_t count) : parent_(count) {
-        std::iota(parent_.begin(), parent_.end(), std::size_t{0});
-    }
-    std::size_t of(std::size_t member) const {
-        while (parent_[member] != member) member = parent_[member];
-        return member;
-    }
-    void join(std::size_t a, std::size_t b) {
-        a = of(a);
-        b = of(b);
-        parent_[std::max(a, b)] = std::min(a, b);  // a group is known by its first member
-    }
-
-private:
-    std::vector<std::size_t> parent_;
-};
-
-Groups grouped(const SmiMatrix& matrix, Nearness farthest) {
-    Groups groups(matrix.devices.size());
-    for (std::size_t a = 0; a < matrix.devices.size(); ++a)
-        for (std::size_t b = 0; b < a; ++b)
-            if (const Nearness near = matrix.near(a, b);
-                near != Nearness::unknown && near <= farthest)
-                groups.join(a, b);
-    return groups;
-}
-
-// Of each device: the table's, or a number for each group of devices that are not SYS apart.
-std::vector<std::optional<int>> numa_nodes_of(const SmiMatrix& matrix) {
-    const std::size_t count = matrix.devices.size();
-    Groups groups = grouped(matrix, Nearness::node);
-    // The same CPUs are near GPUs of one node. Of devices that the matrix sets apart they say less.
-    std::map<std::vector<int>, std::size_t> with_cpus;
-    for (std::size_t i = 0; i < count; ++i) {
-        const auto& cpus = matrix.devices[i].cpus;
-        if (cpus.empty()) continue;
-        const std::size_t other = with_cpus.try_emplace(cpus, i).first->second;
-        if (matrix.near(i, other) == Nearness::unknown) groups.join(i, other);
-    }
-    std::map<std::size_t, int> number_of;
-    for (std::size_t i = 0; i < count; ++i)
-        if (const auto node = matrix.devices[i].numa_node)
-            number_of.try_emplace(groups.of(i), *node);
-    int next = 0;
-    std::vector<std::optional<int>> nodes(count);
-    for (std::size_t i = 0; i < count; ++i) {
-        const std::size_t group = groups.of(i);
-        bool placed = number_of.contains(group) || !matrix.devices[i].cpus.empty();
-        for (std::size_t j = 0; j < count && !placed; ++j)
-            placed = j != i && matrix.near(i, j) != Nearness::unknown;
-        if (!placed) continue;  // NVLinks hide all that the table could say
-        while (!number_of.contains(group)) {
-            const bool taken = std::ranges::any_of(
-                number_of, [&](const auto& numbered) { return numbered.second == next; });
-            if (!taken) number_of[group] = next;
-            ++next;
-        }
-        nodes[i] = number_of[group];
-    }
-    return nodes;
-}
 
 void add_numa_nodes(const SmiMatrix& matrix, Host& host) {
     std::map<int, std::set<int>> cpus_of;
@@ -101,7 +35,7 @@ void add_numa_nodes(const SmiMatrix& matrix, Host& host) {
 // PIX: under one switch. PXB: under switches that hang under one.
 void add_switches(const SmiMatrix& matrix, Host& host) {
     const std::size_t count = matrix.devices.size();
-    const Groups leaf = grouped(matrix, Nearness::pix), top = grouped(matrix, Nearness::pxb);
+    const DeviceGroups leaf = grouped(matrix, Nearness::pix), top = grouped(matrix, Nearness::pxb);
     std::vector<int> leaf_size(count), top_size(count);
     for (std::size_t i = 0; i < count; ++i) {
         ++leaf_size[leaf.of(i)];
@@ -128,26 +62,26 @@ void add_switches(const SmiMatrix& matrix, Host& host) {
     }
 }
 
-// No GPU has more NVLinks than this; where the matrix shows more, each pair sees the same ones,
-// through NVSwitches.
-constexpr int most_nvlinks = 18;
-
-double bandwidth_GBps_of(int links) {
-    constexpr int hopper = 90;  // the oldest with 18 links
-    return links * nvlink_GBps(links == most_nvlinks ? hopper : 0);
+// Without a model 18 links are Hopper's, the oldest that has so many.
+double link_GBps(const Device& gpu, int links) {
+    constexpr int hopper = 90, most_before = 12;
+    if (gpu.compute_capability > 0) return nvlink_GBps(gpu.compute_capability);
+    return nvlink_GBps(links > most_before ? hopper : 0);
 }
 
-Link link_between(std::size_t a, std::size_t b, int count) {
+Link link_between(const Host& host, std::size_t gpu, std::size_t other, int count) {
     return {.kind = LinkKind::nvlink,
-            .a = {LinkEnd::Kind::device, static_cast<int>(a)},
-            .b = {LinkEnd::Kind::device, static_cast<int>(b)},
+            .a = {LinkEnd::Kind::device, static_cast<int>(gpu)},
+            .b = {LinkEnd::Kind::device, static_cast<int>(other)},
             .count = count,
-            .bandwidth_GBps = bandwidth_GBps_of(count)};
+            .bandwidth_GBps = count * link_GBps(host.devices[gpu], count)};
 }
 
+// Two GPUs behind an NVSwitch see as many links as the one with fewer has: more than a GPU can have
+// if the links of all pairs were wires of their own.
 void add_nvlinks(const SmiMatrix& matrix, Host& host) {
     const std::size_t count = matrix.devices.size();
-    Groups islands(count);
+    DeviceGroups islands(count);
     for (std::size_t a = 0; a < count; ++a)
         for (std::size_t b = 0; b < a; ++b)
             if (matrix.links(a, b) > 0) islands.join(a, b);
@@ -156,23 +90,28 @@ void add_nvlinks(const SmiMatrix& matrix, Host& host) {
 
     for (const auto& [first, members] : members_of) {
         if (members.size() < 2) continue;
-        const int links = matrix.links(members[0], members[1]);
-        bool all_the_same = links > 0;
-        for (const std::size_t a : members)
-            for (const std::size_t b : members)
-                all_the_same = all_the_same && (a == b || matrix.links(a, b) == links);
-        const auto peers = int_size(members) - 1;
-        if (all_the_same && links * peers > most_nvlinks) {
+        bool has_switch = false;
+        std::vector<int> most;  // links to one other GPU
+        for (const std::size_t a : members) {
+            int sum = 0;
+            most.push_back(0);
+            for (const std::size_t b : members) {
+                sum += a == b ? 0 : matrix.links(a, b);
+                most.back() = std::max(most.back(), a == b ? 0 : matrix.links(a, b));
+            }
+            has_switch = has_switch || sum > most_nvlinks(host.devices[a].compute_capability);
+        }
+        if (has_switch) {
             const std::size_t nvswitch = host.devices.size();
             host.devices.push_back({.kind = DeviceKind::nvswitch});
-            for (const std::size_t gpu : members)
-                host.links.push_back(link_between(gpu, nvswitch, links));
+            for (std::size_t m = 0; m < members.size(); ++m)
+                host.links.push_back(link_between(host, members[m], nvswitch, most[m]));
             continue;
         }
         for (const std::size_t a : members)
             for (const std::size_t b : members)
                 if (a < b && matrix.links(a, b) > 0)
-                    host.links.push_back(link_between(a, b, matrix.links(a, b)));
+                    host.links.push_back(link_between(host, a, b, matrix.links(a, b)));
     }
 }
 
@@ -190,12 +129,14 @@ bool agrees(const SmiMatrix& matrix, const Host& host, std::size_t a, std::size_
             return under_switches && one.above == other.above;
         case Nearness::pxb:
             return under_switches && one.above != other.above && top_of(one) == top_of(other);
-        case Nearness::phb:
         case Nearness::node:
+            if (one.numa_node != other.numa_node) return true;  // as the affinities say
+            [[fallthrough]];
+        case Nearness::phb:
             return one.numa_node == other.numa_node &&
                    !(under_switches && top_of(one) == top_of(other));
         case Nearness::sys:
-            return one.numa_node != other.numa_node;
+            return !one.numa_node || one.numa_node != other.numa_node;
         case Nearness::unknown:
         case Nearness::self:
             break;
@@ -204,10 +145,25 @@ bool agrees(const SmiMatrix& matrix, const Host& host, std::size_t a, std::size_
 }
 
 void note_what_is_missing(const SmiMatrix& matrix, Host& host) {
-    host.not_seen.push_back(
-        "PCI addresses, PCIe speeds, caches, memory and models: nvidia-smi "
-        "topo -m does not print them");
-    bool hidden = false;
+    const auto lack = [&](auto of_device) {
+        return std::ranges::any_of(host.devices, [&](const Device& device) {
+            return device.kind == DeviceKind::gpu && of_device(device);
+        });
+    };
+    std::string missing = "PCIe speeds, caches";
+    if (lack([](const Device& gpu) { return gpu.pci_address.empty(); }))
+        missing = "PCI addresses, " + missing;
+    missing += lack([](const Device& gpu) { return gpu.model.empty(); }) ? ", memory and models"
+                                                                         : " and memory";
+    host.not_seen.push_back(missing + ": nvidia-smi topo -m does not print them");
+    bool hidden = false, unpriced = false;
+    for (const Link& link : host.links)
+        unpriced = unpriced || (at(host.devices, link.a.index).compute_capability == 0 &&
+                                link.count == most_nvlinks(0));
+    std::string nowhere;
+    for (std::size_t i = 0; i < matrix.devices.size(); ++i)
+        if (!matrix.devices[i].is_gpu && !host.devices[i].numa_node)
+            nowhere += (nowhere.empty() ? "" : ", ") + matrix.devices[i].name;
     int contradictions = 0;
     for (std::size_t a = 0; a < matrix.devices.size(); ++a)
         for (std::size_t b = 0; b < a; ++b) {
@@ -218,6 +174,13 @@ void note_what_is_missing(const SmiMatrix& matrix, Host& host) {
         host.not_seen.push_back(
             "how near GPUs with NVLinks are by PCIe: taken from the devices "
             "that are near both");
+    if (unpriced)
+        host.not_seen.push_back(
+            "whether GPUs with 18 NVLinks are Hopper or Blackwell: they count as Hopper, 20.6 GB/s "
+            "a link where Blackwell has 40.1; put the lines of nvidia-smi -L into the file");
+    if (!nowhere.empty())
+        host.not_seen.push_back("which NUMA node is near " + nowhere +
+                                ": everything else is SYS from there");
     if (contradictions > 0)
         host.not_seen.push_back("a PCIe tree that fits the whole matrix: " +
                                 std::to_string(contradictions) + " pairs fit no tree");
@@ -232,8 +195,11 @@ Machine read_nvidia_smi(const Source& source) {
     for (std::size_t i = 0; i < matrix.devices.size(); ++i) {
         const auto& device = matrix.devices[i];
         host.devices.push_back({.kind = device.is_gpu ? DeviceKind::gpu : DeviceKind::nic,
+                                .pci_address = device.pci_address,
                                 .names = {device.name},
-                                .numa_node = nodes[i]});
+                                .numa_node = nodes[i],
+                                .model = device.model,
+                                .compute_capability = compute_capability_of_model(device.model)});
         if (!device.is_gpu) host.devices.back().ports.push_back({.name = device.name});
     }
     add_numa_nodes(matrix, host);

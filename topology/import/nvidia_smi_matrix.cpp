@@ -78,6 +78,7 @@ public:
         }
         check_symmetry();
         for (++line; line < lines_.size(); ++line) read_nic_legend(words_of(lines_[line]));
+        for (const std::string& text : lines_) read_model(text);
         return std::move(matrix_);
     }
 
@@ -161,6 +162,51 @@ private:
         if (words.size() != 2 || !words[0].starts_with("NIC") || !words[0].ends_with(':')) return;
         const auto found = names_.find(std::string(words[0].substr(0, words[0].size() - 1)));
         if (found != names_.end()) matrix_.devices[found->second].name = std::string(words[1]);
+    }
+
+    SmiMatrix::Device* gpu_numbered(std::string_view number) {
+        const auto found = names_.find("GPU" + std::string(number));
+        if (found == names_.end() || !decimal_number(number)) return nullptr;
+        return &matrix_.devices[found->second];
+    }
+
+    // "GPU 0: NVIDIA B200 (UUID: GPU-...)" of nvidia-smi -L, "GPU 0,1: NVIDIA B200" of reports, and
+    // "|   0  NVIDIA B200          On  |   00000000:1B:00.0 Off |" of nvidia-smi.
+    void read_model(std::string_view line) {
+        constexpr std::string_view of_list = "GPU ", uuid = " (UUID";
+        const auto words = words_of(line);
+        if (words.size() < 3) return;
+        const std::size_t colon = line.find(':');
+        const std::size_t start = line.find(of_list) + of_list.size();
+        if (words[0] == "GPU" && colon != std::string_view::npos && start < colon) {
+            const std::string_view name = line.substr(colon + 1, line.find(uuid) - colon - 1);
+            const std::string_view list = line.substr(start, colon - start);
+            if (list.find_first_not_of("0123456789,") == std::string_view::npos)
+                for (const std::string_view number : split(list, ','))
+                    if (SmiMatrix::Device* gpu = gpu_numbered(number); gpu && gpu->model.empty())
+                        gpu->model = joined(words_of(name));
+        }
+        const auto cells = split(line, '|');
+        if (cells.size() < 4) return;
+        auto name = words_of(cells[1]);
+        const auto place = words_of(cells[2]);
+        if (name.size() < 3 || place.empty()) return;
+        std::string_view bus = place[0];
+        if (bus.starts_with("0000") && bus.find(':') == 8) bus.remove_prefix(4);  // of the domain
+        const auto address = pci_address(bus);
+        SmiMatrix::Device* gpu = gpu_numbered(name[0]);
+        if (!address || !gpu) return;
+        gpu->pci_address = *address;
+        name.erase(name.begin());
+        name.pop_back();  // the mode of persistence
+        if (gpu->model.empty()) gpu->model = joined(name);
+    }
+
+    static std::string joined(const std::vector<std::string_view>& words) {
+        std::string text;
+        for (const std::string_view word : words)
+            text += (text.empty() ? "" : " ") + std::string(word);
+        return text;
     }
 
     const Source& source_;

@@ -19,6 +19,8 @@ struct SmiMatrix {
         int line = 0;
         std::vector<int> cpus;         ///< near it; empty where the table does not say
         std::optional<int> numa_node;  ///< likewise
+        std::string model;        ///< from lines of nvidia-smi or nvidia-smi -L beside the matrix
+        std::string pci_address;  ///< from nvidia-smi; empty where nothing says it
     };
     std::vector<Device> devices;
     std::vector<Nearness> nearness;  ///< row by row, symmetric

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "topology/machine/gpu_models.hpp"
 
+#include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <optional>
 
@@ -26,6 +28,17 @@ constexpr Block nvidia[] = {
     {0x2900, 0x297f, 100},  // B200, GB200
     {0x2b00, 0x2fff, 120},  // Blackwell with graphics
     {0x3180, 0x31ff, 103},  // B300
+};
+
+struct Name {
+    std::string_view word;
+    int capability;
+};
+constexpr Name names[] = {
+    {"P100", 60},  {"V100", 70},  {"V100S", 70},  {"2080", 75},  {"A100", 80},   {"A800", 80},
+    {"A30", 80},   {"A40", 86},   {"A4500", 86},  {"A5000", 86}, {"A5500", 86},  {"A6000", 86},
+    {"3090", 86},  {"H100", 90},  {"H800", 90},   {"H200", 90},  {"H20", 90},    {"GH200", 90},
+    {"B100", 100}, {"B200", 100}, {"GB200", 100}, {"B300", 103}, {"GB300", 103},
 };
 
 struct Chip {
@@ -56,6 +69,20 @@ int compute_capability_of(std::string_view pci_id) {
     if (!device) return 0;
     for (const Block& block : nvidia)
         if (*device >= block.first && *device <= block.last) return block.capability;
+    return 0;
+}
+
+int compute_capability_of_model(std::string_view model) {
+    const auto is_part_of_word = [](char c) {
+        return std::isalnum(static_cast<unsigned char>(c)) != 0;
+    };
+    for (auto first = model.begin(); first != model.end();) {
+        first = std::find_if(first, model.end(), is_part_of_word);
+        const auto last = std::find_if_not(first, model.end(), is_part_of_word);
+        for (const Name& name : names)
+            if (std::string_view(first, last) == name.word) return name.capability;
+        first = last;
+    }
     return 0;
 }
 

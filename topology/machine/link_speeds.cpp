@@ -12,15 +12,15 @@ namespace {
 
 struct Step {
     double from;  // this row holds from here on
-    double bandwidth_GBps;
+    double value;
 };
 
 // The last row whose `from` is reached; `table` is ascending.
 template <std::size_t n>
-double last_reached(const Step (&table)[n], double value, double otherwise) {
+double last_reached(const Step (&table)[n], double key, double otherwise) {
     double found = otherwise;
     for (const Step& row : table)
-        if (value >= row.from) found = row.bandwidth_GBps;
+        if (key >= row.from) found = row.value;
     return found;
 }
 
@@ -28,6 +28,8 @@ double last_reached(const Step (&table)[n], double value, double otherwise) {
 constexpr Step pcie_lane[] = {{2.5, 0.1875}, {5, 0.375}, {8, 0.75}, {16, 1.5}, {32, 3}, {64, 6}};
 
 constexpr Step nvlink[] = {{60, 18}, {70, 20}, {80, 20}, {86, 12}, {90, 20.6}, {100, 40.1}};
+
+constexpr Step nvlinks_of_gpu[] = {{60, 4}, {70, 6}, {80, 12}, {86, 4}, {90, 18}};
 
 // Intel's family 6 by model: Broadwell and older, Skylake, Sapphire Rapids, Emerald Rapids.
 constexpr Step intel_sockets[] = {{0, 6}, {0x55, 10}, {0x8f, 22}, {0xcf, 40}};
@@ -40,6 +42,12 @@ double pcie_GBps(PcieLink link) {
 }
 
 double nvlink_GBps(int compute_capability) { return last_reached(nvlink, compute_capability, 20); }
+
+int most_nvlinks(int compute_capability) {
+    constexpr int newest = 18;
+    if (compute_capability == 0) return newest;
+    return static_cast<int>(last_reached(nvlinks_of_gpu, compute_capability, 0));
+}
 
 double xgmi_GBps(std::string_view gpu) {
     if (gpu == "gfx906" || gpu == "gfx908") return 24;

@@ -16,6 +16,9 @@ double pcie_GBps(PcieLink link);
 /// One NVLink of a GPU of that compute capability (60, 70, 80, 86, 90, 100).
 double nvlink_GBps(int compute_capability);
 
+/// No GPU of that compute capability has more NVLinks; the most of any where it is 0 (unknown).
+int most_nvlinks(int compute_capability);
+
 /// One xGMI link of a GPU of that instruction set ("gfx908", "gfx90a", "gfx942").
 double xgmi_GBps(std::string_view gpu);
 

@@ -11,68 +11,13 @@
 
 #include "base/error.hpp"
 #include "base/index.hpp"
-#include "topology/machine/gpu_models.hpp"
+#include "topology/import/nccl_own.hpp"
+#include "topology/routes/nccl_attributes.hpp"
 
 namespace tutti {
 namespace {
 
-// What XML would take for its own is written as an entity; control characters have none.
-std::string escaped(std::string_view text) {
-    std::string safe;
-    for (const char c : text) {
-        if (c == '&')
-            safe += "&amp;";
-        else if (c == '<')
-            safe += "&lt;";
-        else if (c == '"')
-            safe += "&quot;";
-        else
-            safe += static_cast<unsigned char>(c) < ' ' ? ' ' : c;
-    }
-    return safe;
-}
-
-std::string attribute(std::string_view name, std::string_view value) {
-    return fmt::format(" {}=\"{}\"", name, escaped(value));
-}
-
-// "10de:2330" as two attributes; nothing where it is unknown.
-std::string ids(std::string_view prefix, const std::string& id) {
-    const std::size_t colon = id.find(':');
-    if (colon == std::string::npos) return "";
-    return attribute(fmt::format("{}vendor", prefix), "0x" + id.substr(0, colon)) +
-           attribute(fmt::format("{}device", prefix), "0x" + id.substr(colon + 1));
-}
-
-// As the kernel has spelled it since 5.6; "" and 0 are NCCL's words for unknown.
-std::string link_attributes(PcieLink link) {
-    return attribute("link_speed", link.gigatransfers > 0
-                                       ? fmt::format("{:.1f} GT/s PCIe", link.gigatransfers)
-                                       : "") +
-           attribute("link_width", std::to_string(link.lanes));
-}
-
-// "000000ff,ffff0000": 32 CPUs a word, the highest first.
-std::string affinity(const Host& host, const NumaNode& node) {
-    std::vector<std::uint32_t> words(1);
-    for (const int core : node.cores)
-        for (const int cpu : host.cores[core].threads) {
-            const auto word = as_size(cpu) / 32;
-            if (word >= words.size()) words.resize(word + 1);
-            words[word] |= std::uint32_t{1} << (cpu % 32);
-        }
-    std::string text;
-    for (std::size_t i = words.size(); i-- > 0;)
-        text += fmt::format("{:08x}{}", words[i], i > 0 ? "," : "");
-    return text;
-}
-
-// NCCL knows three processors, two of them by other words than the kernel's.
-std::string nccl_word(const std::string& architecture) {
-    if (architecture == "aarch64") return "arm64";
-    if (architecture == "ppc64le") return "ppc64";
-    return architecture;
-}
+using nccl::attribute;
 
 class NcclWriter {
 public:
@@ -80,12 +25,13 @@ public:
         for (const Device& device : host.devices) taken_.insert(device.pci_address);
         for (const PcieSwitch& pcie_switch : host.pcie_switches)
             taken_.insert(pcie_switch.pci_address);
+        gives_positions_ = !is_in_order_of_tree();
     }
 
     std::string write() {
         line(0, "<system version=\"1\">");
         for (const NumaNode& node : host_.numa_nodes)
-            write_cpu(node.os_index, affinity(host_, node));
+            write_cpu(node.os_index, nccl::affinity(host_, node));
         if (anything_near({})) write_cpu({}, "");
         line(0, "</system>");
         return std::move(page_);
@@ -121,8 +67,12 @@ private:
     void write_cpu(std::optional<int> node, const std::string& cpus) {
         const CpuIdentity& cpu = host_.cpu;
         std::string attributes = attribute("numaid", std::to_string(node.value_or(-1)));
+        if (!host_is_named_ && !host_.name.empty())
+            attributes += nccl::own_attribute(nccl_own::host, host_.name);
+        host_is_named_ = true;
         if (!cpus.empty()) attributes += attribute("affinity", cpus);
-        if (!cpu.architecture.empty()) attributes += attribute("arch", nccl_word(cpu.architecture));
+        if (!cpu.architecture.empty())
+            attributes += attribute("arch", nccl::nccl_word(cpu.architecture));
         if (cpu.architecture == "x86_64" && !cpu.vendor.empty())
             attributes += attribute("vendor", cpu.vendor) +
                           attribute("familyid", std::to_string(cpu.family)) +
@@ -133,18 +83,62 @@ private:
     }
 
     void write_below(std::optional<int> above, std::optional<int> node, int depth) {
+        each_below(above, node, [&](Part part, int position) {
+            if (part == Part::pcie_switch)
+                write_switch(as_size(position), depth);
+            else
+                write_device(position, depth);
+        });
+    }
+
+    enum class Part { pcie_switch, device };
+
+    template <class Visit>
+    void each_below(std::optional<int> above, std::optional<int> node, Visit visit) const {
         for (std::size_t i = 0; i < host_.pcie_switches.size(); ++i)
-            if (is_at(host_.pcie_switches[i], above, node)) write_switch(i, depth);
+            if (is_at(host_.pcie_switches[i], above, node))
+                visit(Part::pcie_switch, static_cast<int>(i));
         for (std::size_t i = 0; i < host_.devices.size(); ++i)
-            if (is_at(host_.devices[i], above, node)) write_device(static_cast<int>(i), depth);
+            if (is_at(host_.devices[i], above, node) && is_written(host_.devices[i]))
+                visit(Part::device, static_cast<int>(i));
+    }
+
+    // NVSwitches that only links name have no element of their own.
+    static bool is_written(const Device& device) {
+        return device.kind != DeviceKind::nvswitch ||
+               (!device.pci_address.empty() && has_place(device));
+    }
+
+    // Whether a reader who counts what he passes finds devices and switches where they are.
+    bool is_in_order_of_tree() const {
+        std::vector<int> devices, switches;
+        const auto walk = [&](const auto& self, std::optional<int> above,
+                              std::optional<int> node) -> void {
+            each_below(above, node, [&](Part part, int position) {
+                (part == Part::device ? devices : switches).push_back(position);
+                if (part == Part::pcie_switch) self(self, position, node);
+            });
+        };
+        for (const NumaNode& node : host_.numa_nodes) walk(walk, {}, node.os_index);
+        walk(walk, {}, {});
+        return std::ranges::is_sorted(devices) && std::ranges::is_sorted(switches);
+    }
+
+    std::string own_position(int position) const {
+        return gives_positions_ ? attribute(nccl_own::position, std::to_string(position)) : "";
+    }
+
+    std::string own_attributes(int position) const {
+        return own_position(position) + nccl::own_attributes(at(host_.devices, position));
     }
 
     void write_switch(std::size_t position, int depth) {
         const PcieSwitch& it = host_.pcie_switches[position];
         const std::string address = it.pci_address.empty() ? free_address() : it.pci_address;
         line(depth, "<pci" + attribute("busid", address) + attribute("class", "0x060400") +
-                        ids("", it.pci_id) + ids("subsystem_", it.subsystem_id) +
-                        link_attributes(it.link) + ">");
+                        nccl::ids("", it.pci_id) + nccl::ids("subsystem_", it.subsystem_id) +
+                        nccl::link_attributes(it.link) + own_position(static_cast<int>(position)) +
+                        ">");
         write_below(static_cast<int>(position), {}, depth + 1);
         line(depth, "</pci>");
     }
@@ -160,28 +154,47 @@ private:
     }
 
     void write_device(int position, int depth) {
-        const Device& device = host_.devices[position];
-        if (device.kind == DeviceKind::nic) return write_nic(device, depth);
-        if (device.kind == DeviceKind::nvswitch) {
-            if (device.pci_address.empty() || !has_place(device)) return;  // the links name it
-            return line(depth, pci(device, "0x068000") + "/>");
-        }
+        const Device& device = at(host_.devices, position);
+        if (device.kind == DeviceKind::nic) return write_nic(position, depth);
+        if (device.kind == DeviceKind::nvswitch)
+            return line(depth, pci(device, "0x068000") + own_attributes(position) + "/>");
         if (device.pci_address.empty())
             throw Error(
                 "a GPU without PCI address cannot be named to NCCL; give a machine whose "
                 "source has the addresses: this one, hwloc XML or NCCL XML");
-        const bool amd = device.pci_id.starts_with("1002:") || device.model.starts_with("gfx");
-        const std::string rows = link_rows(position, depth + 2);
-        const std::string opening = pci(device, amd ? "0x038000" : "0x030200");
-        const std::string gpu = gpu_attributes(device, amd);
-        if (rows.empty() && gpu.empty()) return line(depth, opening + "/>");  // NCCL will ask
+        const std::vector<int> parts = parts_at(device.pci_address);
+        if (parts.front() != position) return;  // written already
+        const bool divided = parts.size() > 1;
+        const std::string opening = pci(device, nccl::is_amd(device) ? "0x038000" : "0x030200") +
+                                    (divided ? "" : own_attributes(position));
+        std::string gpus;
+        for (std::size_t p = 0; p < parts.size(); ++p)
+            gpus += gpu_element(
+                parts[p],
+                divided ? attribute("mlopart", std::to_string(p)) + own_attributes(parts[p]) : "",
+                depth + 1);
+        if (gpus.empty()) return line(depth, opening + "/>");  // NCCL will ask
         line(depth, opening + ">");
-        line(depth + 1, "<gpu" + gpu + (rows.empty() ? "/>" : ">"));
-        if (!rows.empty()) {
-            page_ += rows;
-            line(depth + 1, "</gpu>");
-        }
+        page_ += gpus;
         line(depth, "</pci>");
+    }
+
+    // Several where a GPU is divided.
+    std::vector<int> parts_at(const std::string& address) const {
+        std::vector<int> parts;
+        for (std::size_t i = 0; i < host_.devices.size(); ++i)
+            if (host_.devices[i].kind == DeviceKind::gpu && host_.devices[i].pci_address == address)
+                parts.push_back(static_cast<int>(i));
+        return parts;
+    }
+
+    std::string gpu_element(int position, const std::string& more, int depth) const {
+        const std::string attributes = nccl::gpu_attributes(at(host_.devices, position)) + more;
+        const std::string rows = link_rows(position, depth + 1);
+        if (rows.empty() && attributes.empty()) return "";
+        const std::string indent(as_size(depth) * 2, ' ');
+        if (rows.empty()) return indent + "<gpu" + attributes + "/>\n";
+        return indent + "<gpu" + attributes + ">\n" + rows + indent + "</gpu>\n";
     }
 
     // NVSwitches that are known from links alone have neither place nor identity.
@@ -191,39 +204,28 @@ private:
 
     static std::string pci(const Device& device, std::string_view pci_class) {
         return "<pci" + attribute("busid", device.pci_address) + attribute("class", pci_class) +
-               ids("", device.pci_id) + link_attributes(device.link);
-    }
-
-    static std::string gpu_attributes(const Device& device, bool amd) {
-        std::string attributes;
-        for (const std::string& name : device.names)
-            if (attributes.empty() && name.starts_with("GPU"))
-                attributes = attribute("dev", name.substr(3));
-        const std::string gfx =
-            device.model.starts_with("gfx") ? device.model : instruction_set_of(device.pci_id);
-        if (amd && !gfx.empty())
-            attributes += attribute("gcn", gfx.substr(3));
-        else if (device.compute_capability > 0)
-            attributes += attribute("sm", std::to_string(device.compute_capability));
-        return attributes;
+               nccl::ids("", device.pci_id) + nccl::link_attributes(device.link);
     }
 
     std::string link_rows(int gpu, int depth) const {
-        const LinkEnd own{LinkEnd::Kind::device, gpu};
+        const LinkEnd own_end{LinkEnd::Kind::device, gpu};
         std::string rows;
+        std::set<std::string> written;  // parts of a divided GPU have one address
         for (const Link& link : host_.links) {
-            if (link.a != own && link.b != own) continue;
-            rows.append(as_size(depth) * 2, ' ');
-            rows += link_row(link, link.a == own ? link.b : link.a) + "\n";
+            if (link.a != own_end && link.b != own_end) continue;
+            const std::string row = link_row(link, link.a == own_end ? link.b : link.a, gpu);
+            if (written.insert(row).second)
+                rows += std::string(as_size(depth) * 2, ' ') + row + "\n";
         }
         return rows;
     }
 
-    std::string link_row(const Link& link, LinkEnd to) const {
+    std::string link_row(const Link& link, LinkEnd to, int gpu) const {
         const std::string count = attribute("count", std::to_string(link.count));
         if (link.kind == LinkKind::c2c) {
-            const double megabytes =
-                std::round(link.bandwidth_GBps * 1000 / std::max(link.count, 1));
+            const auto parts = parts_at(at(host_.devices, gpu).pci_address).size();
+            const double megabytes = std::round(
+                link.bandwidth_GBps * 1000 * static_cast<double>(parts) / std::max(link.count, 1));
             return "<c2c" + attribute("bw", fmt::format("{:.0f}", megabytes)) + count + "/>";
         }
         const std::string name = link.kind == LinkKind::xgmi ? "<xgmi" : "<nvlink";
@@ -241,12 +243,15 @@ private:
     }
 
     // A NIC without PCI address (of a virtual machine, say) hangs at the CPU itself.
-    void write_nic(const Device& device, int depth) {
+    void write_nic(int position, int depth) {
+        const Device& device = at(host_.devices, position);
         const bool on_pci = !device.pci_address.empty();
-        if (on_pci && device.ports.empty()) return line(depth, pci(device, "0x020000") + "/>");
-        if (on_pci) line(depth, pci(device, "0x020000") + ">");
+        const std::string opening =
+            on_pci ? pci(device, "0x020000") + own_attributes(position) : "";
+        if (on_pci && device.ports.empty()) return line(depth, opening + "/>");
+        if (on_pci) line(depth, opening + ">");
         const int inside = depth + (on_pci ? 1 : 0);
-        line(inside, "<nic>");
+        line(inside, "<nic" + (on_pci ? "" : own_attributes(position)) + ">");
         for (std::size_t i = 0; i < device.ports.size(); ++i)
             line(inside + 1, net(device.ports[i], i));
         line(inside, "</nic>");
@@ -264,6 +269,8 @@ private:
     const Host& host_;
     std::string page_;
     std::set<std::string> taken_;
+    bool gives_positions_ = false;
+    bool host_is_named_ = false;
     int next_free_ = 8;  // ffff:ff:01.0, as they do
     int next_net_ = 0;
 };

@@ -4,16 +4,19 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <functional>
 #include <limits>
 #include <numeric>
 #include <optional>
 #include <set>
 #include <tuple>
+#include <utility>
 
 #include "base/error.hpp"
 #include "base/index.hpp"
 #include "topology/machine/printable.hpp"
+#include "topology/routes/ring_mix.hpp"
 #include "topology/routes/ring_search.hpp"
 
 namespace tutti {
@@ -38,6 +41,8 @@ public:
         const RingSet both = evaluated({there, {reversed(there.front())}});
         return is_better(both, one) ? both : one;
     }
+
+    static constexpr std::int64_t most_work = 1 << 27;  // of one kind of path; a tenth of a second
 
     // Near legs first: a search with worse ones must be worth them.
     RingSet best(RingSet otherwise) const {
@@ -148,26 +153,68 @@ private:
         return tiers;
     }
 
-    // Descending rates, so that of equal totals the one with the fewest channels is kept.
-    RingSet best_within(const LegLimits& limits, double needed) const {
-        std::vector<int> steps = step_budgets();
-        PackingTask task{.limits = limits, .ends = ends()};
+    struct Rate {
+        double bandwidth_GBps = 0;
+        int most = 0;  // channels
+    };
+
+    // Descending, so that of equal totals the one with the fewest channels is kept.
+    std::vector<Rate> rates_of(PackingTask task) const {
         std::set<double, std::greater<>> rates;
         for (std::size_t h = 0; h < hosts_.size(); ++h)
             if (is_first_of_its_kind(h))
                 for (const double rate : rates_to_try(hosts_[h], task)) rates.insert(rate);
-        RingSet best;
+        std::vector<Rate> with_channels;
         for (const double rate : rates) {
             task.bandwidth_GBps = rate;
             int most = most_channels;
             for (const HostRoutes& host : hosts_)
                 most = std::min(most, most_channels_of(host, task));
-            if (most * rate <= std::max(needed, best.bandwidth_GBps * worth_more_channels))
-                continue;
+            with_channels.push_back({rate, most});
+        }
+        return with_channels;
+    }
+
+    RingSet best_within(const LegLimits& limits, double needed) const {
+        constexpr int easy = 2048;  // steps
+        std::vector<int> steps = step_budgets();
+        const int hard_below = steps.front() - easy;
+        PackingTask task{.limits = limits, .ends = ends()};
+        const std::vector<Rate> rates = rates_of(task);
+        double bound_GBps = 0;
+        for (const auto& [rate, most] : rates) bound_GBps = std::max(bound_GBps, most * rate);
+        RingSet best;
+        const auto enough_GBps = [&] {
+            return std::max(needed, best.bandwidth_GBps * worth_more_channels);
+        };
+        // What rings can give at most is found out where they are not found at once.
+        std::int64_t work = most_work;
+        std::optional<RingMix> mix;
+        bool is_easy = true;
+        const auto find_bound = [&] {
+            if (!std::exchange(is_easy, false) || hosts_.size() > 1) return;
+            mix = best_mix(hosts_.front(), task, {}, work);
+            if (mix) bound_GBps = mix->bound_GBps;
+        };
+        for (const auto& [rate, most] : rates) {
+            if (std::min(most * rate, bound_GBps) <= enough_GBps()) continue;
+            task.bandwidth_GBps = rate;
             const auto channels = pack_all(task, steps);
-            if (channels.empty()) continue;
-            const RingSet set = evaluated(channels);
-            if (is_better(set, best)) best = set;
+            if (!channels.empty())
+                if (const RingSet set = evaluated(channels); is_better(set, best)) best = set;
+            if (steps.front() < hard_below) find_bound();
+        }
+        if (bound_GBps > enough_GBps()) find_bound();
+        // The best rings may have rates that no link has.
+        for (int count = 1; mix && count <= most_channels && bound_GBps > enough_GBps(); ++count) {
+            task.bandwidth_GBps = bound_GBps / count;
+            const double enough = enough_GBps() / task.bandwidth_GBps;
+            std::vector<RingChannel> channels;
+            for (HostChannel& channel :
+                 in_channels(hosts_.front(), task, *mix, static_cast<int>(enough) + 1, work))
+                channels.push_back({std::move(channel)});
+            if (int_size(channels) <= enough) continue;
+            if (const RingSet set = evaluated(channels); is_better(set, best)) best = set;
         }
         return best;
     }
@@ -279,31 +326,6 @@ RingPlan plan_rings(const Machine& machine) {
     plan.naive = planner.naive();
     plan.found = planner.best(plan.naive);
     return plan;
-}
-
-Machine copies_of(const Host& host, int hosts) {
-    Machine machine;
-    for (int h = 0; h < hosts; ++h) {
-        machine.hosts.push_back(host);
-        if (hosts > 1) machine.hosts.back().name = fmt::format("{}.{}", host.name, h);
-    }
-    return machine;
-}
-
-Host with_nvswitches(Host host, int links_per_gpu) {
-    if (!host.links.empty())
-        throw Error(
-            "--nvlinks is for hosts of which no links between GPUs are known; leave it out");
-    const int nvswitch = int_size(host.devices);
-    for (int device = 0; device < nvswitch; ++device)
-        if (at(host.devices, device).kind == DeviceKind::gpu)
-            host.links.push_back({.kind = LinkKind::nvlink,
-                                  .a = {LinkEnd::Kind::device, device},
-                                  .b = {LinkEnd::Kind::device, nvswitch},
-                                  .count = links_per_gpu});
-    if (host.links.empty()) throw Error("--nvlinks: this host has no GPU; leave it out");
-    host.devices.push_back({.kind = DeviceKind::nvswitch});
-    return host;
 }
 
 std::vector<std::vector<int>> members_of(const RingPlan& plan, const RingSet& rings) {

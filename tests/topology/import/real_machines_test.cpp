@@ -115,7 +115,14 @@ TEST_P(RealMachine, ComesBackFromNcclXml) {
         for (const Link& link : host.links) sum += link.bandwidth_GBps;
         return sum;
     };
-    EXPECT_EQ(once.links.size(), host_.links.size());  // devices may change their order
+    ASSERT_EQ(once.devices.size(), host_.devices.size());
+    for (std::size_t i = 0; i < once.devices.size(); ++i) {
+        EXPECT_EQ(once.devices[i].pci_address, host_.devices[i].pci_address);
+        EXPECT_EQ(once.devices[i].names, host_.devices[i].names);
+        EXPECT_EQ(once.devices[i].model, host_.devices[i].model);
+    }
+    EXPECT_EQ(once.name, host_.name);
+    EXPECT_EQ(once.links.size(), host_.links.size());
     EXPECT_NEAR(bandwidth_GBps(once), bandwidth_GBps(host_), 1e-6);
     EXPECT_EQ(once.pcie_switches.size(), host_.pcie_switches.size());
     if (std::string(GetParam().file).starts_with("nccl/")) {
