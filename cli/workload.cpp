@@ -117,7 +117,7 @@ std::vector<StepSamples> samples_of(const InterruptedRun& run, const std::vector
     std::vector<StepSamples> samples(methods.size());
     for (const TrainingStep& step : run.steps)
         for (std::size_t i = 0; i < methods.size(); ++i)
-            if (step.key.way == methods[i].name && step.samples) samples[i] = *step.samples;
+            if (step.key.method == methods[i].name && step.samples) samples[i] = *step.samples;
     return samples;
 }
 

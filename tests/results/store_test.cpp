@@ -181,8 +181,8 @@ TEST(Reader, LeavesOutPartialStepsThatALaterRecordReplaces) {
     for (const std::int64_t rounds : {1, 3, 7}) {
         step.step.n = rounds;
         for (const char* method : {"ring/shm", "mpi"}) {
-            step.key.way = method;
-            if (rounds == 7 && step.key.way == "mpi") step.is_partial = false;
+            step.key.method = method;
+            if (rounds == 7 && step.key.method == "mpi") step.is_partial = false;
             store.append(step);
         }
     }
