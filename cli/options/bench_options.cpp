@@ -20,7 +20,7 @@ std::vector<std::string> parse_orders(const std::string& text) {
     return orders;
 }
 
-void add_sweep(const OptionGroup& group, BenchOptions& options, SizeRange& range) {
+void add_sweep(const OptionGroup& group, BenchOptions& options, SizeSweep& range) {
     Sweep& sweep = options.sweep;
     group.parsed("-b,--minbytes", range.first, "8", parse_bytes,
                  "smallest size (K, M, G = 1024), as nccl-tests counts it");
@@ -178,7 +178,7 @@ std::optional<BenchOptions> parse_bench(Arguments arguments) {
     const std::string resume = take_resume("bench", arguments);
     options.run.command = "bench";
     options.run.arguments = arguments;
-    SizeRange range;
+    SizeSweep range;
     std::string collective, output_file;
     CLI::App app{"Sweeps sizes over algorithms, transports and libraries, every result checked.",
                  "tutti bench"};

@@ -14,7 +14,7 @@ namespace {
 
 // Options as typed whose meaning depends on others.
 struct Typed {
-    SizeRange range;
+    SizeSweep range;
     std::string search, hold_out;
     int repetitions = 20;
     std::vector<std::string> explain, merge;
@@ -33,7 +33,7 @@ auto word_of(const char* option, const std::vector<std::string>& words,
     };
 }
 
-void add_subjects(const OptionGroup& group, TuneRequest& request, SizeRange& range) {
+void add_subjects(const OptionGroup& group, TuneRequest& request, SizeSweep& range) {
     group.parsed("collectives", request.collectives, "all",
                  list_of(all_collectives(), parse_collective), "a list or all");
     group.parsed("-b,--minbytes", range.first, "8", parse_bytes, "smallest size (K, M, G = 1024)");

@@ -46,7 +46,7 @@ IntRange parse_range(const std::string& text) {
     return range;
 }
 
-std::vector<Bytes> SizeRange::sizes() const {
+std::vector<Bytes> SizeSweep::sizes() const {
     if (first > last)
         throw Error(fmt::format("-b {} is above -e {}; type the smaller size behind -b",
                                 to_string(first), to_string(last)));

@@ -31,7 +31,7 @@ struct IntRange {
 IntRange parse_range(const std::string& text);
 
 /// -b, -e, and -f or -i.
-struct SizeRange {
+struct SizeSweep {
     Bytes first, last;
     double factor = 2;
     std::optional<Bytes> step;  ///< added instead of multiplied

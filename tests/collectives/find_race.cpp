@@ -140,7 +140,7 @@ private:
         const auto& steps = programs_[reader].steps;
         for (std::size_t index = 0; index < steps.size(); ++index)
             for (const DirectMove& move : steps[index].moves)
-                for (const RankPlace& source : move.sources) {
+                for (const MovePlace& source : move.sources) {
                     if (!source.peer || race_) continue;
                     const auto owner = as_size(*source.peer);
                     const Place place = programs_[owner].published[reader][source.place.offset];
@@ -164,14 +164,14 @@ private:
             const auto& steps = programs_[rank].steps;
             for (std::size_t index = 0; index < steps.size(); ++index)
                 for (const DirectMove& move : steps[index].moves) {
-                    for (const RankPlace& target : move.targets)
+                    for (const MovePlace& target : move.targets)
                         if (belongs(target.peer))
                             visit({rank,
                                    index,
                                    &move,
                                    {target.place, move.bytes},
                                    std::max(steps[index].number, target.for_step)});
-                    for (const RankPlace& source : move.sources)
+                    for (const MovePlace& source : move.sources)
                         if (belongs(source.peer))
                             visit({rank,
                                    index,
@@ -189,7 +189,7 @@ private:
         const auto& steps = programs_[pusher].steps;
         for (std::size_t index = 0; index < steps.size(); ++index)
             for (const DirectMove& move : steps[index].moves)
-                for (const RankPlace& target : move.targets)
+                for (const MovePlace& target : move.targets)
                     if (target.peer && !race_)
                         check_push(
                             as_size(*target.peer),
@@ -255,7 +255,7 @@ private:
     static bool writes(const std::vector<DirectMove>& moves, const Stretch& stretch) {
         return std::any_of(moves.begin(), moves.end(), [&](const DirectMove& move) {
             return std::any_of(
-                move.targets.begin(), move.targets.end(), [&](const RankPlace& target) {
+                move.targets.begin(), move.targets.end(), [&](const MovePlace& target) {
                     return !target.peer && stretch.overlaps({target.place, move.bytes});
                 });
         });

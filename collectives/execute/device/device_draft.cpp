@@ -94,7 +94,7 @@ public:
     }
 
 private:
-    std::byte* address(const RankPlace& source) const {
+    std::byte* address(const MovePlace& source) const {
         if (!source.peer) return at_.place(me_, source.place);
         return at_.place(*source.peer, at(published_to_me_, *source.peer)[source.place.offset]);
     }
@@ -111,9 +111,9 @@ private:
         for (const DirectMove& move : moves) {
             outs.clear();
             sources.clear();
-            for (const RankPlace& target : move.targets)
+            for (const MovePlace& target : move.targets)
                 outs.push_back(at_.place(target.peer.value_or(me_), target.place));
-            for (const RankPlace& source : move.sources) sources.push_back({address(source)});
+            for (const MovePlace& source : move.sources) sources.push_back({address(source)});
             draft_.add_move(outs, sources, move.bytes);
         }
     }

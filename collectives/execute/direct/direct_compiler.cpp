@@ -151,7 +151,7 @@ private:
     }
 
     void push(int step, const RankTransfer& send, const Pushes::Push& agreed) {
-        const RankPlace target{send.peer, agreed.place, step};
+        const MovePlace target{send.peer, agreed.place, step};
         const Dependency until_free{send.peer, agreed.last_use + 1};
         if (agreed.step < step) {
             const MoveIndex& computing = *chunk(send.chunk).written_by;
@@ -185,7 +185,7 @@ private:
                                  : program_.steps.size() == 1 ? prologue
                                                               : program_.steps.size() - 2;
         chunk.readable = take_slot(step);
-        const RankPlace target{std::nullopt, *chunk.readable};
+        const MovePlace target{std::nullopt, *chunk.readable};
         if (chunk.written_by) {
             program_.steps[step].moves[chunk.written_by->move].targets.push_back(target);
             return;
@@ -243,13 +243,13 @@ private:
         chunk.written_by.reset();
     }
 
-    RankPlace read_own(int step, int number) {
+    MovePlace read_own(int step, int number) {
         Chunk& read = chunk(number);
         if (read.current == read.destination) read.last_use_of_destination = step;
         is_read(read);
         return {std::nullopt, read.current};
     }
-    RankPlace next_published_by(Rank peer) {
+    MovePlace next_published_by(Rank peer) {
         return {peer, {Place::In::published, read_of_[peer.index]++}};
     }
 

@@ -135,7 +135,7 @@ private:
     }
 
     // What peers publish in their callers' buffers is read through the kernel.
-    Moves::Source source_of(const RankPlace& source) const {
+    Moves::Source source_of(const MovePlace& source) const {
         if (!source.peer) return {address(me_, source.place)};
         const Place place = published_to(me_, source.place.offset, memory_->of(*source.peer));
         const Head& head = head_of(*source.peer);
@@ -175,9 +175,9 @@ private:
         for (const DirectMove& draft : drafts) {
             outs.clear();
             sources.clear();
-            for (const RankPlace& target : draft.targets)
+            for (const MovePlace& target : draft.targets)
                 outs.push_back(address(target.peer.value_or(me_), target.place));
-            for (const RankPlace& source : draft.sources) sources.push_back(source_of(source));
+            for (const MovePlace& source : draft.sources) sources.push_back(source_of(source));
             moves_.add(outs, sources, draft.bytes, draft.is_final && divide_ == nullptr);
         }
     }

@@ -11,7 +11,7 @@ namespace tutti {
 
 /// A source or target of a move: a place of this rank, or of `peer`. What peers publish is read at
 /// {Place::In::published, number}, as they alone know where it lies.
-struct RankPlace {
+struct MovePlace {
     std::optional<Rank> peer;
     Place place;
     int for_step = -1;  ///< of a target at a peer: the step whose transfer this write replaces
@@ -19,8 +19,8 @@ struct RankPlace {
 
 /// Every target = sources combined in order.
 struct DirectMove {
-    std::vector<RankPlace> targets;
-    std::vector<RankPlace> sources;
+    std::vector<MovePlace> targets;
+    std::vector<MovePlace> sources;
     std::size_t bytes;
     /// In this run, neither this rank nor a peer reads what it writes here: it may bypass the
     /// caches.
