@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is counted of schedules by hand, and the lower bounds by their formulas.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "collectives/algorithms/catalog.hpp"
+#include "collectives/schedule/count.hpp"
+
+namespace tutti {
+namespace {
+
+// A step in which nothing moves between ranks costs nobody a message: it is none.
+TEST(Counts, HaveNoStepsInWhichNothingMovesBetweenRanks) {
+    const Schedule schedule({.ranks = 2, .chunks = 1, .steps = 4}, [](int step, Step& out) {
+        if (step == 1) out.copy({.chunks = {}, .from = {0}, .to = {1}});
+        if (step == 2) out.copy({.chunks = {}, .from = {1}, .to = {1}});
+        if (step == 3) {
+            out.copy({.chunks = {}, .from = {1}, .to = {0}});
+            out.copy({.chunks = {}, .from = {0}, .to = {1}});
+        }
+    });
+    const Counts counts = count(schedule, CollectiveSpec{Collective::all_reduce, 2});
+    EXPECT_EQ(counts.steps, 2);
+    EXPECT_EQ(counts.transfers, 3);
+    EXPECT_EQ(counts.sent, (std::vector<long>{2, 1}));
+    EXPECT_EQ(counts.received, (std::vector<long>{1, 2}));
+    EXPECT_EQ(count(Schedule({.ranks = 2, .chunks = 1, .steps = 3}, [](int, Step&) {}),
+                    CollectiveSpec{Collective::all_reduce, 2})
+                  .steps,
+              0);
+}
+
+TEST(LowerBound, IsThatOfTheFormulas) {
+    for (int ranks = 2; ranks <= 40; ++ranks) {
+        const int rounds = static_cast<int>(std::ceil(std::log2(ranks)));
+        const double others = (ranks - 1.0) / ranks;
+        for (const Collective collective : all_collectives()) {
+            const LowerBound bound = lower_bound(collective, ranks);
+            EXPECT_EQ(bound.steps, rounds);
+            const bool whole =
+                collective == Collective::broadcast || collective == Collective::reduce;
+            EXPECT_DOUBLE_EQ(bound.busiest, collective == Collective::all_reduce ? 2 * others
+                                            : whole                              ? 1
+                                                                                 : others)
+                << name_of(collective);
+        }
+    }
+    EXPECT_EQ(lower_bound(Collective::all_reduce, 1).steps, 0);
+    EXPECT_EQ(lower_bound(Collective::all_reduce, 1).busiest, 0);
+}
+
+// A bound that no algorithm reaches would be no bound worth telling: both parts are reached, by one
+// or another of the catalog.
+TEST(LowerBound, IsReachedBySomeAlgorithm) {
+    for (const Collective collective : all_collectives())
+        for (const int ranks : {2, 4, 8, 16}) {
+            double least = std::numeric_limits<double>::infinity();
+            for (const Algorithm* algorithm : algorithms_of(collective)) {
+                const Job job{.collective = collective, .ranks = ranks};
+                if (algorithm->refuses(job)) continue;
+                const Schedule schedule = algorithm->build(job);
+                least =
+                    std::min(least, count(schedule, CollectiveSpec{collective, ranks}).busiest());
+            }
+            EXPECT_DOUBLE_EQ(least, lower_bound(collective, ranks).busiest)
+                << name_of(collective) << " " << ranks;
+        }
+}
+
+}  // namespace
+}  // namespace tutti
