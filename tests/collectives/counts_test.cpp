@@ -2,6 +2,7 @@
 // What is counted of schedules by hand, and the lower bounds by their formulas.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -66,6 +67,28 @@ TEST(LowerBound, IsReachedBySomeAlgorithm) {
             }
             EXPECT_DOUBLE_EQ(least, lower_bound(collective, ranks).busiest)
                 << name_of(collective) << " " << ranks;
+        }
+}
+
+// In each round of a round robin everyone sends to another one: nobody receives from two at once.
+TEST(RoundRobin, HasEveryRankSendAndReceiveOnceInEachRound) {
+    for (const Collective collective : {Collective::all_gather, Collective::reduce_scatter,
+                                        Collective::all_reduce, Collective::all_to_all})
+        for (const int ranks : {2, 3, 7, 8}) {
+            const Schedule schedule = find_algorithm(collective, "round-robin")
+                                          .build({.collective = collective, .ranks = ranks});
+            for (int step = 0; step < schedule.steps(); ++step) {
+                std::vector<int> senders, receivers, all;
+                schedule.visit(step, [&](const Transfer& transfer) {
+                    senders.push_back(transfer.from.index);
+                    receivers.push_back(transfer.to.index);
+                });
+                for (const Rank rank : all_ranks(ranks)) all.push_back(rank.index);
+                std::ranges::sort(senders);
+                std::ranges::sort(receivers);
+                EXPECT_EQ(senders, all) << name_of(collective) << " " << ranks;
+                EXPECT_EQ(receivers, all) << name_of(collective) << " " << ranks;
+            }
         }
 }
 

@@ -39,7 +39,7 @@ TEST(Proof, RefusesAnAllGatherOfAnotherRanksBlock) {
         step.copy({.chunks = {0, 2}, .from = {0}, .to = {1}});
     });
     EXPECT_EQ(fault_of(wrong_way, Collective::all_gather),
-              "at the end rank 1 has rank 0's data in chunk 1, not rank 1's");
+              "at the end rank 0 has rank 0's data in chunk 1, not rank 1's");
 }
 
 TEST(Proof, RefusesAShareInTheResultThatIsOnlyMoved) {

@@ -112,11 +112,10 @@ TEST(Deadlines, AreAGapApart) {
     on_ranks([](World& world) {
         Doing nothing([] {});
         BatchRunner runner(world, Start::deadline);
-        for (int attempt = 0; attempt < 20; ++attempt) {
+        for (int attempt = 0; attempt < 3; ++attempt) {
             const auto times = runner.run(nothing, {.samples = 4, .gap_ns = gap});
             if (times[0].late) continue;  // the busy test machine
             EXPECT_GE(times[3].begin_ns - times[0].begin_ns, 3 * gap - gap / 16 - 1'000);
-            break;
         }
     });
 }
