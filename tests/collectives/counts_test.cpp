@@ -5,8 +5,11 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <set>
 
+#include "base/index.hpp"
 #include "collectives/algorithms/catalog.hpp"
+#include "collectives/schedule/compose.hpp"
 #include "collectives/schedule/count.hpp"
 
 namespace tutti {
@@ -68,6 +71,24 @@ TEST(LowerBound, IsReachedBySomeAlgorithm) {
             EXPECT_DOUBLE_EQ(least, lower_bound(collective, ranks).busiest)
                 << name_of(collective) << " " << ranks;
         }
+}
+
+// Groups that cut the message into 2 and 3 chunks at the same time: into 6, which all of them move.
+TEST(OnEachGroup, CutsTheMessageSoThatItFitsAllGroups) {
+    const std::vector<Group> groups{{.members = {{0}, {1}}}, {.members = {{2}, {3}, {4}}}};
+    const Schedule both = on_each(5, 1, groups, [](int ranks) {
+        return find_algorithm(Collective::all_reduce, "ring")
+            .build({.collective = Collective::all_reduce, .ranks = ranks});
+    });
+    ASSERT_EQ(both.chunks(), 6);
+    std::vector<std::set<int>> chunks_sent(5);
+    for (int step = 0; step < both.steps(); ++step)
+        both.visit(step, [&](const Transfer& transfer) {
+            for (int i = 0; i < transfer.chunks.count; ++i)
+                at(chunks_sent, transfer.from).insert(transfer.chunks.first + i);
+        });
+    const std::set<int> all{0, 1, 2, 3, 4, 5};
+    for (const auto& chunks : chunks_sent) EXPECT_EQ(chunks, all);
 }
 
 // In each round of a round robin everyone sends to another one: nobody receives from two at once.

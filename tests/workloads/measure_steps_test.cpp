@@ -90,5 +90,21 @@ TEST(Rounds, AreAtLeastAsManyAsAskedFor) {
     });
 }
 
+// Whoever is first or last: the step is from the last begin to the last end.
+TEST(StepTimes, OfAStepAreThoseOfTheLastRankWhicheverItIs) {
+    for (const std::size_t last : {0, 1, 2}) {
+        std::vector<StepStamps> all(3);
+        for (std::size_t rank = 0; rank < 3; ++rank) {
+            all[rank].begin_ns = rank == last ? 130 : 100;
+            all[rank].end_ns = rank == last ? 900 : 500;
+            all[rank].compute_ns = rank == last ? 70 : 40;
+        }
+        const StepTimes times = times_of(all);
+        EXPECT_EQ(times.step, 900 - 130);
+        EXPECT_EQ(times.compute, 70);
+        EXPECT_EQ(times.last, Rank{static_cast<int>(last)});
+    }
+}
+
 }  // namespace
 }  // namespace tutti

@@ -67,5 +67,43 @@ TEST(SweepKeys, LeaveOutWhatACollectiveDoesNotHave) {
     }
 }
 
+class LeavesAMessage final : public ChosenOperation {
+public:
+    explicit LeavesAMessage(bool here) : here_(here) {}
+    void run() override {}
+    std::string choice() override { return "nothing"; }
+    std::optional<std::string> left_over() const override {
+        return here_ ? std::optional<std::string>("a message") : std::nullopt;
+    }
+
+private:
+    bool here_;
+};
+
+// Only its receiver sees it, and all ranks tell it, the first one too, which writes the record.
+TEST(SweepResults, FailWhereAMessageIsLeftOverOnAnyRank) {
+    for (const int receiver : {0, 2, -1})
+        run_as_threads(3, 60, [&](World& world) {
+            Planner planner(world);
+            Sweep sweep;
+            Candidate candidate{.configuration = {.impl = "auto", .algorithm = "auto"}};
+            candidate.chooser = [&](const Call&, const PooledBuffers&) {
+                return std::make_unique<LeavesAMessage>(world.rank().index == receiver);
+            };
+            sweep.candidates = {candidate};
+            sweep.counts = {10};
+            sweep.check = false;
+            sweep.protocol.fixed_samples = 2;
+            sweep.protocol.warm_up_calls = 0;
+            sweep.protocol.sync = Protocol::Sync::barrier;
+            SweepEvents events;
+            events.after_point = [&](const std::vector<Point>& points) {
+                EXPECT_EQ(points.at(0).measured.check.state,
+                          receiver < 0 ? CheckState::skipped : CheckState::fail);
+            };
+            run_sweep(planner, sweep, events);
+        });
+}
+
 }  // namespace
 }  // namespace tutti
