@@ -41,9 +41,11 @@ def run_within(command, seconds, **options):
                               start_new_session=True, **options) as process:
             try:
                 code = process.wait(seconds)
-            except subprocess.TimeoutExpired:
+            except BaseException as why:  # no time left, or told to end
                 os.killpg(process.pid, signal.SIGKILL)
                 process.wait()
+                if not isinstance(why, subprocess.TimeoutExpired):
+                    raise
                 code = None
         said.seek(0)
         return code, said.read()
@@ -74,7 +76,7 @@ class Workshop:
         with self._planted(mutant):
             code, text = self._build(mutant.targets)
             if code != 0:
-                return "does not compile: " + next((line for line in text.splitlines() if "error" in line), "no time left")
+                return "does not compile: " + next((line for line in text.splitlines() if "error:" in line), "no time left")
             failed = self._failed_test(mutant.tests, mutant.filter, mutant.timeout)
         return f"killed by {failed}" if failed else "survived"
 
