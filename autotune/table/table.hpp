@@ -100,10 +100,10 @@ std::string to_string(const JobShape& job_shape);
 std::string short_fingerprint(std::string_view fingerprint);
 
 /// The sections of all tables, in the order of job shape and subject. What two of them hold for
-/// the same job shape and subject is not mixed, as times of different days do not compare: a complete
-/// search wins over an incomplete one, then the later over the earlier, then the table that comes
-/// later here. Time of writing, tool and model are those of the table that was written last (the
-/// model: of those that have one). Merging once more changes nothing.
+/// the same job shape and subject is not mixed, as times of different days do not compare: a
+/// complete search wins over an incomplete one, then the later over the earlier, then the table
+/// that comes later here. Time of writing, tool and model are those of the table that was written
+/// last (the model: of those that have one). Merging once more changes nothing.
 Table merged(std::span<const Table> tables);
 
 }  // namespace tutti

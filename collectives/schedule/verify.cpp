@@ -74,9 +74,10 @@ private:
 // reads what its sender held before.
 class Follower {
 public:
-    Follower(const Schedule& schedule, const CollectiveSpec& spec)
+    Follower(const Schedule& schedule, const CollectiveSpec& start, const CollectiveSpec& end)
         : schedule_(schedule),
-          spec_(spec),
+          start_(start),
+          spec_(end),
           chunks_(schedule.chunks()),
           sums_(schedule.ranks()),
           held_(static_cast<std::size_t>(schedule.ranks()) * static_cast<std::size_t>(chunks_)),
@@ -114,7 +115,7 @@ private:
     void hand_out_shares() {
         for (Rank rank : all_ranks(schedule_.ranks()))
             for (int chunk = 0; chunk < chunks_; ++chunk)
-                if (spec_.starts_with(rank, block_of(chunk)))
+                if (start_.starts_with(rank, block_of(chunk)))
                     held_[cell(rank, chunk)] = sums_.share_of(rank);
     }
 
@@ -217,6 +218,7 @@ private:
     }
 
     const Schedule& schedule_;
+    const CollectiveSpec& start_;
     const CollectiveSpec& spec_;
     int chunks_;
     PartialSums sums_;
@@ -230,7 +232,11 @@ private:
 }  // namespace
 
 Proof prove(const Schedule& schedule, const CollectiveSpec& spec) {
-    return Follower(schedule, spec).run();
+    return prove(schedule, spec, spec);
+}
+
+Proof prove(const Schedule& schedule, const CollectiveSpec& start, const CollectiveSpec& end) {
+    return Follower(schedule, start, end).run();
 }
 
 std::optional<std::string> find_fault(const Schedule& schedule, const CollectiveSpec& spec) {

@@ -28,6 +28,11 @@ struct Proof {
 /// distinct partial sums.
 Proof prove(const Schedule& schedule, const CollectiveSpec& spec);
 
+/// The same of a schedule that begins with what `start` specifies and ends with what `end` does, of
+/// as many blocks: where ranks begin with more than the collective gives them, as every rank of a
+/// broadcast has something in its buffer, none of it may be in the result.
+Proof prove(const Schedule& schedule, const CollectiveSpec& start, const CollectiveSpec& end);
+
 /// prove(...).fault
 std::optional<std::string> find_fault(const Schedule& schedule, const CollectiveSpec& spec);
 

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // "auto" in steps of training.
-#include "cli/auto/chooser.hpp"
-
 #include <gtest/gtest.h>
 
+#include "cli/auto/chooser.hpp"
 #include "tests/collectives/allocations.hpp"
 #include "workloads/scenarios/program_scenario.hpp"
 

@@ -21,6 +21,19 @@ const char* forced(Collective collective) {
     return collective == Collective::all_gather ? "ring" : "linear";
 }
 
+// By an algorithm that is cut, over MPI's messages, so that a call goes in several lanes; else by
+// the ring.
+Configuration large(Collective collective) {
+    switch (collective) {
+        case Collective::all_reduce:
+        case Collective::broadcast:
+        case Collective::reduce:
+            return {.algorithm = "chain", .transport = "mpi", .segment = {4096}};
+        default:
+            return {.algorithm = "ring", .transport = "shm"};
+    }
+}
+
 // For calls in unregistered memory: by size the library, a forced algorithm of it, messages of MPI.
 Table mixed(int handle) {
     const auto world = mpi_world(handle);
@@ -34,7 +47,7 @@ Table mixed(int handle) {
              {{Bytes{0}, {.impl = "mpi"}},
               {Bytes{1000}, {.impl = "mpi", .algorithm = forced(collective)}},
               {Bytes{3000}, {.algorithm = "linear", .transport = "mpi"}},
-              {Bytes{50'000}, {.algorithm = "ring", .transport = "shm"}}}});
+              {Bytes{50'000}, large(collective)}}});
     return table;
 }
 

@@ -53,6 +53,12 @@ class Verify(Commands):
         self.assertRegex(proofs, rf"\n\d+ proofs of {len(algorithms)} algorithms in .* s, 0 wrong\n\Z")
 
 
+    def test_proves_for_every_root(self):
+        # Three roots, and once in channels; of two ranks two roots; of one rank one.
+        self.assertIn(" 4 proofs ", self.output_of("verify", "broadcast", "--algo", "linear", "--ranks", 3))
+        self.assertIn(" 9 proofs ", self.output_of("verify", "broadcast", "--algo", "linear", "--ranks", "1..3"))
+
+
 class Show(Commands):
     def test_knows_nodes_islands_and_orders(self):
         text = self.output_of("show", "three-level", "--ranks", 8, "--ranks-per-node", 4, "--ranks-per-island", 2)

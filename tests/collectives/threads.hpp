@@ -30,7 +30,8 @@ struct Attempt {
     int channels = 1;
 };
 
-/// Runs the trial on this rank and returns how many elements of its results were wrong.
+/// Runs the trial on this rank and returns how many elements of its results were wrong, and out of
+/// place how many bytes of its input have changed, which is the caller's.
 inline std::int64_t wrong_elements(Planner& planner, const Attempt& trial) {
     World& world = planner.world();
     const int ranks = world.size();
@@ -64,11 +65,16 @@ inline std::int64_t wrong_elements(Planner& planner, const Attempt& trial) {
         const CheckCase check = check_of(trial.call, ranks, static_cast<std::uint64_t>(run));
         const auto result = here.subspan(both.output, output);
         poison(result);
-        fill_input(check, world.rank(), here.subspan(both.input, input));
+        const auto given = here.subspan(both.input, input);
+        fill_input(check, world.rank(), given);
+        const std::vector<std::byte> as_given(given.begin(), given.end());
         if (device) device->copy_in(there.data(), here);
         plan->run();
         if (device) device->copy_out(result, buffers.output.data());
         wrong += count_wrong(check, world.rank(), result);
+        if (trial.in_place) continue;
+        if (device) device->copy_out(given, buffers.input.data());
+        for (std::size_t i = 0; i < input; ++i) wrong += given[i] != as_given[i];
     }
     if (const auto left = plan->left_over()) throw Error(*left);
     world.barrier();

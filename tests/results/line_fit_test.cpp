@@ -11,6 +11,16 @@ TEST(Median, IsTheMiddleOrTheMeanOfTwo) {
     EXPECT_EQ(median({4, 1, 2, 100}), 3);
 }
 
+// Neighbours go up by 21 and down by 19 in turn; two places apart they go up by 2.
+TEST(TheilSen, IsOfAllPairsNotOfNeighbours) {
+    std::vector<double> x, y;
+    for (int i = 0; i < 6; ++i) {
+        x.push_back(i);
+        y.push_back(i + (i % 2 == 0 ? 10 : -10));
+    }
+    EXPECT_DOUBLE_EQ(theil_sen_slope(x, y), 1);
+}
+
 TEST(TheilSen, IsTheSlopeOfALine) {
     const std::vector<double> x{0, 1, 5, 9}, y{2, 5, 17, 29};
     EXPECT_DOUBLE_EQ(theil_sen_slope(x, y), 3);

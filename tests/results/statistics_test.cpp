@@ -98,6 +98,8 @@ TEST(Summary, SlowSamplesAreCountedAndKept) {
     EXPECT_EQ(summary.n, 10u);
     samples.back() = 23;
     EXPECT_EQ(summarise(samples).n_slow, 0u);
+    samples.back() = 24;
+    EXPECT_EQ(summarise(samples).n_slow, 1u);
 }
 
 TEST(HalfWidth, OfAMedianOfZeroIsInfiniteUnlessTheIntervalIsAPoint) {

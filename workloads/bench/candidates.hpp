@@ -16,7 +16,8 @@ namespace tutti {
 /// An operation whose configuration is chosen for each call: by a table, or by what was learnt.
 struct ChosenOperation {
     std::unique_ptr<Operation> operation;
-    std::function<std::string()> choice = {};  ///< the configuration at present, in words; collective
+    std::function<std::string()> choice =
+        {};  ///< the configuration at present, in words; collective
 };
 
 /// Makes such an operation for a call. Collective.

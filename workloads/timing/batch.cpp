@@ -26,6 +26,11 @@ std::int64_t ninth_decile(std::vector<std::int64_t> times) {
 
 }  // namespace
 
+bool is_late(std::int64_t first_look_ns, std::int64_t begin_ns, std::int64_t deadline_ns,
+             std::int64_t gap_ns) {
+    return first_look_ns > deadline_ns || begin_ns - deadline_ns > tolerance_ns + gap_ns / 16;
+}
+
 // Between hosts the broadcast of a deadline takes some round trips.
 BatchRunner::BatchRunner(World& world, Start start, const GlobalClock* clock)
     : world_(&world),
@@ -68,10 +73,9 @@ void BatchRunner::run_at_deadlines(Operation& operation, const Batch& batch,
     for (CallTimes& call : times) {
         if (&call != &times.front()) before_ns = time_of(batch.before_call);
         std::int64_t begin = now_ns();
-        const bool is_busy = begin > deadline;  // with the call before
+        const std::int64_t first_look = begin;
         while (begin < deadline) begin = now_ns();
-        // Late also if another program had the core at the deadline.
-        const bool late = is_busy || begin - deadline > tolerance_ns + batch.gap_ns / 16;
+        const bool late = is_late(first_look, begin, deadline, batch.gap_ns);
         operation.run();
         call = {begin, now_ns(), late, before_ns};
         call.device_ns = operation.device_ns().value_or(0);

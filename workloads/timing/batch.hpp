@@ -20,6 +20,12 @@ struct CallTimes {
     std::int64_t device_ns = 0;  ///< of the last call, by the clock of its device; 0: none
 };
 
+/// Whether a call began too late to count. `first_look_ns`: when its rank was ready for it; past
+/// the deadline it was still busy. `begin_ns`: when it left the wait; much later another program
+/// had the core.
+bool is_late(std::int64_t first_look_ns, std::int64_t begin_ns, std::int64_t deadline_ns,
+             std::int64_t gap_ns);
+
 struct TimedBatch;
 
 /// Runs a batch of calls that the ranks start together.

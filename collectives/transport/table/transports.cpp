@@ -68,7 +68,8 @@ const TransportRow rows[] = {
     {"nccl",
      "groups of ncclSend and ncclRecv between GPUs, one rank for each; reduced by our own kernels",
      nccl_missing, nccl_refuses, open<nccl_transport>, !is_part, !on_device, between_devices},
-    {"shm", "ranks of one host read and write each other's memory, by the best of the methods below",
+    {"shm",
+     "ranks of one host read and write each other's memory, by the best of the methods below",
      nothing_missing, needs_one_host,
      [](World& world, const std::optional<Fault>&) -> std::unique_ptr<Transport> {
          HostTransport::Methods methods{.ll = ll_transport(world)};

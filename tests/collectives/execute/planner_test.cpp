@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// What plans are made for.
+#include "collectives/planner/planner.hpp"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+
+#include "base/index.hpp"
+#include "workloads/check/check_data.hpp"
+
+namespace tutti {
+namespace {
+
+TEST(Segments, AreAsManyAsTheVectorNeedsUpTo256) {
+    const auto segments = [](std::int64_t vector, std::int64_t segment) {
+        return segments_for(Bytes{vector}, Bytes{segment});
+    };
+    EXPECT_EQ(segments(0, 1024), 1);
+    EXPECT_EQ(segments(1, 1024), 1);
+    EXPECT_EQ(segments(1024, 1024), 1);
+    EXPECT_EQ(segments(1025, 1024), 2);  // none is longer than asked for
+    EXPECT_EQ(segments(8 * 1024, 1024), 8);
+    EXPECT_EQ(segments(256 * 1024, 1024), 256);
+    EXPECT_EQ(segments(1 << 30, 1024), 256);
+    EXPECT_EQ(segments(100, 0), 100);
+}
+
+// Each channel has its share of the vector to cut.
+TEST(Segments, OfAChannelAreThoseOfItsShare) {
+    const auto segments = [](int channels) {
+        Choice choice{&find_algorithm(Collective::all_reduce, "chain"),
+                      {.algorithm = "chain", .segment = {1024}, .channels = channels}};
+        const Call call{.collective = Collective::all_reduce, .count = 16 * 256};  // 16 KiB
+        return job_of(choice, call, 4, Placement::one_node(4)).segments;
+    };
+    EXPECT_EQ(segments(1), 16);
+    EXPECT_EQ(segments(2), 8);
+    EXPECT_EQ(segments(4), 4);
+}
+
+// Memory that peers reach on one rank but not on another is no registered memory for anyone, or
+// ranks would wait for each other in different ways.
+TEST(RegisteredMemory, CountsOnlyWhereAllRanksHaveIt) {
+    for (const int unregistered_on : {0, 1, -1}) {
+        std::atomic<std::int64_t> wrong = 0;
+        run_as_threads(2, 5, [&](World& world) {
+            Planner planner(world);
+            const Call call{.collective = Collective::all_reduce, .count = 10'000};
+            const std::size_t bytes = input_bytes(call, 2, world.rank());
+            const auto shared = planner.registered_memory("shm", 2 * bytes);
+            std::vector<std::byte> own(2 * bytes);
+            const std::span<std::byte> memory =
+                world.rank().index == unregistered_on ? std::span(own) : shared->mine();
+            const auto input = memory.first(bytes), output = memory.subspan(bytes);
+            const Choice choice{&find_algorithm(call.collective, "ring"),
+                                {.algorithm = "ring", .transport = "shm"}};
+            const auto plan = planner.plan(choice, call, {input, output, false}, shared.get());
+            const CheckCase check = check_of(call, 2, 1);
+            poison(output);
+            fill_input(check, world.rank(), input);
+            world.barrier();
+            plan->run();
+            wrong += count_wrong(check, world.rank(), output);
+            world.barrier();
+        });
+        EXPECT_EQ(wrong, 0) << unregistered_on;
+    }
+}
+
+}  // namespace
+}  // namespace tutti

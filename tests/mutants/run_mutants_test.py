@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What plants bugs does so, notices who notices them, and leaves the tree as it was: on a tree of two shell scripts."""
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+from mutants import Mutant, read_table  # noqa: E402
+from workshop import Workshop, copy_of_tree, run_within  # noqa: E402
+
+
+class Fake(Workshop):
+    """A workshop whose build does nothing, and whose one test is the script itself."""
+
+    def __init__(self, tree, compiles=True):
+        super().__init__(tree, tree, jobs=1)
+        self.compiles = compiles
+
+    def _tests(self, pattern):
+        return [{"name": pattern, "command": ["sh", str(self.tree / "test.sh")]}]
+
+    def _build(self, targets):
+        return (0, "") if self.compiles else (1, "test.sh:1: error: no such thing\n")
+
+
+class Tree(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.tree = Path(folder.name)
+        self.script = self.tree / "test.sh"
+        self.script.write_text("exit 0\n")
+
+    def mutant(self, new, old="exit 0", **more):
+        return Mutant(layer="x", name="m", what="", file="test.sh", old=old, new=new, tests="t", targets=(), **more)
+
+
+class Outcomes(Tree):
+    def outcome(self, mutant, compiles=True):
+        outcome = Fake(self.tree, compiles).outcome_of(mutant)
+        self.assertEqual(self.script.read_text(), "exit 0\n")
+        return outcome
+
+    def test_a_bug_that_fails_a_test_is_killed_by_it(self):
+        self.assertEqual(self.outcome(self.mutant("exit 3")), "killed by t")
+        self.assertEqual(self.outcome(self.mutant("echo '[  FAILED  ] Ring.Turns (2 ms)'; exit 1")), "killed by t (Ring.Turns)")
+        self.assertEqual(self.outcome(self.mutant("echo 'FAIL: test_x (y)'; exit 1")), "killed by t (test_x)")
+
+    def test_a_bug_that_hangs_is_killed_too(self):
+        self.assertEqual(self.outcome(self.mutant("sleep 60", timeout=1)), "killed by t, which hangs")
+
+    def test_a_bug_that_fails_nothing_has_survived(self):
+        self.assertEqual(self.outcome(self.mutant("true")), "survived")
+
+    def test_a_bug_that_does_not_compile_is_none(self):
+        self.assertEqual(self.outcome(self.mutant("exit 3"), compiles=False),
+                         "does not compile: test.sh:1: error: no such thing")
+
+
+class Misfits(Tree):
+    def test_a_text_must_be_there_once_and_change(self):
+        self.assertIsNone(self.mutant("exit 1").misfit(self.tree))
+        self.assertEqual(self.mutant("exit 0").misfit(self.tree), "it changes nothing")
+        self.assertEqual(self.mutant("x", old="exit 7").misfit(self.tree), "its text is in test.sh 0 times")
+        self.script.write_text("exit 0\nexit 0\n")
+        self.assertEqual(self.mutant("x").misfit(self.tree), "its text is in test.sh 2 times")
+        self.script.unlink()
+        self.assertEqual(self.mutant("x").misfit(self.tree), "there is no test.sh")
+
+
+class Tables(Tree):
+    def table(self, text):
+        path = self.tree / "rings.toml"
+        path.write_text(text)
+        return read_table(path)
+
+    def test_take_what_is_usual_and_refuse_unknown_fields(self):
+        row = '[[mutant]]\nname = "a"\nwhat = "b"\nold = "c"\nnew = "d"\n'
+        usual = '[usual]\nfile = "f"\ntests = "t"\ntargets = ["x"]\n'
+        only, = self.table(usual + row)
+        self.assertEqual((only.layer, only.file, only.targets, only.filter), ("rings", "f", ("x",), "*"))
+        other, = self.table(usual + row + 'filter = "R.*"\n')
+        self.assertEqual(other.filter, "R.*")
+        with self.assertRaisesRegex(ValueError, "a has unknown fields: fliter"):
+            self.table(usual + row + 'fliter = "R.*"\n')
+
+
+class Running(unittest.TestCase):
+    def test_ends_all_that_was_started(self):
+        code, text = run_within(["sh", "-c", "echo begun; sleep 60 & wait"], 1)
+        self.assertEqual((code, text), (None, "begun\n"))
+
+    def test_copies_what_git_knows_and_forgets_what_is_gone(self):
+        root = Path(__file__).resolve().parents[2]
+        if not (root / ".git").exists():
+            self.skipTest("this is no checkout")
+        with tempfile.TemporaryDirectory() as folder:
+            target = Path(folder) / "tree"
+            target.mkdir()
+            (target / "left").write_text("over")
+            copy_of_tree(root, target)
+            self.assertEqual((target / "README.md").read_bytes(), (root / "README.md").read_bytes())
+            self.assertFalse((target / "left").exists())
+
+
+if __name__ == "__main__":
+    unittest.main()

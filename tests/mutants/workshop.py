@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where mutants are built and tried."""
+import contextlib
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+# Optimised as little as tests in all their sizes bear, and asserting nothing, as releases do. Without the code of GPUs.
+SETTINGS = ("-DCMAKE_BUILD_TYPE=Release", "-DCMAKE_CXX_FLAGS_RELEASE=-O1 -DNDEBUG", "-DTUTTI_CUDA=OFF",
+            "-DTUTTI_BENCHMARKS=OFF", "-DTUTTI_PRECOMPILED_HEADERS=OFF")
+BUILD_SECONDS = 900
+
+
+def copy_of_tree(root, tree):
+    """The files that git knows or would take. What has not changed since the last copy keeps its time."""
+    listed = subprocess.run(["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"], cwd=root,
+                            capture_output=True, check=True).stdout.decode().split("\0")
+    wanted = {name for name in listed if name and (root / name).is_file()}
+    for name in wanted:
+        source, target = root / name, tree / name
+        if target.is_file() and target.read_bytes() == source.read_bytes():
+            continue
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(source, target)  # the time of copying, so that it is built again
+    for path in [path for path in tree.rglob("*") if path.is_file()]:
+        if str(path.relative_to(tree)) not in wanted:
+            path.unlink()
+    return tree
+
+
+def run_within(command, seconds, **options):
+    """Exit code and text of a command; None for one that took too long. All that it has started ends with it."""
+    with tempfile.TemporaryFile("w+", errors="replace") as said:  # no pipe, which a lost grandchild would hold open
+        with subprocess.Popen(command, stdout=said, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
+                              start_new_session=True, **options) as process:
+            try:
+                code = process.wait(seconds)
+            except BaseException as why:  # no time left, or told to end
+                os.killpg(process.pid, signal.SIGKILL)
+                process.wait()
+                if not isinstance(why, subprocess.TimeoutExpired):
+                    raise
+                code = None
+        said.seek(0)
+        return code, said.read()
+
+
+class Workshop:
+    def __init__(self, tree, build, jobs):
+        self.tree, self.build, self.jobs = tree, build.resolve(), jobs
+
+    def prepare(self, mutants):
+        """Builds what all tests need, and makes sure that they pass as long as there is no bug."""
+        if not (self.build / "build.ninja").exists():
+            print("configuring", flush=True)
+            self._must(["cmake", "-G", "Ninja", "-S", str(self.tree), "-B", str(self.build), *SETTINGS])
+        print("building without bugs", flush=True)
+        self._must(["ninja", "-C", str(self.build), f"-j{self.jobs}", *sorted({t for m in mutants for t in m.targets})])
+        # In one run, but for filters that leave something out.
+        groups = {}
+        for mutant in mutants:
+            alone = mutant.filter if "-" in mutant.filter else ""
+            groups.setdefault((mutant.tests, alone, mutant.timeout), set()).add(mutant.filter)
+        for (tests, _, timeout), filters in groups.items():
+            failed = self._failed_test(tests, ":".join(sorted(filters)), 5 * timeout)
+            if failed:
+                sys.exit(f"run_mutants: without any bug {failed} fails, so that it shows nothing")
+
+    def outcome_of(self, mutant):
+        with self._planted(mutant):
+            code, text = self._build(mutant.targets)
+            if code != 0:
+                return "does not compile: " + next((line for line in text.splitlines() if "error:" in line), "no time left")
+            failed = self._failed_test(mutant.tests, mutant.filter, mutant.timeout)
+        return f"killed by {failed}" if failed else "survived"
+
+    def _build(self, targets):
+        return run_within(["ninja", "-C", str(self.build), f"-j{self.jobs}", *targets], BUILD_SECONDS)
+
+    @contextlib.contextmanager
+    def _planted(self, mutant):
+        path = self.tree / mutant.file
+        sound = path.read_text(encoding="utf-8")
+        try:
+            path.write_text(sound.replace(mutant.old, mutant.new), encoding="utf-8")
+            yield
+        finally:
+            path.write_text(sound, encoding="utf-8")
+
+    def _failed_test(self, tests, gtest_filter, seconds):
+        """The first test that fails; None if all pass."""
+        found = self._tests(tests)
+        if not found:
+            sys.exit(f"run_mutants: no test is called {tests}")
+        for test in found:
+            properties = {p["name"]: p["value"] for p in test.get("properties", [])}
+            of_test = dict(pair.split("=", 1) for pair in properties.get("ENVIRONMENT", []))
+            environment = os.environ | of_test | {"GTEST_FILTER": gtest_filter, "GTEST_BRIEF": "1"}
+            code, text = run_within(test["command"], seconds, env=environment,
+                                    cwd=properties.get("WORKING_DIRECTORY", self.build))
+            if code is None:
+                return f"{test['name']}, which hangs"
+            wanted = properties.get("PASS_REGULAR_EXPRESSION")
+            if (code != 0) if wanted is None else not any(re.search(one, text) for one in wanted):
+                named = re.search(r"^\[  FAILED  \] ([^\s,]+)|^(?:FAIL|ERROR): (\S+)", text, re.MULTILINE)
+                return f"{test['name']} ({named[1] or named[2]})" if named else test["name"]
+        return None
+
+    def _tests(self, pattern):
+        shown = subprocess.run(["ctest", "--show-only=json-v1", "-R", pattern], cwd=self.build, capture_output=True,
+                               text=True, check=True).stdout
+        return [test for test in json.loads(shown)["tests"] if "command" in test]
+
+    def _must(self, command):
+        code, text = run_within(command, 6 * BUILD_SECONDS)
+        if code != 0:
+            sys.exit(f"run_mutants: '{' '.join(command[:3])} ...' failed:\n{text[-3000:]}")

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is done before a checked call, so that a result which the call did not write is none.
+#include "workloads/bench/trials.hpp"
+
+#include <gtest/gtest.h>
+
+#include "workloads/check/check_data.hpp"
+
+namespace tutti {
+namespace {
+
+class Nothing final : public Operation {
+public:
+    void run() override {}
+};
+
+// The result of the call before, even of the same data, must not pass for this one's.
+TEST(Trial, SpoilsTheWholeResultBeforeACheckedCall) {
+    const auto world = world_of_one();
+    for (const Collective collective : all_collectives())
+        for (const DataType type : {DataType::int8, DataType::float32, DataType::float64}) {
+            const Call call{.collective = collective, .type = type, .count = 1000};
+            std::vector<std::byte> input(input_bytes(call, 1, Rank{0}));
+            std::vector<std::byte> output(output_bytes(call, 1, Rank{0}));
+            const PooledBuffers buffers{.call = {input, output, false}, .writable_input = input};
+            Nothing nothing;
+            const Trial trial = trial_of(nothing, *world, call, buffers, /*check=*/true);
+            trial.prepare(7);
+            EXPECT_EQ(trial.count_wrong(7), 1000) << name_of(collective) << " " << name_of(type);
+            output = input;  // what one rank's call does
+            EXPECT_EQ(trial.count_wrong(7), 0) << name_of(collective) << " " << name_of(type);
+            trial.prepare(7);
+            EXPECT_EQ(trial.count_wrong(7), 1000) << name_of(collective) << " " << name_of(type);
+        }
+}
+
+TEST(Trial, InPlaceHasItsInputWhereTheResultWillBe) {
+    const auto world = world_of_one();
+    const Call call{.collective = Collective::all_reduce, .count = 100};
+    std::vector<std::byte> both(input_bytes(call, 1, Rank{0}));
+    const PooledBuffers buffers{.call = {both, both, true}, .writable_input = both};
+    Nothing nothing;
+    const Trial trial = trial_of(nothing, *world, call, buffers, /*check=*/true);
+    trial.prepare(3);
+    EXPECT_EQ(trial.count_wrong(3), 0);  // the sum of one
+    EXPECT_FALSE(trial.keeps_input);
+}
+
+}  // namespace
+}  // namespace tutti
