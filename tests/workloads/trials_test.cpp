@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is done before a checked call, so that a result which the call did not write is none.
-#include "workloads/bench/trials.hpp"
+#include "workloads/bench/candidates.hpp"
 
 #include <gtest/gtest.h>
 

@@ -2,7 +2,7 @@
 // When a sender may write into a receiver's result, which both decide by the same rule.
 #include <gtest/gtest.h>
 
-#include "collectives/execute/direct/push_negotiation.hpp"
+#include "collectives/execute/direct/direct_program.hpp"
 
 namespace tutti {
 namespace {
