@@ -97,7 +97,7 @@ void costs_what_the_bare_call_does(Planner& planner, const Call& call, bool in_p
     const int calls = call.count > 1000 ? 4 : 100;
     for (int block = 0; block < 60; ++block) {
         bare = std::min(bare, ns_of_block(calls, [&] { bare_call(call, buffers.call); }));
-        measured = std::min(measured, ns_of_block(calls, [&] { operation->run(); }));
+        measured = std::min(measured, ns_of_block(calls, [&] { operation.operation->run(); }));
     }
     expect(measured <= 1.5 * bare + 2'000,
            words(call, in_place) + ": measured " + std::to_string(measured) +
@@ -114,7 +114,7 @@ void passes_the_buffers_on(Planner& planner, const Call& call, bool in_place) {
         operation_of(planner, candidate_of(call.collective, {.impl = "mpi"}), call, buffers, {});
     mpi_saw.collectives.clear();
     mpi_saw.is_noting = true;
-    operation->run();
+    operation.operation->run();
     mpi_saw.is_noting = false;
     const void *input = buffers.call.input.data(), *output = buffers.call.output.data();
     expect(mpi_saw.collectives.size() == 1, words(call, in_place) + ": calls of the library: " +
@@ -211,10 +211,10 @@ void runs_what_is_forced(Planner& planner) {
                 buffers, {});
             const auto own =
                 operation_of(planner, candidate_of(collective, {.impl = "mpi"}), call, buffers, {});
-            own->run();
+            own.operation->run();
             mpi_saw.algorithms.clear();
             mpi_saw.is_noting = true;
-            operation->run();
+            operation.operation->run();
             mpi_saw.is_noting = false;
             std::string ran;
             for (const std::string& one : mpi_saw.algorithms) ran += " " + one;

@@ -67,11 +67,10 @@ TEST(SweepKeys, LeaveOutWhatACollectiveDoesNotHave) {
     }
 }
 
-class LeavesAMessage final : public ChosenOperation {
+class LeavesAMessage final : public Operation {
 public:
     explicit LeavesAMessage(bool here) : here_(here) {}
     void run() override {}
-    std::string choice() override { return "nothing"; }
     std::optional<std::string> left_over() const override {
         return here_ ? std::optional<std::string>("a message") : std::nullopt;
     }
@@ -88,7 +87,8 @@ TEST(SweepResults, FailWhereAMessageIsLeftOverOnAnyRank) {
             Sweep sweep;
             Candidate candidate{.configuration = {.impl = "auto", .algorithm = "auto"}};
             candidate.chooser = [&](const Call&, const PooledBuffers&) {
-                return std::make_unique<LeavesAMessage>(world.rank().index == receiver);
+                return ChosenOperation{
+                    std::make_unique<LeavesAMessage>(world.rank().index == receiver)};
             };
             sweep.candidates = {candidate};
             sweep.counts = {10};

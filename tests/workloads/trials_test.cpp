@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is done before a checked call, so that a result which the call did not write is none.
-#include "workloads/bench/candidates.hpp"
-
 #include <gtest/gtest.h>
 
+#include "workloads/bench/candidates.hpp"
 #include "workloads/check/check_data.hpp"
 
 namespace tutti {

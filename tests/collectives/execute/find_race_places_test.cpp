@@ -11,7 +11,7 @@ namespace {
 using Programs = std::vector<DirectProgram>;
 
 Place registered(std::size_t offset) { return {Place::In::registered, offset}; }
-RankPlace own(Place place) { return {std::nullopt, place}; }
+MovePlace own(Place place) { return {std::nullopt, place}; }
 DirectMove copy(Place from, Place to, std::size_t bytes) { return {{own(to)}, {own(from)}, bytes}; }
 
 // Rank 0 reads 64 bytes of rank 1, from 64 on, which waits for that at its end.
