@@ -31,10 +31,10 @@ constexpr NamedType types[] = {
 
 void send(Work& work, const Share& share, int peer, std::size_t block = 0) {
     auto* const from = const_cast<std::byte*>(share.input) + block * share.bytes();  // only read
-    work.messages.push_back({Message::Method::out, peer, {from, share.bytes()}, share.sort});
+    work.messages.push_back({Message::Direction::out, peer, {from, share.bytes()}, share.sort});
 }
 void receive(Work& work, const Share& share, int peer, std::byte* into) {
-    work.messages.push_back({Message::Method::in, peer, {into, share.bytes()}, share.sort});
+    work.messages.push_back({Message::Direction::in, peer, {into, share.bytes()}, share.sort});
 }
 
 // From all, the first rank's first; the result is there when all have come.
