@@ -45,9 +45,10 @@ Fault parse_fault(std::string_view text) {
     const auto colon = text.find(':');
     const std::string_view kind = text.substr(0, colon);
     fault.kind = parse_from(kinds, "fault", kind);
-    const std::string_view fields = colon == text.npos ? "" : text.substr(colon + 1);
+    std::string_view fields = colon == text.npos ? "" : text.substr(colon + 1);
+    if (fields.ends_with(',')) fields.remove_suffix(1);
+    if (fields.empty()) return fault;
     for (const std::string_view field : split(fields, ',')) {
-        if (field.empty()) continue;
         const auto equals = field.find('=');
         if (equals == field.npos)
             throw Error("fault '" + std::string(text) + "' has '" + std::string(field) +

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from . import schema
 
 SCHEMA_VERSION = 1
-SHELVES = {"session": "sessions", "launch": "launches", "point": "points", "step": "steps", "fail": "fails", "end": "ends"}
+SHELVES = {"session": "sessions", "launch": "launches", "point": "points", "step": "steps", "partial_step": "steps",
+           "fail": "fails", "end": "ends"}
 
 
 class ReportError(Exception):

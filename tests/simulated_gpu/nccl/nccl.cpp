@@ -255,7 +255,8 @@ ncclResult_t ncclGroupEnd() {
 
 ncclResult_t ncclSend(const void* from, std::size_t count, ncclDataType_t type, int peer,
                       ncclComm_t comm, cudaStream_t stream) {
-    return message(Message::Direction::out, const_cast<void*>(from), count, type, peer, comm, stream);
+    return message(Message::Direction::out, const_cast<void*>(from), count, type, peer, comm,
+                   stream);
 }
 ncclResult_t ncclRecv(void* into, std::size_t count, ncclDataType_t type, int peer, ncclComm_t comm,
                       cudaStream_t stream) {
