@@ -63,6 +63,12 @@ code=0
 wait "$child" || code=$?
 if [[ -n $writer ]]; then
     exec >&3
+    # It ends with the last process that prints; should one have outlived the launcher, it is not waited for.
+    for ((tenths = 0; tenths < 100; ++tenths)); do
+        kill -0 "$writer" 2>/dev/null || break
+        sleep 0.1
+    done
+    ((tenths < 100)) || kill "$writer" 2>/dev/null || true
     wait "$writer" || {
         echo "tutti: what was printed could not be written: is the disk full?" >&2
         ((code != 0)) || code=64
