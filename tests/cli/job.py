@@ -62,7 +62,8 @@ class Job:
 
     def mpirun(self):
         """The launcher proper, which the script has started."""
-        return next(process for process in self.processes if process.parent == self.launcher.pid)
+        return next(process for process in self.processes
+                    if process.parent == self.launcher.pid and name_of(process) != "cat")
 
     def end(self, seconds=30):
         """Waits for its end and returns the exit code."""
