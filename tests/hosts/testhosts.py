@@ -84,7 +84,7 @@ busy = []  # tests whose times were too disturbed to count
 def attempts():
     """As often is tried what something else on this machine may disturb."""
     load_of_attempts.begin()
-    return range(3)
+    return range(5)
 
 
 def fail_unless_busy(test, wrong):
