@@ -21,8 +21,8 @@ struct Memory {
 };
 
 /// What this rank asked of the MPI library while noting: its blocking collectives, and the messages
-/// between two ranks. The library's functions are caught on their way: by MPI's profiling interface,
-/// and Open MPI's algorithms by the names of the functions that they are.
+/// between two ranks. The library's functions are caught on their way: by MPI's profiling
+/// interface, and Open MPI's algorithms by the names of the functions that they are.
 struct SeenByMpi {
     bool is_noting = false;
     std::vector<SeenCall> collectives = {};
