@@ -68,6 +68,8 @@ TEST(GapEstimate, DoubtIsTheExpectedLoss) {
     // E[max(0, -X)] of a normal X is error / sqrt(2 pi) where its mean is 0.
     EXPECT_NEAR((GapEstimate{.gap = 0, .error = 0.1}.doubt()), 0.1 * 0.398942, 1e-6);
     EXPECT_LT((GapEstimate{.gap = 0.5, .error = 0.1}.doubt()), 1e-6);
+    // One error away: error (phi(1) - Phi(-1)).
+    EXPECT_NEAR((GapEstimate{.gap = 0.1, .error = 0.1}.doubt()), 0.1 * (0.241971 - 0.158655), 1e-6);
 }
 
 class TrendOverSizes : public testing::Test {

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a communicator keeps between calls, by itself.
+#include <gtest/gtest.h>
+
+#include "collectives/world/world.hpp"
+#include "library/communicator_state.hpp"
+#include "library/registered_memory.hpp"
+
+namespace tutti {
+namespace {
+
+TEST(CommunicatorState, KeepsNoMorePlansThanAskedFor) {
+    run_as_threads(2, 20, [](World& world) {
+        Communicator::State state(nullptr, world, {.most_plans = 3});
+        std::vector<float> data(100);
+        for (std::size_t count = 1; count <= 10; ++count) {
+            auto part = std::span(data).first(count);
+            state.run(arguments::all_reduce(part, Op::sum));
+            EXPECT_LE(state.calls.size(), 3U);
+        }
+        EXPECT_EQ(state.calls.size(), 3U);
+        world.barrier();
+    });
+}
+
+// One plan does the same call in whatever buffers, each of which comes several times in a row.
+TEST(CommunicatorState, DoesACallInTheBuffersThatAreGivenThisTime) {
+    run_as_threads(2, 20, [](World& world) {
+        Communicator::State state(nullptr, world, {});
+        const auto me = static_cast<float>(world.rank().index);
+        for (int i = 0; i < 4; ++i)
+            for (float buffer = 0; buffer < 3; ++buffer) {
+                static thread_local std::array<std::array<float, 64>, 3> inputs, outputs;
+                auto& input = inputs[static_cast<std::size_t>(buffer)];
+                auto& output = outputs[static_cast<std::size_t>(buffer)];
+                for (int repetition = 0; repetition < 3; ++repetition) {
+                    const float mine = 1 + me + 10 * buffer + 100 * static_cast<float>(repetition);
+                    input.fill(mine);
+                    output.fill(-1);
+                    state.run(arguments::all_reduce(input, output, Op::sum));
+                    EXPECT_EQ(output[63], 2 * mine + (me == 0 ? 1 : -1));
+                }
+            }
+        EXPECT_EQ(state.calls.size(), 1U);
+        world.barrier();
+    });
+}
+
+// Peers reach an arena to its last byte, and not one further.
+TEST(RegisteredMemory, EndsWithItsArena) {
+    const auto world = world_of_one();
+    RegisteredMemory memory(*world);
+    const std::span<std::byte> all = memory.allocate(std::size_t{64} << 20);
+    EXPECT_EQ(memory.place_of(all).arena, 0);
+    EXPECT_EQ(memory.place_of(all).offset, 0U);
+    EXPECT_EQ(memory.place_of(all.subspan(100)).offset, 100U);
+    EXPECT_EQ(memory.place_of({all.data(), all.size() + 1}).arena, -1);
+    EXPECT_EQ(memory.place_of({all.data() + all.size(), 1}).arena, -1);
+    memory.release(all);
+}
+
+CallKey call_of(std::int64_t count) {
+    return {.call = {.collective = Collective::all_reduce, .count = count}};
+}
+
+Learning of_one_arm() {
+    return {.arms = [](Collective) { return std::vector<Configuration>{}; }};
+}
+
+// The slowest rank's time is that of a call.
+TEST(LearnerOfRanks, GoesByTheSlowest) {
+    run_as_threads(3, 20, [](World& world) {
+        Learner learner(world, of_one_arm());
+        Learner::Point& point =
+            learner.begin(call_of(100), {.algorithm = "ring", .transport = "shm"});
+        const double mine = world.rank().index == 1 ? 9000 : 1000;
+        while (!point.search.time_of(0)) learner.record(point, point.shape, mine, 0);
+        EXPECT_EQ(point.search.time_of(0)->p50, 9000);
+    });
+}
+
+// 1024 to 1279 bytes, ... 1792 to 2047 take times of their own.
+TEST(LearnerOfRanks, TellsQuartersOfAnOctaveApart) {
+    run_as_threads(1, 20, [](World& world) {
+        const Learner learner(world, of_one_arm());
+        const auto quarter = [&](std::int64_t floats) {
+            return learner.shape_of(call_of(floats)).quarter;
+        };
+        EXPECT_EQ(quarter(256), 0);
+        EXPECT_EQ(quarter(319), 0);
+        EXPECT_EQ(quarter(320), 1);
+        EXPECT_EQ(quarter(384), 2);
+        EXPECT_EQ(quarter(448), 3);
+        EXPECT_EQ(quarter(511), 3);
+        EXPECT_EQ(quarter(512), 0);
+    });
+}
+
+}  // namespace
+}  // namespace tutti
