@@ -4,7 +4,6 @@
 
 #include "collectives/world/world.hpp"
 #include "library/communicator_state.hpp"
-#include "library/registered_memory.hpp"
 
 namespace tutti {
 namespace {

@@ -11,7 +11,7 @@ namespace {
 TEST(Selector, TakesAnAnswerOfAnotherKindOfMemoryOnlyWithinTheHost) {
     using enum BufferKind;
     const auto answers = [](BufferKind measured, BufferKind asked) {
-        Section section{.setting = test::two_ranks,
+        Section section{.job_shape = test::two_ranks,
                         .subject = test::subject_of(Collective::all_reduce, measured)};
         section.ranges.push_back({.from = {0}, .choice = test::ours("ring")});
         const Selector selector({.sections = {section}}, test::two_ranks);
