@@ -18,7 +18,7 @@ namespace {
 using nlohmann::json;
 
 // One row of any of the tables.
-struct Entry {
+struct ListedRow {
     std::string name, what;
     std::optional<std::string> missing;
     std::vector<std::string> takes = {};  // options that an algorithm makes use of
@@ -34,8 +34,8 @@ std::vector<std::string> taken_by(const Algorithm& row) {
 
 // Of rows that may be missing from a build, and of those that never are.
 template <class Row>
-std::vector<Entry> entries_of(std::span<const Row> rows) {
-    std::vector<Entry> entries;
+std::vector<ListedRow> entries_of(std::span<const Row> rows) {
+    std::vector<ListedRow> entries;
     for (const Row& row : rows) {
         entries.push_back({std::string(row.name), std::string(row.what), std::nullopt});
         if constexpr (requires { row.missing(); }) entries.back().missing = row.missing();
@@ -43,16 +43,16 @@ std::vector<Entry> entries_of(std::span<const Row> rows) {
     return entries;
 }
 
-std::vector<Entry> entries_of_algorithms(Collective collective) {
-    std::vector<Entry> entries;
+std::vector<ListedRow> entries_of_algorithms(Collective collective) {
+    std::vector<ListedRow> entries;
     for (const Algorithm* row : algorithms_of(collective))
         entries.push_back(
             {std::string(row->name), std::string(row->idea), std::nullopt, taken_by(*row)});
     return entries;
 }
 
-void print_entries(const std::vector<Entry>& entries) {
-    for (const Entry& entry : entries)
+void print_entries(const std::vector<ListedRow>& entries) {
+    for (const ListedRow& entry : entries)
         fmt::print("  {:<20}{}{}{}\n", entry.name, entry.what,
                    entry.takes.empty() ? "" : fmt::format(" [{}]", fmt::join(entry.takes, ", ")),
                    entry.missing ? "   MISSING: " + *entry.missing : "");
@@ -74,14 +74,15 @@ void print_text() {
 }
 
 void print_markdown() {
-    const auto table = [](const char* first, const std::vector<Entry>& entries) {
+    const auto table = [](const char* first, const std::vector<ListedRow>& entries) {
         fmt::print("| {} | idea |\n|---|---|\n", first);
-        for (const Entry& entry : entries) fmt::print("| `{}` | {} |\n", entry.name, entry.what);
+        for (const ListedRow& entry : entries)
+            fmt::print("| `{}` | {} |\n", entry.name, entry.what);
         fmt::print("\n");
     };
     for (const Collective collective : all_collectives()) {
         fmt::print("## {}\n\n| algorithm | idea | takes |\n|---|---|---|\n", name_of(collective));
-        for (const Entry& entry : entries_of_algorithms(collective))
+        for (const ListedRow& entry : entries_of_algorithms(collective))
             fmt::print("| `{}` | {} | {} |\n", entry.name, entry.what,
                        fmt::join(entry.takes, ", "));
         fmt::print("\n");
@@ -94,9 +95,9 @@ void print_markdown() {
     table("workload", entries_of(workloads()));
 }
 
-json to_json(const std::vector<Entry>& entries) {
+json to_json(const std::vector<ListedRow>& entries) {
     json all = json::array();
-    for (const Entry& entry : entries) {
+    for (const ListedRow& entry : entries) {
         json one{{"name", entry.name}, {"what", entry.what}};
         if (entry.missing) one["missing"] = *entry.missing;
         if (!entry.takes.empty()) one["takes"] = entry.takes;

@@ -14,19 +14,19 @@ namespace tutti {
 namespace {
 
 // What was proved of one algorithm over all rank counts.
-struct Verdict {
+struct ProofSummary {
     long proofs = 0;
     bool same_bits = true;
     std::optional<std::string> fault;
 };
 
-void prove_job(const Algorithm& algorithm, const Job& job, Verdict& verdict) {
+void prove_job(const Algorithm& algorithm, const Job& job, ProofSummary& summary) {
     const Proof proof =
         prove(build_in_order(algorithm, job), CollectiveSpec{job.collective, job.ranks, job.root});
-    ++verdict.proofs;
-    verdict.same_bits = verdict.same_bits && proof.same_order_everywhere;
+    ++summary.proofs;
+    summary.same_bits = summary.same_bits && proof.same_order_everywhere;
     if (proof.fault)
-        verdict.fault =
+        summary.fault =
             fmt::format("{} ranks, root {}{}: {}", job.ranks, job.root.index,
                         job.radix > 0 ? fmt::format(", radix {}", job.radix) : "", *proof.fault);
 }
@@ -44,18 +44,18 @@ std::vector<Placement> splits_of(int ranks) {
 
 // With one root and radix; for pipelined and hierarchical algorithms also a cut and some splits.
 void prove_variants(const Algorithm& algorithm, const Job& job,
-                    const std::vector<Placement>& splits, Verdict& verdict) {
-    prove_job(algorithm, job, verdict);
+                    const std::vector<Placement>& splits, ProofSummary& summary) {
+    prove_job(algorithm, job, summary);
     for (const Placement& split : splits) {
         Job placed = job;
         placed.placement = split;
-        prove_job(algorithm, placed, verdict);
+        prove_job(algorithm, placed, summary);
     }
     if (!algorithm.pipelines) return;
     Job cut = job;
     cut.segments = 4;
     if (!splits.empty()) cut.placement = splits.front();
-    prove_job(algorithm, cut, verdict);
+    prove_job(algorithm, cut, summary);
 }
 
 // The radices asked for, if the algorithm takes one. Those above the rank count all give the same
@@ -69,23 +69,24 @@ std::vector<int> radices_of(const Algorithm& algorithm, const IntRange& asked, i
 }
 
 // Every root and radix; and once in several channels.
-Verdict verdict_on(const Algorithm& algorithm, const IntRange& ranks, const IntRange& radices) {
-    Verdict verdict;
-    for (int count = ranks.first; count <= ranks.last && !verdict.fault; ++count) {
+ProofSummary summary_of(const Algorithm& algorithm, const IntRange& ranks,
+                        const IntRange& radices) {
+    ProofSummary summary;
+    for (int count = ranks.first; count <= ranks.last && !summary.fault; ++count) {
         Job job{.collective = algorithm.collective, .ranks = count};
         if (algorithm.refuses(job)) continue;
         const auto splits = algorithm.hierarchical ? splits_of(count) : std::vector<Placement>{};
         const int roots = has_root(job.collective) ? count : 1;
         Job in_channels = job;
         in_channels.order = channels_of({}, 3, count);
-        prove_job(algorithm, in_channels, verdict);
+        prove_job(algorithm, in_channels, summary);
         for (const int radix : radices_of(algorithm, radices, count)) {
             job.radix = radix;
-            for (job.root = {0}; job.root.index < roots && !verdict.fault; ++job.root.index)
-                prove_variants(algorithm, job, splits, verdict);
+            for (job.root = {0}; job.root.index < roots && !summary.fault; ++job.root.index)
+                prove_variants(algorithm, job, splits, summary);
         }
     }
-    return verdict;
+    return summary;
 }
 
 IntRange parse_radix_range(const std::string& text) {
@@ -122,15 +123,15 @@ Exit run_verify(const Arguments& arguments) {
     for (const Algorithm& algorithm : catalog()) {
         if (only && algorithm.collective != *only) continue;
         if (!algorithm_name.empty() && algorithm.name != algorithm_name) continue;
-        const Verdict verdict = verdict_on(algorithm, ranks, radices);
+        const ProofSummary summary = summary_of(algorithm, ranks, radices);
         ++algorithms;
-        proofs += verdict.proofs;
-        faults += verdict.fault ? 1 : 0;
+        proofs += summary.proofs;
+        faults += summary.fault ? 1 : 0;
         fmt::print("{:<15} {:<17} {:>6} proofs  {}\n", name_of(algorithm.collective),
-                   algorithm.name, verdict.proofs,
-                   verdict.fault                    ? "WRONG: " + *verdict.fault
+                   algorithm.name, summary.proofs,
+                   summary.fault                    ? "WRONG: " + *summary.fault
                    : !reduces(algorithm.collective) ? std::string("proved")
-                   : verdict.same_bits ? std::string("proved; all ranks get the same bits")
+                   : summary.same_bits ? std::string("proved; all ranks get the same bits")
                                        : std::string("proved; ranks may differ in the last bits"));
     }
     if (algorithms == 0)

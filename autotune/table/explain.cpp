@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::size_t page_width = 120;
 
-enum Column { letter, from, to, choice, origin, at, time, runner_up, gain };
+enum Column { letter, from, to, choice, origin, seen_at, time, runner_up, gain };
 using Row = std::array<std::string, 9>;
 
 // What the bar below calls a range.
@@ -36,7 +36,7 @@ Row row_of(const Section& section, std::size_t i) {
     row[choice] = short_text(range.choice);
     row[origin] = name_of(range.origin);
     if (const RangeEvidence* seen = typical_evidence(range)) {
-        row[at] = to_string(seen->size);
+        row[seen_at] = to_string(seen->size);
         row[time] = to_string(seen->time);
         row[runner_up] = runner_up_text(*seen);
         if (seen->hold_out) row[gain] = gain_text(*seen->hold_out);
@@ -80,7 +80,7 @@ void trim_end(std::string& line) { line.erase(line.find_last_not_of(' ') + 1); }
 std::string line_of(const Row& row, const Widths& widths) {
     std::string line(margin, ' ');
     for (std::size_t column = 0; column < row.size(); ++column) {
-        const bool is_size = column == from || column == to || column == at;
+        const bool is_size = column == from || column == to || column == seen_at;
         const std::string cell = cut(row[column], widths[column]);
         line += is_size ? fmt::format("{:>{}}", cell, widths[column])
                         : fmt::format("{:<{}}", cell, widths[column]);

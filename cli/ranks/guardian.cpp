@@ -70,9 +70,9 @@ bool is_stopped(pid_t process) {
 
 // Whether MPI has been starting or ending for too long; says so then. The guardian of a stopped
 // rank speaks first, as the other ranks only wait for that one.
-bool Guardian::is_late(Phase phase, pid_t child, int rank) {
+bool Guardian::is_late(MpiPhase phase, pid_t child, int rank) {
     if (page_->phase != phase) return false;  // it has just come through
-    const bool starts = phase == Phase::starting;
+    const bool starts = phase == MpiPhase::starting;
     const double limit = starts ? start_limit_ : page_->end_limit.load();
     const double seconds = in_phase_.look_seconds();
     if (seconds < limit) return false;
@@ -94,17 +94,17 @@ void Guardian::guard(pid_t child, int watchman, int rank, const LauncherProcess&
     if (launcher.is_there()) prctl(PR_SET_PDEATHSIG, SIGTERM);  // nobody else would end this rank
     bool must_end = launcher.is_there() && !launcher.is_parent();
     if (must_end) kill(child, SIGKILL);  // it died before the line above
-    Phase phase = Phase::starting;
+    MpiPhase phase = MpiPhase::starting;
     int status = 0;
     // Checks the child first: its signal may have come before this process waited for it.
     bool is_reaped = false;
     while (!(is_reaped = waitpid(child, &status, WNOHANG) == child)) {
-        const Phase phase_before = std::exchange(phase, page_->phase.load());
+        const MpiPhase phase_before = std::exchange(phase, page_->phase.load());
         if (phase != phase_before) in_phase_ = {};
         in_phase_.look();
-        if (phase == Phase::starting) list_shared_files(child, began_, page_->files_at_start);
+        if (phase == MpiPhase::starting) list_shared_files(child, began_, page_->files_at_start);
         int order = SIGCHLD;
-        if (phase == Phase::running) {
+        if (phase == MpiPhase::running) {
             sigwait(&watched, &order);
         } else if (is_late(phase, child, rank)) {
             page_->outcome = Outcome::late;
@@ -124,7 +124,7 @@ void Guardian::guard(pid_t child, int watchman, int rank, const LauncherProcess&
     }
     const bool is_late = page_->outcome == Outcome::late;
     if ((is_late || must_end) && !is_reaped) {
-        if (phase == Phase::starting) list_shared_files(child, began_, page_->files_at_start);
+        if (phase == MpiPhase::starting) list_shared_files(child, began_, page_->files_at_start);
         kill(child, SIGKILL);  // stopped or stuck in a library, it would not react to anything else
         waitpid(child, &status, 0);
         if (is_late) page_->phase = phase;  // the rank is dead: as the watchman is to record it
@@ -205,12 +205,12 @@ Guardian::Guardian(int rank, const std::string& results_file, double start_limit
 
 void Guardian::has_started() {
     list_shared_files(getpid(), began_, page_->files);
-    page_->phase = Phase::running;
+    page_->phase = MpiPhase::running;
 }
 
 void Guardian::is_ending(double limit) {
     page_->end_limit = limit;
-    page_->phase = Phase::ending;
+    page_->phase = MpiPhase::ending;
     kill(getppid(), SIGCHLD);  // wakes the guardian
 }
 
@@ -222,11 +222,11 @@ void announce_session(const std::string& id) {
 void announce_time_out(const std::string& what) {
     if (page_of_process == nullptr) return;
     what.copy(page_of_process->time_out, sizeof page_of_process->time_out - 1);
-    page_of_process->phase = Phase::leaving;
+    page_of_process->phase = MpiPhase::leaving;
 }
 
 void Guardian::leave(Exit code) {
-    page_->phase = Phase::leaving;
+    page_->phase = MpiPhase::leaving;
     std::cout.flush();
     std::cerr.flush();
     _exit(static_cast<int>(code));

@@ -11,7 +11,7 @@
 namespace tutti {
 
 class LauncherProcess;
-enum class Phase;
+enum class MpiPhase;
 struct RankPage;
 
 /// A parent process that outlives the rank. The launcher starts the guardian; the rank is its
@@ -39,7 +39,7 @@ public:
 private:
     [[noreturn]] void guard(pid_t child, int watchman, int rank, const LauncherProcess& launcher,
                             const sigset_t& watched);
-    bool is_late(Phase phase, pid_t child, int rank);
+    bool is_late(MpiPhase phase, pid_t child, int rank);
     void have_it_settled(int watchman);
 
     double start_limit_;

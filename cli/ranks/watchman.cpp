@@ -107,7 +107,7 @@ std::optional<Fail> loss_of(const RankPage& page) {
     if (WIFSIGNALED(status))
         return Fail{.phase = "rank killed", .what = "signal", .signal = WTERMSIG(status)};
     const int code = WEXITSTATUS(status);
-    if (page.phase == Phase::starting || page.phase == Phase::running)  // a call of exit
+    if (page.phase == MpiPhase::starting || page.phase == MpiPhase::running)  // a call of exit
         return Fail{.phase = "rank left in the middle", .what = "exit", .code = code};
     if (page.time_out[0] != '\0')
         return Fail{.phase = page.time_out, .what = "timeout", .code = code};
@@ -123,7 +123,7 @@ std::optional<Fail> failure_of(const RankPage& page) {
         case Outcome::lost:
             return loss_of(page);
         case Outcome::late:
-            return Fail{.phase = page.phase == Phase::starting ? "start of MPI" : "end of MPI",
+            return Fail{.phase = page.phase == MpiPhase::starting ? "start of MPI" : "end of MPI",
                         .what = "timeout"};
         default:
             return Fail{.phase = "ended from outside: another rank failed, or the job was stopped",

@@ -37,7 +37,7 @@ private:
 };
 
 /// How far a rank is with MPI.
-enum class Phase {
+enum class MpiPhase {
     starting,  ///< up to the end of the first exchange of all ranks
     running,
     ending,  ///< from MPI_Finalize on
@@ -61,7 +61,7 @@ struct RankPage {
     SharedFiles files_at_start;  ///< written by the guardian
     SharedFiles files;           ///< written by the rank once MPI has started
     char session[64];            ///< id of the session that its results file is about to get
-    std::atomic<Phase> phase;
+    std::atomic<MpiPhase> phase;
     std::atomic<double> end_limit;  ///< seconds that the phase `ending` may take
     std::atomic<int> status;        ///< of the rank, as wait gives it
     std::atomic<Outcome> outcome;

@@ -14,9 +14,9 @@
 namespace tutti {
 namespace {
 
-constexpr double bound = 0.05;
+constexpr double loss_bound = 0.05;
 constexpr double exchange_ns = 20'000;
-constexpr double making_ns = 300'000;
+constexpr double plan_making_ns = 300'000;
 
 struct Noise {
     double spread = 0.05;     // of each call, in both directions
@@ -25,14 +25,14 @@ struct Noise {
 };
 
 // A program that makes one kind of call. The times of the arms may change on the way.
-class Program {
+class LearningProgram {
 public:
-    Program(std::vector<double> arms_ns, int incumbent, unsigned seed, Noise noise = {})
+    LearningProgram(std::vector<double> arms_ns, int incumbent, unsigned seed, Noise noise = {})
         : arms_ns_(std::move(arms_ns)),
           first_(incumbent),
           noise_(noise),
           dice_(seed),
-          budget_(bound),
+          budget_(loss_bound),
           lesson_({.arms = static_cast<int>(arms_ns_.size()),
                    .incumbent = incumbent,
                    .exchange_ns = exchange_ns,
@@ -54,8 +54,8 @@ public:
         const auto known = calls_of_.find(arm);
         return known == calls_of_.end() ? 0 : known->second;
     }
-    // Whether the worst is within the bound all the time is checked by highest_regret(); whether
-    // the budget itself is honest, by this.
+    // Whether the worst is within the bound all the time is checked by highest_regret();
+    // whether the budget itself is honest, by this.
     double counted_loss() const { return budget_.lost_ns(); }
     double true_loss() const { return spent_ - without_ns_; }
 
@@ -66,7 +66,7 @@ private:
         std::vector<double> samples;
         RoundTimes times{.exchange = exchange_ns};
         const auto arm = static_cast<std::size_t>(round.arm);
-        if (!has_plan_[arm]) times.making = times.longest_making = making_ns;
+        if (!has_plan_[arm]) times.making = times.longest_making = plan_making_ns;
         has_plan_[arm] = true;
         if (round.arm != first_) spend(times.making);  // the first one's plan is needed anyway
         for (std::int64_t call = 0; call < round.calls; ++call) {
@@ -122,10 +122,10 @@ TEST_P(Learning, FindsAnArmNearTheBestAndNeverLosesMoreThanItsBound) {
         std::vector<double> arms;
         for (int i = 0; i < 12; ++i)
             arms.push_back(GetParam() * std::uniform_real_distribution<double>(0.5, 4)(dice));
-        Program program(arms, static_cast<int>(seed % 12), seed);
+        LearningProgram program(arms, static_cast<int>(seed % 12), seed);
         program.go_on_for(frequent());
         EXPECT_LE(program.time_of_choice(), 1.05 * program.best_time()) << "seed " << seed;
-        EXPECT_LE(program.highest_regret(), bound) << "seed " << seed;
+        EXPECT_LE(program.highest_regret(), loss_bound) << "seed " << seed;
         EXPECT_TRUE(program.search().is_settled()) << "seed " << seed;
     }
 }
@@ -134,9 +134,9 @@ TEST_P(Learning, HoldsItsBoundAgainstHostileArms) {
     for (unsigned seed = 0; seed < 10; ++seed) {
         std::vector<double> arms(20, 50 * GetParam());
         arms[0] = GetParam();
-        Program program(arms, 0, seed);
+        LearningProgram program(arms, 0, seed);
         program.go_on_for(frequent());
-        EXPECT_LE(program.highest_regret(), bound) << "seed " << seed;
+        EXPECT_LE(program.highest_regret(), loss_bound) << "seed " << seed;
         EXPECT_EQ(program.search().incumbent(), 0);
         for (int arm = 1; arm < 20; ++arm) EXPECT_LE(program.calls_of(arm), 2);
     }
@@ -146,9 +146,10 @@ TEST_P(Learning, HoldsItsBoundInMuchNoise) {
     for (unsigned seed = 0; seed < 10; ++seed) {
         std::vector<double> arms;
         for (int i = 0; i < 10; ++i) arms.push_back(GetParam() * (1 + 0.1 * i));
-        Program program(arms, 5, seed, {.spread = 0.4, .outliers = 0.03, .interrupted = 20});
+        LearningProgram program(arms, 5, seed,
+                                {.spread = 0.4, .outliers = 0.03, .interrupted = 20});
         program.go_on_for(frequent() / 2);
-        EXPECT_LE(program.highest_regret(), bound) << "seed " << seed;
+        EXPECT_LE(program.highest_regret(), loss_bound) << "seed " << seed;
         EXPECT_LE(program.time_of_choice(), 1.5 * GetParam()) << "worse than it began";
     }
 }
@@ -156,13 +157,13 @@ TEST_P(Learning, HoldsItsBoundInMuchNoise) {
 TEST_P(Learning, BeginsAnewWhenTheMachineChanges) {
     for (unsigned seed = 0; seed < 10; ++seed) {
         const double unit = GetParam();
-        Program program({unit, 1.5 * unit, 3 * unit}, 1, seed);
+        LearningProgram program({unit, 1.5 * unit, 3 * unit}, 1, seed);
         program.go_on_for(frequent());
         EXPECT_EQ(program.search().incumbent(), 0);
         program.change_to({4 * unit, 1.5 * unit, unit});
         program.go_on_for(frequent());
         EXPECT_EQ(program.search().incumbent(), 2) << "seed " << seed;
-        EXPECT_LE(program.highest_regret(), bound);
+        EXPECT_LE(program.highest_regret(), loss_bound);
     }
 }
 
@@ -171,13 +172,13 @@ INSTANTIATE_TEST_SUITE_P(Sizes, Learning, testing::Values(3e3, 1e6), [](const au
 });
 
 TEST(OnlineSearch, CountsAtLeastWhatIsLost) {
-    Program program({1e5, 1.8e5, 0.9e5, 3e5}, 0, 4);
+    LearningProgram program({1e5, 1.8e5, 0.9e5, 3e5}, 0, 4);
     program.go_on_for(50'000);
     EXPECT_GE(program.counted_loss(), program.true_loss());
 }
 
 TEST(OnlineSearch, WithoutOthersOnlyWatches) {
-    Program program({1e5}, 0, 1);
+    LearningProgram program({1e5}, 0, 1);
     program.go_on_for(20'000);
     EXPECT_TRUE(program.search().is_settled());
     EXPECT_LE(program.highest_regret(), 0.01);
@@ -185,7 +186,7 @@ TEST(OnlineSearch, WithoutOthersOnlyWatches) {
 
 // The same times lead to the same decisions; so ranks agree.
 TEST(OnlineSearch, IsDeterministic) {
-    Program one({1e5, 8e4, 2e5}, 0, 9), other({1e5, 8e4, 2e5}, 0, 9);
+    LearningProgram one({1e5, 8e4, 2e5}, 0, 9), other({1e5, 8e4, 2e5}, 0, 9);
     one.go_on_for(5000);
     other.go_on_for(5000);
     for (int arm = 0; arm < 3; ++arm) EXPECT_EQ(one.calls_of(arm), other.calls_of(arm));
@@ -193,7 +194,7 @@ TEST(OnlineSearch, IsDeterministic) {
 
 TEST(OnlineSearch, DoesNotTryWhatCannotBe) {
     OnlineSearch search({.arms = 2, .incumbent = 0, .exchange_ns = 1, .least_call_ns = 1000});
-    RegretBudget budget(bound);
+    RegretBudget budget(loss_bound);
     search.exclude(1);
     const std::vector<double> samples(16, 1000.0);
     for (int i = 0; i < 100; ++i) {

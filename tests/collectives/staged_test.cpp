@@ -12,17 +12,16 @@ namespace tutti {
 namespace {
 
 using test::FarDevice;
-
-using Attempt = test::FarTrial;
+using test::FarTrial;
 
 class OnADevice : public testing::TestWithParam<std::string_view> {
 protected:
-    static void expect_right(int ranks, const std::vector<Attempt>& trials) {
+    static void expect_right(int ranks, const std::vector<FarTrial>& trials) {
         run_as_threads(ranks, 20, [&](World& world) {
             FarDevice device(static_cast<unsigned>(world.rank().index));
             Planner planner(world);
             if (planner.refuses(GetParam())) return;
-            for (const Attempt& trial : trials) {
+            for (const FarTrial& trial : trials) {
                 const Job job{.collective = trial.call.collective, .ranks = ranks};
                 if (trial.algorithm->refuses(job)) continue;
                 EXPECT_EQ(test::wrong_elements(planner, device, GetParam(), trial), 0)
@@ -36,7 +35,7 @@ protected:
 
 TEST_P(OnADevice, EveryPlanIsRightAndTheHostTouchesNothing) {
     for (const int ranks : {1, 2, 3, 4}) {
-        std::vector<Attempt> trials;
+        std::vector<FarTrial> trials;
         for (const Algorithm& algorithm : catalog())
             for (const int count : {0, 1, ranks, 1030})
                 for (const bool in_place : {false, true})
@@ -49,7 +48,7 @@ TEST_P(OnADevice, EveryPlanIsRightAndTheHostTouchesNothing) {
 }
 
 TEST_P(OnADevice, TypesOperationsAndLanesAreRight) {
-    std::vector<Attempt> trials;
+    std::vector<FarTrial> trials;
     for (const Collective collective : {Collective::all_reduce, Collective::reduce_scatter})
         for (const Algorithm* algorithm : algorithms_of(collective))
             for (const DataType type : {DataType::int8, DataType::half, DataType::float64})
@@ -71,7 +70,7 @@ TEST(OnADeviceThatAddsUpFew, APlanThatAsksForMoreIsRefusedOnAllRanks) {
         Planner planner(world);
         const Call call{.collective = Collective::all_reduce, .count = 100};
         const auto try_by = [&](const char* algorithm) {
-            const Attempt trial{call, &find_algorithm(Collective::all_reduce, algorithm)};
+            const FarTrial trial{call, &find_algorithm(Collective::all_reduce, algorithm)};
             EXPECT_EQ(test::wrong_elements(planner, device, "loopback", trial), 0);
         };
         try_by("ring");

@@ -9,7 +9,7 @@
 namespace tutti {
 namespace {
 
-std::string complaint_about(const std::filesystem::path& path) {
+std::string complaint_about_file(const std::filesystem::path& path) {
     try {
         read_limits(path);
     } catch (const Error& error) {
@@ -97,24 +97,24 @@ TEST(LimitsFile, IsReplacedAsAWhole) {
 TEST(LimitsFile, ThatIsBrokenIsRefusedInOneLine) {
     const TemporaryFolder folder;
     const auto file = folder / "limits.json";
-    EXPECT_NE(complaint_about(file).find("cannot read"), std::string::npos);
+    EXPECT_NE(complaint_about_file(file).find("cannot read"), std::string::npos);
     fill(file, "");
-    EXPECT_NE(complaint_about(file).find("is empty"), std::string::npos);
+    EXPECT_NE(complaint_about_file(file).find("is empty"), std::string::npos);
     fill(file, "GB/s 12\n");
-    EXPECT_NE(complaint_about(file).find("not JSON"), std::string::npos);
+    EXPECT_NE(complaint_about_file(file).find("not JSON"), std::string::npos);
     fill(file, R"({"v":2,"kind":"limits"})");
-    EXPECT_NE(complaint_about(file).find("schema version 2"), std::string::npos);
+    EXPECT_NE(complaint_about_file(file).find("schema version 2"), std::string::npos);
     fill(file, to_json_line(sample_point()) + "\n");
-    EXPECT_NE(complaint_about(file).find("holds no limits"), std::string::npos);
+    EXPECT_NE(complaint_about_file(file).find("holds no limits"), std::string::npos);
     fill(file, to_json_line(sample_limits()).substr(0, 300));
-    EXPECT_NE(complaint_about(file).find("not JSON"), std::string::npos);
+    EXPECT_NE(complaint_about_file(file).find("not JSON"), std::string::npos);
     Limits uneven = sample_limits();
     uneven.curves[0].rates.gbps.pop_back();
     Limits incomplete = sample_limits();
     incomplete.curves.erase(incomplete.curves.begin());
     for (const Limits& senseless : {uneven, incomplete}) {
         fill(file, to_json_line(senseless) + "\n");
-        EXPECT_NE(complaint_about(file).find("that cannot be"), std::string::npos);
+        EXPECT_NE(complaint_about_file(file).find("that cannot be"), std::string::npos);
     }
 }
 

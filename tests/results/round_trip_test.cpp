@@ -16,7 +16,7 @@ void expect_round_trip(const Kind& record) {
     EXPECT_EQ(std::get<Kind>(parse_json_line(line)), record) << line;
 }
 
-std::string complaint_about(std::string_view line) {
+std::string complaint_about_line(std::string_view line) {
     try {
         parse_json_line(line);
     } catch (const Error& error) {
@@ -126,20 +126,21 @@ TEST(Records, UnknownKindsAndFieldsAreIgnored) {
 }
 
 TEST(Records, WhatIsWrongWithALineIsNamed) {
-    EXPECT_TRUE(complaint_about("{").starts_with("record:1: no well-formed JSON"));
+    EXPECT_TRUE(complaint_about_line("{").starts_with("record:1: no well-formed JSON"));
     EXPECT_THROW(parse_json_line("{"), NotJson);
-    EXPECT_EQ(complaint_about("[1]"), "record:1: not a tutti record (no \"v\")");
-    EXPECT_EQ(complaint_about(R"({"v":2,"kind":"end"})"),
+    EXPECT_EQ(complaint_about_line("[1]"), "record:1: not a tutti record (no \"v\")");
+    EXPECT_EQ(complaint_about_line(R"({"v":2,"kind":"end"})"),
               "record:1: written in schema version 2; this tutti reads version 1");
-    EXPECT_EQ(complaint_about(R"({"v":1,"kind":"end","launch":1,"ok":true})"),
+    EXPECT_EQ(complaint_about_line(R"({"v":1,"kind":"end","launch":1,"ok":true})"),
               "record:1: the record lacks the field 'wall_ns'");
-    EXPECT_EQ(complaint_about(R"({"v":1,"kind":"end","launch":"1","ok":true,"wall_ns":1})"),
+    EXPECT_EQ(complaint_about_line(R"({"v":1,"kind":"end","launch":"1","ok":true,"wall_ns":1})"),
               "record:1: 'launch' is not a whole number from -2147483648 to 2147483647");
-    EXPECT_EQ(complaint_about(R"({"v":1,"kind":"end","launch":1e30,"ok":true,"wall_ns":1})"),
+    EXPECT_EQ(complaint_about_line(R"({"v":1,"kind":"end","launch":1e30,"ok":true,"wall_ns":1})"),
               "record:1: 'launch' is not a whole number from -2147483648 to 2147483647");
-    EXPECT_EQ(complaint_about(R"({"v":1,"kind":"end","launch":4294967297,"ok":true,"wall_ns":1})"),
-              "record:1: 'launch' is not a whole number from -2147483648 to 2147483647");
-    EXPECT_EQ(complaint_about(R"({"v":1})"), "record:1: the record lacks the field 'kind'");
+    EXPECT_EQ(
+        complaint_about_line(R"({"v":1,"kind":"end","launch":4294967297,"ok":true,"wall_ns":1})"),
+        "record:1: 'launch' is not a whole number from -2147483648 to 2147483647");
+    EXPECT_EQ(complaint_about_line(R"({"v":1})"), "record:1: the record lacks the field 'kind'");
 }
 
 }  // namespace tutti

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "results/record.hpp"
+#include "tests/base/files.hpp"
 
 namespace tutti {
 
@@ -117,11 +118,6 @@ public:
 private:
     std::filesystem::path path_;
 };
-
-inline std::string content_of(const std::filesystem::path& path) {
-    std::ifstream stream(path, std::ios::binary);
-    return {std::istreambuf_iterator<char>(stream), {}};
-}
 
 inline void fill(const std::filesystem::path& path, const std::string& content) {
     std::ofstream(path, std::ios::binary) << content;

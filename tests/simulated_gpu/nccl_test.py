@@ -159,7 +159,7 @@ class Ends(OnSimulatedGpus):
         for method, what in (((*TRANSPORT, "--algo", "ring"), r"messages of step \d+ with rank [01]"),
                            (BASELINE, r"NCCL's own all_reduce with rank [01]")):
             with self.subTest(what):
-                self.assertRegex(self.end_of(2, *method, fail="async:2", code=RANK_LOST),
+                self.assertRegex(self.end_of(2, *method, fail="async:1", code=RANK_LOST),
                                  rf"rank [01]: NCCL failed in {what}: remote process exited or there was a network "
                                  "error: socketProgress")
 

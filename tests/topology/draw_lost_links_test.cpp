@@ -2,12 +2,13 @@
 // A GPU that has lost its NVLinks is seen in the tree and in the picture.
 #include <gtest/gtest.h>
 
+#include "tests/topology/machines.hpp"
 #include "topology/draw/draw.hpp"
 
 namespace tutti {
 namespace {
 
-LinkEnd device(int index) { return {LinkEnd::Kind::device, index}; }
+using machines::device;
 
 void join(Host& host, int a, int b, int count) {
     host.links.push_back({.kind = LinkKind::nvlink,

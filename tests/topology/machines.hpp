@@ -52,7 +52,7 @@ inline void add_nic(Host& host, int numa_node, PcieLink link, std::optional<int>
     host.devices.push_back(nic);
 }
 
-inline LinkEnd device(int index) { return {LinkEnd::Kind::device, index}; }
+constexpr LinkEnd device(int index) { return {LinkEnd::Kind::device, index}; }
 
 inline void join(Host& host, LinkKind kind, int a, int b, int count, double bandwidth_GBps = 0) {
     host.links.push_back({.kind = kind,

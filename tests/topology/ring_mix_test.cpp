@@ -104,7 +104,7 @@ TEST(RingMix, IsReachedByChannelsOfOneRate) {
         ASSERT_TRUE(mix);
         EXPECT_GE(plan.found.bandwidth_GBps, 0.99 * mix->bound_GBps) << seed;
         EXPECT_LE(plan.found.bandwidth_GBps, mix->bound_GBps * (1 + 1e-5)) << seed;
-        EXPECT_LE(plan.found.channels.size(), as_size(most_channels)) << seed;
+        EXPECT_LE(plan.found.channels.size(), as_size(most_rings)) << seed;
     }
 }
 

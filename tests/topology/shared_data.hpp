@@ -7,6 +7,8 @@
 #include <optional>
 #include <string>
 
+#include "tests/base/files.hpp"
+
 namespace tutti {
 
 /// A file of other people's machines, which is no part of the source tree: in the folder that
@@ -29,11 +31,6 @@ inline std::optional<std::filesystem::path> shared_file(const std::string& name)
 /// The folder of descriptions of real machines.
 inline std::optional<std::filesystem::path> shared_topology() {
     return shared_file("data/topology");
-}
-
-inline std::string content_of(const std::filesystem::path& file) {
-    std::ifstream stream(file, std::ios::binary);
-    return {std::istreambuf_iterator<char>(stream), {}};
 }
 
 }  // namespace tutti

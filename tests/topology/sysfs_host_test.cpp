@@ -12,7 +12,7 @@ namespace tutti {
 namespace {
 
 const std::string cpus = "sys/devices/system/cpu/";
-const std::string nodes = "sys/devices/system/node/";
+const std::string node_folders = "sys/devices/system/node/";
 
 // Two packages of two cores, two threads each; packages alternate in the kernel's numbering, as
 // many firmwares do. CPU n and n+4 share a core; even cores are in package 0.
@@ -35,8 +35,9 @@ void write_two_packages(const FixtureTree& tree) {
         tree.write(folder + "cache/index1/shared_cpu_list", cpu % 2 ? "1,3,5,7" : "0,2,4,6");
     }
     for (const std::string node : {"0", "1"}) {
-        tree.write(nodes + "node" + node + "/cpulist", node == "0" ? "0,2,4,6" : "1,3,5,7");
-        tree.write(nodes + "node" + node + "/meminfo", "Node " + node + " MemTotal:    1024 kB");
+        tree.write(node_folders + "node" + node + "/cpulist", node == "0" ? "0,2,4,6" : "1,3,5,7");
+        tree.write(node_folders + "node" + node + "/meminfo",
+                   "Node " + node + " MemTotal:    1024 kB");
     }
 }
 

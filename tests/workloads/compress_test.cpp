@@ -122,31 +122,32 @@ TEST(Int8Codec, ErrsByAtMostHalfAStepOfItsBlock) {
 
 TEST(TopK, TakesTheLargestAndKeepsTheRest) {
     TopK top(6, Selection::exact);
-    std::vector<Entry> entries(2);
+    std::vector<SparseEntry> entries(2);
     top.take(std::vector<float>{1, -5, 2, 3, -3, 0}, entries);
-    EXPECT_EQ(entries, (std::vector<Entry>{{1, -5}, {3, 3}}));  // the first of those that are equal
+    EXPECT_EQ(entries,
+              (std::vector<SparseEntry>{{1, -5}, {3, 3}}));  // the first of those that are equal
     EXPECT_EQ(std::vector<float>(top.residual().begin(), top.residual().end()),
               (std::vector<float>{1, 0, 2, 0, -3, 0}));
     // What was kept comes once it has grown.
     top.take(std::vector<float>{1, 1, 2, 1, 0, 0}, entries);
-    EXPECT_EQ(entries, (std::vector<Entry>{{2, 4}, {4, -3}}));
+    EXPECT_EQ(entries, (std::vector<SparseEntry>{{2, 4}, {4, -3}}));
     // Fewer than wanted: nothing is sent that is nothing.
     TopK sparse(4, Selection::exact);
     sparse.take(std::vector<float>{0, 0, 7, 0}, entries);
-    EXPECT_EQ(entries, (std::vector<Entry>{{2, 7}, {0, 0}}));
+    EXPECT_EQ(entries, (std::vector<SparseEntry>{{2, 7}, {0, 0}}));
 }
 
 TEST(TopK, LosesNothing) {
     for (const Selection selection : {Selection::exact, Selection::sampled}) {
         constexpr std::size_t count = 100000;
         TopK top(count, selection);
-        std::vector<Entry> entries(count / 100);
+        std::vector<SparseEntry> entries(count / 100);
         std::vector<double> given(count), sent(count);
         for (std::uint64_t step = 0; step < 5; ++step) {
             const auto gradient = gradients(count, step);
             top.take(gradient, entries);
             for (std::size_t i = 0; i < count; ++i) given[i] += static_cast<double>(gradient[i]);
-            for (const Entry& entry : entries)
+            for (const SparseEntry& entry : entries)
                 sent[entry.index] += static_cast<double>(entry.value);
         }
         for (std::size_t i = 0; i < count; ++i)
@@ -161,10 +162,10 @@ TEST(TopK, BySampleTakesNearlyAsManyNearlyAsLarge) {
     std::size_t taken[2] = {};
     for (const Selection selection : {Selection::exact, Selection::sampled}) {
         TopK top(count, selection);
-        std::vector<Entry> entries(wanted);
+        std::vector<SparseEntry> entries(wanted);
         top.take(gradient, entries);
         const int at = selection == Selection::exact ? 0 : 1;
-        for (const Entry& entry : entries) {
+        for (const SparseEntry& entry : entries) {
             energy[at] += static_cast<double>(entry.value * entry.value);
             taken[at] += entry.value != 0 ? 1 : 0;
         }

@@ -12,9 +12,9 @@
 namespace tutti {
 namespace {
 
-constexpr std::int64_t second = 1'000'000'000;
+constexpr std::int64_t one_second = 1'000'000'000;
 
-std::int64_t shift_of(int host) { return host * host * 1000 * second; }
+std::int64_t shift_of(int host) { return host * host * 1000 * one_second; }
 
 // Five hosts of one, two of three ranks: the tree has more than one level, and followers.
 void on_hosts(const std::function<void(World&, const Placement&, int host)>& body) {

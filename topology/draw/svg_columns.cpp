@@ -13,7 +13,7 @@ namespace {
 
 using Index = std::optional<int>;
 
-const Device& at(const Host& host, int device) { return at(host.devices, device); }
+const Device& device_at(const Host& host, int device) { return at(host.devices, device); }
 
 // "0000:17:00" of "0000:17:00.1".
 std::string slot_of(const Device& device) {
@@ -21,7 +21,7 @@ std::string slot_of(const Device& device) {
 }
 
 bool belongs_to(const Host& host, const Leaf& leaf, const Device& device) {
-    const Device& first = at(host, leaf.devices.front());
+    const Device& first = device_at(host, leaf.devices.front());
     return first.kind == DeviceKind::nic && device.kind == DeviceKind::nic &&
            !first.pci_address.empty() && slot_of(first) == slot_of(device) &&
            first.above == device.above;
@@ -40,7 +40,7 @@ std::vector<Leaf> leaves_where(const Host& host, Wanted wanted) {
     }
     // GPUs together: what joins them beside PCIe has shorter ways then.
     std::stable_partition(leaves.begin(), leaves.end(), [&](const Leaf& leaf) {
-        return at(host, leaf.devices.front()).kind == DeviceKind::gpu;
+        return device_at(host, leaf.devices.front()).kind == DeviceKind::gpu;
     });
     return leaves;
 }
@@ -64,7 +64,7 @@ Branch branch_of(const Host& host, int pcie_switch) {
 Index node_of(const Host& host, const Branch& branch) {
     if (const Index node = at(host.pcie_switches, branch.pcie_switch).numa_node) return node;
     for (const Leaf& leaf : branch.leaves)
-        if (const Index node = at(host, leaf.devices.front()).numa_node) return node;
+        if (const Index node = device_at(host, leaf.devices.front()).numa_node) return node;
     for (const Branch& below : branch.branches)
         if (const Index node = node_of(host, below)) return node;
     return std::nullopt;

@@ -5,6 +5,9 @@
 
 namespace tutti {
 
+/// Between the same two devices, whatever a file says.
+inline constexpr int most_links = 1024;
+
 /// The importers, each in a file of its own. They throw Error through `source`.
 Machine read_hwloc_xml(const Source& source);
 Machine read_nccl_xml(const Source& source);

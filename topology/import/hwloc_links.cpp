@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "base/index.hpp"
+#include "topology/import/formats.hpp"
 #include "topology/import/hwloc_parts.hpp"
 #include "topology/machine/link_speeds.hpp"
 
@@ -74,8 +75,6 @@ std::optional<std::array<std::int64_t, 3>> version_in(std::string_view text) {
     return version;
 }
 
-constexpr std::int64_t most_links = 1024;  // of a pair, whatever a file says
-
 /// How much of an NVLink the numbers of a matrix are.
 enum class Counted { one_direction, both_directions };
 
@@ -91,7 +90,7 @@ std::int64_t hwloc_megabytes(int compute_capability, Counted counted) {
 Link nvlinks(std::int64_t megabytes, const Device& gpu, Counted counted) {
     const auto of_one = static_cast<double>(hwloc_megabytes(gpu.compute_capability, counted));
     const double links = std::round(static_cast<double>(megabytes) / of_one);
-    const int count = static_cast<int>(std::clamp(links, 1., static_cast<double>(most_links)));
+    const int count = static_cast<int>(std::clamp(links, 1., double{most_links}));
     return {.kind = LinkKind::nvlink, .count = count};
 }
 
@@ -120,7 +119,7 @@ Counted counted_in(const Matrix& matrix, const Host& host, std::string_view vers
         for (std::size_t j = 0; j < objects; ++j) {
             if (j == i) continue;
             if (matrix.at(i, j) % both != 0) return Counted::one_direction;
-            links += std::min(matrix.at(i, j) / one, most_links);
+            links += std::min<std::int64_t>(matrix.at(i, j) / one, most_links);
         }
         if (links > most_nvlinks(gpu->compute_capability)) return Counted::both_directions;
     }

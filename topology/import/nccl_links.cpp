@@ -7,13 +7,12 @@
 #include <tuple>
 
 #include "base/index.hpp"
+#include "topology/import/formats.hpp"
 #include "topology/import/nccl_pci.hpp"
 #include "topology/machine/link_speeds.hpp"
 
 namespace tutti {
 namespace {
-
-constexpr std::int64_t most_links = 1024;
 
 // What virtual machines show of an NVSwitch that they do not have on a bus of theirs.
 constexpr std::string_view hidden_switch = "fffffff:ffff:ff";
@@ -34,8 +33,8 @@ public:
     void finish() {
         for (Counted& counted : links_) {
             Link& link = counted.link;
-            link.count =
-                static_cast<int>(std::min(std::max(counted.from_a, counted.from_b), most_links));
+            link.count = static_cast<int>(
+                std::min<std::int64_t>(std::max(counted.from_a, counted.from_b), most_links));
             link.bandwidth_GBps =
                 bandwidth_GBps_of(link, host_) / (parts_at(link.a) * parts_at(link.b));
             host_.links.push_back(link);

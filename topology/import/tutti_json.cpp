@@ -13,8 +13,6 @@
 namespace tutti {
 namespace {
 
-constexpr int most_links = 1024;  // between the same two ends
-
 // The positions in a host must lead somewhere, and sums must fit.
 class References {
 public:

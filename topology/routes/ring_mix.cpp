@@ -37,7 +37,7 @@ int lay_shares(const HostRoutes& routes, const PackingTask& task, RingMix& mix,
     std::ranges::sort(mix.shares, std::ranges::greater{}, &RingMix::Share::bandwidth_GBps);
     for (const auto& [ring, bandwidth_GBps] : mix.shares) {
         const double whole = bandwidth_GBps / task.bandwidth_GBps * (1 + inexactness);
-        for (int channel = 1; channel <= whole && channel <= most_channels; ++channel)
+        for (int channel = 1; channel <= whole && channel <= most_rings; ++channel)
             laid.push_back(ring);
     }
     for (const RingMix::Share& share : mix.shares) {  // where none is whole, the largest that fits

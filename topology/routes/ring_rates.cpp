@@ -40,7 +40,7 @@ int most_channels_of(const HostRoutes& routes, const PackingTask& task) {
             channels += std::floor(routes.capacity(edge) * (1 + rounding) / task.bandwidth_GBps);
         return channels;
     };
-    double most = most_channels;
+    double most = most_rings;
     for (int member = 0; member < routes.members(); ++member)
         most = std::min(most, fitting(member));
     if (task.ends == RingEnds::at_ports) {

@@ -141,7 +141,7 @@ private:
 
     // In channels; rounded, so that sums of the same links in another order are equal.
     int room_on(const Leg& leg) const {
-        double room = most_channels;
+        double room = most_rings;
         for (const Charge& charge : leg.charges) room = std::min(room, at(left_, charge.edge));
         return static_cast<int>(std::lround(room * 64));
     }

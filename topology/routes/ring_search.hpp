@@ -22,7 +22,7 @@ struct PackingTask {
 };
 
 /// More than that many channels help nobody: each costs a thread block or a thread.
-constexpr int most_channels = 32;
+constexpr int most_rings = 32;
 
 /// Capacities are sums of decimal fractions: so much more than they say counts as what they say.
 constexpr double rounding = 1e-6;

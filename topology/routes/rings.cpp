@@ -167,7 +167,7 @@ private:
         std::vector<Rate> with_channels;
         for (const double rate : rates) {
             task.bandwidth_GBps = rate;
-            int most = most_channels;
+            int most = most_rings;
             for (const HostRoutes& host : hosts_)
                 most = std::min(most, most_channels_of(host, task));
             with_channels.push_back({rate, most});
@@ -206,7 +206,7 @@ private:
         }
         if (bound_GBps > enough_GBps()) find_bound();
         // The best rings may have rates that no link has.
-        for (int count = 1; mix && count <= most_channels && bound_GBps > enough_GBps(); ++count) {
+        for (int count = 1; mix && count <= most_rings && bound_GBps > enough_GBps(); ++count) {
             task.bandwidth_GBps = bound_GBps / count;
             const double enough = enough_GBps() / task.bandwidth_GBps;
             std::vector<RingChannel> channels;
@@ -232,7 +232,7 @@ private:
 
     std::vector<RingChannel> pack_all(const PackingTask& task, std::vector<int>& steps) const {
         std::vector<std::vector<HostChannel>> of_host;
-        std::size_t fewest = most_channels;
+        std::size_t fewest = most_rings;
         for (std::size_t h = 0; h < hosts_.size(); ++h) {
             const auto same = as_size(same_as_[h]);
             of_host.push_back(same < h ? of_host[same] : pack_channels(hosts_[h], task, steps[h]));

@@ -61,14 +61,14 @@ template <Selection selection>
 void take_percent(benchmark::State& state) {
     const auto gradient = gradients(state);
     TopK top(gradient.size(), selection);
-    std::vector<Entry> entries(gradient.size() / 100);
+    std::vector<SparseEntry> entries(gradient.size() / 100);
     repeat(state, [&] { top.take(gradient, entries); });
 }
 
 void add_percent(benchmark::State& state) {
     auto dense = gradients(state);
     TopK top(dense.size(), Selection::exact);
-    std::vector<Entry> entries(dense.size() / 100);
+    std::vector<SparseEntry> entries(dense.size() / 100);
     top.take(dense, entries);
     repeat(state, [&] { benchmark::DoNotOptimize(add(entries, dense)); });
 }

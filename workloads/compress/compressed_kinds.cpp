@@ -110,14 +110,14 @@ public:
           top_(as_size(call.count), compression.selection) {
         const Call gather = inner_calls(compression, call, ranks()).front();
         gather_ = inner(environment.first, gather, true);
-        set_collectives(
-            {gather_.operation.get()},
-            static_cast<double>(ranks() - 1) * sizeof(Entry) * static_cast<double>(gather.count));
+        set_collectives({gather_.operation.get()}, static_cast<double>(ranks() - 1) *
+                                                       sizeof(SparseEntry) *
+                                                       static_cast<double>(gather.count));
     }
 
 private:
-    static std::span<Entry> entries_in(std::span<std::byte> bytes) {
-        return {reinterpret_cast<Entry*>(bytes.data()), bytes.size() / sizeof(Entry)};
+    static std::span<SparseEntry> entries_in(std::span<std::byte> bytes) {
+        return {reinterpret_cast<SparseEntry*>(bytes.data()), bytes.size() / sizeof(SparseEntry)};
     }
 
     void encode() override { top_.take(input(), entries_in(gather_.buffers.writable_input)); }

@@ -64,7 +64,7 @@ std::uint32_t TopK::sampled_threshold(std::size_t wanted) {
     return nth_largest(std::clamp<std::size_t>(wanted / stride, 1, looked_at), looked_at);
 }
 
-void TopK::take(std::span<const float> gradient, std::span<Entry> entries) {
+void TopK::take(std::span<const float> gradient, std::span<SparseEntry> entries) {
     if (entries.empty()) return;
     for (std::size_t i = 0; i < residual_.size(); ++i) residual_[i] += gradient[i];
     const std::uint32_t least = selection_ == Selection::exact ? exact_threshold(entries.size())
@@ -80,12 +80,12 @@ void TopK::take(std::span<const float> gradient, std::span<Entry> entries) {
         entries[taken++] = {static_cast<std::uint32_t>(i), residual_[i]};
         residual_[i] = 0;
     }
-    std::ranges::fill(entries.subspan(taken), Entry{});
+    std::ranges::fill(entries.subspan(taken), SparseEntry{});
 }
 
-std::size_t add(std::span<const Entry> entries, std::span<float> dense) {
+std::size_t add(std::span<const SparseEntry> entries, std::span<float> dense) {
     std::size_t fresh = 0;
-    for (const Entry& entry : entries) {
+    for (const SparseEntry& entry : entries) {
         float& sum = dense[entry.index];
         fresh += sum == 0 && entry.value != 0 ? 1 : 0;
         sum += entry.value;

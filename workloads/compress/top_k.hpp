@@ -7,10 +7,10 @@
 namespace tutti {
 
 /// An element of a sparse vector.
-struct Entry {
+struct SparseEntry {
     std::uint32_t index = 0;
     float value = 0;
-    bool operator==(const Entry&) const = default;
+    bool operator==(const SparseEntry&) const = default;
 };
 
 /// How the threshold that the largest magnitudes reach is found.
@@ -29,7 +29,7 @@ public:
     /// Adds the gradient to the residual and moves at most entries.size() elements of it into
     /// `entries`, at most as many as the vector has, by rising index. Where fewer are large enough
     /// the last entries add 0 to element 0. Allocates nothing.
-    void take(std::span<const float> gradient, std::span<Entry> entries);
+    void take(std::span<const float> gradient, std::span<SparseEntry> entries);
 
     std::span<const float> residual() const { return residual_; }
 
@@ -44,6 +44,6 @@ private:
 };
 
 /// Adds entries into a dense vector; how many of its elements were 0 before.
-std::size_t add(std::span<const Entry> entries, std::span<float> dense);
+std::size_t add(std::span<const SparseEntry> entries, std::span<float> dense);
 
 }  // namespace tutti

@@ -80,7 +80,7 @@ constexpr std::array<std::int64_t, 11> sizes{
     8, 256, 1 << 10, 4 << 10, 16 << 10, 64 << 10, 256 << 10, 512 << 10, 1 << 20, 2 << 20, 4 << 20};
 constexpr std::int64_t cheap_bytes = 16 << 10;  // up to here a round tries several times
 constexpr int times_of_cheap = 10;
-constexpr int least_rounds = 4;
+constexpr int least_network_rounds = 4;
 constexpr int most_rounds = 1000;
 
 // Least times of each size, ns; 0: not yet.
@@ -117,7 +117,7 @@ public:
                 is_long =
                     from_leader(times.there[i] + times.back[i] + times.both[i] > most_of_size);
             }
-            if (from_leader(round + 1 >= least_rounds && now_ns() > end)) break;
+            if (from_leader(round + 1 >= least_network_rounds && now_ns() > end)) break;
         }
         return times;
     }
@@ -227,7 +227,8 @@ double all_at_once(World& world, PointToPointChannel& channel, const Placement& 
         const auto all = gather_all(world, static_cast<double>(now_ns() - began));
         const double took = *std::ranges::max_element(all);
         best = std::max(best, static_cast<double>(bytes * streams) / took);
-        if (from_rank0(world, static_cast<char>(round + 1 >= least_rounds && now_ns() > end)) != 0)
+        if (from_rank0(world,
+                       static_cast<char>(round + 1 >= least_network_rounds && now_ns() > end)) != 0)
             break;
     }
     return std::round(best * 1e5) / 1e5;

@@ -3,12 +3,10 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "tests/topology/import/complaint.hpp"
+#include "tests/topology/import/parsing.hpp"
 
 namespace tutti {
 namespace {
-
-Host host_of(const std::string& text) { return parse_machine(text, "FILE").hosts.at(0); }
 
 struct Link2 {
     const char* pci_id;

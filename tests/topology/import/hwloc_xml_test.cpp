@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "tests/topology/import/complaint.hpp"
+#include "tests/topology/import/parsing.hpp"
 
 namespace tutti {
 namespace {
@@ -57,12 +57,6 @@ const std::string two_nodes = R"(<topology version="2.0">
  </distances2hetero>
 </topology>
 )";
-
-Host host_of(const std::string& text) { return parse_machine(text, "FILE").hosts.at(0); }
-
-std::string with(std::string text, const std::string& from, const std::string& to) {
-    return text.replace(text.find(from), from.size(), to);
-}
 
 TEST(HwlocXml, GivesCoresNodesAndCachesInTheOrderOfTheFile) {
     const Host host = host_of(two_nodes);

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/topology/fixture_tree.hpp"
-#include "tests/topology/import/complaint.hpp"
+#include "tests/topology/import/parsing.hpp"
 
 namespace tutti {
 namespace {

@@ -4,20 +4,12 @@
 
 #include <algorithm>
 
-#include "tests/topology/import/complaint.hpp"
+#include "tests/topology/import/parsing.hpp"
 #include "topology/routes/nccl_export.hpp"
 #include "topology/routes/paths.hpp"
 
 namespace tutti {
 namespace {
-
-Host host_of(const std::string& text) { return parse_machine(text, "FILE").hosts.at(0); }
-
-bool notes(const Host& host, const std::string& part) {
-    return std::ranges::any_of(host.not_seen, [&](const std::string& note) {
-        return note.find(part) != std::string::npos;
-    });
-}
 
 std::vector<DeviceKind> kinds_of(const Host& host) {
     std::vector<DeviceKind> kinds;

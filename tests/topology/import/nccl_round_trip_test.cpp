@@ -2,7 +2,7 @@
 // What was not read from NCCL's file comes back from it, too.
 #include <gtest/gtest.h>
 
-#include "tests/topology/import/complaint.hpp"
+#include "tests/topology/import/parsing.hpp"
 #include "topology/routes/nccl_export.hpp"
 
 namespace tutti {

@@ -3,11 +3,14 @@
 
 #include <algorithm>
 
-#include "tests/topology/import/complaint.hpp"
+#include "tests/topology/import/parsing.hpp"
+#include "tests/topology/machines.hpp"
 #include "topology/routes/nccl_export.hpp"
 
 namespace tutti {
 namespace {
+
+using machines::device;
 
 // Two GPUs with a switch each under a common one, two links between them and three into an
 // NVSwitch; a NIC with two ports; a NIC without PCI address.
@@ -27,14 +30,6 @@ const std::string two_gpus = R"(<system version="1">
 <cpu numaid="1"><nic><net name="eth0" speed="100000"/></nic></cpu>
 </system>
 )";
-
-Host host_of(const std::string& text) { return parse_machine(text, "FILE").hosts.at(0); }
-
-std::string with(std::string text, const std::string& from, const std::string& to) {
-    return text.replace(text.find(from), from.size(), to);
-}
-
-constexpr LinkEnd device(int index) { return {LinkEnd::Kind::device, index}; }
 
 TEST(NcclXml, GivesCpusAndNumaNodes) {
     const Host host = host_of(two_gpus);

@@ -5,18 +5,10 @@
 
 #include <algorithm>
 
-#include "tests/topology/import/complaint.hpp"
+#include "tests/topology/import/parsing.hpp"
 
 namespace tutti {
 namespace {
-
-Host host_of(const std::string& text) { return parse_machine(text, "FILE").hosts.at(0); }
-
-bool notes(const Host& host, const std::string& part) {
-    return std::ranges::any_of(host.not_seen, [&](const std::string& note) {
-        return note.find(part) != std::string::npos;
-    });
-}
 
 std::vector<std::optional<int>> nodes_of(const Host& host) {
     std::vector<std::optional<int>> nodes;

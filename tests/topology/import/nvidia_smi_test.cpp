@@ -3,14 +3,13 @@
 
 #include <algorithm>
 
-#include "tests/topology/import/complaint.hpp"
+#include "tests/topology/import/parsing.hpp"
+#include "tests/topology/machines.hpp"
 
 namespace tutti {
 namespace {
 
-Host host_of(const std::string& text) { return parse_machine(text, "FILE").hosts.at(0); }
-
-constexpr LinkEnd device(int index) { return {LinkEnd::Kind::device, index}; }
+using machines::device;
 
 // As a terminal shows it: underlined header, tabs, a legend with the NICs' names.
 const std::string new_driver =

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "tests/topology/import/complaint.hpp"
+#include "tests/topology/import/parsing.hpp"
 #include "tests/topology/shared_data.hpp"
 #include "topology/routes/nccl_export.hpp"
 

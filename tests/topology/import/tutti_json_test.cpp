@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/topology/example_host.hpp"
-#include "tests/topology/import/complaint.hpp"
+#include "tests/topology/import/parsing.hpp"
 
 namespace tutti {
 namespace {

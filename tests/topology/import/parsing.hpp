@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <algorithm>
 #include <string>
 #include <string_view>
 
@@ -7,6 +8,20 @@
 #include "topology/import/import.hpp"
 
 namespace tutti {
+
+inline Host host_of(const std::string& text) { return parse_machine(text, "FILE").hosts.at(0); }
+
+/// Whether one of the host's notes on what was not seen has that part.
+inline bool notes(const Host& host, const std::string& part) {
+    return std::ranges::any_of(host.not_seen, [&](const std::string& note) {
+        return note.find(part) != std::string::npos;
+    });
+}
+
+/// The text with `to` in place of the first `from`.
+inline std::string with(std::string text, const std::string& from, const std::string& to) {
+    return text.replace(text.find(from), from.size(), to);
+}
 
 /// What is said of a text that is no machine; empty if it is one.
 inline std::string complaint_about(std::string_view text) {
