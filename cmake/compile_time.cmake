@@ -67,8 +67,6 @@ endfunction()
 
 # Workloads and readers of traces are rows of a table: each has the same functions under the same names.
 set(single_file_folders /workloads/scenarios/ /workloads/traces/)
-option(TUTTI_UNITY "Compile the files of a folder as one: quicker from nothing, slower after a change" OFF)
-
 # tutti_compile_together(TARGET): by the precompiled header and, with TUTTI_UNITY, folder by folder.
 function(tutti_compile_together target)
     tutti_precompile(${target} tutti_precompiled)

@@ -11,7 +11,12 @@ target_include_directories(tutti_flags INTERFACE ${PROJECT_SOURCE_DIR})
 target_compile_features(tutti_flags INTERFACE cxx_std_20)
 # In this tree alone: programs that link tutti have warnings of their own.
 # designated initialisers leave the defaults out on purpose
-set(warnings -Wall -Wextra -Wshadow -Wno-missing-field-initializers)
+set(warnings -Wall -Wextra -Wno-missing-field-initializers)
+if(TUTTI_UNITY AND CMAKE_CXX_COMPILER_ID STREQUAL GNU)
+    list(APPEND warnings -Wshadow=local)  # what another file of the folder has at its top is not shadowed
+else()
+    list(APPEND warnings -Wshadow)
+endif()
 add_compile_options("$<$<COMPILE_LANGUAGE:C,CXX>:${warnings};-Wpedantic>")
 if(TUTTI_WERROR)
     add_compile_options("$<$<COMPILE_LANGUAGE:C,CXX>:-Werror>" "$<$<COMPILE_LANGUAGE:CUDA>:-Werror=all-warnings>")

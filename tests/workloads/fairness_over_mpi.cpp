@@ -3,21 +3,20 @@
 // algorithms get, too; nothing is done before or after them; a forced algorithm is what the library
 // runs.
 // fairness_over_mpi_test.py starts it on 1, 2 and 4 ranks.
-#include <mpi.h>
-
 #include <cstdio>
-#include <cstring>
 #include <set>
 
 #include "base/clock.hpp"
 #include "base/index.hpp"
 #include "collectives/transport/messages/mpi.hpp"
 #include "seen_by_mpi.hpp"
+#include "tests/workloads/bare_mpi_call.hpp"
 #include "workloads/bench/sweep.hpp"
 
 namespace tutti {
 namespace {
 
+using test::bare_mpi_call;
 using test::Memory;
 using test::SeenCall;
 
@@ -34,46 +33,6 @@ void expect(bool holds, const std::string& what) {
 std::string words(const Call& call, bool in_place) {
     return std::string(name_of(call.collective)) + " of " + std::to_string(call.count) +
            (in_place ? " elements in place" : " elements");
-}
-
-// The library's own calls with nothing around them, on the buffers of one rank.
-void bare_call(const Call& call, const CallBuffers& buffers) {
-    const int n = static_cast<int>(call.count);
-    const void* const input = buffers.in_place ? MPI_IN_PLACE : buffers.input.data();
-    void* const mine = buffers.input.data() == nullptr
-                           ? buffers.output.data()
-                           : const_cast<std::byte*>(buffers.input.data());
-    void* const output = buffers.output.data();
-    const MPI_Comm all = MPI_COMM_WORLD;
-    switch (call.collective) {
-        case Collective::all_reduce:
-            PMPI_Allreduce(input, output, n, MPI_FLOAT, MPI_SUM, all);
-            break;
-        case Collective::reduce_scatter:
-            PMPI_Reduce_scatter_block(input, buffers.in_place ? mine : output, n, MPI_FLOAT,
-                                      MPI_SUM, all);
-            break;
-        case Collective::all_gather:
-            PMPI_Allgather(input, n, MPI_FLOAT, output, n, MPI_FLOAT, all);
-            break;
-        case Collective::broadcast:  // in one buffer: the root has its message there as well
-            if (!buffers.in_place) std::memcpy(output, mine, buffers.input.size());
-            PMPI_Bcast(output, n, MPI_FLOAT, 0, all);
-            break;
-        case Collective::reduce:
-            PMPI_Reduce(input, output, n, MPI_FLOAT, MPI_SUM, 0, all);
-            break;
-        case Collective::scatter:
-            PMPI_Scatter(mine, n, MPI_FLOAT, buffers.in_place ? MPI_IN_PLACE : output, n, MPI_FLOAT,
-                         0, all);
-            break;
-        case Collective::gather:
-            PMPI_Gather(input, n, MPI_FLOAT, output, n, MPI_FLOAT, 0, all);
-            break;
-        case Collective::all_to_all:
-            PMPI_Alltoall(input, n, MPI_FLOAT, output, n, MPI_FLOAT, all);
-            break;
-    }
 }
 
 template <class Work>
@@ -96,7 +55,7 @@ void costs_what_the_bare_call_does(Planner& planner, const Call& call, bool in_p
     double measured = 1e18, bare = 1e18;
     const int calls = call.count > 1000 ? 4 : 100;
     for (int block = 0; block < 60; ++block) {
-        bare = std::min(bare, ns_of_block(calls, [&] { bare_call(call, buffers.call); }));
+        bare = std::min(bare, ns_of_block(calls, [&] { bare_mpi_call(call, buffers.call); }));
         measured = std::min(measured, ns_of_block(calls, [&] { operation.operation->run(); }));
     }
     expect(measured <= 1.5 * bare + 2'000,
