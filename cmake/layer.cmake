@@ -13,7 +13,8 @@ target_compile_features(tutti_flags INTERFACE cxx_std_20)
 # designated initialisers leave the defaults out on purpose
 set(warnings -Wall -Wextra -Wno-missing-field-initializers)
 if(TUTTI_UNITY AND CMAKE_CXX_COMPILER_ID STREQUAL GNU)
-    list(APPEND warnings -Wshadow=local)  # what another file of the folder has at its top is not shadowed
+    # What is at the top of another file of the folder is not shadowed, nor is a file's own a header's.
+    list(APPEND warnings -Wshadow=local -Wno-subobject-linkage)
 else()
     list(APPEND warnings -Wshadow)
 endif()
