@@ -65,8 +65,9 @@ function(tutti_split_by_optimisation rarely often)
     set(${often} ${often_run} PARENT_SCOPE)
 endfunction()
 
-# Workloads and readers of traces are rows of a table: each has the same functions under the same names.
-set(single_file_folders /workloads/scenarios/ /workloads/traces/)
+# Workloads, readers of traces and libraries' baselines are rows of a table: each has the same functions under the
+# same names.
+set(single_file_folders /collectives/baselines/ /workloads/scenarios/ /workloads/traces/)
 # tutti_compile_together(TARGET): by the precompiled header and, with TUTTI_UNITY, folder by folder.
 function(tutti_compile_together target)
     tutti_precompile(${target} tutti_precompiled)
