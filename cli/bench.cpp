@@ -12,6 +12,7 @@
 #include "autotune/tuner/calibration.hpp"
 #include "cli/auto/chooser.hpp"
 #include "cli/build_info.hpp"
+#include "cli/compare/job_turns.hpp"
 #include "cli/known_machine.hpp"
 #include "cli/options/bench_options.hpp"
 #include "cli/run_context.hpp"
@@ -243,6 +244,12 @@ Exit bench_on_rank(RunContext& context, const BenchOptions& options, std::ofstre
                                        sweep.ranks_per_island, notes);
     sweep.protocol.clock = &context.clock;
 
+    if (!options.turns.empty()) {  // of 'tutti compare', which reports
+        JobTurns turns(world, options.turns);
+        sweep.turns = &turns;
+        run_sweep(planner, sweep, {});
+        return Exit::ok;
+    }
     reporter.begin(context.launch, points_of(sweep, world.size()));
     const TableColumns columns{.wire = !world.one_host(), .predicted = model.has_value()};
     reporter.print(table_header(notes, columns));

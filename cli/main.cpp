@@ -28,6 +28,7 @@ struct Command {
 // The one place where commands are listed.
 constexpr Command rows[] = {
     {"bench", "under mpirun: sweep sizes over algorithms, transports and libraries", run_bench},
+    {"compare", "A against B, with a verdict and an exit code for CI", run_compare},
     {"limits", "under mpirun: what this machine can do at its best", run_limits},
     {"list", "collectives, algorithms, transports, baselines, workloads of this build", run_list},
     {"report", "plots and tables of results files in one page", run_report},

@@ -11,4 +11,13 @@ std::string candidate_name(const Key& key, SegmentInName segment) {
     return to_string(shown);
 }
 
+std::string call_in_words(const Key& key) {
+    std::string words = std::string(name_of(key.coll)) + " " + to_string(key.bytes) + " " +
+                        std::string(name_of(key.dtype));
+    if (key.op) words += " " + std::string(name_of(*key.op));
+    if (key.root) words += " root " + std::to_string(key.root->index);
+    if (key.inplace) words += " in place";
+    return words + " " + key.buf + (key.input.empty() ? "" : " " + key.input);
+}
+
 }  // namespace tutti

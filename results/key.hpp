@@ -46,4 +46,7 @@ enum class SegmentInName { hidden, shown };
 /// How tables call who ran: as variant_name for our own, "mpi" or "mpi/ALGO" for a baseline.
 std::string candidate_name(const Key& key, SegmentInName segment = SegmentInName::hidden);
 
+/// "all_reduce 4096 float sum registered": what tells a call from others of a sweep.
+std::string call_in_words(const Key& key);
+
 }  // namespace tutti

@@ -35,8 +35,9 @@ void leave_out_replaced(std::vector<TrainingStep>& steps) {
 
 Results read_results(std::istream& stream, std::string_view name) {
     Results results;
-    const auto lists = std::tie(results.sessions, results.launches, results.points, results.steps,
-                                results.fails, results.ends, results.limits);
+    const auto lists =
+        std::tie(results.sessions, results.launches, results.points, results.steps, results.fails,
+                 results.ends, results.limits, results.pairs, results.verdicts);
     std::size_t known = 0;
     const auto append = [&]<class Kind>(Kind& record) {
         if constexpr (!std::is_same_v<Kind, std::monostate>) {

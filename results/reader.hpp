@@ -19,6 +19,8 @@ struct Results {
     std::vector<Fail> fails;
     std::vector<End> ends;
     std::vector<Limits> limits;
+    std::vector<Pair> pairs;
+    std::vector<VerdictRecord> verdicts;
     std::vector<std::string> warnings;  // one line each, to be shown to the user
 };
 

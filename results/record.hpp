@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/source.hpp"
+#include "results/comparison_records.hpp"
 #include "results/launch.hpp"
 #include "results/limits.hpp"
 #include "results/point.hpp"
@@ -81,10 +82,12 @@ std::string to_json_line(const TrainingStep& step);
 std::string to_json_line(const Fail& fail);
 std::string to_json_line(const End& end);
 std::string to_json_line(const Limits& limits);
+std::string to_json_line(const Pair& pair);
+std::string to_json_line(const VerdictRecord& verdict);
 
 /// monostate: a kind that a newer tutti writes.
-using Record =
-    std::variant<std::monostate, Session, Launch, Point, TrainingStep, Fail, End, Limits>;
+using Record = std::variant<std::monostate, Session, Launch, Point, TrainingStep, Fail, End, Limits,
+                            Pair, VerdictRecord>;
 
 /// The inverse of to_json_line, of line `number` of the source; unknown fields are ignored. Throws
 /// NotJson where the line is no JSON (torn while it was written), Error with file and line for

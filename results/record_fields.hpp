@@ -372,4 +372,39 @@ void walk(auto& f, Is<End> auto& end) {
     f.must("wall_ns", end.wall_ns);
 }
 
+void walk(auto& f, Is<LaunchOfMetric> auto& seen) {
+    f.must("est", seen.change);
+    f.may("noise_a", seen.noise_a);
+    f.may("noise_b", seen.noise_b);
+    f.must("a_ns", seen.a_ns);
+    f.must("b_ns", seen.b_ns);
+    f.must("quads", seen.quads);
+}
+
+void walk(auto& f, Is<Pair> auto& pair) {
+    f.may("session", pair.session);
+    f.must("launch", pair.launch);
+    f.may("stage", pair.stage, 1);
+    f.must("metric", pair.metric);
+    walk(f, pair.seen);
+}
+
+void walk(auto& f, Is<VerdictRecord> auto& verdict) {
+    f.may("session", verdict.session);
+    f.must("metric", verdict.metric);
+    f.must("verdict", verdict.verdict);
+    f.must("ratio", verdict.ratio);
+    f.may("low", verdict.low);
+    f.may("high", verdict.high);
+    f.must("confidence", verdict.confidence);
+    f.may("p", verdict.p, 1.);
+    f.may("noise", verdict.noise);
+    f.may("mde", verdict.visible);
+    f.may("a_ns", verdict.a_ns);
+    f.may("b_ns", verdict.b_ns);
+    f.must("n_launch", verdict.launches);
+    f.may("stage", verdict.stage, 1);
+    f.may("rule", verdict.rule);
+}
+
 }  // namespace tutti

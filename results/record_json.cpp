@@ -31,6 +31,7 @@ constexpr KindReader kind_readers[] = {
     {"point", read_as<Point>},       {"fail", read_as<Fail>},
     {"end", read_as<End>},           {"limits", read_as<Limits>},
     {"step", read_as<TrainingStep>}, {"partial_step", read_as<TrainingStep>},
+    {"pair", read_as<Pair>},         {"verdict", read_as<VerdictRecord>},
 };
 
 constexpr JsonRules rules{.whole = "the record"};
@@ -48,6 +49,9 @@ std::string to_json_line(const TrainingStep& step) {
 std::string to_json_line(const Fail& fail) { return line_of("fail", fail); }
 std::string to_json_line(const End& end) { return line_of("end", end); }
 std::string to_json_line(const Limits& limits) { return line_of("limits", limits); }
+
+std::string to_json_line(const Pair& pair) { return line_of("pair", pair); }
+std::string to_json_line(const VerdictRecord& verdict) { return line_of("verdict", verdict); }
 
 std::string to_json_line(const Point& point) {
     JsonWriter writer{

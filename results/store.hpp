@@ -32,6 +32,8 @@ public:
     void append(const Fail& fail) { append(to_json_line(fail)); }
     void append(const End& end) { append(to_json_line(end)); }
     void append(const Limits& limits) { append(to_json_line(limits)); }
+    void append(const Pair& pair) { append(to_json_line(pair)); }
+    void append(const VerdictRecord& verdict) { append(to_json_line(verdict)); }
 
     /// Whole records in the file, those of earlier runs included.
     std::size_t records() const { return records_; }

@@ -190,6 +190,7 @@ std::optional<BenchOptions> parse_bench(Arguments arguments) {
     add_trials({app, "Who takes part"}, options);
     add_timing({app, "How it is timed"}, options);
     add_output({app, "Output"}, options, output_file);
+    app.add_option("--turns", options.turns)->group("");  // what 'tutti compare' adds
     add_only_one({app, "Ranks"}, "-g,--ngpus", "only 1: a rank is a process");
     add_only_one({app, "Ranks"}, "-t,--nthreads", "only 1");
     if (parse_or_help(app, arguments)) return std::nullopt;

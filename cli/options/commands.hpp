@@ -11,6 +11,7 @@ using Arguments = std::vector<std::string>;
 
 // The commands. Each gets the arguments behind its name, and throws Error for what cannot be done.
 Exit run_bench(const Arguments& arguments);
+Exit run_compare(const Arguments& arguments);
 Exit run_limits(const Arguments& arguments);
 Exit run_list(const Arguments& arguments);
 Exit run_report(const Arguments& arguments);

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <csignal>
 #include <cstring>
 
@@ -19,6 +20,7 @@ constexpr std::array signals{SIGINT, SIGTERM, SIGHUP};
 KeptText kept_of_this_process = "nothing has been kept yet";
 KeptText* kept = &kept_of_this_process;
 int results_file = -1;
+std::array<std::atomic<pid_t>, 2> groups;  // of the programs of a comparison
 std::array<KeptText, signals.size()> records;
 
 void store(KeptText& line, const std::string& text) {
@@ -39,6 +41,8 @@ void end_with_a_line(int signal) {
          {in_words_of_signal(signal), "; ", static_cast<const char*>(*kept), "\n"})
         std::strcat(line, part);
     write_all(STDERR_FILENO, line);
+    for (const auto& group : groups)
+        if (const pid_t one = group) kill(-one, SIGTERM);
     _exit(128 + signal);
 }
 
@@ -70,6 +74,18 @@ void leave_signals_to_guardian() {
         struct sigaction now {};
         if (sigaction(signal, nullptr, &now) == 0 && now.sa_handler == end_with_a_line)
             std::signal(signal, SIG_DFL);
+    }
+}
+
+EndsWithUs::EndsWithUs(int group) : group_(group) {
+    for (auto& place : groups)
+        if (pid_t free = 0; place.compare_exchange_strong(free, group)) return;
+}
+
+EndsWithUs::~EndsWithUs() {
+    for (auto& place : groups) {
+        pid_t own = group_;
+        place.compare_exchange_strong(own, 0);
     }
 }
 

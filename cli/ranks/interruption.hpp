@@ -18,6 +18,19 @@ void leave_signals_to_guardian();
 /// out.jsonl; ...". May be called again as more is kept.
 void announce_kept(const std::string& text);
 
+/// While it lives, a signal that ends this process ends a group of processes, too; of two groups at
+/// most at a time.
+class EndsWithUs {
+public:
+    explicit EndsWithUs(int group);
+    ~EndsWithUs();
+    EndsWithUs(const EndsWithUs&) = delete;
+    EndsWithUs& operator=(const EndsWithUs&) = delete;
+
+private:
+    int group_;
+};
+
 /// Room for such a text.
 using KeptText = char[1024];
 

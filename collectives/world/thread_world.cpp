@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <time.h>
+
 #include <algorithm>
 #include <atomic>
 #include <cstring>
@@ -51,19 +53,20 @@ public:
     bool one_process() const override { return true; }
     const Placement& hosts() const override { return team_.hosts; }
 
-    // Arrivals are counted for ever; barrier number k is over at k * size of them.
     void barrier() override {
-        const long goal = ++barriers_ * team_.size;
-        at(team_.barriers_of, rank_).store(barriers_, std::memory_order_relaxed);
-        team_.arrivals.fetch_add(1, std::memory_order_acq_rel);
         Backoff backoff(*this, barrier_timeout_factor);
-        while (team_.arrivals.load(std::memory_order_acquire) < goal) {
-            if (team_.has_failed()) throw OthersFailed();
-            make_progress();
-            if (!backoff.pause())
-                throw Error(waited_for(*this, "a barrier", barrier_timeout_factor, absent_ranks()),
-                            Exit::time_out);
-        }
+        meet(barrier_timeout_factor, [&] { return backoff.pause(); });
+    }
+
+    void sleeping_barrier(double seconds) override {
+        AwakeTime waited;
+        const double limit = seconds + hang_timeout * barrier_timeout_factor;
+        meet(limit / hang_timeout, [&] {
+            heartbeat();
+            const timespec a_while{.tv_sec = 0, .tv_nsec = 200'000};
+            nanosleep(&a_while, nullptr);
+            return waited.look_seconds() <= limit;
+        });
     }
 
     void all_gather(std::span<const std::byte> mine, std::span<std::byte> all) override {
@@ -102,6 +105,21 @@ public:
     }
 
 private:
+    // Arrivals are counted for ever; barrier number k is over at k * size of them. `pause` is false
+    // once the wait has lasted for `times` hang timeouts.
+    template <class Pause>
+    void meet(double times, Pause&& pause) {
+        const long goal = ++barriers_ * team_.size;
+        at(team_.barriers_of, rank_).store(barriers_, std::memory_order_relaxed);
+        team_.arrivals.fetch_add(1, std::memory_order_acq_rel);
+        while (team_.arrivals.load(std::memory_order_acquire) < goal) {
+            if (team_.has_failed()) throw OthersFailed();
+            make_progress();
+            if (!pause())
+                throw Error(waited_for(*this, "a barrier", times, absent_ranks()), Exit::time_out);
+        }
+    }
+
     // Those that have not come to this barrier.
     std::vector<Rank> absent_ranks() const {
         std::vector<Rank> absent;

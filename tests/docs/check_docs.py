@@ -100,11 +100,16 @@ def tutti_calls(lines):
     """The words behind `tutti` in each command of each line."""
     for line in lines:
         words = shlex.split(line, comments=True)
+        end = 0
         for start, word in enumerate(words):
-            if word.rsplit("/", 1)[-1] != "tutti" or (start and words[start - 1] == "--target"):
+            if start < end or word.rsplit("/", 1)[-1] != "tutti" or (start and words[start - 1] == "--target"):
                 continue
             end = next((i for i in range(start, len(words)) if words[i] in ("&&", "|", ";", ">")), len(words))
-            yield words[start + 1:end]
+            call = words[start + 1:end]
+            both = call.index("--") if "--" in call else len(call)  # of compare: what both do
+            yield call[:both]
+            if call[both + 1:]:
+                yield call[both + 1:]
 
 
 def calls_of(text):

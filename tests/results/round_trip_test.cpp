@@ -52,6 +52,20 @@ TEST(Records, ComeBackAsTheyWereWritten) {
     expect_round_trip(sample_limits());
     expect_round_trip(Limits{});
     expect_round_trip(End{.session = "s", .ok = false, .wall_ns = 12});
+    expect_round_trip(Pair{.session = "s",
+                           .launch = 3,
+                           .stage = 2,
+                           .metric = "all_reduce",
+                           .seen = {.change = 0.5, .noise_a = -0.25, .a_ns = 10, .quads = {0.5}}});
+    expect_round_trip(VerdictRecord{.session = "s",
+                                    .metric = "all_reduce",
+                                    .verdict = Change::slower,
+                                    .ratio = 1.5,
+                                    .low = 1.25,
+                                    .high = 1.75,
+                                    .p = 0.125,
+                                    .launches = 12,
+                                    .rule = "why"});
 }
 
 TEST(Records, AKeyNamesRadixAndChannelsUnlessDefault) {
@@ -119,7 +133,7 @@ TEST(Records, TextThatIsNoUtf8IsRepaired) {
 
 TEST(Records, UnknownKindsAndFieldsAreIgnored) {
     EXPECT_TRUE(std::holds_alternative<std::monostate>(
-        parse_json_line(R"({"v":1,"kind":"verdict","metric":"x"})")));
+        parse_json_line(R"({"v":1,"kind":"opinion","metric":"x"})")));
     const auto end = std::get<End>(
         parse_json_line(R"({"v":1,"kind":"end","launch":1,"ok":true,"wall_ns":5,"unknown":[{}]})"));
     EXPECT_EQ(end.wall_ns, 5);

@@ -10,6 +10,7 @@
 #include "workloads/bench/candidates.hpp"
 #include "workloads/limits/least_time.hpp"
 #include "workloads/timing/done_by_all.hpp"
+#include "workloads/timing/turns.hpp"
 
 namespace tutti {
 namespace {
@@ -167,6 +168,10 @@ private:
             trials.back().calls_of_run = calls_of_run(candidate);
             point_of.push_back(points.size() - 1);
         }
+        if (sweep_.turns != nullptr) {
+            measure_by_turns(trials, points);
+            return;
+        }
         Protocol protocol = sweep_.protocol;
         protocol.seed += ++number_;
         protocol.max_seconds = seconds_for(trials.size());
@@ -181,6 +186,26 @@ private:
             if (operations[i].choice) point.choice = operations[i].choice();
         }
         agree_on_failures(points);
+    }
+
+    // Beside another job's trials; the points have no times.
+    void measure_by_turns(std::vector<Trial>& trials, std::vector<Point>& points) {
+        const std::size_t first = points.size() - sweep_.candidates.size();
+        auto trial = trials.begin();
+        for (std::size_t i = first; i < points.size(); ++i, ++trial_number_) {
+            Point& point = points[i];
+            const std::string call = call_in_words(point.key);
+            const std::string candidate = candidate_name(point.key, SegmentInName::shown);
+            if (point.skipped) {
+                sweep_.turns->skipped(trial_number_, call, candidate, *point.skipped);
+                continue;
+            }
+            if (sweep_.turns->ready(trial_number_, call, candidate) == Turn::skip)
+                point.skipped = "not asked for";
+            else
+                point.measured = measure_in_turns(world_, *trial, sweep_.protocol, *sweep_.turns);
+            ++trial;
+        }
     }
 
     std::int64_t calls_of_run(const Candidate& candidate) const {
@@ -304,7 +329,8 @@ private:
     const SweepEvents& events_;
     std::int64_t began_ns_ = now_ns();
     std::size_t points_left_ = 0;
-    std::uint64_t number_ = 0;  // of the point, from 1
+    std::uint64_t number_ = 0;       // of the point, from 1
+    std::int64_t trial_number_ = 0;  // of all trials, those that are skipped included
 };
 
 }  // namespace

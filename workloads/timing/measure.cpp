@@ -13,6 +13,7 @@
 #include "workloads/timing/done_by_all.hpp"
 #include "workloads/timing/network_byte_counter.hpp"
 #include "workloads/timing/stopping_rule.hpp"
+#include "workloads/timing/turns.hpp"
 
 namespace tutti {
 namespace {
@@ -22,7 +23,8 @@ constexpr std::int64_t back_to_back_ns = 500'000;    // so does a sample of Star
 constexpr std::int64_t most_calls_of_sample = 100;   // of it
 constexpr std::int64_t most_calls_of_warm_up = 200;  // unless more were asked for
 constexpr std::int64_t second_ns = 1'000'000'000;
-constexpr std::int64_t settling_calls = 2;  // not timed, after another trial's batch
+constexpr std::int64_t settling_calls = 2;     // not timed, after another trial's batch
+constexpr std::int64_t calls_after_sleep = 8;  // nor these, after another job's block
 
 Start chosen_start(const World& world, const Trial& trial, const Protocol& protocol) {
     using Sync = Protocol::Sync;
@@ -99,42 +101,24 @@ public:
     }
 
     // A batch. The one after the rule has finished is checked, and is the last.
-    void next_batch() {
-        const bool last = rule_.finished();
-        std::int64_t calls_of_sample = measured_.calls_of_sample;
-        std::int64_t samples = std::clamp<std::int64_t>(batch_ns / call_ns_ / calls_of_sample, 1,
-                                                        protocol_.most_calls_of_batch);
-        samples = std::min(samples, rule_.wanted());
-        // In place the second call has other input than the check expects.
-        if (last && !trial_.keeps_input) samples = calls_of_sample = 1;
-        const std::int64_t calls = samples * calls_of_sample;
-        const std::uint64_t seed = 2 * protocol_.seed + 1;
-        if (last) prepare(seed);
-        const bool may_settle = trial_.keeps_input || !last;
-        for (std::int64_t i = 0; may_settle && call_ns_ < batch_ns && i < settling_calls; ++i) {
-            if (i == 0) world_.barrier();
-            trial_.operation->run();
-        }
-        network_bytes_.begin();
-        const std::int64_t began = now_ns();
-        const auto times = batches_.run(*trial_.operation, {.samples = samples,
-                                                            .calls_of_sample = calls_of_sample,
-                                                            .gap_ns = gap_.ns(),
-                                                            .before_call = trial_.before_call});
-        const std::int64_t mine = now_ns() - began;
-        network_bytes_.end(calls);
-        TimedBatch batch;
-        if (!last || last_call_counts())
-            batch = gather_batch(world_, batches_.start(), times, calls_of_sample);
-        // With the wait for the start, which on an oversubscribed machine is longer than the call.
-        const std::int64_t took = slowest(mine);
-        call_ns_ = std::max<std::int64_t>(took / calls, 1);
-        if (!last || last_call_counts()) collect(batch);
-        rule_.add(batch.samples_ns, batch.n_invalid, seconds_of(took));
-        if (!last) return;
-        check(seed);
-        if (rule_.is_complete()) finish();
+    void next_batch() { batch_of(rule_.finished(), settling_calls); }
+
+    // Of a job that measures by turns: its median and number of samples.
+    std::pair<std::int64_t, std::int64_t> block() {
+        const TimedBatch batch = batch_of(false, calls_after_sleep);
+        if (batch.samples_ns.empty()) return {};
+        return {median(batch.samples_ns) / trial_.calls_of_run,
+                static_cast<std::int64_t>(batch.samples_ns.size())};
     }
+
+    // The last, checked call of a job that measures by turns.
+    Measured end() {
+        batch_of(true, settling_calls);
+        measured_.samples.clear();
+        return std::move(measured_);
+    }
+
+    std::int64_t call_ns() const { return call_ns_; }
 
     // Where other programs take cores away, most deadlines are missed.
     bool comes_too_late() const {
@@ -175,6 +159,44 @@ private:
                               .max_samples = protocol_.max_samples,
                               .fixed_samples = protocol_.fixed_samples,
                               .reserved = last_call_counts() ? 1 : 0});
+    }
+
+    TimedBatch batch_of(bool last, std::int64_t calls_to_settle) {
+        std::int64_t calls_of_sample = measured_.calls_of_sample;
+        std::int64_t samples = std::clamp<std::int64_t>(batch_ns / call_ns_ / calls_of_sample, 1,
+                                                        protocol_.most_calls_of_batch);
+        samples = std::min(samples, rule_.wanted());
+        // In place the second call has other input than the check expects.
+        if (last && !trial_.keeps_input) samples = calls_of_sample = 1;
+        const std::int64_t calls = samples * calls_of_sample;
+        const std::uint64_t seed = 2 * protocol_.seed + 1;
+        if (last) prepare(seed);
+        const bool may_settle = trial_.keeps_input || !last;
+        for (std::int64_t i = 0; may_settle && call_ns_ < batch_ns && i < calls_to_settle; ++i) {
+            if (i == 0) world_.barrier();
+            trial_.operation->run();
+        }
+        network_bytes_.begin();
+        const std::int64_t began = now_ns();
+        const auto times = batches_.run(*trial_.operation, {.samples = samples,
+                                                            .calls_of_sample = calls_of_sample,
+                                                            .gap_ns = gap_.ns(),
+                                                            .before_call = trial_.before_call});
+        const std::int64_t mine = now_ns() - began;
+        network_bytes_.end(calls);
+        TimedBatch batch;
+        if (!last || last_call_counts())
+            batch = gather_batch(world_, batches_.start(), times, calls_of_sample);
+        // With the wait for the start, which on an oversubscribed machine is longer than the call.
+        const std::int64_t took = slowest(mine);
+        call_ns_ = std::max<std::int64_t>(took / calls, 1);
+        if (!last || last_call_counts()) collect(batch);
+        rule_.add(batch.samples_ns, batch.n_invalid, seconds_of(took));
+        if (last) {
+            check(seed);
+            if (rule_.is_complete()) finish();
+        }
+        return batch;
     }
 
     // From several calls in one go, as single calls take longer with the wait for their start.
@@ -287,6 +309,24 @@ std::vector<Measured> measure(World& world, std::vector<Trial>& trials, const Pr
     std::vector<Measured> all;
     for (TrialRunner& runner : runners) all.push_back(runner.take());
     return all;
+}
+
+Measured measure_in_turns(World& world, Trial& trial, const Protocol& protocol, Turns& turns) {
+    Protocol endless = protocol;  // the other side decides when it ends
+    endless.target_ci = 0;
+    endless.max_seconds = 1e9;
+    endless.fixed_samples = 0;
+    endless.max_samples = std::int64_t{1} << 40;
+    TrialRunner runner(world, trial, endless);
+    runner.warm_up();
+    for (Turn turn = turns.warm(runner.call_ns()); turn == Turn::go_on;) {
+        if (protocol.clock != nullptr && runner.has_deadlines()) protocol.clock->refresh();
+        const auto [median_ns, samples] = runner.block();
+        turn = turns.block(median_ns, samples);
+    }
+    Measured measured = runner.end();
+    turns.ended(measured.check.n_wrong);
+    return measured;
 }
 
 }  // namespace tutti

@@ -52,4 +52,10 @@ struct Trial {
 /// ranks.
 std::vector<Measured> measure(World& world, std::vector<Trial>& trials, const Protocol& protocol);
 
+class Turns;
+
+/// One trial in blocks, each in a turn of its own, as many as the other job's side asks for. Calls
+/// are checked as in measure(); only `check` and the start of calls are filled in. Collective.
+Measured measure_in_turns(World& world, Trial& trial, const Protocol& protocol, Turns& turns);
+
 }  // namespace tutti

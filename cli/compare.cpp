@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <iostream>
+
+#include "cli/build_info.hpp"
+#include "cli/options/compare_options.hpp"
+#include "cli/provenance.hpp"
+#include "cli/ranks/interruption.hpp"
+#include "results/statistics.hpp"
+#include "results/store.hpp"
+
+namespace tutti {
+namespace {
+
+// "+4.3 %" of a ratio's logarithm.
+std::string in_percent(double logarithm) {
+    return std::isinf(logarithm) ? "?" : fmt::format("{:+.1f} %", 100 * std::expm1(logarithm));
+}
+
+std::string interval_of(const Shift& shift) {
+    if (std::isinf(shift.low)) return "too few launches";
+    return in_percent(shift.low) + " .. " + in_percent(shift.high);
+}
+
+std::string visible_of(const Judgement& judgement) {
+    return std::isinf(judgement.visible) ? "?" : fmt::format("{:.1f} %", 100 * judgement.visible);
+}
+
+// Of times in ns as of numbers of a program, whose unit is its own.
+std::string time_of(double value) {
+    return value >= 100'000 ? fmt::format("{:.0f}", value) : fmt::format("{:.5g}", value);
+}
+
+class Table {
+public:
+    Table(const ComparisonResult& result, bool in_microseconds)
+        : scale_(in_microseconds ? 1e-3 : 1) {
+        width_ = 6;
+        for (const MetricResult& one : result.metrics)
+            width_ = std::max(width_, one.metric.name.size());
+        const char* unit = in_microseconds ? " (us)" : "";
+        text_ = fmt::format("# {:<{}} {:>10} {:>10} {:>9}  {:<20} {:>7} {:>9}  {}\n", "metric",
+                            width_, fmt::format("A{}", unit), fmt::format("B{}", unit), "change",
+                            "98 % interval", "noise", "seen from", "verdict");
+        for (const MetricResult& one : result.metrics) add(one);
+        if (result.mean) add(*result.mean);
+    }
+
+    const std::string& text() const { return text_; }
+
+private:
+    void add(const MetricResult& one) {
+        const bool has_times = !one.launches.empty();
+        text_ +=
+            fmt::format("  {:<{}} {:>10} {:>10} {:>9}  {:<20} {:>7} {:>9}  {}\n", one.metric.name,
+                        width_, has_times ? time_of(one.a_ns() * scale_) : "",
+                        has_times ? time_of(one.b_ns() * scale_) : "",
+                        in_percent(one.judgement.shift.estimate), interval_of(one.judgement.shift),
+                        fmt::format("{:.1f} %", 100 * std::expm1(one.judgement.noise)),
+                        visible_of(one.judgement), name_of(one.judgement.change));
+    }
+
+    double scale_;
+    std::size_t width_;
+    std::string text_;
+};
+
+void explain(const ComparisonResult& result, const std::string& part, double confidence) {
+    bool is_known = false;
+    for (const MetricResult& one : result.metrics) {
+        if (one.metric.name.find(part) == std::string::npos) continue;
+        is_known = true;
+        const Judgement& judgement = one.judgement;
+        fmt::print("#\n# {}: {}, because {}\n", one.metric.name, name_of(judgement.change),
+                   judgement.reason);
+        fmt::print(
+            "#   {} launches of stage {}; p = {:.4f} after adjusting for all metrics; "
+            "intervals of {:.0f} %\n",
+            one.launches.size(), one.stage, judgement.adjusted_p, 100 * confidence);
+        fmt::print("#   {:>6} {:>9} {:>9} {:>9}  {}\n", "launch", "B/A", "A/A", "B/B",
+                   "B/A of each round A B B A, or B A A B");
+        for (std::size_t i = 0; i < one.launches.size(); ++i) {
+            const LaunchOfMetric& launch = one.launches[i];
+            std::string quads;
+            for (const double quad : launch.quads) quads += " " + in_percent(quad);
+            fmt::print("#   {:>6} {:>9} {:>9} {:>9} {}\n", i + 1, in_percent(launch.change),
+                       in_percent(launch.noise_a), in_percent(launch.noise_b), quads);
+        }
+    }
+    if (!is_known)
+        throw Error("--explain '" + part + "' is part of no metric's name; the table names them");
+}
+
+// What the records say of a metric.
+VerdictRecord record_of(const MetricResult& one, const Rule& rule) {
+    const Judgement& judgement = one.judgement;
+    VerdictRecord record{.metric = one.metric.name,
+                         .verdict = judgement.change,
+                         .ratio = std::exp(judgement.shift.estimate),
+                         .confidence = rule.confidence,
+                         .p = judgement.adjusted_p,
+                         .noise = std::expm1(judgement.noise),
+                         .a_ns = one.a_ns(),
+                         .b_ns = one.b_ns(),
+                         .launches = static_cast<int>(judgement.shift.n),
+                         .stage = one.stage,
+                         .rule = judgement.reason};
+    if (!std::isinf(judgement.shift.low)) {
+        record.low = std::exp(judgement.shift.low);
+        record.high = std::exp(judgement.shift.high);
+    }
+    if (!std::isinf(judgement.visible)) record.visible = judgement.visible;
+    return record;
+}
+
+void keep(const ComparisonResult& result, const CompareOptions& options) {
+    const auto world = world_of_one();
+    Session session = describe_session(*world, options.run, 0);
+    Store store(options.run.results_file());
+    store.append(session);
+    store.append(describe_launch(*world, session.id));
+    for (const MetricResult& one : result.metrics)
+        for (std::size_t i = 0; i < one.launches.size(); ++i)
+            store.append(Pair{.session = session.id,
+                              .launch = static_cast<int>(i) + 1,
+                              .stage = one.stage,
+                              .metric = one.metric.name,
+                              .seen = one.launches[i]});
+    std::vector<MetricResult> all = result.metrics;
+    if (result.mean) all.push_back(*result.mean);
+    for (const MetricResult& one : all) {
+        VerdictRecord record = record_of(one, options.plan.rule);
+        record.session = session.id;
+        store.append(record);
+    }
+    store.append(End{.session = session.id,
+                     .ok = result.wrong.empty(),
+                     .wall_ns = static_cast<std::int64_t>(result.seconds * 1e9)});
+}
+
+int count_of(const ComparisonResult& result, Change change) {
+    return static_cast<int>(std::ranges::count(
+        result.metrics, change, [](const MetricResult& one) { return one.judgement.change; }));
+}
+
+std::string in_one_line(const ComparisonResult& result) {
+    std::string line;
+    for (const Change change : {Change::slower, Change::faster, Change::same, Change::undecided})
+        if (const int count = count_of(result, change); count > 0)
+            line += fmt::format("{}{} {}", line.empty() ? "" : ", ", count, name_of(change));
+    return fmt::format(
+        "# {} metrics: {}; {} launches of both in {:.1f} s{}\n", result.metrics.size(), line,
+        result.launches, result.seconds,
+        result.ran_out ? " (the budget ended it: a larger --budget decides more)" : "");
+}
+
+Exit exit_of(const ComparisonResult& result, const std::set<Change>& fail_on) {
+    if (!result.wrong.empty()) return Exit::wrong_result;
+    const auto fails = [&](Change change) {
+        return fail_on.contains(change) && count_of(result, change) > 0;
+    };
+    if (fails(Change::slower) || fails(Change::faster) || fails(Change::same))
+        return Exit::regression;
+    return fails(Change::undecided) ? Exit::not_comparable : Exit::ok;
+}
+
+// How far it is, on a terminal's last line.
+void tell(const std::string& text) {
+    announce_kept("nothing was kept; a comparison begins anew: run the same command");
+    if (::isatty(STDERR_FILENO) != 0) std::cerr << "\r\x1b[K" << text << std::flush;
+}
+
+void print_missing(const ComparisonResult& result) {
+    for (const auto& [metric, why] : result.missing)
+        fmt::print("# not compared: {}: {}\n", metric, why);
+    for (const std::string& wrong : result.wrong) fmt::print("# WRONG: {}\n", wrong);
+}
+
+// A against itself, in windows of the launches that a comparison's first stage has.
+Exit compare_the_same(const CompareOptions& options) {
+    ComparisonPlan plan = options.plan;
+    plan.first_launches = options.launches_of_same;
+    plan.most_launches = 0;
+    plan.budget_seconds = 1e9;
+    const ComparisonResult result = compare(options.launch, plan, tell);
+    tell("");
+    print_missing(result);
+    if (!result.wrong.empty()) return Exit::wrong_result;
+    std::size_t width = 6;
+    for (const MetricResult& one : result.metrics) width = std::max(width, one.metric.name.size());
+    fmt::print(
+        "# A against itself: {}\n# {}; {} launches of both in {:.1f} s\n"
+        "# {:<{}} {:>9} {:>9} {:>9}  {}\n",
+        options.a, options.what, result.launches, result.seconds, "metric", width, "spread",
+        "alarms", "noise", "launches that a change of 2.5 %, 5 %, 10 % needs");
+    int alarms = 0, windows = 0;
+    for (const MetricResult& one : result.metrics) {
+        int of_metric = 0;
+        const auto& changes = one.metric.changes;
+        const auto window = static_cast<std::size_t>(options.plan.second_launches);
+        for (std::size_t first = 0; first + window <= changes.size(); first += window) {
+            const auto part = [&](const std::vector<double>& all) {
+                return std::vector(all.begin() + static_cast<long>(first),
+                                   all.begin() + static_cast<long>(first + window));
+            };
+            const ComparedMetric metric{.changes = part(changes),
+                                        .noise_of_a = part(one.metric.noise_of_a),
+                                        .noise_of_b = part(one.metric.noise_of_b)};
+            const Change change = judge(std::vector{metric}, plan.rule).front().change;
+            of_metric += change == Change::slower || change == Change::faster ? 1 : 0;
+            ++windows;
+        }
+        alarms += of_metric;
+        std::vector<double> sizes;
+        for (const double change : changes) sizes.push_back(std::abs(change));
+        std::string needed;
+        for (const double wished : {0.025, 0.05, 0.1})
+            if (const auto launches = launches_for(one.metric, wished, plan.rule))
+                needed += fmt::format(" {:>6}", *launches);
+        fmt::print("  {:<{}} {:>9} {:>9} {:>9}  {}\n", one.metric.name, width,
+                   fmt::format("{:.1f} %", 100 * std::expm1(1.4826 * median(sizes))), of_metric,
+                   fmt::format("{:.1f} %", 100 * std::expm1(one.judgement.noise)), needed);
+    }
+    fmt::print(
+        "# {} false alarms in {} comparisons of {} launches each (a metric of one of them); "
+        "spread: of a launch's B/A\n",
+        alarms, windows, options.plan.second_launches);
+    if (windows == 0)
+        fmt::print("# no whole comparison: type --aa {} or more\n", options.plan.second_launches);
+    if (!options.run.results_file().empty()) keep(result, options);
+    return Exit::ok;
+}
+
+}  // namespace
+
+Exit run_compare(const Arguments& arguments) {
+    const auto options = parse_compare(arguments);
+    if (!options) return Exit::ok;
+    if (launcher().is_there())
+        throw Error("compare starts the ranks itself; type it without " + launcher().name);
+    if (options->launches_of_same > 0) return compare_the_same(*options);
+    const ComparisonResult result = compare(options->launch, options->plan, tell);
+    tell("");
+    fmt::print("# tutti {}\n# A: {}\n# B: {}\n# {}\n", version(), options->a, options->b,
+               options->what);
+    print_missing(result);
+    const bool is_of_tutti = options->what.starts_with("bench");
+    if (!result.metrics.empty()) fmt::print("{}", Table(result, is_of_tutti).text());
+    fmt::print("{}", in_one_line(result));
+    if (options->explains) explain(result, options->explained, options->plan.rule.confidence);
+    if (!options->run.results_file().empty()) keep(result, *options);
+    if (result.metrics.empty() && result.wrong.empty()) {
+        std::cerr << "tutti: nothing could be compared: the lines '# not compared' say why\n";
+        return Exit::not_comparable;
+    }
+    return exit_of(result, options->fail_on);
+}
+
+}  // namespace tutti

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <sys/types.h>
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/ranks/interruption.hpp"
+
+namespace tutti {
+
+/// A program of a comparison, in a process group of its own; what it prints goes to files that end
+/// with it. Killed with all its processes if it outlives this.
+class Child {
+public:
+    /// `command` is the program and its words; `environment` comes on top of this process's. Throws
+    /// Error if it cannot be started.
+    Child(const std::vector<std::string>& command,
+          const std::map<std::string, std::string>& environment);
+    ~Child();
+    Child(const Child&) = delete;
+    Child& operator=(const Child&) = delete;
+
+    /// The exit code as shells have it (128 + signal), after so many seconds at most; nothing if it
+    /// still runs.
+    std::optional<int> wait(double seconds);
+    /// What it has printed to stdout.
+    std::string output() const;
+    /// The last lines of what it has said on stderr, else on stdout.
+    std::string last_words() const;
+
+private:
+    class Printed;
+    void end_all();
+
+    std::shared_ptr<Printed> stdout_, stderr_;
+    pid_t process_ = -1;
+    std::unique_ptr<EndsWithUs> ends_with_us_;
+    std::optional<int> code_;
+};
+
+}  // namespace tutti

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/compare/comparison.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/clock.hpp"
+#include "base/index.hpp"
+#include "results/statistics.hpp"
+
+namespace tutti {
+namespace {
+
+double median_of(const std::vector<LaunchOfMetric>& launches, double LaunchOfMetric::*value) {
+    std::vector<double> values;
+    for (const LaunchOfMetric& launch : launches) values.push_back(launch.*value);
+    return values.empty() ? 0 : median(values);
+}
+
+class Comparison {
+public:
+    Comparison(const LaunchBoth& launch, const ComparisonPlan& plan,
+               const std::function<void(const std::string&)>& tell)
+        : launch_(launch), plan_(plan), tell_(tell) {}
+
+    ComparisonResult run() {
+        run_stage(1, {}, plan_.first_launches);
+        judge_all();
+        std::vector<ComparedMetric> all;
+        for (const MetricResult& result : result_.metrics) all.push_back(result.metric);
+        if (const auto mean = geometric_mean(all))
+            result_.mean = MetricResult{.metric = *mean,
+                                        .judgement = judge(std::vector{*mean}, plan_.rule)[0]};
+        std::set<std::string> suspects;
+        int needed = plan_.second_launches;
+        for (const MetricResult& result : result_.metrics) {
+            if (result.judgement.change == Change::same) continue;
+            suspects.insert(result.metric.name);
+            needed = std::max(
+                needed, launches_for(result.metric, plan_.rule.min_effect, plan_.rule).value_or(0));
+        }
+        if (!suspects.empty() && result_.wrong.empty() && !result_.ran_out) {
+            run_stage(2, suspects, std::min(needed, plan_.most_launches));
+            judge_all();
+        }
+        result_.seconds = seconds_since(began_ns_);
+        return std::move(result_);
+    }
+
+private:
+    void run_stage(int stage, const std::set<std::string>& wanted, int launches) {
+        for (int i = 0; i < launches && result_.wrong.empty(); ++i) {
+            // A launch takes as long as those before it did.
+            const double seconds = seconds_since(began_ns_);
+            if (result_.launches > 0 &&
+                seconds * (result_.launches + 1) / result_.launches > plan_.budget_seconds) {
+                result_.ran_out = true;
+                return;
+            }
+            tell_(fmt::format("stage {}: launch {} of {}", stage, i + 1, launches));
+            add(launch_(wanted), stage);
+        }
+    }
+
+    void add(const LaunchOfBoth& launch, int stage) {
+        ++result_.launches;
+        result_.wrong.insert(result_.wrong.end(), launch.wrong.begin(), launch.wrong.end());
+        result_.missing.insert(launch.missing.begin(), launch.missing.end());
+        for (const std::string& name : launch.order) {
+            const auto found = launch.metrics.find(name);
+            if (found == launch.metrics.end()) continue;
+            auto known = std::ranges::find(result_.metrics, name, [](const MetricResult& result) {
+                return result.metric.name;
+            });
+            if (known == result_.metrics.end())
+                known = result_.metrics.insert(known, {.metric = {.name = name}, .stage = stage});
+            if (known->stage != stage)  // fresh launches alone decide
+                *known = {.metric = {.name = name}, .stage = stage};
+            known->launches.push_back(found->second);
+            known->metric.changes.push_back(found->second.change);
+            known->metric.noise_of_a.push_back(found->second.noise_a);
+            known->metric.noise_of_b.push_back(found->second.noise_b);
+        }
+    }
+
+    // Those of the stage that ended last, together.
+    void judge_all() {
+        int last = 0;
+        for (const MetricResult& result : result_.metrics) last = std::max(last, result.stage);
+        std::vector<ComparedMetric> metrics;
+        std::vector<MetricResult*> results;
+        for (MetricResult& result : result_.metrics) {
+            if (result.stage != last) continue;
+            metrics.push_back(result.metric);
+            results.push_back(&result);
+        }
+        const auto judgements = judge(metrics, plan_.rule);
+        for (std::size_t i = 0; i < judgements.size(); ++i) results[i]->judgement = judgements[i];
+    }
+
+    const LaunchBoth& launch_;
+    const ComparisonPlan& plan_;
+    const std::function<void(const std::string&)>& tell_;
+    const std::int64_t began_ns_ = now_ns();
+    ComparisonResult result_;
+};
+
+}  // namespace
+
+double MetricResult::a_ns() const { return median_of(launches, &LaunchOfMetric::a_ns); }
+double MetricResult::b_ns() const { return median_of(launches, &LaunchOfMetric::b_ns); }
+
+ComparisonResult compare(const LaunchBoth& launch, const ComparisonPlan& plan,
+                         const std::function<void(const std::string&)>& tell) {
+    return Comparison(launch, plan, tell).run();
+}
+
+}  // namespace tutti

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/compare/job_turns.hpp"
+
+#include "workloads/timing/done_by_all.hpp"
+
+namespace tutti {
+namespace {
+
+constexpr double longest_sleep_seconds = 3600;  // the other job's launch may be a long one
+
+}  // namespace
+
+JobTurns::JobTurns(World& world, const std::string& meeting_point) : world_(world) {
+    const std::size_t slash = meeting_point.find('/');
+    if (slash == std::string::npos)
+        throw Error("'" + meeting_point + "' is not HOST:PORT/KEY; --turns is for 'tutti compare'");
+    done_by_all(world_, [&] {
+        if (world_.is_first())
+            connection_ = std::make_unique<Connection>(meeting_point.substr(0, slash));
+    });
+    wait_for_turn({.news = TurnNews::started, .key = meeting_point.substr(slash + 1)});
+}
+
+Turn JobTurns::ready(std::int64_t trial, const std::string& call, const std::string& candidate) {
+    return wait_for_turn(
+        {.news = TurnNews::ready, .trial = trial, .call = call, .candidate = candidate});
+}
+
+Turn JobTurns::warm(std::int64_t call_ns) {
+    return wait_for_turn({.news = TurnNews::warm, .ns = call_ns});
+}
+
+Turn JobTurns::block(std::int64_t median_ns, std::int64_t samples) {
+    return wait_for_turn({.news = TurnNews::block, .ns = median_ns, .samples = samples});
+}
+
+void JobTurns::ended(std::int64_t n_wrong) { say({.news = TurnNews::ended, .n_wrong = n_wrong}); }
+
+void JobTurns::skipped(std::int64_t trial, const std::string& call, const std::string& candidate,
+                       const std::string& reason) {
+    say({.news = TurnNews::skipped,
+         .trial = trial,
+         .call = call,
+         .candidate = candidate,
+         .reason = reason});
+}
+
+void JobTurns::say(const TurnMessage& message) {
+    done_by_all(world_, [&] {
+        if (world_.is_first()) connection_->send(to_line(message));
+    });
+}
+
+Turn JobTurns::wait_for_turn(const TurnMessage& message) {
+    Turn turn = Turn::stop;
+    std::string problem;
+    if (world_.is_first()) {
+        try {
+            connection_->send(to_line(message));
+            const auto answer =
+                connection_->receive(longest_sleep_seconds, [&] { world_.heartbeat(); });
+            if (!answer) throw Error("the comparison that started this job has ended");
+            parse_name(*answer, turn);
+        } catch (const Error& error) {
+            problem = error.what();
+        }
+    }
+    world_.sleeping_barrier(longest_sleep_seconds);
+    fail_together(world_, "turns", problem.empty() ? nullptr : problem.c_str());
+    return from_rank0(world_, turn);
+}
+
+}  // namespace tutti

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <memory>
+#include <string>
+
+#include "cli/compare/connection.hpp"
+#include "cli/compare/turn_message.hpp"
+#include "collectives/world/world.hpp"
+#include "workloads/timing/turns.hpp"
+
+namespace tutti {
+
+/// The turns of a job that 'tutti compare' has started: rank 0 asks it over a connection, and all
+/// ranks sleep until there is an answer.
+class JobTurns final : public Turns {
+public:
+    /// `meeting_point` is "HOST:PORT/KEY". Returns when it is this job's turn for the first time.
+    /// Collective.
+    JobTurns(World& world, const std::string& meeting_point);
+
+    Turn ready(std::int64_t trial, const std::string& call, const std::string& candidate) override;
+    Turn warm(std::int64_t call_ns) override;
+    Turn block(std::int64_t median_ns, std::int64_t samples) override;
+    void ended(std::int64_t n_wrong) override;
+    void skipped(std::int64_t trial, const std::string& call, const std::string& candidate,
+                 const std::string& reason) override;
+
+private:
+    Turn wait_for_turn(const TurnMessage& message);
+    void say(const TurnMessage& message);
+
+    World& world_;
+    std::unique_ptr<Connection> connection_;  // on rank 0
+};
+
+}  // namespace tutti

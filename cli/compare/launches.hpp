@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <functional>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "results/quads.hpp"
+
+namespace tutti {
+
+/// One launch of A and B, in which they alternate.
+struct LaunchOfBoth {
+    std::map<std::string, LaunchOfMetric> metrics;
+    std::vector<std::string> order;              ///< of the metrics, as they were measured
+    std::vector<std::string> wrong;              ///< "B: 3 wrong elements in all_reduce ..."
+    std::map<std::string, std::string> missing;  ///< metrics that cannot be compared, and why
+};
+
+/// Launches both. `wanted`: only these metrics; empty: all. Throws Error if one of them fails.
+using LaunchBoth = std::function<LaunchOfBoth(const std::set<std::string>& wanted)>;
+
+/// A program with its words, and what is added to its environment.
+struct Command {
+    std::vector<std::string> words;
+    std::map<std::string, std::string> environment;
+};
+
+/// Two jobs of tutti that are there at the same time and measure by turns, in blocks of some
+/// milliseconds. `listen`: the address at which their first ranks reach this process.
+struct TwinJobs {
+    Command a, b;
+    std::string listen = "127.0.0.1";
+    int quads = 8;                 ///< of each metric in a launch; even
+    double start_seconds = 60;     ///< for a job to start
+    double silence_seconds = 120;  ///< for a block, or what comes between them
+
+    LaunchOfBoth operator()(const std::set<std::string>& wanted) const;
+};
+
+/// Two commands that print times, started one after the other: A B B A, then B A A B.
+struct Programs {
+    Command a, b;
+    /// A regular expression whose last group is a number on a line of the output (with two groups
+    /// the first one names the metric), or a pointer into the JSON that is the output: /a/0/time.
+    std::vector<std::string> metrics;
+    bool more_is_better = false;  ///< the numbers are rates
+    int quads = 2;                ///< in what counts as a launch; even
+    double seconds = 600;         ///< for one run
+
+    LaunchOfBoth operator()(const std::set<std::string>& wanted) const;
+};
+
+/// The metrics that a program's output has, in order. Throws Error for a metric that it has not.
+std::vector<std::pair<std::string, double>> metrics_in(const std::string& output,
+                                                       const std::vector<std::string>& metrics);
+
+}  // namespace tutti

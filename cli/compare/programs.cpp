@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <nlohmann/json.hpp>
+#include <regex>
+#include <sstream>
+
+#include "base/error.hpp"
+#include "cli/compare/child.hpp"
+#include "cli/compare/launches.hpp"
+
+namespace tutti {
+namespace {
+
+using Values = std::vector<std::pair<std::string, double>>;
+
+double number_of(const std::string& text, const std::string& metric) {
+    double number = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (error != std::errc{} || end != text.data() + text.size() || !(number > 0))
+        throw Error(
+            fmt::format("--metric '{}' finds '{}', which is no number above 0; let its last "
+                        "group be the number alone",
+                        metric, text));
+    return number;
+}
+
+double value_at(const std::string& output, const std::string& pointer) {
+    try {
+        const auto value = nlohmann::json::parse(output).at(nlohmann::json::json_pointer(pointer));
+        if (value.is_number() && value.get<double>() > 0) return value.get<double>();
+        throw Error(fmt::format("--metric '{}' leads to {}, which is no number above 0", pointer,
+                                value.dump()));
+    } catch (const nlohmann::json::exception& error) {
+        throw Error(fmt::format("--metric '{}' leads nowhere in what the program prints: {}",
+                                pointer, error.what()));
+    }
+}
+
+Values matches_in(const std::string& output, const std::string& metric) {
+    std::regex pattern;
+    try {
+        pattern = metric;
+    } catch (const std::regex_error& error) {
+        throw Error(
+            fmt::format("--metric '{}' is no regular expression: {}", metric, error.what()));
+    }
+    if (pattern.mark_count() < 1 || pattern.mark_count() > 2)
+        throw Error(
+            fmt::format("--metric '{}' has {} groups; type one (the number), or two (a name "
+                        "and the number)",
+                        metric, pattern.mark_count()));
+    Values values;
+    std::istringstream lines(output);
+    for (std::string line; std::getline(lines, line);) {
+        std::smatch match;
+        if (!std::regex_search(line, match, pattern)) continue;
+        const bool is_named = pattern.mark_count() == 2;
+        values.emplace_back(is_named ? match[1].str() : metric,
+                            number_of(match[is_named ? 2 : 1].str(), metric));
+        if (!is_named) break;
+    }
+    if (values.empty())
+        throw Error(
+            fmt::format("--metric '{}' matches no line of what the program prints", metric));
+    return values;
+}
+
+Values run_once(const Programs& programs, const char* name, const Command& command) {
+    Child child(command.words, command.environment);
+    const auto code = child.wait(programs.seconds);
+    if (!code)
+        throw Error(fmt::format("{} does not end in {:.0f} s: {}", name, programs.seconds,
+                                child.last_words()),
+                    Exit::time_out);
+    if (*code != 0)
+        throw Error(fmt::format("{} ended with {}: {}", name, *code, child.last_words()),
+                    Exit::wrong_result);
+    return metrics_in(child.output(), programs.metrics);
+}
+
+}  // namespace
+
+Values metrics_in(const std::string& output, const std::vector<std::string>& metrics) {
+    Values values;
+    for (const std::string& metric : metrics) {
+        if (metric.starts_with('/')) {
+            values.emplace_back(metric, value_at(output, metric));
+            continue;
+        }
+        const Values found = matches_in(output, metric);
+        values.insert(values.end(), found.begin(), found.end());
+    }
+    return values;
+}
+
+LaunchOfBoth Programs::operator()(const std::set<std::string>& wanted) const {
+    LaunchOfBoth seen;
+    std::map<std::string, std::vector<Quad>> quads_of;
+    for (int i = 0; i < quads; ++i) {
+        const bool a_first = i % 2 == 0;
+        for (int run = 0; run < 4; ++run) {
+            const bool is_outer = run == 0 || run == 3;
+            const bool is_a = is_outer == a_first;
+            const bool is_second = run >= 2;
+            for (const auto& [name, value] : run_once(*this, is_a ? "A" : "B", is_a ? a : b)) {
+                if (!wanted.empty() && !wanted.contains(name)) continue;
+                auto& of_metric = quads_of[name];
+                if (of_metric.empty()) seen.order.push_back(name);
+                while (std::ssize(of_metric) <= i) of_metric.push_back({.a_first = a_first});
+                double Quad::*place = is_a ? (is_second ? &Quad::a2 : &Quad::a1)
+                                           : (is_second ? &Quad::b2 : &Quad::b1);
+                of_metric.back().*place = more_is_better ? 1 / value : value;
+            }
+        }
+    }
+    for (const auto& [name, of_metric] : quads_of)
+        if (const auto summary = summary_of(of_metric))
+            seen.metrics[name] = *summary;
+        else
+            seen.missing[name] = "only one of the two prints it";
+    return seen;
+}
+
+}  // namespace tutti

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "base/name_table.hpp"
+#include "workloads/timing/turns.hpp"
+
+namespace tutti {
+
+/// What a job says: where it waits for a turn (started to block), or what it has seen meanwhile.
+enum class TurnNews { started, ready, warm, block, ended, skipped };
+template <>
+struct NamesOf<TurnNews> {
+    static constexpr const char* kind = "message";
+    static constexpr Named<TurnNews> rows[] = {
+        {TurnNews::started, "started"}, {TurnNews::ready, "ready"}, {TurnNews::warm, "warm"},
+        {TurnNews::block, "block"},     {TurnNews::ended, "ended"}, {TurnNews::skipped, "skipped"}};
+};
+template <>
+struct NamesOf<Turn> {
+    static constexpr const char* kind = "turn";
+    static constexpr Named<Turn> rows[] = {
+        {Turn::go_on, "go on"}, {Turn::skip, "skip"}, {Turn::stop, "stop"}};
+};
+
+/// A line of a job. What does not belong to the news is empty or 0.
+struct TurnMessage {
+    TurnNews news = TurnNews::started;
+    std::string key = {};    ///< of started: the comparison's, so that nobody else takes part
+    std::int64_t trial = 0;  ///< this and the next two: of ready and skipped
+    std::string call = {};
+    std::string candidate = {};
+    std::string reason = {};   ///< of skipped
+    std::int64_t ns = 0;       ///< of warm (a call) and block (its median)
+    std::int64_t samples = 0;  ///< of block
+    std::int64_t n_wrong = 0;  ///< of ended
+
+    /// Whether the job now sleeps until it is told what to do.
+    bool waits() const { return news != TurnNews::ended && news != TurnNews::skipped; }
+};
+
+std::string to_line(const TurnMessage& message);
+/// Throws Error for what is no such line.
+TurnMessage turn_message_of(std::string_view line);
+
+}  // namespace tutti

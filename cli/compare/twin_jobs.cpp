@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <random>
+
+#include "base/clock.hpp"
+#include "cli/compare/child.hpp"
+#include "cli/compare/connection.hpp"
+#include "cli/compare/launches.hpp"
+#include "cli/compare/turn_message.hpp"
+
+namespace tutti {
+namespace {
+
+std::string random_key() {
+    std::random_device random;
+    return fmt::format("{:08x}{:08x}{:08x}", random(), random(), random());
+}
+
+Command with_turns(Command command, const std::string& address, const std::string& key) {
+    command.words.insert(command.words.end(), {"--turns", address + "/" + key});
+    return command;
+}
+
+// One of the two, seen from here.
+class Job {
+public:
+    Job(const char* name, const Command& command, const std::string& address)
+        : name_(name),
+          key_(random_key()),
+          command_(with_turns(command, address, key_)),
+          child_(command_.words, command_.environment) {}
+
+    const char* name() const { return name_; }
+    const std::string& key() const { return key_; }
+    bool has_started() const { return connection_.has_value(); }
+    void meet(Connection connection) { connection_.emplace(std::move(connection)); }
+    bool has_ended() { return child_.wait(0).has_value(); }
+
+    /// Gives it the turn until it waits again: what it then says, nothing if it has ended well.
+    std::optional<TurnMessage> let(Turn turn, double seconds, LaunchOfBoth& seen) {
+        connection_->send(name_of(turn));
+        while (const auto line = connection_->receive(seconds)) {
+            const TurnMessage message = turn_message_of(*line);
+            if (message.waits()) return message;
+            if (message.news == TurnNews::skipped)
+                seen.missing[metric_of(message)] = fmt::format("{}: {}", name_, message.reason);
+            else if (message.n_wrong > 0)
+                seen.wrong.push_back(
+                    fmt::format("{}: {} wrong elements in {}", name_, message.n_wrong, now_));
+        }
+        end(seconds);
+        return std::nullopt;
+    }
+
+    /// What it measures now, for reports.
+    void is_at(const std::string& metric) { now_ = metric; }
+
+    static std::string metric_of(const TurnMessage& message) {
+        return message.call + " " + message.candidate;
+    }
+
+    [[noreturn]] void fail(const std::string& what, int code) const {
+        throw Error(fmt::format("{} {}: {}", name_, what, child_.last_words()),
+                    code == 2   ? Exit::wrong_result
+                    : code == 4 ? Exit::time_out
+                    : code == 5 ? Exit::rank_lost
+                                : Exit::not_comparable);
+    }
+
+private:
+    void end(double seconds) {
+        const auto code = child_.wait(seconds);
+        if (!code) fail("does not end", 4);
+        if (*code != 0) fail(fmt::format("ended with {}", *code), *code);
+    }
+
+    const char* name_;
+    std::string key_;
+    Command command_;
+    Child child_;
+    std::optional<Connection> connection_;
+    std::string now_;
+};
+
+class TwinLaunch {
+public:
+    TwinLaunch(const TwinJobs& jobs, const std::set<std::string>& wanted)
+        : jobs_(jobs),
+          wanted_(wanted),
+          listener_(jobs.listen),
+          a_("A", jobs.a, listener_.address()),
+          b_("B", jobs.b, listener_.address()) {}
+
+    LaunchOfBoth run() {
+        meet_both();
+        auto from_a = a_.let(Turn::go_on, jobs_.silence_seconds, seen_);
+        auto from_b = b_.let(Turn::go_on, jobs_.silence_seconds, seen_);
+        while (from_a && from_b) {
+            if (from_a->trial != from_b->trial) {  // one cannot run what the other is ready for
+                Job& ahead = from_a->trial < from_b->trial ? a_ : b_;
+                auto& from_ahead = from_a->trial < from_b->trial ? from_a : from_b;
+                from_ahead = ahead.let(Turn::skip, jobs_.silence_seconds, seen_);
+                continue;
+            }
+            const std::string metric = name_of_metric(*from_a, *from_b);
+            const bool is_wanted = wanted_.empty() || wanted_.contains(metric);
+            if (is_wanted) measure(metric);
+            const Turn last = is_wanted ? Turn::stop : Turn::skip;
+            from_a = a_.let(last, jobs_.silence_seconds, seen_);
+            from_b = b_.let(last, jobs_.silence_seconds, seen_);
+        }
+        for (auto* left : {&from_a, &from_b})
+            while (*left)
+                *left = (left == &from_a ? a_ : b_).let(Turn::skip, jobs_.silence_seconds, seen_);
+        return std::move(seen_);
+    }
+
+private:
+    // Where the candidates differ on purpose, by the call and both.
+    static std::string name_of_metric(const TurnMessage& a, const TurnMessage& b) {
+        if (a.candidate == b.candidate) return Job::metric_of(a);
+        return fmt::format("{} {} -> {}", a.call, a.candidate, b.candidate);
+    }
+
+    void meet_both() {
+        AwakeTime waited;
+        while (!a_.has_started() || !b_.has_started()) {
+            if (auto connection = listener_.accept(0.1)) {
+                const auto line = connection->receive(5);
+                if (!line) continue;
+                const TurnMessage message = turn_message_of(*line);
+                for (Job* job : {&a_, &b_})
+                    if (message.key == job->key()) job->meet(std::move(*connection));
+            }
+            for (Job* job : {&a_, &b_}) {
+                if (job->has_started()) continue;
+                if (job->has_ended()) job->fail("ended before it measured", 3);
+                if (waited.look_seconds() > jobs_.start_seconds) job->fail("does not start", 4);
+            }
+        }
+    }
+
+    // Blocks by turns, between the trial's start and its end.
+    void measure(const std::string& metric) {
+        seen_.order.push_back(metric);
+        for (Job* job : {&a_, &b_}) {
+            job->is_at(metric);
+            expect(*job, job->let(Turn::go_on, jobs_.silence_seconds, seen_), TurnNews::warm);
+        }
+        std::vector<Quad> quads;
+        for (int i = 0; i < jobs_.quads; ++i) {
+            Quad& quad = quads.emplace_back(Quad{.a_first = i % 2 == 0});
+            if (quad.a_first) {
+                quad.a1 = block_of(a_);
+                quad.b1 = block_of(b_);
+                quad.b2 = block_of(b_);
+                quad.a2 = block_of(a_);
+            } else {
+                quad.b1 = block_of(b_);
+                quad.a1 = block_of(a_);
+                quad.a2 = block_of(a_);
+                quad.b2 = block_of(b_);
+            }
+        }
+        if (const auto summary = summary_of(quads))
+            seen_.metrics[metric] = *summary;
+        else
+            seen_.missing[metric] = "no block has a call that began on time; add --sync barrier";
+    }
+
+    double block_of(Job& job) {
+        const auto message = job.let(Turn::go_on, jobs_.silence_seconds, seen_);
+        expect(job, message, TurnNews::block);
+        return static_cast<double>(message->ns);
+    }
+
+    static void expect(Job& job, const std::optional<TurnMessage>& message, TurnNews news) {
+        if (!message || message->news != news)
+            job.fail(fmt::format("did not say '{}'", name_of(news)), 3);
+    }
+
+    const TwinJobs& jobs_;
+    const std::set<std::string>& wanted_;
+    Listener listener_;
+    Job a_, b_;
+    LaunchOfBoth seen_;
+};
+
+}  // namespace
+
+LaunchOfBoth TwinJobs::operator()(const std::set<std::string>& wanted) const {
+    return TwinLaunch(*this, wanted).run();
+}
+
+}  // namespace tutti

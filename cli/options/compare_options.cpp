@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/options/compare_options.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "cli/options/options.hpp"
+#include "cli/options/values.hpp"
+
+namespace tutti {
+namespace {
+
+// As typed.
+struct Typed {
+    std::string a, b;  // executables
+    std::vector<std::string> environment_a, environment_b;
+    std::string words_a, words_b;
+    std::string program_a, program_b;
+    std::vector<std::string> metrics;
+    bool more_is_better = false;
+    int ranks = 2;
+    std::string launcher;
+    bool threads = false;
+    std::string listen = "127.0.0.1";
+    int quads = 0;
+};
+
+std::string this_program() { return std::filesystem::read_symlink("/proc/self/exe"); }
+
+// "NAME=VALUE"
+std::map<std::string, std::string> variables_of(const std::vector<std::string>& typed) {
+    std::map<std::string, std::string> variables;
+    for (const std::string& one : typed) {
+        const std::size_t equals = one.find('=');
+        if (equals == 0 || equals == std::string::npos)
+            throw Error("'" + one + "' sets no variable; type NAME=VALUE");
+        variables[one.substr(0, equals)] = one.substr(equals + 1);
+    }
+    return variables;
+}
+
+std::vector<std::string> words_of(const std::string& text) {
+    std::string copy = text;
+    return CLI::detail::split_up(copy);
+}
+
+// What lets Open MPI start two jobs on the same cores, also as root; other launchers pass over it.
+std::map<std::string, std::string> environment_of_jobs() {
+    return {{"OMPI_ALLOW_RUN_AS_ROOT", "1"},
+            {"OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"},
+            {"OMPI_MCA_rmaps_base_oversubscribe", "1"},
+            {"OMPI_MCA_hwloc_base_binding_policy", "none"},
+            {"PRTE_MCA_rmaps_default_mapping_policy", ":oversubscribe"},
+            {"PRTE_MCA_hwloc_default_binding_policy", "none"}};
+}
+
+Command job_of(const Typed& typed, const std::string& executable, const std::string& own_words,
+               const std::vector<std::string>& environment,
+               const std::vector<std::string>& common_words) {
+    Command command;
+    if (!typed.threads)
+        command.words = typed.launcher.empty()
+                            ? std::vector<std::string>{"mpirun", "-n", std::to_string(typed.ranks)}
+                            : words_of(typed.launcher);
+    command.words.push_back(executable.empty() ? this_program() : executable);
+    command.words.insert(command.words.end(), common_words.begin(), common_words.end());
+    const auto own = words_of(own_words);
+    command.words.insert(command.words.end(), own.begin(), own.end());
+    if (typed.threads)
+        command.words.insert(command.words.end(), {"--ranks", std::to_string(typed.ranks)});
+    command.environment = environment_of_jobs();
+    for (const auto& [name, value] : variables_of(environment)) command.environment[name] = value;
+    return command;
+}
+
+std::string in_words(const std::string& program, const std::vector<std::string>& environment,
+                     const std::string& own_words) {
+    std::string words = fmt::format("{}", fmt::join(environment, " "));
+    for (const std::string& part : {program, own_words})
+        if (!part.empty()) words += (words.empty() ? "" : " ") + part;
+    return words;
+}
+
+void set_twins(const Typed& typed, const std::vector<std::string>& common_words,
+               CompareOptions& options) {
+    if (common_words.empty() || common_words.front() != "bench")
+        throw Error(
+            "nothing is measured; type what both do behind two dashes: tutti compare A B -- "
+            "bench all_reduce -b 8 -e 1M, or --program-a, --program-b and --metric");
+    for (const std::string& executable : {typed.a, typed.b})
+        if (!executable.empty() && ::access(executable.c_str(), X_OK) != 0)
+            throw Error("'" + executable +
+                        "' cannot be run; type the path of a tutti, as build/tutti");
+    TwinJobs jobs{.a = job_of(typed, typed.a, typed.words_a, typed.environment_a, common_words),
+                  .b = job_of(typed, typed.b, typed.words_b, typed.environment_b, common_words),
+                  .listen = typed.listen};
+    if (options.launches_of_same > 0) jobs.b = jobs.a;
+    if (typed.quads > 0) jobs.quads = typed.quads;
+    options.launch = jobs;
+    const std::string self = "this tutti";
+    options.a = in_words(typed.a.empty() ? self : typed.a, typed.environment_a, typed.words_a);
+    options.b = in_words(typed.b.empty() ? self : typed.b, typed.environment_b, typed.words_b);
+    options.what = fmt::format("{}, {} {}", fmt::join(common_words, " "), typed.ranks,
+                               typed.threads ? "threads" : "ranks");
+}
+
+void set_programs(const Typed& typed, CompareOptions& options) {
+    if (typed.program_a.empty() || (typed.program_b.empty() && options.launches_of_same == 0))
+        throw Error("--metric is for two programs; type --program-a and --program-b, too");
+    if (typed.metrics.empty())
+        throw Error(
+            "which number counts? type --metric with a regular expression whose last group "
+            "is the number, or a JSON pointer such as /time");
+    const auto command = [](const std::string& program, const auto& environment) {
+        return Command{{"/bin/sh", "-c", program}, variables_of(environment)};
+    };
+    Programs programs{.a = command(typed.program_a, typed.environment_a),
+                      .b = command(typed.program_b, typed.environment_b),
+                      .metrics = typed.metrics,
+                      .more_is_better = typed.more_is_better};
+    if (options.launches_of_same > 0) programs.b = programs.a;
+    if (typed.quads > 0) programs.quads = typed.quads;
+    options.launch = programs;
+    options.a = in_words(typed.program_a, typed.environment_a, "");
+    options.b = in_words(typed.program_b, typed.environment_b, "");
+    options.what = fmt::format("{}", fmt::join(typed.metrics, ", "));
+}
+
+std::set<Change> parse_fail_on(const std::string& text) {
+    std::set<Change> changes;
+    for (const std::string& name : split_list(text)) {
+        if (name == "none") continue;
+        Change change{};
+        parse_name(name, change);
+        changes.insert(change);
+    }
+    return changes;
+}
+
+int parse_quads(const std::string& text) {
+    const int quads = std::atoi(text.c_str());
+    if (quads < 2 || quads % 2 != 0 || quads > 1000)
+        throw Error("--quads " + text + ": type an even number from 2 to 1000");
+    return quads;
+}
+
+}  // namespace
+
+std::optional<CompareOptions> parse_compare(const Arguments& arguments) {
+    CompareOptions options;
+    options.run.command = "compare";
+    options.run.arguments = arguments;
+    const auto dashes = std::ranges::find(arguments, "--");
+    const Arguments own(arguments.begin(), dashes);
+    const Arguments common(dashes == arguments.end() ? dashes : dashes + 1, arguments.end());
+    Typed typed;
+    CLI::App app{
+        "A against B: both at the same time on the same cores, by turns, until a verdict.\n"
+        "tutti compare [A] [B] [OPTIONS] -- bench COLLECTIVE ...: two builds of tutti (this "
+        "one, where none is named), or two settings of one.\n"
+        "tutti compare --program-a COMMAND --program-b COMMAND --metric PATTERN: anything "
+        "that prints times.",
+        "tutti compare"};
+    app.add_option("a", typed.a, "an executable: the base");
+    app.add_option("b", typed.b, "another: the candidate");
+    const OptionGroup both{app, "What differs"};
+    both.list("--env-a", typed.environment_a, "variables of A, NAME=VALUE ...");
+    both.list("--env-b", typed.environment_b, "variables of B");
+    both.text("--words-a", typed.words_a, "more words of A's bench, as '--algo ring'");
+    both.text("--words-b", typed.words_b, "more words of B's");
+    const OptionGroup programs{app, "Programs"};
+    programs.text("--program-a", typed.program_a, "a shell command that prints times");
+    programs.text("--program-b", typed.program_b, "another");
+    programs
+        .list("--metric", typed.metrics,
+              "which numbers: a regular expression for a line, whose last group is the number and "
+              "whose first (of two) names it; or a pointer into JSON, as /results/0/time")
+        ->expected(1)
+        ->take_all();
+    programs.flag("--rate", typed.more_is_better, "more is better: the numbers are rates");
+    const OptionGroup ranks{app, "Ranks"};
+    ranks.number("-n,--ranks", typed.ranks, 1, 100'000, "of each job")->capture_default_str();
+    ranks.text("--launcher", typed.launcher,
+               "words that start a job, instead of 'mpirun -n RANKS': 'mpirun -n 4 --hostfile "
+               "hosts'");
+    ranks.flag("--threads", typed.threads, "ranks as threads, without a launcher");
+    ranks.text("--listen", typed.listen,
+               "the address of this machine that the jobs' first ranks reach");
+    const OptionGroup verdicts{app, "Verdicts"};
+    verdicts.parsed("--min-effect", options.plan.rule.min_effect, "2.5%", parse_target,
+                    "a change must be larger to be one");
+    verdicts.parsed("--budget", options.plan.budget_seconds, "60s", parse_timeout,
+                    "no launch begins that would end later");
+    verdicts.parsed("--fail-on", options.fail_on, "slower", parse_fail_on,
+                    "verdicts that fail: slower (exit code 1), undecided (3), faster (1); a list, "
+                    "or none");
+    verdicts.parsed("--quads", typed.quads, "", parse_quads,
+                    "rounds A B B A in a launch [8; 2 of programs]");
+    verdicts
+        .number("--aa", options.launches_of_same, 1, 100'000,
+                "A against itself in so many launches: how often this machine gives a false alarm, "
+                "and how many launches a wish needs")
+        ->type_name("LAUNCHES");
+    const OptionGroup output{app, "Output"};
+    output.text("--explain", options.explained,
+                "show launches and the rule that decided, of metrics with this in their name");
+    output.text("--json", options.run.ranks.results_file,
+                "append records to this file (JSON Lines)");
+    if (parse_or_help(app, own)) return std::nullopt;
+    options.explains = app.count("--explain") > 0;
+    if (!typed.metrics.empty() || !typed.program_a.empty())
+        set_programs(typed, options);
+    else
+        set_twins(typed, common, options);
+    options.run.as_understood = understood(app);
+    return options;
+}
+
+}  // namespace tutti

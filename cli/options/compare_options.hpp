@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <optional>
+#include <set>
+#include <string>
+
+#include "cli/compare/comparison.hpp"
+#include "cli/options/commands.hpp"
+#include "cli/options/run_options.hpp"
+
+namespace tutti {
+
+/// What 'tutti compare' was asked for.
+struct CompareOptions {
+    RunOptions run;  ///< command, arguments and results file
+    ComparisonPlan plan;
+    LaunchBoth launch;
+    std::string a, b;          ///< in words
+    std::string what;          ///< the words for both, or what both print
+    std::set<Change> fail_on;  ///< also undecided
+    std::string explained;     ///< a part of a metric's name; empty: none
+    bool explains = false;
+    int launches_of_same = 0;  ///< --aa: A against itself, so many launches; 0: no
+};
+
+/// Nothing if help was asked for. Throws Error with what to type instead.
+std::optional<CompareOptions> parse_compare(const Arguments& arguments);
+
+}  // namespace tutti

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <string>
+#include <vector>
+
+#include "results/judgement.hpp"
+#include "results/quads.hpp"
+
+namespace tutti {
+
+/// What one launch of A and B told of a metric.
+struct Pair {
+    std::string session;
+    int launch = 1;
+    int stage = 1;
+    std::string metric;
+    LaunchOfMetric seen;
+
+    bool operator==(const Pair&) const = default;
+};
+
+/// What a comparison says of a metric, B against A.
+struct VerdictRecord {
+    std::string session;
+    std::string metric;
+    Change verdict = Change::undecided;
+    double ratio = 1;           ///< of times: 1.05 is 5 % slower
+    double low = 0, high = 0;   ///< of the ratio; 0 and 0: too few launches for an interval
+    double confidence = 0.98;   ///< of the interval
+    double p = 1;               ///< adjusted for the number of metrics
+    double noise = 0;           ///< 0.01: the same program against itself differed by 1 %
+    double visible = 0;         ///< 0.03: a change of 3 % would have been seen; 0: not known
+    double a_ns = 0, b_ns = 0;  ///< medians over the launches
+    int launches = 0;
+    int stage = 1;
+    std::string rule;  ///< what decided, in words
+
+    bool operator==(const VerdictRecord&) const = default;
+};
+
+}  // namespace tutti

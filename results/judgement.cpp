@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "results/judgement.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace tutti {
+namespace {
+
+double noise_of(const ComparedMetric& metric, const Rule& rule) {
+    return std::max(std::abs(shift_of(metric.noise_of_a, rule.confidence).estimate),
+                    std::abs(shift_of(metric.noise_of_b, rule.confidence).estimate));
+}
+
+std::string in_percent(double logarithm) {
+    return fmt::format("{:.1f} %", 100 * std::expm1(logarithm));
+}
+
+// The verdict of one metric, whose p-value is adjusted.
+void decide(Judgement& judgement, const Rule& rule) {
+    const Shift& shift = judgement.shift;
+    const double effect = std::log1p(rule.min_effect);
+    const double size = std::abs(shift.estimate);
+    const bool excludes_none = shift.low > 0 || shift.high < 0;
+    const std::string interval =
+        fmt::format("the {:.0f} % interval is {} to {}", 100 * rule.confidence,
+                    in_percent(shift.low), in_percent(shift.high));
+    if (shift.n == 0) {
+        judgement.reason = "no launch has it";
+    } else if (std::isinf(shift.low)) {
+        judgement.reason = fmt::format("{} launches are too few for a {:.0f} % interval", shift.n,
+                                       100 * rule.confidence);
+    } else if (shift.low > -effect && shift.high < effect) {
+        judgement.change = Change::same;
+        judgement.reason = interval + ", within the minimum effect";
+    } else if (!excludes_none) {
+        judgement.reason = interval + " and includes no change";
+    } else if (judgement.adjusted_p > 1 - rule.confidence) {
+        judgement.reason = fmt::format("p = {:.4f} after adjusting for the number of metrics",
+                                       judgement.adjusted_p);
+    } else if (size <= effect) {
+        judgement.reason =
+            fmt::format("{} is no more than the minimum effect", in_percent(shift.estimate));
+    } else if (size <= judgement.noise) {
+        judgement.reason = fmt::format("the same program differs from itself by {} here",
+                                       in_percent(judgement.noise));
+    } else {
+        judgement.change = shift.estimate > 0 ? Change::slower : Change::faster;
+        judgement.reason = interval + ", beyond the minimum effect and its own noise";
+    }
+}
+
+}  // namespace
+
+std::vector<Judgement> judge(std::span<const ComparedMetric> metrics, const Rule& rule) {
+    std::vector<Judgement> judgements;
+    std::vector<double> p_values;
+    for (const ComparedMetric& metric : metrics) {
+        Judgement& judgement = judgements.emplace_back();
+        judgement.shift = shift_of(metric.changes, rule.confidence);
+        judgement.noise = noise_of(metric, rule);
+        p_values.push_back(judgement.shift.p);
+    }
+    const std::vector<double> adjusted = adjusted_by_holm(p_values);
+    for (std::size_t i = 0; i < judgements.size(); ++i) {
+        Judgement& judgement = judgements[i];
+        judgement.adjusted_p = adjusted[i];
+        const double half_interval = (judgement.shift.high - judgement.shift.low) / 2;
+        judgement.visible =
+            std::expm1(std::max({std::log1p(rule.min_effect), judgement.noise, half_interval}));
+        decide(judgement, rule);
+    }
+    return judgements;
+}
+
+std::optional<ComparedMetric> geometric_mean(std::span<const ComparedMetric> metrics) {
+    ComparedMetric mean{.name = "geometric mean"};
+    double count = 0;
+    const auto add = [](std::vector<double>& sums, const std::vector<double>& values) {
+        sums.resize(std::max(sums.size(), values.size()));
+        for (std::size_t i = 0; i < values.size(); ++i) sums[i] += values[i];
+    };
+    for (const ComparedMetric& metric : metrics) {
+        if (metric.changes.empty()) continue;
+        ++count;
+        add(mean.changes, metric.changes);
+        add(mean.noise_of_a, metric.noise_of_a);
+        add(mean.noise_of_b, metric.noise_of_b);
+    }
+    if (count < 2) return std::nullopt;
+    for (auto* sums : {&mean.changes, &mean.noise_of_a, &mean.noise_of_b})
+        for (double& sum : *sums) sum /= count;
+    return mean;
+}
+
+std::optional<int> launches_for(const ComparedMetric& metric, double wished, const Rule& rule) {
+    const std::size_t n = metric.changes.size();
+    if (n < 3) return std::nullopt;
+    double sum = 0, squares = 0;
+    for (const double change : metric.changes) sum += change;
+    for (const double change : metric.changes)
+        squares += std::pow(change - sum / static_cast<double>(n), 2);
+    const double variance = squares / static_cast<double>(n - 1);
+    // Half an interval of the mean is z sd / sqrt(n) of a normal distribution, for which the
+    // signed-rank interval is sqrt(pi / 3) times as wide. The wished change must lie a whole half
+    // beyond what an interval excludes, or it would be seen every other time only.
+    constexpr double efficiency = 3 / 3.14159265358979;
+    const double z = rule.confidence >= 0.98 ? 2.33 : rule.confidence >= 0.95 ? 1.96 : 1.64;
+    const double power = 1.28;  // nine times of ten
+    // Few launches know their own spread badly, for which z^2 / 2 more make up.
+    const double needed =
+        std::pow((z + power) / std::log1p(wished), 2) * variance / efficiency + z * z / 2;
+    int least = 1;  // for which all of one sign are unlikely enough
+    while (std::pow(0.5, least) * 2 > 1 - rule.confidence) ++least;
+    return std::max(least, static_cast<int>(std::ceil(std::min(needed, 1e6))));
+}
+
+}  // namespace tutti

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <optional>
+#include <vector>
+
+namespace tutti {
+
+/// Four times in a row, two of A and two of B: A B | B A, or B A | A B. 0: nothing counted.
+struct Quad {
+    double a1 = 0, b1 = 0, b2 = 0, a2 = 0;  ///< any unit
+    bool a_first = true;
+};
+
+/// What one launch of A and B tells of a metric. Logarithms are natural.
+struct LaunchOfMetric {
+    double change = 0;   ///< ln(B / A), the median of the quads' means
+    double noise_a = 0;  ///< ln(A / A) of the same quads; 0 but for noise
+    double noise_b = 0;  ///< ln(B / B)
+    double a_ns = 0;     ///< the median time
+    double b_ns = 0;
+    std::vector<double> quads;  ///< ln(B / A) of each
+
+    bool operator==(const LaunchOfMetric&) const = default;
+};
+
+/// Nothing where no quad has all of its times. A machine that gets slower all the time does not
+/// show: each of a quad comes once before and once after the other, and whoever is first in one
+/// quad is second in the next.
+std::optional<LaunchOfMetric> summary_of(const std::vector<Quad>& quads);
+
+}  // namespace tutti

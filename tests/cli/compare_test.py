@@ -1,0 +1,191 @@
+# SPDX-License-Identifier: Apache-2.0
+"""tutti compare: verdicts on programs whose times are known, and on jobs that measure by turns."""
+import re
+import signal
+import subprocess
+import tempfile
+import time
+import unittest
+from pathlib import Path
+
+import tutti
+
+OK, SLOWER, WRONG, UNDECIDED, USAGE = 0, 1, 2, 3, 64
+THREADS = ("--threads", "--quads", 2)
+BENCH = ("--", "bench", "all_reduce", "--algo", "ring", "--transport", "shm", "--baseline", "none", "--counts", "16",
+         "--inplace", "no", "--sync", "barrier")
+
+
+def prints(*times):
+    """A program that prints so many lines: 'size TIME'."""
+    return "; ".join(f"echo {1 << i} {time}" for i, time in enumerate(times))
+
+
+def verdicts(done):
+    """By the names of metrics, as the table has them."""
+    return dict(re.findall(r"^  (\S.*?)  +[-+.\d].* (slower|faster|same|undecided)$", done.stdout, re.M))
+
+
+class OfPrograms(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+
+    def compare(self, a, b, *words, metric=r"^(\d+) (\S+)"):
+        return tutti.run("compare", "--program-a", a, "--program-b", b, "--metric", metric, *words)
+
+    def test_a_slower_program_fails(self):
+        done = self.compare(prints(100, 200), prints(100, 210))
+        self.assertEqual(done.returncode, SLOWER, done.stdout + done.stderr)
+        self.assertEqual(verdicts(done), {"1": "same", "2": "slower", "geometric mean": "same"})
+        self.assertIn("+5.0 %", done.stdout)
+
+    def test_a_faster_one_does_not(self):
+        done = self.compare(prints(100), prints(80))
+        self.assertEqual((done.returncode, verdicts(done)), (OK, {"1": "faster"}), done.stdout)
+        self.assertEqual(self.compare(prints(100), prints(80), "--fail-on", "faster").returncode, SLOWER)
+
+    def test_of_rates_more_is_faster(self):
+        self.assertEqual(verdicts(self.compare(prints(100), prints(120), "--rate")), {"1": "faster"})
+
+    def test_what_counts_as_a_change_can_be_said(self):
+        self.assertEqual(verdicts(self.compare(prints(100), prints(102))), {"1": "same"})
+        self.assertEqual(verdicts(self.compare(prints(100), prints(102), "--min-effect", "1%")), {"1": "slower"})
+
+    def test_what_differs_from_itself_is_undecided(self):
+        noisy = r"awk -v s=$(date +%N) 'BEGIN { srand(s); print 1, 100 + 100 * rand() }'"
+        done = self.compare(noisy, noisy, "--fail-on", "slower,undecided", "--budget", "3s")
+        self.assertEqual((done.returncode, verdicts(done)), (UNDECIDED, {"1": "undecided"}), done.stdout)
+        self.assertEqual(self.compare(noisy, noisy, "--fail-on", "none", "--budget", "1s").returncode, OK)
+
+    def test_numbers_are_found_in_json_and_by_a_single_group(self):
+        done = self.compare("""echo '{"a": [{"t": 5}]}'""", """echo '{"a": [{"t": 6}]}'""", metric="/a/0/t")
+        self.assertEqual(verdicts(done), {"/a/0/t": "slower"}, done.stdout + done.stderr)
+        done = self.compare("echo took 5 ms", "echo took 5 ms", metric=r"took (\S+) ms")
+        self.assertEqual(list(verdicts(done).values()), ["same"], done.stdout + done.stderr)
+
+    def test_the_environment_may_differ(self):
+        same = "echo 1 $TIME"
+        done = self.compare(same, same, "--env-a", "TIME=10", "--env-b", "TIME=20")
+        self.assertEqual(verdicts(done), {"1": "slower"}, done.stdout + done.stderr)
+
+    def test_a_program_that_fails_is_wrong_however_fast(self):
+        done = self.compare(prints(100), prints(10) + "; echo no memory >&2; exit 3")
+        self.assertEqual(done.returncode, WRONG, done.stdout)
+        self.assertEqual(tutti.said(done.stderr), ["tutti: B ended with 3: no memory"])
+
+    def test_a_metric_that_one_does_not_print_is_named(self):
+        done = self.compare(prints(100, 100), prints(100))
+        self.assertIn("# not compared: 2: only one of the two prints it", done.stdout)
+        self.assertEqual(verdicts(done), {"1": "same"})
+
+    def test_the_rule_that_decided_is_explained(self):
+        done = self.compare(prints(100), prints(110), "--explain", "1")
+        self.assertRegex(done.stdout, r"# 1: slower, because the 98 % interval is 10.0 % to 10.0 %")
+        self.assertRegex(done.stdout, r"#   12 launches of stage 2")
+        done = self.compare(prints(100), prints(110), "--explain", "no such")
+        self.assertEqual(done.returncode, USAGE)
+
+    def test_everything_is_kept_in_records(self):
+        file = self.folder / "new/r.jsonl"
+        self.compare(prints(100, 100), prints(100, 110), "--json", file)
+        records = tutti.records(file)
+        self.assertEqual([record["kind"] for record in records][:2], ["session", "launch"])
+        self.assertEqual(records[-1]["kind"], "end")
+        pairs = [record for record in records if record["kind"] == "pair"]
+        self.assertEqual([sum(pair["metric"] == metric for pair in pairs) for metric in "12"], [7, 12])
+        slower = next(record for record in records if record.get("verdict") == "slower")
+        self.assertEqual((slower["metric"], slower["n_launch"], slower["stage"]), ("2", 12, 2))
+        self.assertAlmostEqual(slower["ratio"], 1.1)
+        self.assertEqual(tutti.run("report", file, "-o", self.folder / "r.html").returncode, USAGE)  # no figures in it
+
+    def test_what_cannot_be_done_says_what_to_type(self):
+        for words, says in (
+                ((), "nothing is measured; type what both do behind two dashes"),
+                (("--metric", "(.*)"), "type --program-a and --program-b, too"),
+                (("--program-a", "echo 1"), "type --program-a and --program-b, too"),
+                (("--program-a", "echo 1", "--program-b", "echo 1"), "type --metric with a regular expression"),
+                (("--program-a", "echo 1", "--program-b", "echo 1", "--metric", "x"), "has 0 groups"),
+                (("--program-a", "echo 1", "--program-b", "echo 1", "--metric", "("), "is no regular expression"),
+                (("--program-a", "echo 1", "--program-b", "echo 1", "--metric", "x(.*)"), "matches no line"),
+                (("--program-a", "echo a", "--program-b", "echo a", "--metric", "(a)"), "no number above 0"),
+                (("--program-a", "echo 1", "--program-b", "echo 1", "--metric", "/a"), "leads nowhere"),
+                (("--fail-on", "slow"), "slower"),
+                (("--quads", "3"), "type an even number"),
+                (("--env-a", "NAME", *BENCH), "type NAME=VALUE"),
+                (("no/such/tutti", *BENCH), "cannot be run; type the path of a tutti")):
+            with self.subTest(words):
+                done = tutti.run("compare", *words)
+                self.assertEqual(done.returncode, USAGE, done.stdout + done.stderr)
+                line, = tutti.said(done.stderr)
+                self.assertIn(says, line)
+
+    def test_ctrl_c_ends_the_programs_too(self):
+        with subprocess.Popen([tutti.EXECUTABLE, "compare", "--program-a", "exec sleep 61.25", "--program-b", "true",
+                               "--metric", "(.*)"], stderr=subprocess.PIPE, text=True, env=tutti.CLEAN) as process:
+            def sleepers():
+                return subprocess.run(["pgrep", "-f", "^sleep 61.25"], capture_output=True, text=True,
+                                      check=False).stdout.split()
+            end = time.monotonic() + 20
+            while not sleepers() and time.monotonic() < end:
+                time.sleep(0.02)
+            process.send_signal(signal.SIGINT)
+            said = process.communicate(timeout=20)[1]
+        self.assertEqual(process.returncode, 128 + signal.SIGINT)
+        self.assertIn("run the same command", said)
+        while sleepers() and time.monotonic() < end:
+            time.sleep(0.02)
+        self.assertEqual(sleepers(), [])
+
+
+class OfJobs(unittest.TestCase):
+    def compare(self, *words, bench=BENCH):
+        return tutti.run("compare", *THREADS, *words, *bench, timeout=150)
+
+    def test_two_jobs_measure_by_turns(self):
+        with tempfile.TemporaryDirectory() as folder:
+            file = Path(folder, "r.jsonl")
+            done = self.compare("--budget", "5s", "--fail-on", "none", "--json", file)
+            self.assertEqual(done.returncode, OK, done.stdout + done.stderr)
+            pairs = [record for record in tutti.records(file) if record["kind"] == "pair"]
+        self.assertGreaterEqual(len(pairs), 1)
+        for pair in pairs:
+            self.assertEqual(pair["metric"], "all_reduce 64 float sum registered ring")
+            self.assertEqual(len(pair["quads"]), 2)
+            self.assertGreater(pair["a_ns"], 0)
+
+    @tutti.needs_mpi
+    def test_so_do_jobs_of_mpi_ranks(self):
+        done = tutti.run("compare", "--quads", 2, "--budget", "8s", "--fail-on", "none", *BENCH, timeout=150)
+        self.assertEqual(done.returncode, OK, done.stdout + done.stderr)
+        self.assertEqual(len(verdicts(done)), 1, done.stdout)
+
+    def test_settings_that_differ_share_a_line(self):
+        bench = BENCH[:3] + BENCH[5:]
+        done = self.compare("--words-a", "--algo ring", "--words-b", "--algo butterfly", "--budget", "2s", "--fail-on",
+                            "none", bench=bench)
+        self.assertEqual(list(verdicts(done)), ["all_reduce 64 float sum registered ring -> butterfly"], done.stdout)
+
+    def test_wrong_results_end_it_at_once(self):
+        bench = ("--", "bench", "all_reduce", "--algo", "ring", "--transport", "loopback", "--baseline", "none",
+                 "--counts", "16,64", "--inplace", "no", "--sync", "barrier")
+        done = self.compare("--words-b", "--fault corrupt", bench=bench)
+        self.assertEqual(done.returncode, WRONG, done.stdout + done.stderr)
+        self.assertRegex(done.stdout, r"# WRONG: B: \d+ wrong elements in all_reduce 64 float sum")
+        self.assertIn(" 1 launches of both", done.stdout)
+
+    def test_a_job_that_does_not_measure_is_named(self):
+        done = self.compare(tutti.EXECUTABLE, "/bin/true")
+        self.assertEqual(done.returncode, UNDECIDED, done.stdout)
+        self.assertRegex(tutti.said(done.stderr)[0], "^tutti: B ended before it measured")
+
+    def test_the_same_against_itself_says_what_a_wish_needs(self):
+        done = self.compare("--aa", 12)
+        self.assertEqual(done.returncode, OK, done.stdout + done.stderr)
+        self.assertRegex(done.stdout, r"# \d false alarms in 1 comparisons of 12 launches each")
+        self.assertRegex(done.stdout, r"all_reduce 64 float sum registered ring +\S+ % +\d +\S+ %( +\d+){3}\n")
+
+
+if __name__ == "__main__":
+    unittest.main()

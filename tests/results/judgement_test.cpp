@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "results/judgement.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <random>
+
+namespace tutti {
+namespace {
+
+constexpr double spread = 0.02;  // of a launch's logarithm of a ratio
+
+class Launches {
+public:
+    explicit Launches(unsigned seed) : random_(seed) {}
+
+    // Of a B that takes `ratio` times as long.
+    ComparedMetric metric(double ratio, int launches, double noise_of_b = 0) {
+        ComparedMetric metric;
+        for (int i = 0; i < launches; ++i) {
+            metric.changes.push_back(std::log(ratio) + noise_(random_));
+            metric.noise_of_a.push_back(noise_(random_));
+            metric.noise_of_b.push_back(noise_of_b + noise_(random_));
+        }
+        return metric;
+    }
+
+private:
+    std::mt19937 random_;
+    std::normal_distribution<double> noise_{0, spread};
+};
+
+Change change_of(const ComparedMetric& metric) {
+    return judge(std::vector{metric}, {}).front().change;
+}
+
+TEST(Judgement, NamesWhatHappened) {
+    Launches launches(1);
+    EXPECT_EQ(change_of(launches.metric(1.1, 15)), Change::slower);
+    EXPECT_EQ(change_of(launches.metric(1 / 1.1, 15)), Change::faster);
+    EXPECT_EQ(change_of(launches.metric(1, 40)), Change::same);
+    EXPECT_EQ(change_of(launches.metric(1.025, 15)), Change::undecided);
+}
+
+TEST(Judgement, FewLaunchesDecideNothing) {
+    const Judgement judgement = judge(std::vector{Launches(2).metric(1.5, 6)}, {}).front();
+    EXPECT_EQ(judgement.change, Change::undecided);
+    EXPECT_EQ(judgement.reason, "6 launches are too few for a 98 % interval");
+    EXPECT_TRUE(std::isinf(judgement.visible));
+    EXPECT_EQ(judge(std::vector{ComparedMetric{}}, {}).front().change, Change::undecided);
+}
+
+// Sure, but small.
+TEST(Judgement, AChangeBelowTheMinimumEffectIsNone) {
+    Launches launches(3);
+    ComparedMetric metric = launches.metric(1, 15);
+    for (double& change : metric.changes) change = change / 20 + std::log(1.02);
+    EXPECT_EQ(change_of(metric), Change::same);
+    EXPECT_EQ(judge(std::vector{metric}, {.min_effect = 0.01}).front().change, Change::slower);
+}
+
+TEST(Judgement, AProgramThatDiffersFromItselfIsNotJudged) {
+    const Judgement judgement = judge(std::vector{Launches(4).metric(1.1, 15, 0.2)}, {}).front();
+    EXPECT_EQ(judgement.change, Change::undecided);
+    EXPECT_NEAR(judgement.noise, 0.2, 0.02);
+    EXPECT_GT(judgement.visible, 0.2);
+    EXPECT_NE(judgement.reason.find("from itself"), std::string::npos) << judgement.reason;
+}
+
+// Seven launches of one sign have p = 1/64 each: enough alone, too little among ten.
+TEST(Judgement, ManyMetricsNeedStrongerEvidence) {
+    Launches launches(5);
+    const std::vector one{launches.metric(1.2, 7)};
+    EXPECT_EQ(judge(one, {}).front().change, Change::slower);
+    const std::vector ten(10, one.front());
+    for (const Judgement& judgement : judge(ten, {})) {
+        EXPECT_EQ(judgement.change, Change::undecided);
+        EXPECT_NEAR(judgement.adjusted_p, 10. / 64, 1e-9);
+    }
+}
+
+TEST(Judgement, OfEqualProgramsOneInAHundredComparisonsIsAFalseAlarmAtMost) {
+    Launches launches(6);
+    int alarms = 0;
+    constexpr int comparisons = 1000;
+    for (int i = 0; i < comparisons; ++i) {
+        std::vector<ComparedMetric> metrics;
+        for (int metric = 0; metric < 9; ++metric) metrics.push_back(launches.metric(1, 12));
+        alarms += std::ranges::any_of(judge(metrics, {}), [](const Judgement& judgement) {
+            return judgement.change == Change::slower || judgement.change == Change::faster;
+        });
+    }
+    EXPECT_LE(alarms, comparisons / 100);
+}
+
+// 2.5 % more, the minimum effect, is the least that must not be called the same.
+TEST(Judgement, AChangeOfTheMinimumEffectIsHardlyEverCalledTheSame) {
+    Launches launches(7);
+    int same = 0;
+    for (int i = 0; i < 1000; ++i) same += change_of(launches.metric(1.025, 15)) == Change::same;
+    EXPECT_LE(same, 15);
+}
+
+TEST(Judgement, TheGeometricMeanIsAMetricOfItsOwn) {
+    const ComparedMetric a{
+        .name = "a", .changes = {0.1, 0.2}, .noise_of_a = {0, 0.2}, .noise_of_b = {0, 0}};
+    const ComparedMetric b{
+        .name = "b", .changes = {0.3, 0}, .noise_of_a = {0.4, 0}, .noise_of_b = {0, 0}};
+    const auto mean = geometric_mean(std::vector{a, ComparedMetric{.name = "none"}, b});
+    ASSERT_TRUE(mean);
+    EXPECT_EQ(mean->changes, (std::vector{0.2, 0.1}));
+    EXPECT_EQ(mean->noise_of_a, (std::vector{0.2, 0.1}));
+    EXPECT_FALSE(geometric_mean(std::vector{a}));
+}
+
+// So many launches then do show it nine times of ten.
+TEST(Judgement, SaysHowManyLaunchesAWishNeeds) {
+    for (const double wished : {0.03, 0.05}) {
+        const auto needed = launches_for(Launches(8).metric(1, 200), wished, {});
+        ASSERT_TRUE(needed);
+        Launches launches(9);
+        int seen = 0;
+        for (int i = 0; i < 300; ++i) {
+            const Shift shift = shift_of(launches.metric(1 + wished, *needed).changes, 0.98);
+            seen += shift.low > 0;
+        }
+        EXPECT_GE(seen, 250) << *needed << " launches";
+        EXPECT_LE(*needed, 20);
+    }
+    EXPECT_FALSE(launches_for(Launches(8).metric(1, 2), 0.05, {}));
+}
+
+}  // namespace
+}  // namespace tutti

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "results/quads.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+namespace tutti {
+namespace {
+
+// Blocks one after the other on a machine of its own speed: `time` of the block's number.
+template <class Time>
+std::vector<Quad> measured(int quads, double ratio, Time&& time) {
+    std::vector<Quad> all;
+    int block = 0;
+    for (int i = 0; i < quads; ++i) {
+        Quad quad{.a_first = i % 2 == 0};
+        const auto a = [&] { return time(block++); };
+        const auto b = [&] { return ratio * time(block++); };
+        if (quad.a_first) {
+            quad.a1 = a();
+            quad.b1 = b();
+            quad.b2 = b();
+            quad.a2 = a();
+        } else {
+            quad.b1 = b();
+            quad.a1 = a();
+            quad.a2 = a();
+            quad.b2 = b();
+        }
+        all.push_back(quad);
+    }
+    return all;
+}
+
+TEST(Quads, GiveTheRatioOfTheTimes) {
+    const auto launch = summary_of(measured(8, 1.07, [](int) { return 250.; }));
+    ASSERT_TRUE(launch);
+    EXPECT_NEAR(launch->change, std::log(1.07), 1e-12);
+    EXPECT_NEAR(launch->noise_a, 0, 1e-12);
+    EXPECT_NEAR(launch->noise_b, 0, 1e-12);
+    EXPECT_EQ(launch->a_ns, 250);
+    EXPECT_NEAR(launch->b_ns, 267.5, 1e-9);
+    EXPECT_EQ(launch->quads.size(), 8U);
+}
+
+TEST(Quads, AMachineThatGetsSlowerMakesNoDifference) {
+    const auto slower_and_slower = [](int block) { return 100 * std::pow(1.01, block); };
+    const auto launch = summary_of(measured(8, 1, slower_and_slower));
+    EXPECT_NEAR(launch->change, 0, 1e-12);
+    // The distances of two blocks of one differ from quad to quad, their signs cancel them.
+    EXPECT_NEAR(launch->noise_a, 0, std::log(1.01) * 1.01);
+    EXPECT_NEAR(launch->noise_b, 0, std::log(1.01) * 1.01);
+}
+
+TEST(Quads, ABlockThatWasDisturbedMakesNoDifference) {
+    const auto once_slow = [](int block) { return block == 5 ? 1000. : 100.; };
+    EXPECT_NEAR(summary_of(measured(8, 1.05, once_slow))->change, std::log(1.05), 1e-12);
+}
+
+TEST(Quads, ThoseWithABlockThatDoesNotCountAreLeftOut) {
+    auto quads = measured(2, 1.5, [](int) { return 10.; });
+    quads[0].b2 = 0;
+    EXPECT_EQ(summary_of(quads)->quads.size(), 1U);
+    quads[1].a1 = 0;
+    EXPECT_FALSE(summary_of(quads));
+    EXPECT_FALSE(summary_of({}));
+}
+
+}  // namespace
+}  // namespace tutti

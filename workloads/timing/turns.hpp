@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstdint>
+#include <string>
+
+namespace tutti {
+
+/// What a job does in the turn that it was given.
+enum class Turn {
+    go_on,
+    skip,  ///< this trial is not measured
+    stop   ///< this trial has enough blocks
+};
+
+/// Another job on the same cores, with which this one measures by turns: while one works, the other
+/// sleeps. Both have the same trials in the same order. All calls collective over the job's ranks.
+class Turns {
+public:
+    virtual ~Turns() = default;
+
+    /// This job is ready for trial number `trial` (from 0): `call` by `candidate`, in words.
+    virtual Turn ready(std::int64_t trial, const std::string& call,
+                       const std::string& candidate) = 0;
+    /// The trial's calls are warm, and each takes about so long.
+    virtual Turn warm(std::int64_t call_ns) = 0;
+    /// A block's median, with how many samples; 0 of none.
+    virtual Turn block(std::int64_t median_ns, std::int64_t samples) = 0;
+    /// The trial has ended, and so many of its elements were wrong. The turn goes on.
+    virtual void ended(std::int64_t n_wrong) = 0;
+    /// The trial cannot run here. The turn goes on.
+    virtual void skipped(std::int64_t trial, const std::string& call, const std::string& candidate,
+                         const std::string& reason) = 0;
+};
+
+}  // namespace tutti
