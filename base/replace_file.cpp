@@ -26,4 +26,14 @@ void replace_file(const std::filesystem::path& path, std::string_view text, std:
     throw Error(fmt::format("cannot keep {} in '{}': {}", what, path.string(), reason));
 }
 
+void write_file(const std::filesystem::path& path, std::string_view text, std::string_view option) {
+    errno = 0;
+    std::ofstream stream(path, std::ios::binary | std::ios::trunc);
+    stream << text;
+    stream.close();
+    if (!stream.good())
+        throw Error(fmt::format("cannot write '{}': {}; type another file behind {}", path.string(),
+                                std::strerror(errno != 0 ? errno : EIO), option));
+}
+
 }  // namespace tutti

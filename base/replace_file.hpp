@@ -10,4 +10,8 @@ namespace tutti {
 /// cannot be written.
 void replace_file(const std::filesystem::path& path, std::string_view text, std::string_view what);
 
+/// Writes the text to a file that the user has named, which may be a pipe or a terminal. Throws
+/// Error, "cannot write 'path': why; type another file behind OPTION".
+void write_file(const std::filesystem::path& path, std::string_view text, std::string_view option);
+
 }  // namespace tutti

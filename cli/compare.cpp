@@ -4,12 +4,15 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <iostream>
 
+#include "base/replace_file.hpp"
 #include "cli/build_info.hpp"
 #include "cli/options/compare_options.hpp"
 #include "cli/provenance.hpp"
 #include "cli/ranks/interruption.hpp"
+#include "results/reader.hpp"
 #include "results/statistics.hpp"
 #include "results/store.hpp"
 
@@ -35,9 +38,9 @@ std::string time_of(double value) {
     return value >= 100'000 ? fmt::format("{:.0f}", value) : fmt::format("{:.5g}", value);
 }
 
-class Table {
+class VerdictTable {
 public:
-    Table(const ComparisonResult& result, bool in_microseconds)
+    VerdictTable(const ComparisonResult& result, bool in_microseconds)
         : scale_(in_microseconds ? 1e-3 : 1) {
         width_ = 6;
         for (const MetricResult& one : result.metrics)
@@ -117,51 +120,85 @@ VerdictRecord record_of(const MetricResult& one, const Rule& rule) {
     return record;
 }
 
-void keep(const ComparisonResult& result, const CompareOptions& options) {
+ComparisonRecords records_of(const ComparisonResult& result, const CompareOptions& options) {
     const auto world = world_of_one();
-    Session session = describe_session(*world, options.run, 0);
-    Store store(options.run.results_file());
-    store.append(session);
-    store.append(describe_launch(*world, session.id));
+    ComparisonRecords records{.session = describe_session(*world, options.run, 0),
+                              .file = options.run.results_file()};
     for (const MetricResult& one : result.metrics)
         for (std::size_t i = 0; i < one.launches.size(); ++i)
-            store.append(Pair{.session = session.id,
-                              .launch = static_cast<int>(i) + 1,
-                              .stage = one.stage,
-                              .metric = one.metric.name,
-                              .seen = one.launches[i]});
+            records.pairs.push_back({.session = records.session.id,
+                                     .launch = static_cast<int>(i) + 1,
+                                     .stage = one.stage,
+                                     .metric = one.metric.name,
+                                     .seen = one.launches[i]});
     std::vector<MetricResult> all = result.metrics;
     if (result.mean) all.push_back(*result.mean);
     for (const MetricResult& one : all) {
-        VerdictRecord record = record_of(one, options.plan.rule);
-        record.session = session.id;
-        store.append(record);
+        VerdictRecord& record = records.verdicts.emplace_back(record_of(one, options.plan.rule));
+        record.session = records.session.id;
+        if (!options.times_are_ns) record.unit.clear();
     }
-    store.append(End{.session = session.id,
+    return records;
+}
+
+void keep(const ComparisonRecords& records, const ComparisonResult& result) {
+    if (records.file.empty()) return;
+    Store store(records.file);
+    store.append(records.session);
+    store.append(describe_launch(*world_of_one(), records.session.id));
+    for (const Pair& pair : records.pairs) store.append(pair);
+    for (const VerdictRecord& verdict : records.verdicts) store.append(verdict);
+    store.append(End{.session = records.session.id,
                      .ok = result.wrong.empty(),
                      .wall_ns = static_cast<std::int64_t>(result.seconds * 1e9)});
 }
 
-int count_of(const ComparisonResult& result, Change change) {
-    return static_cast<int>(std::ranges::count(
-        result.metrics, change, [](const MetricResult& one) { return one.judgement.change; }));
+void write_views(const ComparisonRecords& records, const CompareOptions& options) {
+    for (const auto& [view, file] : options.written) {
+        const std::string text = view->text(records);
+        if (file == "-")
+            fmt::print("{}", text);
+        else
+            replace_file(file, text, fmt::format("the view {}", view->name));
+    }
+}
+
+// What the file's last comparison said.
+ComparisonRecords stored_comparison(const std::string& file) {
+    const Results results = read_results(std::filesystem::path(file));
+    if (results.verdicts.empty())
+        throw Error("'" + file +
+                    "' holds no comparison; type a file that 'tutti compare --json' wrote");
+    ComparisonRecords records{.file = file};
+    const std::string& session = results.verdicts.back().session;
+    for (const Session& one : results.sessions)
+        if (one.id == session) records.session = one;
+    std::ranges::copy_if(results.pairs, std::back_inserter(records.pairs),
+                         [&](const Pair& pair) { return pair.session == session; });
+    std::ranges::copy_if(results.verdicts, std::back_inserter(records.verdicts),
+                         [&](const VerdictRecord& verdict) { return verdict.session == session; });
+    return records;
+}
+
+std::map<Change, int> counts_of(const ComparisonResult& result) {
+    std::map<Change, int> counts;
+    for (const MetricResult& one : result.metrics) ++counts[one.judgement.change];
+    return counts;
 }
 
 std::string in_one_line(const ComparisonResult& result) {
     std::string line;
-    for (const Change change : {Change::slower, Change::faster, Change::same, Change::undecided})
-        if (const int count = count_of(result, change); count > 0)
-            line += fmt::format("{}{} {}", line.empty() ? "" : ", ", count, name_of(change));
+    for (const auto& [change, count] : counts_of(result))
+        line += fmt::format("{}{} {}", line.empty() ? "" : ", ", count, name_of(change));
     return fmt::format(
         "# {} metrics: {}; {} launches of both in {:.1f} s{}\n", result.metrics.size(), line,
         result.launches, result.seconds,
         result.ran_out ? " (the budget ended it: a larger --budget decides more)" : "");
 }
 
-Exit exit_of(const ComparisonResult& result, const std::set<Change>& fail_on) {
-    if (!result.wrong.empty()) return Exit::wrong_result;
+Exit exit_of(const std::map<Change, int>& counts, const std::set<Change>& fail_on) {
     const auto fails = [&](Change change) {
-        return fail_on.contains(change) && count_of(result, change) > 0;
+        return fail_on.contains(change) && counts.contains(change);
     };
     if (fails(Change::slower) || fails(Change::faster) || fails(Change::same))
         return Exit::regression;
@@ -231,7 +268,7 @@ Exit compare_the_same(const CompareOptions& options) {
         alarms, windows, options.plan.second_launches);
     if (windows == 0)
         fmt::print("# no whole comparison: type --aa {} or more\n", options.plan.second_launches);
-    if (!options.run.results_file().empty()) keep(result, options);
+    keep(records_of(result, options), result);
     return Exit::ok;
 }
 
@@ -240,6 +277,14 @@ Exit compare_the_same(const CompareOptions& options) {
 Exit run_compare(const Arguments& arguments) {
     const auto options = parse_compare(arguments);
     if (!options) return Exit::ok;
+    if (!options->stored.empty()) {
+        const ComparisonRecords records = stored_comparison(options->stored);
+        write_views(records, *options);
+        std::map<Change, int> counts;
+        for (const VerdictRecord& verdict : records.verdicts)
+            if (verdict.b_ns > 0) ++counts[verdict.verdict];  // not of their mean
+        return exit_of(counts, options->fail_on);
+    }
     if (launcher().is_there())
         throw Error("compare starts the ranks itself; type it without " + launcher().name);
     if (options->launches_of_same > 0) return compare_the_same(*options);
@@ -248,16 +293,19 @@ Exit run_compare(const Arguments& arguments) {
     fmt::print("# tutti {}\n# A: {}\n# B: {}\n# {}\n", version(), options->a, options->b,
                options->what);
     print_missing(result);
-    const bool is_of_tutti = options->what.starts_with("bench");
-    if (!result.metrics.empty()) fmt::print("{}", Table(result, is_of_tutti).text());
+    if (!result.metrics.empty())
+        fmt::print("{}", VerdictTable(result, options->times_are_ns).text());
     fmt::print("{}", in_one_line(result));
     if (options->explains) explain(result, options->explained, options->plan.rule.confidence);
-    if (!options->run.results_file().empty()) keep(result, *options);
+    const ComparisonRecords records = records_of(result, *options);
+    keep(records, result);
+    write_views(records, *options);
     if (result.metrics.empty() && result.wrong.empty()) {
         std::cerr << "tutti: nothing could be compared: the lines '# not compared' say why\n";
         return Exit::not_comparable;
     }
-    return exit_of(result, options->fail_on);
+    if (!result.wrong.empty()) return Exit::wrong_result;
+    return exit_of(counts_of(result), options->fail_on);
 }
 
 }  // namespace tutti

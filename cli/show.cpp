@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
-#include <fstream>
-
 #include "base/name_table.hpp"
+#include "base/replace_file.hpp"
 #include "cli/options/options.hpp"
 #include "collectives/algorithms/catalog.hpp"
 #include "collectives/schedule/count.hpp"
@@ -50,13 +49,6 @@ void print_counts(const Algorithm& algorithm, const Job& job, const Schedule& sc
                job.collective == Collective::all_to_all ? "what one rank sends in all"
                : spec.blocks() == 1                     ? "the vector"
                                                         : "all ranks' blocks together");
-}
-
-void write_picture(const std::string& path, const Schedule& schedule, const std::string& title) {
-    std::ofstream file(path);
-    file << as_svg(schedule, title);
-    file.close();
-    if (!file) throw Error("cannot write '" + path + "'");
 }
 
 }  // namespace
@@ -121,8 +113,10 @@ Exit run_show(const Arguments& arguments) {
             "\n({} steps on {} ranks are not described in words; --steps raises the limit)\n",
             schedule.steps(), job.ranks);
     if (!svg.empty())
-        write_picture(svg, schedule,
-                      fmt::format("{} {}, {} ranks", name_of(job.collective), name, job.ranks));
+        write_file(svg,
+                   as_svg(schedule,
+                          fmt::format("{} {}, {} ranks", name_of(job.collective), name, job.ranks)),
+                   "--svg");
     return Exit::ok;
 }
 

@@ -2,9 +2,9 @@
 #include <fmt/format.h>
 
 #include <filesystem>
-#include <fstream>
 #include <optional>
 
+#include "base/replace_file.hpp"
 #include "cli/options/options.hpp"
 #include "cli/provenance.hpp"
 #include "collectives/world/gather_machine.hpp"
@@ -24,13 +24,6 @@ namespace {
 namespace fs = std::filesystem;
 
 // What `tutti topo` writes beside what it prints. Throws Error where that does not work.
-void write_file(const std::filesystem::path& file, const std::string& text) {
-    std::ofstream stream(file, std::ios::binary);
-    stream << text << std::flush;
-    if (!stream)
-        throw Error(file.string() + ": cannot be written; give a file in a folder of yours");
-}
-
 // What `tutti topo` prints of the paths through a machine.
 struct RouteOptions {
     bool paths = false;
@@ -106,7 +99,8 @@ std::optional<std::string> routes_text(Machine machine, const RouteOptions& opti
     const Machine hosts = wanted_hosts(machine, options.hosts);
     const RingPlan plan = plan_rings(hosts);
     if (options.order_file == "-") return text + print_order(plan);
-    if (!options.order_file.empty()) write_file(options.order_file, print_order(plan));
+    if (!options.order_file.empty())
+        write_file(options.order_file, print_order(plan), "--order-file");
     if (!options.rings) return text;
     if (reader == TextFor::programs) return text + rings_to_json(plan) + "\n";
     if (options.paths) text += "\n";
@@ -129,13 +123,13 @@ void write_nccl_xml(const fs::path& file, const Machine& machine) {
             fmt::format("--nccl-xml: an NCCL file describes one host, and these are {}; "
                         "run it on each host alone",
                         machine.hosts.size()));
-    write_file(file, to_nccl_xml(machine.hosts.front()));
+    write_file(file, to_nccl_xml(machine.hosts.front()), "--nccl-xml");
 }
 
 void show(const Machine& machine, const TopoOptions& options) {
     if (!options.nccl_xml.empty()) write_nccl_xml(options.nccl_xml, machine);
-    if (!options.svg.empty()) write_file(options.svg, to_svg(machine));
-    if (!options.dot.empty()) write_file(options.dot, to_dot(machine));
+    if (!options.svg.empty()) write_file(options.svg, to_svg(machine), "--svg");
+    if (!options.dot.empty()) write_file(options.dot, to_dot(machine), "--dot");
     if (const auto text = routes_text(machine, options.routes,
                                       options.as_json ? TextFor::programs : TextFor::people))
         fmt::print("{}", *text);

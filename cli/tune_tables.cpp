@@ -5,11 +5,11 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 
 #include "autotune/model/model_json.hpp"
 #include "autotune/table/explain.hpp"
 #include "autotune/table/table_json.hpp"
+#include "base/replace_file.hpp"
 
 namespace tutti {
 namespace {
@@ -28,13 +28,6 @@ Table merged_inputs(const TuneOptions& options) {
     std::vector<Table> tables;
     for (const std::string& file : options.inputs) tables.push_back(read_table(file));
     return merged(tables);
-}
-
-void write_picture(const std::string& path, const Table& table) {
-    std::ofstream file(path, std::ios::trunc);
-    file << draw(table);
-    file.close();
-    if (!file) throw Error(fmt::format("cannot write '{}'; type another file behind --svg", path));
 }
 
 }  // namespace
@@ -84,7 +77,7 @@ void TableWriter::put(const Calibration& calibration) {
 Exit explain_tables(const TuneOptions& options) {
     const Table table = merged_inputs(options);
     fmt::print("{}", explain(table));
-    if (!options.svg_file.empty()) write_picture(options.svg_file, table);
+    if (!options.svg_file.empty()) write_file(options.svg_file, draw(table), "--svg");
     return Exit::ok;
 }
 

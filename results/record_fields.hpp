@@ -402,6 +402,7 @@ void walk(auto& f, Is<VerdictRecord> auto& verdict) {
     f.may("mde", verdict.visible);
     f.may("a_ns", verdict.a_ns);
     f.may("b_ns", verdict.b_ns);
+    f.may("unit", verdict.unit, "ns");
     f.must("n_launch", verdict.launches);
     f.may("stage", verdict.stage, 1);
     f.may("rule", verdict.rule);

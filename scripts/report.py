@@ -31,7 +31,8 @@ def main(arguments):
     except records.ReportError as error:
         return _refuse(error)
     except OSError as error:
-        return _refuse(f"cannot write '{error.filename}': {error.strerror}")
+        # What fails when a file is closed, as on a full disk, does not say which file it was.
+        return _refuse(f"cannot write '{error.filename or options.output}': {error.strerror}; type another file behind -o")
     return 0
 
 

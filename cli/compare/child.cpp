@@ -118,11 +118,10 @@ std::optional<int> Child::wait(double seconds) {
 }
 
 void Child::end_all() {
-    if (!code_ && process_ > 0) {
-        ::kill(-process_, SIGTERM);  // a launcher passes it on
-        wait(2);
-    }
-    if (process_ > 0) ::kill(-process_, SIGKILL);
+    if (code_ || process_ < 0) return;
+    ::kill(-process_, SIGTERM);  // a launcher passes it on
+    if (wait(2)) return;
+    ::kill(-process_, SIGKILL);
     wait(2);
 }
 

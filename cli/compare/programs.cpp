@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <regex>
 #include <sstream>
@@ -93,6 +94,9 @@ Values metrics_in(const std::string& output, const std::vector<std::string>& met
         const Values found = matches_in(output, metric);
         values.insert(values.end(), found.begin(), found.end());
     }
+    std::map<std::string, int> lines;  // several of one name are told apart by their place
+    for (auto& [name, value] : values)
+        if (const int line = ++lines[name]; line > 1) name += fmt::format(" ({})", line);
     return values;
 }
 

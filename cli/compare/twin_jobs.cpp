@@ -23,9 +23,9 @@ Command with_turns(Command command, const std::string& address, const std::strin
 }
 
 // One of the two, seen from here.
-class Job {
+class TwinJob {
 public:
-    Job(const char* name, const Command& command, const std::string& address)
+    TwinJob(const char* name, const Command& command, const std::string& address)
         : name_(name),
           key_(random_key()),
           command_(with_turns(command, address, key_)),
@@ -98,7 +98,7 @@ public:
         auto from_b = b_.let(Turn::go_on, jobs_.silence_seconds, seen_);
         while (from_a && from_b) {
             if (from_a->trial != from_b->trial) {  // one cannot run what the other is ready for
-                Job& ahead = from_a->trial < from_b->trial ? a_ : b_;
+                TwinJob& ahead = from_a->trial < from_b->trial ? a_ : b_;
                 auto& from_ahead = from_a->trial < from_b->trial ? from_a : from_b;
                 from_ahead = ahead.let(Turn::skip, jobs_.silence_seconds, seen_);
                 continue;
@@ -119,21 +119,15 @@ public:
 private:
     // Where the candidates differ on purpose, by the call and both.
     static std::string name_of_metric(const TurnMessage& a, const TurnMessage& b) {
-        if (a.candidate == b.candidate) return Job::metric_of(a);
+        if (a.candidate == b.candidate) return TwinJob::metric_of(a);
         return fmt::format("{} {} -> {}", a.call, a.candidate, b.candidate);
     }
 
     void meet_both() {
         AwakeTime waited;
         while (!a_.has_started() || !b_.has_started()) {
-            if (auto connection = listener_.accept(0.1)) {
-                const auto line = connection->receive(5);
-                if (!line) continue;
-                const TurnMessage message = turn_message_of(*line);
-                for (Job* job : {&a_, &b_})
-                    if (message.key == job->key()) job->meet(std::move(*connection));
-            }
-            for (Job* job : {&a_, &b_}) {
+            if (auto connection = listener_.accept(0.1)) admit(std::move(*connection));
+            for (TwinJob* job : {&a_, &b_}) {
                 if (job->has_started()) continue;
                 if (job->has_ended()) job->fail("ended before it measured", 3);
                 if (waited.look_seconds() > jobs_.start_seconds) job->fail("does not start", 4);
@@ -141,10 +135,23 @@ private:
         }
     }
 
+    // Whoever does not know a job's key is turned away.
+    void admit(Connection connection) {
+        try {
+            const auto line = connection.receive(5);
+            if (!line) return;
+            const TurnMessage message = turn_message_of(*line);
+            for (TwinJob* job : {&a_, &b_})
+                if (message.key == job->key() && !job->has_started())
+                    return job->meet(std::move(connection));
+        } catch (const Error&) {
+        }
+    }
+
     // Blocks by turns, between the trial's start and its end.
     void measure(const std::string& metric) {
         seen_.order.push_back(metric);
-        for (Job* job : {&a_, &b_}) {
+        for (TwinJob* job : {&a_, &b_}) {
             job->is_at(metric);
             expect(*job, job->let(Turn::go_on, jobs_.silence_seconds, seen_), TurnNews::warm);
         }
@@ -169,13 +176,13 @@ private:
             seen_.missing[metric] = "no block has a call that began on time; add --sync barrier";
     }
 
-    double block_of(Job& job) {
+    double block_of(TwinJob& job) {
         const auto message = job.let(Turn::go_on, jobs_.silence_seconds, seen_);
         expect(job, message, TurnNews::block);
         return static_cast<double>(message->ns);
     }
 
-    static void expect(Job& job, const std::optional<TurnMessage>& message, TurnNews news) {
+    static void expect(TwinJob& job, const std::optional<TurnMessage>& message, TurnNews news) {
         if (!message || message->news != news)
             job.fail(fmt::format("did not say '{}'", name_of(news)), 3);
     }
@@ -183,7 +190,7 @@ private:
     const TwinJobs& jobs_;
     const std::set<std::string>& wanted_;
     Listener listener_;
-    Job a_, b_;
+    TwinJob a_, b_;
     LaunchOfBoth seen_;
 };
 

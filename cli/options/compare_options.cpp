@@ -15,7 +15,7 @@ namespace tutti {
 namespace {
 
 // As typed.
-struct Typed {
+struct TypedComparison {
     std::string a, b;  // executables
     std::vector<std::string> environment_a, environment_b;
     std::string words_a, words_b;
@@ -27,6 +27,7 @@ struct Typed {
     bool threads = false;
     std::string listen = "127.0.0.1";
     int quads = 0;
+    std::vector<std::string> written;
 };
 
 std::string this_program() { return std::filesystem::read_symlink("/proc/self/exe"); }
@@ -58,9 +59,9 @@ std::map<std::string, std::string> environment_of_jobs() {
             {"PRTE_MCA_hwloc_default_binding_policy", "none"}};
 }
 
-Command job_of(const Typed& typed, const std::string& executable, const std::string& own_words,
-               const std::vector<std::string>& environment,
-               const std::vector<std::string>& common_words) {
+Command command_of_job(const TypedComparison& typed, const std::string& executable,
+                       const std::string& own_words, const std::vector<std::string>& environment,
+                       const std::vector<std::string>& common_words) {
     Command command;
     if (!typed.threads)
         command.words = typed.launcher.empty()
@@ -85,7 +86,7 @@ std::string in_words(const std::string& program, const std::vector<std::string>&
     return words;
 }
 
-void set_twins(const Typed& typed, const std::vector<std::string>& common_words,
+void set_twins(const TypedComparison& typed, const std::vector<std::string>& common_words,
                CompareOptions& options) {
     if (common_words.empty() || common_words.front() != "bench")
         throw Error(
@@ -95,9 +96,10 @@ void set_twins(const Typed& typed, const std::vector<std::string>& common_words,
         if (!executable.empty() && ::access(executable.c_str(), X_OK) != 0)
             throw Error("'" + executable +
                         "' cannot be run; type the path of a tutti, as build/tutti");
-    TwinJobs jobs{.a = job_of(typed, typed.a, typed.words_a, typed.environment_a, common_words),
-                  .b = job_of(typed, typed.b, typed.words_b, typed.environment_b, common_words),
-                  .listen = typed.listen};
+    TwinJobs jobs{
+        .a = command_of_job(typed, typed.a, typed.words_a, typed.environment_a, common_words),
+        .b = command_of_job(typed, typed.b, typed.words_b, typed.environment_b, common_words),
+        .listen = typed.listen};
     if (options.launches_of_same > 0) jobs.b = jobs.a;
     if (typed.quads > 0) jobs.quads = typed.quads;
     options.launch = jobs;
@@ -108,7 +110,7 @@ void set_twins(const Typed& typed, const std::vector<std::string>& common_words,
                                typed.threads ? "threads" : "ranks");
 }
 
-void set_programs(const Typed& typed, CompareOptions& options) {
+void set_programs(const TypedComparison& typed, CompareOptions& options) {
     if (typed.program_a.empty() || (typed.program_b.empty() && options.launches_of_same == 0))
         throw Error("--metric is for two programs; type --program-a and --program-b, too");
     if (typed.metrics.empty())
@@ -141,6 +143,23 @@ std::set<Change> parse_fail_on(const std::string& text) {
     return changes;
 }
 
+// "junit=verdicts.xml"
+std::pair<const View*, std::string> parse_written(const std::string& text) {
+    const std::size_t equals = text.find('=');
+    const View& view = find_view(text.substr(0, equals));
+    if (equals == std::string::npos || equals + 1 == text.size())
+        throw Error(
+            fmt::format("--write {}: into which file? type --write {}=FILE, or {}=- for stdout",
+                        text, view.name, view.name));
+    return {&view, text.substr(equals + 1)};
+}
+
+std::string names_of_views() {
+    std::string names;
+    for (const View& view : views()) names += (names.empty() ? "" : ", ") + std::string(view.name);
+    return names;
+}
+
 int parse_quads(const std::string& text) {
     const int quads = std::atoi(text.c_str());
     if (quads < 2 || quads % 2 != 0 || quads > 1000)
@@ -157,7 +176,7 @@ std::optional<CompareOptions> parse_compare(const Arguments& arguments) {
     const auto dashes = std::ranges::find(arguments, "--");
     const Arguments own(arguments.begin(), dashes);
     const Arguments common(dashes == arguments.end() ? dashes : dashes + 1, arguments.end());
-    Typed typed;
+    TypedComparison typed;
     CLI::App app{
         "A against B: both at the same time on the same cores, by turns, until a verdict.\n"
         "tutti compare [A] [B] [OPTIONS] -- bench COLLECTIVE ...: two builds of tutti (this "
@@ -210,8 +229,16 @@ std::optional<CompareOptions> parse_compare(const Arguments& arguments) {
                 "show launches and the rule that decided, of metrics with this in their name");
     output.text("--json", options.run.ranks.results_file,
                 "append records to this file (JSON Lines)");
+    output.list("--write", typed.written, "VIEW=FILE ... for other programs: " + names_of_views())
+        ->expected(1)
+        ->take_all();
+    output.text("--from", options.stored,
+                "no launches: what the last comparison in this results file said");
     if (parse_or_help(app, own)) return std::nullopt;
     options.explains = app.count("--explain") > 0;
+    for (const std::string& one : typed.written) options.written.push_back(parse_written(one));
+    if (!options.stored.empty()) return options;
+    options.times_are_ns = typed.program_a.empty() && typed.metrics.empty();
     if (!typed.metrics.empty() || !typed.program_a.empty())
         set_programs(typed, options);
     else

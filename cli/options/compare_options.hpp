@@ -7,6 +7,7 @@
 #include "cli/compare/comparison.hpp"
 #include "cli/options/commands.hpp"
 #include "cli/options/run_options.hpp"
+#include "results/views/views.hpp"
 
 namespace tutti {
 
@@ -20,6 +21,10 @@ struct CompareOptions {
     std::set<Change> fail_on;  ///< also undecided
     std::string explained;     ///< a part of a metric's name; empty: none
     bool explains = false;
+    std::vector<std::pair<const View*, std::string>>
+        written;               ///< views and their files; "-": stdout
+    std::string stored;        ///< --from: a results file instead of launches; empty: none
+    bool times_are_ns = true;  ///< else numbers of programs
     int launches_of_same = 0;  ///< --aa: A against itself, so many launches; 0: no
 };
 

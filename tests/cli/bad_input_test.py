@@ -186,6 +186,12 @@ class Files(Refusal):
             with self.subTest(words):
                 self.bench_refused("all_reduce", *words, says=[f"'{words[1]}'"])
 
+    def test_pictures_on_a_full_disk_are_named(self):
+        for words in (("topo", "--svg"), ("topo", "--dot"), ("show", "ring", "all_reduce", "--svg")):
+            with self.subTest(words):
+                self.refused(*words, "/dev/full", says=["cannot write '/dev/full': No space left on device",
+                                                        f"type another file behind {words[-1]}"])
+
     def test_that_name_one_output_twice_are_refused(self):
         self.bench_refused("all_reduce", "-J", "a.csv", "--csv", "b.csv", says=["leave one out"])
 

@@ -6,6 +6,7 @@ import subprocess
 import tempfile
 import time
 import unittest
+import xml.etree.ElementTree
 from pathlib import Path
 
 import tutti
@@ -65,6 +66,10 @@ class OfPrograms(unittest.TestCase):
         done = self.compare("echo took 5 ms", "echo took 5 ms", metric=r"took (\S+) ms")
         self.assertEqual(list(verdicts(done).values()), ["same"], done.stdout + done.stderr)
 
+    def test_lines_of_one_name_are_told_apart(self):
+        done = self.compare("echo 1 100; echo 1 100", "echo 1 100; echo 1 200")
+        self.assertEqual(verdicts(done), {"1": "same", "1 (2)": "slower", "geometric mean": "slower"}, done.stdout)
+
     def test_the_environment_may_differ(self):
         same = "echo 1 $TIME"
         done = self.compare(same, same, "--env-a", "TIME=10", "--env-b", "TIME=20")
@@ -100,6 +105,20 @@ class OfPrograms(unittest.TestCase):
         self.assertAlmostEqual(slower["ratio"], 1.1)
         self.assertEqual(tutti.run("report", file, "-o", self.folder / "r.html").returncode, USAGE)  # no figures in it
 
+    def test_views_are_written_for_other_programs(self):
+        file, junit = self.folder / "r.jsonl", self.folder / "ci/junit.xml"
+        done = self.compare(prints(100, 100), prints(100, 110), "--json", file, "--write", f"junit={junit}", "--write",
+                            "csv=-")
+        self.assertEqual(done.returncode, SLOWER, done.stdout + done.stderr)
+        cases = xml.etree.ElementTree.parse(junit).getroot().findall("testsuite/testcase")
+        self.assertEqual({case.get("name"): [child.tag for child in case] for case in cases},
+                         {"1": [], "2": ["failure"], "geometric mean": ["failure"]})
+        self.assertIn('"2",slower,1.1,', done.stdout)
+        again = tutti.run("compare", "--from", file, "--write", "markdown=-")
+        self.assertEqual(again.returncode, SLOWER, again.stderr)
+        self.assertIn("| 2 | 100 | 110 | +10.0 % |", again.stdout)
+        self.assertEqual(tutti.run("compare", "--from", file, "--fail-on", "faster").returncode, OK)
+
     def test_what_cannot_be_done_says_what_to_type(self):
         for words, says in (
                 ((), "nothing is measured; type what both do behind two dashes"),
@@ -112,6 +131,9 @@ class OfPrograms(unittest.TestCase):
                 (("--program-a", "echo a", "--program-b", "echo a", "--metric", "(a)"), "no number above 0"),
                 (("--program-a", "echo 1", "--program-b", "echo 1", "--metric", "/a"), "leads nowhere"),
                 (("--fail-on", "slow"), "slower"),
+                (("--write", "junit"), "type --write junit=FILE"),
+                (("--write", "junti=x"), "junit"),
+                (("--from", "/dev/null"), "is empty"),
                 (("--quads", "3"), "type an even number"),
                 (("--env-a", "NAME", *BENCH), "type NAME=VALUE"),
                 (("no/such/tutti", *BENCH), "cannot be run; type the path of a tutti")):

@@ -238,6 +238,11 @@ class Refusal(Folder):
         for changes in ({"n": "3"}, {"ci95_p50_ns": [1]}, {"launch": None}, {"t_ns": []}, {"busbw_GBps": True}):
             self.refused(json.dumps(timed("ring", 8, 100) | changes) + "\n", "r.jsonl:1: field")
 
+    def test_on_a_full_disk_names_the_file(self):
+        done = run(synthetic.write(self.folder / "r.jsonl", **SMALL), "-o", "/dev/full")
+        self.assertEqual(done.returncode, 64)
+        self.assertIn("cannot write '/dev/full': No space left on device", done.stderr)
+
     def test_of_an_absent_file_and_of_wrong_usage_is_one_line(self):
         for arguments in (["absent.jsonl", "-o", "x.html"], ["-o", "x.html"], ["a.jsonl"]):
             done = run(*arguments)

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+#include <tinyxml2.h>
+
+#include "results/views/view_words.hpp"
+#include "results/views/views.hpp"
+
+namespace tutti {
+namespace {
+
+// What XML cannot hold becomes a question mark.
+std::string printable(std::string text) {
+    for (char& one : text)
+        if (static_cast<unsigned char>(one) < ' ' && one != '\n' && one != '\t') one = '?';
+    return text;
+}
+
+void add_case(tinyxml2::XMLPrinter& xml, const VerdictRecord& verdict) {
+    xml.OpenElement("testcase");
+    xml.PushAttribute("name", printable(verdict.metric).c_str());
+    xml.PushAttribute("classname", "tutti.compare");
+    xml.PushAttribute("time",
+                      fmt::format("{:.9f}", is_in_ns(verdict) ? verdict.b_ns * 1e-9 : 0.).c_str());
+    const std::string message =
+        printable(fmt::format("{} against A ({}), noise {:.1f} %: {}", change_in_words(verdict),
+                              interval_in_words(verdict), 100 * verdict.noise, verdict.rule));
+    if (verdict.verdict == Change::slower) {
+        xml.OpenElement("failure");
+        xml.PushAttribute("message", message.c_str());
+        xml.PushAttribute("type", "slower");
+        xml.CloseElement();
+    } else if (verdict.verdict == Change::undecided) {
+        xml.OpenElement("skipped");
+        xml.PushAttribute("message", message.c_str());
+        xml.CloseElement();
+    }
+    xml.CloseElement();
+}
+
+}  // namespace
+
+std::string as_junit(const ComparisonRecords& comparison) {
+    int slower = 0, undecided = 0;
+    for (const VerdictRecord& verdict : comparison.verdicts) {
+        slower += verdict.verdict == Change::slower ? 1 : 0;
+        undecided += verdict.verdict == Change::undecided ? 1 : 0;
+    }
+    tinyxml2::XMLPrinter xml;
+    xml.PushHeader(false, true);
+    xml.OpenElement("testsuites");
+    xml.OpenElement("testsuite");
+    xml.PushAttribute("name", "tutti compare");
+    xml.PushAttribute("tests", static_cast<int>(comparison.verdicts.size()));
+    xml.PushAttribute("failures", slower);
+    xml.PushAttribute("errors", 0);
+    xml.PushAttribute("skipped", undecided);
+    xml.PushAttribute("time", "0");
+    // Without a zone, as the schema wants it: to the second.
+    xml.PushAttribute("timestamp", comparison.session.t.substr(0, 19).c_str());
+    xml.PushAttribute("hostname", "localhost");
+    xml.PushAttribute("id", 0);
+    xml.PushAttribute("package", "tutti");
+    xml.OpenElement("properties");
+    xml.CloseElement();
+    for (const VerdictRecord& verdict : comparison.verdicts) add_case(xml, verdict);
+    xml.OpenElement("system-out");
+    xml.CloseElement();
+    xml.OpenElement("system-err");
+    xml.CloseElement();
+    xml.CloseElement();
+    xml.CloseElement();
+    return xml.CStr() + std::string("\n");
+}
+
+}  // namespace tutti

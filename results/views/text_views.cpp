@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+// Views that are lines of text.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "results/views/view_words.hpp"
+#include "results/views/views.hpp"
+
+namespace tutti {
+namespace {
+
+constexpr std::size_t most_of_markdown = 60'000;  // GitHub takes 65,536 characters
+constexpr int most_annotations = 10;              // of a kind; GitHub shows no more
+
+std::vector<VerdictRecord> worst_first(std::vector<VerdictRecord> verdicts) {
+    const auto rank_of = [](Change change) {
+        return change == Change::same ? 4 : static_cast<int>(change);
+    };
+    std::ranges::stable_sort(verdicts, [&](const VerdictRecord& one, const VerdictRecord& other) {
+        if (one.verdict != other.verdict) return rank_of(one.verdict) < rank_of(other.verdict);
+        return std::abs(std::log(one.ratio)) > std::abs(std::log(other.ratio));
+    });
+    return verdicts;
+}
+
+int count_of(const std::vector<VerdictRecord>& verdicts, Change change) {
+    return static_cast<int>(std::ranges::count(verdicts, change, &VerdictRecord::verdict));
+}
+
+std::string time_of(double ns, const VerdictRecord& verdict) {
+    if (ns == 0) return "";
+    return is_in_ns(verdict) ? fmt::format("{:.4g} us", ns / 1000) : fmt::format("{:.5g}", ns);
+}
+
+// So that a name cannot end its cell or be taken for HTML.
+std::string in_cell(const std::string& text) {
+    std::string safe;
+    for (const char one : text) {
+        if (one == '|' || one == '\\' || one == '`' || one == '*' || one == '_') safe += '\\';
+        if (one == '<')
+            safe += "&lt;";
+        else if (one == '&')
+            safe += "&amp;";
+        else
+            safe += static_cast<unsigned char>(one) < ' ' ? ' ' : one;
+    }
+    return safe;
+}
+
+std::string markdown_row(const VerdictRecord& verdict) {
+    return fmt::format("| {} | {} | {} | {} | {} | {:.1f} % | {} |\n", in_cell(verdict.metric),
+                       time_of(verdict.a_ns, verdict), time_of(verdict.b_ns, verdict),
+                       change_in_words(verdict), interval_in_words(verdict), 100 * verdict.noise,
+                       name_of(verdict.verdict));
+}
+
+// As GitHub's commands want it: no line's end, no percent sign of its own.
+std::string in_command(const std::string& text) {
+    std::string safe;
+    for (const char one : text) {
+        if (one == '%' || one == '\n' || one == '\r' || one == ':' || one == ',')
+            safe += fmt::format("%{:02X}", static_cast<unsigned>(one));
+        else
+            safe += one;
+    }
+    return safe;
+}
+
+// A label's value in quotes.
+std::string in_label(const std::string& text) {
+    std::string safe;
+    for (const char one : text) {
+        if (one == '\\' || one == '"') safe += '\\';
+        safe += one == '\n' ? std::string("\\n") : std::string(1, one);
+    }
+    return safe;
+}
+
+std::string in_csv(const std::string& text) {
+    std::string safe = "\"";
+    for (const char one : text) safe += one == '"' ? std::string("\"\"") : std::string(1, one);
+    return safe + '"';
+}
+
+}  // namespace
+
+std::string as_markdown(const ComparisonRecords& comparison) {
+    const int slower = count_of(comparison.verdicts, Change::slower);
+    const int faster = count_of(comparison.verdicts, Change::faster);
+    if (slower + faster == 0) return "";
+    std::string text = fmt::format(
+        "### tutti compare: {} slower, {} faster, {} the same, {} undecided\n\n"
+        "| metric | A | B | change | interval | noise | verdict |\n"
+        "|---|---:|---:|---:|---|---:|---|\n",
+        slower, faster, count_of(comparison.verdicts, Change::same),
+        count_of(comparison.verdicts, Change::undecided));
+    const std::string end = fmt::format(
+        "\nNoise: what the same program differed from itself by in the same launches. Of {}, by "
+        "tutti "
+        "{}.\n",
+        comparison.session.t, comparison.session.tool.version);
+    std::size_t left_out = 0;
+    for (const VerdictRecord& verdict : worst_first(comparison.verdicts)) {
+        const std::string row = markdown_row(verdict);
+        if (left_out > 0 || text.size() + row.size() + end.size() + 100 > most_of_markdown)
+            ++left_out;
+        else
+            text += row;
+    }
+    if (left_out > 0) text += fmt::format("\n{} more rows are in the records.\n", left_out);
+    return text + end;
+}
+
+std::string as_github_annotations(const ComparisonRecords& comparison) {
+    std::string text;
+    for (const auto& [change, command] :
+         {std::pair{Change::slower, "error"}, std::pair{Change::faster, "notice"}}) {
+        int count = 0;
+        for (const VerdictRecord& verdict : worst_first(comparison.verdicts)) {
+            if (verdict.verdict != change || ++count > most_annotations) continue;
+            text += fmt::format(
+                "::{} title=tutti compare::{}\n", command,
+                in_command(fmt::format("{} is {}: {} ({})", verdict.metric, name_of(change),
+                                       change_in_words(verdict), interval_in_words(verdict))));
+        }
+    }
+    return text;
+}
+
+std::string as_open_metrics(const ComparisonRecords& comparison) {
+    std::string text;
+    const auto family = [&](const char* name, const char* unit, const char* help) {
+        text += fmt::format("# TYPE {} gauge\n", name);
+        if (*unit != '\0') text += fmt::format("# UNIT {} {}\n", name, unit);
+        text += fmt::format("# HELP {} {}\n", name, help);
+    };
+    if (std::ranges::any_of(comparison.verdicts, is_in_ns))
+        family("tutti_time_seconds", "seconds", "Median time of a call.");
+    for (const VerdictRecord& verdict : comparison.verdicts)
+        for (const auto& [side, ns] : {std::pair{"a", verdict.a_ns}, std::pair{"b", verdict.b_ns}})
+            if (ns > 0 && is_in_ns(verdict))
+                text += fmt::format("tutti_time_seconds{{metric=\"{}\",side=\"{}\"}} {:.4g}\n",
+                                    in_label(verdict.metric), side, ns * 1e-9);
+    family("tutti_change_ratio", "ratio", "Time of B over time of A.");
+    for (const VerdictRecord& verdict : comparison.verdicts)
+        text += fmt::format("tutti_change_ratio{{metric=\"{}\",verdict=\"{}\"}} {:.4g}\n",
+                            in_label(verdict.metric), name_of(verdict.verdict), verdict.ratio);
+    return text + "# EOF\n";
+}
+
+std::string as_csv(const ComparisonRecords& comparison) {
+    std::string text =
+        "metric,verdict,ratio,low,high,confidence,p,noise,mde,a_ns,b_ns,n_launch,stage,rule\n";
+    for (const VerdictRecord& one : comparison.verdicts)
+        text += fmt::format(
+            "{},{},{:.6g},{:.6g},{:.6g},{},{:.4g},{:.4g},{:.4g},{:.6g},{:.6g},{},{},{}\n",
+            in_csv(one.metric), name_of(one.verdict), one.ratio, one.low, one.high, one.confidence,
+            one.p, one.noise, one.visible, one.a_ns, one.b_ns, one.launches, one.stage,
+            in_csv(one.rule));
+    return text;
+}
+
+}  // namespace tutti

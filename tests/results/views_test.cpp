@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "results/views/views.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+namespace tutti {
+namespace {
+
+using nlohmann::json;
+
+VerdictRecord verdict_of(const std::string& metric, Change change, double ratio) {
+    return {.session = "s",
+            .metric = metric,
+            .verdict = change,
+            .ratio = ratio,
+            .low = ratio - 0.02,
+            .high = ratio + 0.02,
+            .noise = 0.01,
+            .a_ns = 2000,
+            .b_ns = 2000 * ratio,
+            .launches = 12,
+            .rule = "why"};
+}
+
+ComparisonRecords sample() {
+    ComparisonRecords records{.session = {.id = "s", .t = "2026-01-31T12:00:00.000Z"},
+                              .file = "r.jsonl"};
+    records.session.tool.version = "0.1.0";
+    records.verdicts = {
+        verdict_of("same", Change::same, 1), verdict_of("a bit", Change::slower, 1.05),
+        verdict_of("much", Change::slower, 1.5), verdict_of("who knows", Change::undecided, 1.02),
+        verdict_of("better", Change::faster, 0.8)};
+    for (int launch = 1; launch <= 2; ++launch)
+        records.pairs.push_back({.session = "s",
+                                 .launch = launch,
+                                 .metric = "much",
+                                 .seen = {.a_ns = 2000. + launch, .b_ns = 3000. + launch}});
+    return records;
+}
+
+std::size_t count_in(const std::string& text, const std::string& part) {
+    std::size_t count = 0;
+    for (std::size_t at = text.find(part); at != text.npos; at = text.find(part, at + 1)) ++count;
+    return count;
+}
+
+TEST(Views, MarkdownBeginsWithTheWorst) {
+    const std::string text = as_markdown(sample());
+    EXPECT_EQ(text.find("### tutti compare: 2 slower, 1 faster, 1 the same, 1 undecided\n"), 0U);
+    EXPECT_NE(text.find("| much | 2 us | 3 us | +50.0 % | +48.0 % .. +52.0 % | 1.0 % | slower |\n"
+                        "| a bit | 2 us | 2.1 us | +5.0 % |"),
+              std::string::npos)
+        << text;
+    EXPECT_LT(text.find("| better |"), text.find("| who knows |"));
+    EXPECT_LT(text.find("| who knows |"), text.find("| same |"));
+}
+
+TEST(Views, MarkdownIsEmptyWhereNothingChanged) {
+    ComparisonRecords records = sample();
+    std::erase_if(records.verdicts, [](const VerdictRecord& verdict) {
+        return verdict.verdict == Change::slower || verdict.verdict == Change::faster;
+    });
+    EXPECT_EQ(as_markdown(records), "");
+    EXPECT_EQ(as_github_annotations(records), "");
+}
+
+TEST(Views, MarkdownStaysBelowWhatGitHubTakes) {
+    ComparisonRecords records = sample();
+    for (int i = 0; i < 2000; ++i)
+        records.verdicts.push_back(
+            verdict_of("all_reduce " + std::to_string(i), Change::slower, 1.1));
+    const std::string text = as_markdown(records);
+    EXPECT_LT(text.size(), 60'000U);
+    const auto left_out = 2005 - count_in(text, " us |") / 2;
+    EXPECT_NE(text.find(std::to_string(left_out) + " more rows are in the records."),
+              std::string::npos);
+}
+
+TEST(Views, NamesCannotEndTheirPlace) {
+    ComparisonRecords records = sample();
+    records.verdicts = {verdict_of("a|b <img> \"q\" 1%\n, c", Change::slower, 1.5)};
+    EXPECT_NE(as_markdown(records).find(R"(| a\|b &lt;img> "q" 1% , c |)"), std::string::npos)
+        << as_markdown(records);
+    EXPECT_EQ(count_in(as_github_annotations(records), "\n"), 1U);
+    EXPECT_NE(as_github_annotations(records).find("1%25%0A%2C c"), std::string::npos);
+    EXPECT_NE(as_open_metrics(records).find(R"(metric="a|b <img> \"q\" 1%\n, c")"),
+              std::string::npos);
+    EXPECT_NE(as_junit(records).find("a|b &lt;img&gt; &quot;q&quot; 1%"), std::string::npos)
+        << as_junit(records);
+    EXPECT_NE(as_csv(records).find("\"a|b <img> \"\"q\"\" 1%"), std::string::npos);
+}
+
+TEST(Views, AnnotationsAreAtMostTenOfAKind) {
+    ComparisonRecords records = sample();
+    for (int i = 0; i < 30; ++i)
+        records.verdicts.push_back(verdict_of(std::to_string(i), Change::slower, 1.1));
+    const std::string text = as_github_annotations(records);
+    EXPECT_EQ(count_in(text, "::error "), 10U);
+    EXPECT_EQ(count_in(text, "::notice "), 1U);
+    EXPECT_EQ(text.find("::error title=tutti compare::much is slower%3A +50.0 %25"), 0U) << text;
+}
+
+TEST(Views, JUnitHasACaseForEachMetric) {
+    const std::string text = as_junit(sample());
+    EXPECT_NE(text.find(R"(tests="5" failures="2" errors="0" skipped="1")"), std::string::npos);
+    EXPECT_NE(text.find(R"(timestamp="2026-01-31T12:00:00")"), std::string::npos);
+    EXPECT_EQ(count_in(text, "<testcase "), 5U);
+    EXPECT_EQ(count_in(text, "<failure "), 2U);
+    EXPECT_EQ(count_in(text, "<skipped "), 1U);
+    EXPECT_LT(text.find("<properties"), text.find("<testcase"));
+    EXPECT_LT(text.rfind("</testcase>"), text.find("<system-out"));
+}
+
+TEST(Views, ActionBenchmarkHasNumbersInMicroseconds) {
+    const json entries = json::parse(as_action_benchmark(sample()));
+    ASSERT_EQ(entries.size(), 5U);
+    EXPECT_EQ(entries[2]["name"], "much");
+    EXPECT_EQ(entries[2]["unit"], "us");
+    EXPECT_EQ(entries[2]["value"], 3.0);
+    EXPECT_EQ(entries[2]["range"], "± 0.04");
+}
+
+TEST(Views, BencherHasALatencyWithItsInterval) {
+    const json metrics = json::parse(as_bencher(sample()));
+    EXPECT_EQ(metrics["much"]["latency"]["value"], 3000.);
+    EXPECT_NEAR(metrics["much"]["latency"]["lower_value"].get<double>(), 2960, 1e-6);
+    EXPECT_NEAR(metrics["much"]["latency"]["upper_value"].get<double>(), 3040, 1e-6);
+}
+
+TEST(Views, GoogleBenchmarkTakesLaunchesForRepetitions) {
+    const json a = json::parse(as_google_benchmark_a(sample()));
+    const json b = json::parse(as_google_benchmark_b(sample()));
+    ASSERT_EQ(b["benchmarks"].size(), 2U);
+    EXPECT_EQ(b["context"]["json_schema_version"], 1);
+    for (int i = 0; i < 2; ++i) {
+        const json& entry = b["benchmarks"][static_cast<std::size_t>(i)];
+        EXPECT_EQ(entry["name"], "much");
+        EXPECT_EQ(entry["run_type"], "iteration");
+        EXPECT_EQ(entry["repetitions"], 2);
+        EXPECT_EQ(entry["repetition_index"], i);
+        EXPECT_EQ(entry["real_time"], 3001. + i);
+        EXPECT_EQ(a["benchmarks"][static_cast<std::size_t>(i)]["real_time"], 2001. + i);
+    }
+}
+
+TEST(Views, OpenMetricsEndsAsItMustAndIsInSeconds) {
+    const std::string text = as_open_metrics(sample());
+    EXPECT_TRUE(text.ends_with("# EOF\n"));
+    EXPECT_NE(text.find("# TYPE tutti_time_seconds gauge\n# UNIT tutti_time_seconds seconds\n"),
+              std::string::npos);
+    EXPECT_NE(text.find("tutti_time_seconds{metric=\"much\",side=\"b\"} 3e-06\n"),
+              std::string::npos)
+        << text;
+    EXPECT_NE(text.find("tutti_change_ratio{metric=\"much\",verdict=\"slower\"} 1.5\n"),
+              std::string::npos);
+}
+
+TEST(Views, CodeQualityNamesSlowerMetricsOnly) {
+    const json issues = json::parse(as_code_quality(sample()));
+    ASSERT_EQ(issues.size(), 2U);
+    EXPECT_EQ(issues[0]["severity"], "major");
+    EXPECT_EQ(issues[1]["severity"], "critical");
+    EXPECT_EQ(issues[1]["location"]["path"], "r.jsonl");
+    EXPECT_NE(issues[0]["fingerprint"], issues[1]["fingerprint"]);
+}
+
+TEST(Views, NumbersOfProgramsAreNotTakenForTimes) {
+    ComparisonRecords records = sample();
+    for (VerdictRecord& verdict : records.verdicts) verdict.unit.clear();
+    EXPECT_EQ(as_open_metrics(records).find("seconds"), std::string::npos);
+    EXPECT_NE(as_markdown(records).find("| much | 2000 | 3000 |"), std::string::npos);
+}
+
+TEST(Views, EachHasAName) {
+    for (const View& view : views()) {
+        EXPECT_EQ(find_view(view.name).text, view.text);
+        EXPECT_NO_THROW(view.text(ComparisonRecords{})) << view.name;
+    }
+}
+
+}  // namespace
+}  // namespace tutti

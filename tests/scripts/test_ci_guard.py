@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: Apache-2.0
+"""scripts/ci_guard on a small project whose program says how long it takes."""
+import os
+import subprocess
+import tempfile
+import unittest
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+GUARD = ROOT / "scripts/ci_guard"
+METRIC = ("--program", "./step", "--metric", "took ([0-9]+)")
+
+
+class CiGuard(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.project = Path(folder.name)
+        self.git("init", "--quiet", "--initial-branch=main")
+        self.commit(100)
+        self.git("tag", "base")
+
+    def git(self, *words):
+        subprocess.run(["git", "-c", "user.name=t", "-c", "user.email=t@example.org", *words], cwd=self.project,
+                       check=True, capture_output=True)
+
+    def commit(self, took):
+        """The program is made by a build, of what is committed."""
+        (self.project / "took").write_text(f"{took}\n", encoding="utf-8")
+        (self.project / "make").write_text("echo \"echo took $(cat took)\" > step; chmod +x step\n", encoding="utf-8")
+        self.git("add", "took", "make")
+        self.git("commit", "--quiet", "--message", f"takes {took}")
+
+    def guard(self, *words):
+        return subprocess.run([GUARD, *words], cwd=self.project, capture_output=True, text=True, check=False,
+                              timeout=120, env=os.environ | {"TUTTI": os.environ.get("TUTTI", str(ROOT / "build/tutti"))})
+
+    def test_a_slower_commit_fails(self):
+        self.commit(120)
+        done = self.guard("base", "--build", "sh make", *METRIC)
+        self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
+        self.assertIn("+20.0 %", done.stdout)
+
+    def test_one_that_is_as_fast_does_not(self):
+        self.commit(101)
+        self.assertEqual(self.guard("base", "--build", "sh make", *METRIC).returncode, 0)
+
+    def test_nothing_is_left_behind(self):
+        self.guard("base", "--build", "sh make", *METRIC)
+        worktrees = subprocess.run(["git", "worktree", "list"], cwd=self.project, capture_output=True, text=True,
+                                   check=True).stdout
+        self.assertEqual(len(worktrees.splitlines()), 1, worktrees)
+
+    def test_what_cannot_be_done_says_what_to_type(self):
+        for words, says in (((), "scripts/ci_guard BASE_REF"), (("no-such-branch",), "git fetch origin no-such-branch"),
+                            (("base", "--build", "false"), "type --build with a command")):
+            with self.subTest(words):
+                done = self.guard(*words)
+                self.assertEqual(done.returncode, 64, done.stdout)
+                self.assertIn(says, done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
