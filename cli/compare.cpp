@@ -123,6 +123,7 @@ VerdictRecord record_of(const MetricResult& one, const Rule& rule) {
 ComparisonRecords records_of(const ComparisonResult& result, const CompareOptions& options) {
     const auto world = world_of_one();
     ComparisonRecords records{.session = describe_session(*world, options.run, 0),
+                              .wrong = result.wrong,
                               .file = options.run.results_file()};
     for (const MetricResult& one : result.metrics)
         for (std::size_t i = 0; i < one.launches.size(); ++i)
@@ -148,6 +149,11 @@ void keep(const ComparisonRecords& records, const ComparisonResult& result) {
     store.append(describe_launch(*world_of_one(), records.session.id));
     for (const Pair& pair : records.pairs) store.append(pair);
     for (const VerdictRecord& verdict : records.verdicts) store.append(verdict);
+    for (const std::string& wrong : records.wrong)
+        store.append(Fail{.session = records.session.id,
+                          .phase = "compare",
+                          .what = "check",
+                          .stderr_tail = wrong});
     store.append(End{.session = records.session.id,
                      .ok = result.wrong.empty(),
                      .wall_ns = static_cast<std::int64_t>(result.seconds * 1e9)});
@@ -166,17 +172,17 @@ void write_views(const ComparisonRecords& records, const CompareOptions& options
 // What the file's last comparison said.
 ComparisonRecords stored_comparison(const std::string& file) {
     const Results results = read_results(std::filesystem::path(file));
-    if (results.verdicts.empty())
+    ComparisonRecords records{.file = file};
+    for (const Session& one : results.sessions)
+        if (one.argv.size() > 1 && one.argv[1] == "compare") records.session = one;
+    if (records.session.id.empty())
         throw Error("'" + file +
                     "' holds no comparison; type a file that 'tutti compare --json' wrote");
-    ComparisonRecords records{.file = file};
-    const std::string& session = results.verdicts.back().session;
-    for (const Session& one : results.sessions)
-        if (one.id == session) records.session = one;
-    std::ranges::copy_if(results.pairs, std::back_inserter(records.pairs),
-                         [&](const Pair& pair) { return pair.session == session; });
-    std::ranges::copy_if(results.verdicts, std::back_inserter(records.verdicts),
-                         [&](const VerdictRecord& verdict) { return verdict.session == session; });
+    const auto is_of_it = [&](const auto& record) { return record.session == records.session.id; };
+    std::ranges::copy_if(results.pairs, std::back_inserter(records.pairs), is_of_it);
+    std::ranges::copy_if(results.verdicts, std::back_inserter(records.verdicts), is_of_it);
+    for (const Fail& fail : results.fails)
+        if (is_of_it(fail) && fail.what == "check") records.wrong.push_back(fail.stderr_tail);
     return records;
 }
 
@@ -196,9 +202,26 @@ std::string in_one_line(const ComparisonResult& result) {
         result.ran_out ? " (the budget ended it: a larger --budget decides more)" : "");
 }
 
-Exit exit_of(const std::map<Change, int>& counts, const std::set<Change>& fail_on) {
+// Says so where nothing could be decided, which must not look like nothing that changed.
+Exit exit_of(const ComparisonRecords& records, const std::set<Change>& fail_on) {
+    if (!records.wrong.empty()) return Exit::wrong_result;
+    bool is_decidable = false;
+    std::set<Change> found;
+    for (const VerdictRecord& verdict : records.verdicts) {
+        if (verdict.b_ns == 0) continue;  // the mean
+        found.insert(verdict.verdict);
+        is_decidable = is_decidable || verdict.high > 0;
+    }
+    if (!is_decidable) {
+        std::cerr << (found.empty()
+                          ? "tutti: nothing could be compared: the lines '# not compared' "
+                            "say why\n"
+                          : "tutti: too few launches for any verdict; type a larger "
+                            "--budget, or let both measure less\n");
+        return Exit::not_comparable;
+    }
     const auto fails = [&](Change change) {
-        return fail_on.contains(change) && counts.contains(change);
+        return fail_on.contains(change) && found.contains(change);
     };
     if (fails(Change::slower) || fails(Change::faster) || fails(Change::same))
         return Exit::regression;
@@ -255,9 +278,10 @@ Exit compare_the_same(const CompareOptions& options) {
         std::vector<double> sizes;
         for (const double change : changes) sizes.push_back(std::abs(change));
         std::string needed;
-        for (const double wished : {0.025, 0.05, 0.1})
-            if (const auto launches = launches_for(one.metric, wished, plan.rule))
-                needed += fmt::format(" {:>6}", *launches);
+        for (const double wished : {0.025, 0.05, 0.1}) {
+            const auto launches = launches_for(one.metric, wished, plan.rule);
+            needed += fmt::format(" {:>6}", launches ? std::to_string(*launches) : "-");
+        }
         fmt::print("  {:<{}} {:>9} {:>9} {:>9}  {}\n", one.metric.name, width,
                    fmt::format("{:.1f} %", 100 * std::expm1(1.4826 * median(sizes))), of_metric,
                    fmt::format("{:.1f} %", 100 * std::expm1(one.judgement.noise)), needed);
@@ -280,10 +304,7 @@ Exit run_compare(const Arguments& arguments) {
     if (!options->stored.empty()) {
         const ComparisonRecords records = stored_comparison(options->stored);
         write_views(records, *options);
-        std::map<Change, int> counts;
-        for (const VerdictRecord& verdict : records.verdicts)
-            if (verdict.b_ns > 0) ++counts[verdict.verdict];  // not of their mean
-        return exit_of(counts, options->fail_on);
+        return exit_of(records, options->fail_on);
     }
     if (launcher().is_there())
         throw Error("compare starts the ranks itself; type it without " + launcher().name);
@@ -300,12 +321,7 @@ Exit run_compare(const Arguments& arguments) {
     const ComparisonRecords records = records_of(result, *options);
     keep(records, result);
     write_views(records, *options);
-    if (result.metrics.empty() && result.wrong.empty()) {
-        std::cerr << "tutti: nothing could be compared: the lines '# not compared' say why\n";
-        return Exit::not_comparable;
-    }
-    if (!result.wrong.empty()) return Exit::wrong_result;
-    return exit_of(counts_of(result), options->fail_on);
+    return exit_of(records, options->fail_on);
 }
 
 }  // namespace tutti

@@ -77,13 +77,16 @@ std::vector<Judgement> judge(std::span<const ComparedMetric> metrics, const Rule
 
 std::optional<ComparedMetric> geometric_mean(std::span<const ComparedMetric> metrics) {
     ComparedMetric mean{.name = "geometric mean"};
+    std::size_t launches = 0;
+    for (const ComparedMetric& metric : metrics)
+        launches = std::max(launches, metric.changes.size());
     double count = 0;
-    const auto add = [](std::vector<double>& sums, const std::vector<double>& values) {
-        sums.resize(std::max(sums.size(), values.size()));
+    const auto add = [&](std::vector<double>& sums, const std::vector<double>& values) {
+        sums.resize(launches);
         for (std::size_t i = 0; i < values.size(); ++i) sums[i] += values[i];
     };
     for (const ComparedMetric& metric : metrics) {
-        if (metric.changes.empty()) continue;
+        if (metric.changes.size() != launches || launches == 0) continue;
         ++count;
         add(mean.changes, metric.changes);
         add(mean.noise_of_a, metric.noise_of_a);
@@ -95,26 +98,34 @@ std::optional<ComparedMetric> geometric_mean(std::span<const ComparedMetric> met
     return mean;
 }
 
+int least_launches(const Rule& rule, std::size_t metrics) {
+    int least = 1;  // all of one sign: p = 2 / 2^n, adjusted for the metrics
+    while (std::pow(0.5, least) * 2 * static_cast<double>(std::max<std::size_t>(metrics, 1)) >
+           1 - rule.confidence)
+        ++least;
+    return least;
+}
+
 std::optional<int> launches_for(const ComparedMetric& metric, double wished, const Rule& rule) {
     const std::size_t n = metric.changes.size();
-    if (n < 3) return std::nullopt;
+    if (n < 3 || wished <= rule.min_effect) return std::nullopt;
     double sum = 0, squares = 0;
     for (const double change : metric.changes) sum += change;
     for (const double change : metric.changes)
         squares += std::pow(change - sum / static_cast<double>(n), 2);
-    const double variance = squares / static_cast<double>(n - 1);
-    // Half an interval of the mean is z sd / sqrt(n) of a normal distribution, for which the
-    // signed-rank interval is sqrt(pi / 3) times as wide. The wished change must lie a whole half
-    // beyond what an interval excludes, or it would be seen every other time only.
-    constexpr double efficiency = 3 / 3.14159265358979;
+    // The signed-rank interval is sqrt(pi / 3) times as wide as that of a normal mean.
+    const double variance = squares / static_cast<double>(n - 1) * 3.14159265358979 / 3;
     const double z = rule.confidence >= 0.98 ? 2.33 : rule.confidence >= 0.95 ? 1.96 : 1.64;
-    const double power = 1.28;  // nine times of ten
-    // Few launches know their own spread badly, for which z^2 / 2 more make up.
+    constexpr double nine_of_ten = 1.28;
+    const double goal = std::log1p(wished);
+    // Its interval excludes 0 and the estimate is beyond the minimum effect. Few launches know
+    // their own spread badly, for which z^2 / 2 more make up.
     const double needed =
-        std::pow((z + power) / std::log1p(wished), 2) * variance / efficiency + z * z / 2;
-    int least = 1;  // for which all of one sign are unlikely enough
-    while (std::pow(0.5, least) * 2 > 1 - rule.confidence) ++least;
-    return std::max(least, static_cast<int>(std::ceil(std::min(needed, 1e6))));
+        std::max(std::pow((z + nine_of_ten) / goal, 2),
+                 std::pow(nine_of_ten / (goal - std::log1p(rule.min_effect)), 2)) *
+            variance +
+        z * z / 2;
+    return std::max(least_launches(rule), static_cast<int>(std::ceil(std::min(needed, 1e6))));
 }
 
 }  // namespace tutti

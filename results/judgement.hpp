@@ -32,17 +32,19 @@ struct ComparedMetric {
 };
 
 struct Rule {
-    double confidence = 0.98;   ///< of intervals, and of all verdicts of a comparison together
+    double confidence =
+        0.98;  ///< of intervals; and that none of a comparison is wrongly slower or faster
     double min_effect = 0.025;  ///< a change must be larger to be one
 };
 
 struct Judgement {
     Change change = Change::undecided;
     Shift shift;            ///< of ln(B / A)
-    double noise = 0;       ///< |ln| that the same program against itself showed here
+    double noise = 0;       ///< the same estimate, |ln|, of A against A or of B against B
     double adjusted_p = 1;  ///< by Holm, over all metrics of the comparison
-    double visible = 0;     ///< so large a change (0.05: 5 %) would have been seen; may be infinite
-    std::string reason;     ///< the rule that decided, in words
+    double visible =
+        0;  ///< so large a change (0.05: 5 %) is seen nine times of ten; may be infinite
+    std::string reason;  ///< the rule that decided, in words
 };
 
 /// The verdicts on all metrics of a comparison. Slower (faster) is what has an estimate beyond the
@@ -52,12 +54,15 @@ struct Judgement {
 std::vector<Judgement> judge(std::span<const ComparedMetric> metrics, const Rule& rule);
 
 /// The geometric mean of all metrics as a metric of its own: in each launch the mean of their
-/// logarithms. Metrics without launches do not count; those that have some must have equally many.
-/// Nothing if fewer than two have any.
+/// logarithms. Metrics that some launch lacks do not count. Nothing if fewer than two are left.
 std::optional<ComparedMetric> geometric_mean(std::span<const ComparedMetric> metrics);
 
-/// How many launches would show a change of `wished` (0.025: 2.5 %), by the spread of those that
-/// are here; at least as many as the rule's interval needs. Nothing of fewer than three launches.
+/// The fewest launches by which one of so many metrics can be slower or faster.
+int least_launches(const Rule& rule, std::size_t metrics = 1);
+
+/// How many launches show a change of `wished` (0.05: 5 %) nine times of ten, by the spread of
+/// those that are here. Nothing of fewer than three launches, or for a wish that is no more than
+/// the minimum effect: half of such changes look smaller.
 std::optional<int> launches_for(const ComparedMetric& metric, double wished, const Rule& rule);
 
 }  // namespace tutti

@@ -11,6 +11,12 @@ std::string candidate_name(const Key& key, SegmentInName segment) {
     return to_string(shown);
 }
 
+std::string candidate_in_words(const Key& key) {
+    const std::string& transport = key.configuration.transport;
+    const std::string name = candidate_name(key, SegmentInName::shown);
+    return transport.empty() ? name : name + " (" + transport + ")";
+}
+
 std::string call_in_words(const Key& key) {
     std::string words = std::string(name_of(key.coll)) + " " + to_string(key.bytes) + " " +
                         std::string(name_of(key.dtype));

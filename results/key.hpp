@@ -46,7 +46,10 @@ enum class SegmentInName { hidden, shown };
 /// How tables call who ran: as variant_name for our own, "mpi" or "mpi/ALGO" for a baseline.
 std::string candidate_name(const Key& key, SegmentInName segment = SegmentInName::hidden);
 
-/// "all_reduce 4096 float sum registered": what tells a call from others of a sweep.
+/// candidate_name with the transport: "ring (shm)".
+std::string candidate_in_words(const Key& key);
+
+/// "all_reduce 4K float sum registered": what tells a call from others of a sweep.
 std::string call_in_words(const Key& key);
 
 }  // namespace tutti

@@ -120,7 +120,15 @@ std::optional<int> Child::wait(double seconds) {
 void Child::end_all() {
     if (code_ || process_ < 0) return;
     ::kill(-process_, SIGTERM);  // a launcher passes it on
-    if (wait(2)) return;
+    // Not reaped before all are killed: its number stands for the group.
+    siginfo_t ended{};
+    AwakeTime waited;
+    while (ended.si_pid == 0 && waited.look_seconds() < 2) {
+        const timespec a_while{.tv_sec = 0, .tv_nsec = 1'000'000};
+        nanosleep(&a_while, nullptr);
+        if (::waitid(P_PID, static_cast<id_t>(process_), &ended, WEXITED | WNOHANG | WNOWAIT) != 0)
+            break;
+    }
     ::kill(-process_, SIGKILL);
     wait(2);
 }

@@ -34,15 +34,21 @@ public:
             result_.mean = MetricResult{.metric = *mean,
                                         .judgement = judge(std::vector{*mean}, plan_.rule)[0]};
         std::set<std::string> suspects;
-        int needed = plan_.second_launches;
-        for (const MetricResult& result : result_.metrics) {
-            if (result.judgement.change == Change::same) continue;
-            suspects.insert(result.metric.name);
-            needed = std::max(
-                needed, launches_for(result.metric, plan_.rule.min_effect, plan_.rule).value_or(0));
-        }
+        for (const MetricResult& result : result_.metrics)
+            if (result.judgement.change != Change::same) suspects.insert(result.metric.name);
+        const int least = least_launches(plan_.rule, suspects.size());
+        int needed = std::max(plan_.second_launches, least + 2);
+        for (const MetricResult& result : result_.metrics)
+            if (suspects.contains(result.metric.name))
+                needed = std::max(
+                    needed,
+                    launches_for(result.metric, 2 * plan_.rule.min_effect, plan_.rule).value_or(0));
+        // A stage that could not decide would only take the first one's verdicts away.
+        const bool pays = plan_.most_launches >= least && launches_left() >= least;
         if (!suspects.empty() && result_.wrong.empty() && !result_.ran_out) {
-            run_stage(2, suspects, std::min(needed, plan_.most_launches));
+            if (pays)
+                run_stage(2, suspects, std::min(needed, std::max(plan_.most_launches, least)));
+            result_.ran_out = result_.ran_out || (!pays && plan_.most_launches > 0);
             judge_all();
         }
         result_.seconds = seconds_since(began_ns_);
@@ -50,12 +56,15 @@ public:
     }
 
 private:
+    // As far as the budget goes: a launch takes as long as those before it did.
+    double launches_left() const {
+        const double seconds = seconds_since(began_ns_);
+        return (plan_.budget_seconds - seconds) * std::max(result_.launches, 1) / seconds;
+    }
+
     void run_stage(int stage, const std::set<std::string>& wanted, int launches) {
         for (int i = 0; i < launches && result_.wrong.empty(); ++i) {
-            // A launch takes as long as those before it did.
-            const double seconds = seconds_since(began_ns_);
-            if (result_.launches > 0 &&
-                seconds * (result_.launches + 1) / result_.launches > plan_.budget_seconds) {
+            if (result_.launches > 0 && launches_left() < 1) {
                 result_.ran_out = true;
                 return;
             }

@@ -34,7 +34,7 @@ struct TwinJobs {
     std::string listen = "127.0.0.1";
     int quads = 8;                 ///< of each metric in a launch; even
     double start_seconds = 60;     ///< for a job to start
-    double silence_seconds = 120;  ///< for a block, or what comes between them
+    double silence_seconds = 600;  ///< of a job, whose own waits have deadlines of their own
 
     LaunchOfBoth operator()(const std::set<std::string>& wanted) const;
 };

@@ -9,11 +9,14 @@
 #include <sstream>
 
 #include "base/error.hpp"
+#include "base/source.hpp"
 #include "cli/compare/child.hpp"
 #include "cli/compare/launches.hpp"
 
 namespace tutti {
 namespace {
+
+constexpr std::size_t longest_line = 4096;
 
 using Values = std::vector<std::pair<std::string, double>>;
 
@@ -57,6 +60,8 @@ Values matches_in(const std::string& output, const std::string& metric) {
     std::istringstream lines(output);
     for (std::string line; std::getline(lines, line);) {
         std::smatch match;
+        if (line.size() > longest_line)
+            continue;  // the library's search takes a stack frame a character
         if (!std::regex_search(line, match, pattern)) continue;
         const bool is_named = pattern.mark_count() == 2;
         values.emplace_back(is_named ? match[1].str() : metric,
@@ -95,8 +100,10 @@ Values metrics_in(const std::string& output, const std::vector<std::string>& met
         values.insert(values.end(), found.begin(), found.end());
     }
     std::map<std::string, int> lines;  // several of one name are told apart by their place
-    for (auto& [name, value] : values)
+    for (auto& [name, value] : values) {
+        name = printable(name);
         if (const int line = ++lines[name]; line > 1) name += fmt::format(" ({})", line);
+    }
     return values;
 }
 
@@ -121,9 +128,13 @@ LaunchOfBoth Programs::operator()(const std::set<std::string>& wanted) const {
         }
     }
     for (const auto& [name, of_metric] : quads_of)
-        if (const auto summary = summary_of(of_metric))
+        if (auto summary = summary_of(of_metric)) {
+            if (more_is_better) {  // as printed
+                summary->a_ns = 1 / summary->a_ns;
+                summary->b_ns = 1 / summary->b_ns;
+            }
             seen.metrics[name] = *summary;
-        else
+        } else
             seen.missing[name] = "only one of the two prints it";
     return seen;
 }

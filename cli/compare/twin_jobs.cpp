@@ -39,15 +39,21 @@ public:
 
     /// Gives it the turn until it waits again: what it then says, nothing if it has ended well.
     std::optional<TurnMessage> let(Turn turn, double seconds, LaunchOfBoth& seen) {
-        connection_->send(name_of(turn));
-        while (const auto line = connection_->receive(seconds)) {
-            const TurnMessage message = turn_message_of(*line);
-            if (message.waits()) return message;
-            if (message.news == TurnNews::skipped)
-                seen.missing[metric_of(message)] = fmt::format("{}: {}", name_, message.reason);
-            else if (message.n_wrong > 0)
-                seen.wrong.push_back(
-                    fmt::format("{}: {} wrong elements in {}", name_, message.n_wrong, now_));
+        try {
+            connection_->send(name_of(turn));
+            while (const auto line = connection_->receive(seconds)) {
+                const TurnMessage message = turn_message_of(*line);
+                if (message.waits()) return message;
+                if (message.news == TurnNews::skipped)
+                    seen.missing[metric_of(message)] = fmt::format("{}: {}", name_, message.reason);
+                else if (message.n_wrong > 0)
+                    seen.wrong.push_back(
+                        fmt::format("{}: {} wrong elements in {}", name_, message.n_wrong, now_));
+            }
+        } catch (const Error& error) {
+            const auto code = child_.wait(1);
+            fail(fmt::format("at {}: {}", now_.empty() ? "its start" : now_, error.what()),
+                 code.value_or(static_cast<int>(error.code())));
         }
         end(seconds);
         return std::nullopt;
@@ -62,10 +68,11 @@ public:
 
     [[noreturn]] void fail(const std::string& what, int code) const {
         throw Error(fmt::format("{} {}: {}", name_, what, child_.last_words()),
-                    code == 2   ? Exit::wrong_result
-                    : code == 4 ? Exit::time_out
-                    : code == 5 ? Exit::rank_lost
-                                : Exit::not_comparable);
+                    code == 2    ? Exit::wrong_result
+                    : code == 4  ? Exit::time_out
+                    : code == 5  ? Exit::rank_lost
+                    : code == 64 ? Exit::usage
+                                 : Exit::not_comparable);
     }
 
 private:
@@ -98,21 +105,26 @@ public:
         auto from_b = b_.let(Turn::go_on, jobs_.silence_seconds, seen_);
         while (from_a && from_b) {
             if (from_a->trial != from_b->trial) {  // one cannot run what the other is ready for
-                TwinJob& ahead = from_a->trial < from_b->trial ? a_ : b_;
-                auto& from_ahead = from_a->trial < from_b->trial ? from_a : from_b;
-                from_ahead = ahead.let(Turn::skip, jobs_.silence_seconds, seen_);
+                const bool is_a = from_a->trial < from_b->trial;
+                skip(is_a ? a_ : b_, is_a ? from_a : from_b);
                 continue;
             }
-            const std::string metric = name_of_metric(*from_a, *from_b);
+            if (from_a->call != from_b->call)
+                throw Error(
+                    fmt::format("A measures {}, where B measures {}; let both have the same "
+                                "sizes and equally many candidates",
+                                TwinJob::metric_of(*from_a), TwinJob::metric_of(*from_b)),
+                    Exit::not_comparable);
+            std::string metric = name_of_metric(*from_a, *from_b);
+            if (const int same = ++named_[metric]; same > 1) metric += fmt::format(" ({})", same);
             const bool is_wanted = wanted_.empty() || wanted_.contains(metric);
             if (is_wanted) measure(metric);
             const Turn last = is_wanted ? Turn::stop : Turn::skip;
             from_a = a_.let(last, jobs_.silence_seconds, seen_);
             from_b = b_.let(last, jobs_.silence_seconds, seen_);
         }
-        for (auto* left : {&from_a, &from_b})
-            while (*left)
-                *left = (left == &from_a ? a_ : b_).let(Turn::skip, jobs_.silence_seconds, seen_);
+        while (from_a) skip(a_, from_a);
+        while (from_b) skip(b_, from_b);
         return std::move(seen_);
     }
 
@@ -146,6 +158,13 @@ private:
                     return job->meet(std::move(connection));
         } catch (const Error&) {
         }
+    }
+
+    // What only one of both can run.
+    void skip(TwinJob& job, std::optional<TurnMessage>& at) {
+        seen_.missing.emplace(TwinJob::metric_of(*at),
+                              fmt::format("only {} can run it", job.name()));
+        at = job.let(Turn::skip, jobs_.silence_seconds, seen_);
     }
 
     // Blocks by turns, between the trial's start and its end.
@@ -192,6 +211,7 @@ private:
     Listener listener_;
     TwinJob a_, b_;
     LaunchOfBoth seen_;
+    std::map<std::string, int> named_;
 };
 
 }  // namespace

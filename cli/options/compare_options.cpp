@@ -67,7 +67,8 @@ Command command_of_job(const TypedComparison& typed, const std::string& executab
         command.words = typed.launcher.empty()
                             ? std::vector<std::string>{"mpirun", "-n", std::to_string(typed.ranks)}
                             : words_of(typed.launcher);
-    command.words.push_back(executable.empty() ? this_program() : executable);
+    command.words.push_back(executable.empty() ? this_program()
+                                               : std::filesystem::absolute(executable).string());
     command.words.insert(command.words.end(), common_words.begin(), common_words.end());
     const auto own = words_of(own_words);
     command.words.insert(command.words.end(), own.begin(), own.end());
@@ -236,6 +237,12 @@ std::optional<CompareOptions> parse_compare(const Arguments& arguments) {
                 "no launches: what the last comparison in this results file said");
     if (parse_or_help(app, own)) return std::nullopt;
     options.explains = app.count("--explain") > 0;
+    if (options.launches_of_same > 0 &&
+        (!typed.b.empty() || !typed.words_b.empty() || !typed.environment_b.empty() ||
+         !typed.program_b.empty() || !typed.written.empty() || options.explains))
+        throw Error(
+            "--aa compares A with itself and gives no verdict; leave B, --write and --explain "
+            "out");
     for (const std::string& one : typed.written) options.written.push_back(parse_written(one));
     if (!options.stored.empty()) return options;
     options.times_are_ns = typed.program_a.empty() && typed.metrics.empty();

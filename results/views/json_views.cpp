@@ -19,8 +19,11 @@ std::string google_benchmark(const ComparisonRecords& comparison, double LaunchO
     Json entries = Json::array();
     std::map<std::string, int> families, repetitions;
     for (const Pair& pair : comparison.pairs) ++repetitions[pair.metric];
+    for (const VerdictRecord& verdict : comparison.verdicts)
+        if (!is_in_ns(verdict)) repetitions.erase(verdict.metric);  // no times that it could show
     std::map<std::string, int> done;
     for (const Pair& pair : comparison.pairs) {
+        if (!repetitions.contains(pair.metric)) continue;
         const int family =
             families.emplace(pair.metric, static_cast<int>(families.size())).first->second;
         entries.push_back({{"name", pair.metric},
@@ -49,7 +52,7 @@ std::string google_benchmark(const ComparisonRecords& comparison, double LaunchO
 std::string as_action_benchmark(const ComparisonRecords& comparison) {
     Json entries = Json::array();
     for (const VerdictRecord& verdict : comparison.verdicts) {
-        if (verdict.b_ns == 0) continue;  // the mean has no time
+        if (is_mean(verdict)) continue;
         const double scale = is_in_ns(verdict) ? 1e-3 : 1;
         Json entry = {
             {"name", verdict.metric},
@@ -70,13 +73,15 @@ std::string as_bencher(const ComparisonRecords& comparison) {
     constexpr std::size_t longest_name = 1024;
     Json metrics = Json::object();
     for (const VerdictRecord& verdict : comparison.verdicts) {
-        if (verdict.b_ns == 0) continue;
-        Json latency = {{"value", verdict.b_ns}};
+        if (is_mean(verdict)) continue;
+        Json measured = {{"value", verdict.b_ns}};
         if (has_interval(verdict)) {
-            latency["lower_value"] = verdict.b_ns * verdict.low / verdict.ratio;
-            latency["upper_value"] = verdict.b_ns * verdict.high / verdict.ratio;
+            measured["lower_value"] = verdict.b_ns * verdict.low / verdict.ratio;
+            measured["upper_value"] = verdict.b_ns * verdict.high / verdict.ratio;
         }
-        metrics[verdict.metric.substr(0, longest_name)]["latency"] = latency;
+        // Bencher's own measure latency is of ns.
+        metrics[verdict.metric.substr(0, longest_name)][is_in_ns(verdict) ? "latency" : "value"] =
+            measured;
     }
     return text_of(metrics);
 }
@@ -92,7 +97,7 @@ std::string as_google_benchmark_b(const ComparisonRecords& comparison) {
 std::string as_code_quality(const ComparisonRecords& comparison) {
     Json issues = Json::array();
     for (const VerdictRecord& verdict : comparison.verdicts) {
-        if (verdict.verdict != Change::slower) continue;
+        if (verdict.verdict != Change::slower || is_mean(verdict)) continue;
         issues.push_back(
             {{"description", fmt::format("{} is slower: {} ({})", verdict.metric,
                                          change_in_words(verdict), interval_in_words(verdict))},

@@ -40,8 +40,10 @@ void add_case(tinyxml2::XMLPrinter& xml, const VerdictRecord& verdict) {
 }  // namespace
 
 std::string as_junit(const ComparisonRecords& comparison) {
-    int slower = 0, undecided = 0;
+    int metrics = 0, slower = 0, undecided = 0;
     for (const VerdictRecord& verdict : comparison.verdicts) {
+        if (is_mean(verdict)) continue;
+        ++metrics;
         slower += verdict.verdict == Change::slower ? 1 : 0;
         undecided += verdict.verdict == Change::undecided ? 1 : 0;
     }
@@ -50,9 +52,9 @@ std::string as_junit(const ComparisonRecords& comparison) {
     xml.OpenElement("testsuites");
     xml.OpenElement("testsuite");
     xml.PushAttribute("name", "tutti compare");
-    xml.PushAttribute("tests", static_cast<int>(comparison.verdicts.size()));
+    xml.PushAttribute("tests", metrics + static_cast<int>(comparison.wrong.size()));
     xml.PushAttribute("failures", slower);
-    xml.PushAttribute("errors", 0);
+    xml.PushAttribute("errors", static_cast<int>(comparison.wrong.size()));
     xml.PushAttribute("skipped", undecided);
     xml.PushAttribute("time", "0");
     // Without a zone, as the schema wants it: to the second.
@@ -62,7 +64,19 @@ std::string as_junit(const ComparisonRecords& comparison) {
     xml.PushAttribute("package", "tutti");
     xml.OpenElement("properties");
     xml.CloseElement();
-    for (const VerdictRecord& verdict : comparison.verdicts) add_case(xml, verdict);
+    for (const std::string& wrong : comparison.wrong) {
+        xml.OpenElement("testcase");
+        xml.PushAttribute("name", "results are right");
+        xml.PushAttribute("classname", "tutti.compare");
+        xml.PushAttribute("time", "0");
+        xml.OpenElement("error");
+        xml.PushAttribute("message", printable(wrong).c_str());
+        xml.PushAttribute("type", "wrong result");
+        xml.CloseElement();
+        xml.CloseElement();
+    }
+    for (const VerdictRecord& verdict : comparison.verdicts)
+        if (!is_mean(verdict)) add_case(xml, verdict);
     xml.OpenElement("system-out");
     xml.CloseElement();
     xml.OpenElement("system-err");

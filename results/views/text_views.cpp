@@ -27,7 +27,9 @@ std::vector<VerdictRecord> worst_first(std::vector<VerdictRecord> verdicts) {
 }
 
 int count_of(const std::vector<VerdictRecord>& verdicts, Change change) {
-    return static_cast<int>(std::ranges::count(verdicts, change, &VerdictRecord::verdict));
+    return static_cast<int>(std::ranges::count_if(verdicts, [&](const VerdictRecord& verdict) {
+        return verdict.verdict == change && !is_mean(verdict);
+    }));
 }
 
 std::string time_of(double ns, const VerdictRecord& verdict) {
@@ -61,7 +63,7 @@ std::string markdown_row(const VerdictRecord& verdict) {
 std::string in_command(const std::string& text) {
     std::string safe;
     for (const char one : text) {
-        if (one == '%' || one == '\n' || one == '\r' || one == ':' || one == ',')
+        if (one == '%' || one == '\n' || one == '\r')
             safe += fmt::format("%{:02X}", static_cast<unsigned>(one));
         else
             safe += one;
@@ -90,13 +92,15 @@ std::string in_csv(const std::string& text) {
 std::string as_markdown(const ComparisonRecords& comparison) {
     const int slower = count_of(comparison.verdicts, Change::slower);
     const int faster = count_of(comparison.verdicts, Change::faster);
-    if (slower + faster == 0) return "";
+    if (slower + faster == 0 && comparison.wrong.empty()) return "";
+    std::string wrong;
+    for (const std::string& one : comparison.wrong) wrong += "- **Wrong:** " + in_cell(one) + "\n";
     std::string text = fmt::format(
-        "### tutti compare: {} slower, {} faster, {} the same, {} undecided\n\n"
+        "### tutti compare: {} slower, {} faster, {} the same, {} undecided\n\n{}{}"
         "| metric | A | B | change | interval | noise | verdict |\n"
         "|---|---:|---:|---:|---|---:|---|\n",
         slower, faster, count_of(comparison.verdicts, Change::same),
-        count_of(comparison.verdicts, Change::undecided));
+        count_of(comparison.verdicts, Change::undecided), wrong, wrong.empty() ? "" : "\n");
     const std::string end = fmt::format(
         "\nNoise: what the same program differed from itself by in the same launches. Of {}, by "
         "tutti "
@@ -116,11 +120,14 @@ std::string as_markdown(const ComparisonRecords& comparison) {
 
 std::string as_github_annotations(const ComparisonRecords& comparison) {
     std::string text;
+    for (const std::string& one : comparison.wrong)
+        text += fmt::format("::error title=tutti compare::{}\n", in_command("wrong: " + one));
     for (const auto& [change, command] :
          {std::pair{Change::slower, "error"}, std::pair{Change::faster, "notice"}}) {
         int count = 0;
         for (const VerdictRecord& verdict : worst_first(comparison.verdicts)) {
-            if (verdict.verdict != change || ++count > most_annotations) continue;
+            if (verdict.verdict != change || is_mean(verdict) || ++count > most_annotations)
+                continue;
             text += fmt::format(
                 "::{} title=tutti compare::{}\n", command,
                 in_command(fmt::format("{} is {}: {} ({})", verdict.metric, name_of(change),

@@ -12,6 +12,9 @@ inline bool has_interval(const VerdictRecord& verdict) { return verdict.high > 0
 
 inline bool is_in_ns(const VerdictRecord& verdict) { return verdict.unit == "ns"; }
 
+/// Of all metrics: a summary, which fails nothing.
+inline bool is_mean(const VerdictRecord& verdict) { return verdict.b_ns == 0; }
+
 /// "+5.3 %"
 inline std::string change_in_words(const VerdictRecord& verdict) {
     return fmt::format("{:+.1f} %", 100 * (verdict.ratio - 1));

@@ -13,7 +13,8 @@ struct ComparisonRecords {
     Session session;
     std::vector<Pair> pairs;
     std::vector<VerdictRecord> verdicts;
-    std::string file;  ///< that holds the records; may be empty
+    std::vector<std::string> wrong;  ///< results that were wrong; then no times matter
+    std::string file;                ///< that holds the records; may be empty
 };
 
 /// A text that something else reads: a CI system, a service that keeps history, a table.

@@ -169,7 +169,7 @@ private:
             point_of.push_back(points.size() - 1);
         }
         if (sweep_.turns != nullptr) {
-            measure_by_turns(trials, points);
+            measure_by_turns(trials, operations, points);
             return;
         }
         Protocol protocol = sweep_.protocol;
@@ -189,22 +189,28 @@ private:
     }
 
     // Beside another job's trials; the points have no times.
-    void measure_by_turns(std::vector<Trial>& trials, std::vector<Point>& points) {
-        const std::size_t first = points.size() - sweep_.candidates.size();
-        auto trial = trials.begin();
-        for (std::size_t i = first; i < points.size(); ++i, ++trial_number_) {
+    void measure_by_turns(std::vector<Trial>& trials, std::vector<ChosenOperation>& operations,
+                          std::vector<Point>& points) {
+        Turns& turns = *sweep_.turns;
+        Protocol protocol = sweep_.protocol;
+        protocol.seed += ++number_;
+        std::size_t next = 0;
+        for (std::size_t i = points.size() - sweep_.candidates.size(); i < points.size(); ++i) {
             Point& point = points[i];
             const std::string call = call_in_words(point.key);
-            const std::string candidate = candidate_name(point.key, SegmentInName::shown);
+            const std::string candidate = candidate_in_words(point.key);
+            const std::int64_t number = trial_number_++;
             if (point.skipped) {
-                sweep_.turns->skipped(trial_number_, call, candidate, *point.skipped);
+                turns.skipped(number, call, candidate, *point.skipped);
                 continue;
             }
-            if (sweep_.turns->ready(trial_number_, call, candidate) == Turn::skip)
-                point.skipped = "not asked for";
-            else
-                point.measured = measure_in_turns(world_, *trial, sweep_.protocol, *sweep_.turns);
-            ++trial;
+            const std::size_t trial = next++;
+            if (turns.ready(number, call, candidate) == Turn::skip) continue;
+            point.measured = measure_in_turns(world_, trials[trial], protocol, turns);
+            std::vector<Point> alone{point};
+            if (operations[trial].operation->left_over()) ++alone[0].measured.check.n_wrong;
+            agree_on_failures(alone);
+            turns.ended(alone[0].measured.check.n_wrong);
         }
     }
 

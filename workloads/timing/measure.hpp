@@ -55,7 +55,8 @@ std::vector<Measured> measure(World& world, std::vector<Trial>& trials, const Pr
 class Turns;
 
 /// One trial in blocks, each in a turn of its own, as many as the other job's side asks for. Calls
-/// are checked as in measure(); only `check` and the start of calls are filled in. Collective.
+/// are checked as in measure(); only `check` and the start of calls are filled in. The caller says
+/// that the trial has ended. Collective.
 Measured measure_in_turns(World& world, Trial& trial, const Protocol& protocol, Turns& turns);
 
 }  // namespace tutti
