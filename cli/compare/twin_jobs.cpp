@@ -35,7 +35,7 @@ public:
     const std::string& key() const { return key_; }
     bool has_started() const { return connection_.has_value(); }
     void meet(Connection connection) { connection_.emplace(std::move(connection)); }
-    bool has_ended() { return child_.wait(0).has_value(); }
+    std::optional<int> exit_code() { return child_.wait(0); }  ///< none while it runs
 
     /// Gives it the turn until it waits again: what it then says, nothing if it has ended well.
     std::optional<TurnMessage> let(Turn turn, double seconds, LaunchOfBoth& seen) {
@@ -141,7 +141,8 @@ private:
             if (auto connection = listener_.accept(0.1)) admit(std::move(*connection));
             for (TwinJob* job : {&a_, &b_}) {
                 if (job->has_started()) continue;
-                if (job->has_ended()) job->fail("ended before it measured", 3);
+                if (const auto code = job->exit_code())
+                    job->fail("ended before it measured", *code);
                 if (waited.look_seconds() > jobs_.start_seconds) job->fail("does not start", 4);
             }
         }
