@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include <memory>
 #include <random>
 
 #include "base/clock.hpp"
@@ -93,20 +94,32 @@ private:
 class TwinLaunch {
 public:
     TwinLaunch(const TwinJobs& jobs, const std::set<std::string>& wanted)
-        : jobs_(jobs),
-          wanted_(wanted),
-          listener_(jobs.listen),
-          a_("A", jobs.a, listener_.address()),
-          b_("B", jobs.b, listener_.address()) {}
+        : jobs_(jobs), wanted_(wanted), listener_(jobs.listen) {
+        // Who begins first may get the better memory, so it is another one in every other launch.
+        const bool a_first = std::random_device()() % 2 == 0;
+        const auto start = [&](std::unique_ptr<TwinJob>& job, const char* name,
+                               const Command& command) {
+            job = std::make_unique<TwinJob>(name, command, listener_.address());
+            in_order_.push_back(job.get());
+        };
+        if (a_first) start(a_job_, "A", jobs.a);
+        start(b_job_, "B", jobs.b);
+        if (!a_first) start(a_job_, "A", jobs.a);
+    }
 
     LaunchOfBoth run() {
         meet_both();
-        auto from_a = a_.let(Turn::go_on, jobs_.silence_seconds, seen_);
-        auto from_b = b_.let(Turn::go_on, jobs_.silence_seconds, seen_);
+        std::optional<TurnMessage> from_a, from_b;
+        const auto let_both = [&](Turn turn) {
+            for (TwinJob* job : in_order_)
+                (job == a_job_.get() ? from_a : from_b) =
+                    job->let(turn, jobs_.silence_seconds, seen_);
+        };
+        let_both(Turn::go_on);
         while (from_a && from_b) {
             if (from_a->trial != from_b->trial) {  // one cannot run what the other is ready for
                 const bool is_a = from_a->trial < from_b->trial;
-                skip(is_a ? a_ : b_, is_a ? from_a : from_b);
+                skip(is_a ? *a_job_ : *b_job_, is_a ? from_a : from_b);
                 continue;
             }
             if (from_a->call != from_b->call)
@@ -119,12 +132,10 @@ public:
             if (const int same = ++named_[metric]; same > 1) metric += fmt::format(" ({})", same);
             const bool is_wanted = wanted_.empty() || wanted_.contains(metric);
             if (is_wanted) measure(metric);
-            const Turn last = is_wanted ? Turn::stop : Turn::skip;
-            from_a = a_.let(last, jobs_.silence_seconds, seen_);
-            from_b = b_.let(last, jobs_.silence_seconds, seen_);
+            let_both(is_wanted ? Turn::stop : Turn::skip);
         }
-        while (from_a) skip(a_, from_a);
-        while (from_b) skip(b_, from_b);
+        while (from_a) skip(*a_job_, from_a);
+        while (from_b) skip(*b_job_, from_b);
         return std::move(seen_);
     }
 
@@ -137,9 +148,9 @@ private:
 
     void meet_both() {
         AwakeTime waited;
-        while (!a_.has_started() || !b_.has_started()) {
+        while (!a_job_->has_started() || !b_job_->has_started()) {
             if (auto connection = listener_.accept(0.1)) admit(std::move(*connection));
-            for (TwinJob* job : {&a_, &b_}) {
+            for (TwinJob* job : in_order_) {
                 if (job->has_started()) continue;
                 if (const auto code = job->exit_code())
                     job->fail("ended before it measured", *code);
@@ -154,7 +165,7 @@ private:
             const auto line = connection.receive(5);
             if (!line) return;
             const TurnMessage message = turn_message_of(*line);
-            for (TwinJob* job : {&a_, &b_})
+            for (TwinJob* job : in_order_)
                 if (message.key == job->key() && !job->has_started())
                     return job->meet(std::move(connection));
         } catch (const Error&) {
@@ -171,23 +182,24 @@ private:
     // Blocks by turns, between the trial's start and its end.
     void measure(const std::string& metric) {
         seen_.order.push_back(metric);
-        for (TwinJob* job : {&a_, &b_}) {
+        for (TwinJob* job : in_order_) {
             job->is_at(metric);
             expect(*job, job->let(Turn::go_on, jobs_.silence_seconds, seen_), TurnNews::warm);
         }
+        const bool is_a_first = in_order_.front() == a_job_.get();
         std::vector<Quad> quads;
         for (int i = 0; i < jobs_.quads; ++i) {
-            Quad& quad = quads.emplace_back(Quad{.a_first = i % 2 == 0});
+            Quad& quad = quads.emplace_back(Quad{.a_first = (i % 2 == 0) == is_a_first});
             if (quad.a_first) {
-                quad.a1 = block_of(a_);
-                quad.b1 = block_of(b_);
-                quad.b2 = block_of(b_);
-                quad.a2 = block_of(a_);
+                quad.a1 = block_of(*a_job_);
+                quad.b1 = block_of(*b_job_);
+                quad.b2 = block_of(*b_job_);
+                quad.a2 = block_of(*a_job_);
             } else {
-                quad.b1 = block_of(b_);
-                quad.a1 = block_of(a_);
-                quad.a2 = block_of(a_);
-                quad.b2 = block_of(b_);
+                quad.b1 = block_of(*b_job_);
+                quad.a1 = block_of(*a_job_);
+                quad.a2 = block_of(*a_job_);
+                quad.b2 = block_of(*b_job_);
             }
         }
         if (const auto summary = summary_of(quads))
@@ -210,7 +222,8 @@ private:
     const TwinJobs& jobs_;
     const std::set<std::string>& wanted_;
     Listener listener_;
-    TwinJob a_, b_;
+    std::unique_ptr<TwinJob> a_job_, b_job_;
+    std::vector<TwinJob*> in_order_;  ///< as they were started
     LaunchOfBoth seen_;
     std::map<std::string, int> named_;
 };
