@@ -68,6 +68,9 @@ public:
 /// Moves bytes by message.
 class MessageTransport : public Transport {
 public:
+    /// For one plan. Collective: all ranks connect the same plans in the same order, so it may use
+    /// the World to exchange addresses; everything that allocates happens here. Bytes move while
+    /// all_done() is called; a receive is as long as the message that it meets.
     virtual std::unique_ptr<Endpoint> connect(const EndpointNeeds& needs) = 0;
     /// Takes device memory, and only that: endpoints need a queue.
     virtual bool is_between_devices() const { return false; }
