@@ -12,6 +12,7 @@ from pathlib import Path
 import tutti
 
 OK, SLOWER, WRONG, UNDECIDED, USAGE = 0, 1, 2, 3, 64
+UNSURE = (OK, UNDECIDED)  # a budget may end before there are launches enough
 THREADS = ("--threads", "--quads", 2)
 BENCH = ("--", "bench", "all_reduce", "--algo", "ring", "--transport", "shm", "--baseline", "none", "--counts", "16",
          "--inplace", "no", "--sync", "barrier")
@@ -177,8 +178,8 @@ class OfJobs(unittest.TestCase):
     def test_two_jobs_measure_by_turns(self):
         with tempfile.TemporaryDirectory() as folder:
             file = Path(folder, "r.jsonl")
-            done = self.compare("--budget", "20s", "--fail-on", "none", "--json", file)
-            self.assertEqual(done.returncode, OK, done.stdout + done.stderr)
+            done = self.compare("--budget", "3s", "--fail-on", "none", "--json", file)
+            self.assertIn(done.returncode, UNSURE, done.stdout + done.stderr)
             pairs = [record for record in tutti.records(file) if record["kind"] == "pair"]
         self.assertGreaterEqual(len(pairs), 1)
         for pair in pairs:
@@ -188,13 +189,13 @@ class OfJobs(unittest.TestCase):
 
     @tutti.needs_mpi
     def test_so_do_jobs_of_mpi_ranks(self):
-        done = tutti.run("compare", "--quads", 2, "--budget", "30s", "--fail-on", "none", *BENCH, timeout=150)
-        self.assertEqual(done.returncode, OK, done.stdout + done.stderr)
+        done = tutti.run("compare", "--quads", 2, "--budget", "4s", "--fail-on", "none", *BENCH, timeout=150)
+        self.assertIn(done.returncode, UNSURE, done.stdout + done.stderr)
         self.assertEqual(len(verdicts(done)), 1, done.stdout)
 
     def test_settings_that_differ_share_a_line(self):
         bench = BENCH[:3] + BENCH[5:]
-        done = self.compare("--words-a", "--algo ring", "--words-b", "--algo butterfly", "--budget", "12s",
+        done = self.compare("--words-a", "--algo ring", "--words-b", "--algo butterfly", "--budget", "3s",
                             "--fail-on", "none", bench=bench)
         self.assertEqual(list(verdicts(done)), ["all_reduce 64 float sum registered ring (shm) -> butterfly (shm)"], done.stdout)
 
