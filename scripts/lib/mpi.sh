@@ -71,7 +71,8 @@ if [[ -n $writer ]]; then
     ((tenths < 100)) || kill "$writer" 2>/dev/null || true
     wait "$writer" || {
         echo "tutti: what was printed could not be written: is the disk full?" >&2
-        ((code != 0)) || code=64
+        # Some launchers crash when nobody reads what they print.
+        [[ " 2 4 5 " == *" $code "* ]] || code=64
     }
 fi
 if [[ " $lost " == *" $code "* ]]; then
