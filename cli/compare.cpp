@@ -15,6 +15,7 @@
 #include "results/reader.hpp"
 #include "results/statistics.hpp"
 #include "results/store.hpp"
+#include "results/views/view_words.hpp"
 
 namespace tutti {
 namespace {
@@ -208,7 +209,7 @@ Exit exit_of(const ComparisonRecords& records, const std::set<Change>& fail_on) 
     bool is_decidable = false;
     std::set<Change> found;
     for (const VerdictRecord& verdict : records.verdicts) {
-        if (verdict.b_ns == 0) continue;  // the mean
+        if (is_mean(verdict)) continue;
         found.insert(verdict.verdict);
         is_decidable = is_decidable || verdict.high > 0;
     }
@@ -317,10 +318,10 @@ Exit run_compare(const Arguments& arguments) {
     if (!result.metrics.empty())
         fmt::print("{}", VerdictTable(result, options->times_are_ns).text());
     fmt::print("{}", in_one_line(result));
-    if (options->explains) explain(result, options->explained, options->plan.rule.confidence);
     const ComparisonRecords records = records_of(result, *options);
     keep(records, result);
     write_views(records, *options);
+    if (options->explains) explain(result, options->explained, options->plan.rule.confidence);
     return exit_of(records, options->fail_on);
 }
 

@@ -46,8 +46,7 @@ public:
         // A stage that could not decide would only take the first one's verdicts away.
         const bool pays = plan_.most_launches >= least && launches_left() >= least;
         if (!suspects.empty() && result_.wrong.empty() && !result_.ran_out) {
-            if (pays)
-                run_stage(2, suspects, std::min(needed, std::max(plan_.most_launches, least)));
+            if (pays) run_stage(2, suspects, std::min(needed, plan_.most_launches));
             result_.ran_out = result_.ran_out || (!pays && plan_.most_launches > 0);
             judge_all();
         }

@@ -26,12 +26,10 @@ Turn JobTurns::ready(std::int64_t trial, const std::string& call, const std::str
         {.news = TurnNews::ready, .trial = trial, .call = call, .candidate = candidate});
 }
 
-Turn JobTurns::warm(std::int64_t call_ns) {
-    return wait_for_turn({.news = TurnNews::warm, .ns = call_ns});
-}
+Turn JobTurns::warm() { return wait_for_turn({.news = TurnNews::warm}); }
 
-Turn JobTurns::block(std::int64_t median_ns, std::int64_t samples) {
-    return wait_for_turn({.news = TurnNews::block, .ns = median_ns, .samples = samples});
+Turn JobTurns::block(std::int64_t median_ns) {
+    return wait_for_turn({.news = TurnNews::block, .ns = median_ns});
 }
 
 void JobTurns::ended(std::int64_t n_wrong) { say({.news = TurnNews::ended, .n_wrong = n_wrong}); }

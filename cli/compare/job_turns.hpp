@@ -19,8 +19,8 @@ public:
     JobTurns(World& world, const std::string& meeting_point);
 
     Turn ready(std::int64_t trial, const std::string& call, const std::string& candidate) override;
-    Turn warm(std::int64_t call_ns) override;
-    Turn block(std::int64_t median_ns, std::int64_t samples) override;
+    Turn warm() override;
+    Turn block(std::int64_t median_ns) override;
     void ended(std::int64_t n_wrong) override;
     void skipped(std::int64_t trial, const std::string& call, const std::string& candidate,
                  const std::string& reason) override;

@@ -14,7 +14,6 @@ static void walk(auto& f, Is<TurnMessage> auto& message) {
     f.may("candidate", message.candidate);
     f.may("reason", message.reason);
     f.may("ns", message.ns);
-    f.may("samples", message.samples);
     f.may("n_wrong", message.n_wrong);
 }
 

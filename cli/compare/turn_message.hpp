@@ -33,8 +33,7 @@ struct TurnMessage {
     std::string call = {};
     std::string candidate = {};
     std::string reason = {};   ///< of skipped
-    std::int64_t ns = 0;       ///< of warm (a call) and block (its median)
-    std::int64_t samples = 0;  ///< of block
+    std::int64_t ns = 0;       ///< of block: its median
     std::int64_t n_wrong = 0;  ///< of ended
 
     /// Whether the job now sleeps until it is told what to do.

@@ -2,18 +2,12 @@
 #include <fmt/format.h>
 #include <tinyxml2.h>
 
+#include "base/source.hpp"
 #include "results/views/view_words.hpp"
 #include "results/views/views.hpp"
 
 namespace tutti {
 namespace {
-
-// What XML cannot hold becomes a question mark.
-std::string printable(std::string text) {
-    for (char& one : text)
-        if (static_cast<unsigned char>(one) < ' ' && one != '\n' && one != '\t') one = '?';
-    return text;
-}
 
 void add_case(tinyxml2::XMLPrinter& xml, const VerdictRecord& verdict) {
     xml.OpenElement("testcase");

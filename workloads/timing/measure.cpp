@@ -103,12 +103,10 @@ public:
     // A batch. The one after the rule has finished is checked, and is the last.
     void next_batch() { batch_of(rule_.finished(), settling_calls); }
 
-    // Of a job that measures by turns: its median and number of samples.
-    std::pair<std::int64_t, std::int64_t> block() {
+    // Of a job that measures by turns: its median; 0 of no sample.
+    std::int64_t block() {
         const TimedBatch batch = batch_of(false, calls_after_sleep);
-        if (batch.samples_ns.empty()) return {};
-        return {median(batch.samples_ns) / trial_.calls_of_run,
-                static_cast<std::int64_t>(batch.samples_ns.size())};
+        return batch.samples_ns.empty() ? 0 : median(batch.samples_ns) / trial_.calls_of_run;
     }
 
     // The last, checked call of a job that measures by turns.
@@ -117,8 +115,6 @@ public:
         measured_.samples.clear();
         return std::move(measured_);
     }
-
-    std::int64_t call_ns() const { return call_ns_; }
 
     // Where other programs take cores away, most deadlines are missed.
     bool comes_too_late() const {
@@ -319,10 +315,9 @@ Measured measure_in_turns(World& world, Trial& trial, const Protocol& protocol, 
     endless.max_samples = std::int64_t{1} << 40;
     TrialRunner runner(world, trial, endless);
     runner.warm_up();
-    for (Turn turn = turns.warm(runner.call_ns()); turn == Turn::go_on;) {
+    for (Turn turn = turns.warm(); turn == Turn::go_on;) {
         if (protocol.clock != nullptr && runner.has_deadlines()) protocol.clock->refresh();
-        const auto [median_ns, samples] = runner.block();
-        turn = turns.block(median_ns, samples);
+        turn = turns.block(runner.block());
     }
     return runner.end();
 }

@@ -21,10 +21,10 @@ public:
     /// This job is ready for trial number `trial` (from 0): `call` by `candidate`, in words.
     virtual Turn ready(std::int64_t trial, const std::string& call,
                        const std::string& candidate) = 0;
-    /// The trial's calls are warm, and each takes about so long.
-    virtual Turn warm(std::int64_t call_ns) = 0;
-    /// A block's median, with how many samples; 0 of none.
-    virtual Turn block(std::int64_t median_ns, std::int64_t samples) = 0;
+    /// The trial's calls are warm.
+    virtual Turn warm() = 0;
+    /// A block's median; 0 of no sample.
+    virtual Turn block(std::int64_t median_ns) = 0;
     /// The trial has ended, and so many of its elements were wrong. The turn goes on.
     virtual void ended(std::int64_t n_wrong) = 0;
     /// The trial cannot run here. The turn goes on.
