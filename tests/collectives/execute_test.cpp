@@ -29,6 +29,41 @@ protected:
         });
     }
 
+    void expect_every_type_and_operation_right(int ranks) const {
+        std::vector<Attempt> trials;
+        for (const Algorithm& algorithm : catalog())
+            for (DataType type : all_data_types())
+                for (Op op : all_ops()) {
+                    if (!reduces(algorithm.collective) && op != Op::sum) continue;
+                    trials.push_back({{algorithm.collective, type, op, Rank{1}, 129},
+                                      &algorithm,
+                                      GetParam(),
+                                      false,
+                                      Buffers::registered,
+                                      /*runs=*/1});
+                }
+        expect_right(ranks, trials);
+    }
+
+    void expect_right_with_a_radix_and_in_channels(int ranks) const {
+        std::vector<Attempt> trials;
+        for (const Algorithm& algorithm : catalog())
+            for (const int channels : {1, 2, 3})
+                for (const bool in_place : {false, true}) {
+                    Attempt& trial = trials.emplace_back();
+                    trial.call = call(algorithm, 3000, 1);
+                    trial.algorithm = &algorithm;
+                    trial.transport = GetParam();
+                    trial.in_place = in_place;
+                    trial.runs = 2;
+                    trial.segment = {512};
+                    trial.placement = Placement::in_nodes_of(ranks, 3, 2);
+                    trial.radix = channels + 1;
+                    trial.channels = channels;
+                }
+        expect_right(ranks, trials);
+    }
+
     static Call call(const Algorithm& algorithm, std::int64_t count, int root = 0) {
         return {algorithm.collective, DataType::float32, Op::sum, Rank{root}, count};
     }
@@ -56,22 +91,10 @@ TEST_P(EveryPlan, IsRightInPlaceAndInRegisteredMemory) {
     }
 }
 
-TEST_P(EveryPlan, IsRightForEveryTypeAndOperation) {
-    for (int ranks : {3, 4}) {
-        std::vector<Attempt> trials;
-        for (const Algorithm& algorithm : catalog())
-            for (DataType type : all_data_types())
-                for (Op op : all_ops()) {
-                    if (!reduces(algorithm.collective) && op != Op::sum) continue;
-                    trials.push_back({{algorithm.collective, type, op, Rank{1}, 129},
-                                      &algorithm,
-                                      GetParam(),
-                                      false,
-                                      Buffers::registered,
-                                      /*runs=*/1});
-                }
-        expect_right(ranks, trials);
-    }
+TEST_P(EveryPlan, IsRightForEveryTypeAndOperation) { expect_every_type_and_operation_right(3); }
+
+TEST_P(EveryPlan, OfMoreRanksIsRightForEveryTypeAndOperation) {
+    expect_every_type_and_operation_right(4);
 }
 
 TEST_P(EveryPlan, IsRightForEveryRootAndNodeSize) {
@@ -95,24 +118,11 @@ TEST_P(EveryPlan, IsRightForEveryRootAndNodeSize) {
 }
 
 TEST_P(EveryPlan, IsRightWithARadixAndInChannelsOfItsOwn) {
-    for (int ranks : {2, 5, 8}) {
-        std::vector<Attempt> trials;
-        for (const Algorithm& algorithm : catalog())
-            for (const int channels : {1, 2, 3})
-                for (const bool in_place : {false, true}) {
-                    Attempt& trial = trials.emplace_back();
-                    trial.call = call(algorithm, 3000, 1);
-                    trial.algorithm = &algorithm;
-                    trial.transport = GetParam();
-                    trial.in_place = in_place;
-                    trial.runs = 2;
-                    trial.segment = {512};
-                    trial.placement = Placement::in_nodes_of(ranks, 3, 2);
-                    trial.radix = channels + 1;
-                    trial.channels = channels;
-                }
-        expect_right(ranks, trials);
-    }
+    for (int ranks : {2, 5}) expect_right_with_a_radix_and_in_channels(ranks);
+}
+
+TEST_P(EveryPlan, OfMoreRanksIsRightWithARadixAndInChannelsOfItsOwn) {
+    expect_right_with_a_radix_and_in_channels(8);
 }
 
 // Many segments: a plan by message goes through several lanes. Two channels in orders of their own.
