@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <fstream>
 #include <span>
+#include <tuple>
 
 #include "autotune/table/table_for_ranks.hpp"
 #include "autotune/table/table_json.hpp"
@@ -14,15 +15,54 @@
 #include "cli/build_info.hpp"
 #include "cli/compare/job_turns.hpp"
 #include "cli/known_machine.hpp"
+#include "cli/launches.hpp"
 #include "cli/options/bench_options.hpp"
 #include "cli/run_context.hpp"
 #include "collectives/transport/ucx/ucx.hpp"
 #include "collectives/world/activity.hpp"
 #include "results/csv.hpp"
+#include "results/over_launches.hpp"
 #include "results/text_table.hpp"
 
 namespace tutti {
 namespace {
+
+bool is_skipped(const Point& point) { return point.skipped.has_value(); }
+bool is_wrong(const Point& point) { return point.measured.check.state == CheckState::fail; }
+
+// Points come candidate by candidate out of place, then again in place. Of one kind of buffers.
+std::string rows_of_kind(const BenchOptions& options, TableColumns columns,
+                         std::span<const Point> points) {
+    const bool asks_for_segments =
+        options.search_space.values_of(knobs.front()) != SearchSpace{}.values_of(knobs.front());
+    const std::size_t placements = options.sweep.in_place.size();
+    const std::size_t candidates = points.size() / placements;
+    std::string text;
+    for (std::size_t i = 0; i < candidates; ++i) {
+        TableRow row;
+        if (asks_for_segments) row.segment = SegmentInName::shown;
+        for (std::size_t placement = 0; placement < placements; ++placement) {
+            const Point& point = points[placement * candidates + i];
+            (point.key.inplace ? row.in_place : row.out_of_place) = &point;
+        }
+        text += table_row(row, columns);
+    }
+    return text;
+}
+
+// Of one size, kind by kind of buffers.
+std::string rows_of_size(const BenchOptions& options, TableColumns columns,
+                         std::span<const Point> points) {
+    const auto& kinds = options.sweep.buffers;
+    if (kinds.empty()) return rows_of_kind(options, columns, points);
+    std::string text;
+    for (std::size_t i = 0; i < kinds.size(); ++i) {
+        if (kinds.size() > 1) text += fmt::format("# {} buffers\n", name_of(kinds[i]));
+        const std::size_t of_kind = points.size() / kinds.size();
+        text += rows_of_kind(options, columns, points.subspan(i * of_kind, of_kind));
+    }
+    return text;
+}
 
 // The points of a sweep, as a table, as records and for --csv.
 class PointReport {
@@ -30,8 +70,6 @@ public:
     PointReport(const BenchOptions& options, Reporter& reporter, TableColumns columns)
         : options_(options), reporter_(reporter), columns_(columns) {}
 
-    // Points come candidate by candidate out of place, then again in place, kind by kind of
-    // buffers.
     void add(std::vector<Point> points) {
         for (Point& point : points) {
             if (!options_.keep_samples) point.measured.samples.clear();
@@ -50,10 +88,6 @@ public:
 
     Exit end(std::ofstream csv) {
         using Outcome = Reporter::Outcome;
-        const auto is_skipped = [](const Point& point) { return point.skipped.has_value(); };
-        const auto is_wrong = [](const Point& point) {
-            return point.measured.check.state == CheckState::fail;
-        };
         reporter_.print(table_footer(all_));
         const Exit code =
             reporter_.end(std::ranges::any_of(all_, is_wrong) ? Outcome::wrong_result
@@ -71,34 +105,7 @@ public:
 
 private:
     std::string rows(const std::vector<Point>& points) const {
-        const auto& kinds = options_.sweep.buffers;
-        if (kinds.empty()) return block(points);
-        std::string text;
-        for (std::size_t i = 0; i < kinds.size(); ++i) {
-            if (kinds.size() > 1) text += fmt::format("# {} buffers\n", name_of(kinds[i]));
-            const std::size_t of_kind = points.size() / kinds.size();
-            text += block(std::span(points).subspan(i * of_kind, of_kind));
-        }
-        return text;
-    }
-
-    // Of one kind of buffers.
-    std::string block(std::span<const Point> points) const {
-        const bool asks_for_segments = options_.search_space.values_of(knobs.front()) !=
-                                       SearchSpace{}.values_of(knobs.front());
-        const std::size_t placements = options_.sweep.in_place.size();
-        const std::size_t candidates = points.size() / placements;
-        std::string text;
-        for (std::size_t i = 0; i < candidates; ++i) {
-            TableRow row;
-            if (asks_for_segments) row.segment = SegmentInName::shown;
-            for (std::size_t placement = 0; placement < placements; ++placement) {
-                const Point& point = points[placement * candidates + i];
-                (point.key.inplace ? row.in_place : row.out_of_place) = &point;
-            }
-            text += table_row(row, columns_);
-        }
-        return text;
+        return rows_of_size(options_, columns_, points);
     }
 
     const BenchOptions& options_;
@@ -268,11 +275,50 @@ Exit bench_on_rank(RunContext& context, const BenchOptions& options, std::ofstre
     return report.end(std::move(csv));
 }
 
+// Several launches in one table.
+Exit bench_launches(const BenchOptions& options) {
+    const std::uint64_t seed = options.sweep.protocol.seed;
+    const Results launches = run_launches(options.run, seed);
+    const auto records = over_launches(launches.points);
+    std::vector<Point> all;
+    for (const PointOverLaunches& one : records) all.push_back(one.point);
+    fmt::print("{}", table_header(notes_of_launches(options.run, launches)));
+    const auto is_of_one_call = [](const Point& one, const Point& other) {
+        const Key &a = one.key, &b = other.key;
+        return std::tie(a.dtype, a.op, a.root, a.count) == std::tie(b.dtype, b.op, b.root, b.count);
+    };
+    for (auto first = all.begin(); first != all.end();) {
+        const auto end = std::find_if(
+            first, all.end(), [&](const Point& one) { return !is_of_one_call(*first, one); });
+        fmt::print("{}", rows_of_size(options, {}, std::span(first, end)));
+        first = end;
+    }
+    fmt::print("{}", table_footer(all));
+    const bool any_wrong = std::ranges::any_of(all, is_wrong);
+    const auto lines_of = [&](const std::string& session) {
+        std::vector<std::string> lines;
+        for (PointOverLaunches one : records) {
+            one.point.session = session;
+            lines.push_back(to_json_line(one));
+        }
+        return lines;
+    };
+    keep_over_launches(options.run, seed, lines_of, any_wrong);
+    if (!options.csv_file.empty()) {
+        std::ofstream csv(options.csv_file, std::ios::trunc);
+        write_csv(csv, all);
+        if (!csv.flush())
+            throw Error("cannot write '" + options.csv_file + "'; type another file behind --csv");
+    }
+    return any_wrong ? Exit::wrong_result : Exit::ok;
+}
+
 }  // namespace
 
 Exit run_bench(const Arguments& arguments) {
     const auto options = parse_bench(arguments);
     if (!options) return Exit::ok;
+    if (options->run.launches > 1) return bench_launches(*options);
     before_start(options->search_space);
     const PlannerSetup setup{.fault = options->fault,
                              .stream_from = options->stream_from,

@@ -9,6 +9,7 @@
 
 #include "base/replace_file.hpp"
 #include "cli/build_info.hpp"
+#include "cli/compare/attribution.hpp"
 #include "cli/options/compare_options.hpp"
 #include "cli/provenance.hpp"
 #include "cli/ranks/interruption.hpp"
@@ -158,6 +159,22 @@ void keep(const ComparisonRecords& records, const ComparisonResult& result) {
     store.append(End{.session = records.session.id,
                      .ok = result.wrong.empty(),
                      .wall_ns = static_cast<std::int64_t>(result.seconds * 1e9)});
+}
+
+void keep(const Attribution& attribution, const ComparisonRecords& records) {
+    if (records.file.empty() || attribution.metrics.empty()) return;
+    Store store(records.file);
+    for (StepGrowth times : attribution.metrics) {
+        times.session = records.session.id;
+        store.append(times);
+    }
+}
+
+std::set<std::string> slower_ones(const ComparisonResult& result) {
+    std::set<std::string> metrics;
+    for (const MetricResult& one : result.metrics)
+        if (one.judgement.change == Change::slower) metrics.insert(one.metric.name);
+    return metrics;
 }
 
 void write_views(const ComparisonRecords& records, const CompareOptions& options) {
@@ -320,6 +337,12 @@ Exit run_compare(const Arguments& arguments) {
     fmt::print("{}", in_one_line(result));
     const ComparisonRecords records = records_of(result, *options);
     keep(records, result);
+    if (options->attributed) {
+        const Attribution attribution = attribute(*options->attributed, slower_ones(result), tell);
+        tell("");
+        fmt::print("{}", in_text(attribution));
+        keep(attribution, records);
+    }
     write_views(records, *options);
     if (options->explains) explain(result, options->explained, options->plan.rule.confidence);
     return exit_of(records, options->fail_on);

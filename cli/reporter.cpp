@@ -67,7 +67,7 @@ Reporter::Reporter(World& world, Session session, const std::string& file)
 }
 
 void Reporter::begin(const Launch& launch, std::size_t goal) {
-    if (has_file_) announce_session(session_.id);
+    announce_session(has_file_ ? session_.id : "");
     if (!is_active_) return;
     bar_.emplace(goal);
     if (!store_) {

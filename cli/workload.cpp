@@ -7,9 +7,11 @@
 #include "autotune/table/table_for_ranks.hpp"
 #include "base/units.hpp"
 #include "cli/auto/chooser.hpp"
+#include "cli/launches.hpp"
 #include "cli/options/workload_options.hpp"
 #include "cli/run_context.hpp"
 #include "collectives/world/activity.hpp"
+#include "results/over_launches.hpp"
 #include "results/step_table.hpp"
 
 namespace tutti {
@@ -177,11 +179,37 @@ Exit workload_on_rank(RunContext& context, const WorkloadOptions& options) {
     return report.end(std::move(steps));
 }
 
+// Several launches in one table.
+Exit workload_launches(const WorkloadOptions& options) {
+    const std::uint64_t seed = options.protocol.seed;
+    const Results launches = run_launches(options.run, seed);
+    const auto records = over_launches(launches.steps);
+    std::vector<TrainingStep> all;
+    bool any_wrong = false;
+    for (const StepOverLaunches& one : records) {
+        all.push_back(one.step);
+        any_wrong = any_wrong || one.step.check.state == CheckState::fail;
+    }
+    fmt::print("{}{}{}", step_table_header(notes_of_launches(options.run, launches)),
+               step_table_rows(all), step_table_footer(all));
+    const auto lines_of = [&](const std::string& session) {
+        std::vector<std::string> lines;
+        for (StepOverLaunches one : records) {
+            one.step.session = session;
+            lines.push_back(to_json_line(one));
+        }
+        return lines;
+    };
+    keep_over_launches(options.run, seed, lines_of, any_wrong);
+    return any_wrong ? Exit::wrong_result : Exit::ok;
+}
+
 }  // namespace
 
 Exit run_workload(const Arguments& arguments) {
     const auto options = parse_workload(arguments);
     if (!options) return Exit::ok;
+    if (options->run.launches > 1) return workload_launches(*options);
     before_start(options->search_space);
     return run_ranks(options->run.ranks, [&](World& world) {
         return in_context(world, options->run, options->protocol.seed, {},

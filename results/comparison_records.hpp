@@ -39,4 +39,19 @@ struct VerdictRecord {
     bool operator==(const VerdictRecord&) const = default;
 };
 
+/// Where the time of a metric goes in both. Entry i is what step i took, from the end of the step
+/// before it on the last rank to its own end there; the last entry is what came after the last
+/// step.
+struct StepGrowth {
+    std::string session;
+    std::string metric;
+    int launches = 0;
+    std::vector<double> a_ns, b_ns;
+    std::vector<double> grew_ns;  ///< B against A: the median of what the rounds A B B A differ by
+
+    std::size_t grew_most() const;  ///< a step's number; the number of steps: what came after them
+
+    bool operator==(const StepGrowth&) const = default;
+};
+
 }  // namespace tutti

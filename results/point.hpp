@@ -105,4 +105,13 @@ struct Point {
     bool operator==(const Point&) const = default;
 };
 
+/// A candidate at one size over so many launches. Its times are of their medians, so that the
+/// interval is that between launches.
+struct PointOverLaunches {
+    int launches = 0;
+    Point point;
+
+    bool operator==(const PointOverLaunches&) const = default;
+};
+
 }  // namespace tutti

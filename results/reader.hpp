@@ -21,6 +21,9 @@ struct Results {
     std::vector<Limits> limits;
     std::vector<Pair> pairs;
     std::vector<VerdictRecord> verdicts;
+    std::vector<StepGrowth> step_growth;
+    std::vector<PointOverLaunches> points_over_launches;
+    std::vector<StepOverLaunches> steps_over_launches;
     std::vector<std::string> warnings;  // one line each, to be shown to the user
 };
 

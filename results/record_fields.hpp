@@ -408,4 +408,23 @@ void walk(auto& f, Is<VerdictRecord> auto& verdict) {
     f.may("rule", verdict.rule);
 }
 
+void walk(auto& f, Is<StepGrowth> auto& times) {
+    f.may("session", times.session);
+    f.must("metric", times.metric);
+    f.must("n_launch", times.launches);
+    f.must("a_ns", times.a_ns);
+    f.must("b_ns", times.b_ns);
+    f.must("grew_ns", times.grew_ns);
+}
+
+void walk(auto& f, Is<PointOverLaunches> auto& all) {
+    f.must("n_launch", all.launches);
+    walk(f, all.point);
+}
+
+void walk(auto& f, Is<StepOverLaunches> auto& all) {
+    f.must("n_launch", all.launches);
+    walk(f, all.step);
+}
+
 }  // namespace tutti

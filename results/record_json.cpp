@@ -27,11 +27,19 @@ struct KindReader {
 };
 
 constexpr KindReader kind_readers[] = {
-    {"session", read_as<Session>},   {"launch", read_as<Launch>},
-    {"point", read_as<Point>},       {"fail", read_as<Fail>},
-    {"end", read_as<End>},           {"limits", read_as<Limits>},
-    {"step", read_as<TrainingStep>}, {"partial_step", read_as<TrainingStep>},
-    {"pair", read_as<Pair>},         {"verdict", read_as<VerdictRecord>},
+    {"session", read_as<Session>},
+    {"launch", read_as<Launch>},
+    {"point", read_as<Point>},
+    {"fail", read_as<Fail>},
+    {"end", read_as<End>},
+    {"limits", read_as<Limits>},
+    {"step", read_as<TrainingStep>},
+    {"partial_step", read_as<TrainingStep>},
+    {"pair", read_as<Pair>},
+    {"verdict", read_as<VerdictRecord>},
+    {"step_growth", read_as<StepGrowth>},
+    {"point_over_launches", read_as<PointOverLaunches>},
+    {"step_over_launches", read_as<StepOverLaunches>},
 };
 
 constexpr JsonRules rules{.whole = "the record"};
@@ -52,6 +60,19 @@ std::string to_json_line(const Limits& limits) { return line_of("limits", limits
 
 std::string to_json_line(const Pair& pair) { return line_of("pair", pair); }
 std::string to_json_line(const VerdictRecord& verdict) { return line_of("verdict", verdict); }
+std::string to_json_line(const StepGrowth& times) { return line_of("step_growth", times); }
+
+std::string to_json_line(const StepOverLaunches& step) {
+    return line_of("step_over_launches", step);
+}
+
+std::string to_json_line(const PointOverLaunches& all) {
+    JsonWriter writer{.object = {{"v", schema_version},
+                                 {"kind", "point_over_launches"},
+                                 {"point", point_id(all.point.key)}}};
+    walk(writer, all);
+    return one_line(writer.object);
+}
 
 std::string to_json_line(const Point& point) {
     JsonWriter writer{

@@ -72,6 +72,15 @@ struct TrainingStep {
     bool operator==(const TrainingStep&) const = default;
 };
 
+/// A step by one method over so many launches. Its summaries are of their medians, so that the
+/// intervals are those between launches.
+struct StepOverLaunches {
+    int launches = 0;
+    TrainingStep step;
+
+    bool operator==(const StepOverLaunches&) const = default;
+};
+
 /// Fills in what follows from the summaries.
 void derive(TrainingStep& step);
 

@@ -25,15 +25,9 @@ public:
     /// Adds one line (given without its newline) or leaves the file as it was and throws Error.
     void append(std::string_view line);
 
-    void append(const Session& session) { append(to_json_line(session)); }
-    void append(const Launch& launch) { append(to_json_line(launch)); }
-    void append(const Point& point) { append(to_json_line(point)); }
-    void append(const TrainingStep& step) { append(to_json_line(step)); }
-    void append(const Fail& fail) { append(to_json_line(fail)); }
-    void append(const End& end) { append(to_json_line(end)); }
-    void append(const Limits& limits) { append(to_json_line(limits)); }
-    void append(const Pair& pair) { append(to_json_line(pair)); }
-    void append(const VerdictRecord& verdict) { append(to_json_line(verdict)); }
+    template <class AnyRecord>
+    requires requires(const AnyRecord& record) { to_json_line(record); }
+    void append(const AnyRecord& record) { append(std::string_view(to_json_line(record))); }
 
     /// Whole records in the file, those of earlier runs included.
     std::size_t records() const { return records_; }

@@ -41,8 +41,7 @@ public:
         for (const MetricResult& result : result_.metrics)
             if (suspects.contains(result.metric.name))
                 needed = std::max(
-                    needed,
-                    launches_for(result.metric, 2 * plan_.rule.min_effect, plan_.rule).value_or(0));
+                    needed, launches_for(result.metric, wished_of(result), plan_.rule).value_or(0));
         // A stage that could not decide would only take the first one's verdicts away.
         const bool pays = plan_.most_launches >= least && launches_left() >= least;
         if (!suspects.empty() && result_.wrong.empty() && !result_.ran_out) {
@@ -55,6 +54,13 @@ public:
     }
 
 private:
+    // The change that the second stage is to see: twice the least that counts, or half of what the
+    // first has seen, if that is more.
+    double wished_of(const MetricResult& result) const {
+        const double seen = std::expm1(std::abs(result.judgement.shift.estimate));
+        return std::max(2 * plan_.rule.min_effect, seen / 2);
+    }
+
     // As far as the budget goes: a launch takes as long as those before it did.
     double launches_left() const {
         const double seconds = seconds_since(began_ns_);

@@ -32,6 +32,10 @@ Turn JobTurns::block(std::int64_t median_ns) {
     return wait_for_turn({.news = TurnNews::block, .ns = median_ns});
 }
 
+Turn JobTurns::steps(const std::vector<std::int64_t>& ends_ns) {
+    return wait_for_turn({.news = TurnNews::steps, .ends_ns = ends_ns});
+}
+
 void JobTurns::ended(std::int64_t n_wrong) { say({.news = TurnNews::ended, .n_wrong = n_wrong}); }
 
 void JobTurns::skipped(std::int64_t trial, const std::string& call, const std::string& candidate,

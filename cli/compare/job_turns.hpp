@@ -21,6 +21,7 @@ public:
     Turn ready(std::int64_t trial, const std::string& call, const std::string& candidate) override;
     Turn warm() override;
     Turn block(std::int64_t median_ns) override;
+    Turn steps(const std::vector<std::int64_t>& ends_ns) override;
     void ended(std::int64_t n_wrong) override;
     void skipped(std::int64_t trial, const std::string& call, const std::string& candidate,
                  const std::string& reason) override;

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "results/quads.hpp"
+#include "results/comparison_records.hpp"
 
 namespace tutti {
 
@@ -16,6 +16,7 @@ struct LaunchOfBoth {
     std::vector<std::string> order;              ///< of the metrics, as they were measured
     std::vector<std::string> wrong;              ///< "B: 3 wrong elements in all_reduce ..."
     std::map<std::string, std::string> missing;  ///< metrics that cannot be compared, and why
+    std::map<std::string, StepGrowth> steps;     ///< of a launch by steps, instead of `metrics`
 };
 
 /// Launches both. `wanted`: only these metrics; empty: all. Throws Error if one of them fails.
@@ -37,6 +38,9 @@ struct TwinJobs {
     double silence_seconds = 600;  ///< of a job, whose own waits have deadlines of their own
 
     LaunchOfBoth operator()(const std::set<std::string>& wanted) const;
+    /// The same, but each block tells when the steps of a call end; a metric whose steps cannot be
+    /// seen, or are not the same in both, is missing.
+    LaunchOfBoth by_steps(const std::set<std::string>& wanted) const;
 };
 
 /// Two commands that print times, started one after the other: A B B A, then B A A B.

@@ -14,6 +14,7 @@ static void walk(auto& f, Is<TurnMessage> auto& message) {
     f.may("candidate", message.candidate);
     f.may("reason", message.reason);
     f.may("ns", message.ns);
+    f.may("ends_ns", message.ends_ns);
     f.may("n_wrong", message.n_wrong);
 }
 

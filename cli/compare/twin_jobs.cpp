@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include <array>
 #include <memory>
 #include <random>
+#include <type_traits>
 
 #include "base/clock.hpp"
 #include "cli/compare/child.hpp"
 #include "cli/compare/connection.hpp"
 #include "cli/compare/launches.hpp"
 #include "cli/compare/turn_message.hpp"
+#include "results/step_rounds.hpp"
 
 namespace tutti {
 namespace {
@@ -93,8 +96,8 @@ private:
 
 class TwinLaunch {
 public:
-    TwinLaunch(const TwinJobs& jobs, const std::set<std::string>& wanted)
-        : jobs_(jobs), wanted_(wanted), listener_(jobs.listen) {
+    TwinLaunch(const TwinJobs& jobs, const std::set<std::string>& wanted, bool by_steps)
+        : jobs_(jobs), wanted_(wanted), by_steps_(by_steps), listener_(jobs.listen) {
         // Who begins first may get the better memory, so it is another one in every other launch.
         const bool a_first = std::random_device()() % 2 == 0;
         const auto start = [&](std::unique_ptr<TwinJob>& job, const char* name,
@@ -188,30 +191,58 @@ private:
         }
         const bool is_a_first = in_order_.front() == a_job_.get();
         std::vector<Quad> quads;
+        StepRounds rounds;
         for (int i = 0; i < jobs_.quads; ++i) {
-            Quad& quad = quads.emplace_back(Quad{.a_first = (i % 2 == 0) == is_a_first});
-            if (quad.a_first) {
-                quad.a1 = block_of(*a_job_);
-                quad.b1 = block_of(*b_job_);
-                quad.b2 = block_of(*b_job_);
-                quad.a2 = block_of(*a_job_);
-            } else {
-                quad.b1 = block_of(*b_job_);
-                quad.a1 = block_of(*a_job_);
-                quad.a2 = block_of(*a_job_);
-                quad.b2 = block_of(*b_job_);
-            }
+            const bool a_first = (i % 2 == 0) == is_a_first;
+            if (by_steps_)
+                rounds.add(round_of([&](TwinJob& job) { return step_block_of(job); }, a_first));
+            else
+                quads.push_back(quad_of(
+                    round_of([&](TwinJob& job) { return block_of(job); }, a_first), a_first));
         }
+        if (by_steps_) return keep_steps(metric, rounds);
         if (const auto summary = summary_of(quads))
             seen_.metrics[metric] = *summary;
         else
             seen_.missing[metric] = "no block has a call that began on time; add --sync barrier";
     }
 
+    // A B B A, or B A A B: what the blocks of A said, then those of B.
+    template <class Block>
+    std::array<std::invoke_result_t<Block, TwinJob&>, 4> round_of(const Block& block,
+                                                                  bool a_first) {
+        TwinJob& outer = a_first ? *a_job_ : *b_job_;
+        TwinJob& inner = a_first ? *b_job_ : *a_job_;
+        const auto outer_1 = block(outer);
+        const auto inner_1 = block(inner);
+        const auto inner_2 = block(inner);
+        const auto outer_2 = block(outer);
+        if (a_first) return {outer_1, outer_2, inner_1, inner_2};
+        return {inner_1, inner_2, outer_1, outer_2};
+    }
+
+    static Quad quad_of(const std::array<double, 4>& of, bool a_first) {
+        return {.a1 = of[0], .b1 = of[2], .b2 = of[3], .a2 = of[1], .a_first = a_first};
+    }
+
+    void keep_steps(const std::string& metric, const StepRounds& rounds) {
+        if (auto times = rounds.times(); times && times->a_ns.size() > 1)
+            seen_.steps[metric] = std::move(*times);
+        else
+            seen_.missing[metric] = times ? "its steps cannot be seen from here"
+                                          : "A and B have different numbers of steps";
+    }
+
     double block_of(TwinJob& job) {
         const auto message = job.let(Turn::go_on, jobs_.silence_seconds, seen_);
         expect(job, message, TurnNews::block);
         return static_cast<double>(message->ns);
+    }
+
+    std::vector<std::int64_t> step_block_of(TwinJob& job) {
+        const auto message = job.let(Turn::go_on_by_steps, jobs_.silence_seconds, seen_);
+        expect(job, message, TurnNews::steps);
+        return message->ends_ns;
     }
 
     static void expect(TwinJob& job, const std::optional<TurnMessage>& message, TurnNews news) {
@@ -221,6 +252,7 @@ private:
 
     const TwinJobs& jobs_;
     const std::set<std::string>& wanted_;
+    bool by_steps_;
     Listener listener_;
     std::unique_ptr<TwinJob> a_job_, b_job_;
     std::vector<TwinJob*> in_order_;  ///< as they were started
@@ -231,7 +263,11 @@ private:
 }  // namespace
 
 LaunchOfBoth TwinJobs::operator()(const std::set<std::string>& wanted) const {
-    return TwinLaunch(*this, wanted).run();
+    return TwinLaunch(*this, wanted, false).run();
+}
+
+LaunchOfBoth TwinJobs::by_steps(const std::set<std::string>& wanted) const {
+    return TwinLaunch(*this, wanted, true).run();
 }
 
 }  // namespace tutti

@@ -127,6 +127,7 @@ void add_timing(const OptionGroup& group, BenchOptions& options) {
         ->check(CLI::Range(0, 1'000'000))
         ->default_str("1");
     add_rank_options(group, options.run);
+    add_launches({group.app(), "Ranks"}, options.run);
 }
 
 void add_output(const OptionGroup& group, BenchOptions& options, std::string& output_file) {

@@ -27,6 +27,7 @@ struct TypedComparison {
     bool threads = false;
     std::string listen = "127.0.0.1";
     int quads = 0;
+    bool attributes = false;
     std::vector<std::string> written;
 };
 
@@ -104,6 +105,7 @@ void set_twins(const TypedComparison& typed, const std::vector<std::string>& com
     if (options.launches_of_same > 0) jobs.b = jobs.a;
     if (typed.quads > 0) jobs.quads = typed.quads;
     options.launch = jobs;
+    if (typed.attributes) options.attributed = jobs;
     const std::string self = "this tutti";
     options.a = in_words(typed.a.empty() ? self : typed.a, typed.environment_a, typed.words_a);
     options.b = in_words(typed.b.empty() ? self : typed.b, typed.environment_b, typed.words_b);
@@ -114,6 +116,8 @@ void set_twins(const TypedComparison& typed, const std::vector<std::string>& com
 void set_programs(const TypedComparison& typed, CompareOptions& options) {
     if (typed.program_a.empty() || (typed.program_b.empty() && options.launches_of_same == 0))
         throw Error("--metric is for two programs; type --program-a and --program-b, too");
+    if (typed.attributes)
+        throw Error("--attribute sees the steps of tutti's own algorithms; leave it out here");
     if (typed.metrics.empty())
         throw Error(
             "which number counts? type --metric with a regular expression whose last group "
@@ -228,6 +232,8 @@ std::optional<CompareOptions> parse_compare(const Arguments& arguments) {
     const OptionGroup output{app, "Output"};
     output.text("--explain", options.explained,
                 "show launches and the rule that decided, of metrics with this in their name");
+    output.flag("--attribute", typed.attributes,
+                "which step of its plan made a slower metric slower: five more launches");
     output.text("--json", options.run.ranks.results_file,
                 "append records to this file (JSON Lines)");
     output.list("--write", typed.written, "VIEW=FILE ... for other programs: " + names_of_views())

@@ -16,10 +16,11 @@ struct CompareOptions {
     RunOptions run;  ///< command, arguments and results file
     ComparisonPlan plan;
     LaunchBoth launch;
-    std::string a, b;          ///< in words
-    std::string what;          ///< the words for both, or what both print
-    std::set<Change> fail_on;  ///< also undecided
-    std::string explained;     ///< a part of a metric's name; empty: none
+    std::optional<TwinJobs> attributed;  ///< --attribute: whose steps are told apart
+    std::string a, b;                    ///< in words
+    std::string what;                    ///< the words for both, or what both print
+    std::set<Change> fail_on;            ///< also undecided
+    std::string explained;               ///< a part of a metric's name; empty: none
     bool explains = false;
     std::vector<std::pair<const View*, std::string>>
         written;               ///< views and their files; "-": stdout

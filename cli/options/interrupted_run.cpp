@@ -21,24 +21,9 @@ const Session* find_session(const Results& results, const std::string& id) {
 }
 
 // Where records go, which --resume says itself.
-constexpr const char* names_of_file[] = {"--json", "-J", "--output_file", "--resume"};
+constexpr std::string_view names_of_file[] = {"--json", "-J", "--output_file", "--resume"};
 
-bool names_file(const std::string& word) {
-    return std::ranges::any_of(names_of_file, [&](const std::string& name) {
-        return word == name || word.starts_with(name + "=");
-    });
-}
-
-Arguments without_file(const Arguments& words) {
-    Arguments left;
-    for (std::size_t i = 0; i < words.size(); ++i) {
-        if (!names_file(words[i]))
-            left.push_back(words[i]);
-        else if (words[i].find('=') == std::string::npos)
-            ++i;  // its value, too
-    }
-    return left;
-}
+Arguments without_file(const Arguments& words) { return without_options(words, names_of_file); }
 
 }  // namespace
 
@@ -102,7 +87,7 @@ void expect_same_plan(const TextByName& interrupted, const TextByName& typed) {
     all.insert(typed.begin(), typed.end());
     for (const auto& [name, value] : all) {
         const std::string option = (name.size() > 1 ? "--" : "-") + name;
-        if (names_file(option) || name.ends_with("timeout")) continue;
+        if (names_option(option, names_of_file) || name.ends_with("timeout")) continue;
         const std::string before = value_in(interrupted, name), now = value_in(typed, name);
         if (before != now)
             throw Error(fmt::format(

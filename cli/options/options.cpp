@@ -31,6 +31,23 @@ std::string unknown_option(const CLI::App& app) {
 
 }  // namespace
 
+bool names_option(std::string_view word, std::span<const std::string_view> options) {
+    return std::ranges::any_of(options, [&](std::string_view name) {
+        return word.starts_with(name) && (word.size() == name.size() || word[name.size()] == '=');
+    });
+}
+
+Arguments without_options(const Arguments& words, std::span<const std::string_view> options) {
+    Arguments left;
+    for (std::size_t i = 0; i < words.size(); ++i) {
+        if (!names_option(words[i], options))
+            left.push_back(words[i]);
+        else if (words[i].find('=') == std::string::npos)
+            ++i;  // its value, too
+    }
+    return left;
+}
+
 bool parse_or_help(CLI::App& app, const Arguments& arguments) {
     std::vector<const char*> words{"tutti"};
     for (const auto& argument : arguments) words.push_back(argument.c_str());

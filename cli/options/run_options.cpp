@@ -39,6 +39,14 @@ void add_limits(const OptionGroup& group, RunOptions& run, const std::string& wh
         ->envname("TUTTI_LIMITS");
 }
 
+void add_launches(const OptionGroup& group, RunOptions& run) {
+    group.number("--launches", run.launches, 1, 10'000,
+                 "so many, each with processes of its own; intervals are then those between "
+                 "launches");
+    group.text("--launcher", run.launcher,
+               "words that start the ranks of each launch, as 'mpirun -n 2'");
+}
+
 void add_results_file(const OptionGroup& group, RunOptions& run) {
     group.text("--json", run.ranks.results_file,
                "append records to this file (JSON Lines); folders are made");

@@ -18,6 +18,8 @@ struct RunOptions {
     Arguments arguments;  ///< behind it, as typed
     RankOptions ranks;
     bool pin = true;
+    int launches = 1;                            ///< more: started by this process
+    std::string launcher = {};                   ///< words that start the ranks of each
     std::string limits = "none";                 ///< see choose_limits
     TextByName as_understood;                    ///< every option with its value, for the record
     std::optional<InterruptedRun> resumed = {};  ///< points and steps on rank 0 only
@@ -33,6 +35,8 @@ void add_threads(const OptionGroup& group, RankOptions& ranks, const std::string
 void add_rank_options(const OptionGroup& group, RunOptions& run);
 /// --limits; `what` they are for.
 void add_limits(const OptionGroup& group, RunOptions& run, const std::string& what);
+/// --launches and --launcher
+void add_launches(const OptionGroup& group, RunOptions& run);
 /// --json and --resume; see take_resume for the latter.
 void add_results_file(const OptionGroup& group, RunOptions& run);
 /// Goes on with the interrupted run of the results file `resume` unless that is empty; `run` is

@@ -83,6 +83,7 @@ void add_timing(const OptionGroup& group, WorkloadOptions& options, bool has_own
     group.number("--seed", protocol.seed, "of the order of methods, of data and of skew")
         ->capture_default_str();
     add_rank_options(group, options.run);
+    add_launches({group.app(), "Ranks"}, options.run);
 }
 
 std::string list_of_workloads() {

@@ -10,9 +10,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
-#include <fstream>
 #include <iostream>
-#include <iterator>
 #include <utility>
 
 #include "base/clock.hpp"
@@ -58,14 +56,6 @@ void report_stop(int rank, pid_t process) {
                  name_of(rank, process).c_str());
 }
 
-// By SIGSTOP, say.
-bool is_stopped(pid_t process) {
-    std::ifstream file("/proc/" + std::to_string(process) + "/stat");
-    const std::string text{std::istreambuf_iterator<char>(file), {}};
-    const auto name_ends = text.rfind(')');  // of the second field; the third is the state
-    return name_ends != std::string::npos && text.compare(name_ends, 3, ") T") == 0;
-}
-
 }  // namespace
 
 // Whether MPI has been starting or ending for too long; says so then. The guardian of a stopped
@@ -102,7 +92,8 @@ void Guardian::guard(pid_t child, int watchman, int rank, const LauncherProcess&
         const MpiPhase phase_before = std::exchange(phase, page_->phase.load());
         if (phase != phase_before) in_phase_ = {};
         in_phase_.look();
-        if (phase == MpiPhase::starting) list_shared_files(child, began_, page_->files_at_start);
+        if (phase == MpiPhase::starting)
+            list_shared_files(child, page_->began, page_->files_at_start);
         int order = SIGCHLD;
         if (phase == MpiPhase::running) {
             sigwait(&watched, &order);
@@ -124,11 +115,11 @@ void Guardian::guard(pid_t child, int watchman, int rank, const LauncherProcess&
     }
     const bool is_late = page_->outcome == Outcome::late;
     if ((is_late || must_end) && !is_reaped) {
-        if (phase == MpiPhase::starting) list_shared_files(child, began_, page_->files_at_start);
-        kill(child, SIGKILL);  // stopped or stuck in a library, it would not react to anything else
+        end_rank(*page_);  // stopped or stuck in a library, it would not end by itself
         waitpid(child, &status, 0);
         if (is_late) page_->phase = phase;  // the rank is dead: as the watchman is to record it
     }
+    page_->process = 0;
     page_->status = status;
     if (!is_late && !must_end) page_->outcome = is_good_end(*page_) ? Outcome::good : Outcome::lost;
     const int code = is_late    ? static_cast<int>(Exit::time_out)
@@ -165,11 +156,12 @@ bool is_ignored(int order) {
 }  // namespace
 
 Guardian::Guardian(int rank, const std::string& results_file, double start_limit)
-    : start_limit_(start_limit), began_(time(nullptr)) {
+    : start_limit_(start_limit) {
     void* memory =
         mmap(nullptr, sizeof(RankPage), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED) throw Error("out of memory");
     page_ = page_of_process = static_cast<RankPage*>(memory);
+    page_->began = time(nullptr);
     signal(SIGCHLD, SIG_DFL);  // a launcher that ignores it would leave nothing to wait for
 
     sigset_t watched, before;
@@ -178,7 +170,7 @@ Guardian::Guardian(int rank, const std::string& results_file, double start_limit
         if (!is_ignored(order)) sigaddset(&watched, order);
     sigprocmask(SIG_BLOCK, &watched, &before);
     const LauncherProcess launcher;
-    int life[2];  // its writing end dies with guardian and rank; or the guardian writes
+    int life[2];  // its writing end dies with the guardian, or the guardian writes
     if (pipe2(life, O_CLOEXEC) != 0) throw_no_process();
     const pid_t guardian = getpid();
     const pid_t watchman = fork();
@@ -190,21 +182,23 @@ Guardian::Guardian(int rank, const std::string& results_file, double start_limit
     close(life[0]);
     const pid_t child = fork();
     if (child < 0) throw_no_process();
+    if (child > 0) page_->process = child;
     if (child > 0) guard(child, life[1], rank, launcher, watched);
 
+    close(life[1]);  // the watchman ends this process, too, once the guardian is gone
     sigprocmask(SIG_SETMASK, &before, nullptr);
     leave_signals_to_guardian();
     share_kept_text(page_->kept);
     // Out of the launcher's reach, which wakes a stopped process before it ends it; the guardian
     // does not.
     setpgid(0, 0);
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    prctl(PR_SET_PDEATHSIG, SIGSTOP);  // the watchman ends it, once it knows its files
     if (getppid() != guardian)
         _exit(static_cast<int>(Exit::rank_lost));  // it died before the line above
 }
 
 void Guardian::has_started() {
-    list_shared_files(getpid(), began_, page_->files);
+    list_shared_files(getpid(), page_->began, page_->files);
     page_->phase = MpiPhase::running;
 }
 
@@ -216,6 +210,7 @@ void Guardian::is_ending(double limit) {
 
 void announce_session(const std::string& id) {
     if (page_of_process == nullptr) return;
+    list_shared_files(getpid(), page_of_process->began, page_of_process->files);
     id.copy(page_of_process->session, sizeof page_of_process->session - 1);
 }
 
@@ -227,6 +222,7 @@ void announce_time_out(const std::string& what) {
 
 void Guardian::leave(Exit code) {
     page_->phase = MpiPhase::leaving;
+    if (code != Exit::ok) list_shared_files(getpid(), page_->began, page_->files);
     std::cout.flush();
     std::cerr.flush();
     _exit(static_cast<int>(code));

@@ -43,12 +43,12 @@ private:
     void have_it_settled(int watchman);
 
     double start_limit_;
-    time_t began_;
     RankPage* page_ = nullptr;  // shared by all three processes
     AwakeTime in_phase_;
 };
 
-/// Names to the guardian, if there is one, the session to which a loss would belong.
+/// Names to the guardian, if there is one, the session to which a loss would belong; empty: none is
+/// kept. The transports are there by now: their files of /dev/shm are removed with a lost rank.
 void announce_session(const std::string& id);
 
 /// Tells the guardian, if there is one, of a wait that this rank gives up and has no file to record

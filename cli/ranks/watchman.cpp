@@ -13,7 +13,9 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <limits>
 #include <set>
 #include <sstream>
@@ -83,17 +85,39 @@ bool is_of_ours(int code) {
 
 void list_shared_files(pid_t process, std::time_t since, SharedFiles& files) {
     std::set<std::string> paths;
-    std::ifstream maps("/proc/" + std::to_string(process) + "/maps");
+    const auto add = [&](const std::string& path) {
+        if (path.starts_with("/dev/shm/") && is_of_this_job(path, since)) paths.insert(path);
+    };
+    const std::string folder = "/proc/" + std::to_string(process);
+    std::ifstream maps(folder + "/maps");
     for (std::string line; std::getline(maps, line);) {
         const auto path_begins = line.find('/');  // the last column; those before have no slash
-        if (path_begins == std::string::npos) continue;
-        const std::string path = line.substr(path_begins);
-        if (path.starts_with("/dev/shm/") && is_of_this_job(path, since)) paths.insert(path);
+        if (path_begins != std::string::npos) add(line.substr(path_begins));
     }
+    std::error_code unreadable;  // it ends
+    for (std::filesystem::directory_iterator file(folder + "/fd", unreadable), end; file != end;
+         file.increment(unreadable))
+        add(std::filesystem::read_symlink(file->path(), unreadable));
     if (paths.empty()) return;  // not yet, or no longer: a process that ends has no memory
     std::string text;
     for (const auto& path : paths) text += path + "\n";
     if (text.size() < sizeof files) std::memcpy(files, text.c_str(), text.size() + 1);
+}
+
+bool is_stopped(pid_t process) {
+    std::ifstream file("/proc/" + std::to_string(process) + "/stat");
+    const std::string text{std::istreambuf_iterator<char>(file), {}};
+    const auto name_ends = text.rfind(')');  // of the second field; the third is the state
+    return name_ends != std::string::npos && text.compare(name_ends, 3, ") T") == 0;
+}
+
+void end_rank(RankPage& page) {
+    const pid_t process = page.process;
+    if (process <= 0 || kill(process, SIGSTOP) != 0) return;
+    // Else it could make one more file after the list.
+    for (int ms_left = 100; !is_stopped(process) && ms_left > 0; --ms_left) usleep(1000);
+    list_shared_files(process, page.began, page.files_at_start);
+    kill(process, SIGKILL);
 }
 
 std::string host_name() {
@@ -187,6 +211,7 @@ void keep_watch(RankPage& page, int orders, int rank, const std::string& results
     while (read(orders, &byte, 1) < 0 && errno == EINTR) {
     }
     if (page.outcome == Outcome::good) _exit(0);
+    end_rank(page);  // whose guardian may have been killed
     remove_files(page.files_at_start);
     remove_files(page.files);
     if (const auto fail = failure_of(page))

@@ -53,13 +53,15 @@ enum class Outcome {
     settled  ///< recorded and cleaned up after
 };
 
-/// The files of /dev/shm that a process has mapped, one path a line.
+/// The files of /dev/shm that a process has open or mapped, its peers' too, one path a line.
 using SharedFiles = char[32 * 1024];
 
 /// What rank, guardian and watchman share; plain memory, as each may die at any moment.
 struct RankPage {
     SharedFiles files_at_start;  ///< written by the guardian
     SharedFiles files;           ///< written by the rank once MPI has started
+    std::time_t began;           ///< of the job's files none is older
+    std::atomic<pid_t> process;  ///< the rank; 0: it has been waited for
     char session[64];            ///< id of the session that its results file is about to get
     std::atomic<MpiPhase> phase;
     std::atomic<double> end_limit;  ///< seconds that the phase `ending` may take
@@ -70,8 +72,15 @@ struct RankPage {
     KeptText kept;       ///< what an interruption leaves, of rank 0
 };
 
-/// Those made by this user since then; other programs' segments may be mapped, too.
+/// Those made by this user since then; other programs' segments may be mapped, too. Leaves `files`
+/// as they are where none are found, as of a process that ends.
 void list_shared_files(pid_t process, std::time_t since, SharedFiles& files);
+
+/// Kills the rank, if it lives, once its files are in `files_at_start`.
+void end_rank(RankPage& page);
+
+/// By SIGSTOP, say.
+bool is_stopped(pid_t process);
 
 std::string host_name();
 
@@ -81,8 +90,8 @@ std::optional<Fail> loss_of(const RankPage& page);
 /// The watchman: a process that outlives the guardian, whose launcher may kill it 2 ms after
 /// its SIGTERM, which is too soon to clean up. In a session of its own, as the
 /// launcher ends that of the rank; without the rank's pipes, as the launcher waits for their ends.
-/// Waits for a byte from `orders`, or its end; then removes shared files, records the loss in
-/// rank 0's results file, and ends a launcher that stays.
+/// Waits for a byte from `orders`, or its end; then ends the rank, removes shared files, records
+/// the loss in rank 0's results file, and ends a launcher that stays.
 [[noreturn]] void keep_watch(RankPage& page, int orders, int rank, const std::string& results_file,
                              const LauncherProcess& launcher);
 

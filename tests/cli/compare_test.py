@@ -207,6 +207,25 @@ class OfJobs(unittest.TestCase):
         self.assertRegex(done.stdout, r"# WRONG: B: \d+ wrong elements in all_reduce 64 float sum")
         self.assertIn(" 1 launches of both", done.stdout)
 
+    def test_the_step_that_grew_is_named(self):
+        with tempfile.TemporaryDirectory() as folder:
+            file = Path(folder, "r.jsonl")
+            done = tutti.run("compare", *THREADS, "--ranks", 3, "--words-b", "--fault delay:ms=2,step=2", "--attribute",
+                             "--json", file, "--budget", "60s", "--", "bench", "all_reduce", "--algo", "ring",
+                             "--transport", "loopback", "--baseline", "none", "--counts", "30", "--inplace", "no",
+                             "--sync", "barrier", timeout=150)
+            self.assertEqual(done.returncode, SLOWER, done.stdout + done.stderr)
+            times, = [record for record in tutti.records(file) if record["kind"] == "step_growth"]
+        self.assertRegex(done.stdout, r"# all_reduce 120 .*: step 2 of 4 grew most, by 2\d\d\d\.\d+ of ")
+        self.assertEqual([len(times[name]) for name in ("a_ns", "b_ns", "grew_ns")], [5, 5, 5])
+        self.assertEqual(times["grew_ns"].index(max(times["grew_ns"])), 2)
+
+    def test_programs_have_no_steps(self):
+        done = tutti.run("compare", "--program-a", "echo 1 1", "--program-b", "echo 1 1", "--metric", r"^(\d+) (\S+)",
+                         "--attribute")
+        self.assertEqual(done.returncode, USAGE, done.stdout)
+        self.assertIn("--attribute sees the steps of tutti's own algorithms", tutti.said(done.stderr)[0])
+
     def test_calls_that_differ_are_not_compared(self):
         bench = tuple(word for word in BENCH if word not in ("--counts", "16"))
         done = self.compare("--words-a", "--counts 16", "--words-b", "--counts 32", bench=bench)

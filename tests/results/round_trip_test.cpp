@@ -66,6 +66,12 @@ TEST(Records, ComeBackAsTheyWereWritten) {
                                     .p = 0.125,
                                     .launches = 12,
                                     .rule = "why"});
+    expect_round_trip(StepGrowth{.session = "s",
+                                 .metric = "all_reduce",
+                                 .launches = 5,
+                                 .a_ns = {1.5, 2},
+                                 .b_ns = {1.5, 3},
+                                 .grew_ns = {0, 1}});
 }
 
 TEST(Records, AKeyNamesRadixAndChannelsUnlessDefault) {

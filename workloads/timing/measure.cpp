@@ -12,6 +12,7 @@
 #include "workloads/timing/batch.hpp"
 #include "workloads/timing/done_by_all.hpp"
 #include "workloads/timing/network_byte_counter.hpp"
+#include "workloads/timing/step_ends.hpp"
 #include "workloads/timing/stopping_rule.hpp"
 #include "workloads/timing/turns.hpp"
 
@@ -107,6 +108,14 @@ public:
     std::int64_t block() {
         const TimedBatch batch = batch_of(false, calls_after_sleep);
         return batch.samples_ns.empty() ? 0 : median(batch.samples_ns) / trial_.calls_of_run;
+    }
+
+    // Of such a job, too: when each step of a call ends.
+    std::vector<std::int64_t> step_ends() {
+        constexpr std::int64_t most_calls = 100;  // each has a barrier of its own
+        return step_ends_of(world_, *trial_.operation,
+                            std::clamp<std::int64_t>(batch_ns / call_ns_, 1, most_calls),
+                            trial_.before_call);
     }
 
     // The last, checked call of a job that measures by turns.
@@ -315,9 +324,10 @@ Measured measure_in_turns(World& world, Trial& trial, const Protocol& protocol, 
     endless.max_samples = std::int64_t{1} << 40;
     TrialRunner runner(world, trial, endless);
     runner.warm_up();
-    for (Turn turn = turns.warm(); turn == Turn::go_on;) {
+    Turn turn = turns.warm();
+    while (turn == Turn::go_on || turn == Turn::go_on_by_steps) {
         if (protocol.clock != nullptr && runner.has_deadlines()) protocol.clock->refresh();
-        turn = turns.block(runner.block());
+        turn = turn == Turn::go_on ? turns.block(runner.block()) : turns.steps(runner.step_ends());
     }
     return runner.end();
 }

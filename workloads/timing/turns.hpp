@@ -2,14 +2,16 @@
 #pragma once
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace tutti {
 
 /// What a job does in the turn that it was given.
 enum class Turn {
     go_on,
-    skip,  ///< this trial is not measured
-    stop   ///< this trial has enough blocks
+    go_on_by_steps,  ///< the next block tells when each step ends
+    skip,            ///< this trial is not measured
+    stop             ///< this trial has enough blocks
 };
 
 /// Another job on the same cores, with which this one measures by turns: while one works, the other
@@ -25,6 +27,8 @@ public:
     virtual Turn warm() = 0;
     /// A block's median; 0 of no sample.
     virtual Turn block(std::int64_t median_ns) = 0;
+    /// Instead, see step_ends_of().
+    virtual Turn steps(const std::vector<std::int64_t>& ends_ns) = 0;
     /// The trial has ended, and so many of its elements were wrong. The turn goes on.
     virtual void ended(std::int64_t n_wrong) = 0;
     /// The trial cannot run here. The turn goes on.

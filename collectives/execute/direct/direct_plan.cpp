@@ -225,6 +225,7 @@ private:
             do_moves(step.moves_end);
             ++at_;
             publish_progress();
+            step_has_ended(step.number);
         }
         do_moves(early_end_);
         if (!are_met(static_cast<std::uint32_t>(waits_.size()))) return false;

@@ -40,14 +40,16 @@ public:
     // Steps done since begin().
     std::size_t at() const { return at_; }
 
-    // Goes on as far as possible without waiting; true at the end.
-    bool advance() {
+    // Goes on as far as possible without waiting; true at the end. `step_has_ended` gets the number
+    // of each step that it does.
+    bool advance(const auto& step_has_ended) {
         if (is_done()) return true;
         for (; at_ < program_.steps.size(); ++at_, posted_ = false) {
             const MessageStep& step = program_.steps[at_];
             if (!posted_) post(step);
             if (!endpoint_->all_done()) return false;
             program_.moves.run(step.moves.first, step.moves.end);
+            step_has_ended(step.number);
         }
         program_.moves.run(program_.settling.first, program_.settling.end);
         at_ = program_.steps.size() + 1;
@@ -131,7 +133,7 @@ private:
         bool all_are_done = true;
         at_ = 0;
         for (Lane& lane : lanes_) {
-            all_are_done = lane.advance() && all_are_done;
+            all_are_done = lane.advance([&](int step) { step_has_ended(step); }) && all_are_done;
             at_ += lane.at();
         }
         if (all_are_done && !lanes_.empty() && lanes_.front().queue() != nullptr)

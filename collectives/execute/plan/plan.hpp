@@ -5,11 +5,18 @@
 #include <string>
 #include <vector>
 
+#include "base/clock.hpp"
 #include "base/ids.hpp"
 #include "collectives/execute/plan/caller_memory.hpp"
 #include "collectives/world/world.hpp"
 
 namespace tutti {
+
+/// When this rank had done a step of a schedule, by now_ns().
+struct StepEnd {
+    int step;
+    std::int64_t ns;
+};
 
 /// Something that all ranks do together and that can be timed: a plan of ours or a library's call.
 class Operation {
@@ -31,6 +38,9 @@ public:
     virtual bool is_done() { return test(); }
     /// Steps done in this run; always 0 where that cannot be seen.
     virtual std::size_t progress_count() const { return 0; }
+    /// From the next run on, adds the end of each step that this rank does to `ends`; nullptr: no
+    /// more. Nothing is added where steps cannot be seen: in a library's call, on a device.
+    virtual void note_step_ends(std::vector<StepEnd>*) {}
     /// Error message for a run that takes too long: who waits, in which step, for whom.
     virtual std::string hang_report() const { return "a collective of the library does not end"; }
     /// Whether rebind() can be used. Not where peers know the addresses.
@@ -93,6 +103,7 @@ public:
 
     bool is_done() override { return done_; }
     std::size_t progress_count() const override { return at_; }
+    void note_step_ends(std::vector<StepEnd>* ends) override { step_ends_ = ends; }
     /// "rank 3 waited 30 s in all_reduce ring (shm), step 2 of 6, for rank 2".
     std::string hang_report() const override;
 
@@ -112,6 +123,10 @@ protected:
 
     /// hang_report() of any rank.
     std::string hang_report_of(Rank rank, const ProgressState& state) const;
+
+    void step_has_ended(int step) {
+        if (step_ends_ != nullptr) step_ends_->push_back({step, now_ns()});
+    }
 
     // Index of the current step among those of this rank, from 0 at each start.
     std::size_t at_ = 0;
@@ -133,6 +148,7 @@ private:
     Progress& progress_;
     std::string what_;
     int steps_;
+    std::vector<StepEnd>* step_ends_ = nullptr;
     bool done_ = true;
 };
 

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/launches.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <iostream>
+#include <set>
+
+#include "cli/build_info.hpp"
+#include "cli/compare/child.hpp"
+#include "cli/options/options.hpp"
+#include "cli/provenance.hpp"
+#include "cli/ranks/interruption.hpp"
+#include "results/store.hpp"
+
+namespace tutti {
+namespace {
+
+constexpr std::string_view own_options[] = {"--launches",    "--launcher", "--json", "-J",
+                                            "--output_file", "--csv",      "--seed"};
+constexpr double longest_launch_seconds = 24 * 3600;
+
+// Of one launch.
+std::vector<std::string> words_of_launch(const RunOptions& run, const std::string& file,
+                                         std::uint64_t seed) {
+    std::string launcher_words = run.launcher;
+    std::vector<std::string> words;
+    if (!launcher_words.empty()) words = CLI::detail::split_up(launcher_words);
+    words.push_back(std::filesystem::read_symlink("/proc/self/exe"));
+    words.push_back(run.command);
+    const Arguments asked = without_options(run.arguments, own_options);
+    words.insert(words.end(), asked.begin(), asked.end());
+    words.insert(words.end(), {"--json", file, "--seed", std::to_string(seed)});
+    return words;
+}
+
+void check(const RunOptions& run) {
+    if (launcher().is_there())
+        throw Error(fmt::format(
+            "--launches starts the ranks itself; type it without {0}, and --launcher '{0} -n 2'",
+            launcher().name));
+    if (run.launcher.empty() && !run.ranks.threads)
+        throw Error(
+            "--launches needs to know how ranks start; add --launcher 'mpirun -n 2', or --ranks 2 "
+            "for threads");
+    if (!run.launcher.empty() && run.ranks.threads)
+        throw Error("--ranks are threads, --launcher starts processes; leave one of them out");
+    if (run.resumed) throw Error("--resume goes on with one launch; leave --launches out");
+}
+
+// A file that goes with this object.
+class TemporaryFile {
+public:
+    TemporaryFile()
+        : path_(std::filesystem::temp_directory_path() /
+                fmt::format("tutti-launches-{}.jsonl", ::getpid())) {}
+    ~TemporaryFile() {
+        std::error_code gone;
+        std::filesystem::remove(path_, gone);
+    }
+    TemporaryFile(const TemporaryFile&) = delete;
+    TemporaryFile& operator=(const TemporaryFile&) = delete;
+    std::string path() const { return path_; }
+
+private:
+    std::filesystem::path path_;
+};
+
+void run_launch(const RunOptions& run, const std::string& file, std::uint64_t seed, int number) {
+    const auto tell = [](const std::string& text) {
+        if (::isatty(STDERR_FILENO) != 0) std::cerr << "\r\x1b[K" << text << std::flush;
+    };
+    tell(fmt::format("launch {} of {}", number, run.launches));
+    Child child(words_of_launch(run, file, seed), {});
+    const auto code = child.wait(longest_launch_seconds);
+    tell("");
+    if (code.value_or(0) == 0 && code) return;
+    throw Error(fmt::format("launch {} of {} ended with {}: {}", number, run.launches,
+                            code.value_or(-1), child.last_words()),
+                code ? Exit{*code} : Exit::time_out);
+}
+
+std::set<std::string> sessions_in(const std::string& file) {
+    std::set<std::string> sessions;
+    std::error_code unreadable;
+    if (std::filesystem::file_size(file, unreadable) == 0 || unreadable) return sessions;
+    for (const Session& session : read_results(std::filesystem::path(file)).sessions)
+        sessions.insert(session.id);
+    return sessions;
+}
+
+}  // namespace
+
+Results run_launches(const RunOptions& run, std::uint64_t seed) {
+    check(run);
+    const TemporaryFile temporary;
+    const std::string file = run.results_file().empty() ? temporary.path() : run.results_file();
+    const std::set<std::string> earlier = sessions_in(file);
+    end_on_signals();
+    for (int number = 1; number <= run.launches; ++number) {
+        announce_kept(fmt::format(
+            "{} of {} launches are {}", number - 1, run.launches,
+            run.results_file().empty() ? "lost: add --json FILE" : "in '" + file + "'"));
+        run_launch(run, file, seed + static_cast<std::uint64_t>(number) - 1, number);
+    }
+    Results results = read_results(std::filesystem::path(file));
+    const auto is_earlier = [&](const auto& record) { return earlier.contains(record.session); };
+    std::erase_if(results.launches, is_earlier);
+    std::erase_if(results.points, is_earlier);
+    std::erase_if(results.steps, is_earlier);
+    return results;
+}
+
+std::vector<std::string> notes_of_launches(const RunOptions& run, const Results& launches) {
+    std::vector<std::string> notes{
+        fmt::format("tutti {}", version()),
+        fmt::format("{} launches of {} ranks, each of fresh processes; a time is the median of the "
+                    "launches' medians, n their number",
+                    run.launches, launches.launches.empty() ? 0 : launches.launches.front().nranks),
+        run.launches < 6 ? "p50ci: from 6 launches on, the 95 % interval between launches"
+                         : "p50ci: the 95 % interval between launches"};
+    return notes;
+}
+
+void keep_over_launches(const RunOptions& run, std::uint64_t seed, const LinesOfSession& lines_of,
+                        bool is_wrong) {
+    if (run.results_file().empty()) return;
+    const auto world = world_of_one();
+    const Session session = describe_session(*world, run, seed);
+    Store store(run.results_file());
+    store.append(session);
+    for (const std::string& line : lines_of(session.id)) store.append(line);
+    store.append(End{.session = session.id, .ok = !is_wrong});
+}
+
+}  // namespace tutti

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "results/over_launches.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "results/bandwidth.hpp"
+
+namespace tutti {
+namespace {
+
+// Those of one key, in the order of the launches.
+template <class Result>
+std::vector<std::vector<const Result*>> by_key(std::span<const Result> results) {
+    std::vector<std::vector<const Result*>> groups;
+    for (const Result& result : results) {
+        const auto group = std::ranges::find_if(
+            groups, [&](const auto& of_key) { return of_key.front()->key == result.key; });
+        if (group == groups.end())
+            groups.push_back({&result});
+        else
+            group->push_back(&result);
+    }
+    return groups;
+}
+
+// Nothing is better than it was in the worst launch.
+void add_check(Check& check, const Check& of_launch) {
+    check.n_wrong += of_launch.n_wrong;
+    if (of_launch.state == CheckState::fail || check.state == CheckState::ok)
+        check.state = of_launch.state;
+}
+
+Point over(const std::vector<const Point*>& launches) {
+    Point all = *launches.front();
+    all.measured = {.start = all.measured.start,
+                    .from = all.measured.from,
+                    .calls_of_sample = all.measured.calls_of_sample,
+                    .check = {.state = CheckState::ok}};
+    auto& medians = all.measured.samples;
+    for (const Point* point : launches) {
+        if (point->skipped && !all.skipped) all.skipped = point->skipped;
+        medians.push_back(point->time.p50);
+        add_check(all.measured.check, point->measured.check);
+    }
+    if (all.skipped) return all;
+    all.time = summarise(medians);
+    const auto median_ns = static_cast<double>(all.time.p50);
+    all.bandwidth = bandwidth(all.key.coll, all.key.nranks, all.key.bytes, median_ns);
+    if (all.limit_ns && median_ns > 0)
+        all.pct_of_limit = std::round(1000 * *all.limit_ns / median_ns) / 10;
+    return all;
+}
+
+TrainingStep over(const std::vector<const TrainingStep*>& launches) {
+    TrainingStep all = *launches.front();
+    all.samples.reset();
+    all.check = {.state = CheckState::ok};
+    for (const TrainingStep* step : launches) {
+        if (step->skipped && !all.skipped) all.skipped = step->skipped;
+        add_check(all.check, step->check);
+    }
+    if (all.skipped) return all;
+    for (auto part : {&TrainingStep::step, &TrainingStep::compute, &TrainingStep::communication,
+                      &TrainingStep::exposed, &TrainingStep::computing, &TrainingStep::wait,
+                      &TrainingStep::work}) {
+        std::vector<std::int64_t> medians;
+        for (const TrainingStep* step : launches) medians.push_back((step->*part).p50);
+        all.*part = summarise(medians);
+    }
+    derive(all);
+    return all;
+}
+
+}  // namespace
+
+std::vector<PointOverLaunches> over_launches(std::span<const Point> points) {
+    std::vector<PointOverLaunches> all;
+    for (const auto& launches : by_key(points))
+        all.push_back({static_cast<int>(launches.size()), over(launches)});
+    return all;
+}
+
+std::vector<StepOverLaunches> over_launches(std::span<const TrainingStep> steps) {
+    std::vector<StepOverLaunches> all;
+    for (const auto& launches : by_key(steps))
+        all.push_back({static_cast<int>(launches.size()), over(launches)});
+    return all;
+}
+
+}  // namespace tutti
