@@ -26,10 +26,11 @@ std::string google_benchmark(const ComparisonRecords& comparison, double LaunchO
         if (!repetitions.contains(pair.metric)) continue;
         const int family =
             families.emplace(pair.metric, static_cast<int>(families.size())).first->second;
-        entries.push_back({{"name", pair.metric},
+        const std::string name = name_in_views(pair.metric);
+        entries.push_back({{"name", name},
                            {"family_index", family},
                            {"per_family_instance_index", 0},
-                           {"run_name", pair.metric},
+                           {"run_name", name},
                            {"run_type", "iteration"},
                            {"repetitions", repetitions[pair.metric]},
                            {"repetition_index", done[pair.metric]++},
@@ -55,7 +56,7 @@ std::string as_action_benchmark(const ComparisonRecords& comparison) {
         if (is_mean(verdict)) continue;
         const double scale = is_in_ns(verdict) ? 1e-3 : 1;
         Json entry = {
-            {"name", verdict.metric},
+            {"name", name_in_views(verdict)},
             {"unit", is_in_ns(verdict) ? "us" : "as printed"},
             {"value", verdict.b_ns * scale},
             {"extra", fmt::format("{}: {} against A, {} launches", name_of(verdict.verdict),
@@ -70,7 +71,6 @@ std::string as_action_benchmark(const ComparisonRecords& comparison) {
 }
 
 std::string as_bencher(const ComparisonRecords& comparison) {
-    constexpr std::size_t longest_name = 1024;
     Json metrics = Json::object();
     for (const VerdictRecord& verdict : comparison.verdicts) {
         if (is_mean(verdict)) continue;
@@ -80,8 +80,7 @@ std::string as_bencher(const ComparisonRecords& comparison) {
             measured["upper_value"] = verdict.b_ns * verdict.high / verdict.ratio;
         }
         // Bencher's own measure latency is of ns.
-        metrics[verdict.metric.substr(0, longest_name)][is_in_ns(verdict) ? "latency" : "value"] =
-            measured;
+        metrics[name_in_views(verdict)][is_in_ns(verdict) ? "latency" : "value"] = measured;
     }
     return text_of(metrics);
 }
@@ -96,17 +95,25 @@ std::string as_google_benchmark_b(const ComparisonRecords& comparison) {
 
 std::string as_code_quality(const ComparisonRecords& comparison) {
     Json issues = Json::array();
+    const auto add = [&](const std::string& what, const std::string& description,
+                         const char* severity) {
+        issues.push_back(
+            {{"description", description},
+             {"check_name", "tutti compare"},
+             {"fingerprint", sha256("tutti compare " + what)},
+             {"severity", severity},
+             {"location",
+              {{"path", path_in_project(comparison.file)}, {"lines", {{"begin", 1}}}}}});
+    };
+    int wrong_ones = 0;  // of issues with one fingerprint GitLab shows the first
+    for (const std::string& wrong : comparison.wrong)
+        add(fmt::format("wrong {}", ++wrong_ones), "wrong: " + message_in_views(wrong), "blocker");
     for (const VerdictRecord& verdict : comparison.verdicts) {
         if (verdict.verdict != Change::slower || is_mean(verdict)) continue;
-        issues.push_back(
-            {{"description", fmt::format("{} is slower: {} ({})", verdict.metric,
-                                         change_in_words(verdict), interval_in_words(verdict))},
-             {"check_name", "tutti compare"},
-             {"fingerprint", sha256("tutti compare " + verdict.metric)},
-             {"severity", verdict.ratio > 1.1 ? "critical" : "major"},
-             {"location",
-              {{"path", comparison.file.empty() ? "tutti" : comparison.file},
-               {"lines", {{"begin", 1}}}}}});
+        add(verdict.metric,
+            fmt::format("{} is slower: {} ({})", name_in_views(verdict), change_in_words(verdict),
+                        interval_in_words(verdict)),
+            verdict.ratio > 1.1 ? "critical" : "major");
     }
     return text_of(issues);
 }

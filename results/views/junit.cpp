@@ -9,20 +9,43 @@
 namespace tutti {
 namespace {
 
+// What XML 1.0 cannot hold, not even escaped: control characters, and two that are no characters.
+std::string in_xml(const std::string& text) {
+    const std::string whole = printable(text);
+    std::string safe;
+    for (std::size_t i = 0; i < whole.size(); ++i) {
+        const std::string_view rest = std::string_view(whole).substr(i);
+        if (rest.starts_with("\xef\xbf\xbe") || rest.starts_with("\xef\xbf\xbf")) {
+            safe += '?';
+            i += 2;
+        } else {
+            safe += whole[i];
+        }
+    }
+    return safe;
+}
+
+// GitLab shows the text and not the attribute, Jenkins shows both.
+void add_fault(tinyxml2::XMLPrinter& xml, const char* element, const std::string& message,
+               const char* type) {
+    xml.OpenElement(element);
+    xml.PushAttribute("message", message.c_str());
+    xml.PushAttribute("type", type);
+    xml.PushText(message.c_str());
+    xml.CloseElement();
+}
+
 void add_case(tinyxml2::XMLPrinter& xml, const VerdictRecord& verdict) {
     xml.OpenElement("testcase");
-    xml.PushAttribute("name", printable(verdict.metric).c_str());
+    xml.PushAttribute("name", in_xml(name_in_views(verdict)).c_str());
     xml.PushAttribute("classname", "tutti.compare");
     xml.PushAttribute("time",
                       fmt::format("{:.9f}", is_in_ns(verdict) ? verdict.b_ns * 1e-9 : 0.).c_str());
-    const std::string message =
-        printable(fmt::format("{} against A ({}), noise {:.1f} %: {}", change_in_words(verdict),
-                              interval_in_words(verdict), 100 * verdict.noise, verdict.rule));
+    const std::string message = in_xml(fmt::format(
+        "{} against A ({}), noise {:.1f} %: {}", change_in_words(verdict),
+        interval_in_words(verdict), 100 * verdict.noise, message_in_views(verdict.rule)));
     if (verdict.verdict == Change::slower) {
-        xml.OpenElement("failure");
-        xml.PushAttribute("message", message.c_str());
-        xml.PushAttribute("type", "slower");
-        xml.CloseElement();
+        add_fault(xml, "failure", message, "slower");
     } else if (verdict.verdict == Change::undecided) {
         xml.OpenElement("skipped");
         xml.PushAttribute("message", message.c_str());
@@ -58,15 +81,15 @@ std::string as_junit(const ComparisonRecords& comparison) {
     xml.PushAttribute("package", "tutti");
     xml.OpenElement("properties");
     xml.CloseElement();
+    int wrong_ones = 0;
     for (const std::string& wrong : comparison.wrong) {
         xml.OpenElement("testcase");
-        xml.PushAttribute("name", "results are right");
+        // Of cases with one name GitLab shows the first.
+        const std::string number = ++wrong_ones > 1 ? fmt::format(" ({})", wrong_ones) : "";
+        xml.PushAttribute("name", ("results are right" + number).c_str());
         xml.PushAttribute("classname", "tutti.compare");
         xml.PushAttribute("time", "0");
-        xml.OpenElement("error");
-        xml.PushAttribute("message", printable(wrong).c_str());
-        xml.PushAttribute("type", "wrong result");
-        xml.CloseElement();
+        add_fault(xml, "error", in_xml(message_in_views(wrong)), "wrong result");
         xml.CloseElement();
     }
     for (const VerdictRecord& verdict : comparison.verdicts)

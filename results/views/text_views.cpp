@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "results/views/view_words.hpp"
 #include "results/views/views.hpp"
@@ -37,26 +38,39 @@ std::string time_of(double ns, const VerdictRecord& verdict) {
     return is_in_ns(verdict) ? fmt::format("{:.4g} us", ns / 1000) : fmt::format("{:.5g}", ns);
 }
 
-// So that a name cannot end its cell or be taken for HTML.
+// So that a name cannot end its cell, be taken for HTML, a link, a picture or a formula, or call
+// someone: an invisible space keeps "@name" and "#1" from what GitHub makes of them.
 std::string in_cell(const std::string& text) {
+    constexpr std::string_view marks = "|\\`*_[]~";
     std::string safe;
     for (const char one : text) {
-        if (one == '|' || one == '\\' || one == '`' || one == '*' || one == '_') safe += '\\';
-        if (one == '<')
-            safe += "&lt;";
-        else if (one == '&')
-            safe += "&amp;";
-        else
-            safe += static_cast<unsigned char>(one) < ' ' ? ' ' : one;
+        if (marks.find(one) != marks.npos) safe += '\\';
+        switch (one) {
+            case '<':
+                safe += "&lt;";
+                break;
+            case '&':
+                safe += "&amp;";
+                break;
+            case '$':
+                safe += "&#36;";
+                break;
+            case '@':
+            case '#':
+                safe += one + std::string("&#8203;");
+                break;
+            default:
+                safe += static_cast<unsigned char>(one) < ' ' ? ' ' : one;
+        }
     }
     return safe;
 }
 
 std::string markdown_row(const VerdictRecord& verdict) {
-    return fmt::format("| {} | {} | {} | {} | {} | {:.1f} % | {} |\n", in_cell(verdict.metric),
-                       time_of(verdict.a_ns, verdict), time_of(verdict.b_ns, verdict),
-                       change_in_words(verdict), interval_in_words(verdict), 100 * verdict.noise,
-                       name_of(verdict.verdict));
+    return fmt::format("| {} | {} | {} | {} | {} | {:.1f} % | {} |\n",
+                       in_cell(name_in_views(verdict)), time_of(verdict.a_ns, verdict),
+                       time_of(verdict.b_ns, verdict), change_in_words(verdict),
+                       interval_in_words(verdict), 100 * verdict.noise, name_of(verdict.verdict));
 }
 
 // As GitHub's commands want it: no line's end, no percent sign of its own.
@@ -94,7 +108,15 @@ std::string as_markdown(const ComparisonRecords& comparison) {
     const int faster = count_of(comparison.verdicts, Change::faster);
     if (slower + faster == 0 && comparison.wrong.empty()) return "";
     std::string wrong;
-    for (const std::string& one : comparison.wrong) wrong += "- **Wrong:** " + in_cell(one) + "\n";
+    std::size_t not_shown = 0;
+    for (const std::string& one : comparison.wrong) {
+        const std::string line = "- **Wrong:** " + in_cell(message_in_views(one)) + "\n";
+        if (wrong.size() + line.size() > most_of_markdown / 3)
+            ++not_shown;
+        else
+            wrong += line;
+    }
+    if (not_shown > 0) wrong += fmt::format("- {} more wrong results\n", not_shown);
     std::string text = fmt::format(
         "### tutti compare: {} slower, {} faster, {} the same, {} undecided\n\n{}{}"
         "| metric | A | B | change | interval | noise | verdict |\n"
@@ -120,17 +142,20 @@ std::string as_markdown(const ComparisonRecords& comparison) {
 
 std::string as_github_annotations(const ComparisonRecords& comparison) {
     std::string text;
+    std::map<std::string_view, int> count;
     for (const std::string& one : comparison.wrong)
-        text += fmt::format("::error title=tutti compare::{}\n", in_command("wrong: " + one));
+        if (++count["error"] <= most_annotations)
+            text += fmt::format("::error title=tutti compare::{}\n",
+                                in_command("wrong: " + message_in_views(one)));
     for (const auto& [change, command] :
          {std::pair{Change::slower, "error"}, std::pair{Change::faster, "notice"}}) {
-        int count = 0;
         for (const VerdictRecord& verdict : worst_first(comparison.verdicts)) {
-            if (verdict.verdict != change || is_mean(verdict) || ++count > most_annotations)
+            if (verdict.verdict != change || is_mean(verdict) ||
+                ++count[command] > most_annotations)
                 continue;
             text += fmt::format(
                 "::{} title=tutti compare::{}\n", command,
-                in_command(fmt::format("{} is {}: {} ({})", verdict.metric, name_of(change),
+                in_command(fmt::format("{} is {}: {} ({})", name_in_views(verdict), name_of(change),
                                        change_in_words(verdict), interval_in_words(verdict))));
         }
     }
@@ -150,11 +175,21 @@ std::string as_open_metrics(const ComparisonRecords& comparison) {
         for (const auto& [side, ns] : {std::pair{"a", verdict.a_ns}, std::pair{"b", verdict.b_ns}})
             if (ns > 0 && is_in_ns(verdict))
                 text += fmt::format("tutti_time_seconds{{metric=\"{}\",side=\"{}\"}} {:.4g}\n",
-                                    in_label(verdict.metric), side, ns * 1e-9);
+                                    in_label(name_in_views(verdict)), side,
+                                    rounded_to_noise(ns * 1e-9, verdict.noise));
     family("tutti_change_ratio", "ratio", "Time of B over time of A.");
     for (const VerdictRecord& verdict : comparison.verdicts)
-        text += fmt::format("tutti_change_ratio{{metric=\"{}\",verdict=\"{}\"}} {:.4g}\n",
-                            in_label(verdict.metric), name_of(verdict.verdict), verdict.ratio);
+        if (!is_mean(verdict))
+            text += fmt::format("tutti_change_ratio{{metric=\"{}\",verdict=\"{}\"}} {:.4g}\n",
+                                in_label(name_in_views(verdict)), name_of(verdict.verdict),
+                                rounded_to_noise(verdict.ratio, verdict.noise));
+    // In a family of its own: a program may call a metric so, too.
+    const auto mean = std::ranges::find_if(comparison.verdicts, is_mean);
+    if (mean != comparison.verdicts.end()) {
+        family("tutti_mean_change_ratio", "ratio", "Geometric mean of all changes.");
+        text += fmt::format("tutti_mean_change_ratio{{verdict=\"{}\"}} {:.4g}\n",
+                            name_of(mean->verdict), rounded_to_noise(mean->ratio, mean->noise));
+    }
     return text + "# EOF\n";
 }
 
@@ -164,9 +199,9 @@ std::string as_csv(const ComparisonRecords& comparison) {
     for (const VerdictRecord& one : comparison.verdicts)
         text += fmt::format(
             "{},{},{:.6g},{:.6g},{:.6g},{},{:.4g},{:.4g},{:.4g},{:.6g},{:.6g},{},{},{}\n",
-            in_csv(one.metric), name_of(one.verdict), one.ratio, one.low, one.high, one.confidence,
-            one.p, one.noise, one.visible, one.a_ns, one.b_ns, one.launches, one.stage,
-            in_csv(one.rule));
+            in_csv(name_in_views(one)), name_of(one.verdict), one.ratio, one.low, one.high,
+            one.confidence, one.p, one.noise, one.visible, one.a_ns, one.b_ns, one.launches,
+            one.stage, in_csv(message_in_views(one.rule)));
     return text;
 }
 

@@ -38,7 +38,8 @@ std::string as_markdown(const ComparisonRecords& comparison);
 /// GitHub's workflow commands: an annotation for each slower (error) and faster (notice) metric, at
 /// most ten of each kind, as GitHub shows no more.
 std::string as_github_annotations(const ComparisonRecords& comparison);
-/// JUnit's XML: a test case for each metric; slower is a failure, undecided is skipped.
+/// JUnit's XML: a test case for each metric; slower is a failure, undecided is skipped, a wrong
+/// result is an error.
 std::string as_junit(const ComparisonRecords& comparison);
 /// github-action-benchmark's "customSmallerIsBetter": the times of B.
 std::string as_action_benchmark(const ComparisonRecords& comparison);
@@ -50,7 +51,7 @@ std::string as_google_benchmark_a(const ComparisonRecords& comparison);
 std::string as_google_benchmark_b(const ComparisonRecords& comparison);
 /// OpenMetrics text, as Prometheus and GitLab's metrics report read it.
 std::string as_open_metrics(const ComparisonRecords& comparison);
-/// GitLab's Code Quality report: an issue for each slower metric.
+/// GitLab's Code Quality report: an issue for each wrong result and each slower metric.
 std::string as_code_quality(const ComparisonRecords& comparison);
 /// A table with a head line.
 std::string as_csv(const ComparisonRecords& comparison);

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 namespace tutti {
@@ -82,15 +83,39 @@ TEST(Views, MarkdownStaysBelowWhatGitHubTakes) {
 TEST(Views, NamesCannotEndTheirPlace) {
     ComparisonRecords records = sample();
     records.verdicts = {verdict_of("a|b <img> \"q\" 1%\n, c", Change::slower, 1.5)};
-    EXPECT_NE(as_markdown(records).find(R"(| a\|b &lt;img> "q" 1% , c |)"), std::string::npos)
+    EXPECT_NE(as_markdown(records).find(R"(| a\|b &lt;img> "q" 1%?, c #&#8203;)"),
+              std::string::npos)
         << as_markdown(records);
     EXPECT_EQ(count_in(as_github_annotations(records), "\n"), 1U);
-    EXPECT_NE(as_github_annotations(records).find("1%25%0A, c"), std::string::npos);
-    EXPECT_NE(as_open_metrics(records).find(R"(metric="a|b <img> \"q\" 1%\n, c")"),
+    EXPECT_NE(as_github_annotations(records).find("1%25?, c"), std::string::npos);
+    EXPECT_NE(as_open_metrics(records).find(R"(metric="a|b <img> \"q\" 1%?, c #)"),
               std::string::npos);
     EXPECT_NE(as_junit(records).find("a|b &lt;img&gt; &quot;q&quot; 1%"), std::string::npos)
         << as_junit(records);
     EXPECT_NE(as_csv(records).find("\"a|b <img> \"\"q\"\" 1%"), std::string::npos);
+}
+
+TEST(Views, NamesThatHadToBeCutRemainTwo) {
+    ComparisonRecords records = sample();
+    const std::string name(100'000, 'x');
+    records.verdicts = {verdict_of(name, Change::slower, 1.5),
+                        verdict_of(name + "y", Change::slower, 1.5),
+                        verdict_of("\xff", Change::slower, 1.5)};
+    const json metrics = json::parse(as_bencher(records));
+    EXPECT_EQ(metrics.size(), 3U);
+    for (const auto& [shown, value] : metrics.items()) EXPECT_LE(shown.size(), 250U);
+    for (const View& view : views()) EXPECT_LT(view.text(records).size(), 5000U) << view.name;
+}
+
+TEST(Views, MessagesOfSeveralLinesStayInOne) {
+    ComparisonRecords records = sample();
+    records.verdicts.clear();
+    records.wrong = {"100%\n::error::x", "100%\n::error::x"};
+    EXPECT_EQ(as_github_annotations(records),
+              "::error title=tutti compare::wrong: 100%25%0A::error::x\n"
+              "::error title=tutti compare::wrong: 100%25%0A::error::x\n");
+    EXPECT_EQ(count_in(as_markdown(records), "- **Wrong:** 100% ::error::x\n"), 2U);
+    EXPECT_NE(as_junit(records).find("results are right (2)\""), std::string::npos);
 }
 
 TEST(Views, AnnotationsAreAtMostTenOfAKind) {
@@ -109,6 +134,9 @@ TEST(Views, JUnitHasACaseForEachMetric) {
     EXPECT_NE(text.find(R"(timestamp="2026-01-31T12:00:00")"), std::string::npos);
     EXPECT_EQ(count_in(text, "<testcase "), 5U);
     EXPECT_EQ(count_in(text, "<failure "), 2U);
+    EXPECT_NE(text.find(">+50.0 % against A (+48.0 % .. +52.0 %), noise 1.0 %: why</failure>"),
+              std::string::npos)  // GitLab shows the text
+        << text;
     EXPECT_EQ(count_in(text, "<skipped "), 1U);
     EXPECT_LT(text.find("<properties"), text.find("<testcase"));
     EXPECT_LT(text.rfind("</testcase>"), text.find("<system-out"));
@@ -158,6 +186,26 @@ TEST(Views, OpenMetricsEndsAsItMustAndIsInSeconds) {
               std::string::npos);
 }
 
+TEST(Views, OpenMetricsHasNoMoreDigitsThanTheNoiseLeaves) {
+    ComparisonRecords records = sample();
+    records.verdicts = {verdict_of("m", Change::slower, 1.2345)};
+    records.verdicts[0].noise = 0.02;  // steps of 0.01 from 0.5 to 5
+    EXPECT_NE(as_open_metrics(records).find("verdict=\"slower\"} 1.23\n"), std::string::npos);
+    records.verdicts[0].noise = 0;
+    EXPECT_NE(as_open_metrics(records).find("verdict=\"slower\"} 1.234\n"), std::string::npos)
+        << as_open_metrics(records);
+}
+
+TEST(Views, TheMeanIsNoMetricOfOpenMetrics) {
+    ComparisonRecords records = sample();
+    records.verdicts = {verdict_of("geometric mean", Change::same, 1),
+                        verdict_of("geometric mean", Change::same, 1)};
+    records.verdicts[1].b_ns = 0;
+    const std::string text = as_open_metrics(records);
+    EXPECT_EQ(count_in(text, "tutti_change_ratio{metric=\"geometric mean\""), 1U);
+    EXPECT_EQ(count_in(text, "tutti_mean_change_ratio{verdict=\"same\"} 1\n"), 1U);
+}
+
 TEST(Views, CodeQualityNamesSlowerMetricsOnly) {
     const json issues = json::parse(as_code_quality(sample()));
     ASSERT_EQ(issues.size(), 2U);
@@ -165,6 +213,22 @@ TEST(Views, CodeQualityNamesSlowerMetricsOnly) {
     EXPECT_EQ(issues[1]["severity"], "critical");
     EXPECT_EQ(issues[1]["location"]["path"], "r.jsonl");
     EXPECT_NE(issues[0]["fingerprint"], issues[1]["fingerprint"]);
+}
+
+TEST(Views, CodeQualityNamesFilesAsGitLabDoes) {
+    ComparisonRecords records = sample();
+    records.wrong = {"bad sum"};
+    const auto here = std::filesystem::current_path();
+    for (const auto& [file, path] :
+         {std::pair<std::string, std::string>{"./a/r.jsonl", "a/r.jsonl"},
+          {here / "r.jsonl", "r.jsonl"},
+          {"/elsewhere/r.jsonl", "r.jsonl"},
+          {"../r.jsonl", "r.jsonl"}}) {
+        records.file = file;
+        const json issues = json::parse(as_code_quality(records));
+        EXPECT_EQ(issues[0]["location"]["path"], path) << file;
+        EXPECT_EQ(issues[0]["severity"], "blocker");
+    }
 }
 
 TEST(Views, NumbersOfProgramsAreNotTakenForTimes) {

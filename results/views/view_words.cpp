@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "results/views/view_words.hpp"
+
+#include <cmath>
+#include <filesystem>
+
+#include "base/json_writer.hpp"
+#include "base/sha256.hpp"
+#include "base/source.hpp"
+
+namespace tutti {
+namespace {
+
+// Programs may print any bytes; readers of XML and JSON refuse a file for one that is no UTF-8.
+std::string as_utf8(const std::string& text) {
+    constexpr int no_indent = -1;
+    return Json::parse(Json(text).dump(no_indent, ' ', false, Json::error_handler_t::replace));
+}
+
+bool continues_a_letter(char byte) { return (static_cast<unsigned char>(byte) & 0xc0) == 0x80; }
+
+std::string cut(const std::string& text, std::size_t most) {
+    if (text.size() <= most) return text;
+    std::size_t end = most;
+    while (end > 0 && continues_a_letter(text[end])) --end;
+    return text.substr(0, end);
+}
+
+}  // namespace
+
+std::string name_in_views(const VerdictRecord& verdict) { return name_in_views(verdict.metric); }
+
+std::string name_in_views(const std::string& metric) {
+    if (metric.empty()) return "(no name)";
+    const std::string safe = printable(as_utf8(metric));
+    if (safe == metric && safe.size() <= longest_name) return metric;
+    constexpr std::size_t letters_of_hash = 8;
+    const std::string tail = " #" + sha256(metric).substr(0, letters_of_hash);
+    return cut(safe, longest_name - tail.size()) + tail;
+}
+
+std::string message_in_views(const std::string& text) {
+    const std::string whole = as_utf8(text), shown = cut(whole, longest_message);
+    return shown.size() < whole.size() ? shown + "..." : shown;
+}
+
+double rounded_to_noise(double value, double noise) {
+    if (!(value > 0) || !(noise > 0)) return value;
+    const double step = std::pow(10., std::floor(std::log10(value * noise)));
+    return std::round(value / step) * step;
+}
+
+std::string path_in_project(const std::string& file) {
+    namespace fs = std::filesystem;
+    if (file.empty()) return "tutti";
+    fs::path path = fs::path(file).lexically_normal();
+    if (path.is_absolute()) path = path.lexically_relative(fs::current_path());
+    const bool is_inside = !path.empty() && *path.begin() != "..";
+    return is_inside ? path.generic_string() : fs::path(file).filename().generic_string();
+}
+
+}  // namespace tutti
