@@ -15,7 +15,7 @@ INSTALLED = "/opt/tutti"  # on the page
 FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 NAMED = re.compile(r"(?:#!.*\n)?(?:#|//) (\S+)")
 # What a CI system's machine has of the caller's, and what lets git commit.
-KEPT = {name: os.environ[name] for name in ("PATH", "HOME", "TMPDIR", "LANG") if name in os.environ}
+KEPT = {name: os.environ[name] for name in ("PATH", "HOME", "TMPDIR", "LANG", "TUTTI_MPIRUN") if name in os.environ}
 KEPT |= {"GIT_AUTHOR_NAME": "t", "GIT_AUTHOR_EMAIL": "t@example.org", "GIT_COMMITTER_NAME": "t",
          "GIT_COMMITTER_EMAIL": "t@example.org", "GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "protocol.file.allow",
          "GIT_CONFIG_VALUE_0": "always"}

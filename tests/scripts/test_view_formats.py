@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Each view of a comparison is what its reader takes, whatever the metrics are called; each check sees what is broken."""
+import contextlib
 import json
 import os
 import re
@@ -90,9 +91,10 @@ class Views(OfAComparison):
         for name in HOSTILE:
             texts = self.written((name,))
             for view, checks in ci_formats.CHECKS.items():
-                with self.subTest(name=name[:30], view=view):
-                    if checks[0] not in (ci_formats.junit, ci_formats.promtool):  # processes: all names at once will do
-                        checks[0](texts[view])
+                if checks[0] is ci_formats.junit:  # a process for each: all names at once will do
+                    continue
+                with self.subTest(name=name[:30], view=view), contextlib.suppress(unittest.SkipTest):
+                    checks[0](texts[view])
 
     def test_wrong_results(self):
         wrong = ["rank 1 has 3,\nnot 4: <&]]>", "100 %0A @everyone " + "x" * 100_000, "again", "again"]
