@@ -111,6 +111,17 @@ def markdown(text):
             raise Refused(f"a line of its own: {line[:80]}")
 
 
+def gfm(text):
+    """As GitHub renders it: one table, and of other marks our own only."""
+    page = run(tool("cmark-gfm", "cmark-gfm"), "--unsafe", "-e", "table", "-e", "strikethrough", input=text)
+    tags = set(re.findall(r"<(\w+)", page))
+    if not tags <= {"h3", "ul", "li", "strong", "table", "thead", "tbody", "tr", "th", "td", "p"}:
+        raise Refused(f"marks of others: {sorted(tags)}")
+    rows = page.count("<tr>")
+    if page.count("<table>") > 1 or page.count("<td") + page.count("<th") - page.count("<thead") != 7 * rows:
+        raise Refused("no table")
+
+
 def github(text):
     """Commands as the runner parses them: ::NAME PROPERTY=VALUE::DATA, in DATA %25, %0D and %0A only."""
     counts = {}
@@ -137,7 +148,7 @@ def csv(text):
         raise Refused("rows of different length")
 
 
-CHECKS = {"markdown": [markdown], "github": [github], "junit": [junit], "csv": [csv], "codequality": [codequality],
+CHECKS = {"markdown": [markdown, gfm], "github": [github], "junit": [junit], "csv": [csv], "codequality": [codequality],
           "action-benchmark": [by_schema("action-benchmark")], "bencher": [by_schema("bencher")],
           "google-benchmark-a": [by_schema("google-benchmark")], "google-benchmark-b": [by_schema("google-benchmark")],
           "openmetrics": [openmetrics, promtool]}

@@ -157,6 +157,11 @@ class Checks(OfAComparison):
                 with self.assertRaises(ci_formats.Refused):
                     ci_formats.CHECKS[view][0](texts[view].replace(whole, broken))
 
+    def test_markdown_that_is_rendered_as_something_else_is_refused(self):
+        for broken in ("### t\n\n| a |\n|---|\n| <b>x</b> |\n", "### t\n\n[x](http://x)\n", "### t\n\n| a | b |\n|---|---|\n"):
+            with self.subTest(broken), self.assertRaises(ci_formats.Refused):
+                ci_formats.gfm(broken)
+
     def test_promtool_refuses_what_is_broken(self):
         for broken in ('tutti_time_seconds{metric="x} 1\n', "# TYPE tutti_time_seconds gouge\n", "tutti time 1\n"):
             with self.subTest(broken), self.assertRaises(ci_formats.Refused):
