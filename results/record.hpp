@@ -102,4 +102,8 @@ inline Record parse_json_line(std::string_view line) {
     return parse_json_line(line, Source("", "record"));
 }
 
+/// JSON Schema (draft 2020-12) of a line: which fields it must have, of which type. Kinds and
+/// fields that it does not know are allowed, as by parse_json_line.
+std::string json_schema();
+
 }  // namespace tutti

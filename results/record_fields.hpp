@@ -3,6 +3,7 @@
 #include <span>
 
 #include "base/json_reader.hpp"
+#include "base/json_schema.hpp"
 #include "base/json_writer.hpp"
 #include "results/record.hpp"
 
@@ -20,6 +21,13 @@ inline void decode(const JsonPlace& place, std::optional<Rank>& root) {
     if (place.whole_number<int>() != -1) decode(place, root.emplace());
 }
 
+inline Json schema_of(const std::optional<Op>&) {
+    Json schema = schema_of(Op{});
+    schema["enum"].push_back("none");
+    return schema;
+}
+inline Json schema_of(const std::optional<Rank>&) { return schema_of(Rank{}); }
+
 inline Json encode(const std::map<Rank, std::int64_t>& count_by_rank) {
     Json object = Json::object();
     for (const auto& [rank, count] : count_by_rank) object[std::to_string(rank.index)] = count;
@@ -31,6 +39,12 @@ inline void decode(const JsonPlace& place, std::map<Rank, std::int64_t>& count_b
         if (!rank || !std::in_range<int>(*rank)) place.child(field).fail("is no rank");
         decode(place.child(field), count_by_rank[{static_cast<int>(*rank)}]);
     }
+}
+
+inline Json schema_of(const std::map<Rank, std::int64_t>&) {
+    return {{"type", "object"},
+            {"propertyNames", {{"pattern", "^[0-9]+$"}}},
+            {"additionalProperties", schema_of(std::int64_t{})}};
 }
 
 void walk(auto& f, Is<Tool> auto& tool) {

@@ -21,25 +21,47 @@ Record read_as(const JsonPlace& line) {
     return record;
 }
 
-struct KindReader {
+// What was skipped has no times.
+template <class Kind>
+Json schema_of_kind() {
+    Kind record;
+    Json schema = schema_of(record);
+    if constexpr (requires { record.skipped; }) {
+        record.skipped = "";
+        return {{"if",
+                 {{"required", Json::array({"skipped"})},
+                  {"properties", {{"skipped", {{"type", "string"}}}}}}},
+                {"then", schema_of(record)},
+                {"else", schema}};
+    }
+    return schema;
+}
+
+struct KindRow {
     std::string_view kind;
     Record (*read)(const JsonPlace&);
+    Json (*schema)();
 };
 
-constexpr KindReader kind_readers[] = {
-    {"session", read_as<Session>},
-    {"launch", read_as<Launch>},
-    {"point", read_as<Point>},
-    {"fail", read_as<Fail>},
-    {"end", read_as<End>},
-    {"limits", read_as<Limits>},
-    {"step", read_as<TrainingStep>},
-    {"partial_step", read_as<TrainingStep>},
-    {"pair", read_as<Pair>},
-    {"verdict", read_as<VerdictRecord>},
-    {"step_growth", read_as<StepGrowth>},
-    {"point_over_launches", read_as<PointOverLaunches>},
-    {"step_over_launches", read_as<StepOverLaunches>},
+template <class Kind>
+constexpr KindRow row_of(std::string_view kind) {
+    return {kind, read_as<Kind>, schema_of_kind<Kind>};
+}
+
+constexpr KindRow kind_rows[] = {
+    row_of<Session>("session"),
+    row_of<Launch>("launch"),
+    row_of<Point>("point"),
+    row_of<Fail>("fail"),
+    row_of<End>("end"),
+    row_of<Limits>("limits"),
+    row_of<TrainingStep>("step"),
+    row_of<TrainingStep>("partial_step"),
+    row_of<Pair>("pair"),
+    row_of<VerdictRecord>("verdict"),
+    row_of<StepGrowth>("step_growth"),
+    row_of<PointOverLaunches>("point_over_launches"),
+    row_of<StepOverLaunches>("step_over_launches"),
 };
 
 constexpr JsonRules rules{.whole = "the record"};
@@ -90,9 +112,24 @@ Record parse_json_line(std::string_view line, const Source& source, int number) 
         source.fail(number, fmt::format("written in schema version {}; this tutti reads version {}",
                                         written, schema_version));
     const std::string& kind = record.needed("kind").text();
-    for (const auto& row : kind_readers)
+    for (const auto& row : kind_rows)
         if (row.kind == kind) return row.read(record);
     return std::monostate{};
+}
+
+std::string json_schema() {
+    Json kinds = Json::array();
+    for (const KindRow& row : kind_rows)
+        kinds.push_back(
+            {{"if", {{"properties", {{"kind", {{"const", row.kind}}}}}}}, {"then", row.schema()}});
+    const Json schema{
+        {"$schema", "https://json-schema.org/draft/2020-12/schema"},
+        {"title", fmt::format("A line of a results file of tutti, version {}", schema_version)},
+        {"type", "object"},
+        {"properties", {{"v", {{"const", schema_version}}}, {"kind", {{"type", "string"}}}}},
+        {"required", Json::array({"v", "kind"})},
+        {"allOf", kinds}};
+    return schema.dump(2);
 }
 
 }  // namespace tutti
