@@ -29,9 +29,11 @@ struct Command {
 constexpr Command rows[] = {
     {"bench", "under mpirun: sweep sizes over algorithms, transports and libraries", run_bench},
     {"compare", "A against B, with a verdict and an exit code for CI", run_compare},
+    {"history", "one metric over many launches, and where it changed", run_history},
     {"limits", "under mpirun: what this machine can do at its best", run_limits},
     {"list", "collectives, algorithms, transports, baselines, workloads of this build", run_list},
     {"report", "plots and tables of results files in one page", run_report},
+    {"results", "the records of many results files in one SQLite database", run_results},
     {"show", "a schedule in words or as a picture, counted against the bounds", run_show},
     {"topo", "this machine as a tree", run_topo},
     {"tune",

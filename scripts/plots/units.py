@@ -1,13 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Numbers as people read them."""
 
-
-def size_text(count):
-    """512, 4K, 64M: the shortest exact form, K = 1024, as tutti prints it."""
-    for unit in ("", "K", "M", "G", "T"):
-        if count == 0 or count % 1024 or unit == "T":
-            return f"{count}{unit}"
-        count //= 1024
+from tutti.names import size_text
 
 
 def size_words(count):

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/script.hpp"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+
+#include "cli/build_info.hpp"
+#include "cli/ranks/launcher.hpp"
+
+namespace tutti {
+namespace {
+
+// The interpreter is Debian's, which has matplotlib and numpy, unless another one is named.
+const char* python() {
+    const char* chosen = std::getenv("TUTTI_PYTHON");
+    if (chosen != nullptr) return chosen;
+    return access("/usr/bin/python3", X_OK) == 0 ? "/usr/bin/python3" : "python3";
+}
+
+}  // namespace
+
+Exit run_script(std::string_view name, const Arguments& words) {
+    if (launcher().rank != 0) return Exit::ok;
+    const auto script = scripts_folder() / name;
+    if (!std::filesystem::exists(script))
+        throw Error("the script is not at " + script.string() +
+                    "; set TUTTI_SCRIPTS to its folder");
+    Arguments all{python(), script.string()};
+    all.insert(all.end(), words.begin(), words.end());
+    std::vector<char*> argv;
+    for (auto& word : all) argv.push_back(word.data());
+    argv.push_back(nullptr);
+    const pid_t child = fork();
+    if (child == 0) {
+        execvp(argv[0], argv.data());
+        std::fprintf(stderr, "tutti: cannot start %s: %s\n", argv[0], std::strerror(errno));
+        _exit(64);
+    }
+    int status = 0;
+    waitpid(child, &status, 0);
+    return static_cast<Exit>(WIFEXITED(status) ? WEXITSTATUS(status) : 64);
+}
+
+}  // namespace tutti

@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Results files of tutti for Python programs.
+
+    import tutti                                     # with python/ in PYTHONPATH
+    points = tutti.read(["monday.jsonl", "tuesday.jsonl"])     # a pandas DataFrame, one row a point
+    points[points.skipped.isna()].groupby(["metric", "machine"]).p50_ns.median()
+
+    for record in tutti.records("monday.jsonl"):     # dicts as they stand in the file; without pandas
+        print(record["kind"], record["file"])
+"""
+
+import os
+import warnings
+
+from .columns import COLUMNS, value_at
+from .lines import ResultsError, good_lines, without_replaced
+from .names import metric_of
+
+__all__ = ["ResultsError", "read", "records"]
+
+
+def records(files):
+    """The records of one file or several as dicts, in the order of the files, each with its "file".
+
+    Steps that a later record replaces are left out. A torn last line becomes a warning; a line that is no record raises
+    ResultsError, which names the file and the line."""
+    found = []
+    for file in _list_of(files):
+        said = []
+        found += [line.record | {"file": str(file)} for line in good_lines(file, said)]
+        for text in said:
+            warnings.warn(text, stacklevel=2)
+    steps = without_replaced([one for one in found if one["kind"] in ("step", "partial_step")])
+    kept = {id(one) for one in steps}
+    return [one for one in found if one["kind"] not in ("step", "partial_step") or id(one) in kept]
+
+
+def read(files):
+    """The points of one file or several as a pandas DataFrame, one row a point.
+
+    Columns: file, session, launch, t (when the launch began), git, machine (its fingerprint), metric (as `tutti compare`
+    names it), and those of `points` in docs/reference/results_database.md. A value that a point has not is missing (NaN)."""
+    import pandas  # only here: everything else works without it
+
+    rows, launches, commits = [], {}, {}
+    for one in records(files):
+        place = one["file"], one.get("session"), one.get("launch")
+        if one["kind"] == "session":
+            commits[one["file"], one["id"]] = one["tool"].get("git")
+        elif one["kind"] == "launch":
+            launches[place] = one
+        elif one["kind"] == "point":
+            launch = launches.get(place, {})
+            rows.append({"file": one["file"], "session": one.get("session"), "launch": one["launch"], "t": launch.get("t"),
+                         "git": commits.get(place[:2]), "machine": launch.get("topo_sha256"), "metric": metric_of(one),
+                         **{name: value_at(one, path) for name, path in COLUMNS["points"].items()}})
+    heads = ["file", "session", "launch", "t", "git", "machine", "metric", *COLUMNS["points"]]
+    table = pandas.DataFrame(rows, columns=heads)
+    table["t"] = pandas.to_datetime(table["t"], utc=True)
+    return table
+
+
+def _list_of(files):
+    return [files] if isinstance(files, (str, bytes, os.PathLike)) else files

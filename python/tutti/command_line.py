@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How the scripts behind `tutti report`, `tutti results` and `tutti history` take words and refuse them."""
+
+import argparse
+import signal
+import sys
+
+from .lines import ResultsError
+
+USAGE_ERROR = 64
+
+
+class Parser(argparse.ArgumentParser):
+    """One line for a usage error, as `tutti` itself does."""
+
+    def __init__(self, *words, example="", **named):
+        super().__init__(*words, allow_abbrev=False, **named)
+        self.example = example
+
+    def error(self, message):
+        self.exit(USAGE_ERROR, f"{self.prog}: {message}; type for example: {self.example}\n")
+
+
+def run(name, action, output):
+    """The exit code of action(), which raises what cannot be done. `output` is the file that it writes."""
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # `| head` is no error
+    try:
+        action()
+        sys.stdout.flush()
+    except ResultsError as error:
+        return _refuse(name, error)
+    except OSError as error:
+        # What fails when a file is closed, as on a full disk, does not say which file it was.
+        return _refuse(name, f"cannot write '{error.filename or output}': {error.strerror}; type another file")
+    return 0
+
+
+def needs(module, package):
+    """What to say where a Python module is missing."""
+    return ResultsError(f"no Python module {module} in {sys.executable}; type: apt-get install {package}, and run with "
+                        "/usr/bin/python3")
+
+
+def _refuse(name, reason):
+    print(f"{name}: {reason}", file=sys.stderr)
+    return USAGE_ERROR

@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: Apache-2.0
+"""An SQLite index over results files: each record once, with its JSON, and a view of columns for each kind.
+
+docs/reference/results_database.md describes the schema. A change of it is a new SCHEMA."""
+
+import contextlib
+import datetime
+import hashlib
+import json
+import os
+import sqlite3
+from pathlib import Path
+
+from .columns import COLUMNS
+from .lines import ResultsError
+from .names import key_id, metric_of, short_hash
+
+SCHEMA = 1  # PRAGMA user_version
+APPLICATION = 0x74747469  # PRAGMA application_id: "ttti"
+
+TABLES = """
+CREATE TABLE files(
+    id INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE, sha256 TEXT NOT NULL, imported TEXT NOT NULL,
+    records INTEGER NOT NULL, torn INTEGER NOT NULL, foreign_lines INTEGER NOT NULL);
+CREATE TABLE records(
+    id INTEGER PRIMARY KEY, kind TEXT NOT NULL, session TEXT NOT NULL, launch INTEGER, key TEXT, metric TEXT,
+    sha256 TEXT NOT NULL UNIQUE, file INTEGER NOT NULL REFERENCES files(id), line INTEGER NOT NULL, json TEXT NOT NULL,
+    t TEXT AS (json_extract(json, '$.t')) STORED,
+    git TEXT AS (json_extract(json, '$.tool.git')) STORED,
+    machine TEXT AS (json_extract(json, '$.topo_sha256')) STORED);
+CREATE INDEX records_by_place ON records(session, launch, kind);
+CREATE INDEX records_by_metric ON records(metric, kind);
+"""
+# A training run writes its steps again and again until it ends; the last record of each counts.
+NOT_REPLACED = """(kind = 'step' OR NOT EXISTS (
+    SELECT 1 FROM records later WHERE later.session = records.session AND later.launch = records.launch
+        AND later.kind IN ('step', 'partial_step') AND later.key = records.key AND later.id > records.id))"""
+KINDS = {"sessions": "session", "launches": "launch", "points": "point", "steps": "step", "pairs": "pair",
+         "verdicts": "verdict", "fails": "fail", "ends": "end", "limits": "limits"}
+# Of every view; where a record does not say them itself, those of its launch and session.
+HEADS = ("id", "session", "launch", "t", "git", "machine", "metric")
+
+
+def open_to_write(path):
+    """A connection whose schema is there."""
+    database = _connected(path, "rwc")
+    with _refusing(path), database:
+        database.execute("BEGIN IMMEDIATE")  # of several that make the same one, one does
+        if _pragma(database, "user_version") == 0 and not database.execute("SELECT 1 FROM sqlite_master").fetchone():
+            for statement in [*TABLES.split(";"), *map(_view, COLUMNS), f"PRAGMA application_id = {APPLICATION}",
+                              f"PRAGMA user_version = {SCHEMA}"]:
+                database.execute(statement)
+        _refuse_another(database, path)
+    return database
+
+
+def open_to_read(path):
+    if not Path(path).exists():
+        raise ResultsError(f"there is no '{path}'; type: tutti results import FILES --db {path}")
+    database = _connected(path, "ro")
+    with _refusing(path):
+        _refuse_another(database, path)
+    return database
+
+
+def import_lines(database, path, lines):
+    """Adds the records of a file that are not there yet; how many these are."""
+    good = [line for line in lines if not line.fault]
+    torn = sum(line.is_torn for line in lines)
+    content = hashlib.sha256("\n".join(line.text for line in lines).encode()).hexdigest()
+    now = datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
+    with _refusing("the database"), database:
+        database.execute(
+            "INSERT INTO files(path, sha256, imported, records, torn, foreign_lines) VALUES (?, ?, ?, ?, ?, ?)"
+            " ON CONFLICT(path) DO UPDATE SET sha256 = excluded.sha256, imported = excluded.imported, records ="
+            " excluded.records, torn = excluded.torn, foreign_lines = excluded.foreign_lines WHERE sha256 <> excluded.sha256",
+            (os.path.abspath(path), content, now, len(good), torn, len(lines) - len(good) - torn))
+        file, = database.execute("SELECT id FROM files WHERE path = ?", (os.path.abspath(path),)).fetchone()
+        before = database.total_changes
+        # Records without a session are told from those of other files by the file's first line.
+        anonymous = f"file-{short_hash(lines[0].text)}"
+        database.executemany(
+            "INSERT OR IGNORE INTO records(kind, session, launch, key, metric, sha256, file, line, json)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", (_row(line, file, anonymous) for line in good))
+        return database.total_changes - before
+
+
+def records(database, metric):
+    """The records of metrics that have this in their names, with all sessions and launches, as dicts."""
+    found = database.execute(
+        "SELECT id, json FROM records WHERE kind IN ('session', 'launch') OR instr(lower(metric), lower(?1)) > 0 AND"
+        " (kind IN ('point', 'pair') OR id IN (SELECT id FROM steps))", (metric,))
+    return [json.loads(text) for _, text in found]
+
+
+def _row(line, file, anonymous):
+    record = line.record
+    session = _text(record.get("id" if record["kind"] == "session" else "session") or anonymous)
+    launch = record.get("launch")
+    try:
+        key, metric = key_id(record), metric_of(record)
+    except (KeyError, TypeError, AttributeError):  # fields as only another version writes them
+        key, metric = None, None
+    same = json.dumps(record, sort_keys=True, separators=(",", ":"))
+    return (_text(record["kind"]), session, launch if isinstance(launch, int) and 0 <= launch < 1 << 31 else None, _text(key),
+            _text(metric), hashlib.sha256(f"{session}\n{same}".encode()).hexdigest(), file, line.number, line.text)
+
+
+def _text(value):
+    """What SQLite takes as a text: half of a surrogate pair is none."""
+    return None if value is None else str(value).encode("utf-8", "replace").decode()
+
+
+def _view(name):
+    """CREATE VIEW points AS ..., with the columns of COLUMNS."""
+    kinds = "records.kind = '" + KINDS[name] + "'"
+    if name == "steps":
+        kinds = "records.kind IN ('step', 'partial_step') AND " + NOT_REPLACED.replace("(kind", "(records.kind")
+    heads = {"t": "coalesce(records.t, launch.t, session.t)", "git": "coalesce(records.git, session.git)",
+             "machine": "coalesce(records.machine, launch.machine)"}
+    columns = [f"{heads.get(head, 'records.' + head)} AS {head}" for head in HEADS]
+    columns += [f"json_extract(records.json, '$.{path}') AS \"{column}\"" for column, path in COLUMNS[name].items()
+                if column not in HEADS]
+    return (f"CREATE VIEW {name} AS SELECT {', '.join(columns)}, records.json AS json FROM records"
+            " LEFT JOIN records launch ON launch.session = records.session AND launch.launch = records.launch"
+            " AND launch.kind = 'launch'"
+            " LEFT JOIN records session ON session.session = records.session AND session.launch IS NULL"
+            f" AND session.kind = 'session' WHERE {kinds}")
+
+
+def _connected(path, mode):
+    try:
+        return sqlite3.connect(f"{Path(path).resolve().as_uri()}?mode={mode}", uri=True, timeout=10)
+    except sqlite3.Error as error:
+        raise ResultsError(f"cannot open '{path}': {error}") from None
+
+
+def _pragma(database, name):
+    return database.execute(f"PRAGMA {name}").fetchone()[0]
+
+
+def _refuse_another(database, path):
+    if _pragma(database, "application_id") != APPLICATION:
+        raise ResultsError(f"'{path}' is no database of results; type another file behind --db")
+    schema = _pragma(database, "user_version")
+    if schema > SCHEMA:
+        raise ResultsError(f"'{path}' is of schema version {schema}, and this tutti knows versions up to {SCHEMA}; take a "
+                           "newer tutti, or import the files into another --db")
+
+
+@contextlib.contextmanager
+def _refusing(path):
+    try:
+        yield
+    except sqlite3.Error as error:
+        hint = "type another file behind --db" if "not a database" in str(error) else "is another program writing it?"
+        raise ResultsError(f"cannot use '{path}': {error}; {hint}") from None

@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reads the lines of results files (JSON Lines, schema version 1): the one reader of all that is Python here."""
+
+import json
+from dataclasses import dataclass
+
+SCHEMA_VERSION = 1
+
+
+class ResultsError(Exception):
+    """What was asked cannot be done; the text is one line for the user."""
+
+
+@dataclass(frozen=True)
+class Line:
+    """One line of a file: its record, or the fault for which it is none."""
+
+    file: str
+    number: int
+    text: str
+    record: dict = None
+    fault: str = ""
+    is_torn: bool = False  # the last one, without an end: the writer was interrupted
+
+    def error(self):
+        return ResultsError(f"{self.file}:{self.number}: {self.fault}")
+
+
+def lines_of(path):
+    """Every line of a file. Raises ResultsError for a file that cannot be read or is empty; lines never raise."""
+    try:
+        with open(path, "rb") as stream:
+            lines = stream.read().split(b"\n")
+    except OSError as error:
+        raise ResultsError(f"cannot read '{path}': {error.strerror}") from None
+    if lines == [b""]:
+        raise ResultsError(f"'{path}' is empty: no results in it")
+    tail = lines.pop()  # what follows the last newline: nothing, unless the writer was interrupted
+    for number, line in enumerate(lines, start=1):
+        yield _parsed(path, number, line, has_end=True)
+    if tail:
+        yield _parsed(path, len(lines) + 1, tail, has_end=False)
+
+
+def _parsed(path, number, line, has_end):
+    text = line.decode("utf-8", errors="replace")
+    try:
+        record = json.loads(text, parse_constant=_refuse_constant)
+    except (ValueError, RecursionError):
+        return Line(str(path), number, text, fault="not JSON", is_torn=not has_end)
+    return Line(str(path), number, text, record, _fault(record))
+
+
+def _refuse_constant(name):
+    raise ValueError(f"{name} is no JSON")  # NaN, Infinity: Python would take them
+
+
+def _fault(record):
+    if not isinstance(record, dict) or "v" not in record:
+        return 'not a tutti record (no "v")'
+    if record["v"] != SCHEMA_VERSION:
+        return f"written in schema version {record['v']}; this tutti reads version {SCHEMA_VERSION}"
+    return "" if isinstance(record.get("kind"), str) else 'no field "kind"'
+
+
+def good_lines(path, warnings):
+    """The lines that are records. A torn last line becomes a warning, any other fault raises ResultsError."""
+    any_good = False
+    for line in lines_of(path):
+        if line.fault and not (line.is_torn and any_good):
+            raise line.error()
+        if line.fault:
+            warnings.append(f"{line.error()}: the last line is torn (the writer was interrupted) and left out")
+            continue
+        any_good = True
+        yield line
+
+
+def launch_of(record):
+    return record["file"], record.get("session") or "", record.get("launch")
+
+
+def without_replaced(steps):
+    """A training run writes its steps again and again until it ends; the last record of each counts."""
+    def place(step):
+        return launch_of(step), json.dumps(step["key"], sort_keys=True)
+
+    last = {place(step): number for number, step in enumerate(steps)}
+    return [step for number, step in enumerate(steps) if not step.get("partial") or last[place(step)] == number]

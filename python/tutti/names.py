@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a record is about: the metric, as `tutti compare` names it, and the id of its key."""
+
+import hashlib
+import json
+
+
+def size_text(count):
+    """512, 4K, 64M: the shortest exact form, K = 1024, as tutti prints it."""
+    for unit in ("", "K", "M", "G", "T"):
+        if count == 0 or count % 1024 or unit == "T":
+            return f"{count}{unit}"
+        count //= 1024
+
+
+def metric_of(record):
+    """The name of what was measured, "all_reduce 4K float sum registered ring (shm)"; None of other records."""
+    kind = record["kind"]
+    if kind == "point":
+        return f"{call_in_words(record['key'])} {candidate_in_words(record['key'])}"
+    if kind in ("step", "partial_step"):
+        key = record["key"]
+        named = (key.get(name) for name in ("workload", "model", "compute", "settings", "buffers", "way"))
+        return " ".join(filter(None, named))
+    return record.get("metric") if kind in ("pair", "verdict") else None
+
+
+def call_in_words(key):
+    """As call_in_words() in results/key.cpp."""
+    words = [key["coll"], size_text(key["bytes"]), key["dtype"], key["op"] if key["op"] != "none" else "",
+             f"root {key['root']}" if key["root"] >= 0 else "", "in place" if key["inplace"] else "", key["buf"],
+             key.get("input")]
+    return " ".join(filter(None, words))
+
+
+def candidate_in_words(key):
+    """As candidate_in_words() in results/key.cpp: "ring[x2] (shm)", "mpi/ring"."""
+    if key["impl"] != "tutti":
+        forced = key["algo"] if key["algo"] != key["impl"] else ""  # as older files name a library
+        return key["impl"] + (f"/{forced}" if forced else "")
+    knobs = [size_text(key["seg"]) if key.get("seg") else "", f"k{key['radix']}" if key.get("radix") else "",
+             f"x{key['channels']}" if key.get("channels", 1) != 1 else ""]
+    in_brackets = ",".join(filter(None, knobs))
+    order = key.get("order")
+    name = key["algo"] + (f"[{in_brackets}]" if in_brackets else "") + (f"@{order}" if order else "")
+    return name + (f" ({key['transport']})" if key["transport"] else "")
+
+
+def key_id(record):
+    """16 hex digits, equal for equal keys: of a point its id. None of records without a key."""
+    if "key" not in record:
+        return None
+    return record.get("point") or short_hash(json.dumps(record["key"], separators=(",", ":"), ensure_ascii=False))
+
+
+def short_hash(text):
+    return hashlib.sha256(text.encode()).hexdigest()[:16]

@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One metric over the launches of one machine with one set of settings, in the order of time."""
+
+import json
+import statistics
+from dataclasses import dataclass, field
+
+from .columns import value_at
+from .lines import ResultsError
+from .names import key_id, metric_of, short_hash
+
+VALUES = {"point": "t_ns.p50", "step": "step_ns.p50", "partial_step": "step_ns.p50", "pair": "b_ns"}
+# Variables that are no settings: numbers and folders of one run.
+OF_ONE_RUN = ("SLURM_JOB", "TUTTI_")
+# What may change from launch to launch while the series stays the same, and is told at a change point.
+FACTS = {"build type": "tool.build_type", "compiler": "tool.compiler"}
+FACTS_OF_LAUNCH = {"MPI": "mpi.version", "UCX": "ucx.version", "NCCL": "nccl.version", "CUDA": "cuda.driver",
+                   "kernel": "hosts[0].kernel", "host": "hosts[0].name"}
+
+
+@dataclass
+class Run:
+    """One value of a series: the median of what a launch says of the metric."""
+
+    t: str
+    commit: str
+    facts: dict
+    values: list = field(default_factory=list)
+
+    @property
+    def value(self):
+        return statistics.median(self.values)
+
+
+@dataclass
+class Series:
+    """The runs of one fingerprint, `settings` being all that must be equal besides the machine."""
+
+    metric: str
+    fingerprint: str
+    words: str
+    settings: dict
+    runs: list
+
+    def values(self):
+        return [run.value for run in self.runs]
+
+
+def the_metric(names, asked):
+    """The one metric that is called so or has this in its name."""
+    found = [name for name in names if name == asked] or sorted(name for name in names if asked.lower() in name.lower())
+    if not found:
+        some = "; ".join(sorted(names)[:3])
+        raise ResultsError(f"no metric is called '{asked}'; there are {len(names)}" + (f", such as: {some}" if some else ""))
+    if len(found) > 1:
+        raise ResultsError(f"'{asked}' is part of {len(found)} metrics; type more of one: {'; '.join(found[:4])}"
+                           + ("; ..." if len(found) > 4 else ""))
+    return found[0]
+
+
+def series_of(records, asked):
+    """A series for each fingerprint of the metric, the one with the newest launch first."""
+    records = list(records)
+    measured = [one for one in records if _value(one) is not None]
+    metric = the_metric({metric_of(one) for one in measured}, asked)
+    sessions = {one["id"]: one for one in records if one["kind"] == "session"}
+    launches = {(one.get("session"), one["launch"]): one for one in records if one["kind"] == "launch"}
+    found = {}
+    for one in measured:
+        if metric_of(one) != metric:
+            continue
+        # A comparison has one launch record, and pairs that count its launches.
+        place = one.get("session"), one["launch"] if one["kind"] != "pair" else 1
+        launch, session = launches.get(place, {}), sessions.get(one.get("session"), {})
+        settings = _settings(one, launch)
+        fingerprint = f"{(launch.get('topo_sha256') or short_hash(_hosts(launch)))[:8]}-{short_hash(json.dumps(settings))[:6]}"
+        series = found.setdefault(fingerprint, (_words(one, launch), settings, {}))
+        run = series[2].setdefault(place, Run(launch.get("t") or session.get("t") or "", _commit(one, session),
+                                              _facts(session, launch)))
+        run.values.append(_value(one))
+    all_series = [Series(metric, fingerprint, words, settings, sorted(runs.values(), key=lambda run: run.t))
+                  for fingerprint, (words, settings, runs) in found.items()]
+    return sorted(all_series, key=lambda one: one.runs[-1].t, reverse=True)
+
+
+def differences(one, other):
+    """The settings in which two series differ, by name; "machine" where that is another."""
+    names = [name for name in sorted({*one.settings, *other.settings}) if one.settings.get(name) != other.settings.get(name)]
+    same_machine = one.fingerprint.split("-")[0] == other.fingerprint.split("-")[0]
+    return ([] if same_machine else ["machine"]) + names
+
+
+def _value(record):
+    """The time of a call or a step; None where it was skipped, is wrong, or the record is of another kind."""
+    if value_at(record, "check.state") == "fail":
+        return None
+    value = value_at(record, VALUES.get(record["kind"], ""))
+    return value if isinstance(value, (int, float)) and value > 0 else None
+
+
+def _settings(record, launch):
+    """All that decides performance and is not the machine or the version of a program."""
+    env = {name: value for name, value in (launch.get("env") or {}).items() if not name.startswith(OF_ONE_RUN)}
+    key = {f"key.{name}": value for name, value in (record.get("key") or {}).items()}
+    start = {name: record.get(name) for name in ("mode", "def") if record.get(name)}
+    return {"kind": record["kind"].removeprefix("partial_"), "id": key_id(record), "MPI library": value_at(launch, "mpi.vendor"),
+            **start, **dict(sorted(key.items())), **dict(sorted(env.items()))}
+
+
+def _words(record, launch):
+    ranks = value_at(record, "key.nranks") or launch.get("nranks")
+    gpus = sorted({gpu.get("model") for gpu in launch.get("gpus") or [] if gpu.get("model")})
+    words = [value_at(launch, "hosts[0].cpu_model"), *gpus, f"{ranks} ranks" if ranks else "",
+             f"{len(launch.get('hosts') or [])} hosts" if len(launch.get("hosts") or []) > 1 else "",
+             f"started by {record['mode']}" if record.get("mode") else "", value_at(launch, "mpi.vendor"),
+             "B of tutti compare" if record["kind"] == "pair" else ""]
+    return ", ".join(filter(None, words))
+
+
+def _hosts(launch):
+    return " ".join(host.get("name", "") for host in launch.get("hosts") or [])
+
+
+def _commit(record, session):
+    """Of a comparison it is not known: the session's is that of the tutti that compares."""
+    if record["kind"] == "pair":
+        return ""
+    return (value_at(session, "tool.git") or "") + ("+changes" if value_at(session, "tool.dirty") else "")
+
+
+def _facts(session, launch):
+    return {**{name: value_at(session, path) for name, path in FACTS.items()},
+            **{name: value_at(launch, path) for name, path in FACTS_OF_LAUNCH.items()}}

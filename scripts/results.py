@@ -1,0 +1,162 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""Keeps the records of many results files in one SQLite database, and finds them there."""
+
+import csv
+import json
+import re
+import shlex
+import sqlite3
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "python"))
+from tutti import command_line, database  # noqa: E402  (found through the line above, from any working directory)
+from tutti.lines import ResultsError, lines_of  # noqa: E402
+
+SHOWN = "metric, t, git, p50_ns, ci95_low_ns, ci95_high_ns, busbw_GBps, check_state, skipped"
+STATEMENT = re.compile(r"\s*(select|with|explain)\b", re.IGNORECASE)
+SIZE = re.compile(r"'[^']*'|\"[^\"]*\"|\b(\d+)([KMGT])\b")
+EXAMPLE = """tutti results query "coll = 'all_reduce' and bytes >= 1M\""""
+
+
+def main(arguments):
+    parser = command_line.Parser(prog="results", description=__doc__, example="results.py import run.jsonl --db results.sqlite",
+                                 epilog="; ".join(f"{verb}: {action.__doc__}" for verb, (action, *_) in VERBS.items()))
+    parser.add_argument("verb", choices=VERBS)
+    parser.add_argument("words", nargs="*", metavar="WORD", help="of import files, of show an ID, of query and export a query")
+    parser.add_argument("--db", default="results.sqlite", metavar="FILE", help="the database (%(default)s)")
+    parser.add_argument("--csv", metavar="FILE", help="of export")
+    options = parser.parse_intermixed_args(arguments)
+    action, least, most = VERBS[options.verb]
+    if not least <= len(options.words) <= most:
+        parser.error(f"{options.verb} takes {least if least == most else f'{least} or more'} words behind it")
+    if (options.verb == "export") != bool(options.csv):
+        parser.error("export takes --csv FILE, the others do not")
+    return command_line.run("results", lambda: action(options), options.csv or "stdout")
+
+
+def import_files(options):
+    """adds the records of results files; those that are there already are left as they are"""
+    into = database.open_to_write(options.db)
+    unread = []  # the other files are good
+    for path in options.words:
+        try:
+            lines = list(lines_of(path))
+        except ResultsError as error:
+            unread.append(str(error))
+            continue
+        new = database.import_lines(into, path, lines)
+        faults = [line for line in lines if line.fault]
+        torn = sum(line.is_torn for line in faults)
+        print(f"{path}: {len(lines) - len(faults)} records, {new} new" +
+              (f"; left out: {torn} torn, {len(faults) - torn} foreign lines" if faults else ""))
+        for line in faults[:3]:
+            print(f"results: warning: {line.error()}", file=sys.stderr)
+    if unread:
+        raise ResultsError("; ".join(unread))
+
+
+def list_sessions(options):
+    """the sessions with their launches and points"""
+    rows = database.open_to_read(options.db).execute(
+        "SELECT session, t, git, argv, (SELECT count(*) FROM launches l WHERE l.session = s.session),"
+        " (SELECT count(*) FROM records p WHERE p.session = s.session AND p.kind IN ('point', 'step', 'pair')),"
+        " (SELECT count(*) FROM fails f WHERE f.session = s.session) FROM sessions s ORDER BY t")
+    print_table(["session", "begin", "git", "launches", "points", "fails", "command"],
+                [(session, (t or "")[:19], git, launches, points, fails, _command(argv))
+                 for session, t, git, argv, launches, points, fails in rows])
+
+
+def show(options):
+    """a session by the beginning of its ID, or a point in all launches by its id"""
+    name = options.words[0]
+    of = database.open_to_read(options.db)
+    sessions = [row[0] for row in of.execute("SELECT DISTINCT session FROM records WHERE substr(session, 1, length(?1)) = ?1",
+                                             (name,))]
+    if len(sessions) > 1:
+        raise ResultsError(f"{len(sessions)} sessions begin with '{name}': {' '.join(sessions[:4])}; type more of one")
+    if sessions:
+        return _show_session(of, sessions[0])
+    points = of.execute(f"SELECT {SHOWN} FROM points WHERE point = ? ORDER BY t", (name,))
+    rows = points.fetchall()
+    if not rows:
+        raise ResultsError(f"no session and no point is called '{name}'; see: tutti results list --db {options.db}")
+    return print_table([column[0] for column in points.description], rows)
+
+
+def _show_session(of, session):
+    for t, git, dirty, version, compiler, argv in of.execute(
+            "SELECT t, git, dirty, version, compiler, argv FROM sessions WHERE session = ?", (session,)):
+        print(f"session {session}\nbegin   {t}\ntutti   {version} {git or ''}{'+changes' if dirty else ''} {compiler or ''}\n"
+              f"command {_command(argv)}")
+    for launch, t, nranks, ppn, host, cpu, machine, ok in of.execute(
+            "SELECT l.launch, l.t, nranks, ppn, host, cpu_model, l.machine, e.ok FROM launches l"
+            " LEFT JOIN ends e ON e.session = l.session AND e.launch = l.launch WHERE l.session = ? ORDER BY l.launch", (session,)):
+        end = {None: "interrupted", 0: "wrong results", 1: "ended well"}[ok]
+        print(f"launch  {launch}, {t}, {nranks} ranks, {ppn} a host, {host}, {cpu}, machine {(machine or '?')[:8]}, {end}")
+    for phase, what in of.execute("SELECT phase, what FROM fails WHERE session = ?", (session,)):
+        print(f"fail    {phase}: {what}")
+    for view, columns in (("points", SHOWN), ("steps", "metric, t, git, step_ns, exposed_ns, overlap, check_state, skipped"),
+                          ("verdicts", "metric, verdict, ratio, low, high, p, noise, mde, n_launch")):
+        found = of.execute(f"SELECT {columns} FROM {view} WHERE session = ? ORDER BY id", (session,))
+        if rows := found.fetchall():
+            print(f"\n{view}")
+            print_table([column[0] for column in found.description], rows)
+
+
+def query(options):
+    """prints what an SQL statement finds, or the points for which a condition holds"""
+    print_table(*_found(options, SHOWN))
+
+
+def export(options):
+    """writes what a query finds, or all points, as a CSV table ('-': to stdout)"""
+    names, rows = _found(options, "*")
+    with open(sys.stdout.fileno() if options.csv == "-" else options.csv, "w", newline="", encoding="utf-8",
+              closefd=options.csv != "-") as stream:
+        writer = csv.writer(stream, lineterminator="\n")
+        writer.writerow(names)
+        writer.writerows(rows)
+    if options.csv != "-":
+        print(f"{options.csv}: {len(rows)} rows")
+
+
+def _found(options, columns):
+    """Names and rows; a condition stands for a query of points."""
+    asked = options.words[0] if options.words else "select * from points"
+    if not STATEMENT.match(asked):
+        asked = f"SELECT {columns} FROM points WHERE ({SIZE.sub(_bytes, asked)})"
+    try:
+        found = database.open_to_read(options.db).execute(asked)
+        return [column[0] for column in found.description], found.fetchall()
+    except (sqlite3.Error, sqlite3.Warning) as error:
+        raise ResultsError(f"no query: {error}; type for example: {EXAMPLE}") from None
+
+
+def _bytes(match):
+    """1M is 1048576, but not within a text."""
+    return str(int(match[1]) << 10 * (1 + "KMGT".index(match[2]))) if match[1] else match[0]
+
+
+def _command(argv):
+    return shlex.join(json.loads(argv)) if argv else ""
+
+
+def print_table(names, rows):
+    texts = [["" if value is None else f"{value:.6g}" if isinstance(value, float) else str(value) for value in row]
+             for row in rows]
+    widths = [max(map(len, column)) for column in zip(names, *texts)]
+    to_right = [any(isinstance(row[i], (int, float)) for row in rows) for i in range(len(names))]
+    for text in [names, *texts]:
+        print("  ".join(f"{word:>{width}}" if right else f"{word:<{width}}"
+                        for word, width, right in zip(text, widths, to_right)).rstrip())
+
+
+# What each does, and how many words it takes.
+VERBS = {"import": (import_files, 1, 1 << 20), "list": (list_sessions, 0, 0), "show": (show, 1, 1), "query": (query, 1, 1),
+         "export": (export, 0, 1)}
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

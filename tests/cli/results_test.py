@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`tutti results` and `tutti history` find what was measured, by the names that `tutti compare` prints."""
+import csv
+import json
+import unittest
+from pathlib import Path
+
+import tutti
+from tutti import QUICK
+
+USAGE = 64
+# What is measured twice: by bench, and by compare.
+CALLS = ("all_reduce", "--transport", "shm", "--algo", "ring,tree", "--radix", "auto,4", "--channels", "1,2",
+         "--baseline", "none", "--counts", "2,1024", "--inplace", "both")
+
+
+class Database(tutti.Folder):
+    def setUp(self):
+        super().setUp()
+        self.db = self.folder / "results.sqlite"
+
+    def ok(self, *words, **environment):
+        done = tutti.run(*words, **environment)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        return done.stdout
+
+    def refused(self, *words, says, **environment):
+        done = tutti.run(*words, **environment)
+        self.assertEqual((done.returncode, done.stderr.count("\n")), (USAGE, 1), done.stderr)
+        self.assertIn(says, done.stderr)
+
+    def measure(self, file, *words):
+        self.ok("bench", *words, *QUICK, "--json", file)
+
+
+class Results(Database):
+    def test_keep_find_and_export_what_was_measured(self):
+        file, out = self.folder / "r.jsonl", self.folder / "r.csv"
+        self.measure(file, "all_reduce", "--ranks", 2, "--transport", "shm", "--algo", "ring", "--baseline", "none", "--counts", "1024")
+        self.assertIn(" new\n", self.ok("results", "import", file, "--db", self.db))
+        self.assertTrue(self.ok("results", "import", file, "--db", self.db, file).endswith(" 0 new\n"))
+        listed = self.ok("results", "list", "--db", self.db)
+        session = tutti.records(file)[0]["id"]
+        self.assertIn(session, listed)
+        self.assertIn("ended well", self.ok("results", "show", session[:20], "--db", self.db))
+        self.assertIn("all_reduce 4K float sum registered ring (shm)", self.ok("results", "query", "bytes = 4K", "--db", self.db))
+        self.ok("results", "export", "--csv", out, "--db", self.db)
+        self.assertEqual(len(out.read_text().splitlines()), 1 + len(tutti.points(file)))
+        self.assertEqual(self.ok("results", "export", "--csv", "-", "--db", self.db), out.read_text())
+        self.assertIn("too few launches", self.ok("history", "all_reduce 4K float sum registered ring (shm)", "--db", self.db))
+        self.assertIn("too few launches", self.ok("history", "4K float sum registered ring", file))
+
+    def test_explain_themselves(self):
+        overview = self.ok("results", "--help")
+        for verb in ("import", "list", "show", "query", "export", "schema"):
+            self.assertIn(f"\n  {verb} ", overview)
+            self.assertIn(f"tutti results {verb} [OPTIONS]", self.ok("results", verb, "--help"))
+        self.assertIn("history [OPTIONS]", self.ok("history", "--help"))
+
+    def test_print_the_schema_of_the_records(self):
+        schema = json.loads(self.ok("results", "schema"))
+        self.assertEqual(schema["$schema"], "https://json-schema.org/draft/2020-12/schema")
+
+    def test_what_cannot_be_done_is_one_line(self):
+        self.refused("results", says="Type for example: tutti results import")
+        self.refused("results", "improt", "x", says="did you mean 'import'?")
+        self.refused("results", "import", says="see 'tutti results import --help'")
+        self.refused("results", "list", "--bd", "x", says="did you mean '--db'?")
+        self.refused("results", "list", "--db", self.folder / "none.sqlite", says="type: tutti results import")
+        self.refused("results", "list", TUTTI_SCRIPTS=str(self.folder), says="set TUTTI_SCRIPTS")
+        self.refused("history", says="see 'tutti history --help'")
+        self.refused("history", "ring", says="results files or --db")
+        self.refused("history", "ring", "x.jsonl", "--level", "2", says="see 'tutti history --help'")
+
+    def test_of_many_ranks_one_speaks(self):
+        file = self.folder / "r.jsonl"
+        self.measure(file, "all_reduce", "--ranks", 2, "--transport", "shm", "--algo", "ring", "--baseline", "none", "--counts", "4")
+        for words in (["results", "import", file, "--db", self.db], ["results", "schema"], ["results", "--help"],
+                      ["history", "all_reduce", file], ["report", file, "-o", self.folder / "r.html"]):
+            with self.subTest(words):
+                self.assertEqual(self.ok(*words, PMI_RANK="1", PMI_SIZE="2"), "")
+        self.assertEqual([path.name for path in Path(self.folder).iterdir()], ["r.jsonl"])
+
+
+class MetricNames(Database):
+    def test_are_those_that_compare_gives(self):
+        """Of knobs, sizes and places; compare writes the names that C++ makes."""
+        measured, compared = self.folder / "bench.jsonl", self.folder / "compare.jsonl"
+        self.measure(measured, *CALLS, "--ranks", 2)
+        done = tutti.run("compare", "--threads", "--quads", 2, "--budget", "5s", "--json", compared, "--", "bench", *CALLS, *QUICK)
+        self.assertLess(done.returncode, USAGE, done.stderr)
+        self.ok("results", "import", measured, "--db", self.db)
+        out = self.folder / "names.csv"
+        self.ok("results", "export", "select metric from points", "--csv", out, "--db", self.db)
+        names = {row[0] for row in list(csv.reader(out.read_text().splitlines()))[1:]}
+        self.assertEqual(names, {record["metric"] for record in tutti.records(compared) if record["kind"] == "pair"})
+        self.assertGreater(len(names), 10)
+
+
+if __name__ == "__main__":
+    unittest.main()
