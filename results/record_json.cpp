@@ -21,20 +21,31 @@ Record read_as(const JsonPlace& line) {
     return record;
 }
 
+// Of a point or step, or of one over several launches; of other kinds null.
+auto* skipped_in(auto& record) {
+    if constexpr (requires { record.skipped; })
+        return &record.skipped;
+    else if constexpr (requires { record.point.skipped; })
+        return &record.point.skipped;
+    else if constexpr (requires { record.step.skipped; })
+        return &record.step.skipped;
+    else
+        return static_cast<std::optional<std::string>*>(nullptr);
+}
+
 // What was skipped has no times.
 template <class Kind>
 Json schema_of_kind() {
     Kind record;
     Json schema = schema_of(record);
-    if constexpr (requires { record.skipped; }) {
-        record.skipped = "";
-        return {{"if",
-                 {{"required", Json::array({"skipped"})},
-                  {"properties", {{"skipped", {{"type", "string"}}}}}}},
-                {"then", schema_of(record)},
-                {"else", schema}};
-    }
-    return schema;
+    auto* const skipped = skipped_in(record);
+    if (skipped == nullptr) return schema;
+    *skipped = "";
+    return {{"if",
+             {{"required", Json::array({"skipped"})},
+              {"properties", {{"skipped", {{"type", "string"}}}}}}},
+            {"then", schema_of(record)},
+            {"else", schema}};
 }
 
 struct KindRow {
