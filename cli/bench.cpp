@@ -93,7 +93,8 @@ public:
             reporter_.end(std::ranges::any_of(all_, is_wrong) ? Outcome::wrong_result
                           : reporter_.is_active() && std::ranges::all_of(all_, is_skipped)
                               ? Outcome::nothing_measured
-                              : Outcome::measured);
+                              : Outcome::measured,
+                          complaint());
         if (!csv.is_open()) return code;
         write_csv(csv, all_);
         csv.close();
@@ -104,6 +105,21 @@ public:
     }
 
 private:
+    // Of what was named and never measured.
+    std::optional<std::string> complaint() const {
+        NamedWords named = options_.named;
+        for (const Point& point : all_) {
+            const Key& key = point.key;
+            if (!point.skipped)
+                named.measured(key.configuration);
+            else
+                named.skipped(key.configuration,
+                              fmt::format("{} at {}: {}", candidate_in_words(key),
+                                          to_string(key.bytes), *point.skipped));
+        }
+        return named.complaint();
+    }
+
     std::string rows(const std::vector<Point>& points) const {
         return rows_of_size(options_, columns_, points);
     }

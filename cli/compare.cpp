@@ -4,121 +4,30 @@
 
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
 #include <iostream>
 
+#include "base/clock.hpp"
 #include "base/replace_file.hpp"
 #include "cli/build_info.hpp"
 #include "cli/compare/attribution.hpp"
+#include "cli/comparison_file.hpp"
 #include "cli/options/compare_options.hpp"
 #include "cli/provenance.hpp"
 #include "cli/ranks/interruption.hpp"
-#include "results/reader.hpp"
 #include "results/statistics.hpp"
-#include "results/store.hpp"
 #include "results/views/view_words.hpp"
 
 namespace tutti {
 namespace {
 
-// "+4.3 %" of a ratio's logarithm.
-std::string in_percent(double logarithm) {
-    return std::isinf(logarithm) ? "?" : fmt::format("{:+.1f} %", 100 * std::expm1(logarithm));
-}
-
-std::string interval_of(const Shift& shift) {
-    if (std::isinf(shift.low)) return "too few launches";
-    return in_percent(shift.low) + " .. " + in_percent(shift.high);
-}
-
-std::string visible_of(const Judgement& judgement) {
-    return std::isinf(judgement.visible) ? "?" : fmt::format("{:.1f} %", 100 * judgement.visible);
-}
-
-// Of times in ns as of numbers of a program, whose unit is its own.
-std::string time_of(double value) {
-    return value >= 100'000 ? fmt::format("{:.0f}", value) : fmt::format("{:.5g}", value);
-}
-
-class VerdictTable {
-public:
-    VerdictTable(const ComparisonResult& result, bool in_microseconds)
-        : scale_(in_microseconds ? 1e-3 : 1) {
-        width_ = 6;
-        for (const MetricResult& one : result.metrics)
-            width_ = std::max(width_, one.metric.name.size());
-        const char* unit = in_microseconds ? " (us)" : "";
-        text_ = fmt::format("# {:<{}} {:>10} {:>10} {:>9}  {:<20} {:>7} {:>9}  {}\n", "metric",
-                            width_, fmt::format("A{}", unit), fmt::format("B{}", unit), "change",
-                            "98 % interval", "noise", "seen from", "verdict");
-        for (const MetricResult& one : result.metrics) add(one);
-        if (result.mean) add(*result.mean);
-    }
-
-    const std::string& text() const { return text_; }
-
-private:
-    void add(const MetricResult& one) {
-        const bool has_times = !one.launches.empty();
-        text_ +=
-            fmt::format("  {:<{}} {:>10} {:>10} {:>9}  {:<20} {:>7} {:>9}  {}\n", one.metric.name,
-                        width_, has_times ? time_of(one.a_ns() * scale_) : "",
-                        has_times ? time_of(one.b_ns() * scale_) : "",
-                        in_percent(one.judgement.shift.estimate), interval_of(one.judgement.shift),
-                        fmt::format("{:.1f} %", 100 * std::expm1(one.judgement.noise)),
-                        visible_of(one.judgement), name_of(one.judgement.change));
-    }
-
-    double scale_;
-    std::size_t width_;
-    std::string text_;
-};
-
-void explain(const ComparisonResult& result, const std::string& part, double confidence) {
-    bool is_known = false;
-    for (const MetricResult& one : result.metrics) {
-        if (one.metric.name.find(part) == std::string::npos) continue;
-        is_known = true;
-        const Judgement& judgement = one.judgement;
-        fmt::print("#\n# {}: {}, because {}\n", one.metric.name, name_of(judgement.change),
-                   judgement.reason);
-        fmt::print(
-            "#   {} launches of stage {}; p = {:.4f} after adjusting for all metrics; "
-            "intervals of {:.0f} %\n",
-            one.launches.size(), one.stage, judgement.adjusted_p, 100 * confidence);
-        fmt::print("#   {:>6} {:>9} {:>9} {:>9}  {}\n", "launch", "B/A", "A/A", "B/B",
-                   "B/A of each round A B B A, or B A A B");
-        for (std::size_t i = 0; i < one.launches.size(); ++i) {
-            const LaunchOfMetric& launch = one.launches[i];
-            std::string quads;
-            for (const double quad : launch.quads) quads += " " + in_percent(quad);
-            fmt::print("#   {:>6} {:>9} {:>9} {:>9} {}\n", i + 1, in_percent(launch.change),
-                       in_percent(launch.noise_a), in_percent(launch.noise_b), quads);
-        }
-    }
-    if (!is_known)
-        throw Error("--explain '" + part + "' is part of no metric's name; the table names them");
-}
-
 // What the records say of a metric.
-VerdictRecord record_of(const MetricResult& one, const Rule& rule) {
-    const Judgement& judgement = one.judgement;
-    VerdictRecord record{.metric = one.metric.name,
-                         .verdict = judgement.change,
-                         .ratio = std::exp(judgement.shift.estimate),
-                         .confidence = rule.confidence,
-                         .p = judgement.adjusted_p,
-                         .noise = std::expm1(judgement.noise),
-                         .a_ns = one.a_ns(),
-                         .b_ns = one.b_ns(),
-                         .launches = static_cast<int>(judgement.shift.n),
-                         .stage = one.stage,
-                         .rule = judgement.reason};
-    if (!std::isinf(judgement.shift.low)) {
-        record.low = std::exp(judgement.shift.low);
-        record.high = std::exp(judgement.shift.high);
-    }
-    if (!std::isinf(judgement.visible)) record.visible = judgement.visible;
+VerdictRecord record_of(const MetricResult& one, const CompareOptions& options) {
+    VerdictRecord record = record_of(one.metric.name, one.judgement, options.plan.rule);
+    record.a_ns = one.a_ns();
+    record.b_ns = one.b_ns();
+    record.stage = one.stage;
+    record.nranks = options.ranks;
+    if (!options.times_are_ns) record.unit.clear();
     return record;
 }
 
@@ -126,48 +35,18 @@ ComparisonRecords records_of(const ComparisonResult& result, const CompareOption
     const auto world = world_of_one();
     ComparisonRecords records{.session = describe_session(*world, options.run, 0),
                               .wrong = result.wrong,
-                              .file = options.run.results_file()};
+                              .file = options.run.results_file(),
+                              .wall_ns = static_cast<std::int64_t>(result.seconds * 1e9)};
     for (const MetricResult& one : result.metrics)
         for (std::size_t i = 0; i < one.launches.size(); ++i)
-            records.pairs.push_back({.session = records.session.id,
-                                     .launch = static_cast<int>(i) + 1,
+            records.pairs.push_back({.launch = static_cast<int>(i) + 1,
                                      .stage = one.stage,
                                      .metric = one.metric.name,
                                      .seen = one.launches[i]});
     std::vector<MetricResult> all = result.metrics;
     if (result.mean) all.push_back(*result.mean);
-    for (const MetricResult& one : all) {
-        VerdictRecord& record = records.verdicts.emplace_back(record_of(one, options.plan.rule));
-        record.session = records.session.id;
-        if (!options.times_are_ns) record.unit.clear();
-    }
+    for (const MetricResult& one : all) records.verdicts.push_back(record_of(one, options));
     return records;
-}
-
-void keep(const ComparisonRecords& records, const ComparisonResult& result) {
-    if (records.file.empty()) return;
-    Store store(records.file);
-    store.append(records.session);
-    store.append(describe_launch(*world_of_one(), records.session.id));
-    for (const Pair& pair : records.pairs) store.append(pair);
-    for (const VerdictRecord& verdict : records.verdicts) store.append(verdict);
-    for (const std::string& wrong : records.wrong)
-        store.append(Fail{.session = records.session.id,
-                          .phase = "compare",
-                          .what = "check",
-                          .stderr_tail = wrong});
-    store.append(End{.session = records.session.id,
-                     .ok = result.wrong.empty(),
-                     .wall_ns = static_cast<std::int64_t>(result.seconds * 1e9)});
-}
-
-void keep(const Attribution& attribution, const ComparisonRecords& records) {
-    if (records.file.empty() || attribution.metrics.empty()) return;
-    Store store(records.file);
-    for (StepGrowth times : attribution.metrics) {
-        times.session = records.session.id;
-        store.append(times);
-    }
 }
 
 std::set<std::string> slower_ones(const ComparisonResult& result) {
@@ -187,42 +66,11 @@ void write_views(const ComparisonRecords& records, const CompareOptions& options
     }
 }
 
-// What the file's last comparison said.
-ComparisonRecords stored_comparison(const std::string& file) {
-    const Results results = read_results(std::filesystem::path(file));
-    ComparisonRecords records{.file = file};
-    for (const Session& one : results.sessions)
-        if (one.argv.size() > 1 && one.argv[1] == "compare") records.session = one;
-    if (records.session.id.empty())
-        throw Error("'" + file +
-                    "' holds no comparison; type a file that 'tutti compare --json' wrote");
-    const auto is_of_it = [&](const auto& record) { return record.session == records.session.id; };
-    std::ranges::copy_if(results.pairs, std::back_inserter(records.pairs), is_of_it);
-    std::ranges::copy_if(results.verdicts, std::back_inserter(records.verdicts), is_of_it);
-    for (const Fail& fail : results.fails)
-        if (is_of_it(fail) && fail.what == "check") records.wrong.push_back(fail.stderr_tail);
-    return records;
-}
-
-std::map<Change, int> counts_of(const ComparisonResult& result) {
-    std::map<Change, int> counts;
-    for (const MetricResult& one : result.metrics) ++counts[one.judgement.change];
-    return counts;
-}
-
-std::string in_one_line(const ComparisonResult& result) {
-    std::string line;
-    for (const auto& [change, count] : counts_of(result))
-        line += fmt::format("{}{} {}", line.empty() ? "" : ", ", count, name_of(change));
-    return fmt::format(
-        "# {} metrics: {}; {} launches of both in {:.1f} s{}\n", result.metrics.size(), line,
-        result.launches, result.seconds,
-        result.ran_out ? " (the budget ended it: a larger --budget decides more)" : "");
-}
-
 // Says so where nothing could be decided, which must not look like nothing that changed.
 Exit exit_of(const ComparisonRecords& records, const std::set<Change>& fail_on) {
     if (!records.wrong.empty()) return Exit::wrong_result;
+    if (any_missed(records)) return Exit::regression;
+    if (records.verdicts.empty() && !records.floors.empty()) return Exit::ok;
     bool is_decidable = false;
     std::set<Change> found;
     for (const VerdictRecord& verdict : records.verdicts) {
@@ -234,6 +82,9 @@ Exit exit_of(const ComparisonRecords& records, const std::set<Change>& fail_on) 
         std::cerr << (found.empty()
                           ? "tutti: nothing could be compared: the lines '# not compared' "
                             "say why\n"
+                      : records.verdicts.front().method == Pairing::stored
+                          ? "tutti: too few launches for any verdict: " +
+                                records.verdicts.front().rule + "\n"
                           : "tutti: too few launches for any verdict; type a larger "
                             "--budget, or let both measure less\n");
         return Exit::not_comparable;
@@ -252,10 +103,65 @@ void tell(const std::string& text) {
     if (::isatty(STDERR_FILENO) != 0) std::cerr << "\r\x1b[K" << text << std::flush;
 }
 
-void print_missing(const ComparisonResult& result) {
-    for (const auto& [metric, why] : result.missing)
-        fmt::print("# not compared: {}: {}\n", metric, why);
-    for (const std::string& wrong : result.wrong) fmt::print("# WRONG: {}\n", wrong);
+void print_missing(const std::map<std::string, std::string>& missing) {
+    for (const auto& [metric, why] : missing) fmt::print("# not compared: {}: {}\n", metric, why);
+}
+
+std::string launches_in_words(int launches, const char* of, double seconds, bool ran_out) {
+    return fmt::format("# {} launches of {} in {:.1f} s{}\n", launches, of, seconds,
+                       ran_out ? " (the budget ended it: a larger --budget decides more)" : "");
+}
+
+// What --at-least and --at-most are held against, unless there are calls of B that A lacks.
+std::vector<TimeOfCall> calls_of(const std::vector<VerdictRecord>& verdicts) {
+    std::vector<TimeOfCall> calls;
+    for (const VerdictRecord& verdict : verdicts)
+        if (is_in_ns(verdict) && !is_mean(verdict))
+            calls.push_back({verdict.metric, verdict.b_ns, verdict.nranks});
+    return calls;
+}
+
+// The end of every comparison: table, records, views, and the exit code.
+Exit report(ComparisonRecords records, const CompareOptions& options,
+            const std::vector<TimeOfCall>& calls, const std::string& last_line) {
+    std::optional<Error> about_nothing;
+    if (!options.floors.empty()) try {
+            records.floors = hold_against(options.floors, calls);
+        } catch (const Error& error) {  // the rest is worth keeping
+            about_nothing = error;
+        }
+    const bool is_kept_already = !options.stored.empty();
+    const bool is_view_alone =
+        is_kept_already && std::ranges::any_of(options.written, [](const auto& written) {
+            return written.second == "-";
+        });
+    if (!is_view_alone) fmt::print("{}{}{}", as_table(records), last_line, in_text(records.growth));
+    if (!is_kept_already) keep(records);
+    write_views(records, options);
+    if (options.explains) fmt::print("{}", explained(records, options.explained));
+    if (about_nothing) throw *about_nothing;
+    return exit_of(records, options.fail_on);
+}
+
+Exit compare_with_stored(const CompareOptions& options) {
+    const std::int64_t began_ns = now_ns();
+    const BaselineResult result = compare_with(*options.baseline, options.plan.rule, tell);
+    tell("");
+    fmt::print("# tutti {}\n", version());
+    if (!result.a.empty()) fmt::print("# A: {}\n", result.a);
+    fmt::print("# B: {}\n", result.b);
+    print_missing(result.compared.missing);
+    const double seconds = seconds_since(began_ns);
+    const ComparisonRecords records{.session = describe_session(*world_of_one(), options.run, 0),
+                                    .pairs = result.compared.pairs,
+                                    .verdicts = result.compared.verdicts,
+                                    .wrong = result.compared.wrong,
+                                    .file = options.run.results_file(),
+                                    .wall_ns = static_cast<std::int64_t>(seconds * 1e9)};
+    return report(records, options, result.calls,
+                  result.launches == 0
+                      ? ""
+                      : launches_in_words(result.launches, "B", seconds, result.ran_out));
 }
 
 // A against itself, in windows of the launches that a comparison's first stage has.
@@ -266,7 +172,8 @@ Exit compare_the_same(const CompareOptions& options) {
     plan.budget_seconds = 1e9;
     const ComparisonResult result = compare(options.launch, plan, tell);
     tell("");
-    print_missing(result);
+    print_missing(result.missing);
+    for (const std::string& wrong : result.wrong) fmt::print("# WRONG: {}\n", wrong);
     if (!result.wrong.empty()) return Exit::wrong_result;
     std::size_t width = 6;
     for (const MetricResult& one : result.metrics) width = std::max(width, one.metric.name.size());
@@ -310,7 +217,7 @@ Exit compare_the_same(const CompareOptions& options) {
         alarms, windows, options.plan.second_launches);
     if (windows == 0)
         fmt::print("# no whole comparison: type --aa {} or more\n", options.plan.second_launches);
-    keep(records_of(result, options), result);
+    keep(records_of(result, options));
     return Exit::ok;
 }
 
@@ -321,31 +228,27 @@ Exit run_compare(const Arguments& arguments) {
     if (!options) return Exit::ok;
     if (!options->stored.empty()) {
         const ComparisonRecords records = stored_comparison(options->stored);
-        write_views(records, *options);
-        return exit_of(records, options->fail_on);
+        return report(records, *options, calls_of(records.verdicts), "");
     }
     if (launcher().is_there())
         throw Error("compare starts the ranks itself; type it without " + launcher().name);
+    if (options->baseline) return compare_with_stored(*options);
     if (options->launches_of_same > 0) return compare_the_same(*options);
     const ComparisonResult result = compare(options->launch, options->plan, tell);
     tell("");
     fmt::print("# tutti {}\n# A: {}\n# B: {}\n# {}\n", version(), options->a, options->b,
                options->what);
-    print_missing(result);
-    if (!result.metrics.empty())
-        fmt::print("{}", VerdictTable(result, options->times_are_ns).text());
-    fmt::print("{}", in_one_line(result));
-    const ComparisonRecords records = records_of(result, *options);
-    keep(records, result);
+    print_missing(result.missing);
+    ComparisonRecords records = records_of(result, *options);
     if (options->attributed) {
-        const Attribution attribution = attribute(*options->attributed, slower_ones(result), tell);
+        Attribution attribution = attribute(*options->attributed, slower_ones(result), tell);
         tell("");
-        fmt::print("{}", in_text(attribution));
-        keep(attribution, records);
+        for (const auto& [metric, why] : attribution.missing)
+            fmt::print("# no steps of {}: {}\n", metric, why);
+        records.growth = std::move(attribution.metrics);
     }
-    write_views(records, *options);
-    if (options->explains) explain(result, options->explained, options->plan.rule.confidence);
-    return exit_of(records, options->fail_on);
+    return report(records, *options, calls_of(records.verdicts),
+                  launches_in_words(result.launches, "both", result.seconds, result.ran_out));
 }
 
 }  // namespace tutti

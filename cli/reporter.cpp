@@ -98,12 +98,14 @@ void Reporter::warn(const std::string& line) {
     fmt::print(stderr, "tutti: {}\n", line);
 }
 
-Exit Reporter::end(Outcome outcome) {
+Exit Reporter::end(Outcome outcome, const std::optional<std::string>& complaint) {
     if (bar_) bar_->clear();
     const bool is_wrong = outcome == Outcome::wrong_result;
     if (store_) store_->append(End{session_.id, 1, !is_wrong, now_ns() - began_ns_});
-    if (outcome != Outcome::nothing_measured) return is_wrong ? Exit::wrong_result : Exit::ok;
-    warn("nothing was measured: the lines '# skipped' say why");
+    if (is_wrong) return Exit::wrong_result;
+    const bool is_nothing = outcome == Outcome::nothing_measured;
+    if (!is_nothing && !(complaint && is_active_)) return Exit::ok;
+    warn(is_nothing ? "nothing was measured: the lines '# skipped' say why" : *complaint);
     return Exit::usage;
 }
 

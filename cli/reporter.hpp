@@ -73,8 +73,9 @@ public:
     }
 
     enum class Outcome { measured, wrong_result, nothing_measured };
-    /// The last record, and the exit code for the outcome.
-    Exit end(Outcome outcome);
+    /// The last record, and the exit code for the outcome. A complaint is told where all else went
+    /// well, and then rank 0 ends with it.
+    Exit end(Outcome outcome, const std::optional<std::string>& complaint = {});
 
     /// Runs `work` and lets its errors go on, after it has recorded why the run ended, with the
     /// rank that gave up where that is this one. Errors of usage are no failures.

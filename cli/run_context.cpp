@@ -113,6 +113,23 @@ void expect_named_library(const SearchSpace& search_space, World& world) {
             "--baseline names what is not there: {}type --baseline none, or all", reasons));
 }
 
+void note_refusals(const SearchSpace& search_space, Collective collective, Planner& planner,
+                   const Environment& environment, NamedWords& named) {
+    const int ranks = planner.world().size();
+    const Call call{.collective = collective, .count = ranks};
+    for (const Candidate& candidate : candidates(collective, search_space)) {
+        auto reason = missing_for(planner, candidate);
+        if (!reason && candidate.is_ours())
+            reason =
+                candidate.row->refuses(job_of({candidate.row, candidate.configuration, environment},
+                                              call, ranks, environment.hosts));
+        if (reason)
+            named.skipped(candidate.configuration, candidate.name() + ": " + *reason);
+        else
+            named.measured(candidate.configuration);
+    }
+}
+
 void leave_out_unusable(SearchSpace& search_space, Planner& planner,
                         std::vector<std::string>& notes) {
     std::erase(search_space.transports, "none");

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/options/named_words.hpp"
 #include "cli/options/run_options.hpp"
 #include "cli/reporter.hpp"
 #include "collectives/planner/planner.hpp"
@@ -58,6 +59,10 @@ void expect_named_library(const SearchSpace& search_space, World& world);
 /// Throws Error with the reasons where no transport and no library of the search_space works here.
 /// Collective.
 void expect_runner(const SearchSpace& search_space, Collective collective, Planner& planner);
+
+/// Tells `named` of every candidate whether these ranks can run it at all. Collective.
+void note_refusals(const SearchSpace& search_space, Collective collective, Planner& planner,
+                   const Environment& environment, NamedWords& named);
 
 /// Nodes, islands and orders, as asked for (0: as the ranks sit). Collective.
 Environment environment_of(World& world, const std::vector<std::string>& orders, int ranks_per_node,

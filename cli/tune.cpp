@@ -24,7 +24,8 @@ namespace {
 // What decides which samples belong together; not where the table goes, nor the time for it.
 std::string plan_of(const TuneOptions& options) {
     TextByName asked = options.run.as_understood;
-    for (const char* name : {"resume", "table", "budget", "timeout", "hold-out"}) asked.erase(name);
+    for (const char* name : {"resume", "table", "budget", "timeout", "hold-out", "allow-skips"})
+        asked.erase(name);
     std::string text;
     for (const auto& [name, value] : asked) text += fmt::format("{}={} ", name, value);
     return text;
@@ -146,11 +147,12 @@ public:
             }
     }
 
-    Exit end() {
+    Exit end(const NamedWords& named) {
         reporter_.print(
             fmt::format("# table: {} (tutti tune --explain {})\n", table_file_, table_file_));
-        return reporter_.end(any_wrong_ ? Reporter::Outcome::wrong_result
-                                        : Reporter::Outcome::measured);
+        return reporter_.end(
+            any_wrong_ ? Reporter::Outcome::wrong_result : Reporter::Outcome::measured,
+            named.complaint());
     }
 
 private:
@@ -230,6 +232,9 @@ Exit tune_on_rank(RunContext& context, const TuneOptions& options, int cores,
     leave_out_unusable(request.search_space, planner, notes);
     expect_runner(request.search_space, request.collectives.front(), planner);
     request.environment = environment_of(world, {}, 0, 0, notes);
+    NamedWords named = options.named;
+    for (const Collective collective : request.collectives)
+        note_refusals(request.search_space, collective, planner, request.environment, named);
     TuneReport report(options, shape, context.reporter,
                       subjects_of(request, kinds_for(request, world)).size());
     report.begin(context.launch, notes);
@@ -240,7 +245,7 @@ Exit tune_on_rank(RunContext& context, const TuneOptions& options, int cores,
             throw Error(fmt::format("'{}' has nothing to compare; type: tutti tune --table {}",
                                     options.table_file, options.table_file));
         hold_out(planner, request, shape, session, report.table(world), report.events());
-        return report.end();
+        return report.end(named);
     }
     const std::int64_t before_model_ns = now_ns();
     const ModelledMachine machine{shape.topology, cores, context.tuning, host_of(context.launch)};
@@ -254,7 +259,7 @@ Exit tune_on_rank(RunContext& context, const TuneOptions& options, int cores,
             return report.is_done(shape, subject, request.holds_out);
         };
     tune(planner, request, shape, session, predictor, report.earlier(world), events);
-    return report.end();
+    return report.end(named);
 }
 
 }  // namespace

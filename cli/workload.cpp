@@ -17,6 +17,18 @@
 namespace tutti {
 namespace {
 
+// Of "ring[x2]/shm+int8", "mpi/ring" or "auto", as far as options name it.
+Configuration configuration_of(const Method& method) {
+    const std::string name = method.name.substr(0, method.name.find('+'));
+    if (!method.transport.empty())
+        return {.algorithm = name.substr(0, name.find_first_of("[@/")),
+                .transport = method.transport};
+    if (name == "auto") return {.algorithm = name};
+    const std::size_t slash = std::min(name.find('/'), name.size());
+    return {.impl = name.substr(0, slash),
+            .algorithm = name.substr(std::min(slash + 1, name.size()))};
+}
+
 // The steps of a workload, as a table and as records.
 class StepReport {
 public:
@@ -53,18 +65,26 @@ public:
         }
     }
 
-    Exit end(std::vector<TrainingStep> steps) {
+    // A step for each of the methods.
+    Exit end(std::vector<TrainingStep> steps, const std::vector<Method>& methods) {
         bool any_wrong = false, any_done = false;
         keep(steps);
-        for (const TrainingStep& step : steps) {
+        NamedWords named = options_.named;
+        for (std::size_t i = 0; i < steps.size(); ++i) {
+            const TrainingStep& step = steps[i];
             any_wrong = any_wrong || step.check.state == CheckState::fail;
             any_done = any_done || !step.skipped;
+            if (!step.skipped)
+                named.measured(configuration_of(methods[i]));
+            else
+                named.skipped(configuration_of(methods[i]), step.key.method + ": " + *step.skipped);
         }
         reporter_.print(step_table_rows(steps) + note_of_length() + step_table_footer(steps));
         using Outcome = Reporter::Outcome;
         return reporter_.end(any_wrong  ? Outcome::wrong_result
                              : any_done ? Outcome::measured
-                                        : Outcome::nothing_measured);
+                                        : Outcome::nothing_measured,
+                             named.complaint());
     }
 
 private:
@@ -176,7 +196,7 @@ Exit workload_on_rank(RunContext& context, const WorkloadOptions& options) {
     if (options.run.resumed) protocol.earlier = samples_of(*options.run.resumed, methods);
     auto steps = run_scenario(world, *scenario, methods, protocol);
     complete_keys(steps);
-    return report.end(std::move(steps));
+    return report.end(std::move(steps), methods);
 }
 
 // Several launches in one table.

@@ -14,9 +14,20 @@ struct Pair {
     int launch = 1;
     int stage = 1;
     std::string metric;
+    /// Of stored launches a_ns and b_ns alone, of which one may be 0: these are no pairs.
     LaunchOfMetric seen;
 
     bool operator==(const Pair&) const = default;
+};
+
+/// How A and B were measured: alternating within each launch, or each in launches of its own at
+/// another time, which is weaker, as the machine is part of the difference.
+enum class Pairing { by_turns, stored };
+template <>
+struct NamesOf<Pairing> {
+    static constexpr const char* kind = "method";
+    static constexpr Named<Pairing> rows[] = {{Pairing::by_turns, "turns"},
+                                              {Pairing::stored, "stored"}};
 };
 
 /// What a comparison says of a metric, B against A.
@@ -35,6 +46,9 @@ struct VerdictRecord {
     int launches = 0;
     int stage = 1;
     std::string rule;  ///< what decided, in words
+    int nranks = 0;    ///< 0: not known
+    Pairing method = Pairing::by_turns;
+    std::vector<std::string> ignored;  ///< what differs besides, and was let pass: "cores: 8, 4"
 
     bool operator==(const VerdictRecord&) const = default;
 };
@@ -52,6 +66,23 @@ struct StepGrowth {
     std::size_t grew_most() const;  ///< a step's number; the number of steps: what came after them
 
     bool operator==(const StepGrowth&) const = default;
+};
+
+/// What a judgement says of a metric, without the times and how they were measured.
+VerdictRecord record_of(const std::string& metric, const Judgement& judgement, const Rule& rule);
+
+/// What B was asked to reach at least, or to take at most, and whether it does.
+struct FloorRecord {
+    std::string session;
+    std::string asked;   ///< "all_reduce 1M busbw at least 20 GB/s"
+    std::string metric;  ///< the worst of those that it is about
+    int metrics = 1;     ///< so many are these
+    double value = 0;    ///< of that one
+    double bound = 0;
+    std::string unit;
+    bool met = true;
+
+    bool operator==(const FloorRecord&) const = default;
 };
 
 }  // namespace tutti

@@ -56,13 +56,16 @@ void decide(Judgement& judgement, const Rule& rule) {
 
 std::vector<Judgement> judge(std::span<const ComparedMetric> metrics, const Rule& rule) {
     std::vector<Judgement> judgements;
+    for (const ComparedMetric& metric : metrics)
+        judgements.push_back(
+            {.shift = shift_of(metric.changes, rule.confidence), .noise = noise_of(metric, rule)});
+    settle(judgements, rule);
+    return judgements;
+}
+
+void settle(std::span<Judgement> judgements, const Rule& rule) {
     std::vector<double> p_values;
-    for (const ComparedMetric& metric : metrics) {
-        Judgement& judgement = judgements.emplace_back();
-        judgement.shift = shift_of(metric.changes, rule.confidence);
-        judgement.noise = noise_of(metric, rule);
-        p_values.push_back(judgement.shift.p);
-    }
+    for (const Judgement& judgement : judgements) p_values.push_back(judgement.shift.p);
     const std::vector<double> adjusted = adjusted_by_holm(p_values);
     for (std::size_t i = 0; i < judgements.size(); ++i) {
         Judgement& judgement = judgements[i];
@@ -72,7 +75,6 @@ std::vector<Judgement> judge(std::span<const ComparedMetric> metrics, const Rule
             std::expm1(std::max({std::log1p(rule.min_effect), judgement.noise, half_interval}));
         decide(judgement, rule);
     }
-    return judgements;
 }
 
 std::optional<ComparedMetric> geometric_mean(std::span<const ComparedMetric> metrics) {

@@ -53,6 +53,9 @@ struct Judgement {
 /// effect. In the order of the metrics.
 std::vector<Judgement> judge(std::span<const ComparedMetric> metrics, const Rule& rule);
 
+/// The verdicts by the same rule, of judgements that have their shift and their noise.
+void settle(std::span<Judgement> judgements, const Rule& rule);
+
 /// The geometric mean of all metrics as a metric of its own: in each launch the mean of their
 /// logarithms. Metrics that some launch lacks do not count. Nothing if fewer than two are left.
 std::optional<ComparedMetric> geometric_mean(std::span<const ComparedMetric> metrics);

@@ -24,6 +24,7 @@ struct Results {
     std::vector<StepGrowth> step_growth;
     std::vector<PointOverLaunches> points_over_launches;
     std::vector<StepOverLaunches> steps_over_launches;
+    std::vector<FloorRecord> floors;
     std::vector<std::string> warnings;  // one line each, to be shown to the user
 };
 

@@ -84,13 +84,15 @@ std::string to_json_line(const End& end);
 std::string to_json_line(const Limits& limits);
 std::string to_json_line(const Pair& pair);
 std::string to_json_line(const VerdictRecord& verdict);
+std::string to_json_line(const FloorRecord& floor);
 std::string to_json_line(const StepGrowth& times);
 std::string to_json_line(const PointOverLaunches& point);
 std::string to_json_line(const StepOverLaunches& step);
 
 /// monostate: a kind that a newer tutti writes.
-using Record = std::variant<std::monostate, Session, Launch, Point, TrainingStep, Fail, End, Limits,
-                            Pair, VerdictRecord, StepGrowth, PointOverLaunches, StepOverLaunches>;
+using Record =
+    std::variant<std::monostate, Session, Launch, Point, TrainingStep, Fail, End, Limits, Pair,
+                 VerdictRecord, FloorRecord, StepGrowth, PointOverLaunches, StepOverLaunches>;
 
 /// The inverse of to_json_line, of line `number` of the source; unknown fields are ignored. Throws
 /// NotJson where the line is no JSON (torn while it was written), Error with file and line for

@@ -420,6 +420,20 @@ void walk(auto& f, Is<VerdictRecord> auto& verdict) {
     f.must("n_launch", verdict.launches);
     f.may("stage", verdict.stage, 1);
     f.may("rule", verdict.rule);
+    f.may("nranks", verdict.nranks);
+    f.may("method", verdict.method, Pairing::by_turns);
+    f.may("ignored", verdict.ignored);
+}
+
+void walk(auto& f, Is<FloorRecord> auto& floor) {
+    f.may("session", floor.session);
+    f.must("asked", floor.asked);
+    f.must("metric", floor.metric);
+    f.may("metrics", floor.metrics, 1);
+    f.must("value", floor.value);
+    f.must("bound", floor.bound);
+    f.must("unit", floor.unit);
+    f.must("met", floor.met);
 }
 
 void walk(auto& f, Is<StepGrowth> auto& times) {

@@ -70,6 +70,7 @@ constexpr KindRow kind_rows[] = {
     row_of<TrainingStep>("partial_step"),
     row_of<Pair>("pair"),
     row_of<VerdictRecord>("verdict"),
+    row_of<FloorRecord>("floor"),
     row_of<StepGrowth>("step_growth"),
     row_of<PointOverLaunches>("point_over_launches"),
     row_of<StepOverLaunches>("step_over_launches"),
@@ -106,6 +107,7 @@ std::string to_json_line(const PointOverLaunches& all) {
     walk(writer, all);
     return one_line(writer.object);
 }
+std::string to_json_line(const FloorRecord& floor) { return line_of("floor", floor); }
 
 std::string to_json_line(const Point& point) {
     JsonWriter writer{

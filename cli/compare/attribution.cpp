@@ -58,11 +58,9 @@ Attribution attribute(const TwinJobs& jobs, const std::set<std::string>& metrics
     return attribution;
 }
 
-std::string in_text(const Attribution& attribution) {
+std::string in_text(const std::vector<StepGrowth>& metrics) {
     std::string text;
-    for (const StepGrowth& times : attribution.metrics) text += in_text(times);
-    for (const auto& [metric, why] : attribution.missing)
-        text += fmt::format("# no steps of {}: {}\n", metric, why);
+    for (const StepGrowth& growth : metrics) text += in_text(growth);
     return text;
 }
 

@@ -20,7 +20,7 @@ struct Attribution {
 Attribution attribute(const TwinJobs& jobs, const std::set<std::string>& metrics,
                       const std::function<void(const std::string&)>& tell);
 
-/// A table of each, for people.
-std::string in_text(const Attribution& attribution);
+/// A table of each metric, for people.
+std::string in_text(const std::vector<StepGrowth>& metrics);
 
 }  // namespace tutti

@@ -67,6 +67,7 @@ void add_trials(const OptionGroup& group, BenchOptions& options) {
     group.parsed("--baseline", space.baselines, "all", split_list,
                  "libraries' own collectives, a list, all or none; mpi/ring forces one of the "
                  "library's algorithms, mpi/all tries every one");
+    options.named.add_option(group);
     group.parsed("--stream-from", options.stream_from, "", parse_bytes,
                  "bytes of all buffers from which results go past the caches; else whatever is "
                  "faster");
@@ -196,6 +197,7 @@ std::optional<BenchOptions> parse_bench(Arguments arguments) {
     add_only_one({app, "Ranks"}, "-t,--nthreads", "only 1");
     if (parse_or_help(app, arguments)) return std::nullopt;
 
+    options.named.read({app, ""});
     options.sweep.collective = parse_collective(collective);
     sort_output_file(output_file, options);
     auto& algorithms = options.search_space.algorithms;

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/options/named_words.hpp"
 #include "cli/options/run_options.hpp"
 #include "collectives/transport/faults.hpp"
 #include "workloads/bench/sweep.hpp"
@@ -13,6 +14,7 @@ namespace tutti {
 /// What 'tutti bench' was asked for, checked as far as that is possible without the ranks.
 struct BenchOptions {
     SearchSpace search_space;
+    NamedWords named;
     Sweep sweep;               ///< but for its candidates, and what depends on the number of ranks
     std::optional<Rank> root;  ///< none: all
     RunOptions run;

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
 
 #include "cli/options/options.hpp"
 #include "cli/options/values.hpp"
@@ -29,6 +30,9 @@ struct TypedComparison {
     int quads = 0;
     bool attributes = false;
     std::vector<std::string> written;
+    std::string baseline;
+    int launches = 12;
+    std::vector<std::string> ignored, at_least, at_most;
 };
 
 std::string this_program() { return std::filesystem::read_symlink("/proc/self/exe"); }
@@ -109,8 +113,43 @@ void set_twins(const TypedComparison& typed, const std::vector<std::string>& com
     const std::string self = "this tutti";
     options.a = in_words(typed.a.empty() ? self : typed.a, typed.environment_a, typed.words_a);
     options.b = in_words(typed.b.empty() ? self : typed.b, typed.environment_b, typed.words_b);
+    options.ranks = typed.ranks;
     options.what = fmt::format("{}, {} {}", fmt::join(common_words, " "), typed.ranks,
                                typed.threads ? "threads" : "ranks");
+}
+
+// A file that 'tutti bench --json' wrote, not an executable.
+bool is_results_file(const std::string& path) {
+    return path.ends_with(".jsonl") || std::ifstream(path).peek() == '{';
+}
+
+// OLD.jsonl NEW.jsonl, one of them for its floors alone, or --baseline OLD.jsonl -- bench ...
+void set_stored(const TypedComparison& typed, const std::vector<std::string>& common_words,
+                CompareOptions& options) {
+    StoredBaseline& baseline = options.baseline.emplace();
+    baseline.ignored.insert(typed.ignored.begin(), typed.ignored.end());
+    baseline.launches = typed.launches;
+    baseline.budget_seconds = options.plan.budget_seconds;
+    baseline.kept_in = options.run.results_file();
+    if (typed.baseline.empty()) {
+        baseline.a = typed.b.empty() ? "" : typed.a;
+        baseline.b = typed.b.empty() ? typed.a : typed.b;
+        if (typed.b.empty() && options.floors.empty())
+            throw Error("'" + typed.a +
+                        "' against what? type another results file behind it, or --at-least");
+        return;
+    }
+    if (common_words.empty() || common_words.front() != "bench" || !typed.b.empty())
+        throw Error("--baseline " + typed.baseline +
+                    " is A; type what B measures behind two dashes: tutti compare --baseline " +
+                    typed.baseline + " -- bench all_reduce -b 8 -e 1M");
+    baseline.a = typed.baseline;
+    baseline.job = command_of_job(typed, typed.a, typed.words_b, typed.environment_b, common_words);
+    // Alone on its cores, it is placed as any other job.
+    for (const auto& [name, value] : environment_of_jobs())
+        if (name.find("_MCA_") != std::string::npos) baseline.job.environment.erase(name);
+    for (const auto& [name, value] : variables_of(typed.environment_b))
+        baseline.job.environment[name] = value;
 }
 
 void set_programs(const TypedComparison& typed, CompareOptions& options) {
@@ -122,6 +161,8 @@ void set_programs(const TypedComparison& typed, CompareOptions& options) {
         throw Error(
             "which number counts? type --metric with a regular expression whose last group "
             "is the number, or a JSON pointer such as /time");
+    if (!options.floors.empty())
+        throw Error("--at-least and --at-most are for the calls of bench, not for programs");
     const auto command = [](const std::string& program, const auto& environment) {
         return Command{{"/bin/sh", "-c", program}, variables_of(environment)};
     };
@@ -186,10 +227,12 @@ std::optional<CompareOptions> parse_compare(const Arguments& arguments) {
         "A against B: both at the same time on the same cores, by turns, until a verdict.\n"
         "tutti compare [A] [B] [OPTIONS] -- bench COLLECTIVE ...: two builds of tutti (this "
         "one, where none is named), or two settings of one.\n"
+        "tutti compare OLD.jsonl NEW.jsonl, or --baseline OLD.jsonl -- bench ...: against what "
+        "was measured earlier.\n"
         "tutti compare --program-a COMMAND --program-b COMMAND --metric PATTERN: anything "
         "that prints times.",
         "tutti compare"};
-    app.add_option("a", typed.a, "an executable: the base");
+    app.add_option("a", typed.a, "an executable: the base; or a results file");
     app.add_option("b", typed.b, "another: the candidate");
     const OptionGroup both{app, "What differs"};
     both.list("--env-a", typed.environment_a, "variables of A, NAME=VALUE ...");
@@ -229,6 +272,25 @@ std::optional<CompareOptions> parse_compare(const Arguments& arguments) {
                 "A against itself in so many launches: how often this machine gives a false alarm, "
                 "and how many launches a wish needs")
         ->type_name("LAUNCHES");
+    verdicts
+        .list("--at-least", typed.at_least,
+              "B has to reach it: 'all_reduce 1M busbw 20' (GB/s; or algbw), with words of the "
+              "candidate before busbw if it has to be that one")
+        ->expected(1)
+        ->take_all();
+    verdicts.list("--at-most", typed.at_most, "B may take it: 'all_reduce 8 p50 3us'")
+        ->expected(1)
+        ->take_all();
+    const OptionGroup stored{app, "A stored baseline, which is weaker than both at once"};
+    stored.text("--baseline", typed.baseline,
+                "A is this results file of several launches of bench; B is measured now");
+    stored.number("--launches", typed.launches, 1, 1000, "of B, as far as --budget goes")
+        ->capture_default_str();
+    stored
+        .list("--ignore-fingerprint", typed.ignored,
+              "a field (cpu_model, nranks, UCX_TLS ...) in which A and B may differ")
+        ->expected(1)
+        ->take_all();
     const OptionGroup output{app, "Output"};
     output.text("--explain", options.explained,
                 "show launches and the rule that decided, of metrics with this in their name");
@@ -245,17 +307,27 @@ std::optional<CompareOptions> parse_compare(const Arguments& arguments) {
     options.explains = app.count("--explain") > 0;
     if (options.launches_of_same > 0 &&
         (!typed.b.empty() || !typed.words_b.empty() || !typed.environment_b.empty() ||
-         !typed.program_b.empty() || !typed.written.empty() || options.explains))
+         !typed.program_b.empty() || !typed.written.empty() || options.explains ||
+         !typed.baseline.empty() || !typed.at_least.empty() || !typed.at_most.empty()))
         throw Error(
-            "--aa compares A with itself and gives no verdict; leave B, --write and --explain "
-            "out");
+            "--aa compares A with itself and gives no verdict; leave B, floors, --write and "
+            "--explain out");
     for (const std::string& one : typed.written) options.written.push_back(parse_written(one));
+    for (const std::string& one : typed.at_least)
+        options.floors.push_back(parse_floor(Floor::Side::at_least, one));
+    for (const std::string& one : typed.at_most)
+        options.floors.push_back(parse_floor(Floor::Side::at_most, one));
     if (!options.stored.empty()) return options;
     options.times_are_ns = typed.program_a.empty() && typed.metrics.empty();
     if (!typed.metrics.empty() || !typed.program_a.empty())
         set_programs(typed, options);
+    else if (!typed.baseline.empty() || (common.empty() && is_results_file(typed.a)))
+        set_stored(typed, common, options);
     else
         set_twins(typed, common, options);
+    if (!options.baseline && app.count("--launches") + app.count("--ignore-fingerprint") > 0)
+        throw Error(
+            "--launches and --ignore-fingerprint are for a stored baseline; add --baseline FILE");
     options.run.as_understood = understood(app);
     return options;
 }

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "cli/compare/comparison.hpp"
+#include "cli/compare/stored_baseline.hpp"
 #include "cli/options/commands.hpp"
 #include "cli/options/run_options.hpp"
 #include "results/views/views.hpp"
@@ -26,7 +27,10 @@ struct CompareOptions {
         written;               ///< views and their files; "-": stdout
     std::string stored;        ///< --from: a results file instead of launches; empty: none
     bool times_are_ns = true;  ///< else numbers of programs
-    int launches_of_same = 0;  ///< --aa: A against itself, so many launches; 0: no
+    std::optional<StoredBaseline> baseline;  ///< instead of launches of both
+    std::vector<Floor> floors;               ///< that B is held against
+    int ranks = 0;                           ///< of each job; 0: not known
+    int launches_of_same = 0;                ///< --aa: A against itself, so many launches; 0: no
 };
 
 /// Nothing if help was asked for. Throws Error with what to type instead.

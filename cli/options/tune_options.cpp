@@ -179,8 +179,10 @@ std::optional<TuneOptions> parse_tune(const Arguments& arguments) {
     add_trials({app, "Who takes part"}, options.request.search_space);
     add_search({app, "How to search"}, options, typed);
     add_tables({app, "Tables"}, options, typed);
+    options.named.add_option({app, "Who takes part"});
     if (parse_or_help(app, arguments)) return std::nullopt;
 
+    options.named.read({app, ""});
     options.job = job_of(typed);
     complete(options.request, typed);
     options.inputs = typed.explain.empty() ? typed.merge : typed.explain;

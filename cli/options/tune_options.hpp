@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "autotune/tuner/tuner.hpp"
+#include "cli/options/named_words.hpp"
 #include "cli/options/run_options.hpp"
 
 namespace tutti {
@@ -13,6 +14,7 @@ namespace tutti {
 struct TuneOptions {
     /// Measure on ranks; or do something with tables that exist.
     enum class Job { tune, hold_out, model_only, explain, merge } job = Job::tune;
+    NamedWords named;
     TuneRequest request;                          ///< but for what depends on the ranks
     std::string table_file = "tutti-table.json";  ///< written, or read and improved
     std::vector<std::string> inputs;              ///< of explain and merge

@@ -40,6 +40,7 @@ void add_methods(const OptionGroup& group, WorkloadOptions& options) {
     group.parsed("--transport", space.transports, "all", split_list, "transports, a list or all");
     group.parsed("--baseline", space.baselines, "mpi,mpi-nonblocking", split_list,
                  "libraries' own collectives, a list, all or none");
+    options.named.add_option(group);
     group.parsed(
         "--compress", options.compressions, "none", parse_compressions,
         "each method also with its float all-reduces compressed: none, bf16, fp16, int8, topk:1% "
@@ -156,6 +157,7 @@ std::optional<WorkloadOptions> parse_workload(Arguments arguments) {
     output.flag("--raw", options.protocol.keep_samples, "keep every round's times in the records");
     if (parse_or_help(app, {arguments.begin() + 1, arguments.end()})) return std::nullopt;
 
+    options.named.read({app, ""});
     options.settings = Settings(workload.settings, settings);
     if (workload.check != nullptr) workload.check(options.settings);
     complete(app, options);

@@ -3,6 +3,7 @@
 #include <optional>
 #include <string>
 
+#include "cli/options/named_words.hpp"
 #include "cli/options/run_options.hpp"
 #include "workloads/compress/compressed_method.hpp"
 #include "workloads/scenarios/workload.hpp"
@@ -14,6 +15,7 @@ struct WorkloadOptions {
     const Workload* workload = nullptr;
     Settings settings{{}, {}};
     SearchSpace search_space;
+    NamedWords named;
     bool chooses = false;  ///< auto: by a table
     std::string table_file = "tutti-table.json";
     bool table_must_be = false;  ///< it was named; else built-in rules do without it

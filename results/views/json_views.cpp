@@ -18,12 +18,13 @@ std::string text_of(const Json& json) {
 std::string google_benchmark(const ComparisonRecords& comparison, double LaunchOfMetric::*time) {
     Json entries = Json::array();
     std::map<std::string, int> families, repetitions;
-    for (const Pair& pair : comparison.pairs) ++repetitions[pair.metric];
+    for (const Pair& pair : comparison.pairs)
+        if (pair.seen.*time > 0) ++repetitions[pair.metric];
     for (const VerdictRecord& verdict : comparison.verdicts)
         if (!is_in_ns(verdict)) repetitions.erase(verdict.metric);  // no times that it could show
     std::map<std::string, int> done;
     for (const Pair& pair : comparison.pairs) {
-        if (!repetitions.contains(pair.metric)) continue;
+        if (!repetitions.contains(pair.metric) || pair.seen.*time == 0) continue;
         const int family =
             families.emplace(pair.metric, static_cast<int>(families.size())).first->second;
         const std::string name = name_in_views(pair.metric);
@@ -35,17 +36,19 @@ std::string google_benchmark(const ComparisonRecords& comparison, double LaunchO
                            {"repetitions", repetitions[pair.metric]},
                            {"repetition_index", done[pair.metric]++},
                            {"threads", 1},
-                           {"iterations", pair.seen.quads.size() * 2},
+                           {"iterations", std::max<std::size_t>(pair.seen.quads.size() * 2, 1)},
                            {"real_time", pair.seen.*time},
                            {"cpu_time", pair.seen.*time},
                            {"time_unit", "ns"}});
     }
-    return text_of({{"context",
-                     {{"date", comparison.session.t},
-                      {"executable", "tutti"},
-                      {"library_build_type", "release"},
-                      {"json_schema_version", 1}}},
-                    {"benchmarks", entries}});
+    return text_of(
+        {{"context",
+          {{"date", comparison.session.t},
+           {"executable", "tutti"},
+           {"method", name_of(is_stored(comparison) ? Pairing::stored : Pairing::by_turns)},
+           {"library_build_type", "release"},
+           {"json_schema_version", 1}}},
+         {"benchmarks", entries}});
 }
 
 }  // namespace
@@ -55,12 +58,12 @@ std::string as_action_benchmark(const ComparisonRecords& comparison) {
     for (const VerdictRecord& verdict : comparison.verdicts) {
         if (is_mean(verdict)) continue;
         const double scale = is_in_ns(verdict) ? 1e-3 : 1;
-        Json entry = {
-            {"name", name_in_views(verdict)},
-            {"unit", is_in_ns(verdict) ? "us" : "as printed"},
-            {"value", verdict.b_ns * scale},
-            {"extra", fmt::format("{}: {} against A, {} launches", name_of(verdict.verdict),
-                                  change_in_words(verdict), verdict.launches)}};
+        Json entry = {{"name", name_in_views(verdict)},
+                      {"unit", is_in_ns(verdict) ? "us" : "as printed"},
+                      {"value", verdict.b_ns * scale},
+                      {"extra", fmt::format("{}: {} against A, {} launches ({})",
+                                            name_of(verdict.verdict), change_in_words(verdict),
+                                            verdict.launches, basis_in_words(verdict))}};
         if (has_interval(verdict))
             entry["range"] =
                 fmt::format("± {:.3g}", verdict.b_ns * scale * (verdict.high - verdict.low) / 2 /
@@ -112,9 +115,13 @@ std::string as_code_quality(const ComparisonRecords& comparison) {
         if (verdict.verdict != Change::slower || is_mean(verdict)) continue;
         add(verdict.metric,
             fmt::format("{} is slower: {} ({})", name_in_views(verdict), change_in_words(verdict),
-                        interval_in_words(verdict)),
+                        basis_in_words(verdict)),
             verdict.ratio > 1.1 ? "critical" : "major");
     }
+    for (const FloorRecord& floor : comparison.floors)
+        if (!floor.met)
+            add("floor " + floor.asked, "missed: " + message_in_views(floor_in_words(floor)),
+                "critical");
     return text_of(issues);
 }
 

@@ -42,8 +42,8 @@ void add_case(tinyxml2::XMLPrinter& xml, const VerdictRecord& verdict) {
     xml.PushAttribute("time",
                       fmt::format("{:.9f}", is_in_ns(verdict) ? verdict.b_ns * 1e-9 : 0.).c_str());
     const std::string message = in_xml(fmt::format(
-        "{} against A ({}), noise {:.1f} %: {}", change_in_words(verdict),
-        interval_in_words(verdict), 100 * verdict.noise, message_in_views(verdict.rule)));
+        "{} against A ({}), noise {}: {}", change_in_words(verdict), basis_in_words(verdict),
+        noise_in_words(verdict), message_in_views(verdict.rule)));
     if (verdict.verdict == Change::slower) {
         add_fault(xml, "failure", message, "slower");
     } else if (verdict.verdict == Change::undecided) {
@@ -54,15 +54,29 @@ void add_case(tinyxml2::XMLPrinter& xml, const VerdictRecord& verdict) {
     xml.CloseElement();
 }
 
+void add_case(tinyxml2::XMLPrinter& xml, const FloorRecord& floor) {
+    xml.OpenElement("testcase");
+    xml.PushAttribute("name", in_xml(name_in_views(floor.asked)).c_str());
+    xml.PushAttribute("classname", "tutti.floor");
+    xml.PushAttribute("time", "0");
+    if (!floor.met)
+        add_fault(xml, "failure", in_xml(message_in_views(floor_in_words(floor))), "missed");
+    xml.CloseElement();
+}
+
 }  // namespace
 
 std::string as_junit(const ComparisonRecords& comparison) {
-    int metrics = 0, slower = 0, undecided = 0;
+    int metrics = 0, failures = 0, undecided = 0;
     for (const VerdictRecord& verdict : comparison.verdicts) {
         if (is_mean(verdict)) continue;
         ++metrics;
-        slower += verdict.verdict == Change::slower ? 1 : 0;
+        failures += verdict.verdict == Change::slower ? 1 : 0;
         undecided += verdict.verdict == Change::undecided ? 1 : 0;
+    }
+    for (const FloorRecord& floor : comparison.floors) {
+        ++metrics;
+        failures += floor.met ? 0 : 1;
     }
     tinyxml2::XMLPrinter xml;
     xml.PushHeader(false, true);
@@ -70,7 +84,7 @@ std::string as_junit(const ComparisonRecords& comparison) {
     xml.OpenElement("testsuite");
     xml.PushAttribute("name", "tutti compare");
     xml.PushAttribute("tests", metrics + static_cast<int>(comparison.wrong.size()));
-    xml.PushAttribute("failures", slower);
+    xml.PushAttribute("failures", failures);
     xml.PushAttribute("errors", static_cast<int>(comparison.wrong.size()));
     xml.PushAttribute("skipped", undecided);
     xml.PushAttribute("time", "0");
@@ -94,6 +108,7 @@ std::string as_junit(const ComparisonRecords& comparison) {
     }
     for (const VerdictRecord& verdict : comparison.verdicts)
         if (!is_mean(verdict)) add_case(xml, verdict);
+    for (const FloorRecord& floor : comparison.floors) add_case(xml, floor);
     xml.OpenElement("system-out");
     xml.CloseElement();
     xml.OpenElement("system-err");

@@ -67,10 +67,10 @@ std::string in_cell(const std::string& text) {
 }
 
 std::string markdown_row(const VerdictRecord& verdict) {
-    return fmt::format("| {} | {} | {} | {} | {} | {:.1f} % | {} |\n",
-                       in_cell(name_in_views(verdict)), time_of(verdict.a_ns, verdict),
-                       time_of(verdict.b_ns, verdict), change_in_words(verdict),
-                       interval_in_words(verdict), 100 * verdict.noise, name_of(verdict.verdict));
+    return fmt::format("| {} | {} | {} | {} | {} | {} | {} |\n", in_cell(name_in_views(verdict)),
+                       time_of(verdict.a_ns, verdict), time_of(verdict.b_ns, verdict),
+                       change_in_words(verdict), interval_in_words(verdict),
+                       noise_in_words(verdict), name_of(verdict.verdict));
 }
 
 // As GitHub's commands want it: no line's end, no percent sign of its own.
@@ -106,28 +106,34 @@ std::string in_csv(const std::string& text) {
 std::string as_markdown(const ComparisonRecords& comparison) {
     const int slower = count_of(comparison.verdicts, Change::slower);
     const int faster = count_of(comparison.verdicts, Change::faster);
-    if (slower + faster == 0 && comparison.wrong.empty()) return "";
+    if (slower + faster == 0 && comparison.wrong.empty() && !any_missed(comparison)) return "";
     std::string wrong;
     std::size_t not_shown = 0;
-    for (const std::string& one : comparison.wrong) {
-        const std::string line = "- **Wrong:** " + in_cell(message_in_views(one)) + "\n";
+    const auto add = [&](const char* what, const std::string& text) {
+        const std::string line =
+            fmt::format("- **{}:** {}\n", what, in_cell(message_in_views(text)));
         if (wrong.size() + line.size() > most_of_markdown / 3)
             ++not_shown;
         else
             wrong += line;
-    }
-    if (not_shown > 0) wrong += fmt::format("- {} more wrong results\n", not_shown);
+    };
+    for (const std::string& one : comparison.wrong) add("Wrong", one);
+    for (const FloorRecord& floor : comparison.floors)
+        if (!floor.met) add("Missed", floor_in_words(floor));
+    if (not_shown > 0) wrong += fmt::format("- {} more wrong results or missed floors\n", not_shown);
     std::string text = fmt::format(
         "### tutti compare: {} slower, {} faster, {} the same, {} undecided\n\n{}{}"
         "| metric | A | B | change | interval | noise | verdict |\n"
         "|---|---:|---:|---:|---|---:|---|\n",
         slower, faster, count_of(comparison.verdicts, Change::same),
         count_of(comparison.verdicts, Change::undecided), wrong, wrong.empty() ? "" : "\n");
-    const std::string end = fmt::format(
-        "\nNoise: what the same program differed from itself by in the same launches. Of {}, by "
-        "tutti "
-        "{}.\n",
+    std::string end = fmt::format(
+        "\nNoise: what {}. Of {}, by tutti {}.\n",
+        is_stored(comparison) ? "launches of one side differ by among themselves, nine times of ten"
+                              : "the same program differed from itself by in the same launches",
         comparison.session.t, comparison.session.tool.version);
+    for (const std::string& line : cautions(comparison))
+        end += fmt::format("\n{}\n", in_cell(line));
     std::size_t left_out = 0;
     for (const VerdictRecord& verdict : worst_first(comparison.verdicts)) {
         const std::string row = markdown_row(verdict);
@@ -147,6 +153,10 @@ std::string as_github_annotations(const ComparisonRecords& comparison) {
         if (++count["error"] <= most_annotations)
             text += fmt::format("::error title=tutti compare::{}\n",
                                 in_command("wrong: " + message_in_views(one)));
+    for (const FloorRecord& floor : comparison.floors)
+        if (!floor.met && ++count["error"] <= most_annotations)
+            text += fmt::format("::error title=tutti compare::{}\n",
+                                in_command("missed: " + message_in_views(floor_in_words(floor))));
     for (const auto& [change, command] :
          {std::pair{Change::slower, "error"}, std::pair{Change::faster, "notice"}}) {
         for (const VerdictRecord& verdict : worst_first(comparison.verdicts)) {
@@ -156,7 +166,7 @@ std::string as_github_annotations(const ComparisonRecords& comparison) {
             text += fmt::format(
                 "::{} title=tutti compare::{}\n", command,
                 in_command(fmt::format("{} is {}: {} ({})", name_in_views(verdict), name_of(change),
-                                       change_in_words(verdict), interval_in_words(verdict))));
+                                       change_in_words(verdict), basis_in_words(verdict))));
         }
     }
     return text;
@@ -180,8 +190,9 @@ std::string as_open_metrics(const ComparisonRecords& comparison) {
     family("tutti_change_ratio", "ratio", "Time of B over time of A.");
     for (const VerdictRecord& verdict : comparison.verdicts)
         if (!is_mean(verdict))
-            text += fmt::format("tutti_change_ratio{{metric=\"{}\",verdict=\"{}\"}} {:.4g}\n",
+            text += fmt::format("tutti_change_ratio{{metric=\"{}\",verdict=\"{}\"{}}} {:.4g}\n",
                                 in_label(name_in_views(verdict)), name_of(verdict.verdict),
+                                verdict.method == Pairing::stored ? ",method=\"stored\"" : "",
                                 rounded_to_noise(verdict.ratio, verdict.noise));
     // In a family of its own: a program may call a metric so, too.
     const auto mean = std::ranges::find_if(comparison.verdicts, is_mean);
@@ -190,18 +201,28 @@ std::string as_open_metrics(const ComparisonRecords& comparison) {
         text += fmt::format("tutti_mean_change_ratio{{verdict=\"{}\"}} {:.4g}\n",
                             name_of(mean->verdict), rounded_to_noise(mean->ratio, mean->noise));
     }
+    if (!comparison.floors.empty())
+        family("tutti_floor_met", "", "1: B is as good as was asked; 0: it is not.");
+    for (const FloorRecord& floor : comparison.floors)
+        text += fmt::format("tutti_floor_met{{floor=\"{}\"}} {}\n",
+                            in_label(name_in_views(floor.asked)), floor.met ? 1 : 0);
     return text + "# EOF\n";
 }
 
 std::string as_csv(const ComparisonRecords& comparison) {
     std::string text =
-        "metric,verdict,ratio,low,high,confidence,p,noise,mde,a_ns,b_ns,n_launch,stage,rule\n";
+        "metric,verdict,ratio,low,high,confidence,p,noise,mde,a_ns,b_ns,n_launch,stage,method,"
+        "rule\n";
     for (const VerdictRecord& one : comparison.verdicts)
         text += fmt::format(
-            "{},{},{:.6g},{:.6g},{:.6g},{},{:.4g},{:.4g},{:.4g},{:.6g},{:.6g},{},{},{}\n",
+            "{},{},{:.6g},{:.6g},{:.6g},{},{:.4g},{:.4g},{:.4g},{:.6g},{:.6g},{},{},{},{}\n",
             in_csv(name_in_views(one)), name_of(one.verdict), one.ratio, one.low, one.high,
             one.confidence, one.p, one.noise, one.visible, one.a_ns, one.b_ns, one.launches,
-            one.stage, in_csv(message_in_views(one.rule)));
+            one.stage, name_of(one.method), in_csv(message_in_views(one.rule)));
+    for (const FloorRecord& floor : comparison.floors)
+        text += fmt::format("{},{},,,,,,,,,,,,,{}\n", in_csv(name_in_views(floor.asked)),
+                            floor.met ? "met" : "missed",
+                            in_csv(message_in_views(floor_in_words(floor))));
     return text;
 }
 

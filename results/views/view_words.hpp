@@ -2,9 +2,13 @@
 #pragma once
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
 #include <string>
+#include <vector>
 
 #include "results/comparison_records.hpp"
+#include "results/views/views.hpp"
 
 namespace tutti {
 
@@ -35,15 +39,60 @@ inline bool is_in_ns(const VerdictRecord& verdict) { return verdict.unit == "ns"
 /// Of all metrics: a summary, which fails nothing.
 inline bool is_mean(const VerdictRecord& verdict) { return verdict.b_ns == 0; }
 
-/// "+5.3 %"
+/// "3.0 %" of 0.03
+inline std::string size_in_words(double size) { return fmt::format("{:.1f} %", 100 * size); }
+
+/// "+5.3 %", of a ratio's logarithm.
+inline std::string change_in_words(double logarithm) {
+    return fmt::format("{:+.1f} %", 100 * std::expm1(logarithm));
+}
 inline std::string change_in_words(const VerdictRecord& verdict) {
-    return fmt::format("{:+.1f} %", 100 * (verdict.ratio - 1));
+    return change_in_words(std::log(verdict.ratio));
+}
+
+inline std::string noise_in_words(const VerdictRecord& verdict) {
+    return size_in_words(verdict.noise);
 }
 
 /// "+4.1 % .. +6.6 %"
 inline std::string interval_in_words(const VerdictRecord& verdict) {
-    if (!has_interval(verdict)) return "too few launches for an interval";
-    return fmt::format("{:+.1f} % .. {:+.1f} %", 100 * (verdict.low - 1), 100 * (verdict.high - 1));
+    if (!has_interval(verdict)) return "too few launches";
+    return change_in_words(std::log(verdict.low)) + " .. " +
+           change_in_words(std::log(verdict.high));
+}
+
+/// How sure it is: the interval, and how it was found unless that was by turns.
+inline std::string basis_in_words(const VerdictRecord& verdict) {
+    return interval_in_words(verdict) + (verdict.method == Pairing::stored
+                                             ? "; against a stored baseline, which is weaker"
+                                             : "");
+}
+
+/// "all_reduce 1M busbw at least 20 GB/s: 18.3 GB/s by all_reduce 1M float sum registered ring
+/// (shm), the worst of 3"
+inline std::string floor_in_words(const FloorRecord& floor) {
+    return fmt::format("{}: {:.4g} {} by {}{}", floor.asked, floor.value, floor.unit, floor.metric,
+                       floor.metrics > 1 ? fmt::format(", the worst of {}", floor.metrics) : "");
+}
+
+inline bool any_missed(const ComparisonRecords& comparison) {
+    return std::ranges::any_of(comparison.floors,
+                               [](const FloorRecord& floor) { return !floor.met; });
+}
+
+inline bool is_stored(const ComparisonRecords& comparison) {
+    return !comparison.verdicts.empty() && comparison.verdicts.front().method == Pairing::stored;
+}
+
+/// What weakens the verdicts, a line each.
+inline std::vector<std::string> cautions(const ComparisonRecords& comparison) {
+    std::vector<std::string> lines;
+    if (!is_stored(comparison)) return lines;
+    lines.emplace_back(
+        "stored: A and B were measured at different times, which is weaker than both at once");
+    for (const std::string& field : comparison.verdicts.front().ignored)
+        lines.push_back("although it differs: " + field);
+    return lines;
 }
 
 }  // namespace tutti

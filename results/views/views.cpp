@@ -18,6 +18,7 @@ constexpr View rows[] = {
     {"openmetrics", "Prometheus, or GitLab's metrics report", as_open_metrics},
     {"codequality", "GitLab's Code Quality report", as_code_quality},
     {"csv", "spreadsheets", as_csv},
+    {"table", "you: what 'tutti compare' prints", as_table},
 };
 
 }  // namespace

@@ -13,8 +13,11 @@ struct ComparisonRecords {
     Session session;
     std::vector<Pair> pairs;
     std::vector<VerdictRecord> verdicts;
+    std::vector<FloorRecord> floors;
+    std::vector<StepGrowth> growth;  ///< of metrics that are slower, where it was asked for
     std::vector<std::string> wrong;  ///< results that were wrong; then no times matter
     std::string file;                ///< that holds the records; may be empty
+    std::int64_t wall_ns = 0;        ///< that it took
 };
 
 /// A text that something else reads: a CI system, a service that keeps history, a table.
@@ -55,5 +58,11 @@ std::string as_open_metrics(const ComparisonRecords& comparison);
 std::string as_code_quality(const ComparisonRecords& comparison);
 /// A table with a head line.
 std::string as_csv(const ComparisonRecords& comparison);
+/// What 'tutti compare' prints: a line for each metric and each floor, and how many are what.
+std::string as_table(const ComparisonRecords& comparison);
+
+/// The launches and the rule that decided, of metrics with `part` in their name. Throws Error where
+/// there is none.
+std::string explained(const ComparisonRecords& comparison, const std::string& part);
 
 }  // namespace tutti

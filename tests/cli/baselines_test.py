@@ -80,7 +80,7 @@ class Baselines(tutti.Folder):
 
     def test_name_the_setting_that_forbids_them(self):
         self.needs_open_mpi()
-        points = self.points(2, "all_reduce", "mpi,mpi/ring", "--counts", 100, "--inplace", "no", **{SWITCH: "0"})
+        points = self.points(2, "all_reduce", "mpi,mpi/ring", "--allow-skips", "--counts", 100, "--inplace", "no", **{SWITCH: "0"})
         self.assertEqual(["skipped" in point for point in points], [False, True])
         self.assertIn(f"{SWITCH}=1", points[1]["skipped"])
 

@@ -61,12 +61,13 @@ class Ddp(tutti.Folder):
         self.assertIn("# Out of bounds values : 0 OK", table)
 
     def test_what_a_method_lacks_is_skipped_with_its_reason(self):
-        steps, table = self.steps("--ranks", 2, "--algo", "ring,bruck", "--transport", "loopback", "--baseline", "none")
+        steps, table = self.steps("--ranks", 2, "--algo", "ring,bruck", "--transport", "loopback", "--baseline", "none",
+                                  "--allow-skips")
         self.assertIn("skipped", steps[1])
         self.assertIn("# skipped bruck/loopback: none of the step's collectives", table)
 
     def test_of_what_all_calls_refuse_no_bucket_is_named(self):
-        _, table = self.steps("--ranks", 2, "--algo", "ring", "--transport", "loopback", "--baseline", "mpi")
+        _, table = self.steps("--ranks", 2, "--algo", "ring", "--transport", "loopback", "--baseline", "mpi", "--allow-skips")
         self.assertRegex(table, "# skipped mpi: (?!bucket)")
 
     def test_few_steps_need_no_fewer_least_steps(self):

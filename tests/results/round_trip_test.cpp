@@ -65,13 +65,24 @@ TEST(Records, ComeBackAsTheyWereWritten) {
                                     .high = 1.75,
                                     .p = 0.125,
                                     .launches = 12,
-                                    .rule = "why"});
+                                    .rule = "why",
+                                    .nranks = 4,
+                                    .method = Pairing::stored,
+                                    .ignored = {"cores: A has 4, B has 8"}});
     expect_round_trip(StepGrowth{.session = "s",
                                  .metric = "all_reduce",
                                  .launches = 5,
                                  .a_ns = {1.5, 2},
                                  .b_ns = {1.5, 3},
                                  .grew_ns = {0, 1}});
+    expect_round_trip(FloorRecord{.session = "s",
+                                  .asked = "all_reduce 1M busbw at least 20 GB/s",
+                                  .metric = "all_reduce 1M",
+                                  .metrics = 3,
+                                  .value = 18.5,
+                                  .bound = 20,
+                                  .unit = "GB/s",
+                                  .met = false});
 }
 
 TEST(Records, AKeyNamesRadixAndChannelsUnlessDefault) {

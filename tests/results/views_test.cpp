@@ -4,8 +4,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+
+#include "base/error.hpp"
 
 namespace tutti {
 namespace {
@@ -236,6 +239,76 @@ TEST(Views, NumbersOfProgramsAreNotTakenForTimes) {
     for (VerdictRecord& verdict : records.verdicts) verdict.unit.clear();
     EXPECT_EQ(as_open_metrics(records).find("seconds"), std::string::npos);
     EXPECT_NE(as_markdown(records).find("| much | 2000 | 3000 |"), std::string::npos);
+}
+
+TEST(Views, TheTableHasALineForEachMetricAndCountsThem) {
+    ComparisonRecords records = sample();
+    records.verdicts[3].low = records.verdicts[3].high = 0;
+    records.verdicts[1].visible = 0.031;
+    const std::string text = as_table(records);
+    EXPECT_EQ(text.find("# metric        A (us)     B (us)    change  98 % interval          noise "
+                        "seen from  verdict\n"),
+              0U)
+        << text;
+    EXPECT_NE(text.find("  a bit              2        2.1    +5.0 %  +3.0 % .. +7.0 %       1.0 % "
+                        "    3.1 %  slower\n"),
+              std::string::npos)
+        << text;
+    EXPECT_NE(text.find("too few launches       1.0 %         ?  undecided\n"), std::string::npos);
+    EXPECT_NE(text.find("# 5 metrics: 2 slower, 1 faster, 1 same, 1 undecided\n"),
+              std::string::npos);
+    EXPECT_EQ(text.find("stored"), std::string::npos);
+}
+
+TEST(Views, WhatDecidedIsExplained) {
+    ComparisonRecords records = sample();
+    for (Pair& pair : records.pairs) pair.seen.quads = {std::log(1.1), std::log(0.9)};
+    const std::string text = explained(records, "muc");
+    EXPECT_EQ(text.find("#\n# much: slower, because why\n#   2 launches of stage 1;"), 0U) << text;
+    EXPECT_NE(text.find("  +10.0 % -10.0 %\n"), std::string::npos) << text;
+    EXPECT_THROW(explained(records, "no such"), Error);
+}
+
+// In every view that says anything about verdicts.
+TEST(Views, AStoredBaselineIsCalledWeaker) {
+    ComparisonRecords records = sample();
+    for (VerdictRecord& verdict : records.verdicts) {
+        verdict.method = Pairing::stored;
+        verdict.ignored = {"cores: A has 4, B has 8"};
+    }
+    for (const char* view : {"markdown", "github", "junit", "action-benchmark", "codequality",
+                             "table", "csv", "openmetrics", "google-benchmark-a"})
+        EXPECT_NE(find_view(view).text(records).find("stored"), std::string::npos) << view;
+    EXPECT_NE(as_table(records).find("# although it differs: cores: A has 4, B has 8\n"),
+              std::string::npos);
+    EXPECT_NE(explained(records, "much").find("     2.001      3.001\n"), std::string::npos)
+        << explained(records, "much");
+    records.pairs[1].seen.a_ns = 0;  // A has one launch less
+    EXPECT_EQ(json::parse(as_google_benchmark_a(records))["benchmarks"].size(), 1U);
+    EXPECT_EQ(json::parse(as_google_benchmark_b(records))["benchmarks"].size(), 2U);
+}
+
+TEST(Views, AFloorThatIsMissedIsAFailure) {
+    ComparisonRecords records = sample();
+    records.verdicts.clear();
+    records.floors = {{.asked = "all_reduce 1M busbw at least 20 GB/s",
+                       .metric = "all_reduce 1M ring",
+                       .metrics = 2,
+                       .value = 18.5,
+                       .bound = 20,
+                       .unit = "GB/s",
+                       .met = false},
+                      {.asked = "met", .metric = "m"}};
+    const std::string said =
+        "all_reduce 1M busbw at least 20 GB/s: 18.5 GB/s by all_reduce 1M ring, the worst of 2";
+    for (const char* view : {"github", "junit", "codequality", "table", "csv"})
+        EXPECT_NE(find_view(view).text(records).find(said), std::string::npos) << view;
+    EXPECT_NE(as_markdown(records).find("- **Missed:** all\\_reduce 1M"), std::string::npos);
+    EXPECT_NE(as_junit(records).find(R"(tests="2" failures="1")"), std::string::npos);
+    EXPECT_NE(as_open_metrics(records).find("at least 20 GB/s\"} 0\n"), std::string::npos);
+    EXPECT_EQ(count_in(as_github_annotations(records), "::error"), 1U);
+    records.floors.erase(records.floors.begin());
+    EXPECT_EQ(as_markdown(records), "");
 }
 
 TEST(Views, EachHasAName) {

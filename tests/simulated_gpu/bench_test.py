@@ -87,7 +87,8 @@ class Calls(OnSimulatedGpus):
 
     def test_of_other_methods_are_no_graph(self):
         self.measured("bench", "all_reduce", "--ranks", 2, "--transport", "shm,cuda", "--baseline", "none",
-                      "--algo", "ring", "--counts", 64, "--inplace", "no", "--buffers", "device", "-G", 3, *tutti.QUICK)
+                      "--algo", "ring", "--counts", 64, "--inplace", "no", "--buffers", "device", "-G", 3, "--allow-skips",
+                      *tutti.QUICK)
         skipped, = (point for point in tutti.points(self.folder / "points.jsonl") if "skipped" in point)
         self.assertEqual(skipped["key"]["transport"], "shm")
         self.assertIn("take -G away", skipped["skipped"])

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/compare/stored_baseline.hpp"
+
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+
+#include "base/clock.hpp"
+#include "cli/compare/child.hpp"
+
+namespace tutti {
+namespace {
+
+constexpr double longest_launch_seconds = 3600;  // its own waits have deadlines of their own
+
+class TemporaryFolder {
+public:
+    TemporaryFolder() : path_((std::filesystem::temp_directory_path() / "tutti-XXXXXX").string()) {
+        if (::mkdtemp(path_.data()) == nullptr)
+            throw Error("no folder for results can be made in " +
+                        std::filesystem::temp_directory_path().string() + "; add --json FILE");
+    }
+    ~TemporaryFolder() {
+        std::error_code none;
+        std::filesystem::remove_all(path_, none);
+    }
+    TemporaryFolder(const TemporaryFolder&) = delete;
+    TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+
+    std::string file() const { return path_ + "/results.jsonl"; }
+
+private:
+    std::string path_;
+};
+
+StoredRuns runs_in(const std::string& file, std::uintmax_t from = 0) {
+    std::ifstream stream(file, std::ios::binary);
+    if (from == 0 || !stream) return stored_runs(read_results(std::filesystem::path(file)));
+    stream.seekg(static_cast<std::streamoff>(from));
+    return stored_runs(read_results(stream, file));
+}
+
+StoredRuns measured(const StoredRuns& runs, const std::string& file) {
+    if (runs.launches == 0)
+        throw Error("'" + file +
+                    "' holds nothing that was measured; type a file that 'tutti bench "
+                    "--json' wrote");
+    return runs;
+}
+
+class NewLaunches {
+public:
+    NewLaunches(const StoredBaseline& baseline, const std::function<void(const std::string&)>& tell)
+        : baseline_(baseline), tell_(tell) {}
+
+    StoredRuns run(BaselineResult& result) {
+        const TemporaryFolder folder;
+        const std::string file = baseline_.kept_in.empty() ? folder.file() : baseline_.kept_in;
+        std::error_code none;
+        const auto before =
+            std::filesystem::exists(file, none) ? std::filesystem::file_size(file, none) : 0;
+        const std::int64_t began_ns = now_ns();
+        for (int i = 0; i < baseline_.launches; ++i) {
+            const double spent = seconds_since(began_ns);
+            result.ran_out = i > 0 && spent / i * (i + 1) > baseline_.budget_seconds;
+            if (result.ran_out) break;
+            tell_(fmt::format("launch {} of {}", i + 1, baseline_.launches));
+            launch(file);
+            ++result.launches;
+        }
+        return measured(runs_in(file, before), file);
+    }
+
+private:
+    // Wrong results are in the records, and are told from there.
+    void launch(const std::string& file) const {
+        Command job = baseline_.job;
+        job.words.insert(job.words.end(), {"--json", file});
+        Child child(job.words, job.environment);
+        const auto code = child.wait(longest_launch_seconds);
+        if (!code) throw Error("B does not end: " + child.last_words(), Exit::time_out);
+        if (*code == 0 || *code == static_cast<int>(Exit::wrong_result)) return;
+        throw Error(fmt::format("B ended with {}: {}", *code, child.last_words()),
+                    *code == 4    ? Exit::time_out
+                    : *code == 5  ? Exit::rank_lost
+                    : *code == 64 ? Exit::usage
+                                  : Exit::not_comparable);
+    }
+
+    const StoredBaseline& baseline_;
+    const std::function<void(const std::string&)>& tell_;
+};
+
+// Those that are let pass, in words.
+std::vector<std::string> ignored_of(const std::vector<FieldThatDiffers>& fields,
+                                    const std::set<std::string>& ignored, bool is_wrong) {
+    std::vector<std::string> passed;
+    bool is_refused = false;
+    for (const FieldThatDiffers& one : fields) {
+        const std::string text = fmt::format("{}: A has {}, B has {}", one.field, one.a, one.b);
+        if (is_wrong || ignored.contains(one.field)) {
+            passed.push_back(text);
+            continue;
+        }
+        is_refused = true;
+        std::cerr << "tutti: differs: " << text << "\n";
+    }
+    if (is_refused)
+        throw Error(
+            "A and B were not measured alike: measure one of them again, or add "
+            "--ignore-fingerprint FIELD for what makes no difference",
+            Exit::not_comparable);
+    return passed;
+}
+
+}  // namespace
+
+BaselineResult compare_with(const StoredBaseline& baseline, const Rule& rule,
+                            const std::function<void(const std::string&)>& tell) {
+    BaselineResult result;
+    StoredRuns a;
+    if (!baseline.a.empty()) a = measured(runs_in(baseline.a), baseline.a);
+    const StoredRuns b = baseline.b.empty() ? NewLaunches(baseline, tell).run(result)
+                                            : measured(runs_in(baseline.b), baseline.b);
+    std::vector<std::string> passed;
+    if (!baseline.a.empty())
+        passed = ignored_of(differences(a.fingerprint, b.fingerprint), baseline.ignored,
+                            !a.wrong.empty() || !b.wrong.empty());
+    result.compared = compare_stored(a, b, rule, passed);
+    if (baseline.a.empty()) result.compared.missing.clear();
+    for (const std::string& metric : b.order)
+        result.calls.push_back(
+            {metric, b.metrics.at(metric).median_ns(), b.metrics.at(metric).nranks});
+    const auto described = [](const std::string& file, const StoredRuns& runs) {
+        return (file.empty() ? "" : file + ": ") + in_words(runs);
+    };
+    if (!baseline.a.empty()) result.a = described(baseline.a, a);
+    result.b = described(baseline.b, b);
+    return result;
+}
+
+}  // namespace tutti

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "results/reader.hpp"
+
+namespace tutti {
+
+/// What makes times comparable, by the names of its fields: hosts, ranks, libraries, settings and
+/// variables that steer them. Of all launches that measured: more than one value where they differ
+/// among themselves. Versions and times are none of it.
+using Fingerprint = std::map<std::string, std::set<std::string>>;
+
+Fingerprint fingerprint_of(const Results& results);
+
+/// A field whose values differ between A and B, or among the launches of one of them.
+struct FieldThatDiffers {
+    std::string field;
+    std::string a, b;  ///< "-" where it is not set
+};
+
+std::vector<FieldThatDiffers> differences(const Fingerprint& a, const Fingerprint& b);
+
+}  // namespace tutti

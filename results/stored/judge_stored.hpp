@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <span>
+#include <string>
+#include <vector>
+
+#include "results/judgement.hpp"
+
+namespace tutti {
+
+/// One metric, as launches of A and launches of B saw it that had nothing to do with each other:
+/// natural logarithms of their medians.
+struct StoredMetric {
+    std::string name;
+    std::vector<double> a, b;
+};
+
+/// What nine of ten pairs of these values differ by at most; 0 of fewer than two.
+double noise_between(std::span<const double> launches);
+
+/// As judge, of launches that were not measured together. What `noise` is then: what launches of
+/// one side differ by among themselves, of whichever side that is more, nine times of ten.
+std::vector<Judgement> judge_stored(std::span<const StoredMetric> metrics, const Rule& rule);
+
+}  // namespace tutti

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "results/floors.hpp"
+
+#include <gtest/gtest.h>
+
+#include "base/error.hpp"
+
+namespace tutti {
+namespace {
+
+// 1 MiB in 100 us is 10.48576 GB/s; of 4 ranks an all-reduce moves 6/4 of that.
+const std::vector<TimeOfCall> calls{
+    {"all_reduce 1M float sum registered ring (shm)", 100'000, 4},
+    {"all_reduce 1M float sum registered tree (shm)", 200'000, 4},
+    {"all_reduce 8 float sum in place registered mpi", 2'500, 4},
+    {"broadcast 8 float root 0 registered tree (shm) -> ring (ucx)", 4'000, 4},
+};
+
+FloorRecord at_least(const std::string& typed) {
+    return hold_against(std::vector{parse_floor(Floor::Side::at_least, typed)}, calls).front();
+}
+
+FloorRecord at_most(const std::string& typed) {
+    return hold_against(std::vector{parse_floor(Floor::Side::at_most, typed)}, calls).front();
+}
+
+std::string refused(const std::string& typed) {
+    try {
+        at_least(typed);
+    } catch (const Error& error) {
+        return error.what();
+    }
+    return "";
+}
+
+TEST(Floors, AreHeldAgainstBandwidths) {
+    const FloorRecord met = at_least("all_reduce 1M ring shm busbw 15.7");
+    EXPECT_TRUE(met.met);
+    EXPECT_NEAR(met.value, 15.72864, 1e-9);
+    EXPECT_EQ(met.asked, "all_reduce 1M ring shm busbw at least 15.7 GB/s");
+    EXPECT_EQ(met.metrics, 1);
+    EXPECT_FALSE(at_least("all_reduce 1M ring busbw 15.8").met);
+    EXPECT_NEAR(at_least("all_reduce 1024K ring algbw 1 GB/s").value, 10.48576, 1e-9);
+}
+
+TEST(Floors, TheWorstCounts) {
+    const FloorRecord missed = at_least("all_reduce 1M busbw 10");
+    EXPECT_FALSE(missed.met);
+    EXPECT_EQ(missed.metrics, 2);
+    EXPECT_EQ(missed.metric, calls[1].metric);
+    EXPECT_EQ(at_most("all_reduce 1M p50 1ms").metric, calls[1].metric);
+    EXPECT_EQ(at_most("all_reduce 1M algbw 20").metric, calls[0].metric);
+}
+
+TEST(Floors, AreHeldAgainstLatencies) {
+    EXPECT_TRUE(at_most("all_reduce 8 p50 3us").met);
+    EXPECT_TRUE(at_most("all_reduce 8 p50 2.5us").met);
+    EXPECT_FALSE(at_most("all_reduce 8 p50 2us").met);
+    EXPECT_FALSE(at_least("all_reduce 8 p50 3us").met);
+}
+
+TEST(Floors, AreAboutTheCandidateOfB) {
+    EXPECT_EQ(at_most("broadcast 8 ring ucx p50 5us").metrics, 1);
+    EXPECT_NE(refused("broadcast 8 tree p50 5us"), "");
+}
+
+TEST(Floors, ThatAreAboutNothingSayWhatThereIs) {
+    EXPECT_EQ(refused("all_reduce 2M busbw 1")
+                  .find("'all_reduce 2M busbw 1' is about nothing that "
+                        "was measured; there is: all_reduce 1M float"),
+              0U);
+    EXPECT_NE(refused("all_reduce 1M butterfly busbw 1"), "");
+    EXPECT_NE(refused("all_reduce busbw 1").find("says too little"), std::string::npos);
+    EXPECT_NE(refused("all_reduce 1M speed 1").find("busbw algbw p50"), std::string::npos);
+    EXPECT_NE(refused("all_reduce 1M busbw fast").find("no number of GB/s"), std::string::npos);
+    EXPECT_NE(refused("all_reduce 8 p50 3").find("has no unit"), std::string::npos);
+    EXPECT_NE(refused("all_redcue 1M busbw 1").find("all_reduce"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace tutti
