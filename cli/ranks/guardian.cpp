@@ -76,7 +76,16 @@ bool Guardian::is_late(MpiPhase phase, pid_t child, int rank) {
     return true;
 }
 
-// Waits for the child's end, for an order to end, or for a phase that takes too long.
+// Whether the rank has been stopped for longer than any other waits for it; says so then.
+bool Guardian::is_stopped_too_long(pid_t child, int rank) {
+    if (stopped_.look_seconds() < stop_limit_) return false;
+    std::fprintf(stderr, "tutti: %s has been stopped (SIGSTOP?) for %.0f s; the job ends\n",
+                 name_of(rank, child).c_str(), stop_limit_);
+    return true;
+}
+
+// Waits for the child's end, for an order to end, or for what takes too long: a phase of MPI, or a
+// stopped rank.
 void Guardian::guard(pid_t child, int watchman, int rank, const LauncherProcess& launcher,
                      const sigset_t& watched) {
     prctl(PR_SET_NAME, "tutti-guardian");
@@ -94,10 +103,13 @@ void Guardian::guard(pid_t child, int watchman, int rank, const LauncherProcess&
         in_phase_.look();
         if (phase == MpiPhase::starting)
             list_shared_files(child, page_->began, page_->files_at_start);
+        const bool is_running = phase == MpiPhase::running;
+        const bool stopped = is_running && is_stopped(child);  // SIGCHLD tells of it
+        if (!stopped) stopped_ = {};
         int order = SIGCHLD;
-        if (phase == MpiPhase::running) {
+        if (is_running && !stopped) {
             sigwait(&watched, &order);
-        } else if (is_late(phase, child, rank)) {
+        } else if (stopped ? is_stopped_too_long(child, rank) : is_late(phase, child, rank)) {
             page_->outcome = Outcome::late;
             break;
         } else {
@@ -155,8 +167,8 @@ bool is_ignored(int order) {
 
 }  // namespace
 
-Guardian::Guardian(int rank, const std::string& results_file, double start_limit)
-    : start_limit_(start_limit) {
+Guardian::Guardian(int rank, const std::string& results_file, double start_limit, double stop_limit)
+    : start_limit_(start_limit), stop_limit_(stop_limit) {
     void* memory =
         mmap(nullptr, sizeof(RankPage), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED) throw Error("out of memory");

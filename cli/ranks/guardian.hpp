@@ -16,7 +16,8 @@ struct RankPage;
 
 /// A parent process that outlives the rank. The launcher starts the guardian; the rank is its
 /// child. When the rank is killed, the guardian says so and ends with exit 5 (which ends the job).
-/// When MPI takes too long to start or to end, it says so, kills the rank and ends with exit 4.
+/// When MPI takes too long to start or to end, or the rank is stopped for too long, it says so,
+/// kills the rank and ends with exit 4.
 /// When it gets SIGTERM or is killed itself, the rank goes with it. A further process, the
 /// watchman, then removes the shared-memory files that MPI leaves behind, records the loss, and
 /// ends a launcher that does not end after one.
@@ -24,8 +25,9 @@ class Guardian {
 public:
     /// Forks; returns in the child only. Call before MPI starts and before any thread exists.
     /// Rank 0's guardian records a loss in `results_file` if that is not empty. From here on MPI
-    /// has `start_limit` seconds until has_started().
-    Guardian(int rank, const std::string& results_file, double start_limit);
+    /// has `start_limit` seconds until has_started(); after that the rank may be stopped for
+    /// `stop_limit` seconds.
+    Guardian(int rank, const std::string& results_file, double start_limit, double stop_limit);
 
     /// In the child, once all ranks have met.
     void has_started();
@@ -40,11 +42,13 @@ private:
     [[noreturn]] void guard(pid_t child, int watchman, int rank, const LauncherProcess& launcher,
                             const sigset_t& watched);
     bool is_late(MpiPhase phase, pid_t child, int rank);
+    bool is_stopped_too_long(pid_t child, int rank);
     void have_it_settled(int watchman);
 
-    double start_limit_;
+    double start_limit_, stop_limit_;
     RankPage* page_ = nullptr;  // shared by all three processes
     AwakeTime in_phase_;
+    AwakeTime stopped_;
 };
 
 /// Names to the guardian, if there is one, the session to which a loss would belong; empty: none is

@@ -19,6 +19,7 @@ namespace {
 
 // Loading libraries from a slow disk takes longer than ranks should wait for each other later.
 constexpr double least_start_seconds = 30;
+constexpr double seconds_for_others = 3;  // to say first what they wait for
 
 struct Trace {
     const char* name;
@@ -103,9 +104,10 @@ Exit run_ranks(const RankOptions& options, const std::function<Exit(World&)>& bo
                         " processes, but " + *missing + "; or run without mpirun, with --ranks " +
                         std::to_string(started_by.size));
         else if (!missing) {
-            Guardian guardian(started_by.rank, options.results_file,
-                              options.start_timeout.value_or(
-                                  std::max(options.hang_timeout, least_start_seconds)));
+            Guardian guardian(
+                started_by.rank, options.results_file,
+                options.start_timeout.value_or(std::max(options.hang_timeout, least_start_seconds)),
+                std::max(options.hang_timeout + seconds_for_others, 6.0));
             return run_as_mpi_rank(started_by, options, guardian, body);
         }
     }

@@ -147,7 +147,9 @@ std::optional<Fail> failure_of(const RankPage& page) {
         case Outcome::lost:
             return loss_of(page);
         case Outcome::late:
-            return Fail{.phase = page.phase == MpiPhase::starting ? "start of MPI" : "end of MPI",
+            return Fail{.phase = page.phase == MpiPhase::starting  ? "start of MPI"
+                                 : page.phase == MpiPhase::running ? "rank stopped"
+                                                                   : "end of MPI",
                         .what = "timeout"};
         default:
             return Fail{.phase = "ended from outside: another rank failed, or the job was stopped",

@@ -49,7 +49,7 @@ enum class Outcome {
     none,    ///< it lives, or was ended from outside
     good,    ///< nothing is to be done
     lost,    ///< by itself; its wait status says how
-    late,    ///< MPI took too long to start or to end
+    late,    ///< MPI took too long to start or to end, or the rank was stopped for too long
     settled  ///< recorded and cleaned up after
 };
 

@@ -120,7 +120,8 @@ std::string as_markdown(const ComparisonRecords& comparison) {
     for (const std::string& one : comparison.wrong) add("Wrong", one);
     for (const FloorRecord& floor : comparison.floors)
         if (!floor.met) add("Missed", floor_in_words(floor));
-    if (not_shown > 0) wrong += fmt::format("- {} more wrong results or missed floors\n", not_shown);
+    if (not_shown > 0)
+        wrong += fmt::format("- {} more wrong results or missed floors\n", not_shown);
     std::string text = fmt::format(
         "### tutti compare: {} slower, {} faster, {} the same, {} undecided\n\n{}{}"
         "| metric | A | B | change | interval | noise | verdict |\n"

@@ -124,6 +124,22 @@ class StoppedRank(WatchedJob):
         self.assertEqual((fail["what"], fail["rank"]), ("timeout", 0))
 
 
+    # Whoever calls a library gives up after twice -T and more: the guardian does not wait for that.
+    def test_is_ended_by_its_guardian_soon_after_the_deadline(self):
+        deadline = 4
+        job = self.start(*ONE_LONG_POINT, "-T", f"{deadline}s", "--baseline", "mpi", "--algo", "none")
+        job.wait_for_points(1)
+        job.ranks[1].kill(signal.SIGSTOP)
+        began = time.monotonic()
+        self.assertEqual(job.end(seconds=deadline + 15), TIME_OUT, job.stderr())
+        self.assertLess(time.monotonic() - began, deadline + 5)
+        self.assert_nothing_left(job)
+        self.assertIn(f"tutti: rank 1 (process {job.ranks[1].pid} on {socket.gethostname()}) has been stopped (SIGSTOP?) for "
+                      f"{deadline + 3} s; the job ends", job.stderr())
+        fail, = self.fails(job)
+        self.assertEqual((fail["what"], fail["phase"], fail["rank"]), ("timeout", "rank stopped", 1))
+
+
 class LateRank(WatchedJob):
     PAUSE = 2  # seconds; less than any deadline
 
