@@ -334,7 +334,7 @@ Exit bench_launches(const BenchOptions& options) {
 Exit run_bench(const Arguments& arguments) {
     const auto options = parse_bench(arguments);
     if (!options) return Exit::ok;
-    if (options->run.launches > 1) return bench_launches(*options);
+    if (options->run.starts_launches()) return bench_launches(*options);
     before_start(options->search_space);
     const PlannerSetup setup{.fault = options->fault,
                              .stream_from = options->stream_from,

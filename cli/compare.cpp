@@ -241,11 +241,15 @@ Exit run_compare(const Arguments& arguments) {
     print_missing(result.missing);
     ComparisonRecords records = records_of(result, *options);
     if (options->attributed) {
-        Attribution attribution = attribute(*options->attributed, slower_ones(result), tell);
+        try {
+            Attribution attribution = attribute(*options->attributed, slower_ones(result), tell);
+            for (const auto& [metric, why] : attribution.missing)
+                fmt::print("# no steps of {}: {}\n", metric, why);
+            records.growth = std::move(attribution.metrics);
+        } catch (const Error& error) {  // the verdicts stand
+            fmt::print("# no steps: {}\n", error.what());
+        }
         tell("");
-        for (const auto& [metric, why] : attribution.missing)
-            fmt::print("# no steps of {}: {}\n", metric, why);
-        records.growth = std::move(attribution.metrics);
     }
     return report(records, *options, calls_of(records.verdicts),
                   launches_in_words(result.launches, "both", result.seconds, result.ran_out));

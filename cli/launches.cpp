@@ -76,10 +76,14 @@ void run_launch(const RunOptions& run, const std::string& file, std::uint64_t se
     Child child(words_of_launch(run, file, seed), {});
     const auto code = child.wait(longest_launch_seconds);
     tell("");
-    if (code.value_or(0) == 0 && code) return;
-    throw Error(fmt::format("launch {} of {} ended with {}: {}", number, run.launches,
-                            code.value_or(-1), child.last_words()),
-                code ? Exit{*code} : Exit::time_out);
+    if (!code)
+        throw Error(fmt::format("launch {} of {} did not end within 24 h", number, run.launches),
+                    Exit::time_out);
+    // Wrong results are in the records, and are told from there.
+    if (*code == 0 || *code == static_cast<int>(Exit::wrong_result)) return;
+    throw Error(fmt::format("launch {} of {} ended with {}: {}", number, run.launches, *code,
+                            child.last_words()),
+                exit_of_child(*code, Exit::usage));
 }
 
 std::set<std::string> sessions_in(const std::string& file) {
@@ -104,6 +108,9 @@ Results run_launches(const RunOptions& run, std::uint64_t seed) {
             "{} of {} launches are {}", number - 1, run.launches,
             run.results_file().empty() ? "lost: add --json FILE" : "in '" + file + "'"));
         run_launch(run, file, seed + static_cast<std::uint64_t>(number) - 1, number);
+        if (number == 1 && sessions_in(file) == earlier)
+            throw Error("the first launch left no records in '" + file +
+                        "', perhaps on another host: add --json FILE in a folder that all see");
     }
     Results results = read_results(std::filesystem::path(file));
     const auto is_earlier = [&](const auto& record) { return earlier.contains(record.session); };

@@ -229,7 +229,7 @@ Exit workload_launches(const WorkloadOptions& options) {
 Exit run_workload(const Arguments& arguments) {
     const auto options = parse_workload(arguments);
     if (!options) return Exit::ok;
-    if (options->run.launches > 1) return workload_launches(*options);
+    if (options->run.starts_launches()) return workload_launches(*options);
     before_start(options->search_space);
     return run_ranks(options->run.ranks, [&](World& world) {
         return in_context(world, options->run, options->protocol.seed, {},

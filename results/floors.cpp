@@ -59,7 +59,9 @@ bool is_about(const Floor& floor, const TimeOfCall& call) {
 double value_of(const Floor& floor, const TimeOfCall& call) {
     if (floor.quantity == Floor::Quantity::p50) return call.ns / 1000;
     if (call.nranks == 0)
-        throw Error("'" + floor.typed + "' needs the number of ranks, which nobody has recorded");
+        throw Error("'" + floor.typed +
+                    "' needs the number of ranks, which is not known where --launcher starts "
+                    "them; hold p50 against it");
     const Bandwidth reached = bandwidth(floor.collective, call.nranks, floor.size, call.ns);
     return floor.quantity == Floor::Quantity::busbw ? reached.busbw : reached.algbw;
 }

@@ -31,6 +31,9 @@ def main(arguments):
         parser.error("results files or --db, one of the two")
     if options.output and Path(options.output).suffix not in (".svg", ".png"):
         parser.error(f"'{options.output}' is neither .svg nor .png")
+    if options.level * (options.permutations + 1) < 1:
+        parser.error(f"{options.permutations} permutations never show a level of {options.level:g}: "
+                     f"--permutations {math.ceil(1 / options.level) - 1} do")
     return command_line.run("history", lambda: show(options), options.output or "stdout")
 
 

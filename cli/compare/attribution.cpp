@@ -47,7 +47,11 @@ Attribution attribute(const TwinJobs& jobs, const std::set<std::string>& metrics
     for (int i = 0; i < attributing_launches; ++i) {
         tell(fmt::format("by steps: launch {} of {}", i + 1, attributing_launches));
         LaunchOfBoth launch = jobs.by_steps(metrics);
-        for (auto& [metric, times] : launch.steps) launches[metric].push_back(std::move(times));
+        for (auto& [metric, times] : launch.steps) {
+            auto& of_metric = launches[metric];
+            if (!of_metric.empty() && of_metric.front().a_ns.size() != times.a_ns.size()) continue;
+            of_metric.push_back(std::move(times));
+        }
         for (const auto& [metric, why] : launch.missing)
             if (metrics.contains(metric)) attribution.missing[metric] = why;
     }

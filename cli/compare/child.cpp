@@ -140,4 +140,10 @@ std::string Child::last_words() const {
     return said.empty() ? tail_of(stdout_->text()) : said;
 }
 
+Exit exit_of_child(int code, Exit otherwise) {
+    for (const Exit known : {Exit::wrong_result, Exit::time_out, Exit::rank_lost, Exit::usage})
+        if (code == static_cast<int>(known)) return known;
+    return otherwise;
+}
+
 }  // namespace tutti

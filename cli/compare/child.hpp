@@ -43,4 +43,8 @@ private:
     std::optional<int> code_;
 };
 
+/// The exit code of a process that ran tutti, where it is one of tutti's; else (a launcher's own, a
+/// signal's) `otherwise`.
+Exit exit_of_child(int code, Exit otherwise);
+
 }  // namespace tutti

@@ -84,10 +84,7 @@ private:
         if (!code) throw Error("B does not end: " + child.last_words(), Exit::time_out);
         if (*code == 0 || *code == static_cast<int>(Exit::wrong_result)) return;
         throw Error(fmt::format("B ended with {}: {}", *code, child.last_words()),
-                    *code == 4    ? Exit::time_out
-                    : *code == 5  ? Exit::rank_lost
-                    : *code == 64 ? Exit::usage
-                                  : Exit::not_comparable);
+                    exit_of_child(*code, Exit::not_comparable));
     }
 
     const StoredBaseline& baseline_;
@@ -122,6 +119,10 @@ BaselineResult compare_with(const StoredBaseline& baseline, const Rule& rule,
                             const std::function<void(const std::string&)>& tell) {
     BaselineResult result;
     StoredRuns a;
+    std::error_code none;
+    if (baseline.b.empty() && std::filesystem::equivalent(baseline.a, baseline.kept_in, none))
+        throw Error("--json '" + baseline.kept_in +
+                    "' is the baseline: B would become part of it; type another file");
     if (!baseline.a.empty()) a = measured(runs_in(baseline.a), baseline.a);
     const StoredRuns b = baseline.b.empty() ? NewLaunches(baseline, tell).run(result)
                                             : measured(runs_in(baseline.b), baseline.b);

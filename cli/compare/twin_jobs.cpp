@@ -72,11 +72,7 @@ public:
 
     [[noreturn]] void fail(const std::string& what, int code) const {
         throw Error(fmt::format("{} {}: {}", name_, what, child_.last_words()),
-                    code == 2    ? Exit::wrong_result
-                    : code == 4  ? Exit::time_out
-                    : code == 5  ? Exit::rank_lost
-                    : code == 64 ? Exit::usage
-                                 : Exit::not_comparable);
+                    exit_of_child(code, Exit::not_comparable));
     }
 
 private:

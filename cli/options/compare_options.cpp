@@ -113,9 +113,12 @@ void set_twins(const TypedComparison& typed, const std::vector<std::string>& com
     const std::string self = "this tutti";
     options.a = in_words(typed.a.empty() ? self : typed.a, typed.environment_a, typed.words_a);
     options.b = in_words(typed.b.empty() ? self : typed.b, typed.environment_b, typed.words_b);
-    options.ranks = typed.ranks;
-    options.what = fmt::format("{}, {} {}", fmt::join(common_words, " "), typed.ranks,
-                               typed.threads ? "threads" : "ranks");
+    options.ranks = typed.launcher.empty() ? typed.ranks : 0;
+    options.what =
+        fmt::format("{}, {}", fmt::join(common_words, " "),
+                    typed.launcher.empty()
+                        ? fmt::format("{} {}", typed.ranks, typed.threads ? "threads" : "ranks")
+                        : "ranks by '" + typed.launcher + "'");
 }
 
 // A file that 'tutti bench --json' wrote, not an executable.
@@ -317,7 +320,11 @@ std::optional<CompareOptions> parse_compare(const Arguments& arguments) {
         options.floors.push_back(parse_floor(Floor::Side::at_least, one));
     for (const std::string& one : typed.at_most)
         options.floors.push_back(parse_floor(Floor::Side::at_most, one));
-    if (!options.stored.empty()) return options;
+    if (!options.stored.empty()) {
+        if (typed.attributes)
+            throw Error("--attribute starts launches, --from none; leave one of them out");
+        return options;
+    }
     options.times_are_ns = typed.program_a.empty() && typed.metrics.empty();
     if (!typed.metrics.empty() || !typed.program_a.empty())
         set_programs(typed, options);
@@ -328,6 +335,10 @@ std::optional<CompareOptions> parse_compare(const Arguments& arguments) {
     if (!options.baseline && app.count("--launches") + app.count("--ignore-fingerprint") > 0)
         throw Error(
             "--launches and --ignore-fingerprint are for a stored baseline; add --baseline FILE");
+    if (typed.attributes && !options.attributed)
+        throw Error(
+            "--attribute is for two builds or settings that are measured by turns; leave it out "
+            "here");
     options.run.as_understood = understood(app);
     return options;
 }

@@ -12,8 +12,8 @@ class OptionGroup;
 
 /// The words that were typed behind --algo, --transport and --baseline, and whether anything was
 /// measured by each. A word is skipped if candidates have it and all of them were skipped: of
-/// several transports one may lack an algorithm, and all and what is the default name nobody,
-/// and none beside names says that nobody has to be there.
+/// several transports one may lack an algorithm. `all` and defaults name nothing; `none` in a list
+/// makes the rest of it optional.
 class NamedWords {
 public:
     /// --allow-skips

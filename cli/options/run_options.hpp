@@ -24,6 +24,8 @@ struct RunOptions {
     TextByName as_understood;                    ///< every option with its value, for the record
     std::optional<InterruptedRun> resumed = {};  ///< points and steps on rank 0 only
 
+    /// By this process, instead of being one.
+    bool starts_launches() const { return launches > 1 || !launcher.empty(); }
     const std::string& results_file() const { return ranks.results_file; }
 };
 

@@ -106,6 +106,9 @@ void Guardian::guard(pid_t child, int watchman, int rank, const LauncherProcess&
         const bool is_running = phase == MpiPhase::running;
         const bool stopped = is_running && is_stopped(child);  // SIGCHLD tells of it
         if (!stopped) stopped_ = {};
+        // Should this process be killed while the rank is stopped, the kernel wakes the rank with
+        // SIGHUP, which ends it before the watchman can look.
+        if (stopped) list_shared_files(child, page_->began, page_->files_at_start);
         int order = SIGCHLD;
         if (is_running && !stopped) {
             sigwait(&watched, &order);
@@ -204,6 +207,7 @@ Guardian::Guardian(int rank, const std::string& results_file, double start_limit
     // Out of the launcher's reach, which wakes a stopped process before it ends it; the guardian
     // does not.
     setpgid(0, 0);
+    page_->process = getpid();         // before the next line: a stopped process must be found
     prctl(PR_SET_PDEATHSIG, SIGSTOP);  // the watchman ends it, once it knows its files
     if (getppid() != guardian)
         _exit(static_cast<int>(Exit::rank_lost));  // it died before the line above

@@ -83,6 +83,23 @@ bool is_of_ours(int code) {
 
 }  // namespace
 
+namespace {
+
+// Segments are open for reading and writing. A file to which records are appended is the user's, as
+// is what the launcher has opened for the rank.
+bool may_be_segment(const std::string& process_folder, const std::string& descriptor) {
+    std::ifstream facts(process_folder + "/fdinfo/" + descriptor);
+    for (std::string name, value; facts >> name >> value;)
+        if (name == "flags:") {
+            const unsigned long flags = std::stoul(value, nullptr, 8);
+            return (flags & O_ACCMODE) == O_RDWR && (flags & O_APPEND) == 0 && descriptor != "0" &&
+                   descriptor != "1" && descriptor != "2";
+        }
+    return false;
+}
+
+}  // namespace
+
 void list_shared_files(pid_t process, std::time_t since, SharedFiles& files) {
     std::set<std::string> paths;
     const auto add = [&](const std::string& path) {
@@ -97,7 +114,8 @@ void list_shared_files(pid_t process, std::time_t since, SharedFiles& files) {
     std::error_code unreadable;  // it ends
     for (std::filesystem::directory_iterator file(folder + "/fd", unreadable), end; file != end;
          file.increment(unreadable))
-        add(std::filesystem::read_symlink(file->path(), unreadable));
+        if (may_be_segment(folder, file->path().filename()))
+            add(std::filesystem::read_symlink(file->path(), unreadable));
     if (paths.empty()) return;  // not yet, or no longer: a process that ends has no memory
     std::string text;
     for (const auto& path : paths) text += path + "\n";

@@ -3,6 +3,7 @@
 
 import argparse
 import signal
+import sqlite3
 import sys
 
 from .lines import ResultsError
@@ -29,6 +30,8 @@ def run(name, action, output):
         sys.stdout.flush()
     except ResultsError as error:
         return _refuse(name, error)
+    except sqlite3.Error as error:
+        return _refuse(name, f"the database cannot be read: {error}; import the results files into a new one")
     except OSError as error:
         # What fails when a file is closed, as on a full disk, does not say which file it was.
         return _refuse(name, f"cannot write '{error.filename or output}': {error.strerror}; type another file")

@@ -61,7 +61,10 @@ def the_metric(names, asked):
 def series_of(records, asked):
     """A series for each fingerprint of the metric, the one with the newest launch first."""
     records = list(records)
-    measured = [one for one in records if _value(one) is not None]
+    stored = {one.get("session") for one in records if one["kind"] == "verdict" and one.get("method") == "stored"}
+    # What a comparison took from results files was not measured when it was compared.
+    measured = [one for one in records
+                if _value(one) is not None and not (one["kind"] == "pair" and one.get("session") in stored)]
     metric = the_metric({metric_of(one) for one in measured}, asked)
     sessions = {one["id"]: one for one in records if one["kind"] == "session"}
     launches = {(one.get("session"), one["launch"]): one for one in records if one["kind"] == "launch"}

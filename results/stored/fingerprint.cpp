@@ -57,7 +57,8 @@ Fields fields_of(const Launch& launch, const Session& session) {
         if (const auto found = session.plan.find(name); found != session.plan.end())
             fields[name] = found->second;
     for (const auto& [name, value] : launch.env)
-        if (!name.starts_with("SLURM_JOB")) fields[name] = value;  // numbers of one job
+        if (!name.starts_with("SLURM_JOB") && !name.starts_with("TUTTI_"))
+            fields[name] = value;  // no numbers of one job, nor where tutti finds its own files
     return fields;
 }
 

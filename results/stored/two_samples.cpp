@@ -53,9 +53,13 @@ std::vector<double> normal_distribution(const std::vector<int>& ranks, std::size
         return std::erfc((k * all / n - sum) / (deviation * std::sqrt(2))) / 2;
     };
     std::vector<double> likely(static_cast<std::size_t>(all) + 1);
+    // Where no doubled rank is odd, no sum is.
+    const bool any_odd = std::ranges::any_of(ranks, [](int rank) { return rank % 2 != 0; });
+    const std::size_t step = any_odd ? 1 : 2;
+    const double half_step = static_cast<double>(step) / 2;
     for (std::size_t sum = 0; sum < likely.size(); ++sum) {
         const auto at = static_cast<double>(sum);
-        likely[sum] = below(at + 0.5) - below(at - 0.5);
+        if (sum % step == 0) likely[sum] = below(at + half_step) - below(at - half_step);
     }
     return likely;
 }

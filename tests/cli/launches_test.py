@@ -61,11 +61,24 @@ class Launches(unittest.TestCase):
             medians = sorted(point["t_ns"]["p50"] for point in points if point["key"] == together["key"])
             self.assertEqual(together["ci95_p50_ns"], [medians[0], medians[-1]])
 
-    def test_a_launch_that_fails_ends_it_with_its_code(self):
+    def test_wrong_results_are_in_the_table(self):
         done = tutti.run("bench", "all_reduce", "--algo", "ring", "--transport", "loopback", "--baseline", "none", "--counts",
-                         16, "--fault", "corrupt", "--ranks", 2, "--launches", 3, "--json", self.file)
-        self.assertEqual(done.returncode, WRONG, done.stdout)
-        self.assertIn("tutti: launch 1 of 3 ended with 2", done.stderr)
+                         16, "--inplace", "no", "--fault", "corrupt", "--ranks", 2, "--launches", 3, "--json", self.file)
+        self.assertEqual((done.returncode, done.stderr), (WRONG, ""), done.stdout)
+        self.assertIn("Out of bounds values : ", done.stdout)
+        together, = of_kind(self.file, "point_over_launches")
+        self.assertEqual(together["check"]["n_wrong"],
+                         sum(point["check"]["n_wrong"] for point in of_kind(self.file, "point")))
+
+    def test_a_launcher_that_fails_is_no_verdict(self):
+        done = tutti.run(*BENCH, "--launcher", "false", "--launches", 2)
+        self.assertEqual(done.returncode, USAGE, done.stdout)
+        self.assertIn("tutti: launch 1 of 2 ended with 1", done.stderr)
+
+    def test_a_launcher_alone_is_one_launch(self):
+        done = tutti.run(*BENCH, "--launcher", "env", "--ranks", 2)
+        self.assertEqual(done.returncode, USAGE)
+        self.assertIn("leave one of them out", tutti.said(done.stderr)[0])
 
     def test_earlier_records_of_the_file_do_not_count(self):
         for _ in range(2):

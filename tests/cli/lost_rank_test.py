@@ -10,6 +10,7 @@ import socket
 import subprocess
 import time
 import unittest
+from pathlib import Path
 
 import tutti
 from job import Job, wait_until
@@ -330,6 +331,22 @@ class InterruptedWorkload(tutti.Folder):
         first = next(step for step in self.steps(file) if step["session"] != kept["session"])
         self.assertGreater(first["n"], kept["n"])
         self.assertEqual(first["samples_ns"]["step"][:kept["n"]], kept["samples_ns"]["step"])
+
+
+@tutti.needs_mpi
+class ResultsInSharedMemory(unittest.TestCase):
+    # Segments that lost ranks leave there are removed; a file of the user's is none.
+    def test_outlive_a_lost_rank(self):
+        file = Path(f"/dev/shm/tutti-test-{os.getpid()}.jsonl")
+        self.addCleanup(file.unlink, missing_ok=True)
+        run = subprocess.Popen([tutti.MPI_RUN, "2", tutti.EXECUTABLE, "bench", "all_reduce", "--algo", "ring", "--transport",
+                                "shm", "--baseline", "none", "-b", "8", "-e", "64M", "-f", "1.01", "--json", file],
+                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=tutti.CLEAN)
+        self.addCleanup(run.kill)
+        wait_until(lambda: len(tutti.points(file)) > 3, "some points are measured")
+        run.send_signal(signal.SIGTERM)
+        self.assertEqual(run.wait(timeout=20), 128 + signal.SIGTERM)
+        self.assertGreater(len(tutti.points(file)), 3)
 
 
 class InterruptedThreads(tutti.Folder):

@@ -113,6 +113,11 @@ class History(unittest.TestCase):
         path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
         return path
 
+    def test_a_level_that_no_permutation_can_reach_is_refused(self):
+        done = self.run_history("all_reduce", "some.jsonl", "--level", "0.001")
+        self.assertEqual((done.returncode, done.stdout), (64, ""))
+        self.assertIn("499 permutations never show a level of 0.001: --permutations 999 do", done.stderr)
+
     def run_history(self, *words):
         return subprocess.run([sys.executable, "-B", ROOT / "scripts/history.py", *map(str, words)], capture_output=True,
                               text=True, check=False)

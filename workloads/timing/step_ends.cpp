@@ -31,7 +31,7 @@ NotedCalls note_calls(World& world, Operation& operation, std::int64_t calls,
     };
     operation.note_step_ends(&noted.ends);
     for (std::int64_t i = 0; i < unmeasured_calls; ++i) note_call();
-    const std::size_t steps = noted.ends.size();
+    const std::size_t steps = noted.ends.size() / unmeasured_calls;
     noted = {};
     noted.ends.reserve(steps * as_size(calls));
     for (std::int64_t i = 0; i < calls; ++i) note_call();
