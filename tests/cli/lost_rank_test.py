@@ -346,6 +346,7 @@ class ResultsInSharedMemory(unittest.TestCase):
         wait_until(lambda: len(tutti.points(file)) > 3, "some points are measured")
         run.send_signal(signal.SIGTERM)
         self.assertEqual(run.wait(timeout=20), 128 + signal.SIGTERM)
+        wait_until(lambda: any(record["kind"] == "fail" for record in tutti.records(file)), "the end is recorded")
         self.assertGreater(len(tutti.points(file)), 3)
 
 
