@@ -311,15 +311,7 @@ Exit bench_launches(const BenchOptions& options) {
     }
     fmt::print("{}", table_footer(all));
     const bool any_wrong = std::ranges::any_of(all, is_wrong);
-    const auto lines_of = [&](const std::string& session) {
-        std::vector<std::string> lines;
-        for (PointOverLaunches one : records) {
-            one.point.session = session;
-            lines.push_back(to_json_line(one));
-        }
-        return lines;
-    };
-    keep_over_launches(options.run, seed, lines_of, any_wrong);
+    keep_over_launches(options.run, seed, records, any_wrong);
     if (!options.csv_file.empty()) {
         std::ofstream csv(options.csv_file, std::ios::trunc);
         write_csv(csv, all);

@@ -7,9 +7,11 @@
 #include <filesystem>
 #include <iostream>
 #include <set>
+#include <utility>
 
 #include "cli/build_info.hpp"
 #include "cli/compare/child.hpp"
+#include "cli/compare/temporary_folder.hpp"
 #include "cli/options/options.hpp"
 #include "cli/provenance.hpp"
 #include "cli/ranks/interruption.hpp"
@@ -50,24 +52,6 @@ void check(const RunOptions& run) {
     if (run.resumed) throw Error("--resume goes on with one launch; leave --launches out");
 }
 
-// A file that goes with this object.
-class TemporaryFile {
-public:
-    TemporaryFile()
-        : path_(std::filesystem::temp_directory_path() /
-                fmt::format("tutti-launches-{}.jsonl", ::getpid())) {}
-    ~TemporaryFile() {
-        std::error_code gone;
-        std::filesystem::remove(path_, gone);
-    }
-    TemporaryFile(const TemporaryFile&) = delete;
-    TemporaryFile& operator=(const TemporaryFile&) = delete;
-    std::string path() const { return path_; }
-
-private:
-    std::filesystem::path path_;
-};
-
 void run_launch(const RunOptions& run, const std::string& file, std::uint64_t seed, int number) {
     const auto tell = [](const std::string& text) {
         if (::isatty(STDERR_FILENO) != 0) std::cerr << "\r\x1b[K" << text << std::flush;
@@ -99,8 +83,8 @@ std::set<std::string> sessions_in(const std::string& file) {
 
 Results run_launches(const RunOptions& run, std::uint64_t seed) {
     check(run);
-    const TemporaryFile temporary;
-    const std::string file = run.results_file().empty() ? temporary.path() : run.results_file();
+    const TemporaryFolder temporary;
+    const std::string file = run.results_file().empty() ? temporary.file() : run.results_file();
     const std::set<std::string> earlier = sessions_in(file);
     end_on_signals();
     for (int number = 1; number <= run.launches; ++number) {
@@ -131,15 +115,33 @@ std::vector<std::string> notes_of_launches(const RunOptions& run, const Results&
     return notes;
 }
 
-void keep_over_launches(const RunOptions& run, std::uint64_t seed, const LinesOfSession& lines_of,
-                        bool is_wrong) {
+namespace {
+
+template <class OverLaunches>
+void keep(const RunOptions& run, std::uint64_t seed, std::vector<OverLaunches> records,
+          auto OverLaunches::*measured, bool is_wrong) {
     if (run.results_file().empty()) return;
     const auto world = world_of_one();
     const Session session = describe_session(*world, run, seed);
     Store store(run.results_file());
     store.append(session);
-    for (const std::string& line : lines_of(session.id)) store.append(line);
+    for (OverLaunches& one : records) {
+        (one.*measured).session = session.id;
+        store.append(one);
+    }
     store.append(End{.session = session.id, .ok = !is_wrong});
+}
+
+}  // namespace
+
+void keep_over_launches(const RunOptions& run, std::uint64_t seed,
+                        std::vector<PointOverLaunches> points, bool is_wrong) {
+    keep(run, seed, std::move(points), &PointOverLaunches::point, is_wrong);
+}
+
+void keep_over_launches(const RunOptions& run, std::uint64_t seed,
+                        std::vector<StepOverLaunches> steps, bool is_wrong) {
+    keep(run, seed, std::move(steps), &StepOverLaunches::step, is_wrong);
 }
 
 }  // namespace tutti

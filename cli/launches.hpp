@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <cstdint>
-#include <functional>
 #include <string>
 #include <vector>
 
@@ -20,12 +19,11 @@ Results run_launches(const RunOptions& run, std::uint64_t seed);
 /// For the head of a table of several launches.
 std::vector<std::string> notes_of_launches(const RunOptions& run, const Results& launches);
 
-/// Records of a session, whose id it gets.
-using LinesOfSession = std::function<std::vector<std::string>(const std::string& session)>;
-
 /// Adds what the launches have in common to the results file, under a session of this process; does
 /// nothing where no file was named.
-void keep_over_launches(const RunOptions& run, std::uint64_t seed, const LinesOfSession& lines_of,
-                        bool is_wrong);
+void keep_over_launches(const RunOptions& run, std::uint64_t seed,
+                        std::vector<PointOverLaunches> points, bool is_wrong);
+void keep_over_launches(const RunOptions& run, std::uint64_t seed,
+                        std::vector<StepOverLaunches> steps, bool is_wrong);
 
 }  // namespace tutti

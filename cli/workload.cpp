@@ -212,15 +212,7 @@ Exit workload_launches(const WorkloadOptions& options) {
     }
     fmt::print("{}{}{}", step_table_header(notes_of_launches(options.run, launches)),
                step_table_rows(all), step_table_footer(all));
-    const auto lines_of = [&](const std::string& session) {
-        std::vector<std::string> lines;
-        for (StepOverLaunches one : records) {
-            one.step.session = session;
-            lines.push_back(to_json_line(one));
-        }
-        return lines;
-    };
-    keep_over_launches(options.run, seed, lines_of, any_wrong);
+    keep_over_launches(options.run, seed, records, any_wrong);
     return any_wrong ? Exit::wrong_result : Exit::ok;
 }
 

@@ -3,38 +3,18 @@
 
 #include <fmt/format.h>
 
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
 
 #include "base/clock.hpp"
 #include "cli/compare/child.hpp"
+#include "cli/compare/temporary_folder.hpp"
 
 namespace tutti {
 namespace {
 
 constexpr double longest_launch_seconds = 3600;  // its own waits have deadlines of their own
-
-class TemporaryFolder {
-public:
-    TemporaryFolder() : path_((std::filesystem::temp_directory_path() / "tutti-XXXXXX").string()) {
-        if (::mkdtemp(path_.data()) == nullptr)
-            throw Error("no folder for results can be made in " +
-                        std::filesystem::temp_directory_path().string() + "; add --json FILE");
-    }
-    ~TemporaryFolder() {
-        std::error_code none;
-        std::filesystem::remove_all(path_, none);
-    }
-    TemporaryFolder(const TemporaryFolder&) = delete;
-    TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-
-    std::string file() const { return path_ + "/results.jsonl"; }
-
-private:
-    std::string path_;
-};
 
 StoredRuns runs_in(const std::string& file, std::uintmax_t from = 0) {
     std::ifstream stream(file, std::ios::binary);

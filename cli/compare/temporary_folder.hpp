@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <stdlib.h>
+
+#include <filesystem>
+#include <string>
+#include <system_error>
+
+#include "base/error.hpp"
+
+namespace tutti {
+
+/// A folder that goes with this object, for results that nobody asked to keep; no other user can
+/// read or guess it.
+class TemporaryFolder {
+public:
+    /// Throws Error if none can be made.
+    TemporaryFolder() : path_((std::filesystem::temp_directory_path() / "tutti-XXXXXX").string()) {
+        if (::mkdtemp(path_.data()) == nullptr)
+            throw Error("no folder for results can be made in " +
+                        std::filesystem::temp_directory_path().string() + "; add --json FILE");
+    }
+    ~TemporaryFolder() {
+        std::error_code none;
+        std::filesystem::remove_all(path_, none);
+    }
+    TemporaryFolder(const TemporaryFolder&) = delete;
+    TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+
+    std::string file() const { return path_ + "/results.jsonl"; }
+
+private:
+    std::string path_;
+};
+
+}  // namespace tutti
