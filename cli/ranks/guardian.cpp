@@ -104,7 +104,9 @@ void Guardian::guard(pid_t child, int watchman, int rank, const LauncherProcess&
         if (phase == MpiPhase::starting)
             list_shared_files(child, page_->began, page_->files_at_start);
         const bool is_running = phase == MpiPhase::running;
-        const bool stopped = is_running && is_stopped(child);  // SIGCHLD tells of it
+        // SIGCHLD tells of it. While MPI starts, too: the others may have come through already, and
+        // wait for this rank in their first exchange of facts.
+        const bool stopped = phase < MpiPhase::ending && is_stopped(child);
         if (!stopped) stopped_ = {};
         // Should this process be killed while the rank is stopped, the kernel wakes the rank with
         // SIGHUP, which ends it before the watchman can look.
@@ -112,7 +114,8 @@ void Guardian::guard(pid_t child, int watchman, int rank, const LauncherProcess&
         int order = SIGCHLD;
         if (is_running && !stopped) {
             sigwait(&watched, &order);
-        } else if (stopped ? is_stopped_too_long(child, rank) : is_late(phase, child, rank)) {
+        } else if ((stopped && is_stopped_too_long(child, rank)) ||
+                   (!is_running && is_late(phase, child, rank))) {
             page_->outcome = Outcome::late;
             break;
         } else {

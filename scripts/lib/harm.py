@@ -126,6 +126,10 @@ class Run:
         if "session" in kinds and "end" not in kinds and "fail" not in kinds and not self.fault.limit:
             yield "the results do not say why the run ended"
 
+    def has_all_results(self):
+        """A fault that comes now, while the run is leaving, may not be felt any more."""
+        return bool(self.file) and self.file.exists() and '"kind":"end"' in self.file.read_text(errors="replace")
+
     def said(self):
         text = self.err.read_text(encoding="utf-8", errors="replace")
         return [line for line in text.splitlines()
@@ -149,7 +153,7 @@ def harm(executable, ranks, words, fault, after):
         try:
             if fault.harm:
                 ended = run.wait(after)
-                came = ended is None and fault.harm(run) is not False
+                came = ended is None and fault.harm(run) is not False and not run.has_all_results()
             code = run.wait(DEADLINE * 2 + 100)
             problems = []
             if code is None:

@@ -163,18 +163,27 @@ class LateRank(WatchedJob):
 
 @tutti.needs_mpi
 class RankThatDoesNotStart(LateRank):
-    START = 7
+    START = 5
 
-    def job_and_stopped_rank(self, number):
-        job = self.start("-T", "1s", "--start-timeout", f"{self.START}s", *tutti.QUICK, "--counts", 1)
+    def job_and_stopped_rank(self, number, start=START):
+        job = self.start("-T", "1s", "--start-timeout", f"{start}s", *tutti.QUICK, "--counts", 1)
         victim = job.rank_that_starts(number)
         victim.kill(signal.SIGSTOP)
         return job, victim
 
     def test_ends_the_job_with_exit_4(self):
         job, victim = self.job_and_stopped_rank(1)
-        time.sleep(5)  # the other one has come as far as it can
+        time.sleep(3)  # the other one has come as far as it can
         self.check_end_without(job, victim, "MPI_Init and the first exchange", self.START)
+
+    # Another rank may have come through already, and wait for this one with the deadline of its calls.
+    def test_is_ended_by_its_guardian_long_before_the_deadline_of_the_start(self):
+        job, victim = self.job_and_stopped_rank(1, start=60)
+        job.look_around()
+        self.assertEqual(job.end(seconds=20), TIME_OUT, job.stderr())
+        self.assertEqual(self.said_of_causes(job), [f"tutti: rank 1 (process {victim.pid} on {socket.gethostname()}) has been "
+                                                    "stopped (SIGSTOP?) for 6 s; the job ends"])
+        self.assert_nothing_left(job)
 
     def test_that_goes_on_after_a_pause_is_no_failure(self):
         self.check_end_after_pause(*self.job_and_stopped_rank(0))
