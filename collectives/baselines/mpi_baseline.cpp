@@ -73,6 +73,7 @@ public:
         : world_(world),
           call_(call),
           buffers_(buffers),
+          is_root_(world.rank() == call.root),
           count_(static_cast<int>(call.count)),
           type_(reduces(call.collective) ? type_of(call.type) : type_to_move(call.type)),
           op_(op_of(call.op)) {
@@ -88,7 +89,6 @@ public:
 protected:
     // Without a request the blocking call, to its end; else begins the other.
     void begin(MPI_Comm all, MPI_Request* request) {
-        const bool is_root = world_.rank() == call_.root;
         const int root = call_.root.index;
         const void* const mine = buffers_.input.data();
         const void* const input = buffers_.in_place ? MPI_IN_PLACE : mine;
@@ -108,17 +108,17 @@ protected:
                             type_, all);
             case Collective::broadcast:
                 // In one buffer: out of place the root copies its message first, as NCCL does.
-                if (is_root && !buffers_.in_place) copy_to_output(mine);
+                if (is_root_ && !buffers_.in_place) copy_to_output(mine);
                 return call(MPI_Bcast, MPI_Ibcast, output, count_, type_, root, all);
             case Collective::reduce:
-                return call(MPI_Reduce, MPI_Ireduce, is_root ? input : mine, output, count_, type_,
+                return call(MPI_Reduce, MPI_Ireduce, is_root_ ? input : mine, output, count_, type_,
                             op_, root, all);
             case Collective::scatter:
                 return call(MPI_Scatter, MPI_Iscatter, mine, count_, type_,
-                            is_root && buffers_.in_place ? MPI_IN_PLACE : output, count_, type_,
+                            is_root_ && buffers_.in_place ? MPI_IN_PLACE : output, count_, type_,
                             root, all);
             case Collective::gather:
-                return call(MPI_Gather, MPI_Igather, is_root ? input : mine, count_, type_, output,
+                return call(MPI_Gather, MPI_Igather, is_root_ ? input : mine, count_, type_, output,
                             count_, type_, root, all);
             case Collective::all_to_all:
                 return call(MPI_Alltoall, MPI_Ialltoall, input, count_, type_, output, count_,
@@ -147,6 +147,7 @@ private:
     }
 
     CallBuffers buffers_;
+    bool is_root_;
     int count_;
     MPI_Datatype type_;
     MPI_Op op_;

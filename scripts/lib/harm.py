@@ -36,6 +36,12 @@ class Fault:
     leaves_end: bool = False  # the run is not cut short
 
 
+def heed_signals():
+    """Those that nohup or a shell's & have made this process ignore would be ignored by the run, too."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
+
+
 class Run:
     """`tutti WORDS` as so many processes (0: without a launcher)."""
 
@@ -59,7 +65,7 @@ class Run:
         self.out, self.err = folder / "out.txt", folder / "err.txt"
         with open(fault.stdout or self.out, "w", encoding="utf-8") as out, open(self.err, "w", encoding="utf-8") as err:
             self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out, stderr=err, cwd=folder,
-                                            env=environment)
+                                            env=environment, preexec_fn=heed_signals)
         self.command = " ".join(command)
 
     def results_file(self):

@@ -280,8 +280,7 @@ private:
 
 }  // namespace
 
-void check(int code, std::source_location where) {
-    if (code == MPI_SUCCESS) return;
+void throw_mpi_error(int code, std::source_location where) {
     char text[MPI_MAX_ERROR_STRING] = {};
     int length = 0;
     MPI_Error_string(code, text, &length);
