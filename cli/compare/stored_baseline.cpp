@@ -26,8 +26,8 @@ StoredRuns runs_in(const std::string& file, std::uintmax_t from = 0) {
 StoredRuns measured(const StoredRuns& runs, const std::string& file) {
     if (runs.launches == 0)
         throw Error("'" + file +
-                    "' holds nothing that was measured; type a file that 'tutti bench "
-                    "--json' wrote");
+                    "' holds nothing that was measured; type a file that 'tutti bench' or "
+                    "'tutti workload' has written with --json");
     return runs;
 }
 

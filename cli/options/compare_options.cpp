@@ -121,7 +121,7 @@ void set_twins(const TypedComparison& typed, const std::vector<std::string>& com
                         : "ranks by '" + typed.launcher + "'");
 }
 
-// A file that 'tutti bench --json' wrote, not an executable.
+// A file that --json wrote, not an executable.
 bool is_results_file(const std::string& path) {
     return path.ends_with(".jsonl") || std::ifstream(path).peek() == '{';
 }
@@ -142,7 +142,11 @@ void set_stored(const TypedComparison& typed, const std::vector<std::string>& co
                         "' against what? type another results file behind it, or --at-least");
         return;
     }
-    if (common_words.empty() || common_words.front() != "bench" || !typed.b.empty())
+    if (!typed.words_a.empty() || !typed.environment_a.empty())
+        throw Error("A is the baseline, already measured; leave --words-a and --env-a out");
+    const bool has_job = !common_words.empty() &&
+                         (common_words.front() == "bench" || common_words.front() == "workload");
+    if (!has_job || !typed.b.empty())
         throw Error("--baseline " + typed.baseline +
                     " is A; type what B measures behind two dashes: tutti compare --baseline " +
                     typed.baseline + " -- bench all_reduce -b 8 -e 1M");

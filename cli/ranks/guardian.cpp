@@ -60,34 +60,33 @@ void report_stop(int rank, pid_t process) {
 
 // Whether MPI has been starting or ending for too long; says so then. The guardian of a stopped
 // rank speaks first, as the other ranks only wait for that one.
-bool Guardian::is_late(MpiPhase phase, pid_t child, int rank) {
+bool Guardian::is_late(MpiPhase phase, pid_t child) {
     if (page_->phase != phase) return false;  // it has just come through
     const bool starts = phase == MpiPhase::starting;
     const double limit = starts ? start_limit_ : page_->end_limit.load();
     const double seconds = in_phase_.look_seconds();
     if (seconds < limit) return false;
     const bool stopped = is_stopped(child);
-    const double seconds_for_others = stopped ? 0 : rank == 0 ? 2 : 4;
+    const double seconds_for_others = stopped ? 0 : rank_ == 0 ? 2 : 4;
     if (seconds < limit + seconds_for_others) return false;
     std::fprintf(stderr, "tutti: %s has not come through %s for %.0f s: %s; the job ends\n",
-                 name_of(rank, child).c_str(),
+                 name_of(rank_, child).c_str(),
                  starts ? "MPI_Init and the first exchange" : "MPI_Finalize", limit,
                  stopped ? "it is stopped" : "another rank or the network does not answer");
     return true;
 }
 
 // Whether the rank has been stopped for longer than any other waits for it; says so then.
-bool Guardian::is_stopped_too_long(pid_t child, int rank) {
+bool Guardian::is_stopped_too_long(pid_t child) {
     if (stopped_.look_seconds() < stop_limit_) return false;
     std::fprintf(stderr, "tutti: %s has been stopped (SIGSTOP?) for %.0f s; the job ends\n",
-                 name_of(rank, child).c_str(), stop_limit_);
+                 name_of(rank_, child).c_str(), stop_limit_);
     return true;
 }
 
 // Waits for the child's end, for an order to end, or for what takes too long: a phase of MPI, or a
 // stopped rank.
-void Guardian::guard(pid_t child, int watchman, int rank, const LauncherProcess& launcher,
-                     const sigset_t& watched) {
+void Guardian::guard(pid_t child, const LauncherProcess& launcher, const sigset_t& watched) {
     prctl(PR_SET_NAME, "tutti-guardian");
     signal(SIGPIPE, SIG_IGN);  // the launcher may be gone, and with it the reader of what is said
     if (launcher.is_there()) prctl(PR_SET_PDEATHSIG, SIGTERM);  // nobody else would end this rank
@@ -98,6 +97,9 @@ void Guardian::guard(pid_t child, int watchman, int rank, const LauncherProcess&
     // Checks the child first: its signal may have come before this process waited for it.
     bool is_reaped = false;
     while (!(is_reaped = waitpid(child, &status, WNOHANG) == child)) {
+        // Without one, the rank would stay stopped for ever, should this process be killed as well.
+        if (watchman_ > 0 && waitpid(watchman_, nullptr, WNOHANG) == watchman_)
+            start_watchman(launcher);
         const MpiPhase phase_before = std::exchange(phase, page_->phase.load());
         if (phase != phase_before) in_phase_ = {};
         in_phase_.look();
@@ -114,8 +116,8 @@ void Guardian::guard(pid_t child, int watchman, int rank, const LauncherProcess&
         int order = SIGCHLD;
         if (is_running && !stopped) {
             sigwait(&watched, &order);
-        } else if ((stopped && is_stopped_too_long(child, rank)) ||
-                   (!is_running && is_late(phase, child, rank))) {
+        } else if ((stopped && is_stopped_too_long(child)) ||
+                   (!is_running && is_late(phase, child))) {
             page_->outcome = Outcome::late;
             break;
         } else {
@@ -124,8 +126,8 @@ void Guardian::guard(pid_t child, int watchman, int rank, const LauncherProcess&
         }
         if (order < 0 || order == SIGCHLD) continue;
         must_end = true;
-        if (is_stopped(child)) report_stop(rank, child);
-        if (rank == 0)
+        if (is_stopped(child)) report_stop(rank_, child);
+        if (rank_ == 0)
             std::fprintf(stderr,
                          "tutti: the job was ended by a signal, or by a rank that says why; %s\n",
                          page_->kept);
@@ -142,15 +144,15 @@ void Guardian::guard(pid_t child, int watchman, int rank, const LauncherProcess&
     if (!is_late && !must_end) page_->outcome = is_good_end(*page_) ? Outcome::good : Outcome::lost;
     const int code = is_late    ? static_cast<int>(Exit::time_out)
                      : must_end ? static_cast<int>(Exit::rank_lost)
-                                : report_end(*page_, rank, child);
-    if (page_->outcome != Outcome::good) have_it_settled(watchman);
+                                : report_end(*page_, rank_, child);
+    if (page_->outcome != Outcome::good) have_it_settled();
     _exit(code);
 }
 
 // By the watchman alone, as this process may be killed at any moment: so nothing is recorded twice.
 // Waited for, as some launchers end with this process all that it has started.
-void Guardian::have_it_settled(int watchman) {
-    [[maybe_unused]] const auto written = write(watchman, "!", 1);
+void Guardian::have_it_settled() {
+    [[maybe_unused]] const auto written = write(orders_, "!", 1);
     for (int ms_left = 2000; page_->outcome != Outcome::settled && ms_left > 0; --ms_left)
         usleep(1000);
     if (page_->trouble[0] != '\0')
@@ -174,7 +176,7 @@ bool is_ignored(int order) {
 }  // namespace
 
 Guardian::Guardian(int rank, const std::string& results_file, double start_limit, double stop_limit)
-    : start_limit_(start_limit), stop_limit_(stop_limit) {
+    : rank_(rank), results_file_(results_file), start_limit_(start_limit), stop_limit_(stop_limit) {
     void* memory =
         mmap(nullptr, sizeof(RankPage), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED) throw Error("out of memory");
@@ -188,22 +190,14 @@ Guardian::Guardian(int rank, const std::string& results_file, double start_limit
         if (!is_ignored(order)) sigaddset(&watched, order);
     sigprocmask(SIG_BLOCK, &watched, &before);
     const LauncherProcess launcher;
-    int life[2];  // its writing end dies with the guardian, or the guardian writes
-    if (pipe2(life, O_CLOEXEC) != 0) throw_no_process();
     const pid_t guardian = getpid();
-    const pid_t watchman = fork();
-    if (watchman < 0) throw_no_process();
-    if (watchman == 0) {
-        close(life[1]);
-        keep_watch(*page_, life[0], rank, results_file, launcher);
-    }
-    close(life[0]);
+    if (!start_watchman(launcher)) throw_no_process();
     const pid_t child = fork();
     if (child < 0) throw_no_process();
     if (child > 0) page_->process = child;
-    if (child > 0) guard(child, life[1], rank, launcher, watched);
+    if (child > 0) guard(child, launcher, watched);
 
-    close(life[1]);  // the watchman ends this process, too, once the guardian is gone
+    close(orders_);  // the watchman ends this process, too, once the guardian is gone
     sigprocmask(SIG_SETMASK, &before, nullptr);
     leave_signals_to_guardian();
     share_kept_text(page_->kept);
@@ -214,6 +208,21 @@ Guardian::Guardian(int rank, const std::string& results_file, double start_limit
     prctl(PR_SET_PDEATHSIG, SIGSTOP);  // the watchman ends it, once it knows its files
     if (getppid() != guardian)
         _exit(static_cast<int>(Exit::rank_lost));  // it died before the line above
+}
+
+// False if there can be no further process.
+bool Guardian::start_watchman(const LauncherProcess& launcher) {
+    int life[2];  // its writing end dies with the guardian, or the guardian writes
+    if (pipe2(life, O_CLOEXEC) != 0) return false;
+    watchman_ = fork();
+    if (watchman_ == 0) {
+        close(life[1]);
+        keep_watch(*page_, life[0], rank_, results_file_, launcher);
+    }
+    close(life[0]);
+    if (orders_ >= 0) close(orders_);
+    orders_ = life[1];
+    return watchman_ > 0;
 }
 
 void Guardian::has_started() {

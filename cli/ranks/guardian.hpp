@@ -39,14 +39,18 @@ public:
     [[noreturn]] void leave(Exit code);
 
 private:
-    [[noreturn]] void guard(pid_t child, int watchman, int rank, const LauncherProcess& launcher,
-                            const sigset_t& watched);
-    bool is_late(MpiPhase phase, pid_t child, int rank);
-    bool is_stopped_too_long(pid_t child, int rank);
-    void have_it_settled(int watchman);
+    [[noreturn]] void guard(pid_t child, const LauncherProcess& launcher, const sigset_t& watched);
+    bool is_late(MpiPhase phase, pid_t child);
+    bool is_stopped_too_long(pid_t child);
+    bool start_watchman(const LauncherProcess& launcher);
+    void have_it_settled();
 
+    int rank_;
+    std::string results_file_;
     double start_limit_, stop_limit_;
     RankPage* page_ = nullptr;  // shared by all three processes
+    pid_t watchman_ = -1;
+    int orders_ = -1;  // to the watchman
     AwakeTime in_phase_;
     AwakeTime stopped_;
 };

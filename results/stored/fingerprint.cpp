@@ -72,6 +72,7 @@ std::string in_words(const Fingerprint& fingerprint, const std::string& field) {
 Fingerprint fingerprint_of(const Results& results) {
     std::set<std::tuple<std::string, int>> measured;
     for (const Point& point : results.points) measured.emplace(point.session, point.launch);
+    for (const TrainingStep& step : results.steps) measured.emplace(step.session, step.launch);
     std::map<std::string, const Session*> sessions;
     for (const Session& session : results.sessions) sessions[session.id] = &session;
     std::vector<Fields> all;

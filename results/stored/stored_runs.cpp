@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
+#include <span>
 
 #include "results/statistics.hpp"
 #include "results/stored/judge_stored.hpp"
@@ -23,6 +25,33 @@ std::vector<double> logarithms(const StoredTimes& times) {
     std::vector<double> values;
     for (const double ns : times.ns) values.push_back(std::log(ns));
     return values;
+}
+
+// "step of ddp mlp ring/shm, scale=0.1"
+std::string in_words(const StepKey& key) {
+    std::string words = fmt::format("step of {} {} {}", key.workload, key.model, key.method);
+    for (const std::string& more : {key.settings, key.compute, key.buffers, key.placement})
+        if (!more.empty()) words += ", " + more;
+    return words;
+}
+
+// Of all metrics, launch by launch, where all launches of a side have measured all of them.
+std::optional<StoredMetric> geometric_mean(std::span<const StoredMetric> metrics) {
+    if (metrics.size() < 2) return std::nullopt;
+    StoredMetric mean{.name = "geometric mean",
+                      .a = std::vector<double>(metrics[0].a.size()),
+                      .b = std::vector<double>(metrics[0].b.size())};
+    for (const StoredMetric& metric : metrics) {
+        if (metric.a.size() != mean.a.size() || metric.b.size() != mean.b.size())
+            return std::nullopt;
+        const auto add = [&](std::vector<double>& means, const std::vector<double>& logarithms) {
+            for (std::size_t i = 0; i < means.size(); ++i)
+                means[i] += logarithms[i] / static_cast<double>(metrics.size());
+        };
+        add(mean.a, metric.a);
+        add(mean.b, metric.b);
+    }
+    return mean;
 }
 
 // What one has and the other has not.
@@ -56,6 +85,7 @@ StoredRuns stored_runs(const Results& results) {
     std::map<std::string, std::string> begun_as;  // sessions that go on, by the first of them
     std::set<std::string> measured;
     for (const Point& point : results.points) measured.insert(point.session);
+    for (const TrainingStep& step : results.steps) measured.insert(step.session);
     for (const Session& session : results.sessions) {
         begun_as[session.id] = session.resume_of && begun_as.contains(*session.resume_of)
                                    ? begun_as[*session.resume_of]
@@ -67,22 +97,25 @@ StoredRuns stored_runs(const Results& results) {
         runs.last = std::max(runs.last, session.t);
     }
     std::set<std::pair<std::string, int>> launches;
-    for (const Point& point : results.points) {
-        const std::string metric = metric_of(point.key);
-        if (point.skipped) {
-            runs.skipped[metric] = *point.skipped;
-            continue;
+    const auto add = [&](const std::string& metric, const auto& record, const Summary& time,
+                         const Check& check) {
+        if (record.skipped) {
+            runs.skipped[metric] = *record.skipped;
+            return;
         }
-        launches.emplace(begun_as[point.session], point.launch);
-        if (point.measured.check.state == CheckState::fail)
-            runs.wrong.push_back(
-                fmt::format("{} wrong elements in {}", point.measured.check.n_wrong, metric));
-        if (point.time.p50 <= 0) continue;
+        launches.emplace(begun_as[record.session], record.launch);
+        if (check.state == CheckState::fail)
+            runs.wrong.push_back(fmt::format("{} wrong elements in {}", check.n_wrong, metric));
+        if (time.p50 <= 0) return;
         if (!runs.metrics.contains(metric)) runs.order.push_back(metric);
         StoredTimes& times = runs.metrics[metric];
-        times.ns.push_back(static_cast<double>(point.time.p50));
-        times.nranks = point.key.nranks;
-    }
+        times.ns.push_back(static_cast<double>(time.p50));
+        times.nranks = record.key.nranks;
+    };
+    for (const Point& point : results.points)
+        add(metric_of(point.key), point, point.time, point.measured.check);
+    for (const TrainingStep& step : results.steps)
+        add(in_words(step.key), step, step.step, step.check);
     runs.launches = static_cast<int>(launches.size());
     return runs;
 }
@@ -118,6 +151,11 @@ StoredComparison compare_stored(const StoredRuns& a, const StoredRuns& b, const 
                                         .metric = name,
                                         .seen = {.a_ns = k < of_a.ns.size() ? of_a.ns[k] : 0,
                                                  .b_ns = k < of_b.ns.size() ? of_b.ns[k] : 0}});
+    }
+    if (const auto mean = geometric_mean(metrics)) {
+        comparison.verdicts.push_back(
+            record_of(mean->name, judge_stored(std::vector{*mean}, rule)[0], rule));
+        comparison.verdicts.back().method = Pairing::stored;
     }
     return comparison;
 }

@@ -10,7 +10,8 @@
 
 namespace tutti {
 
-/// What the launches of 'tutti bench' in a results file say of a metric.
+/// What the launches of 'tutti bench' or 'tutti workload' in a results file say of a metric: a call
+/// by a candidate, or a training step by a method.
 struct StoredTimes {
     std::vector<double> ns;  ///< a launch's median each
     int nranks = 0;
@@ -18,7 +19,7 @@ struct StoredTimes {
     double median_ns() const;
 };
 
-/// What a results file holds of 'tutti bench', as a comparison takes it.
+/// What a results file holds of them, as a comparison takes it.
 struct StoredRuns {
     std::vector<std::string> order;  ///< of metrics, as they were measured first
     std::map<std::string, StoredTimes> metrics;
@@ -35,7 +36,8 @@ StoredRuns stored_runs(const Results& results);
 /// "7 launches of tutti 0.1.0 (7450667d867f), 2026-11-20T18:27:30.551Z"
 std::string in_words(const StoredRuns& runs);
 
-/// The verdicts on what both have, and the launches that they are made of. `missing` gets what is
+/// The verdicts on what both have, the geometric mean last where every launch has measured all of
+/// it, and the launches that they are made of. `missing` gets what is
 /// not compared, and why; verdicts name `ignored`.
 struct StoredComparison {
     std::vector<VerdictRecord> verdicts;

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import tutti
 from job import Job, wait_until
+from processes import Process, descendants, name_of  # on the path since job
 
 TIME_OUT, RANK_LOST = 4, 5
 
@@ -77,6 +78,22 @@ class KilledRank(WatchedJob):
             self.skipTest(reason)
         fail, = self.check_kill_of(1, "--transport", "ucx", "--baseline", "none")
         self.assertRegex(fail["phase"], r"rank killed|rank 0 lost rank 1 \(ucx\): ")
+
+
+    def test_is_not_left_stopped_when_watchman_and_guardian_are_killed(self):
+        job = self.start(*SWEEP, *DEAF)
+        job.wait_for_points(3)
+        guardian = Process(job.ranks[1].parent)
+
+        def watchmen():
+            return [each for each in descendants(guardian.pid) if name_of(each) == "tutti-watchman" and each.is_alive()]
+
+        first, = watchmen()
+        first.kill(signal.SIGKILL)
+        wait_until(lambda: [each.pid for each in watchmen()] not in ([], [first.pid]), "there is another one")
+        guardian.kill(signal.SIGKILL)
+        self.assertEqual(job.end(), RANK_LOST, job.stderr())
+        self.assert_nothing_left(job)
 
 
 @tutti.needs_mpi

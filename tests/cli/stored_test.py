@@ -126,6 +126,7 @@ class Baselines(Stored):
                             ((old, self.file("s.jsonl", json.dumps(self.launch[0]) + "\n")), "nothing that was measured"),
                             ((old, old, "--at-least", "all_reduce 2M busbw 1"), "there is: " + SMALL),
                             ((old, old, "--at-most", "all_reduce 64 p50"), "says too little"),
+                            (("--baseline", old, "--env-a", "X=1", "--", *BENCH), "leave --words-a and --env-a out"),
                             (("--launches", 3, "--", *BENCH), "are for a stored baseline"),
                             (("--aa", 3, "--at-most", "all_reduce 8 p50 1us", "--", *BENCH), "leave B, floors,"),
                             (("--program-a", "true", "--program-b", "true", "--metric", "(x)", "--at-most",
@@ -179,7 +180,7 @@ class Measured(Stored):
         self.assertIn("# 6 launches of B in", done.stdout)
         self.assertIn("# 2 metrics: ", done.stdout)
         kinds = [record["kind"] for record in tutti.records(new)]
-        self.assertEqual((kinds.count("point"), kinds.count("verdict")), (12, 2))
+        self.assertEqual((kinds.count("point"), kinds.count("verdict")), (12, 3))  # two and their mean
         # What the file held before is not B's.
         done = self.compare(*words, 1, "--json", new, "--", *BENCH)
         self.assertIn("# B: 1 launch of tutti", done.stdout, done.stderr)

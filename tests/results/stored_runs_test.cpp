@@ -86,6 +86,34 @@ TEST(StoredRuns, AreComparedByWhatBothHave) {
     EXPECT_EQ(compared.missing, only_b);
 }
 
+TrainingStep step_in(const std::string& session, std::int64_t median) {
+    TrainingStep step;
+    step.session = session;
+    step.key = {.workload = "ddp", .model = "mlp", .settings = "scale=0.1", .method = "ring/shm"};
+    step.step.p50 = median;
+    return step;
+}
+
+// Points that take twice as long in B, steps that take eight times as long.
+TEST(StoredRuns, HaveStepsAndAMeanOfAll) {
+    Results a = results_of({1000, 1010, 990, 1020, 980});
+    Results b = results_of({2000, 2020, 1980, 2040, 1960});
+    for (int launch = 0; launch < 5; ++launch) {
+        a.steps.push_back(step_in("s" + std::to_string(launch), 500));
+        b.steps.push_back(step_in("s" + std::to_string(launch), 4000));
+    }
+    const StoredComparison compared = compare_stored(stored_runs(a), stored_runs(b), {}, {});
+    ASSERT_EQ(compared.verdicts.size(), 3U);
+    EXPECT_EQ(compared.verdicts[1].metric, "step of ddp mlp ring/shm, scale=0.1");
+    EXPECT_EQ(compared.verdicts[1].verdict, Change::slower);
+    EXPECT_NEAR(compared.verdicts[1].ratio, 8, 1e-12);
+    EXPECT_EQ(compared.verdicts[2].metric, "geometric mean");
+    EXPECT_EQ(compared.verdicts[2].verdict, Change::slower);
+    EXPECT_NEAR(compared.verdicts[2].ratio, 4, 1e-12);
+    b.steps.pop_back();  // one launch has not measured all
+    EXPECT_EQ(compare_stored(stored_runs(a), stored_runs(b), {}, {}).verdicts.size(), 2U);
+}
+
 TEST(Fingerprints, OfLaunchesAlikeAreEqual) {
     const Fingerprint one = fingerprint_of(results_of({1000, 1300}));
     EXPECT_TRUE(differences(one, fingerprint_of(results_of({7}))).empty());

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include <mpi.h>
-
 #include <source_location>
 
 namespace tutti {
@@ -9,9 +7,9 @@ namespace tutti {
 /// Throws Error (a rank or its connection is lost) with MPI's text and the calling line.
 [[noreturn]] void throw_mpi_error(int code, std::source_location where);
 
-/// That, unless `code` is MPI_SUCCESS. In timed loops: a comparison.
+/// That, unless `code` is MPI_SUCCESS, which the standard makes 0. In timed loops: a comparison.
 inline void check(int code, std::source_location where = std::source_location::current()) {
-    if (code != MPI_SUCCESS) throw_mpi_error(code, where);
+    if (code != 0) throw_mpi_error(code, where);
 }
 
 }  // namespace tutti

@@ -19,10 +19,18 @@ def environment():
             if not name.startswith(LAUNCHERS) or name.startswith("OMPI_MCA_")}
 
 
+def name():
+    return os.environ.get("TUTTI_MPIRUN", "mpirun")
+
+
+def is_there():
+    return shutil.which(name()) is not None
+
+
 def mpirun(hosts, ranks_per_host, placed_by, extra, command):
     """`placed_by` slot fills one host after the other, node deals ranks out to the hosts in turn."""
-    launcher = os.environ.get("TUTTI_MPIRUN", "mpirun")
-    if shutil.which(launcher) is None:
+    launcher = name()
+    if not is_there():
         raise cannot(f"no {launcher} to start ranks with; install it by scripts/setup, or use --on h0")
     version = subprocess.run([launcher, "--version"], capture_output=True, text=True, check=False, env=environment())
     options = hydra if "HYDRA" in version.stdout else open_mpi
