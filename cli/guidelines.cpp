@@ -8,7 +8,8 @@ namespace tutti {
 // The script reads the words once more; here they are explained and refused as everywhere.
 Exit run_check_guidelines(const Arguments& arguments) {
     std::vector<std::string> files;
-    std::string library, candidates, tolerance = "5%", format = "text";
+    std::string library, candidates, format = "text";
+    double tolerance = 0;
     CLI::App app{
         "Whether a collective takes longer than others that do the same, as all_reduce than "
         "reduce_scatter and all_gather. Exit code 1: a guideline is violated; 3: nothing could be "
@@ -22,13 +23,14 @@ Exit run_check_guidelines(const Arguments& arguments) {
                    "only these of tutti, a list: auto, best (the fastest algorithm of each size), "
                    "ring, 'tree (shm)'")
         ->excludes(only);
-    app.add_option("--tolerance", tolerance, "so much longer is no violation")
-        ->capture_default_str();
+    app.add_option_function<std::string>(
+           "--tolerance", [&](const std::string& typed) { tolerance = parse_fraction(typed); },
+           "so much longer is no violation")
+        ->default_str("5%");
     app.add_option("--format", format, "text, json or markdown")
         ->capture_default_str()
         ->check(CLI::IsMember({"text", "json", "markdown"}));
     if (parse_or_help(app, arguments)) return Exit::ok;
-    parse_fraction(tolerance);
     return run_script("guidelines.py", arguments);
 }
 

@@ -67,7 +67,8 @@ def chosen(options, points):
     if options.library:
         return named([options.library], guidelines.libraries_in(points), "library")
     if options.candidates:
-        return named([name.strip() for name in NAMES.findall(options.candidates)], guidelines.names_in(points), "candidate of tutti")
+        names = [name.strip() for name in NAMES.findall(options.candidates)]
+        return named(names, guidelines.names_in(points), "candidate of tutti")
     return guidelines.candidates_in(points)
 
 
@@ -107,11 +108,13 @@ class Findings:
 
     def where(self, one):
         """The candidate, and what is not common to all lines."""
-        return " ".join([one.check.candidate, *(words for name, words in details(one.check.call).items() if name not in self.common)])
+        own = [words for name, words in details(one.check.call).items() if name not in self.common]
+        return " ".join([one.check.candidate, *own])
 
     def rule(self):
-        return (f"violated: longer by more than {100 * self.tolerance:g} %, at a level of {100 * (1 - guidelines.CONFIDENCE):.0f} % for "
-                f"all {sum(one.check.comparable for one in self.judged)} tests together (Holm); intervals are of {100 * guidelines.CONFIDENCE:.0f} % each")
+        tests = sum(one.check.comparable for one in self.judged)
+        return (f"violated: longer by more than {100 * self.tolerance:g} %, at a level of {100 * (1 - guidelines.CONFIDENCE):.0f} % "
+                f"for all {tests} tests together (Holm); intervals are of {100 * guidelines.CONFIDENCE:.0f} % each")
 
     def cautions(self):
         """What is to be known of the intervals."""
@@ -119,6 +122,9 @@ class Findings:
         if apart:
             yield (f"{apart} checks compare different launches, one of each, and launches differ by more than intervals within one "
                    "say: these are never violated; measure each collective with tutti bench --launches 5")
+        if any(one.verdict != "kept" and one.check.call.setting.is_by_barrier for one in self.judged):
+            yield ("started by barrier: a rank that leaves it late may find a call with a root done, which then seems shorter than "
+                   "it is; where each rank has an idle core take --sync deadline")
         if any(one.check.comparable and one.check.launches == 1 for one in self.judged):
             yield "checks within a single launch hold for that launch; tutti bench --launches 5 tells whether they hold for others"
 
@@ -212,7 +218,7 @@ def as_json(found):
     yield json.dumps({
         "v": 1, "tolerance": found.tolerance, "confidence": guidelines.CONFIDENCE, "checked": len(found.judged), **found.counts(),
         "checks": [check_fields(one) for one in found.judged],
-        "not_checked": [{"candidate": one.candidate, "guideline": one.guideline, "reason": one.reason} for one in found.not_checked]},
+        "not_checked": [vars(one) for one in found.not_checked]},
         indent=1, allow_nan=False)
 
 

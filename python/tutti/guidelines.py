@@ -82,6 +82,11 @@ class Setting:
         return {name: words for name, words in said.items() if words}
 
     @property
+    def is_by_barrier(self):
+        """Ranks do not leave a barrier at the same time, and who comes late may find a call with a root done."""
+        return self.start.startswith("barrier")
+
+    @property
     def is_in_rows(self):
         """Many calls are timed as one, without a barrier in between: then a root may be ahead of the others."""
         return self.start.startswith("b2b")
@@ -311,14 +316,14 @@ def _chooses(point):
 def _estimate(point):
     median, interval = point["t_ns"]["p50"], point["ci95_p50_ns"]
     if not all(0 <= time < 1e18 for time in (median, *interval)):
-        raise ResultsError(f"{point['file']}: a point whose time is no time: {median} ns, {interval}"[:200])
+        raise ResultsError(f"{point['file']}: a point whose time is no time")
     return of_median(max(median, 1), interval)  # no call takes no time, whatever a clock says
 
 
 def _setting(point, launch):
     key = point["key"]
     if not (0 <= key["bytes"] < 1 << 63 and 1 <= key["nranks"] < 1 << 31):
-        raise ResultsError(f"{point['file']}: a point of {key['bytes']} bytes on {key['nranks']} ranks"[:200])
+        raise ResultsError(f"{point['file']}: a point of an impossible size or number of ranks")
     libraries = [f"{value_at(launch, f'{name}.vendor') or name.upper()} {version}" for name in ("mpi", "nccl")
                  if (version := value_at(launch, f"{name}.version"))]
     start = " ".join(filter(None, (point.get("mode"), point.get("def"))))

@@ -4,11 +4,13 @@
 Times are compared by their logarithms, so that percents count. Errors add up as variances; of how few launches they are known
 is kept as degrees of freedom (Welch 1947, Biometrika 34)."""
 
+import functools
 import math
 import statistics
 from dataclasses import dataclass
 
 NORMAL = statistics.NormalDist()
+AS_GOOD_AS_NORMAL = 1e5  # degrees of freedom
 HALF_OF_95 = NORMAL.inv_cdf(0.975)
 
 
@@ -26,7 +28,9 @@ class Estimate:
 
     def interval(self, confidence):
         """(least, most) of what it may be in truth."""
-        half = math.sqrt(self.variance) * student_quantile((1 + confidence) / 2, self.freedom)
+        # Rounded down to tenths, degrees of freedom are few, and an interval is not too narrow.
+        freedom = math.floor(10 * self.freedom) / 10 if self.freedom < AS_GOOD_AS_NORMAL else math.inf
+        half = math.sqrt(self.variance) * student_quantile((1 + confidence) / 2, freedom)
         return tuple(_exp(self.log + side * half) for side in (-1, 1))
 
     def chance_within(self, limit):
@@ -73,19 +77,20 @@ def _error(shares):
 
 def two_tails(t, freedom):
     """How likely Student's t is at least so far from zero."""
-    if math.isinf(freedom):
+    if freedom > AS_GOOD_AS_NORMAL:
         return math.erfc(abs(t) / math.sqrt(2))
     return _incomplete_beta(freedom / (freedom + t * t), freedom / 2, 0.5)
 
 
+@functools.lru_cache(maxsize=None)
 def student_quantile(share, freedom):
     """The t below which is this share, of more than a half."""
-    if math.isinf(freedom):
+    if freedom > AS_GOOD_AS_NORMAL:
         return NORMAL.inv_cdf(share)
     low, high = 0.0, 1.0
     while two_tails(high, freedom) > 2 * (1 - share) and high < 1e12:
         low, high = high, 2 * high
-    for _ in range(60):
+    for _ in range(50):
         middle = (low + high) / 2
         low, high = (middle, high) if two_tails(middle, freedom) > 2 * (1 - share) else (low, middle)
     return high
@@ -99,7 +104,7 @@ def _incomplete_beta(x, a, b):
         return 1 - _incomplete_beta(1 - x, b, a)
     front = math.exp(a * math.log(x) + b * math.log1p(-x) + math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b)) / a
     fraction = 1.0  # from the last term on backwards
-    for m in range(200, 0, -1):
+    for m in range(20 + int(3 * math.sqrt(max(a, b))), 0, -1):
         even = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m))
         odd = -(a + m - 1) * (a + b + m - 1) * x / ((a + 2 * m - 2) * (a + 2 * m - 1))
         fraction = 1 + odd / (1 + even / fraction)
