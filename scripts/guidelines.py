@@ -91,6 +91,10 @@ class Findings:
         values = {name: {words.get(name) for words in said} - {None} for words in said for name in words}
         self.common = {name: next(iter(words)) for name, words in values.items() if len(words) == 1}
 
+    def shared(self):
+        """What is common to all lines; of the environment it only matters whether it differs."""
+        return ", ".join(words for name, words in self.common.items() if name != "environment")
+
     def counts(self, candidate=None):
         count = Counter(one.verdict for one in self.judged if candidate in (None, one.check.candidate))
         return {verdict: count[verdict] for verdict in ("violated", "kept", "undecided")}
@@ -103,8 +107,9 @@ class Findings:
         return list(dict.fromkeys(one.check.candidate for one in self.judged))
 
     def suspects(self):
-        """Those that look violated, but may be so by chance, or because launches differ."""
-        return [one for one in self.judged if one.verdict == "undecided" and one.check.ratio.value > 1 + self.tolerance]
+        """Those that look violated, but may be so by chance, or because launches differ; the clearest first."""
+        found = [one for one in self.judged if one.verdict == "undecided" and one.check.ratio.value > 1 + self.tolerance]
+        return sorted(found, key=lambda one: -one.low)
 
     def where(self, one):
         """The candidate, and what is not common to all lines."""
@@ -132,16 +137,19 @@ class Findings:
         """[(title, those in it)] of what is to be shown."""
         suspects = self.suspects()
         shown = suspects[:MOST_SUSPECTS]
-        more = f"; the {MOST_SUSPECTS} worst of {len(suspects)}" if len(suspects) > MOST_SUSPECTS else ""
+        more = f"; the {MOST_SUSPECTS} clearest of {len(suspects)}" if len(suspects) > MOST_SUSPECTS else ""
         both = [("violated", self.violations), (f"undecided, though it looks violated{more}", shown)]
         return [(title, rows) for title, rows in both if rows]
 
     def why_not(self):
         """Lines on guidelines that were not checked, those of one reason together."""
-        by_reason = {}
+        groups = {}
         for one in self.not_checked:
-            by_reason.setdefault((one.candidate, one.reason), []).append(one.guideline)
-        return [f"not checked of {candidate}, as {reason}: {'; '.join(names)}" for (candidate, reason), names in by_reason.items()]
+            groups.setdefault((one.candidate, "" if one.missing else one.reason), []).append(one)
+        for (candidate, reason), group in groups.items():
+            missing = sorted({coll for one in group for coll in one.missing})
+            yield (f"not checked of {candidate}, as {reason or 'there are no points of ' + ', '.join(missing)}: "
+                   f"{'; '.join(one.guideline for one in group)}")
 
 
 def details(call):
@@ -160,7 +168,7 @@ def factor_text(factor):
 
 def as_text(found):
     if found.common:
-        yield printable(f"guidelines: {', '.join(found.common.values())}")
+        yield printable(f"guidelines: {found.shared()}")
     if found.judged:
         yield found.rule()
     for title, shown in found.tables():
@@ -179,7 +187,7 @@ def as_markdown(found):
     yield "## Performance guidelines"
     yield ""
     if found.common:
-        yield cell(", ".join(found.common.values())) + "."
+        yield cell(found.shared()) + "."
     if found.judged:
         yield found.rule() + "."
     for title, shown in found.tables():

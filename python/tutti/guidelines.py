@@ -135,6 +135,7 @@ class NotChecked:
     candidate: str
     guideline: str
     reason: str
+    missing: tuple = ()  # collectives that were not measured, where that is the reason
 
 
 def judged(checks, tolerance):
@@ -194,13 +195,13 @@ def checks_of(candidate, times):
                  for check in _by_others(candidate, guideline, call, times)]
         checks += found
         if not found:
-            not_checked.append(NotChecked(candidate, guideline.words, _why_not(guideline, times)))
+            not_checked.append(_not_checked(candidate, guideline, times))
     for name, rule, reason in ((MONOTONE, _monotone, "each call was measured at one size only"),
                                (SPLIT, _split, "no size is a whole multiple of the one before")):
         found = [check for call in times for check in rule(candidate, call, times[call])]
         checks += found
         if not found:
-            not_checked.append(NotChecked(candidate, name, reason if times else "no points"))
+            not_checked.append(NotChecked(candidate, name, reason if times else "there are no points"))
     return checks, not_checked
 
 
@@ -285,12 +286,17 @@ def _adds_up_too_little(guideline, call):
     return call.setting.is_in_rows and len(guideline.right) > 1 and bool(set(guideline.right) & set(ROOTED))
 
 
+def _not_checked(candidate, guideline, times):
+    colls = (guideline.left, *guideline.right)
+    missing = tuple(coll for coll in colls if not any(call.coll == coll for call in times))
+    reason = f"there are no points of {', '.join(missing)}" if missing else _why_not(guideline, times)
+    return NotChecked(candidate, guideline.words, reason, missing)
+
+
 def _why_not(guideline, times):
+    """All collectives were measured, but nothing could be compared."""
     colls = (guideline.left, *guideline.right)
     calls = {coll: [call for call in times if call.coll == coll] for coll in colls}
-    missing = [coll for coll in colls if not calls[coll]]
-    if missing:
-        return f"no points of {', '.join(missing)}"
     if any(_adds_up_too_little(guideline, call) for call in calls[guideline.left]):
         return "times of rows of calls do not add up where there is a root; take --sync barrier or deadline"
     differing = [name for name in Setting.__dataclass_fields__
@@ -317,7 +323,7 @@ def _estimate(point):
     median, interval = point["t_ns"]["p50"], point["ci95_p50_ns"]
     if not all(0 <= time < 1e18 for time in (median, *interval)):
         raise ResultsError(f"{point['file']}: a point whose time is no time")
-    return of_median(max(median, 1), interval)  # no call takes no time, whatever a clock says
+    return of_median(max(median, 1), interval, point["n"])  # no call takes no time, whatever a clock says
 
 
 def _setting(point, launch):

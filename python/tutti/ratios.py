@@ -10,6 +10,7 @@ import statistics
 from dataclasses import dataclass
 
 NORMAL = statistics.NormalDist()
+UNKNOWN = 1e6  # the variance of what nobody knows
 AS_GOOD_AS_NORMAL = 1e5  # degrees of freedom
 HALF_OF_95 = NORMAL.inv_cdf(0.975)
 
@@ -41,8 +42,12 @@ class Estimate:
         return two_tails(above / math.sqrt(self.variance), self.freedom) if self.variance else 0.0
 
 
-def of_median(median, interval):
-    """A median with its 95 % interval, both in whole units: what was rounded is not known, either."""
+def of_median(median, interval, samples):
+    """A median with its 95 % interval, both in whole units: what was rounded is not known, either.
+
+    Of fewer than six samples not even the least and the largest hold the median so surely."""
+    if samples < 6:
+        return Estimate(math.log(median), UNKNOWN)
     low, high = max(min(interval) - 0.5, median / 1e3), max(interval) + 0.5
     return Estimate(math.log(median), ((math.log(high) - math.log(low)) / 2 / HALF_OF_95) ** 2)
 
@@ -53,7 +58,7 @@ def over_launches(estimates):
     if count == 1:
         return estimates[0]
     logs = [one.log for one in estimates]
-    known = statistics.fmean(one.variance for one in estimates)
+    known = statistics.fmean([one.variance for one in estimates if one.variance < UNKNOWN] or [0.0])
     return Estimate(statistics.fmean(logs), max(statistics.variance(logs), known) / count, count - 1)
 
 

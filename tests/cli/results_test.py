@@ -84,14 +84,13 @@ class Results(Database):
             self.measure(file, collective, "--ranks", 2, "--transport", "shm", "--algo", "ring", "--baseline", "none",
                          "--counts", "4,256", "--inplace", "no")
         done = tutti.run("check-guidelines", file, "--format", "json")
-        self.assertIn(done.returncode, (0, 1), done.stderr)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
         found = json.loads(done.stdout)
-        self.assertEqual(done.returncode, 1 if found["violated"] else 0)
+        self.assertEqual(found["violated"], 0)  # of one sample each nothing is known
         self.assertEqual({one["guideline"] for one in found["checks"]},
                          {"gather <= all_gather", "all_gather <= all_to_all", "time(n) <= time(m) for n < m", "time(k n) <= k time(n)"})
         self.assertEqual({one["bytes"] for one in found["checks"]}, {32, 2048})
-        done = tutti.run("check-guidelines", file, "--tolerance", "100%", "--candidates", "ring")
-        self.assertIn(done.returncode, (0, 1), done.stderr)
+        self.assertIn("there are no points of all_reduce", self.ok("check-guidelines", file, "--candidates", "ring"))
         self.refused("check-guidelines", file, "--library", "mpi", says="no library in these files is called 'mpi'")
 
     def test_of_many_ranks_one_speaks(self):
