@@ -28,6 +28,8 @@ struct Command {
 // The one place where commands are listed.
 constexpr Command rows[] = {
     {"bench", "under mpirun: sweep sizes over algorithms, transports and libraries", run_bench},
+    {"check-guidelines", "whether collectives take longer than others that do the same",
+     run_check_guidelines},
     {"compare", "A against B, with a verdict and an exit code for CI", run_compare},
     {"history", "one metric over many launches, and where it changed", run_history},
     {"limits", "under mpirun: what this machine can do at its best", run_limits},
@@ -47,7 +49,7 @@ void print_help() {
     std::cout << "tutti " << version() << ": collective communication, measured and proved\n\n"
               << "usage: tutti COMMAND ...        (tutti COMMAND --help lists its options)\n\n";
     for (const Command& command : rows)
-        std::cout << "  " << command.name << std::string(10 - command.name.size(), ' ')
+        std::cout << "  " << command.name << std::string(18 - command.name.size(), ' ')
                   << command.what << "\n";
     std::cout
         << "\nexample: mpirun -np 2 tutti bench all_reduce -b 8 -e 1M -f 4 --json out.jsonl\n";

@@ -19,6 +19,7 @@ Arguments without_options(const Arguments& words, std::span<const std::string_vi
 
 // The commands. Each gets the arguments behind its name, and throws Error for what cannot be done.
 Exit run_bench(const Arguments& arguments);
+Exit run_check_guidelines(const Arguments& arguments);
 Exit run_compare(const Arguments& arguments);
 Exit run_history(const Arguments& arguments);
 Exit run_limits(const Arguments& arguments);

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How the scripts behind `tutti report`, `tutti results` and `tutti history` take words and refuse them."""
+"""How the scripts behind `tutti report`, `results`, `history` and `check-guidelines` take words and refuse them."""
 
 import argparse
 import signal
@@ -23,10 +23,10 @@ class Parser(argparse.ArgumentParser):
 
 
 def run(name, action, output):
-    """The exit code of action(), which raises what cannot be done. `output` is the file that it writes."""
+    """The exit code of action(), which raises what cannot be done; 0 if it says none. `output` is the file that it writes."""
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # `| head` is no error
     try:
-        action()
+        code = action() or 0
         sys.stdout.flush()
     except ResultsError as error:
         return _refuse(name, error)
@@ -35,7 +35,7 @@ def run(name, action, output):
     except OSError as error:
         # What fails when a file is closed, as on a full disk, does not say which file it was.
         return _refuse(name, f"cannot write '{error.filename or output}': {error.strerror}; type another file")
-    return 0
+    return code
 
 
 def needs(module, package):

@@ -76,7 +76,7 @@ def series_of(records, asked):
         place = one.get("session"), one["launch"] if one["kind"] != "pair" else 1
         launch, session = launches.get(place, {}), sessions.get(one.get("session"), {})
         settings = _settings(one, launch)
-        fingerprint = f"{(launch.get('topo_sha256') or short_hash(_hosts(launch)))[:8]}-{short_hash(json.dumps(settings))[:6]}"
+        fingerprint = f"{machine_of(launch)}-{short_hash(json.dumps(settings))[:6]}"
         series = found.setdefault(fingerprint, (_words(one, launch), settings, {}))
         run = series[2].setdefault(place, Run(launch.get("t") or session.get("t") or "", _commit(one, session),
                                               _facts(session, launch)))
@@ -93,6 +93,16 @@ def differences(one, other):
     return ([] if same_machine else ["machine"]) + names
 
 
+def machine_of(launch):
+    """The beginning of its fingerprint; of older records a name of the same form."""
+    return (launch.get("topo_sha256") or short_hash(_hosts(launch)))[:8]
+
+
+def variables_of(launch):
+    """The environment variables that steer libraries, but for those of this one run."""
+    return {name: value for name, value in (launch.get("env") or {}).items() if not name.startswith(OF_ONE_RUN)}
+
+
 def _value(record):
     """The time of a call or a step; None where it was skipped, is wrong, or the record is of another kind."""
     if value_at(record, "check.state") == "fail":
@@ -103,11 +113,10 @@ def _value(record):
 
 def _settings(record, launch):
     """All that decides performance and is not the machine or the version of a program."""
-    env = {name: value for name, value in (launch.get("env") or {}).items() if not name.startswith(OF_ONE_RUN)}
     key = {f"key.{name}": value for name, value in (record.get("key") or {}).items()}
     start = {name: record.get(name) for name in ("mode", "def") if record.get(name)}
     return {"kind": record["kind"].removeprefix("partial_"), "id": key_id(record), "MPI library": value_at(launch, "mpi.vendor"),
-            **start, **dict(sorted(key.items())), **dict(sorted(env.items()))}
+            **start, **dict(sorted(key.items())), **dict(sorted(variables_of(launch).items()))}
 
 
 def _words(record, launch):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which fields the report uses of each kind of record, and of which type; others may come and go.
+"""Which fields report and check-guidelines use of each kind of record, and of which type; others may come and go.
 
 A type, a dict of fields, or a list of one item's type. A name that ends in ? may be absent or null."""
 
@@ -10,7 +10,7 @@ HOST = {"name": str, "cpu_model?": str, "cores?": int, "mem_bytes?": int, "gover
 LIBRARY = {"vendor?": str, "version?": str}
 KEY = {"coll": str, "impl": str, "algo": str, "transport": str, "dtype": str, "op": str, "root": int,
        "bytes": int, "inplace": bool, "nranks": int, "ppn?": int, "seg?": int, "buf?": str, "placement?": str,
-       "order?": str, "radix?": int, "channels?": int}
+       "order?": str, "radix?": int, "channels?": int, "input?": str}
 TIMES = {"p05": NUMBER, "p50": NUMBER, "p95": NUMBER, "max": NUMBER}
 
 MIDDLE = {"p50": NUMBER}
@@ -20,7 +20,7 @@ STEP_KEY = {"workload": str, "model": str, "compute?": str, "settings?": str, "b
 KINDS = {
     "session": {"id": str, "t": str, "tool": TOOL, "argv": [str], "seed": int},
     "launch": {"session?": str, "launch": int, "t": str, "nranks": int, "hosts?": [HOST], "mpi?": LIBRARY,
-               "ucx?": LIBRARY, "nccl?": LIBRARY, "gpus?": [{"model?": str}], "env?": dict},
+               "ucx?": LIBRARY, "nccl?": LIBRARY, "gpus?": [{"model?": str}], "env?": dict, "topo_sha256?": str},
     "point": {"session?": str, "launch": int, "key": KEY, "skipped?": str},
     "step": {"session?": str, "launch": int, "key": STEP_KEY, "skipped?": str},
     "fail": {"session?": str, "launch": int, "phase": str, "what": str},
@@ -30,7 +30,7 @@ KINDS = {
 MEASURED = {
     "point": {"n": int, "t_ns": TIMES, "ci95_p50_ns": [NUMBER], "busbw_GBps": NUMBER, "check": {"state": str},
               "stop_reason?": str, "calls_of_sample?": int, "limit_ns?": NUMBER, "pct_of_limit?": NUMBER,
-              "predicted_ns?": NUMBER, "choice?": str},
+              "predicted_ns?": NUMBER, "choice?": str, "mode?": str, "def?": str},
     "step": {"n": int, "step_ns": MIDDLE, "ci95_step_ns": [NUMBER], "compute_ns": MIDDLE, "communication_ns": MIDDLE,
              "exposed_ns": MIDDLE, "wait_ns": MIDDLE, "work_ns": MIDDLE, "overlap": NUMBER, "slowdown": NUMBER,
              "check": {"state": str}, "metrics?": [{"name": str, "value": NUMBER}]},

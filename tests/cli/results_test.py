@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`tutti results` and `tutti history` find what was measured, by the names that `tutti compare` prints."""
+"""`tutti results` and `tutti history` find what was measured, by the names that `tutti compare` prints; `tutti check-guidelines`."""
 import csv
 import json
 import unittest
@@ -56,6 +56,7 @@ class Results(Database):
             self.assertIn(f"\n  {verb} ", overview)
             self.assertIn(f"tutti results {verb} [OPTIONS]", self.ok("results", verb, "--help"))
         self.assertIn("history [OPTIONS]", self.ok("history", "--help"))
+        self.assertIn("--tolerance TEXT=5%", self.ok("check-guidelines", "--help"))
 
     def test_print_the_schema_of_the_records(self):
         schema = json.loads(self.ok("results", "schema"))
@@ -71,12 +72,32 @@ class Results(Database):
         self.refused("history", says="see 'tutti history --help'")
         self.refused("history", "ring", says="results files or --db")
         self.refused("history", "ring", "x.jsonl", "--level", "2", says="see 'tutti history --help'")
+        self.refused("check-guidelines", says="see 'tutti check-guidelines --help'")
+        self.refused("check-guidelines", "x.jsonl", "--tolerance", "5x", says="2.5% or 0.025")
+        self.refused("check-guidelines", "x.jsonl", "--format", "xml", says="see 'tutti check-guidelines --help'")
+        self.refused("check-guidelines", "x.jsonl", "--library", "mpi", "--candidates", "best",
+                     says="see 'tutti check-guidelines --help'")
+
+    def test_guidelines_are_checked_over_the_sweeps_of_several_collectives(self):
+        file = self.folder / "r.jsonl"
+        for collective in ("gather", "all_gather", "all_to_all"):
+            self.measure(file, collective, "--ranks", 2, "--transport", "shm", "--algo", "ring", "--baseline", "none",
+                         "--counts", "4,256", "--inplace", "no")
+        done = tutti.run("check-guidelines", file, "--format", "json")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        found = json.loads(done.stdout)
+        self.assertEqual(found["violated"], 0)  # of one sample each nothing is known
+        self.assertEqual({one["guideline"] for one in found["checks"]},
+                         {"gather <= all_gather", "all_gather <= all_to_all", "time(n) <= time(m) for n < m", "time(k n) <= k time(n)"})
+        self.assertEqual({one["bytes"] for one in found["checks"]}, {32, 2048})
+        self.assertIn("there are no points of all_reduce", self.ok("check-guidelines", file, "--candidates", "ring"))
+        self.refused("check-guidelines", file, "--library", "mpi", says="no library in these files is called 'mpi'")
 
     def test_of_many_ranks_one_speaks(self):
         file = self.folder / "r.jsonl"
         self.measure(file, "all_reduce", "--ranks", 2, "--transport", "shm", "--algo", "ring", "--baseline", "none", "--counts", "4")
         for words in (["results", "import", file, "--db", self.db], ["results", "schema"], ["results", "--help"],
-                      ["history", "all_reduce", file], ["report", file, "-o", self.folder / "r.html"]):
+                      ["history", "all_reduce", file], ["check-guidelines", file], ["report", file, "-o", self.folder / "r.html"]):
             with self.subTest(words):
                 self.assertEqual(self.ok(*words, PMI_RANK="1", PMI_SIZE="2"), "")
         self.assertEqual([path.name for path in Path(self.folder).iterdir()], ["r.jsonl"])
