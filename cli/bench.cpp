@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <set>
 #include <span>
 #include <tuple>
 
@@ -17,6 +18,7 @@
 #include "cli/known_machine.hpp"
 #include "cli/launches.hpp"
 #include "cli/options/bench_options.hpp"
+#include "cli/point_report.hpp"
 #include "cli/run_context.hpp"
 #include "collectives/transport/ucx/ucx.hpp"
 #include "collectives/world/activity.hpp"
@@ -26,109 +28,6 @@
 
 namespace tutti {
 namespace {
-
-bool is_skipped(const Point& point) { return point.skipped.has_value(); }
-bool is_wrong(const Point& point) { return point.measured.check.state == CheckState::fail; }
-
-// Points come candidate by candidate out of place, then again in place. Of one kind of buffers.
-std::string rows_of_kind(const BenchOptions& options, TableColumns columns,
-                         std::span<const Point> points) {
-    const bool asks_for_segments =
-        options.search_space.values_of(knobs.front()) != SearchSpace{}.values_of(knobs.front());
-    const std::size_t placements = options.sweep.in_place.size();
-    const std::size_t candidates = points.size() / placements;
-    std::string text;
-    for (std::size_t i = 0; i < candidates; ++i) {
-        TableRow row;
-        if (asks_for_segments) row.segment = SegmentInName::shown;
-        for (std::size_t placement = 0; placement < placements; ++placement) {
-            const Point& point = points[placement * candidates + i];
-            (point.key.inplace ? row.in_place : row.out_of_place) = &point;
-        }
-        text += table_row(row, columns);
-    }
-    return text;
-}
-
-// Of one size, kind by kind of buffers.
-std::string rows_of_size(const BenchOptions& options, TableColumns columns,
-                         std::span<const Point> points) {
-    const auto& kinds = options.sweep.buffers;
-    if (kinds.empty()) return rows_of_kind(options, columns, points);
-    std::string text;
-    for (std::size_t i = 0; i < kinds.size(); ++i) {
-        if (kinds.size() > 1) text += fmt::format("# {} buffers\n", name_of(kinds[i]));
-        const std::size_t of_kind = points.size() / kinds.size();
-        text += rows_of_kind(options, columns, points.subspan(i * of_kind, of_kind));
-    }
-    return text;
-}
-
-// The points of a sweep, as a table, as records and for --csv.
-class PointReport {
-public:
-    PointReport(const BenchOptions& options, Reporter& reporter, TableColumns columns)
-        : options_(options), reporter_(reporter), columns_(columns) {}
-
-    void add(std::vector<Point> points) {
-        for (Point& point : points) {
-            if (!options_.keep_samples) point.measured.samples.clear();
-            reporter_.keep(point);
-            point.measured.samples.clear();  // the table needs them no more
-        }
-        show(points);
-    }
-
-    // Those that the file holds already; none on ranks that print nothing.
-    void show(const std::vector<Point>& points) {
-        if (!points.empty()) reporter_.print(rows(points));
-        reporter_.step();
-        all_.insert(all_.end(), points.begin(), points.end());
-    }
-
-    Exit end(std::ofstream csv) {
-        using Outcome = Reporter::Outcome;
-        reporter_.print(table_footer(all_));
-        const Exit code =
-            reporter_.end(std::ranges::any_of(all_, is_wrong) ? Outcome::wrong_result
-                          : reporter_.is_active() && std::ranges::all_of(all_, is_skipped)
-                              ? Outcome::nothing_measured
-                              : Outcome::measured,
-                          complaint());
-        if (!csv.is_open()) return code;
-        write_csv(csv, all_);
-        csv.close();
-        if (!csv)
-            throw Error("'" + options_.csv_file +
-                        "' could not be written to its end: is the disk full?");
-        return code;
-    }
-
-private:
-    // Of what was named and never measured.
-    std::optional<std::string> complaint() const {
-        NamedWords named = options_.named;
-        for (const Point& point : all_) {
-            const Key& key = point.key;
-            if (!point.skipped)
-                named.measured(key.configuration);
-            else
-                named.skipped(key.configuration,
-                              fmt::format("{} at {}: {}", candidate_in_words(key),
-                                          to_string(key.bytes), *point.skipped));
-        }
-        return named.complaint();
-    }
-
-    std::string rows(const std::vector<Point>& points) const {
-        return rows_of_size(options_, columns_, points);
-    }
-
-    const BenchOptions& options_;
-    Reporter& reporter_;
-    TableColumns columns_;
-    std::vector<Point> all_;
-};
 
 // --csv, on rank 0; before anything is timed.
 std::ofstream open_csv(const BenchOptions& options, const World& world) {
@@ -275,9 +174,10 @@ Exit bench_on_rank(RunContext& context, const BenchOptions& options, std::ofstre
     }
     reporter.begin(context.launch, points_of(sweep, world.size()));
     const TableColumns columns{.wire = !world.one_host(), .predicted = model.has_value()};
+    add(notes_on_rows(options, sweep.candidates.size()));
     reporter.print(table_header(notes, columns));
     if (auto limits = context.limits) reporter.keep(*limits);
-    PointReport report(options, reporter, columns);
+    PointReport report(options, reporter, context.launch, columns);
     SweepEvents events;
     events.before_point = [&](const std::string& what) {
         say_activity(what);
@@ -298,7 +198,11 @@ Exit bench_launches(const BenchOptions& options) {
     const auto records = over_launches(launches.points);
     std::vector<Point> all;
     for (const PointOverLaunches& one : records) all.push_back(one.point);
-    fmt::print("{}", table_header(notes_of_launches(options.run, launches)));
+    std::set<std::string> candidates;
+    for (const Point& point : all) candidates.insert(candidate_in_words(point.key));
+    std::vector<std::string> notes = notes_of_launches(options.run, launches);
+    for (const std::string& note : notes_on_rows(options, candidates.size())) notes.push_back(note);
+    fmt::print("{}", table_header(notes));
     const auto is_of_one_call = [](const Point& one, const Point& other) {
         const Key &a = one.key, &b = other.key;
         return std::tie(a.dtype, a.op, a.root, a.count) == std::tie(b.dtype, b.op, b.root, b.count);
@@ -309,7 +213,7 @@ Exit bench_launches(const BenchOptions& options) {
         fmt::print("{}", rows_of_size(options, {}, std::span(first, end)));
         first = end;
     }
-    fmt::print("{}", table_footer(all));
+    fmt::print("{}", end_of_table(all, launches.launches));
     const bool any_wrong = std::ranges::any_of(all, is_wrong);
     keep_over_launches(options.run, seed, records, any_wrong);
     if (!options.csv_file.empty()) {

@@ -164,8 +164,7 @@ std::vector<std::string> describe_in_words(const Launch& launch, const World& wo
     const std::string kind = world.kind() == "mpi" ? "processes of " + mpi_library()
                                                    : std::string("threads of one process");
     notes.push_back(
-        fmt::format("{} {}, {}{}", launch.nranks, launch.nranks == 1 ? "rank" : "ranks", kind,
-                    world.oversubscribed ? "; more ranks than cores: they take turns" : ""));
+        fmt::format("{} {}, {}", launch.nranks, launch.nranks == 1 ? "rank" : "ranks", kind));
     for (const HostRecord& host : launch.hosts)
         notes.push_back(fmt::format("host {}: {}, {} cores, {}{}", host.name, host.cpu_model,
                                     host.cores, host.kernel,
@@ -180,12 +179,7 @@ std::vector<std::string> describe_in_words(const Launch& launch, const World& wo
             fmt::format("clocks of {} hosts: ahead of the first one's by {}; residual {:.1f} us",
                         launch.hosts.size(), offsets_in_words(launch.clock->offset_ns),
                         static_cast<double>(launch.clock->residual_ns) * 1e-3));
-    for (const HostRecord& host : launch.hosts)
-        if (host.loadavg1 > 0.75 * host.cores)
-            notes.push_back(
-                fmt::format("host {} is busy with something else (load {:.1f} on {} cores): times "
-                            "will be unsteady",
-                            host.name, host.loadavg1, host.cores));
+    for (const std::string& caution : cautions(std::span(&launch, 1))) notes.push_back(caution);
     return notes;
 }
 

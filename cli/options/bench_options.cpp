@@ -136,6 +136,8 @@ void add_output(const OptionGroup& group, BenchOptions& options, std::string& ou
     group.text("--csv", options.csv_file, "write a table for spreadsheets");
     group.text("-J,--output_file", output_file, "FILE.csv or FILE.jsonl");
     group.flag("--raw", options.keep_samples, "keep every sample in the records");
+    group.flag("--all-rows", options.all_rows,
+               "print every candidate's row, however many there are");
 }
 
 // Options that scripts for nccl-tests pass: one GPU and one thread per process is how ranks are

@@ -28,7 +28,8 @@ struct BenchOptions {
     std::string model = "stored";  ///< see choose_model
     std::string csv_file;
     bool keep_samples = false;
-    std::string turns;  ///< where 'tutti compare' waits, "HOST:PORT/KEY"; empty: alone
+    bool all_rows = false;  ///< of the table on stdout
+    std::string turns;      ///< where 'tutti compare' waits, "HOST:PORT/KEY"; empty: alone
 };
 
 /// Nothing if help was asked for. Throws Error with what to type instead.

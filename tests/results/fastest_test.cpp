@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "results/fastest.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "tests/results/samples.hpp"
+
+namespace tutti {
+namespace {
+
+// `percent`: half the interval of the median.
+Point point_of(const std::string& algorithm, std::int64_t bytes, std::int64_t median,
+               std::int64_t percent = 1) {
+    Point point = sample_point();
+    point.key.inplace = false;
+    point.key.bytes = {bytes};
+    point.key.configuration = {.impl = "tutti", .algorithm = algorithm, .transport = "shm"};
+    if (algorithm == "mpi") point.key.configuration = {.impl = "mpi"};
+    point.choice.clear();
+    point.pct_of_limit.reset();
+    point.time.n = 100;
+    point.time.p50 = median;
+    point.time.ci95_lo = median - median * percent / 100;
+    point.time.ci95_hi = median + median * percent / 100;
+    return point;
+}
+
+std::vector<const Point*> pointers_to(const std::vector<Point>& points) {
+    std::vector<const Point*> pointers;
+    for (const Point& point : points) pointers.push_back(&point);
+    return pointers;
+}
+
+TEST(TimesAsFast, ErrorsAddInSquares) {
+    const TimesAsFast ratio = times_as_fast(point_of("ring", 8, 1000, 3).time,  //
+                                            point_of("mpi", 8, 2000, 4).time);
+    EXPECT_DOUBLE_EQ(ratio.ratio, 2);
+    EXPECT_NEAR(ratio.low, 2 * std::exp(-0.05), 1e-9);  // 3, 4 and 5
+    EXPECT_NEAR(ratio.high, 2 * std::exp(0.05), 1e-9);
+    EXPECT_TRUE(ratio.is_apart());
+    EXPECT_FALSE(times_as_fast(point_of("ring", 8, 1000, 3).time,  //
+                               point_of("mpi", 8, 1049, 4).time)
+                     .is_apart());
+}
+
+TEST(TimesAsFast, OfTooFewSamplesIsUnknown) {
+    Point few = point_of("ring", 8, 1000);
+    few.time.n = 3;
+    const TimesAsFast ratio = times_as_fast(few.time, point_of("mpi", 8, 9000).time);
+    EXPECT_DOUBLE_EQ(ratio.ratio, 9);
+    EXPECT_FALSE(ratio.is_known());
+    EXPECT_FALSE(ratio.is_apart());
+}
+
+TEST(Fastest, SkippedAndWrongOnesDoNotCount) {
+    std::vector<Point> points{point_of("ring", 8, 100),      point_of("tree", 8, 90),
+                              point_of("chain", 8, 300),     point_of("linear", 8, 304),
+                              point_of("butterfly", 8, 301), point_of("mpi", 8, 600)};
+    points[0].skipped = "no";
+    points[1].measured.check.state = CheckState::fail;
+    const auto pointers = pointers_to(points);
+    const Fastest size = fastest_of(pointers);
+    EXPECT_EQ(size.best, &points[2]);
+    EXPECT_EQ(size.library, &points[5]);
+    EXPECT_EQ(size.as_good, (std::vector<const Point*>{&points[4], &points[3]}));
+    EXPECT_DOUBLE_EQ(size.over_library().ratio, 2);
+}
+
+TEST(Fastest, TableHasALineForEachSizeAndTheirMean) {
+    std::vector<Point> points;
+    for (const bool in_place : {false, true})
+        for (const std::int64_t bytes : {8, 4096}) {
+            const std::int64_t slower = bytes == 8 ? 2 : 8;  // 4 in the geometric mean
+            points.push_back(point_of("ring", bytes, 1000));
+            points.push_back(point_of("mpi", bytes, 1000 * slower));
+            for (std::size_t i = points.size() - 2; i < points.size(); ++i)
+                points[i].key.inplace = in_place;
+        }
+    const std::string table = fastest_table(points, "within this launch");
+    EXPECT_NE(table.find("# Fastest of 2 candidates: all_reduce float sum, out of place, host"),
+              std::string::npos)
+        << table;
+    EXPECT_NE(table.find("2.00 (1.97 .. 2.03)"), std::string::npos) << table;
+    EXPECT_NE(table.find("8.00 (7.89 .. 8.11)"), std::string::npos) << table;
+    EXPECT_NE(table.find("# Geometric mean of 2 sizes: 4.00 (3.96 .. 4.04) times as fast"),
+              std::string::npos)
+        << table;
+    EXPECT_EQ(table.find("in place,"), std::string::npos) << table;
+}
+
+TEST(Fastest, KindsOfMemoryAreNeverOneRanking) {
+    std::vector<Point> points{point_of("ring", 8, 100), point_of("tree", 8, 90)};
+    points[1].key.buf = "registered";
+    EXPECT_EQ(fastest_table(points, ""), "");  // one candidate of each
+}
+
+TEST(Cautions, NameBusyHostsAndTurns) {
+    std::vector<Launch> launches(2);
+    for (Launch& launch : launches) {
+        launch.ppn = 4;
+        launch.hosts = {{.name = "h", .cores = 4, .loadavg1 = 0.5}};
+    }
+    EXPECT_TRUE(cautions(launches).empty());
+    launches[1].hosts[0].loadavg1 = 3.5;
+    launches[1].ppn = 8;
+    EXPECT_EQ(cautions(launches),
+              (std::vector<std::string>{
+                  "host h is busy with something else, in 1 of 2 launches (load 3.5 on 4 cores): "
+                  "times are unsteady",
+                  "more ranks than cores: they take turns"}));
+}
+
+}  // namespace
+}  // namespace tutti
