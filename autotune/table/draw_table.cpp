@@ -17,7 +17,8 @@ namespace {
 
 constexpr double gap = 24, label_width = 210, octave_width = 41, row_height = 46, box_height = 38;
 
-// A box's colour is its algorithm, as in the plots of reports; its shade is the origin.
+// A box's colour is its algorithm, as in the plots of reports (scripts/plots/palette.py); its shade
+// is the origin.
 constexpr std::string_view styles = R"(
 text{font-family:system-ui,'Segoe UI',Helvetica,Arial,sans-serif;font-size:11px;fill:#1d2329}
 .title{font-size:18px;font-weight:600}.job_shape{font-size:13px;font-weight:600}.bold{font-weight:600}
@@ -31,17 +32,25 @@ struct Colour {
     std::string_view algorithm, colour;
 };
 constexpr Colour known_colours[] = {
-    {"ring", "#0072b2"},        {"tree", "#009e73"},
-    {"double-tree", "#cc79a7"}, {"butterfly", "#d55e00"},
-    {"linear", "#d9c400"},      {"halving-doubling", "#e69f00"},
-    {"bruck", "#5e3c99"},       {"round-robin", "#56b4e9"},
-    {"chain", "#8c510a"},       {"circulant", "#35978f"},
-    {"one-shot", "#b2182b"},    {"two-shot", "#e7298a"},
-    {"two-level", "#1b5e20"},   {"two-level-butterfly", "#9e9d24"},
-    {"multi-rail", "#4a148c"},  {"three-level", "#6d4c41"},
+    {"ring", "#0072b2"},
+    {"tree", "#005a2d"},
+    {"double-tree", "#a500ff"},
+    {"butterfly", "#d55e00"},
+    {"halving-doubling", "#874b00"},
+    {"one-shot", "#d20f4b"},
+    {"two-shot", "#b40096"},
+    {"bruck", "#874be1"},
+    {"round-robin", "#0f87e1"},
+    {"linear", "#96873c"},
+    {"chain", "#781e00"},
+    {"circulant", "#4b9687"},
+    {"two-level", "#00783c"},
+    {"two-level-butterfly", "#5a960f"},
+    {"three-level", "#d21e69"},
+    {"multi-rail", "#c33cc3"},
 };
-constexpr std::string_view spare_colours[] = {"#3f51b5", "#a6761d", "#607d8b",
-                                              "#7b8d00", "#ad1457", "#00838f"};
+constexpr std::string_view spare_colours[] = {"#4253af", "#a6661d", "#5a6f7a",
+                                              "#6b7b00", "#ad1457", "#00717b"};
 
 // Which style class each algorithm of a table has.
 class Palette {

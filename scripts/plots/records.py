@@ -15,6 +15,7 @@ SHELVES = {"session": "sessions", "launch": "launches", "point": "points", "step
 class Results:
     """All files together, each kind in the order of the files."""
 
+    files: list = field(default_factory=list)
     sessions: list = field(default_factory=list)
     launches: list = field(default_factory=list)
     points: list = field(default_factory=list)
@@ -22,14 +23,18 @@ class Results:
     fails: list = field(default_factory=list)
     ends: list = field(default_factory=list)
     warnings: list = field(default_factory=list)
+    selection: str = ""  # in words, where only some of the records were taken
 
     def launch_count(self):
         """How many launches the measured points and steps come from: the unit of repetition."""
         return len({launch_of(one) for one in self.points + self.steps if not one.get("skipped")})
 
+    def measured(self):
+        return [point for point in self.points if is_good(point)]
+
 
 def read(paths):
-    results = Results()
+    results = Results(files=[str(path) for path in paths])
     for path in paths:
         for line in good_lines(path, results.warnings):
             _shelve(line, results)
@@ -39,9 +44,20 @@ def read(paths):
     return results
 
 
+def is_wrong(point):
+    return not point.get("skipped") and point["check"]["state"] == "fail"
+
+
+def is_good(point):
+    """Whether its time counts: measured, and not of a wrong result."""
+    return not point.get("skipped") and not is_wrong(point)
+
+
 def _shelve(line, results):
     if fault := schema.fault(line.record):
         raise ResultsError(f"{line.file}:{line.number}: {fault}")
     shelf = SHELVES.get(line.record["kind"])
     if shelf:  # a newer tutti may write more kinds
-        getattr(results, shelf).append(line.record | {"file": line.file})
+        line.record.pop("samples_ns", None)  # of --raw: nothing here draws them, and they fill the memory
+        line.record["file"] = line.file
+        getattr(results, shelf).append(line.record)

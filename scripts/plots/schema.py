@@ -3,24 +3,28 @@
 
 A type, a dict of fields, or a list of one item's type. A name that ends in ? may be absent or null."""
 
+import math
+
 NUMBER = (int, float)
 TOOL = {"version?": str, "git?": str, "dirty?": bool, "build_type?": str, "compiler?": str}
 HOST = {"name": str, "cpu_model?": str, "cores?": int, "mem_bytes?": int, "governor?": str, "kernel?": str,
-        "virt?": str}
+        "virt?": str, "loadavg1?": NUMBER, "cgroup_cpus?": NUMBER}
+WIRE = {"tx_bytes_per_call": NUMBER, "rx_bytes_per_call": NUMBER}
 LIBRARY = {"vendor?": str, "version?": str}
 KEY = {"coll": str, "impl": str, "algo": str, "transport": str, "dtype": str, "op": str, "root": int,
        "bytes": int, "inplace": bool, "nranks": int, "ppn?": int, "seg?": int, "buf?": str, "placement?": str,
-       "order?": str, "radix?": int, "channels?": int}
+       "order?": str, "radix?": int, "channels?": int, "input?": str}
 TIMES = {"p05": NUMBER, "p50": NUMBER, "p95": NUMBER, "max": NUMBER}
 
 MIDDLE = {"p50": NUMBER}
 STEP_KEY = {"workload": str, "model": str, "compute?": str, "settings?": str, "buffers?": str,
-            "way": str, "nranks": int, "ppn?": int}
+            "way": str, "nranks": int, "ppn?": int, "placement?": str}
 
 KINDS = {
-    "session": {"id": str, "t": str, "tool": TOOL, "argv": [str], "seed": int},
+    "session": {"id": str, "t": str, "tool": TOOL, "argv": [str], "seed": int, "cwd?": str, "plan?": dict},
     "launch": {"session?": str, "launch": int, "t": str, "nranks": int, "hosts?": [HOST], "mpi?": LIBRARY,
-               "ucx?": LIBRARY, "nccl?": LIBRARY, "gpus?": [{"model?": str}], "env?": dict},
+               "ucx?": LIBRARY, "nccl?": LIBRARY, "cuda?": {"driver?": str}, "gpus?": [{"model?": str}], "env?": dict,
+               "argv?": [str], "topo_sha256?": str},
     "point": {"session?": str, "launch": int, "key": KEY, "skipped?": str},
     "step": {"session?": str, "launch": int, "key": STEP_KEY, "skipped?": str},
     "fail": {"session?": str, "launch": int, "phase": str, "what": str},
@@ -30,10 +34,10 @@ KINDS = {
 MEASURED = {
     "point": {"n": int, "t_ns": TIMES, "ci95_p50_ns": [NUMBER], "busbw_GBps": NUMBER, "check": {"state": str},
               "stop_reason?": str, "calls_of_sample?": int, "limit_ns?": NUMBER, "pct_of_limit?": NUMBER,
-              "predicted_ns?": NUMBER, "choice?": str},
+              "predicted_ns?": NUMBER, "choice?": str, "n_invalid?": int, "mode?": str, "wire?": WIRE},
     "step": {"n": int, "step_ns": MIDDLE, "ci95_step_ns": [NUMBER], "compute_ns": MIDDLE, "communication_ns": MIDDLE,
-             "exposed_ns": MIDDLE, "wait_ns": MIDDLE, "work_ns": MIDDLE, "overlap": NUMBER, "slowdown": NUMBER,
-             "check": {"state": str}, "metrics?": [{"name": str, "value": NUMBER}]},
+             "exposed_ns": MIDDLE, "wait_ns": MIDDLE, "work_ns": MIDDLE, "overlap?": NUMBER, "slowdown?": NUMBER,
+             "ci95_exposed_ns?": [NUMBER], "check": {"state": str}, "metrics?": [{"name": str, "value?": NUMBER}]},
 }
 INTERVALS = {"point": "ci95_p50_ns", "step": "ci95_step_ns"}
 for of_kind in (KINDS, MEASURED, INTERVALS):
@@ -63,6 +67,8 @@ def _fault(value, wanted, path):
         return next(filter(None, (_fault(item, wanted[0], path) for item in value)), None)
     # To Python True is an int; to us it is not.
     fits = isinstance(value, wanted) and (wanted is bool or not isinstance(value, bool))
+    if fits and isinstance(value, float) and not math.isfinite(value):  # as 1e999 is read
+        return f'field "{path}" is no finite number'
     return None if fits else _wrong_type(path)
 
 
