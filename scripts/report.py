@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Turns results files into one HTML page that needs nothing else, into figures as files, or into a paper's artifact."""
 
+import gc
 import sys
 from pathlib import Path
 
@@ -16,6 +17,7 @@ def main(arguments):
 
 
 def write(chosen, arguments):
+    gc.disable()  # 100,000 records are here until the end: looking through them again and again frees nothing
     results = selection.select(records.read(chosen.files), chosen.candidates, chosen.sizes)
     for folder in filter(None, (chosen.figures, chosen.artifact)):
         command_line.make_folder(folder)

@@ -43,18 +43,19 @@ class Ratio:
         return Ratio(1 / self.value, 1 / self.high, 1 / self.low, self.launches)
 
 
+def logs(median, low, high):
+    """The logarithms of a median and its interval. Times are whole nanoseconds, so none is known better than to half of
+    one."""
+    return (math.log(max(median, LEAST_NS)), math.log(max(min(low, median - 0.5), LEAST_NS)), math.log(max(high, median + 0.5)))
+
+
 def log_ratio(above, below):
-    """Of two medians of one launch, each (median, low, high) in ns.
+    """Of two medians of one launch, each as logs() gives it.
 
     The interval of a difference of logarithms from the intervals of both (MOVER: Zou and Donner 2008, Stat. Med. 27):
     the distances to the ends that pull the same way, added as squares."""
-    (a, a_low, a_high), (b, b_low, b_high) = (_logs(*times) for times in (above, below))
-    return LogRatio(a - b, math.hypot(max(a - a_low, 0), max(b_high - b, 0)), math.hypot(max(a_high - a, 0), max(b - b_low, 0)))
-
-
-def _logs(median, low, high):
-    """Times are whole nanoseconds, so none is known better than to half of one."""
-    return [math.log(max(x, LEAST_NS)) for x in (median, min(low, median - 0.5), max(high, median + 0.5))]
+    (a, a_low, a_high), (b, b_low, b_high) = above, below
+    return LogRatio(a - b, math.hypot(a - a_low, b_high - b), math.hypot(a_high - a, b - b_low))
 
 
 def mean_of(ratios):

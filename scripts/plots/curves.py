@@ -108,6 +108,7 @@ def _axes(axes, plot):
     if plot.log_y:
         axes.set_yscale("log")
         axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
+        axes.yaxis.set_minor_locator(NullLocator())
     else:
         reached = max((mark.high if mark.high is not None else mark.value for curve in plot.curves if curve.in_front
                        for mark in curve.marks), default=1)

@@ -89,7 +89,7 @@ def _draw(sections, names, drawing_, canvas):
     axes.set_yticks(range(len(sections)), [style.shortened(names[section.shape], 48) for section in sections])
     plain(axes)
     axes.set_xlabel("message size (bytes, K = 1024)")
-    handles = [Line2D([], [], linestyle="none", markersize=8, **_mark(winner, canvas)) for winner in winners.values()]
+    handles = [Line2D([], [], linestyle="none", markersize=1.6 * canvas.style.marker, **_mark(winner, canvas)) for winner in winners.values()]
     return canvas.finish(made, drawing_.title, drawing_.details, drawing_.marks, (handles, list(winners)), columns=6 if canvas.style.has_title else 5)
 
 

@@ -12,6 +12,7 @@ from .units import ratio_text, size_text
 COLOURS = matplotlib.colormaps["cividis_r"]
 SHADE = LogNorm(1, 4, clip=True)  # beyond four times the best it does not matter how bad
 MOST_ROWS = 16
+MOST_NUMBERS = 180  # more boxes than these have room for signs alone
 COLUMNS = ("candidate", "bytes", "time_ns", "over_best", "tied_with_best")
 
 
@@ -22,7 +23,7 @@ def drawings(section):
     left = len(section.candidates) - len(rows)
     made = Drawing("heatmap", section.shape.slug, "Time over the best time of the size (1 is best)",
                    f"{section.shape.title}, {section.shape.details}",
-                   "★ best, ≈ not separable from it, [ ] library, – not measured" + (f"; {left} slower candidates are left out" if left else "")
+                   "★ best, ≈ not separable from it, [ ] library, – not measured; from bright (best) to dark (4 times the best)" + (f"; {left} slower candidates are left out" if left else "")
                    + ".", None, COLUMNS, lambda: list(_data(section)), section.points, section.notes, is_wide=True)
     made.draw = lambda canvas: _draw(section, rows, made, canvas)
     return [made]
@@ -72,16 +73,19 @@ def plain(axes):
 
 def _write(axes, x, y, section, row, size, canvas):
     ratio = section.ratio(row, size)
-    narrow = len(section.sizes) > 14
-    fontsize = canvas.style.small - (0.6 if narrow else 0)
+    fontsize = canvas.style.small - (0.6 if len(section.sizes) > 14 else 0)
     if ratio is None:
         wrong = (row, size) in section.wrong
         axes.text(x, y, "wrong" if wrong else "–", ha="center", va="center", fontsize=fontsize, color="#b00020" if wrong else "#5b626b")
         return
+    canvas.point_out(axes, x, y, f"{row.name}, {size_text(size)}: {ratio_text(ratio)}")
     best = section.best(size) == row
     mark = "★" if best else "≈" if row in section.leaders(size) else ""
-    text = mark if narrow and best else ratio_text(ratio) + ("" if narrow else " ") + mark
+    many = len(section.sizes) * min(len(section.candidates), MOST_ROWS) > MOST_NUMBERS
+    text = mark if many else f"{ratio_text(ratio)} {mark}".strip()
+    if not text:
+        return
     red, green, blue, _ = COLOURS(SHADE(ratio))
     light = 0.299 * red + 0.587 * green + 0.114 * blue > 0.5
-    axes.text(x, y, text.strip(), ha="center", va="center", fontsize=fontsize, fontweight="bold" if best else "normal",
+    axes.text(x, y, text, ha="center", va="center", fontsize=fontsize, fontweight="bold" if best else "normal",
               color="#111111" if light else "white")

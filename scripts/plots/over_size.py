@@ -6,6 +6,7 @@ from . import curves
 from .candidates import library_name
 from .curves import Curve, Mark, Plot
 from .drawing import Drawing
+from .style import shortened
 from .units import interval_text, ratio_text, time_text
 
 MOST_LINES = 5
@@ -32,7 +33,7 @@ def _ratio(section):
 
     def label(candidate):
         mean, sizes = section.mean_compared(library, candidate)
-        return f"{candidate.name} {ratio_text(mean.value)}×" if mean and sizes > 1 else candidate.name
+        return f"{shortened(candidate.name, 20)} {ratio_text(mean.value)}×" if mean and sizes > 1 else candidate.name
 
     plot = Plot(f"speed-up over\n{name}", lambda mark: curves.size_words(
         mark, f"{ratio_text(mark.value)}× {interval_text(mark.low, mark.high)}"), level=1)
@@ -89,10 +90,10 @@ def _bandwidth(section):
     if not highest:
         return None
     # A limit far above everyone would press the lines together; it may leave the picture.
-    plot = Plot("bus bandwidth (GB/s, 10⁹)", lambda mark: curves.size_words(mark, f"{mark.value:.3g} GB/s"), top=2.2 * highest)
+    plot = Plot("bus bandwidth (GB/s)", lambda mark: curves.size_words(mark, f"{mark.value:.3g} GB/s"), top=2.2 * highest)
     plot.curves = _curves(section, marks) + _limit_curve(section, lambda _, busbw: busbw)
     return _drawing(section, "bandwidth", "Bus bandwidth (GB/s, higher is better)",
-                    "As nccl-tests counts it, from the medians; with 95 % intervals.", plot)
+                    "As nccl-tests counts it, 10⁹ bytes per second, from the medians; with 95 % intervals.", plot)
 
 
 def _network(section):

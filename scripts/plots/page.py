@@ -9,7 +9,7 @@ from .units import counted, size_text
 
 HERE = Path(__file__).parent
 # A page of 5 MB: figures first, and of the tables what is left.
-MOST_FIGURES, MOST_FIGURE_BYTES, MOST_ROWS = 64, 3_000_000, 4500
+MOST_FIGURES, MOST_FIGURE_BYTES, MOST_ROWS = 60, 2_700_000, 3600
 TERMS = (
     ("Time", "of one call: the slowest rank's. Medians over the calls of a launch, and medians of those over the launches."),
     ("[low, high]", "95 % interval. Of a ratio: taken in each launch, whose candidates alternate. One launch: from the intervals of both "

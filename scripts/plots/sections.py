@@ -18,7 +18,7 @@ from .shapes import Shape, shape_of
 PREFERRED = ("nccl", "mpi")  # the library that others are compared with, where there are several: NCCL is on devices only
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False)
 class Cell:
     """A candidate at one size, over all launches. Nanoseconds; lo..hi is the interval of the median."""
 
@@ -35,6 +35,11 @@ class Cell:
     @property
     def launches(self):
         return len(self.points)
+
+    @cached_property
+    def logs(self):
+        """{launch: logarithms of its median and interval}."""
+        return {launch: intervals.logs(point["t_ns"]["p50"], *point["ci95_p50_ns"]) for launch, point in self.points.items()}
 
     @property
     def percent_of_limit(self):
@@ -105,8 +110,8 @@ class Section:
         one, other = self.cell(above, size), self.cell(below, size)
         if not one or not other:
             return {}
-        return {launch: intervals.log_ratio(_times(one.points[launch]), _times(other.points[launch]))
-                for launch in one.points if launch in other.points}
+        theirs = other.logs
+        return {launch: intervals.log_ratio(mine, theirs[launch]) for launch, mine in one.logs.items() if launch in theirs}
 
     def compared(self, above, below, size):
         """The Ratio of the times of two candidates; None where no launch measured both."""
@@ -211,10 +216,6 @@ def _section(shape, points):
                  key.get("order") or "", key.get("radix") or 0, key.get("channels") or 1)
         point["candidate"] = known.setdefault(words, Candidate(*words))
     return Section(shape, points)
-
-
-def _times(point):
-    return (point["t_ns"]["p50"], *point["ci95_p50_ns"])
 
 
 def _cell(by_launch):

@@ -82,6 +82,8 @@ def _candidate(axes, section, canvas, candidate, offset):
     colour = look["color"]
     for lines, width, alpha in ((thin, 0.9, 1), (thick, 4, 0.45)):
         axes.vlines(*zip(*[line for line in lines if line[1] <= line[2]] or [(0, 0, 0)]), color=colour, linewidth=width, alpha=alpha)
-    axes.plot(beyond, [HIGHEST] * len(beyond), linestyle="none", marker="^", markersize=4, color=colour, clip_on=False)
+    if beyond:
+        axes.plot(beyond, [HIGHEST] * len(beyond), linestyle="none", marker="^", markersize=canvas.style.marker * 0.9, color=colour,
+                  clip_on=False)
     axes.plot(xs, ys, **look | {"markersize": canvas.style.marker * 0.9})
     return reached

@@ -159,4 +159,4 @@ def finding(steps):
 
 
 def _times(record):
-    return (record["step_ns"]["p50"], *record["ci95_step_ns"])
+    return intervals.logs(record["step_ns"]["p50"], *record["ci95_step_ns"])

@@ -3,6 +3,7 @@
 
 import io
 import json
+import math
 import re
 import textwrap
 from dataclasses import dataclass, field
@@ -101,6 +102,9 @@ class Canvas:
             figure.legend(handles, labels, loc="lower center", ncols=columns, bbox_to_anchor=(0.5, below), borderaxespad=0)
             below += (1.52 * self.style.settings["legend.fontsize"] * rows + 3) * point
         figure.get_layout_engine().set(rect=(0, below, 1, 1 - above - below))
+        # Once is enough; savefig would do it again.
+        figure.get_layout_engine().execute(figure)
+        figure.set_layout_engine("none")
         return figure
 
 
@@ -112,11 +116,20 @@ def settings(style=SCREEN):
 def label_sizes(axes, sizes, label="message size (bytes, K = 1024)"):
     """Ticks at measured sizes, each at its own place on a log axis, and none between."""
     axes.set_xscale(**scale_of(sizes))
-    step = -(-len(sizes) // MOST_TICKS)
-    shown = sizes[::-1][::step][::-1]
+    shown = _apart(sizes)
     axes.set_xticks(shown, [size_text(size) for size in shown], minor=False)
     axes.set_xticks([], minor=True)
     axes.set_xlabel(label)
+
+
+def _apart(sizes):
+    """The largest, and of the others those with room for their names."""
+    least = (math.log2(max(sizes[-1], 1)) - math.log2(max(sizes[0], 1))) / MOST_TICKS
+    shown = []
+    for size in reversed(sizes):
+        if not shown or math.log2(max(shown[-1], 1)) - math.log2(max(size, 0.5)) >= least:
+            shown.append(size)
+    return shown[::-1]
 
 
 def scale_of(sizes):
