@@ -144,6 +144,8 @@ private:
             y_ += row_height;
         }
         y_ += 18;
+        for (const std::string& words : too_long_) text(left(), 15, words, "note");
+        too_long_.clear();
     }
 
     void draw_axis(double height) {
@@ -180,21 +182,30 @@ private:
             fmt::format("{} {}", palette_.style_of(range.choice), name_of(range.origin));
         canvas_.rectangle(box, style, 3, tip_for(range, end));
         const double room = box.width - 10;
-        constexpr double readable = 24;
-        if (room < readable) return;
-        canvas_.text({box.x + 5, box.y + 16}, short_text(range.choice), "", Anchor::start, room);
+        const std::string choice = short_text(range.choice);
         const RangeEvidence* seen = typical_evidence(range);
-        if (seen && seen->hold_out)
-            canvas_.text({box.x + 5, box.y + 30}, gain_in(*seen->hold_out, room), "gain",
-                         Anchor::start, room);
+        const HoldOut* gain = seen && seen->hold_out ? &*seen->hold_out : nullptr;
+        if (fits(choice, room) && (!gain || fits(gain_in(*gain, room), room))) {
+            canvas_.text({box.x + 5, box.y + 16}, choice, "", Anchor::start);
+            if (gain)
+                canvas_.text({box.x + 5, box.y + 30}, gain_in(*gain, room), "gain", Anchor::start);
+            return;
+        }
+        const std::string number = std::to_string(too_long_.size() + 1);
+        canvas_.text({box.middle(), box.y + 23}, number, "bold", Anchor::middle);
+        too_long_.push_back(
+            fmt::format("{}: {}{}", number, choice, gain ? ", " + gain_text(*gain) : ""));
+    }
+
+    static bool fits(std::string_view words, double room) {
+        constexpr double letter = 6.4;
+        return static_cast<double>(words.size()) * letter <= room;
     }
 
     // With its interval where that fits.
     static std::string gain_in(const HoldOut& hold_out, double room) {
-        constexpr double letter = 6.4;
         std::string all = gain_text(hold_out);
-        if (static_cast<double>(all.size()) * letter <= room) return all;
-        return fmt::format("{:.2f}", hold_out.gain);
+        return fits(all, room) ? all : fmt::format("{:.2f}", hold_out.gain);
     }
 
     void draw_legend() {
@@ -230,6 +241,8 @@ private:
     Palette palette_;
     SvgCanvas canvas_;
     double y_ = 12;
+    // What the boxes of a job shape have no room for; they have its number.
+    std::vector<std::string> too_long_;
 };
 
 }  // namespace
