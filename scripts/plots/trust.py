@@ -30,7 +30,7 @@ class Trust:
     def __init__(self, results):
         self._plan = {(one["file"], one["id"]): one.get("plan") or {} for one in results.sessions}
         self._launches = {launch_of(one): one for one in results.launches}
-        self._at_deadlines = {}  # {launch: bool}, as far as it was asked
+        self._at_deadlines = {}  # {(launch, ranks): bool}, as far as it was asked
         ended = {launch_of(end) for end in results.ends}
         self._open = {launch for launch in self._launches if launch not in ended}
 
@@ -42,16 +42,16 @@ class Trust:
         """Ranks with a core each start at a deadline. Where they missed most of them, others had the cores: bench took
         barriers instead, or threw most calls away."""
         return ((point.get("mode") == "barrier" or (point.get("n_invalid") or 0) > point["n"])
-                and self._starts_at_deadlines(launch_of(point)))
+                and self._starts_at_deadlines(launch_of(point), point["key"]["nranks"]))
 
-    def _starts_at_deadlines(self, launch):
+    def _starts_at_deadlines(self, launch, nranks):
         """Not of several hosts, whose clocks may forbid it, nor where something else was asked for."""
-        if launch not in self._at_deadlines:
+        if (launch, nranks) not in self._at_deadlines:
             file, session, _ = launch
             hosts = self._launches.get(launch, {}).get("hosts") or []
             asked = self._plan.get((file, session), {}).get("sync") or "auto"
-            self._at_deadlines[launch] = len(hosts) == 1 and asked == "auto" and not self.is_oversubscribed(launch)
-        return self._at_deadlines[launch]
+            self._at_deadlines[launch, nranks] = len(hosts) == 1 and asked == "auto" and not 0 < self._cores(launch) < nranks
+        return self._at_deadlines[launch, nranks]
 
     def notes(self, points):
         """Of the measured among these points or steps, the gravest first."""

@@ -202,7 +202,7 @@ class Trust(Values):
         self.assertEqual(self.marks(quiet, nranks=8), {"one launch", "oversubscribed"})
         self.assertEqual(self.marks(quiet | {"mode": "barrier"}), {"one launch", "disturbed"})
         self.assertEqual(self.marks(quiet | {"n_invalid": 101}), {"one launch", "disturbed"})
-        self.assertEqual(self.marks(quiet | {"mode": "barrier"}, nranks=8), {"one launch", "oversubscribed"})
+        self.assertEqual(self.marks(with_key(quiet, nranks=8) | {"mode": "barrier"}, nranks=8), {"one launch", "oversubscribed"})
         self.assertEqual(self.marks(with_key(quiet, placement="virtual ranks")), {"one launch", "virtual ranks"})
         self.assertEqual(self.marks(quiet, gpus=[{"model": "simulated GPU"}]), {"one launch", "simulated GPU"})
         self.assertEqual(self.marks(quiet | {"pct_of_limit": 178.0}), {"one launch", "limit too high"})
