@@ -104,9 +104,9 @@ def _script(report, drawing, copies):
     for number, run in enumerate(measured_by.runs(report.results, drawing.points), start=1):
         target = f"measured/{drawing.name}-{number}.jsonl"
         exports = " ".join(f"{name}={shlex.quote(_line(value))}" for name, value in run.environment)
-        lines += [f"    # {counted(run.repetitions, 'session')} of this", "    ("] if run.repetitions > 1 else ["    ("]
+        lines.append("    (" if run.repetitions == 1 else f"    for _ in $(seq {run.repetitions}); do (")
         lines += [f"        export {exports}"] if exports else []
-        lines += [f"        {run.again(target)}", "    )", f"    files+=({shlex.quote(target)})"]
+        lines += [f"        {run.again(target)}", "    )" if run.repetitions == 1 else "    ) done", f"    files+=({shlex.quote(target)})"]
     return SCRIPT.format(title=_line(drawing.title), details=_line(drawing.details), name=drawing.name,
                          files=" ".join(map(shlex.quote, files)), measure="\n".join(lines or ["    echo 'the data does not say how' >&2", "    exit 1"]))
 

@@ -44,13 +44,23 @@ def report_of(results, only=()):
     made.notes = summary.trust_notes(results, known, made.sections + made.steps)
     wanted = _filter(only)
     measured = [section for section in made.sections if section.sizes]
-    shared = known.notes([point for section in measured for point in section.points])
-    made.decisions = next(iter(wanted(filter(None, [decision.drawing(measured, shared)]))), None)
+    made.decisions = next(iter(wanted(filter(None, [decision.drawing(measured, trust.shared_notes(measured))]))), None)
     made.scaling = wanted(scaling.drawings(measured))
     made.of_section = {section: wanted([*over_size.drawings(section), *heatmap.drawings(section), *spread.drawings(section)])
                        for section in measured}
     made.of_steps = {one: wanted(steps_figure.drawings(one)) for one in made.steps}
+    _name_apart(made.drawings())
     return made
+
+
+def _name_apart(drawings):
+    """No figure's files may overwrite another's: names are cut, and lose letters that no file name should have."""
+    names = set()
+    for drawing in drawings:
+        slug, number = drawing.slug, 2
+        while drawing.name in names:
+            drawing.slug, number = f"{slug}-{number}", number + 1
+        names.add(drawing.name)
 
 
 def _filter(only):

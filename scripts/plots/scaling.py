@@ -8,6 +8,7 @@ from .curves import Curve, Mark, Plot
 from .drawing import Drawing
 from .over_size import DISTURBED
 from .shapes import slug_of
+from .trust import shared_notes
 from .units import counted, nearest_sizes, size_text, time_text
 
 AT_SIZES = (4 << 10, 1 << 20)
@@ -48,7 +49,7 @@ def _drawing(family, hosts, members, size):
     plot.curves = [Curve(candidate, candidate.name, whole[candidate], in_front=candidate in shown)
                    for candidate in sorted(whole, key=lambda one: (shown + [one]).index(one))]
     where = "on one host" if hosts is True else f"{counted(hosts, 'rank')} on each host"
-    notes = list({note.mark: note for section in members for note in section.notes}.values())
+    notes = shared_notes(members)
     details = ", ".join(filter(None, (family.details, where)))
     made = Drawing(f"scaling-{size_text(size)}", slug_of(f"{family.coll}-{family.dtype}-{'in' if family.inplace else 'out'}-{family.memory}"
                                                          f"-{family.setup.split(':')[0]}{'' if hosts is True else f'-{hosts}-a-host'}"),

@@ -4,14 +4,14 @@
 from .tables import Cell, Skipped, table
 from .units import interval_text, ratio_text, time_text
 
-ANSWER = ("workload", "shape", "best method", "step", "± %", "exposed", "library's step over it", "not told apart")
+ANSWER = ("workload", "shape", "best method", "step", "±\u00a0%", "exposed", "library's step over it", "not told apart")
 COLUMNS = ("method", "launch", "step ms", "± %", "compute", "communication", "exposed", "overlap", "slowdown", "wait",
            "work", "what else", "check")
 MOST_TIED = 2
 
 
 def answer_table(all_steps):
-    return table(ANSWER, [_answer(one) for one in all_steps if one.methods()], numbers=(3, 4, 5), kind="summary")
+    return table(ANSWER, [_answer(one) for one in all_steps if one.methods()], numbers=(3, 4, 5), kind="summary steps")
 
 
 def _answer(steps):

@@ -90,12 +90,17 @@ class Trust:
                  if host.get("loadavg1") and host.get("cores") and host["loadavg1"] > BUSY_LOAD * host["cores"]]
         if loads:
             worst, cores = max(loads, key=lambda load: load[0] / load[1])
-            yield Note("busy", f"load {worst:.1f} on {counted(cores, 'core')} when {_some(loads, launches)} began, an own launch just before included")
+            yield Note("busy", f"load up to {worst:.1f} on {counted(cores, 'core')} as {_some(loads, launches)} began (own launches just before count)")
 
     def _disturbed(self, points):
         disturbed = [point for point in points if "t_ns" in point and self.is_disturbed(point)]
         if disturbed:
             yield Note("disturbed", f"others took the cores in {counted(len(disturbed), 'point')} of {len(points)}, marked †")
+
+
+def shared_notes(sections):
+    """Of several sections each mark once, whatever it says of which."""
+    return list({note.mark: note for section in sections for note in section.notes}.values())
 
 
 def _some(loads, launches):

@@ -8,7 +8,7 @@ import subprocess
 import unittest
 import xml.dom.minidom
 
-from report_files import SMALL, Folder, launch_of, library, needs_matplotlib, run, timed
+from report_files import SMALL, Folder, launch_of, library, needs_matplotlib, run, step, timed, with_key
 import synthetic  # found through report_files
 
 EVIL = "a'; touch $(id) `id`\nb"
@@ -88,6 +88,12 @@ class Files(Folder):
         self.assertGreaterEqual(min(float(size) for size in re.findall(r"font: (?:700 )?([\d.]+)px", text)), 6)
         wide, = folder.glob("*-decisions.svg")
         self.assertIn(f'width="{7.16 * 72:g}', wide.read_text(encoding="utf-8"))
+
+    def test_never_overwrite_each_other(self):
+        steps = []
+        for settings in ("x" * 200 + "1", "x" * 200 + "2", "\u00e9", "\u00e8"):
+            steps.append(with_key(step("ring/shm", 1.0), settings=settings))
+        self.assertEqual(len(list(self.figures(self.lines(*steps)).glob("*.svg"))), 4)
 
     def test_ratio_axes_begin_at_zero(self):
         from plots import figures, records, style

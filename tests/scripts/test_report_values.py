@@ -217,7 +217,7 @@ class Trust(Values):
         html = self.report(self.lines(synthetic.session(), launch_of(load=4.0, nranks=8), timed("ring", 8, 100, session="s"),
                                       timed("tree", 8, 300, session="s"), library(8, 200, session="s"),
                                       {"v": 1, "kind": "end", "session": "s", "launch": 1, "ok": True, "wall_ns": 1}))
-        self.assertIn("<b>busy</b> load 4.0 on 4 cores", html)
+        self.assertIn("<b>busy</b> load up to 4.0 on 4 cores as the launch began", html)
         figures = re.findall(r"<figure.*?</figure>", html, flags=re.S)
         self.assertGreaterEqual(len(figures), 5)
         for figure in figures:
