@@ -108,7 +108,8 @@ def _script(report, drawing, copies):
         lines += [f"        export {exports}"] if exports else []
         lines += [f"        {run.again(target)}", "    )" if run.repetitions == 1 else "    ) done", f"    files+=({shlex.quote(target)})"]
     return SCRIPT.format(title=_line(drawing.title), details=_line(drawing.details), name=drawing.name,
-                         files=" ".join(map(shlex.quote, files)), measure="\n".join(lines or ["    echo 'the data does not say how' >&2", "    exit 1"]))
+                         files=" ".join(map(shlex.quote, files)),
+                         measure="\n".join(lines or ["    echo 'the data does not say how' >&2", "    exit 1"]))
 
 
 def _readme(report, scripts, copies, arguments):
@@ -116,7 +117,7 @@ def _readme(report, scripts, copies, arguments):
     facts = dict(provenance.rows(results))
     rows = [("algorithm", sorted({candidate.label for section in report.sections for candidate in section.candidates})),
             ("program", facts.get("tutti")), ("run-time environment", (facts.get("kernel") or []) + (facts.get("libraries") or [])),
-            ("hardware", (facts.get("CPU") or []) + (facts.get("GPU") or []) + [f"virtual: {text}" for text in facts.get("virtual machine", [])]),
+            ("hardware", facts.get("CPU", []) + facts.get("GPU", []) + [f"virtual: {text}" for text in facts.get("virtual machine", [])]),
             ("ranks", [str(nranks) for nranks in sorted({one["key"]["nranks"] for one in results.points + results.steps})]),
             ("date", facts.get("date")), ("seed", facts.get("seed"))]
     runs = measured_by.runs(results, results.points + results.steps)

@@ -89,8 +89,10 @@ def _draw(sections, names, drawing_, canvas):
     axes.set_yticks(range(len(sections)), [style.shortened(names[section.shape], 48) for section in sections])
     plain(axes)
     axes.set_xlabel("message size (bytes, K = 1024)")
-    handles = [Line2D([], [], linestyle="none", markersize=1.6 * canvas.style.marker, **_mark(winner, canvas)) for winner in winners.values()]
-    return canvas.finish(made, drawing_.title, drawing_.details, drawing_.marks, (handles, list(winners)), columns=6 if canvas.style.has_title else 5)
+    handles = [Line2D([], [], linestyle="none", markersize=1.6 * canvas.style.marker, **_mark(winner, canvas))
+               for winner in winners.values()]
+    return canvas.finish(made, drawing_.title, drawing_.details, drawing_.marks, (handles, list(winners)),
+                         columns=6 if canvas.style.has_title else 5)
 
 
 def _mark(winner, canvas):
@@ -102,7 +104,8 @@ def _box(axes, x, y, section, choice, canvas, winners, name):
     tip = _tip(section, choice, name)
     canvas.point_out(axes, x, y, tip)
     if not choice.is_significant:
-        axes.add_patch(Rectangle((x - 0.47, y - 0.43), 0.94, 0.86, facecolor="white", edgecolor="#b5bbc3", linewidth=0.6, linestyle=(0, (2, 2))))
+        axes.add_patch(Rectangle((x - 0.47, y - 0.43), 0.94, 0.86, facecolor="white", edgecolor="#b5bbc3", linewidth=0.6,
+                                 linestyle=(0, (2, 2))))
         return
     colour = canvas.palette.colour(choice.winner)
     is_library = choice.winner == library
@@ -119,7 +122,8 @@ def _tip(section, choice, name):
     gain = choice.gain
     said = f"{name}, {size_text(choice.size)}: {choice.winner.name}"
     if gain and choice.winner != section.library:
-        said += f", {ratio_text(gain.value)}× as fast as {library_name(section.library, section.shape.coll)} {interval_text(gain.low, gain.high)}"
+        library = library_name(section.library, section.shape.coll)
+        said += f", {ratio_text(gain.value)}× as fast as {library} {interval_text(gain.low, gain.high)}"
     elif gain:
         said += f"; the best other is {ratio_text(gain.value)}× as fast {interval_text(gain.low, gain.high)}"
     return said + ("" if choice.is_significant else " (not significant)")

@@ -23,8 +23,8 @@ def drawings(section):
     left = len(section.candidates) - len(rows)
     made = Drawing("heatmap", section.shape.slug, "Time over the best time of the size (1 is best)",
                    f"{section.shape.title}, {section.shape.details}",
-                   "★ best, ≈ not separable from it, [ ] library, – not measured; from bright (best) to dark (4 times the best)" + (f"; {left} slower candidates are left out" if left else "")
-                   + ".", None, COLUMNS, lambda: list(_data(section)), section.points, section.notes, is_wide=True)
+                   "★ best, ≈ not separable from it, [ ] library, – not measured; from bright (best) to dark (4 times the best)"
+                   + (f"; {left} slower candidates are left out." if left else "."), None, COLUMNS, lambda: list(_data(section)), section.points, section.notes, is_wide=True)
     made.draw = lambda canvas: _draw(section, rows, made, canvas)
     return [made]
 

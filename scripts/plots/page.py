@@ -10,6 +10,7 @@ from .units import counted, size_text
 HERE = Path(__file__).parent
 # A page of 5 MB: figures first, and of the tables what is left.
 MOST_FIGURES, MOST_FIGURE_BYTES, MOST_ROWS = 60, 2_700_000, 3600
+NO_FIGURE = '<p class="note">no figure: nothing was measured with a right result, or there is no room</p>'
 TERMS = (
     ("Time", "of one call: the slowest rank's. Medians over the calls of a launch, and medians of those over the launches."),
     ("[low, high]", "95 % interval. Of a ratio: taken in each launch, whose candidates alternate. One launch: from the intervals of both "
@@ -95,8 +96,9 @@ def _trust(report):
     if differences:
         letters = list(differences[0][1])
         rows = [[word, *(texts[letter] or "–" for letter in letters)] for word, texts in differences]
+        table = tables.table(["", *(f"setup {letter}" for letter in letters)], rows)
         items.append(f"<li><b>different setups</b> the files come from {len(letters)}, which are never merged: sections name theirs"
-                     f"<details><summary>what differs</summary>{tables.table(['', *(f'setup {letter}' for letter in letters)], rows)}</details></li>")
+                     f"<details><summary>what differs</summary>{table}</details></li>")
     if not items:
         return '<aside class="trust good"><h2>Trust</h2><p>Quiet machine, a core for each rank, all launches complete.</p></aside>'
     return f'<aside class="trust"><h2>Before you trust it</h2><ul>{"".join(items)}</ul></aside>'
@@ -137,7 +139,7 @@ def _steps(report, drawn):
         return ""
     legend = " ".join(f'<span><i style="background:{colour}"></i>{label}</span>' for colour, _, label in steps_figure.SERIES)
     shapes = "".join(f'<article id="{one.shape.slug}"><h3>{_heading(one.shape)}</h3>'
-                     + ("".join(map(drawn.figure, report.of_steps[one])) or '<p class="note">no figure</p>') + "</article>\n" for one in report.steps)
+                     f"{''.join(map(drawn.figure, report.of_steps[one])) or NO_FIGURE}</article>\n" for one in report.steps)
     numbers = "".join(f"<h3>{_heading(one.shape)}</h3>{steps_table.records_table(one)}" for one in report.steps)
     return (f'<section id="steps"><h2>Training steps in parts</h2><p class="legend">{legend}</p><div class="grid">{shapes}</div>'
             f"<details><summary>all numbers</summary>{numbers}</details></section>")
@@ -153,11 +155,11 @@ def _section(section, drawings, drawn, share):
     html, left = tables.cells_table(section, share)
     notes = "".join(f"<li><b>{escape(note.mark)}</b> {escape(note.text)}</li>" for note in section.notes)
     notes = f'<ul class="notes">{notes}</ul>' if notes else ""
-    grid = f'<div class="grid">{figures}</div>' if figures else '<p class="note">no figure: nothing was measured with a right result, or no room</p>'
-    return (f'<section id="{section.shape.slug}"><h2>{_heading(section.shape)}</h2>\n{notes}{grid}\n<details><summary>'
-            f"{escape(tables.rows_text(html.count('<tr') - 1, left))} as a table, {size_text(section.sizes[0])} to {size_text(section.sizes[-1])}"
-            f"</summary>{html}</details></section>" if section.sizes else
-            f'<section id="{section.shape.slug}"><h2>{_heading(section.shape)}</h2>{grid}<details><summary>why</summary>{html}</details></section>')
+    grid = f'<div class="grid">{figures}</div>' if figures else NO_FIGURE
+    rows = escape(tables.rows_text(html.count("<tr") - 1, left))
+    sizes = f"{size_text(section.sizes[0])} to {size_text(section.sizes[-1])}" if section.sizes else "nothing measured"
+    return (f'<section id="{section.shape.slug}"><h2>{_heading(section.shape)}</h2>\n{notes}{grid}\n'
+            f"<details><summary>{rows} as a table, {sizes}</summary>{html}</details></section>")
 
 
 def _sources(report):

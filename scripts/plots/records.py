@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The records of results files, each kind by itself."""
 
+import re
 from dataclasses import dataclass, field
 
 from tutti.lines import ResultsError, good_lines, launch_of, without_replaced
@@ -53,11 +54,25 @@ def is_good(point):
     return not point.get("skipped") and not is_wrong(point)
 
 
+# Signs that no XML may hold, or halves of one: only a line with an escape (or with the few that need none) can have them.
+_MAY_HOLD_ODD = re.compile(r"\\[ubf]|[\x7f\ufffe\uffff]")
+_ODD = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff\ufffe\uffff]")
+
+
+def _plain(value):
+    if isinstance(value, str):
+        return _ODD.sub("\ufffd", value)
+    if isinstance(value, dict):
+        return {_plain(name): _plain(inner) for name, inner in value.items()}
+    return [_plain(inner) for inner in value] if isinstance(value, list) else value
+
+
 def _shelve(line, results):
     if fault := schema.fault(line.record):
         raise ResultsError(f"{line.file}:{line.number}: {fault}")
     shelf = SHELVES.get(line.record["kind"])
     if shelf:  # a newer tutti may write more kinds
-        line.record.pop("samples_ns", None)  # of --raw: nothing here draws them, and they fill the memory
-        line.record["file"] = line.file
-        getattr(results, shelf).append(line.record)
+        record = _plain(line.record) if _MAY_HOLD_ODD.search(line.text) else line.record
+        record.pop("samples_ns", None)  # of --raw: nothing here draws them, and they fill the memory
+        record["file"] = line.file
+        getattr(results, shelf).append(record)

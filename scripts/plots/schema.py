@@ -3,9 +3,8 @@
 
 A type, a dict of fields, or a list of one item's type. A name that ends in ? may be absent or null."""
 
-import math
-
 NUMBER = (int, float)
+MOST = 2**63
 TOOL = {"version?": str, "git?": str, "dirty?": bool, "build_type?": str, "compiler?": str}
 HOST = {"name": str, "cpu_model?": str, "cores?": int, "mem_bytes?": int, "governor?": str, "kernel?": str,
         "virt?": str, "loadavg1?": NUMBER, "cgroup_cpus?": NUMBER}
@@ -83,8 +82,8 @@ def _fault(value, wanted, path):
         return next(filter(None, (_fault(item, wanted[0], path) for item in value)), None)
     # To Python True is an int; to us it is not.
     fits = isinstance(value, wanted) and (wanted is bool or not isinstance(value, bool))
-    if fits and isinstance(value, float) and not math.isfinite(value):  # as 1e999 is read
-        return f'field "{path}" is no finite number'
+    if fits and isinstance(value, NUMBER) and not -MOST <= value <= MOST:  # 1e999, or an int of a thousand digits
+        return f'field "{path}" is out of range'
     return None if fits else _wrong_type(path)
 
 
@@ -93,7 +92,7 @@ def _fault_in_fields(value, fields, path):
         return _wrong_type(path)
     for name, may_be_absent, quick, wanted in fields:
         inner = value.get(name)
-        if type(inner) is quick or inner is None and may_be_absent:
+        if type(inner) is quick and (quick is not int or -MOST <= inner <= MOST) or inner is None and may_be_absent:
             continue
         place = f"{path}.{name}".lstrip(".")
         if name not in value:

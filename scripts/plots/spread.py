@@ -54,7 +54,8 @@ def _draw(section, shown, drawing, canvas):
     axes.set_ylabel("time / best median")
     handles = [Line2D([], [], **canvas.line(candidate) | {"linestyle": "none"}) for candidate in shown]
     return canvas.finish(made, drawing.title, drawing.details, drawing.marks,
-                         (handles, [style.shortened(candidate.name) for candidate in shown]), columns=len(shown) if canvas.style.has_title else 2)
+                         (handles, [style.shortened(candidate.name) for candidate in shown]),
+                         columns=len(shown) if canvas.style.has_title else 2)
 
 
 def _candidate(axes, section, canvas, candidate, offset):

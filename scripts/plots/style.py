@@ -6,6 +6,7 @@ import json
 import math
 import re
 import textwrap
+import warnings
 from dataclasses import dataclass, field
 from html import escape
 
@@ -13,6 +14,9 @@ import matplotlib
 from matplotlib.figure import Figure
 
 from .units import size_text
+
+# Readers' fonts have letters that matplotlib's has not.
+warnings.filterwarnings("ignore", message="Glyph .* missing from")
 
 INK, SOFT, GRID = "#1d2329", "#4b525b", "#e8eaed"
 MOST_TICKS = 11

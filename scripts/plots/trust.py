@@ -90,7 +90,8 @@ class Trust:
                  if host.get("loadavg1") and host.get("cores") and host["loadavg1"] > BUSY_LOAD * host["cores"]]
         if loads:
             worst, cores = max(loads, key=lambda load: load[0] / load[1])
-            yield Note("busy", f"load up to {worst:.1f} on {counted(cores, 'core')} as {_some(loads, launches)} began (own launches just before count)")
+            yield Note("busy", f"load up to {worst:.1f} on {counted(cores, 'core')} as {_some(loads, launches)} began (own launches "
+                               "just before count)")
 
     def _disturbed(self, points):
         disturbed = [point for point in points if "t_ns" in point and self.is_disturbed(point)]
@@ -115,7 +116,8 @@ def _beaten(points):
     beaten = [point["pct_of_limit"] for point in points if beats_limit(point)]
     if beaten:
         yield Note("limit too high", f"{counted(len(beaten), 'point')} of {len(points)} took less than the limit says is "
-                                           f"possible (up to {max(beaten):.0f} % of it): its least time is too high, measure it anew (tutti limits)")
+                                           f"possible (up to {max(beaten):.0f} % of it): its least time is too high, measure it anew "
+                                           "(tutti limits)")
 
 
 def _wide(points):

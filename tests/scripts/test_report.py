@@ -144,7 +144,8 @@ class Refusal(Folder):
     def test_of_wrong_types_is_one_line(self):
         for changes in ({"n": "3"}, {"ci95_p50_ns": [1]}, {"launch": None}, {"t_ns": []}, {"busbw_GBps": True}):
             self.refused(json.dumps(timed("ring", 8, 100) | changes) + "\n", "r.jsonl:1: field")
-        self.refused(json.dumps(timed("ring", 8, 100)).replace('"busbw_GBps": 0.08', '"busbw_GBps": 1e999') + "\n", "no finite number")
+        self.refused(json.dumps(timed("ring", 8, 100)).replace('"busbw_GBps": 0.08', '"busbw_GBps": 1e999') + "\n", "out of range")
+        self.refused(json.dumps(timed("ring", 8, 10**30)) + "\n", "out of range")
 
     def test_of_a_place_that_cannot_be_written_comes_before_anything_is_drawn(self):
         source = self.lines(timed("ring", 8, 100))
