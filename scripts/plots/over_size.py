@@ -39,8 +39,8 @@ def _ratio(section):
         mark, f"{ratio_text(mark.value)}× {interval_text(mark.low, mark.high)}"), level=1)
     plot.curves = _curves(section, marks, label, without=library)
     means = [_mean_text(section, library, curve.candidate) for curve in plot.curves if curve.in_front]
-    return _drawing(section, "ratio", f"Speed-up over {name} (library's time / time, higher is better)",
-                    f"1 is {name}; in the legend the geometric mean over the sizes: {'; '.join(means)}. "
+    return _drawing(section, "ratio", f"Speed-up over {name} (×, higher is better)",
+                    f"{name}'s time over the time; in the legend the geometric mean over the sizes: {'; '.join(means)}. "
                     "Bars are 95 % intervals of the ratio.", plot)
 
 
@@ -63,9 +63,9 @@ def _limit(section):
 
     plot = Plot("% of limit", lambda mark: curves.size_words(mark, f"{mark.value:.0f} %"), top=106)
     plot.curves = _curves(section, marks)
-    return _drawing(section, "limit", "Share of the limit (%, least time that this machine allows / time, higher is better)",
-                    "The least time is measured by tutti limits, whatever the algorithm. × at 100: the point took less, so the limit "
-                    "is too high there.", plot)
+    return _drawing(section, "limit", "Share of this machine's limit (%, higher is better)",
+                    "Least time that the machine allows, whatever the algorithm (tutti limits), over the time. × at 100: the point took "
+                    "less, so the limit is too high there.", plot)
 
 
 def _latency(section):

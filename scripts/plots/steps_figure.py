@@ -49,7 +49,8 @@ def _draw(methods, tied, drawing, canvas):
     for place, method, end in zip(places, methods, ends):
         axes.plot([method.low / 1e6, method.high / 1e6], [place, place], color="black", linewidth=1.2, marker="|", markersize=5)
         exposed = time_text(method.exposed) if method.exposed > 0 else "none"
-        axes.annotate(("≈ " if method.name in tied else "") + exposed, (end / 1e6, place), xytext=(5, 0), textcoords="offset points", va="center", fontsize=canvas.style.small)
+        axes.annotate(("≈ " if method.name in tied else "") + exposed, (end / 1e6, place), xytext=(5, 0),
+                      textcoords="offset points", va="center", fontsize=canvas.style.small)
         canvas.point_out(axes, (method.compute + max(method.exposed, 0)) / 2e6, place,
                          f"{method.label}: step {time_text(method.step)} [{time_text(method.low)}, {time_text(method.high)}], "
                          f"computing {time_text(method.compute)}, exposed {time_text(max(method.exposed, 0))}")
