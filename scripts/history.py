@@ -121,6 +121,7 @@ def steps(one, changes):
 def draw(one, changes, path):
     try:
         from plots import style
+        from plots.palette import BLACK, BLUE, RED
     except ModuleNotFoundError as missing:
         raise command_line.needs(missing.name, "python3-matplotlib") from None
     values = one.values()
@@ -128,21 +129,22 @@ def draw(one, changes, path):
                         if max(values) >= factor or factor == 1)
     cuts = [0, *(change.first for change in changes), len(values)]
     with style.settings():
-        made = style.figure(8, 3.6)
+        canvas = style.Canvas(None)
+        made = canvas.figure(3.8, wide=True)
         axes = made.subplots()
-        axes.plot(range(len(values)), [value / factor for value in values], "o", color=style.BLUE, markersize=4)
+        axes.plot(range(len(values)), [value / factor for value in values], "o", color=BLUE, markersize=4)
         for begin, end in zip(cuts, cuts[1:]):
-            axes.hlines(statistics.median(values[begin:end]) / factor, begin - 0.4, end - 0.6, color=style.BLACK, linewidth=1.6)
+            axes.hlines(statistics.median(values[begin:end]) / factor, begin - 0.4, end - 0.6, color=BLACK, linewidth=1.6)
         for change, before, behind in steps(one, changes):
-            axes.axvline(change.first - 0.5, color=style.RED, linestyle="--", linewidth=1.2)
+            axes.axvline(change.first - 0.5, color=RED, linestyle="--", linewidth=1.2)
             axes.annotate(f"{100 * (behind / before - 1):+.1f} %", (change.first - 0.5, 1), xycoords=("data", "axes fraction"),
-                          xytext=(4, -12), textcoords="offset points", color=style.RED)
+                          xytext=(4, -12), textcoords="offset points", color=RED)
         shown = range(0, len(values), max(1, math.ceil(len(values) / 12)))
         axes.set_xticks(list(shown), [f"{one.runs[i].t[:10]}\n{one.runs[i].commit[:9]}" for i in shown], fontsize=7)
         axes.set_ylim(bottom=0)
         axes.set_ylabel(f"median of a launch ({unit})")
         axes.set_xlabel(f"launches in the order of time; machine {one.fingerprint}: {one.words}", fontsize=8)
-        style.title(axes, f"{one.metric}: {counted(len(changes), 'change point')} (information, no verdict)")
+        canvas.finish(made, f"{one.metric}: {counted(len(changes), 'change point')} (information, no verdict)", "", [])
         if Path(path).suffix == ".svg":
             svg = style.svg_text(made, "history", f"{one.metric} over {len(values)} launches")
             Path(path).write_text('<?xml version="1.0" encoding="utf-8"?>\n' + svg, encoding="utf-8")

@@ -17,7 +17,8 @@ namespace {
 
 constexpr double gap = 24, label_width = 210, octave_width = 41, row_height = 46, box_height = 38;
 
-// A box's colour is its algorithm, as in the plots of reports; its shade is the origin.
+// A box's colour is its algorithm, as in the plots of reports (scripts/plots/palette.py); its shade
+// is the origin.
 constexpr std::string_view styles = R"(
 text{font-family:system-ui,'Segoe UI',Helvetica,Arial,sans-serif;font-size:11px;fill:#1d2329}
 .title{font-size:18px;font-weight:600}.job_shape{font-size:13px;font-weight:600}.bold{font-weight:600}
@@ -31,17 +32,25 @@ struct Colour {
     std::string_view algorithm, colour;
 };
 constexpr Colour known_colours[] = {
-    {"ring", "#0072b2"},        {"tree", "#009e73"},
-    {"double-tree", "#cc79a7"}, {"butterfly", "#d55e00"},
-    {"linear", "#d9c400"},      {"halving-doubling", "#e69f00"},
-    {"bruck", "#5e3c99"},       {"round-robin", "#56b4e9"},
-    {"chain", "#8c510a"},       {"circulant", "#35978f"},
-    {"one-shot", "#b2182b"},    {"two-shot", "#e7298a"},
-    {"two-level", "#1b5e20"},   {"two-level-butterfly", "#9e9d24"},
-    {"multi-rail", "#4a148c"},  {"three-level", "#6d4c41"},
+    {"ring", "#0072b2"},
+    {"tree", "#005a2d"},
+    {"double-tree", "#a500ff"},
+    {"butterfly", "#d55e00"},
+    {"halving-doubling", "#874b00"},
+    {"one-shot", "#d20f4b"},
+    {"two-shot", "#b40096"},
+    {"bruck", "#874be1"},
+    {"round-robin", "#0f87e1"},
+    {"linear", "#96873c"},
+    {"chain", "#781e00"},
+    {"circulant", "#4b9687"},
+    {"two-level", "#00783c"},
+    {"two-level-butterfly", "#5a960f"},
+    {"three-level", "#d21e69"},
+    {"multi-rail", "#c33cc3"},
 };
-constexpr std::string_view spare_colours[] = {"#3f51b5", "#a6761d", "#607d8b",
-                                              "#7b8d00", "#ad1457", "#00838f"};
+constexpr std::string_view spare_colours[] = {"#4253af", "#a6661d", "#5a6f7a",
+                                              "#6b7b00", "#ad1457", "#00717b"};
 
 // Which style class each algorithm of a table has.
 class Palette {
@@ -135,6 +144,8 @@ private:
             y_ += row_height;
         }
         y_ += 18;
+        for (const std::string& words : too_long_) text(left(), 15, words, "note");
+        too_long_.clear();
     }
 
     void draw_axis(double height) {
@@ -171,21 +182,30 @@ private:
             fmt::format("{} {}", palette_.style_of(range.choice), name_of(range.origin));
         canvas_.rectangle(box, style, 3, tip_for(range, end));
         const double room = box.width - 10;
-        constexpr double readable = 24;
-        if (room < readable) return;
-        canvas_.text({box.x + 5, box.y + 16}, short_text(range.choice), "", Anchor::start, room);
+        const std::string choice = short_text(range.choice);
         const RangeEvidence* seen = typical_evidence(range);
-        if (seen && seen->hold_out)
-            canvas_.text({box.x + 5, box.y + 30}, gain_in(*seen->hold_out, room), "gain",
-                         Anchor::start, room);
+        const HoldOut* gain = seen && seen->hold_out ? &*seen->hold_out : nullptr;
+        if (fits(choice, room) && (!gain || fits(gain_in(*gain, room), room))) {
+            canvas_.text({box.x + 5, box.y + 16}, choice, "", Anchor::start);
+            if (gain)
+                canvas_.text({box.x + 5, box.y + 30}, gain_in(*gain, room), "gain", Anchor::start);
+            return;
+        }
+        const std::string number = std::to_string(too_long_.size() + 1);
+        canvas_.text({box.middle(), box.y + 23}, number, "bold", Anchor::middle);
+        too_long_.push_back(
+            fmt::format("{}: {}{}", number, choice, gain ? ", " + gain_text(*gain) : ""));
+    }
+
+    static bool fits(std::string_view words, double room) {
+        constexpr double letter = 6.4;
+        return static_cast<double>(words.size()) * letter <= room;
     }
 
     // With its interval where that fits.
     static std::string gain_in(const HoldOut& hold_out, double room) {
-        constexpr double letter = 6.4;
         std::string all = gain_text(hold_out);
-        if (static_cast<double>(all.size()) * letter <= room) return all;
-        return fmt::format("{:.2f}", hold_out.gain);
+        return fits(all, room) ? all : fmt::format("{:.2f}", hold_out.gain);
     }
 
     void draw_legend() {
@@ -221,6 +241,8 @@ private:
     Palette palette_;
     SvgCanvas canvas_;
     double y_ = 12;
+    // What the boxes of a job shape have no room for; they have its number.
+    std::vector<std::string> too_long_;
 };
 
 }  // namespace

@@ -5,6 +5,7 @@ import argparse
 import signal
 import sqlite3
 import sys
+from pathlib import Path
 
 from .lines import ResultsError
 
@@ -47,3 +48,26 @@ def needs(module, package):
 def _refuse(name, reason):
     print(f"{name}: {reason}", file=sys.stderr)
     return USAGE_ERROR
+
+
+def make_folder(path):
+    """With those above it."""
+    try:
+        Path(path).mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ResultsError(f"cannot make the folder '{path}': {error.strerror}; type another one") from None
+
+
+def require_writable(path):
+    """Before work is done for it; makes its folder, as --json of the other commands does. What was there stays."""
+    path = Path(path)
+    existed = path.exists()
+    if path.parent != Path():
+        make_folder(path.parent)
+    try:
+        with open(path, "ab"):
+            pass
+    except OSError as error:
+        raise ResultsError(f"cannot write '{path}': {error.strerror}; type another file") from None
+    if not existed:
+        path.unlink()

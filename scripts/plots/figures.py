@@ -1,24 +1,69 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every figure of a report by name; a new one is one more row."""
+"""All figures of a report, in the order of the page; a new one is one more line here."""
 
-from . import style
-from .heatmap import heatmap
-from .lines import bandwidth, latency
-from .spread import spread
+from dataclasses import dataclass, field
 
-FIGURES = {"latency": latency, "bandwidth": bandwidth, "heatmap": heatmap, "spread": spread}
+from . import decision, heatmap, over_size, palette, scaling, sections, setups, spread, steps, steps_figure, summary, trust
 
 
-def draw(sections):
-    """{section: {name: SVG text}}. A section without a measured point has no figure."""
-    look = style.Look({candidate for section in sections for candidate in section.candidates})
-    with style.settings():
-        return {section: _draw_section(section, look) for section in sections}
+@dataclass(eq=False)
+class Report:
+    """Everything that is known before anything is drawn."""
+
+    results: object
+    notes: list                # of all
+    setups: object
+    sections: list
+    steps: list
+    decisions: object = None   # a Drawing, or None
+    scaling: list = field(default_factory=list)
+    of_section: dict = field(default_factory=dict)  # {section: its Drawings}
+    of_steps: dict = field(default_factory=dict)
+
+    def drawings(self):
+        """All, the first the most wanted: one kind after the other, so that none is missing of every section."""
+        found = [self.decisions] if self.decisions else []
+        found += [drawing for drawings in self.of_steps.values() for drawing in drawings] + self.scaling
+        kinds = dict.fromkeys(drawing.kind for drawings in self.of_section.values() for drawing in drawings)
+        return found + [drawing for kind in kinds for drawings in self.of_section.values() for drawing in drawings if drawing.kind == kind]
+
+    def palette(self):
+        return palette.Palette({candidate for section in self.sections for candidate in section.candidates})
 
 
-def _draw_section(section, look):
-    if not section.sizes:
-        return {}
-    return {name: style.svg_text(make(section, look), f"{section.shape.slug}-{name}",
-                                 f"{name} of {section.shape.title}, {section.shape.details}")
-            for name, make in FIGURES.items()}
+def report_of(results, only=()):
+    """`only`: words, one of which must be in the name of a figure."""
+    known, told_apart = trust.Trust(results), setups.Setups(results)
+    made = Report(results, [], told_apart, sections.sections_of(results, told_apart), steps.steps_of(results, told_apart))
+    for section in made.sections:
+        section.notes = known.notes(section.points)
+        section.disturbed = {(point["candidate"], point["key"]["bytes"]) for point in section.points
+                             if not point.get("skipped") and known.is_disturbed(point)}
+    for one in made.steps:
+        one.notes = known.notes(one.records)
+    made.notes = summary.trust_notes(results, known, made.sections + made.steps)
+    wanted = _filter(only)
+    measured = [section for section in made.sections if section.sizes]
+    made.decisions = next(iter(wanted(filter(None, [decision.drawing(measured, trust.shared_notes(measured))]))), None)
+    made.scaling = wanted(scaling.drawings(measured))
+    made.of_section = {section: wanted([*over_size.drawings(section), *heatmap.drawings(section), *spread.drawings(section)])
+                       for section in measured}
+    made.of_steps = {one: wanted(steps_figure.drawings(one)) for one in made.steps}
+    _name_apart(made.drawings())
+    return made
+
+
+def _name_apart(drawings):
+    """No figure's files may overwrite another's: names are cut, and lose letters that no file name should have."""
+    names = set()
+    for drawing in drawings:
+        slug, number = drawing.slug, 2
+        while drawing.name in names:
+            drawing.slug, number = f"{slug}-{number}", number + 1
+        names.add(drawing.name)
+
+
+def _filter(only):
+    def wanted(drawings):
+        return [drawing for drawing in drawings if not only or any(word in drawing.name for word in only)]
+    return wanted

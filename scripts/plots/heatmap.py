@@ -6,16 +6,46 @@ import numpy
 from matplotlib.colors import LogNorm
 
 from . import style
+from .drawing import Drawing
 from .units import ratio_text, size_text
 
 COLOURS = matplotlib.colormaps["cividis_r"]
 SHADE = LogNorm(1, 4, clip=True)  # beyond four times the best it does not matter how bad
+MOST_ROWS = 16
+MOST_NUMBERS = 180  # more boxes than these have room for signs alone
+COLUMNS = ("candidate", "bytes", "time_ns", "over_best", "tied_with_best")
 
 
-def heatmap(section, _look):
-    """Rows are candidates, best first; a cell is its time over the best time at that size."""
-    rows, sizes = section.candidates, section.sizes
-    made = style.figure(12.6, 1.3 + 0.27 * len(rows))
+def drawings(section):
+    if len(section.candidates) < 2:
+        return []
+    rows = _rows_shown(section)
+    left = len(section.candidates) - len(rows)
+    made = Drawing("heatmap", section.shape.slug, "Time over the best time of the size (1 is best)",
+                   f"{section.shape.title}, {section.shape.details}",
+                   "★ best, ≈ not separable from it, [ ] library, – not measured; from bright (best) to dark (4 times the best)"
+                   + (f"; {left} slower candidates are left out." if left else "."), None, COLUMNS, lambda: list(_data(section)), section.points, section.notes, is_wide=True)
+    made.draw = lambda canvas: _draw(section, rows, made, canvas)
+    return [made]
+
+
+def _rows_shown(section):
+    """Best first, and the libraries whatever they are worth."""
+    rows = section.candidates[:MOST_ROWS]
+    return rows + [candidate for candidate in section.baselines() if candidate not in rows]
+
+
+def _data(section):
+    for candidate in section.candidates:
+        for size, cell in section.line(candidate):
+            yield candidate.name, size, cell.p50, section.ratio(candidate, size), candidate in section.leaders(size)
+
+
+def _draw(section, rows, drawing, canvas):
+    sizes = section.sizes
+    made = canvas.figure(1.4 + 0.26 * len(rows), wide=True)
+    if not canvas.style.has_title:
+        made.set_figheight(0.6 + 0.16 * len(rows))
     axes = made.add_subplot()
     ratios = numpy.array([[section.ratio(row, size) or numpy.nan for size in sizes] for row in rows])
     axes.set_facecolor("#f1f2f4")
@@ -25,31 +55,37 @@ def heatmap(section, _look):
     axes.invert_yaxis()
     for y, row in enumerate(rows):
         for x, size in enumerate(sizes):
-            _write(axes, x, y, section, row, size)
+            _write(axes, x, y, section, row, size, canvas)
     axes.set_xticks(range(len(sizes)), [size_text(size) for size in sizes])
-    axes.set_yticks(range(len(rows)), [f"[{row.label}]" if row.is_baseline else row.label for row in rows])
+    axes.set_yticks(range(len(rows)), [style.shortened(row.name, 40) for row in rows])
+    plain(axes)
+    axes.set_xlabel("message size (bytes, K = 1024)")
+    return canvas.finish(made, drawing.title, drawing.details, drawing.marks)
+
+
+def plain(axes):
+    """A table of boxes needs no frame."""
     axes.tick_params(length=0)
     axes.grid(False)
     for side in axes.spines.values():
         side.set_visible(False)
-    axes.set_xlabel("message size (bytes, K = 1024)")
-    style.title(axes, f"{section.shape.title}: time over the best time at that size "
-                      "(★ best, ≈ not separable from it, [ ] library)")
-    return made
 
 
-def _write(axes, x, y, section, row, size):
+def _write(axes, x, y, section, row, size, canvas):
     ratio = section.ratio(row, size)
+    fontsize = canvas.style.small - (0.6 if len(section.sizes) > 14 else 0)
     if ratio is None:
         wrong = (row, size) in section.wrong
-        axes.text(x, y, "wrong" if wrong else "–", ha="center", va="center", fontsize=8.5,
-                  color="#b00020" if wrong else "#9aa0a6")
+        axes.text(x, y, "wrong" if wrong else "–", ha="center", va="center", fontsize=fontsize, color="#b00020" if wrong else "#5b626b")
         return
+    canvas.point_out(axes, x, y, f"{row.name}, {size_text(size)}: {ratio_text(ratio)}")
     best = section.best(size) == row
     mark = "★" if best else "≈" if row in section.leaders(size) else ""
-    narrow = len(section.sizes) > 14
-    text = mark if narrow and best else ratio_text(ratio) + ("" if narrow else " ") + mark
+    many = len(section.sizes) * min(len(section.candidates), MOST_ROWS) > MOST_NUMBERS
+    text = mark if many else f"{ratio_text(ratio)} {mark}".strip()
+    if not text:
+        return
     red, green, blue, _ = COLOURS(SHADE(ratio))
     light = 0.299 * red + 0.587 * green + 0.114 * blue > 0.5
-    axes.text(x, y, text.strip(), ha="center", va="center", fontsize=7.5 if narrow else 8.5,
-              fontweight="bold" if best else "normal", color="#111111" if light else "white")
+    axes.text(x, y, text, ha="center", va="center", fontsize=fontsize, fontweight="bold" if best else "normal",
+              color="#111111" if light else "white")

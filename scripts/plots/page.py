@@ -1,76 +1,178 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The page: text, figures and tables of all sections, in one file that needs nothing else."""
+"""The page: the answer, what to trust, figures, tables and sources, in one file that needs nothing else."""
 
 from html import escape
 from pathlib import Path
 
-from . import findings, provenance, steps, tables
-from .units import counted
+from . import provenance, steps_figure, steps_table, style, summary, tables
+from .units import counted, size_text
 
-STYLE = Path(__file__).with_name("page.css")
+HERE = Path(__file__).parent
+# A page of 5 MB: figures first, and of the tables what is left.
+MOST_FIGURES, MOST_FIGURE_BYTES, MOST_ROWS = 60, 2_700_000, 3600
+NO_FIGURE = '<p class="note">no figure: nothing was measured with a right result, or there is no room</p>'
+TERMS = (
+    ("Time", "of one call: the slowest rank's. Medians over the calls of a launch, and medians of those over the launches."),
+    ("[low, high]", "95 % interval. Of a ratio: taken in each launch, whose candidates alternate. One launch: from the intervals of both "
+                    "medians; two to five launches: Student's t of the launches' logarithms; from six on: order statistics."),
+    ("Not significant, not separable, ≈", "the interval of the ratio includes 1. Each interval stands for itself: of 20 true ties about one "
+                                          "looks like a difference, and the best of many candidates looks a little better than it is."),
+    ("[name]", "a library's own collective, as a program calls it."),
+    ("% of limit", "the least time that the machine was seen to allow, whatever the algorithm (tutti limits), over the median."),
+    ("Bus bandwidth", "nccl-tests', in 10⁹ bytes per second."),
+    ("Exposed, hidden", "of a training step: its time less that of the same step without communication; what the communication takes alone "
+                        "less what is exposed."),
+)
 
-CAPTION = """Times are medians over the calls of a launch, and medians of those over the launches. An interval is
-the 95 % interval of the median: from order statistics widened for lag-1 autocorrelation within one launch, over the
-launch medians where there are several (least to greatest below six launches). "Not separable" means that two
-intervals overlap. A candidate in [brackets] is a library's own collective. Bus bandwidth is nccl-tests' (10⁹ bytes
-per second), so it can be compared with the speed of a link for any number of ranks. The limit is the least time that the machine
-was seen to allow, whatever the algorithm (tutti limits); % of limit is limit over median. Of a training step, exposed is
-its time less that of the same step without communication; hidden is what the communication takes alone less what is
-exposed."""
+
+def page(report, title, canvas):
+    drawn = _Drawn(report, canvas)
+    answer, whole = _answer(report)
+    decisions = drawn.figure(report.decisions)
+    # A long table answers at few sizes only; then the map, which has all, comes first.
+    parts = [_head(title), f"<h1>{escape(title)}</h1>", _lead(report), _trust(report),
+             *((answer, decisions) if whole else (decisions, answer)), _steps_answer(report), _contents(report), _steps(report, drawn),
+             _scaling(report, drawn)]
+    share = max(MOST_ROWS // max(len(report.sections), 1), 40)
+    parts += [_section(section, report.of_section.get(section, []), drawn, share) for section in report.sections]
+    if report.results.fails:
+        parts.append(f'<section id="failures"><h2>Failures</h2>{tables.fails_table(report.results)}</section>')
+    parts += [drawn.note(), _sources(report), _terms(), f"<script>\n{_text('page.js')}</script>\n</main>\n</body>\n</html>\n"]
+    return "\n".join(filter(None, parts))
 
 
-def page(results, sections, figures, all_steps, title):
-    """`figures` maps a section to its SVG texts by name; `all_steps` has steps and their figure's SVG text."""
-    parts = [_head(title), f"<h1>{escape(title)}</h1>", _cautions(results), _provenance(results),
-             _contents(sections, all_steps)]
-    parts.append(steps.section(all_steps))
-    parts += [_section(section, figures[section]) for section in sections]
-    if results.fails:
-        parts.append(f'<section id="failures"><h2>Failures</h2>{tables.fails_table(results)}</section>')
-    parts.append(f"<footer>{escape(CAPTION)}</footer>\n</main>\n</body>\n</html>\n")
-    return "\n".join(parts)
+class _Drawn:
+    """The figures that have room, as HTML by drawing."""
+
+    def __init__(self, report, canvas):
+        self._html, self._left, total = {}, 0, 0
+        for drawing in report.drawings():
+            if len(self._html) >= MOST_FIGURES or total > MOST_FIGURE_BYTES:
+                self._left += 1
+                continue
+            svg = style.svg_text(drawing.draw(canvas), drawing.name, f"{drawing.title}; {drawing.details}", canvas.hover)
+            total += len(svg)
+            self._html[drawing] = _figure(drawing, svg)
+
+    def figure(self, drawing):
+        return self._html.get(drawing, "") if drawing else ""
+
+    def note(self):
+        return (f'<p class="note">{counted(self._left, "figure")} more would make this page too large: <code>tutti report … --figures DIR'
+                "</code> writes them all.</p>") if self._left else ""
+
+
+def _figure(drawing, svg):
+    marks = "".join(f' <span class="mark" title="{escape(note.text)}">{escape(note.mark)}</span>' for note in drawing.notes)
+    kind = ' class="wide"' if drawing.is_wide else ""
+    return (f'<figure{kind} id="{drawing.name}"><div class="scroll">{svg}</div>'
+            f"<figcaption>{escape(drawing.caption)}{marks}</figcaption></figure>")
 
 
 def _head(title):
     return (f'<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-            f'<meta name="viewport" content="width=device-width">\n<title>{escape(title)}</title>\n'
-            f"<style>\n{STYLE.read_text(encoding='utf-8')}</style>\n</head>\n<body>\n<main>")
+            f'<meta name="viewport" content="width=device-width, initial-scale=1">\n<title>{escape(title)}</title>\n'
+            f"<style>\n{_text('page.css')}</style>\n</head>\n<body>\n<main>")
 
 
-def _cautions(results):
-    return "\n".join(f'<p class="caution">{escape(text)}</p>' for text in provenance.cautions(results))
+def _text(name):
+    return (HERE / name).read_text(encoding="utf-8")
 
 
-def _provenance(results):
+def _lead(report):
+    """Machine, library and date in one line."""
+    facts = dict(provenance.rows(report.results))
+    said = [text for word in ("CPU", "GPU", "libraries", "date") for text in facts.get(word, [])[:3]]
+    ranks = sorted({point["key"]["nranks"] for point in report.results.points + report.results.steps})
+    said.insert(1 if facts.get("CPU") else 0, f"{', '.join(map(str, ranks))} rank{'' if ranks == [1] else 's'}")
+    said.append(counted(report.results.launch_count(), "launch", "launches"))
+    only = f'<p class="note">Only {escape(report.results.selection)}.</p>' if report.results.selection else ""
+    return f'<p class="lead">{escape(" · ".join(said))}</p>{only}'
+
+
+def _trust(report):
+    differences = report.setups.differences()
+    items = [f"<li><b>{escape(note.mark)}</b> {escape(note.text)}</li>" for note in report.notes]
+    if differences:
+        letters = list(differences[0][1])
+        rows = [[word, *(texts[letter] or "–" for letter in letters)] for word, texts in differences]
+        table = tables.table(["", *(f"setup {letter}" for letter in letters)], rows)
+        items.append(f"<li><b>different setups</b> the files come from {len(letters)}, which are never merged: sections name theirs"
+                     f"<details><summary>what differs</summary>{table}</details></li>")
+    if not items:
+        return '<aside class="trust good"><h2>Trust</h2><p>Quiet machine, a core for each rank, all launches complete.</p></aside>'
+    return f'<aside class="trust"><h2>Before you trust it</h2><ul>{"".join(items)}</ul></aside>'
+
+
+def _answer(report):
+    """The table of winners, and whether it has all sizes."""
+    html, whole = summary.section_table(report.sections)
+    if not html:
+        return "", True
+    over = summary.libraries_text(report.sections)
+    kept = "" if whole else " Typical sizes; the map and the sections have all."
+    return (f'<section id="answer" class="first"><h2>Who wins</h2><p class="caption">{f"Library: {escape(over)}." if over else ""}'
+            f"{kept} † disturbed.</p>{html}</section>"), whole
+
+
+def _steps_answer(report):
+    if not report.steps:
+        return ""
+    return f'<section id="answer-steps" class="first"><h2>Training steps</h2>{steps_table.answer_table(report.steps)}</section>'
+
+
+def _contents(report):
+    entries = [("#steps", "training steps")] if report.steps else []
+    entries += [("#scaling", "scaling over ranks")] if report.scaling else []
+    entries += [(f"#{section.shape.slug}", f"{section.shape.title}, {section.shape.memory}{', in place' if section.shape.inplace else ''}")
+                for section in report.sections]
+    links = "".join(f'<a href="{target}">{escape(words)}</a>' for target, words in [*entries, ("#sources", "sources")])
+    return f"<nav>{links}</nav>"
+
+
+def _heading(shape):
+    return f"{escape(shape.title)}<small> {escape(shape.details)}</small>"
+
+
+def _steps(report, drawn):
+    if not report.steps:
+        return ""
+    legend = " ".join(f'<span><i style="background:{colour}"></i>{label}</span>' for colour, _, label in steps_figure.SERIES)
+    shapes = "".join(f'<article id="{one.shape.slug}"><h3>{_heading(one.shape)}</h3>'
+                     f"{''.join(map(drawn.figure, report.of_steps[one])) or NO_FIGURE}</article>\n" for one in report.steps)
+    numbers = "".join(f"<h3>{_heading(one.shape)}</h3>{steps_table.records_table(one)}" for one in report.steps)
+    return (f'<section id="steps"><h2>Training steps in parts</h2><p class="legend">{legend}</p><div class="grid">{shapes}</div>'
+            f"<details><summary>all numbers</summary>{numbers}</details></section>")
+
+
+def _scaling(report, drawn):
+    figures = "".join(map(drawn.figure, report.scaling))
+    return f'<section id="scaling"><h2>Scaling over ranks</h2><div class="grid">{figures}</div></section>' if figures else ""
+
+
+def _section(section, drawings, drawn, share):
+    figures = "".join(map(drawn.figure, drawings))
+    html, left = tables.cells_table(section, share)
+    notes = "".join(f"<li><b>{escape(note.mark)}</b> {escape(note.text)}</li>" for note in section.notes)
+    notes = f'<ul class="notes">{notes}</ul>' if notes else ""
+    grid = f'<div class="grid">{figures}</div>' if figures else NO_FIGURE
+    rows = escape(tables.rows_text(html.count("<tr") - 1, left))
+    sizes = f"{size_text(section.sizes[0])} to {size_text(section.sizes[-1])}" if section.sizes else "nothing measured"
+    return (f'<section id="{section.shape.slug}"><h2>{_heading(section.shape)}</h2>\n{notes}{grid}\n'
+            f"<details><summary>{rows} as a table, {sizes}</summary>{html}</details></section>")
+
+
+def _sources(report):
     entries = []
-    for word, texts in provenance.rows(results):
+    for word, texts in provenance.rows(report.results):
         tag = "code" if word in ("command", "environment", "files") else "span"
         body = "<br>".join(f"<{tag}>{escape(text)}</{tag}>" for text in texts)
-        if len(texts) > 6:
+        if len(texts) > 6 and word != "files":
             body = f"<details><summary>{len(texts)}</summary>{body}</details>"
         entries.append(f"<dt>{escape(word)}</dt><dd>{body}</dd>")
-    return '<dl class="provenance">\n' + "\n".join(entries) + "\n</dl>"
+    return '<section id="sources"><h2>Sources</h2><dl class="provenance">' + "\n".join(entries) + "</dl></section>"
 
 
-def _contents(sections, all_steps):
-    found = [(one.shape.slug, steps.heading(one), steps.finding(one)) for one, _ in all_steps]
-    found += [(section.shape.slug, _heading(section), findings.finding(section)) for section in sections]
-    items = "\n".join(f'<li><a href="#{slug}">{heading}</a> {escape(said)}</li>' for slug, heading, said in found)
-    return f"<nav>\n<h2>Findings</h2>\n<ul>\n{items}\n</ul>\n</nav>"
-
-
-def _heading(section):
-    return f"{escape(section.shape.title)}<small> {escape(section.shape.details)}</small>"
-
-
-def _section(section, svgs):
-    def figure(name):
-        return f"<figure>\n{svgs[name]}</figure>\n" if name in svgs else ""
-    skipped = sum(1 for point in section.points if point.get("skipped"))
-    summary = counted(len(section.points), "point") + " as a table" + (f", {skipped} of them skipped" if skipped else "")
-    return (f'<section id="{section.shape.slug}">\n<h2>{_heading(section)}</h2>\n'
-            f'<p class="finding">{escape(findings.finding(section))}</p>\n'
-            f'<div class="pair">\n{figure("latency")}{figure("bandwidth")}</div>\n'
-            f'{figure("heatmap")}{figure("spread")}'
-            f'<details><summary>{summary}</summary><div class="scroll">{tables.points_table(section)}</div>'
-            "</details>\n</section>")
+def _terms():
+    items = "".join(f"<dt>{escape(word)}</dt><dd>{escape(text)}</dd>" for word, text in TERMS)
+    return f'<footer id="terms"><h2>Terms</h2><dl>{items}</dl></footer>'

@@ -3,7 +3,6 @@
 
 import shlex
 
-from .records import launch_of
 from .units import counted
 
 
@@ -21,44 +20,19 @@ def rows(results):
         ("libraries", _distinct(libraries)),
         ("tutti", tools),
         ("date", _dates(results)),
-        ("command", _distinct(shlex.join(session["argv"]) for session in results.sessions)),
+        ("command", _distinct(command(session) for session in results.sessions)),
         ("seed", _distinct(str(session["seed"]) for session in results.sessions)),
         ("launches", [_launches(results)]),
         ("environment", _distinct(f"{name}={value}" for launch in results.launches
                                   for name, value in sorted((launch.get("env") or {}).items()))),
-        ("files", _distinct(record["file"] for record in results.points)),
+        ("files", _distinct(results.files)),
     ]
     return [(word, texts) for word, texts in facts if texts]
 
 
-def cautions(results):
-    """What a reader must know before believing the page."""
-    notes = list(results.warnings)
-    wrong = [point for point in results.points if not point.get("skipped") and point["check"]["state"] == "fail"]
-    if wrong:
-        notes.append(f"WRONG RESULTS ({counted(len(wrong), 'point')}): left out of figures and findings, red in the "
-                    "tables.")
-    if _single_launches(results):
-        notes.append("Exploratory (one launch): launches differ more than calls within one. "
-                    "Repeat the command, best five times, and report all files together.")
-    notes += [f"The launches differ in {word}: compare across them with care ({'; '.join(texts)})."
-             for word, texts in rows(results) if word in ("CPU", "kernel", "libraries", "tutti") and len(texts) > 1]
-    ended = {launch_of(end) for end in results.ends if end["ok"]}
-    open_ones = {launch_of(launch) for launch in results.launches} - ended
-    if open_ones:
-        notes.append(f"{len(open_ones)} of {len(results.launches)} launches did not run to their end.")
-    if results.fails:
-        notes.append(f"Failures recorded: {len(results.fails)}; they are listed at the end.")
-    return notes
-
-
-def _single_launches(results):
-    """Whether some figure rests on one launch alone."""
-    launches = {}
-    for point in results.points:
-        if not point.get("skipped"):
-            launches.setdefault((point["key"]["coll"], point["key"]["nranks"]), set()).add(launch_of(point))
-    return any(len(of_figure) == 1 for of_figure in launches.values())
+def command(session):
+    """What was typed, without the words for mpirun; one line."""
+    return shlex.join(word.replace("\n", " ") for word in session["argv"])
 
 
 def _distinct(texts):

@@ -1,63 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sorts points into sections (one collective on one shape) with one cell per candidate and size."""
+"""Sorts points into sections (one collective of one shape) with one cell per candidate and size."""
 
 import math
 import statistics
 from collections import defaultdict
 from dataclasses import dataclass, replace
+from functools import cached_property
 
-from .records import launch_of
-from .units import counted, size_words
+from tutti import intervals
+from tutti.lines import launch_of
 
+from .candidates import Candidate
+from .records import is_wrong
+from .setups import Setups
+from .shapes import Shape, shape_of
 
-@dataclass(frozen=True, order=True)
-class Candidate:
-    """What competes: an algorithm over a transport, or a library's own collective (a baseline)."""
-
-    impl: str
-    algo: str
-    transport: str
-    segment: int = 0
-    buf: str = "host"
-    placement: str = ""
-    order: str = ""
-    radix: int = 0  # 0: the default
-    channels: int = 1
-
-    @property
-    def is_baseline(self):
-        return self.impl != "tutti"
-
-    @property
-    def is_default(self):
-        """A baseline whose algorithm was not forced."""
-        return self.is_baseline and self.algo in ("", self.impl)
-
-    @property
-    def algorithm(self):
-        """What a colour stands for."""
-        if not self.is_baseline:
-            return self.algo
-        return self.impl if self.is_default else f"{self.impl}/{self.algo}"
-
-    @property
-    def variant(self):
-        """What distinguishes it from others of the same algorithm and transport, the default first."""
-        return self.order, self.channels, self.radix, self.segment
-
-    @property
-    def label(self):
-        extras = [size_words(self.segment) + " segments"] if self.segment else []
-        extras += [f"radix {self.radix}"] if self.radix else []
-        extras += [f"{self.channels} channels"] if self.channels > 1 else []
-        extras += [self.buf] if self.buf != "host" else []
-        extras += [self.placement] if self.placement else []
-        extras += [f"order by {self.order}"] if self.order else []
-        over = f" · {self.transport}" if self.transport not in ("", self.algorithm) else ""
-        return self.algorithm + over + (f" ({', '.join(extras)})" if extras else "")
+PREFERRED = ("nccl", "mpi")  # the library that others are compared with, where there are several: NCCL is on devices only
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False)
 class Cell:
     """A candidate at one size, over all launches. Nanoseconds; lo..hi is the interval of the median."""
 
@@ -67,46 +28,27 @@ class Cell:
     p05: float
     p95: float
     busbw: float
-    limit: float  # the least that the machine allows; 0 where that is not known
+    limit: float      # the least that the machine allows; 0 where that is not known
     samples: int
-    launches: int
-
-    def overlaps(self, other):
-        return self.lo <= other.hi and other.lo <= self.hi
-
-
-@dataclass(frozen=True, order=True)
-class Shape:
-    """What a section is about."""
-
-    coll: str
-    nranks: int
-    ppn: int
-    dtype: str
-    op: str
-    root: int
-    inplace: bool
-    buf: str = ""  # whose memory, where all candidates share it
+    points: dict      # {launch: its point}
 
     @property
-    def title(self):
-        return f"{self.coll}, {counted(self.nranks, 'rank')}"
+    def launches(self):
+        return len(self.points)
+
+    @cached_property
+    def logs(self):
+        """{launch: logarithms of its median and interval}."""
+        return {launch: intervals.logs(point["t_ns"]["p50"], *point["ci95_p50_ns"]) for launch, point in self.points.items()}
 
     @property
-    def details(self):
-        parts = [self.dtype if self.op == "none" else f"{self.dtype} {self.op}"]
-        parts += [f"root {self.root}"] if self.root >= 0 else []
-        parts += [counted(self.ppn, "rank") + " on a host"] if self.ppn else []
-        parts += ["in place" if self.inplace else "out of place"]
-        return ", ".join(parts + ([f"{self.buf} memory"] if self.buf else []))
+    def percent_of_limit(self):
+        return 100 * self.limit / self.p50 if self.limit else None
 
-    @property
-    def slug(self):
-        """For anchors and file names, so only letters, digits and dashes."""
-        parts = [self.coll, self.nranks, self.ppn, self.dtype, self.op]
-        parts += [f"root{self.root}"] if self.root >= 0 else []
-        parts += ["in" if self.inplace else "out"]
-        return "".join(c if c.isascii() and c.isalnum() else "-" for c in "-".join(map(str, parts)))
+    def mean_of(self, path):
+        """The median over launches of a number that points may have; None where none has it."""
+        values = [value for value in (_at(point, path) for point in self.points.values()) if value is not None]
+        return statistics.median(values) if values else None
 
 
 class Section:
@@ -115,26 +57,32 @@ class Section:
     def __init__(self, shape, points):
         self.shape = shape
         self.points = points
+        self.notes = []
+        self.disturbed = set()  # (candidate, size)
         measured = defaultdict(dict)  # the last one counts where a launch holds a point twice
         self.wrong = set()
         for point in points:
-            place = candidate_of(point), point["key"]["bytes"]
+            place = point["candidate"], point["key"]["bytes"]
             if point.get("skipped"):
                 continue
-            if point["check"]["state"] == "fail":
+            if is_wrong(point):
                 self.wrong.add(place)
             else:
                 measured[place][launch_of(point)] = point
-        self.cells = {place: _cell(list(by_launch.values()))
-                      for place, by_launch in measured.items() if place not in self.wrong}
+        self.cells = {place: _cell(by_launch) for place, by_launch in measured.items() if place not in self.wrong}
         self.sizes = sorted({size for _, size in self.cells})
+        self._best = {}
+        for (candidate, size), cell in self.cells.items():
+            best = self._best.get(size)
+            if best is None or (cell.p50, candidate) < (self.cells[best, size].p50, best):
+                self._best[size] = candidate
+        self._ratios, self._leaders = {}, {}
         self.candidates = self._ranked({candidate for candidate, _ in self.cells})
 
     def _ranked(self, candidates):
         """Fastest first, by the mean distance to the best; whoever misses most sizes comes last."""
         def key(candidate):
-            ratios = [self.ratio(candidate, size) for size in self.sizes]
-            known = [math.log(ratio) for ratio in ratios if ratio is not None]
+            known = [math.log(ratio) for ratio in (self.ratio(candidate, size) for size in self.sizes) if ratio is not None]
             return len(known) < len(self.sizes) / 2, sum(known) / len(known), candidate
         return sorted(candidates, key=key)
 
@@ -145,42 +93,73 @@ class Section:
         """(size, cell) for the sizes that this candidate was measured at."""
         return [(size, self.cells[candidate, size]) for size in self.sizes if (candidate, size) in self.cells]
 
-    def best(self, size):
-        """The candidate with the least median."""
-        return min((candidate for candidate, at in self.cells if at == size),
-                   key=lambda candidate: (self.cells[candidate, size].p50, candidate))
+    def best(self, size, among=None):
+        """The candidate with the least median, of all or of some."""
+        if among is None:
+            return self._best[size]
+        found = [candidate for candidate in among if (candidate, size) in self.cells]
+        return min(found, key=lambda candidate: (self.cells[candidate, size].p50, candidate), default=None)
 
     def ratio(self, candidate, size):
         """Time over the best's time, or None where it was not measured."""
         cell = self.cell(candidate, size)
         return cell and cell.p50 / self.cell(self.best(size), size).p50
 
-    def leaders(self, size):
-        """The best, and everyone whose interval overlaps the best's: they are tied."""
-        best = self.cell(self.best(size), size)
-        return {candidate for candidate, at in self.cells
-                if at == size and self.cells[candidate, at].overlaps(best)}
+    def log_ratios(self, above, below, size):
+        """{launch: time of one candidate over that of another}, of the launches that measured both."""
+        one, other = self.cell(above, size), self.cell(below, size)
+        if not one or not other:
+            return {}
+        theirs = other.logs
+        return {launch: intervals.log_ratio(mine, theirs[launch]) for launch, mine in one.logs.items() if launch in theirs}
 
-    def limits(self):
-        """{whose memory: [(size, least time, bus bandwidth at that)]}. All candidates of a size have the same limit
-        where they share memory; of several launches the least counts."""
-        least = defaultdict(dict)
-        for (candidate, size), cell in self.cells.items():
-            if not cell.limit:
-                continue
-            found = (cell.limit, cell.busbw * cell.p50 / cell.limit)
-            by_size = least[candidate.buf]
-            by_size[size] = min(found, by_size.get(size, found))
-        return {buf: [(size, *by_size[size]) for size in sorted(by_size)] for buf, by_size in sorted(least.items())}
+    def compared(self, above, below, size):
+        """The Ratio of the times of two candidates; None where no launch measured both."""
+        place = above, below, size
+        if place not in self._ratios:
+            self._ratios[place] = intervals.over_launches(list(self.log_ratios(above, below, size).values()))
+        return self._ratios[place]
+
+    def mean_compared(self, above, below):
+        """The geometric mean over the sizes that both were measured at, and how many these are."""
+        by_launch = defaultdict(list)
+        sizes = [size for size in self.sizes if self.log_ratios(above, below, size)]
+        for size in sizes:
+            for launch, ratio in self.log_ratios(above, below, size).items():
+                by_launch[launch].append(ratio)
+        whole = [intervals.mean_of(ratios) for ratios in by_launch.values() if len(ratios) == len(sizes)]
+        return intervals.over_launches(whole), len(sizes)
+
+    def leaders(self, size):
+        """The best, and everyone whom no interval tells from it."""
+        if size not in self._leaders:
+            best = self.best(size)
+            self._leaders[size] = {best} | {candidate for candidate in self.candidates if (candidate, size) in self.cells
+                                            and self._is_tied(candidate, best, size)}
+        return self._leaders[size]
+
+    def _is_tied(self, candidate, best, size):
+        ratio = self.compared(candidate, best, size)
+        return ratio is None or not ratio.is_significant
+
+    def limit(self):
+        """[(size, least time, bus bandwidth at that)]: the same for all candidates; of several launches the least counts."""
+        least = {}
+        for (_, size), cell in self.cells.items():
+            if cell.limit:
+                found = (cell.limit, cell.busbw * cell.p50 / cell.limit)
+                least[size] = min(found, least.get(size, found))
+        return [(size, *least[size]) for size in sorted(least)]
 
     def shown(self, most):
-        """The candidates worth a coloured line: whoever wins somewhere first, then by rank."""
+        """The candidates worth a line of their own: whoever wins somewhere first, then by rank; and a library of each kind."""
         wins = defaultdict(int)
         for size in self.sizes:
             wins[self.best(size)] += 1
-        own = [candidate for candidate in self.candidates if not candidate.is_baseline]
-        chosen = sorted(own, key=lambda candidate: (-wins[candidate], self.candidates.index(candidate)))
-        keep = chosen[:most] + self.baselines()
+        baselines = self.baselines()
+        rivals = [candidate for candidate in self.candidates if candidate not in baselines]
+        place = {candidate: number for number, candidate in enumerate(self.candidates)}
+        keep = sorted(rivals, key=lambda candidate: (-wins[candidate], place[candidate]))[:most] + baselines
         return [candidate for candidate in self.candidates if candidate in keep]
 
     def baselines(self):
@@ -191,61 +170,79 @@ class Section:
                 by_library.setdefault(candidate.impl, candidate)
         return list(by_library.values())
 
+    @cached_property
+    def library(self):
+        """The one that all are compared with, or None."""
+        found = sorted(self.baselines(), key=lambda candidate: (
+            PREFERRED.index(candidate.impl) if candidate.impl in PREFERRED else len(PREFERRED)))
+        return found[0] if found else None
 
-def candidate_of(point):
-    """As its section calls it: see _section."""
-    return point["candidate"]
+    @property
+    def own(self):
+        return [candidate for candidate in self.candidates if not candidate.is_baseline]
 
 
-def sections_of(results):
+def sections_of(results, setups=None):
     by_shape = defaultdict(list)
     for point in results.points:
-        key = point["key"]
-        by_shape[Shape(key["coll"], key["nranks"], key.get("ppn") or 0, key["dtype"], key["op"],
-                       key["root"], key["inplace"])].append(point)
-    return [_section(shape, points) for shape, points in sorted(by_shape.items())]
+        by_shape[shape_of(point["key"])].append(point)
+    setups = setups or Setups(results)
+    found = []
+    for shape, points in sorted(by_shape.items()):
+        found += [_section(part, of_part) for part, of_part in _by_setup(shape, points, setups)]
+    return found
+
+
+def _by_setup(shape, points, setups):
+    """What different setups measured stands in sections of its own: see setups.py."""
+    launches = list(dict.fromkeys(launch_of(point) for point in points if not point.get("skipped")))
+    named = setups.split(launches)
+    parts = defaultdict(list)
+    for point in points:
+        parts[named.get(launch_of(point), next(iter(named.values()), ""))].append(point)
+    return [(replace(shape, setup=name), of_part) for name, of_part in sorted(parts.items())]
 
 
 def _section(shape, points):
-    """Candidates are named by what differs: memory and segment sizes that all share are no part of a name."""
-    bufs = {_buf(point) for point in points}
+    """Candidates are named by what differs: segment sizes that all share are no part of a name."""
     segments = defaultdict(set)
     for point in points:
         segments[point["key"]["algo"]].add(point["key"].get("seg") or 0)
+    known = {}
     for point in points:
         key = point["key"]
         one_segment = len(segments[key["algo"]]) == 1
-        point["candidate"] = Candidate(key["impl"], key["algo"], key["transport"],
-                                       0 if one_segment else key.get("seg") or 0,
-                                       "host" if len(bufs) == 1 else _buf(point), key.get("placement") or "",
-                                       key.get("order") or "", key.get("radix") or 0, key.get("channels") or 1)
-    return Section(replace(shape, buf=bufs.pop()) if len(bufs) == 1 else shape, points)
+        words = (key["impl"], key["algo"], key["transport"], 0 if one_segment else key.get("seg") or 0,
+                 key.get("order") or "", key.get("radix") or 0, key.get("channels") or 1)
+        point["candidate"] = known.setdefault(words, Candidate(*words))
+    return Section(shape, points)
 
 
-def _buf(point):
-    return point["key"].get("buf") or "host"
-
-
-def _cell(points):
+def _cell(by_launch):
+    points = list(by_launch.values())
     medians = sorted(point["t_ns"]["p50"] for point in points)
-    lo, hi = points[0]["ci95_p50_ns"] if len(points) == 1 else launch_interval(medians)
-    def middle(values):
-        return statistics.median(list(values))
+    lo, hi = points[0]["ci95_p50_ns"] if len(points) == 1 else intervals.median_interval(medians)
+    if len(points) == 1:
+        middle = _only
+    else:
+        middle = statistics.median
     # No call takes no time: a clock may say so, but a ratio or a log axis cannot.
     return Cell(p50=max(middle(medians), 1), lo=lo, hi=hi,
-                p05=middle(point["t_ns"]["p05"] for point in points),
-                p95=middle(point["t_ns"]["p95"] for point in points),
-                busbw=middle(point["busbw_GBps"] for point in points),
+                p05=middle([point["t_ns"]["p05"] for point in points]),
+                p95=middle([point["t_ns"]["p95"] for point in points]),
+                busbw=middle([point["busbw_GBps"] for point in points]),
                 limit=middle([point["limit_ns"] for point in points if point.get("limit_ns")] or [0]),
-                samples=sum(point["n"] for point in points), launches=len(points))
+                samples=sum(point["n"] for point in points), points=by_launch)
 
 
-def launch_interval(medians):
-    """95 % interval of the median over launches: order statistics; below six launches all there is."""
-    n = len(medians)
-    if n < 6:
-        return medians[0], medians[-1]
-    reach = 1.96 * math.sqrt(n)
-    lo = max(1, math.floor((n - reach) / 2))
-    hi = min(n, math.ceil(1 + (n + reach) / 2))
-    return medians[lo - 1], medians[hi - 1]
+def _at(record, path):
+    for name in path:
+        record = record.get(name) if isinstance(record, dict) else None
+    return record if isinstance(record, (int, float)) else None
+
+
+def _only(values):
+    return values[0] if len(values) == 1 else statistics.median(values)
+
+
+__all__ = ["Candidate", "Cell", "Section", "Shape", "sections_of"]

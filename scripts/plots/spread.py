@@ -1,61 +1,90 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How sure the medians are, and how far single calls stray."""
+"""How far calls stray within a launch, and launches from each other."""
+
+from matplotlib.lines import Line2D
 
 from . import style
-from .units import size_text
+from .drawing import Drawing
+from .units import counted, ratio_text, size_text
 
 MOST_SHOWN = 4
 HIGHEST = 2.5  # times the best; what goes beyond is cut and marked
+COLUMNS = ("candidate", "bytes", "launch", "median_ns", "low_ns", "high_ns", "p05_ns", "p95_ns")
 
 
-def spread(section, look):
-    """Per size and candidate: the median, its interval (thick) and the samples' p05..p95 (thin)."""
+def drawings(section):
+    if not section.sizes:
+        return []
     shown = section.shown(MOST_SHOWN)
-    made = style.figure(12.6, 3.9)
+    launches = max(cell.launches for cell in section.cells.values())
+    what = f"medians of {counted(launches, 'launch', 'launches')} (markers)" if launches > 1 else "median (marker)"
+    made = Drawing("spread", section.shape.slug, "Spread: time over the best median of the size (lower is better)",
+                   f"{section.shape.title}, {section.shape.details}",
+                   f"Per size and candidate: {what}, 95 % interval of the median (thick), middle 90 % of the calls (thin)"
+                   f"; ▲ goes on beyond {HIGHEST:g}.", None, COLUMNS, lambda: list(_rows(section, shown)), section.points, section.notes,
+                   is_wide=True)
+    made.draw = lambda canvas: _draw(section, shown, made, canvas)
+    return [made]
+
+
+def _rows(section, shown):
+    for candidate in shown:
+        for size, cell in section.line(candidate):
+            for number, point in enumerate(cell.points.values(), start=1):
+                yield (candidate.name, size, number, point["t_ns"]["p50"], *point["ci95_p50_ns"], point["t_ns"]["p05"],
+                       point["t_ns"]["p95"])
+
+
+def _draw(section, shown, drawing, canvas):
+    made = canvas.figure(3.7, wide=True)
     axes = made.add_subplot()
     reached = 1.0
     for place, candidate in enumerate(shown):
         offset = 0.8 * ((place + 0.5) / len(shown) - 0.5)
-        reached = max(reached, _draw(axes, section, look, candidate, offset))
-    top = min(HIGHEST, reached * 1.03)
-    axes.set_ylim(None, top)
+        reached = max(reached, _candidate(axes, section, canvas, candidate, offset))
+    axes.set_ylim(0, min(HIGHEST, reached * 1.04))
     axes.set_xlim(-0.5, len(section.sizes) - 0.5)
     for x in range(len(section.sizes) - 1):
-        axes.axvline(x + 0.5, color="#e8eaed", linewidth=0.8)
-    axes.axhline(1, color="#8a9099", linewidth=0.8)
+        axes.axvline(x + 0.5, color=style.GRID, linewidth=0.8)
+    axes.axhline(1, color="#000000", linewidth=0.8)
     axes.grid(axis="x", visible=False)
     axes.set_xticks(range(len(section.sizes)), [size_text(size) for size in section.sizes])
     axes.tick_params(axis="x", length=0)
     axes.set_xlabel("message size (bytes, K = 1024)")
-    axes.set_ylabel("time over the best median,\nlower is better")
-    style.title(axes, f"{section.shape.title}: medians with their 95 % interval (thick) and the middle "
-                      "90 % of the calls (thin)" + (", ▲ goes on" if reached > HIGHEST else ""))
-    made.legend(*axes.get_legend_handles_labels(), loc="lower center",
-                ncols=len(shown), bbox_to_anchor=(0.5, 0), borderaxespad=0)
-    made.get_layout_engine().set(rect=(0, 0.07, 1, 0.93))
-    return made
+    axes.set_ylabel("time / best median")
+    handles = [Line2D([], [], **canvas.line(candidate) | {"linestyle": "none"}) for candidate in shown]
+    return canvas.finish(made, drawing.title, drawing.details, drawing.marks,
+                         (handles, [style.shortened(candidate.name) for candidate in shown]),
+                         columns=len(shown) if canvas.style.has_title else 2)
 
 
-def _draw(axes, section, look, candidate, offset):
+def _candidate(axes, section, canvas, candidate, offset):
     """Draws one candidate at all sizes; returns how far up it reaches."""
-    colour = look.colour(candidate)
-    marker = look.line(candidate)["marker"]
-    reached = 1.0
-    first = True
+    look = canvas.line(candidate) | {"linestyle": "none"}
+    reached, xs, ys, beyond, thin, thick = 1.0, [], [], [], [], []
     for x, size in enumerate(section.sizes):
         cell = section.cell(candidate, size)
         if cell is None:
             continue
         best = section.cell(section.best(size), size).p50
-        at = x + offset
-        axes.vlines(at, cell.p05 / best, min(cell.p95 / best, HIGHEST), color=colour, linewidth=1)
-        axes.vlines(at, cell.lo / best, min(cell.hi / best, HIGHEST), color=colour, linewidth=4, alpha=0.55)
+        thin.append((x + offset, cell.p05 / best, min(cell.p95 / best, HIGHEST)))
+        thick.append((x + offset, cell.lo / best, min(cell.hi / best, HIGHEST)))
         if cell.p95 / best > HIGHEST:
-            axes.plot(at, HIGHEST, marker="^", markersize=5, color=colour, clip_on=False)
-        name = f"[{candidate.label}]" if candidate.is_baseline else candidate.label
-        if cell.p50 / best <= HIGHEST:
-            axes.plot(at, cell.p50 / best, marker=marker, markersize=5, linestyle="none", color=colour,
-                      markeredgecolor="white", markeredgewidth=0.6, label=name if first else None)
-            first = False
+            beyond.append(x + offset)
+        for point in cell.points.values():
+            ratio = point["t_ns"]["p50"] / best
+            if ratio <= HIGHEST:
+                xs.append(x + offset)
+                ys.append(ratio)
+        canvas.point_out(axes, x + offset, min(cell.p50 / best, HIGHEST),
+                         f"{candidate.name}, {size_text(size)}: {ratio_text(cell.p50 / best)}, calls from "
+                         f"{ratio_text(cell.p05 / best)} to {ratio_text(cell.p95 / best)}")
         reached = max(reached, cell.p95 / best)
+    colour = look["color"]
+    for lines, width, alpha in ((thin, 0.9, 1), (thick, 4, 0.45)):
+        axes.vlines(*zip(*[line for line in lines if line[1] <= line[2]] or [(0, 0, 0)]), color=colour, linewidth=width, alpha=alpha)
+    if beyond:
+        axes.plot(beyond, [HIGHEST] * len(beyond), linestyle="none", marker="^", markersize=canvas.style.marker * 0.9, color=colour,
+                  clip_on=False)
+    axes.plot(xs, ys, **look | {"markersize": canvas.style.marker * 0.9})
     return reached

@@ -1,130 +1,188 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How all figures look: a colour is an algorithm, line style and marker are the transport; variants of an algorithm
-over it have markers of their own."""
+"""How all figures look, on a page (screen) and in a column of a paper, and how they become SVG."""
 
 import io
+import json
+import math
 import re
 import textwrap
-from xml.sax.saxutils import escape
+import warnings
+from dataclasses import dataclass, field
+from html import escape
 
 import matplotlib
 from matplotlib.figure import Figure
 
 from .units import size_text
 
-# Okabe and Ito's palette, which colour-blind readers can distinguish; black is for baselines.
-BLACK, ORANGE, SKY, GREEN, YELLOW, BLUE, RED, PURPLE = (
-    "#000000", "#e69f00", "#56b4e9", "#009e73", "#d9c400", "#0072b2", "#d55e00", "#cc79a7")
-OTHERS_GREY = "#cfd3d8"
-LIMIT_GREY = "#5b626b"
+# Readers' fonts have letters that matplotlib's has not.
+warnings.filterwarnings("ignore", message="Glyph .* missing from")
 
-# The common algorithms look the same in every report; the rest take what is free, by name.
-KNOWN = {"ring": BLUE, "tree": GREEN, "double-tree": PURPLE, "butterfly": RED, "halving-doubling": ORANGE,
-         "round-robin": SKY, "linear": YELLOW, "bruck": "#5e3c99", "chain": "#8c510a", "circulant": "#35978f",
-         "one-shot": "#b2182b", "two-shot": "#e7298a", "two-level": "#1b5e20", "two-level-butterfly": "#9e9d24",
-         "three-level": "#6d4c41", "multi-rail": "#4a148c"}
-SPARE = ("#3f51b5", "#a6761d", "#607d8b", "#7b8d00", "#ad1457", "#00838f")
+INK, SOFT, GRID = "#1d2329", "#4b525b", "#e8eaed"
+MOST_TICKS = 11
+LEGEND_NAME = 27  # letters
 
-TRANSPORTS = {"shm": ("-", "o"), "mpi": ("--", "s"), "ucx": ("-.", "^"), "loopback": (":", "D"),
-              "nccl": ("--", "P"), "cuda": ("-", "v")}
-
-# Of what is the same algorithm over the same transport, but cut otherwise, wider or in channels.
-VARIANTS = ("<", ">", "p", "h", "*", "d", "8")
-
-SETTINGS = {
-    "font.family": "DejaVu Sans", "font.size": 9.5, "axes.titlesize": 10.5, "axes.titleweight": "bold",
-    "axes.titlelocation": "left", "axes.spines.top": False, "axes.spines.right": False,
-    "axes.edgecolor": "#8a9099", "axes.labelcolor": "#333a42", "text.color": "#1d2329",
-    "xtick.color": "#5b626b", "ytick.color": "#5b626b", "axes.grid": True, "grid.color": "#e8eaed",
-    "grid.linewidth": 0.8, "axes.axisbelow": True, "legend.frameon": False, "legend.fontsize": 9,
+_COMMON = {
+    "font.family": "DejaVu Sans", "axes.titleweight": "bold", "axes.titlelocation": "left", "axes.spines.top": False,
+    "axes.spines.right": False, "axes.edgecolor": "#8a9099", "axes.labelcolor": "#333a42", "text.color": INK,
+    "xtick.color": SOFT, "ytick.color": SOFT, "axes.grid": True, "grid.color": GRID, "axes.axisbelow": True,
+    "legend.frameon": False, "hatch.linewidth": 0.6,
     "svg.fonttype": "none",     # text stays text: it can be searched and copied
+    "pdf.fonttype": 42,         # as publishers ask
     "text.parse_math": False,   # a $ in a name is a $
 }
 
 
-class Look:
-    """Which colour and marker each candidate has, the same in every figure of a report."""
+@dataclass(frozen=True)
+class Style:
+    """Inches and points."""
 
-    def __init__(self, candidates):
-        own = sorted({candidate.algorithm for candidate in candidates if not candidate.is_baseline})
-        spare = [*SPARE, *(colour for name, colour in KNOWN.items() if name not in own)]
-        unknown = [name for name in own if name not in KNOWN]
-        self._colour = {name: KNOWN[name] for name in own if name in KNOWN}
-        self._colour |= {name: spare[i % len(spare)] for i, name in enumerate(unknown)}
+    name: str
+    width: float        # of a figure of one column
+    wide: float         # of one that needs all the room
+    settings: dict = field(hash=False)
+    marker: float = 4.6
+    letters: float = 10.9  # of a title on an inch
+    small: float = 8
+    has_title: bool = True
 
-        kinds = {}
-        for candidate in candidates:
-            kinds.setdefault((candidate.algorithm, candidate.transport), set()).add(candidate.variant)
-        self._variants = {kind: sorted(variants) for kind, variants in kinds.items()}
 
-    def _marker(self, candidate, default):
-        """The transport's, for the first of an algorithm's variants over it."""
-        variants = self._variants.get((candidate.algorithm, candidate.transport), [candidate.variant])
-        number = variants.index(candidate.variant)
-        return VARIANTS[(number - 1) % len(VARIANTS)] if number else default
+SCREEN = Style("screen", 5.4, 10.8, _COMMON | {
+    "font.size": 9.5, "axes.titlesize": 10.5, "legend.fontsize": 8.8, "grid.linewidth": 0.8, "figure.dpi": 150})
+# One column of a two-column page (IEEE, ACM) and the eight points of its captions.
+PAPER = Style("paper", 3.5, 7.16, _COMMON | {
+    "font.size": 8, "axes.labelsize": 8, "axes.titlesize": 8, "legend.fontsize": 7.2, "xtick.labelsize": 7.5,
+    "ytick.labelsize": 7.5, "grid.linewidth": 0.5, "axes.linewidth": 0.6, "lines.linewidth": 1.1, "figure.dpi": 300,
+    "xtick.major.width": 0.6, "ytick.major.width": 0.6, "xtick.major.size": 2.5, "ytick.major.size": 2.5,
+    "legend.handlelength": 2.6, "legend.columnspacing": 1.0, "legend.labelspacing": 0.3}, marker=3.4, letters=14, small=6.5,
+    has_title=False)
+STYLES = {style.name: style for style in (SCREEN, PAPER)}
 
-    def colour(self, candidate):
-        return self._colour.get(candidate.algorithm, BLACK)
+
+class Canvas:
+    """Makes the figures of one report, all in one style and with one palette."""
+
+    def __init__(self, palette, style=SCREEN):
+        self.palette, self.style = palette, style
+        self.hover = []  # (axes, x, y, text) of the figure that is being drawn
+
+    def figure(self, height, wide=False):
+        """`height` is that of a page's figure in inches; a column of a paper is less wide and less high."""
+        self.hover = []
+        width = self.style.wide if wide else self.style.width
+        if self.style is PAPER:
+            height *= 0.62
+        made = Figure(figsize=(width, height), layout="constrained")
+        made.get_layout_engine().set(w_pad=0.03, h_pad=0.03)
+        return made
 
     def line(self, candidate):
-        """Keyword arguments for Axes.plot."""
-        style, marker = TRANSPORTS.get(candidate.transport, ("-", "X"))
-        colour = self.colour(candidate)
-        if candidate.is_baseline:
-            style, marker = (0, (4, 2)), TRANSPORTS.get(candidate.impl, ("", "s"))[1]
-        else:
-            marker = self._marker(candidate, marker)
-        # A hollow marker is a pipelined variant.
-        return {"color": colour, "linestyle": style, "marker": marker, "markersize": 4.5,
-                "linewidth": 2.0 if candidate.is_baseline else 1.6,
-                "markerfacecolor": "white" if candidate.segment else colour}
+        return {"markersize": self.style.marker, **self.palette.line(candidate)}
+
+    def point_out(self, axes, x, y, text):
+        """What hovering over this place says."""
+        self.hover.append((axes, x, y, text))
+
+    def finish(self, figure, title, details, marks, legend=None, columns=2):
+        """The words around a figure: title above, legend and marks below. `legend` has handles and labels."""
+        above = below = 0.0
+        point = 1 / 72 / figure.get_figheight()
+        if self.style.has_title:
+            letters = int(figure.get_figwidth() * self.style.letters)
+            wrapped = textwrap.wrap(title, letters, break_on_hyphens=False)[:3]
+            under = textwrap.wrap(details, int(letters * 1.25), break_on_hyphens=False)[:2]
+            size, small = self.style.settings["axes.titlesize"], self.style.small + 0.4
+            figure.text(0.01, 1 - 2 * point, "\n".join(wrapped), va="top", fontweight="bold", fontsize=size)
+            above = (5 + 1.22 * size * len(wrapped)) * point
+            figure.text(0.01, 1 - above, "\n".join(under), va="top", color=SOFT, fontsize=small)
+            above += (5 + 1.22 * small * len(under)) * point
+        if marks:
+            figure.text(0.995, 0.004, "! " + " · ".join(marks), va="bottom", ha="right", color="#9a3412",
+                        fontsize=self.style.small - 0.5)
+            below += 1.4 * self.style.small * point
+        if legend and legend[0]:
+            handles, labels = legend
+            rows = -(-len(handles) // columns)
+            figure.legend(handles, labels, loc="lower center", ncols=columns, bbox_to_anchor=(0.5, below), borderaxespad=0)
+            below += (1.52 * self.style.settings["legend.fontsize"] * rows + 3) * point
+        figure.get_layout_engine().set(rect=(0, below, 1, 1 - above - below))
+        # Once is enough; savefig would do it again.
+        figure.get_layout_engine().execute(figure)
+        figure.set_layout_engine("none")
+        return figure
 
 
-def limit_line(buf):
-    """Keyword arguments for Axes.plot: dashed, and no marker, as nobody ran there."""
-    dashes = (0, (5, 2)) if buf == "registered" else (0, (1.5, 1.5))
-    return {"color": LIMIT_GREY, "linestyle": dashes, "linewidth": 1.4}
+def settings(style=SCREEN):
+    """Figures are made under these, so that defaults of this machine do not matter."""
+    return matplotlib.rc_context({**matplotlib.rcParamsDefault, **style.settings})
 
 
-def figure(width, height):
-    """An empty figure; made under `settings`, so that defaults of this machine do not matter."""
-    made = Figure(figsize=(width, height), layout="constrained")
-    made.get_layout_engine().set(w_pad=0.04, h_pad=0.04)
-    return made
-
-
-def settings():
-    return matplotlib.rc_context({**matplotlib.rcParamsDefault, **SETTINGS})
-
-
-def title(axes, text, letters=None):
-    """Broken into lines of so many letters, or that fit the figure."""
-    letters = letters or int(axes.figure.get_figwidth() * 10.7)
-    axes.set_title("\n".join(textwrap.wrap(text, letters, break_on_hyphens=False)))
-
-
-def label_sizes(axes, sizes):
-    """Every measured size gets a tick at its own place on a log axis, and none between."""
-    if 0 in sizes:  # stands one step left of the smallest size
-        axes.set_xscale("symlog", base=2, linthresh=min(filter(None, sizes), default=1))
-    else:
-        axes.set_xscale("log", base=2)
-    axes.set_xticks(sizes, [size_text(size) for size in sizes], minor=False)
+def label_sizes(axes, sizes, label="message size (bytes, K = 1024)"):
+    """Ticks at measured sizes, each at its own place on a log axis, and none between."""
+    axes.set_xscale(**scale_of(sizes))
+    shown = _apart(sizes)
+    axes.set_xticks(shown, [size_text(size) for size in shown], minor=False)
     axes.set_xticks([], minor=True)
-    if len(sizes) > 12:
-        axes.tick_params(axis="x", labelrotation=60)
-    axes.set_xlabel("message size (bytes, K = 1024)")
+    axes.set_xlabel(label)
 
 
-def svg_text(made, name, description):
-    """The figure as an <svg> element: the same bytes for the same results. `name` keeps the ids of two
-    figures on one page apart."""
-    out = io.StringIO()
+def _apart(sizes):
+    """The largest, and of the others those with room for their names."""
+    least = (math.log2(max(sizes[-1], 1)) - math.log2(max(sizes[0], 1))) / MOST_TICKS
+    shown = []
+    for size in reversed(sizes):
+        if not shown or math.log2(max(shown[-1], 1)) - math.log2(max(size, 0.5)) >= least:
+            shown.append(size)
+    return shown[::-1]
+
+
+def scale_of(sizes):
+    if 0 in sizes:  # stands one step left of the smallest size
+        return {"value": "symlog", "base": 2, "linthresh": min(filter(None, sizes), default=1)}
+    return {"value": "log", "base": 2}
+
+
+def shortened(name, letters=LEGEND_NAME):
+    """A name for a legend; the table has all of it."""
+    return name if len(name) <= letters else name[:letters - 1] + "…"
+
+
+def file_bytes(figure, form):
+    """The figure as a file of its own: svg, pdf or png; the same bytes for the same results."""
+    out = io.BytesIO()
+    metadata = {"svg": {"Date": None}, "pdf": {"CreationDate": None, "ModDate": None, "Producer": None}, "png": {"Software": None}}
+    figure.savefig(out, format=form, metadata=metadata[form])
+    return out.getvalue()
+
+
+def svg_text(figure, name, description, hover=()):
+    """The figure as an <svg> element, without what a page does not need. `name` keeps the ids of two figures on one page
+    apart; `hover` is what a Canvas collected."""
     with matplotlib.rc_context({"svg.hashsalt": name, "svg.fonttype": "none"}):
-        made.savefig(out, format="svg", metadata={"Date": None})
-    svg = out.getvalue()
+        svg = file_bytes(figure, "svg").decode("utf-8")
     svg = svg[svg.index("<svg "):]
     svg = re.sub(r"\s*<metadata>.*?</metadata>", "", svg, flags=re.S)
+    svg = re.sub(r"<!--.*?-->", "", svg, flags=re.S)
     svg = re.sub(r' id="[\w.]+_\d+"', "", svg)  # names such as axes_1: not referred to, equal in all figures
+    svg = re.sub(r"<[^>]*>", lambda tag: re.sub(r"(?<![\w.#])\d*\.\d{3,}(?![\w.])", _rounded, tag[0]), svg)
+    svg = re.sub(r"\s*\n\s*", "\n", svg)
+    svg = svg.replace("; stroke-linejoin: miter", "").replace('xmlns:xlink="http://www.w3.org/1999/xlink"',
+                                                              'xmlns:xlink="http://www.w3.org/1999/xlink" role="img"')
     head, body = svg.split(">", 1)
-    return f'{head} role="img">\n <title>{escape(description)}</title>{body}'
+    data = f" data-points='{_points(figure, hover)}'" if hover else ""
+    return f"{head}{data}>\n<title>{escape(description)}</title>{body}"
+
+
+def _rounded(match):
+    return f"{float(match[0]):.2f}".rstrip("0").rstrip(".")
+
+
+def _points(figure, hover):
+    """[[x, y, text]...] in the units of the picture, as JSON for an attribute."""
+    height = figure.get_figheight() * 72
+    found = []
+    for axes, x, y, text in hover:
+        across, up = axes.transData.transform((x, y)) / figure.dpi * 72
+        if -1e5 < across < 1e5 and -1e5 < up < 1e5:
+            found.append([round(float(across)), round(float(height - up)), text])
+    return escape(json.dumps(found, ensure_ascii=False, separators=(",", ":")), quote=True)

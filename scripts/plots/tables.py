@@ -1,20 +1,72 @@
 # SPDX-License-Identifier: Apache-2.0
 """The numbers behind the figures, as HTML tables."""
 
+from collections import defaultdict
+from dataclasses import dataclass
 from html import escape
 
-from .sections import candidate_of
-from .units import size_text
+from .units import counted, interval_text, ratio_text, size_text
 
-COLUMNS = ("size", "candidate", "launch", "median µs", "± %", "p05", "p95", "max", "busbw GB/s", "% of limit", "n",
-           "stopped by", "check")
+COLUMNS = ("size", "candidate", "median µs", "± %", "p05", "p95", "max", "busbw GB/s", "times as fast as the library", "% of limit",
+           "calls", "launches", "stopped by", "check")
+BEST_OF_SIZE = 8  # rows that stay where not all have room
 
 
-def points_table(section):
-    """Every point, the skipped and the wrong ones too."""
-    ordered = sorted(section.points, key=lambda point: (
-        point["key"]["bytes"], candidate_of(point).label, point["launch"], point["file"]))
-    return table(COLUMNS, [_row(point) for point in ordered], numbers=(0, 2, 3, 4, 5, 6, 7, 8, 9, 10))
+@dataclass(frozen=True)
+class Cell:
+    """Text, and what a table sorts it by."""
+
+    text: str
+    value: float = None
+    link: str = ""
+    strong: bool = False
+    faint: bool = False
+
+
+def cells_table(section, most):
+    """A row for each candidate and size, over all launches; the skipped and the wrong ones too. At most about so many
+    rows: then the best of each size and the libraries. Returns the HTML and how many rows were left out."""
+    keep = max(BEST_OF_SIZE, most // max(len(section.sizes), 1))
+    rows, left = [], 0
+    for size in section.sizes:
+        found = sorted((candidate for candidate in section.candidates if section.cell(candidate, size)),
+                       key=lambda candidate: section.cell(candidate, size).p50)
+        shown = [candidate for place, candidate in enumerate(found) if place < keep or candidate in section.baselines()]
+        left += len(found) - len(shown)
+        rows += [_row(section, candidate, size) for candidate in shown]
+    for candidate, size in sorted(section.wrong, key=lambda place: (place[1], place[0])):
+        number = sum(point["check"].get("n_wrong", 0) for point in section.points if point["candidate"] == candidate
+                     and point["key"]["bytes"] == size and not point.get("skipped"))
+        rows.append([Cell(size_text(size), size), candidate.name, *[""] * (len(COLUMNS) - 3), f"FAILED ({number} wrong)"])
+    return table(COLUMNS, rows + _skipped(section), numbers=(0, 2, 3, 4, 5, 6, 7, 9, 10, 11)), left
+
+
+def _row(section, candidate, size):
+    cell = section.cell(candidate, size)
+    points = list(cell.points.values())
+    half = 100 * (cell.hi - cell.lo) / 2 / cell.p50
+    ratio = section.compared(section.library, candidate, size) if section.library and candidate != section.library else None
+    checks = {point["check"]["state"] for point in points}
+    share = cell.percent_of_limit
+    return [Cell(size_text(size), size), candidate.name + (" †" if (candidate, size) in section.disturbed else ""), _us(cell.p50),
+            f"{half:.1f}", _us(cell.p05), _us(cell.p95), _us(max(point["t_ns"]["max"] for point in points)), f"{cell.busbw:.3g}",
+            Cell(f"{ratio_text(ratio.value)} {interval_text(ratio.low, ratio.high)}", ratio.value) if ratio else "",
+            "" if share is None else f"{share:.0f}" if share <= 100 else Cell(f"{share:.0f}: limit too high", share),
+            cell.samples, cell.launches, ", ".join(sorted({point.get("stop_reason") or "" for point in points})),
+            "ok" if checks == {"ok"} else "not checked"]
+
+
+def _skipped(section):
+    """One row for all sizes that a candidate was skipped at for one reason."""
+    found = defaultdict(set)
+    for point in section.points:
+        if point.get("skipped"):
+            found[point["candidate"], point["skipped"]].add(point["key"]["bytes"])
+    return [Skipped([_range(sizes), candidate.name], reason) for (candidate, reason), sizes in sorted(found.items())]
+
+
+def _range(sizes):
+    return size_text(min(sizes)) if len(sizes) == 1 else f"{size_text(min(sizes))} to {size_text(max(sizes))}"
 
 
 def fails_table(results):
@@ -23,48 +75,48 @@ def fails_table(results):
     return table(("launch", "phase", "what", "rank", "host", "point", "last words"), rows)
 
 
-def table(columns, rows, numbers=()):
-    def cells(tag, values):
-        return "".join(f'<{tag}{" class=number" if i in numbers else ""}>{escape(str(value))}</{tag}>'
-                       for i, value in enumerate(values))
-    body = "\n".join(_table_row(row, cells) for row in rows)
-    return (f"<table>\n<thead><tr>{cells('th', columns)}</tr></thead>\n"
-            f"<tbody>\n{body}\n</tbody>\n</table>")
-
-
-def _table_row(row, cells):
-    if isinstance(row, Skipped):
-        return (f"<tr class=skipped>{cells('td', row.known)}"
-                f"<td colspan={row.columns - len(row.known)}>skipped: {escape(row.reason)}</td></tr>")
-    wrong = " class=wrong" if str(row[-1]).startswith("FAILED") else ""
-    return f"<tr{wrong}>{cells('td', row)}</tr>"
+def table(columns, rows, numbers=(), kind=""):
+    heads = "".join(f'<th{_class(i, numbers)}>{escape(column)}</th>' for i, column in enumerate(columns))
+    body = "\n".join(_table_row(row, numbers, len(columns)) for row in rows)
+    kind = f' class="{kind}"' if kind else ""
+    return (f'<div class="scroll"><table{kind}>\n<thead><tr>{heads}</tr></thead>\n'
+            f"<tbody>\n{body}\n</tbody>\n</table></div>")
 
 
 class Skipped:
     """A row that has a reason instead of numbers."""
 
-    def __init__(self, known, reason, columns=len(COLUMNS)):
+    def __init__(self, known, reason):
         self.known = known
         self.reason = reason
-        self.columns = columns
 
 
-def _row(point):
-    known = [size_text(point["key"]["bytes"]), candidate_of(point).label, point["launch"]]
-    if point.get("skipped"):
-        return Skipped(known, point["skipped"])
-    times, (lo, hi) = point["t_ns"], point["ci95_p50_ns"]
-    half = 100 * (hi - lo) / (2 * times["p50"]) if times["p50"] else 0
-    check = point["check"]
-    state = {"ok": "ok", "skipped": "not checked"}.get(check["state"], f"FAILED ({check.get('n_wrong', 0)} wrong)")
-    return known + [_us(times["p50"]), f"{half:.1f}", _us(times["p05"]), _us(times["p95"]), _us(times["max"]),
-                    f"{point['busbw_GBps']:.3g}", _percent(point), point["n"], point.get("stop_reason", ""), state]
+def _table_row(row, numbers, columns):
+    if isinstance(row, Skipped):
+        return (f"<tr class=skipped>{''.join(_cell(value, i, numbers) for i, value in enumerate(row.known))}"
+                f"<td colspan={columns - len(row.known)}>skipped: {escape(row.reason)}</td></tr>")
+    wrong = " class=wrong" if str(row[-1]).startswith("FAILED") else ""
+    return f"<tr{wrong}>{''.join(_cell(value, i, numbers) for i, value in enumerate(row))}</tr>"
 
 
-def _percent(point):
-    share = point.get("pct_of_limit")
-    return "" if share is None else f"{share:.0f}"
+def _cell(value, place, numbers):
+    if not isinstance(value, Cell):
+        return f"<td{_class(place, numbers)}>{escape(str(value))}</td>"
+    text = escape(value.text)
+    text = f'<a href="#{value.link}">{text}</a>' if value.link else text
+    text = f"<b>{text}</b>" if value.strong else text
+    order = f' data-v="{value.value:.6g}"' if value.value is not None else ""
+    return f'<td{_class(place, numbers, "faint" if value.faint else "")}{order}>{text}</td>'
+
+
+def _class(place, numbers, more=""):
+    words = " ".join(filter(None, ("number" if place in numbers else "", more)))
+    return f' class="{words}"' if " " in words else f" class={words}" if words else ""
 
 
 def _us(nanoseconds):
     return f"{nanoseconds / 1000:.2f}"
+
+
+def rows_text(shown, left):
+    return counted(shown, "row") + (f"; {left} more in the results files" if left else "")

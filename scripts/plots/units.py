@@ -9,9 +9,9 @@ def size_words(count):
     return size_text(count) if count and count % 1024 == 0 else f"{count} B"
 
 
-def counted(count, word):
-    """1 rank, 2 ranks."""
-    return f"{count} {word}" + ("" if count == 1 else "s")
+def counted(count, word, words=""):
+    """1 rank, 2 ranks; 2 launches."""
+    return f"{count} {word if count == 1 else words or word + 's'}"
 
 
 def time_text(nanoseconds):
@@ -24,3 +24,17 @@ def time_text(nanoseconds):
 
 def ratio_text(ratio):
     return f"{ratio:.2f}" if ratio < 9.995 else f"{ratio:.1f}" if ratio < 99.95 else f"{ratio:.0f}"
+
+
+def interval_text(low, high):
+    return f"[{ratio_text(low)}, {ratio_text(high)}]"
+
+
+def nearest_sizes(sizes, wanted, factor=4):
+    """Of each wanted size the nearest that there is, if it is no further than this factor."""
+    found = []
+    for want in wanted:
+        near = [size for size in sizes if size and want / factor <= size <= want * factor]
+        if near:
+            found.append(min(near, key=lambda size: (max(size / want, want / size), size)))
+    return list(dict.fromkeys(found))

@@ -83,6 +83,15 @@ TEST(DrawnTable, HasABoxForEachRangeWithItsChoiceOriginAndGain) {
     EXPECT_NE(picture.find(">4M<"), std::string::npos) << "the axis ends there";
 }
 
+TEST(DrawnTable, NumbersBoxesThatAreTooSmallForTheirNamesAndNamesThemBelow) {
+    Table table = example();
+    table.sections[0].ranges[1].from = {16};
+    const std::string picture = draw(table);
+    EXPECT_NE(picture.find(">1<"), std::string::npos);
+    EXPECT_NE(picture.find(">1: tree/loopback<"), std::string::npos);
+    EXPECT_NE(picture.find(">ring/loopback<"), std::string::npos);
+}
+
 TEST(DrawnTable, LetsNoNameOutOfItsText) {
     Table table = example();
     table.sections[0].ranges[0].choice.algorithm = "<script>&\"";

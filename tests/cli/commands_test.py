@@ -172,6 +172,15 @@ class Report(Commands):
         self.assertIn("<h1>Two runs</h1>", html)
         self.assertEqual(html.count("</html>"), 1)
 
+    def test_hands_on_what_figures_are_asked_for_and_makes_a_page_only_where_one_is(self):
+        file = self.results("r.jsonl")
+        asked = ["--figures", "figures", "--format", "pdf", "--style", "paper", "--only", "ratio", "--candidates", "ring", "--sizes", "8..1M"]
+        for words, page in ((asked, []), ([*asked, "-o", "r.html"], ["-o", "r.html"]), (["--svg-dir", "old"], ["-o", "report.html"]),
+                            (["--artifact", "a"], []), ([], ["-o", "report.html"])):
+            done = tutti.run("report", file, *words, TUTTI_PYTHON="echo")
+            handed_on = [word for word in words if word not in ("-o", "r.html")]
+            self.assertEqual(done.stdout.splitlines()[0].split()[1:], [str(file), *handed_on, *page])
+
     def test_passes_over_a_torn_last_line(self):
         file = self.results("torn.jsonl")
         file.write_text(file.read_text(encoding="utf-8")[:-20], encoding="utf-8")

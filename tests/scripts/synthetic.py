@@ -70,7 +70,7 @@ def point(rng, launch, coll, impl, algo, transport, size, inplace=False):
              "p95": p50 * (1 + tail), "p99": p50 * (1 + 2 * tail), "max": p50 * (1 + 6 * tail), "mean": p50 * 1.02}
     algbw = size / p50
     return record | {
-        "mode": "barrier", "def": "max_local", "n": rng.randrange(40, 400), "n_invalid": 0, "n_warm": 3,
+        "mode": "deadline", "def": "last_arrival", "n": rng.randrange(40, 400), "n_invalid": 0, "n_warm": 3,
         "stop_reason": rng.choice(["target_ci", "max_time"]),
         "t_ns": {name: round(value) for name, value in times.items()} | {"sd": p50 * tail},
         "ci95_p50_ns": [round(p50 * (1 - half)), round(p50 * (1 + half))], "rho1": 0.2, "n_slow": 1,

@@ -39,7 +39,10 @@ def point(p50, impl="tutti", algo="ring", coll="all_reduce", ranks=2, buf="regis
 
 
 def rows_of(*points):
-    return summary.summarise(SimpleNamespace(points=points, launches=[synthetic.launch_record(1)]))
+    def of_file(*records_):
+        return [record | {"file": "f.jsonl"} for record in records_]
+    return summary.summarise(SimpleNamespace(points=of_file(*points), launches=of_file(synthetic.launch_record(1)),
+                                             sessions=of_file(synthetic.session()), ends=[]))
 
 
 def perfect(launch):

@@ -3,6 +3,9 @@
 
 import math
 
+from plots.records import is_good, is_wrong
+from plots.trust import Trust
+
 MEMORY = {"registered": "registered", "host": "unregistered"}  # as records call it, and as --buffers does
 
 
@@ -13,9 +16,8 @@ def summarise(results):
         key = point["key"]
         group = (key["coll"], key["nranks"], MEMORY.get(key.get("buf"), key.get("buf")), key["bytes"])
         groups.setdefault(group, []).append(point)
-    cores = {(launch.get("session"), launch["launch"]): sum(host.get("cores") or 0 for host in launch["hosts"])
-             for launch in results.launches if launch.get("hosts")}
-    return [_comparison(group, points, cores) for group, points in groups.items()]
+    trust = Trust(results)
+    return [_comparison(group, points, trust) for group, points in groups.items()]
 
 
 def undisturbed(rows):
@@ -23,17 +25,14 @@ def undisturbed(rows):
     return [row for row in rows if not row.get("disturbed")]
 
 
-def _comparison(group, points, cores):
+def _comparison(group, points, trust):
     coll, nranks, memory, size = group
     measured = [point for point in points if is_good(point)]
     ours = [point for point in measured if point["key"]["impl"] == "tutti"]
     library = [point for point in measured if point["key"]["impl"] != "tutti"]
     default = [point for point in library if point["key"]["algo"] in ("", point["key"]["impl"])]
     first, best = points[0], _fastest(ours)
-    # Ranks with a core each start at a deadline. If they missed most of them, bench took barriers instead: others
-    # used the cores, and the times are the scheduler's.
-    oversubscribed = nranks > cores.get((first.get("session"), first["launch"]), 0)
-    disturbed = not oversubscribed and any(point.get("mode") == "barrier" for point in measured)
+    disturbed = any(map(trust.is_disturbed, measured))
     record = {"v": 1, "kind": "comparison", "session": first.get("session"), "launch": first["launch"],
               "coll": coll, "nranks": nranks, "buffers": memory, "dtype": first["key"]["dtype"],
               "op": first["key"]["op"], "count": first["key"].get("count"), "bytes": size,
@@ -45,15 +44,6 @@ def _comparison(group, points, cores):
               "skipped": {candidate(point): point["skipped"] for point in points if point.get("skipped")},
               "wrong": [candidate(point) for point in points if is_wrong(point)]}
     return {name: value for name, value in record.items() if value not in (None, {}, [])}
-
-
-def is_wrong(point):
-    return not point.get("skipped") and point["check"]["state"] == "fail"
-
-
-def is_good(point):
-    """Whether its time counts: measured, and not of a wrong result."""
-    return not point.get("skipped") and not is_wrong(point)
 
 
 def candidate(point):

@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What competes, and under which name."""
+
+from dataclasses import dataclass
+
+from .units import size_words
+
+MPI_NAMES = {"all_reduce": "MPI_Allreduce", "reduce_scatter": "MPI_Reduce_scatter_block",
+             "all_gather": "MPI_Allgather", "broadcast": "MPI_Bcast", "reduce": "MPI_Reduce",
+             "scatter": "MPI_Scatter", "gather": "MPI_Gather", "all_to_all": "MPI_Alltoall"}
+
+
+@dataclass(frozen=True, order=True)
+class Candidate:
+    """An algorithm over a transport, or a library's own collective (a baseline)."""
+
+    impl: str
+    algo: str
+    transport: str
+    segment: int = 0
+    order: str = ""
+    radix: int = 0  # 0: the default
+    channels: int = 1
+
+    @property
+    def is_baseline(self):
+        return self.impl != "tutti"
+
+    @property
+    def is_default(self):
+        """A baseline whose algorithm was not forced."""
+        return self.is_baseline and self.algo in ("", self.impl)
+
+    @property
+    def algorithm(self):
+        """What a hue, a marker and a kind of line stand for."""
+        if not self.is_baseline:
+            return self.algo
+        return self.impl if self.is_default else f"{self.impl}/{self.algo}"
+
+    @property
+    def variant(self):
+        """What distinguishes it from others of the same algorithm and transport, the default first."""
+        return self.order, self.channels, self.radix, self.segment
+
+    @property
+    def label(self):
+        extras = [size_words(self.segment) + " segments"] if self.segment else []
+        extras += [f"radix {self.radix}"] if self.radix else []
+        extras += [f"{self.channels} channels"] if self.channels > 1 else []
+        extras += [f"order by {self.order}"] if self.order else []
+        over = f" · {self.transport}" if self.transport not in ("", self.algorithm) else ""
+        return self.algorithm + over + (f" ({', '.join(extras)})" if extras else "")
+
+    @property
+    def name(self):
+        """As figures and tables call it: a library's in brackets."""
+        return f"[{self.label}]" if self.is_baseline else self.label
+
+
+def library_name(candidate, coll):
+    """MPI_Allreduce; nccl."""
+    if candidate.impl != "mpi":
+        return candidate.label
+    return MPI_NAMES.get(coll, "MPI") + ("" if candidate.is_default else f" ({candidate.algo})")

@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Lines over message size or over ranks: one way to draw them all, with their intervals."""
+
+from dataclasses import dataclass, field
+
+from matplotlib.lines import Line2D
+from matplotlib.ticker import NullLocator
+
+from . import style
+from .palette import LIMIT_GREY, OTHERS_GREY
+from .units import size_text
+
+COLUMNS = ("candidate", "x", "value", "low", "high", "launches", "mark")
+
+
+@dataclass(frozen=True)
+class Mark:
+    """One point of a line; low and high are None where no interval is known."""
+
+    x: float
+    value: float
+    low: float = None
+    high: float = None
+    launches: int = 1
+    flag: str = ""  # why it is drawn open: disturbed, or beyond what is possible
+
+
+@dataclass
+class Curve:
+    candidate: object  # None: a bound that nobody ran
+    label: str
+    marks: list
+    dashes: tuple = (0, (1.5, 1.5))
+    in_front: bool = True  # with markers and intervals; else thin and grey
+
+
+@dataclass
+class Plot:
+    """The axes of some curves. `level` is a line across, such as 1 in a picture of ratios."""
+
+    y_label: str
+    text: object                # (mark) -> what hovering says of it
+    curves: list = field(default_factory=list)
+    x_label: str = "message size (bytes, K = 1024)"
+    log_y: bool = False
+    top: float = None
+    level: float = None
+    height: float = 4.0
+    size_axis: bool = True
+
+
+def draw(plot, drawing, canvas):
+    made = canvas.figure(plot.height)
+    axes = made.add_subplot()
+    behind = [curve for curve in plot.curves if not curve.in_front]
+    for curve in behind:
+        axes.plot([mark.x for mark in curve.marks], [mark.value for mark in curve.marks], color=OTHERS_GREY, linewidth=0.7, zorder=1)
+    handles, labels = [], []
+    front = [curve for curve in plot.curves if curve.in_front]
+    for curve in reversed(front):  # the first on top
+        _curve(axes, curve, plot, canvas)
+    for curve in front:
+        handles.append(_handle(curve, canvas))
+        labels.append(style.shortened(curve.label))
+    if behind:
+        handles.append(Line2D([], [], color=OTHERS_GREY, linewidth=0.9))
+        labels.append(f"{len(behind)} others")
+    _axes(axes, plot)
+    return canvas.finish(made, drawing.title, drawing.details, drawing.marks, (handles, labels))
+
+
+def _curve(axes, curve, plot, canvas):
+    marks = curve.marks
+    xs, ys = [mark.x for mark in marks], [mark.value for mark in marks]
+    if curve.candidate is None:
+        axes.plot(xs, ys, color=LIMIT_GREY, linestyle=curve.dashes, linewidth=1.3, zorder=2)
+        return
+    look = canvas.line(curve.candidate)
+    known = [mark for mark in marks if mark.low is not None]
+    if known:
+        axes.vlines([mark.x for mark in known], [mark.low for mark in known], [mark.high for mark in known],
+                    color=look["color"], linewidth=2.6, alpha=0.4, zorder=2.5)
+    axes.plot(xs, ys, zorder=3, **look)
+    flagged = [mark for mark in marks if mark.flag]
+    if flagged:  # crossed out, whatever the marker is
+        axes.plot([mark.x for mark in flagged], [mark.value for mark in flagged], linestyle="none", marker="x",
+                  color="#9a3412", markersize=canvas.style.marker * 1.7, markeredgewidth=1.1, zorder=4)
+    for mark in marks:
+        canvas.point_out(axes, mark.x, mark.value, f"{curve.label}, {plot.text(mark)}" + (f" ({mark.flag})" if mark.flag else ""))
+
+
+def _handle(curve, canvas):
+    if curve.candidate is None:
+        return Line2D([], [], color=LIMIT_GREY, linestyle=curve.dashes, linewidth=1.3)
+    return Line2D([], [], **canvas.line(curve.candidate))
+
+
+def _axes(axes, plot):
+    values = sorted({mark.x for curve in plot.curves for mark in curve.marks})
+    if plot.size_axis:
+        style.label_sizes(axes, values, plot.x_label)
+    else:
+        axes.set_xscale("log", base=2)
+        axes.set_xticks(values, [f"{value:g}" for value in values])
+        axes.xaxis.set_minor_locator(NullLocator())
+        axes.set_xlabel(plot.x_label)
+    axes.set_ylabel(plot.y_label)
+    if plot.log_y:
+        axes.set_yscale("log")
+        axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
+        axes.yaxis.set_minor_locator(NullLocator())
+    else:
+        reached = max((mark.high if mark.high is not None else mark.value for curve in plot.curves if curve.in_front
+                       for mark in curve.marks), default=1)
+        highest = max((mark.value for curve in plot.curves if curve.in_front for mark in curve.marks), default=1)
+        # An interval that is no more than "we do not know" may leave the picture.
+        axes.set_ylim(0, min(filter(None, (plot.top, 1.06 * reached, 1.8 * highest)), default=1) or 1)
+    if plot.level is not None:
+        axes.axhline(plot.level, color="#000000", linewidth=0.9, zorder=1.5)
+
+
+def rows(plot):
+    """All curves as rows of COLUMNS."""
+    return [(curve.label, mark.x, mark.value, mark.low, mark.high, mark.launches, mark.flag)
+            for curve in plot.curves for mark in curve.marks]
+
+
+def size_words(mark, value):
+    return f"{size_text(int(mark.x))}: {value}"

@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which commands measured something, as a shell would take them."""
+
+import re
+import shlex
+from dataclasses import dataclass
+from pathlib import PurePath
+
+from tutti.lines import launch_of
+from tutti.series import OF_ONE_RUN
+
+RESULTS = ("--json", "-J", "--output_file")
+FILES_OF_ONE_RUN = (*RESULTS, "--csv", "--resume", "--table")  # with a word behind them
+
+
+@dataclass(frozen=True)
+class Run:
+    """One command of one session, on so many ranks."""
+
+    words: tuple        # as typed, the program first
+    nranks: int
+    environment: tuple  # (name, value)
+    repetitions: int
+
+    @property
+    def starts_ranks(self):
+        """By itself: threads, or launches of its own."""
+        return any(word.split("=")[0] in ("--ranks", "--launches", "--launcher") for word in self.words)
+
+    @property
+    def command(self):
+        """In one line, as it was."""
+        ranks = "" if self.starts_ranks else f"mpirun -n {self.nranks} "
+        return ranks + _quoted(self.words) + (f"   # {self.repetitions} times" if self.repetitions > 1 else "")
+
+    def again(self, file):
+        """A shell line that measures the same into another file; $tutti and $mpirun are the reader's own."""
+        kept, skip = [], False
+        for word in self.words[1:]:
+            name, equals, _ = word.partition("=")
+            if skip:
+                skip = False
+            elif name in FILES_OF_ONE_RUN and name != "--table":
+                skip = not equals
+            else:
+                kept.append(word)
+        program = PurePath(self.words[0]).name if self.words else "tutti"
+        # A link such as all_reduce_perf lies beside the command.
+        program = '"$tutti"' if program == "tutti" else f'"$(dirname "$tutti")"/{shlex.quote(program)}'
+        ranks = "" if self.starts_ranks else f"$mpirun -n {self.nranks} "
+        return f"{ranks}{program} {_quoted(kept)} --json {shlex.quote(file)}"
+
+
+def runs(results, points):
+    """Those behind these points, in the order of the files."""
+    wanted = list(dict.fromkeys(map(launch_of, points)))
+    launches = {launch_of(one): one for one in results.launches}
+    sessions = {(one["file"], one["id"]): one for one in results.sessions}
+    found = {}
+    for file, session, number in wanted:
+        launch, typed = launches.get((file, session, number)), sessions.get((file, session))
+        if launch is None or typed is None:
+            continue
+        environment = tuple(sorted((name, str(value)) for name, value in (launch.get("env") or {}).items()
+                                   if re.fullmatch(r"[A-Za-z_]\w*", name) and not name.startswith(OF_ONE_RUN)))
+        found.setdefault((tuple(typed["argv"]), launch["nranks"], environment), set()).add((file, session))
+    return [Run(words, nranks, environment, len(of_sessions)) for (words, nranks, environment), of_sessions in found.items()]
+
+
+def _quoted(words):
+    """One line, whatever is in the words."""
+    return shlex.join(re.sub(r"[\x00-\x1f\x7f]", " ", word) for word in words)

@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The words of `tutti report`."""
+
+import argparse
+import re
+from pathlib import Path
+
+from tutti import command_line
+
+FORMATS = ("svg", "pdf", "png")
+UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
+
+
+def parse(arguments):
+    parser = command_line.Parser(prog="report", description="Results files as a page, as figures, or as a paper's artifact.",
+                                 example="report.py run.jsonl -o report.html")
+    parser.add_argument("files", nargs="+", metavar="FILE", help="results (JSON Lines) of tutti bench or workload --json")
+    parser.add_argument("-o", "--output", metavar="HTML", help="the page to write")
+    parser.add_argument("-T", "--title", default="tutti report", help="of the page")
+    parser.add_argument("--figures", "--svg-dir", type=Path, metavar="DIR",
+                        help="write each figure into this folder, with its data (CSV) and the command that made it")
+    parser.add_argument("--format", type=_formats, default=["svg"], metavar="LIST", help="of the figures: svg,pdf,png")
+    parser.add_argument("--style", choices=("screen", "paper"), default="screen",
+                        help="of the figures: paper is 3.5 inches wide, 8 pt, without titles")
+    parser.add_argument("--only", type=_list, default=[], metavar="LIST",
+                        help="figures with one of these in their name: ratio,limit,latency,bandwidth,decisions,all-reduce")
+    parser.add_argument("--candidates", type=_list, default=[], metavar="LIST", help="algorithms or libraries: ring,tree/shm,mpi")
+    parser.add_argument("--sizes", type=_sizes, default=[], metavar="LIST", help="sizes and ranges: 8,4K..1M")
+    parser.add_argument("--artifact", type=Path, metavar="DIR",
+                        help="write what a paper's artifact description needs, and a script for each figure")
+    chosen = parser.parse_args(arguments)
+    if not (chosen.output or chosen.figures or chosen.artifact):
+        parser.error("the following arguments are required: -o/--output, --figures or --artifact")
+    return chosen
+
+
+def _list(text):
+    words = [word for word in text.split(",") if word]
+    if not words:
+        raise argparse.ArgumentTypeError("an empty list")
+    return words
+
+
+def _formats(text):
+    words = _list(text)
+    unknown = [word for word in words if word not in FORMATS]
+    if unknown:
+        raise argparse.ArgumentTypeError(f"'{unknown[0]}' is none of {', '.join(FORMATS)}")
+    return words
+
+
+def _sizes(text):
+    """[(least, most)] in bytes."""
+    return [_range(word) for word in _list(text)]
+
+
+def _range(word):
+    low, dots, high = word.partition("..")
+    return (_size(low or "0"), _size(high) if high else 1 << 62) if dots else (_size(low), _size(low))
+
+
+def _size(text):
+    match = re.fullmatch(r"(\d+)([KMGT]?)", text)
+    if not match:
+        raise argparse.ArgumentTypeError(f"'{text}' is no size, such as 8, 4K or 1M..64M")
+    return int(match[1]) * UNITS[match[2]]

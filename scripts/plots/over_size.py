@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The figures of one section over message size: ratio to the library, share of the limit, latency, bandwidth, bytes,
+model."""
+
+from . import curves
+from .candidates import library_name
+from .curves import Curve, Mark, Plot
+from .drawing import Drawing
+from .style import shortened
+from .units import interval_text, ratio_text, time_text
+
+MOST_LINES = 5
+DISTURBED, BEYOND = "disturbed", "beats the limit: limit too high"
+
+
+def drawings(section):
+    """Those for which there is something to draw."""
+    made = (make(section) for make in (_ratio, _limit, _latency, _bandwidth, _network, _model))
+    return [drawing for drawing in made if drawing]
+
+
+def _ratio(section):
+    library = section.library
+    if not library or len(section.candidates) < 2:
+        return None
+    name = library_name(library, section.shape.coll)
+
+    def marks(candidate):
+        for size in section.sizes:
+            ratio = section.compared(library, candidate, size)
+            if ratio:
+                yield Mark(size, ratio.value, ratio.low, ratio.high, ratio.launches, _flag(section, candidate, size))
+
+    def label(candidate):
+        mean, sizes = section.mean_compared(library, candidate)
+        return f"{shortened(candidate.name, 20)} {ratio_text(mean.value)}×" if mean and sizes > 1 else candidate.name
+
+    plot = Plot(f"speed-up over\n{name}", lambda mark: curves.size_words(
+        mark, f"{ratio_text(mark.value)}× {interval_text(mark.low, mark.high)}"), level=1)
+    plot.curves = _curves(section, marks, label, without=library)
+    means = [_mean_text(section, library, curve.candidate) for curve in plot.curves if curve.in_front]
+    return _drawing(section, "ratio", f"Speed-up over {name} (×, higher is better)",
+                    f"{name}'s time over the time; in the legend the geometric mean over the sizes: {'; '.join(means)}. "
+                    "Bars are 95 % intervals of the ratio.", plot)
+
+
+def _mean_text(section, library, candidate):
+    mean, _ = section.mean_compared(library, candidate)
+    return f"{candidate.name} {ratio_text(mean.value)} {interval_text(mean.low, mean.high)}" if mean else candidate.name
+
+
+def _limit(section):
+    if not section.limit():
+        return None
+
+    def marks(candidate):
+        for size, cell in section.line(candidate):
+            share = cell.percent_of_limit
+            if share:
+                flag = BEYOND if share > 100 else _flag(section, candidate, size)
+                yield Mark(size, min(share, 100), *((None, None) if share > 100 else (
+                    100 * cell.limit / max(cell.hi, 1), min(100 * cell.limit / max(cell.lo, 1), 100))), cell.launches, flag)
+
+    plot = Plot("% of limit", lambda mark: curves.size_words(mark, f"{mark.value:.0f} %"), top=106)
+    plot.curves = _curves(section, marks)
+    return _drawing(section, "limit", "Share of this machine's limit (%, higher is better)",
+                    "Least time that the machine allows, whatever the algorithm (tutti limits), over the time. × at 100: the point took "
+                    "less, so the limit is too high there.", plot)
+
+
+def _latency(section):
+    def marks(candidate):
+        for size, cell in section.line(candidate):
+            yield Mark(size, cell.p50 / 1000, max(cell.lo, 1) / 1000, max(cell.hi, 1) / 1000, cell.launches, _flag(section, candidate, size))
+
+    plot = Plot("time of one call (µs)", lambda mark: curves.size_words(mark, time_text(mark.value * 1000)), log_y=True)
+    plot.curves = _curves(section, marks) + _limit_curve(section, lambda least, _: least / 1000)
+    return _drawing(section, "latency", "Time of one call (µs, lower is better)",
+                    "Medians of the slowest rank's times, with 95 % intervals.", plot)
+
+
+def _bandwidth(section):
+    def marks(candidate):
+        for size, cell in section.line(candidate):
+            def at(time, cell=cell):
+                return cell.busbw * cell.p50 / max(time, 1)
+            yield Mark(size, cell.busbw, at(cell.hi), at(cell.lo), cell.launches, _flag(section, candidate, size))
+
+    highest = max((cell.busbw for cell in section.cells.values()), default=0)
+    if not highest:
+        return None
+    # A limit far above everyone would press the lines together; it may leave the picture.
+    plot = Plot("bus bandwidth (GB/s)", lambda mark: curves.size_words(mark, f"{mark.value:.3g} GB/s"), top=2.2 * highest)
+    plot.curves = _curves(section, marks) + _limit_curve(section, lambda _, busbw: busbw)
+    return _drawing(section, "bandwidth", "Bus bandwidth (GB/s, higher is better)",
+                    "As nccl-tests counts it, 10⁹ bytes per second, from the medians; with 95 % intervals.", plot)
+
+
+def _network(section):
+    return _bytes(section, "network", lambda cell: cell.mean_of(("wire", "tx_bytes_per_call")),
+                  "Network bytes of a call (sent by the busiest host)",
+                  "Headers and acknowledgements included, and what else used the network meanwhile.")
+
+
+def _bytes(section, kind, value, title, caption):
+    def marks(candidate):
+        for size, cell in section.line(candidate):
+            moved = value(cell)
+            if moved is not None and size:
+                yield Mark(size, moved / size, launches=cell.launches)
+
+    plot = Plot("bytes per byte of message", lambda mark: curves.size_words(mark, f"{mark.value:.3g} per byte"))
+    plot.curves = _curves(section, marks)
+    return _drawing(section, kind, f"{title}, per byte of the message", caption, plot) if plot.curves else None
+
+
+def _model(section):
+    def marks(candidate):
+        for size, cell in section.line(candidate):
+            predicted = cell.mean_of(("predicted_ns",))
+            if predicted:
+                yield Mark(size, predicted / cell.p50, predicted / max(cell.hi, 1), predicted / max(cell.lo, 1), cell.launches,
+                           _flag(section, candidate, size))
+
+    plot = Plot("predicted / measured", lambda mark: curves.size_words(mark, f"{ratio_text(mark.value)} of the measured time"), level=1)
+    plot.curves = _curves(section, marks)
+    return _drawing(section, "model", "Model against measured (predicted / measured time, 1 is right)",
+                    "Above 1 the model thinks it slower than it is.", plot) if plot.curves else None
+
+
+def _curves(section, marks, label=lambda candidate: candidate.name, without=None):
+    shown = set(section.shown(MOST_LINES))
+    found = [Curve(candidate, label(candidate) if candidate in shown else candidate.name, list(marks(candidate)),
+                   in_front=candidate in shown) for candidate in section.candidates if candidate != without]
+    return [curve for curve in found if curve.marks]
+
+
+def _limit_curve(section, value):
+    limit = section.limit()
+    return [Curve(None, "limit of this machine", [Mark(size, value(least, busbw)) for size, least, busbw in limit])] if limit else []
+
+
+def _flag(section, candidate, size):
+    return DISTURBED if (candidate, size) in section.disturbed else ""
+
+
+def _drawing(section, kind, title, caption, plot):
+    made = Drawing(kind, section.shape.slug, title, f"{section.shape.title}, {section.shape.details}", caption, None,
+                   curves.COLUMNS, lambda: curves.rows(plot), section.points, section.notes)
+    made.draw = lambda canvas: curves.draw(plot, made, canvas)
+    return made
+

@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What must be equal for two times to stand in one ranking."""
+
+from dataclasses import dataclass, replace
+
+from .units import counted
+
+MEMORY = {"host": "unregistered", "": "unregistered", "cuda": "device"}  # as --buffers calls what records call otherwise
+
+
+@dataclass(frozen=True, order=True)
+class Shape:
+    """One collective on so many ranks, on data of one kind in memory of one kind, measured by one setup."""
+
+    coll: str
+    nranks: int
+    ppn: int
+    dtype: str
+    op: str
+    root: int
+    inplace: bool
+    memory: str = ""
+    placement: str = ""  # virtual ranks; or the nodes that were pretended
+    input: str = ""      # rewritten before each call
+    setup: str = ""      # which machine, library and tutti, where the files have several (see setups.py)
+
+    @property
+    def title(self):
+        return f"{self.coll}, {counted(self.nranks, 'rank')}"
+
+    @property
+    def details(self):
+        parts = [self.dtype if self.op == "none" else f"{self.dtype} {self.op}"]
+        parts += [f"root {self.root}"] if self.root >= 0 else []
+        parts += [counted(self.ppn, "rank") + " on a host"] if self.ppn else []
+        parts += ["in place" if self.inplace else "out of place"]
+        parts += [f"{self.memory} memory"] if self.memory else []
+        parts += [word for word in (self.placement, self.input and f"input {self.input}", self.setup) if word]
+        return ", ".join(parts)
+
+    @property
+    def slug(self):
+        """For anchors and file names, so only letters, digits and dashes."""
+        parts = [self.coll, self.nranks, self.ppn, self.dtype, self.op]
+        parts += [f"root{self.root}"] if self.root >= 0 else []
+        parts += ["in" if self.inplace else "out", self.memory, self.placement, self.input, self.setup.split(":")[0]]
+        return slug_of("-".join(str(part) for part in parts if part != ""))
+
+    def family(self, *free):
+        """All but these fields, which then stand side by side in one figure."""
+        return replace(self, **{name: type(getattr(self, name))() for name in free})
+
+
+def slug_of(text):
+    return "".join(c if c.isascii() and c.isalnum() else "-" for c in text).strip("-")[:120]
+
+
+def shape_of(key, setup=""):
+    """Of a point's key."""
+    buf = key.get("buf") or ""
+    return Shape(key["coll"], key["nranks"], key.get("ppn") or 0, key["dtype"], key["op"], key["root"], key["inplace"],
+                 MEMORY.get(buf, buf), key.get("placement") or "", key.get("input") or "", setup)
+
+
+WORDS = {"coll": lambda s: s.coll, "nranks": lambda s: counted(s.nranks, "rank"),
+         "ppn": lambda s: f"{s.ppn} on a host", "dtype": lambda s: s.dtype, "op": lambda s: "" if s.op == "none" else s.op,
+         "root": lambda s: f"root {s.root}" if s.root >= 0 else "",
+         "inplace": lambda s: "in place" if s.inplace else "out of place",
+         "memory": lambda s: s.memory, "placement": lambda s: s.placement,
+         "input": lambda s: f"input {s.input}" if s.input else "", "setup": lambda s: s.setup.split(":")[0]}
+# For the rows of a figure.
+SHORT = WORDS | {"ppn": lambda s: f"{s.ppn}/host", "inplace": lambda s: "in" if s.inplace else "out",
+                 "setup": lambda s: s.setup.split(":")[0].removeprefix("setup ")}
+
+
+def distinguishing(shapes, words=None):
+    """{shape: few words}: the collective, and only what differs between these shapes."""
+    words = words or WORDS
+    differing = [name for name in words if len({getattr(shape, name) for shape in shapes}) > 1]
+    # What follows from the collective, or from the number of ranks, says nothing.
+    if _follows(shapes, "coll", lambda shape: (shape.op, shape.root)):
+        differing = [name for name in differing if name not in ("op", "root")]
+    if _follows(shapes, "nranks", lambda shape: shape.ppn):
+        differing = [name for name in differing if name != "ppn"]
+    keep = ["coll", *(name for name in differing if name != "coll")]
+    return {shape: ", ".join(filter(None, (words[name](shape) for name in keep))) for shape in shapes}
+
+
+def _follows(shapes, field, value):
+    found = {}
+    for shape in shapes:
+        found.setdefault(getattr(shape, field), set()).add(value(shape))
+    return all(len(values) == 1 for values in found.values())

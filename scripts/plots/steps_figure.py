@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Training steps as bars: computing, hidden and exposed communication, and how well the step's time is known."""
+
+from matplotlib.patches import Patch
+
+from . import steps as values
+from . import style
+from .drawing import Drawing
+from .palette import RED
+from .units import time_text
+
+# Light to dark, so that they differ in grey, too; hatched where communication is hidden.
+COMPUTE, HIDDEN, EXPOSED = "#d4dae0", "#8fbfe0", RED
+HATCH = "////"
+SERIES = ((COMPUTE, "", "computing"), (HIDDEN, HATCH, "computing, communication hidden behind it"), (EXPOSED, "", "communication exposed"))
+METHODS_DRAWN = 12
+COLUMNS = ("method", "step_ns", "low_ns", "high_ns", "compute_ns", "communication_ns", "hidden_ns", "exposed_ns", "launches",
+           "not_told_from_shortest")
+
+
+def drawings(steps):
+    methods = steps.methods()
+    if not methods:
+        return []
+    shown = methods[:METHODS_DRAWN] + [method for method in methods[METHODS_DRAWN:] if method.is_library]
+    left = len(methods) - len(shown)
+    tied = steps.tied()
+    made = Drawing("bars", steps.shape.slug, f"{steps.shape.title}: time of a training step (ms, lower is better)", steps.shape.details,
+                   f"{values.finding(steps)}. Bars at the ends are 95 % intervals of the step; ≈ is not told apart from the shortest"
+                   + (f"; {left} longer ones are left out." if left else "."), None, COLUMNS,
+                   lambda: [(method.label, method.step, method.low, method.high, method.compute, method.communication, method.hidden,
+                             method.exposed, len(method.records), method.name in tied) for method in methods],
+                   steps.records, steps.notes)
+    made.draw = lambda canvas: _draw(shown, tied, made, canvas)
+    return [made]
+
+
+def _draw(methods, tied, drawing, canvas):
+    made = canvas.figure(1.75 + 0.27 * len(methods))
+    axes = made.add_subplot()
+    places = range(len(methods))
+    parts = ((COMPUTE, "", [0] * len(methods), [method.compute - method.hidden for method in methods]),
+             (HIDDEN, HATCH, [method.compute - method.hidden for method in methods], [method.hidden for method in methods]),
+             (EXPOSED, "", [method.compute for method in methods], [max(method.exposed, 0) for method in methods]))
+    for colour, hatch, left, width in parts:
+        axes.barh(places, [value / 1e6 for value in width], left=[value / 1e6 for value in left], color=colour, hatch=hatch,
+                  edgecolor="white", linewidth=0, height=0.7)
+    ends = [max(method.compute + max(method.exposed, 0), method.high) for method in methods]
+    for place, method, end in zip(places, methods, ends):
+        axes.plot([method.low / 1e6, method.high / 1e6], [place, place], color="black", linewidth=1.2, marker="|", markersize=5)
+        exposed = time_text(method.exposed) if method.exposed > 0 else "none"
+        axes.annotate(("≈ " if method.name in tied else "") + exposed, (end / 1e6, place), xytext=(5, 0),
+                      textcoords="offset points", va="center", fontsize=canvas.style.small)
+        canvas.point_out(axes, (method.compute + max(method.exposed, 0)) / 2e6, place,
+                         f"{method.label}: step {time_text(method.step)} [{time_text(method.low)}, {time_text(method.high)}], "
+                         f"computing {time_text(method.compute)}, exposed {time_text(max(method.exposed, 0))}")
+    axes.set_xlim(0, max(ends) / 1e6 * 1.2)
+    axes.set_yticks(list(places), [style.shortened(method.label) for method in methods])
+    axes.invert_yaxis()
+    axes.grid(axis="y", visible=False)
+    axes.tick_params(axis="y", length=0)
+    axes.set_xlabel("ms; the number is what is exposed")
+    handles = [Patch(facecolor=colour, hatch=hatch, edgecolor="white") for colour, hatch, _ in SERIES]
+    return canvas.finish(made, drawing.title, drawing.details, drawing.marks, (handles, [label for *_, label in SERIES]),
+                         columns=1 if not canvas.style.has_title else 2)

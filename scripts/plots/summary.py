@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The answer of a report as a table: the best candidate of each collective and size, by how much, and how sure."""
+
+from . import trust
+from .trust import ONE_LAUNCH
+from .candidates import library_name
+from .decision import choice_of
+from .shapes import distinguishing
+from .tables import Cell, table
+from .units import counted, interval_text, nearest_sizes, ratio_text, size_text, time_text
+
+MOST_ROWS = 40
+TYPICAL = (4 << 10, 1 << 20)
+MOST_RIVALS = 2
+COLUMNS = ("what", "size", "best", "time", "±\u00a0%", "times as fast as the library", "%\u00a0of\u00a0limit", "not separable from")
+
+
+def section_table(sections):
+    """HTML, and whether all sizes are in it."""
+    sections = [section for section in sections if section.sizes]
+    if not sections:
+        return "", True
+    whole = sum(len(section.sizes) for section in sections) <= MOST_ROWS
+    names = distinguishing([section.shape for section in sections])
+    rows = []
+    for section in sections:
+        sizes = section.sizes if whole else nearest_sizes(section.sizes, TYPICAL) or section.sizes[-1:]
+        rows += [_row(section, names[section.shape], size) for size in sizes]
+    return table(COLUMNS, rows, numbers=(1, 3, 4, 6), kind="summary wins"), whole
+
+
+def _row(section, name, size):
+    choice = choice_of(section, size)
+    cell = section.cell(choice.winner, size)
+    half = 100 * (cell.hi - cell.lo) / 2 / cell.p50
+    return [Cell(name, link=section.shape.slug), Cell(size_text(size), value=size),
+            Cell(choice.winner.name + (" †" if choice.disturbed else ""), strong=True), Cell(time_text(cell.p50), value=cell.p50),
+            Cell(f"{half:.1f}", value=half), _gain(section, choice), limit_cell(cell), _rivals(section, choice)]
+
+
+def _gain(section, choice):
+    """Above 1 the best candidate is faster than the library; where the library is best, its best rival's figure."""
+    gain = choice.gain
+    if gain is None:
+        if section.library is None:
+            return Cell("–")
+        return Cell("not in one launch" if section.cell(section.library, choice.size) else "library not measured", faint=True)
+    text = f"{ratio_text(gain.value)} {interval_text(gain.low, gain.high)}"
+    if choice.winner == section.library:
+        text = f"library wins; next {text}"
+    return Cell(text + ("" if gain.is_significant else " not significant"), value=gain.value, faint=not gain.is_significant)
+
+
+def limit_cell(cell):
+    share = cell.percent_of_limit
+    if share is None:
+        return Cell("")
+    if share > 100:
+        return Cell(">100: limit too high", value=share, faint=True)
+    return Cell(f"{share:.0f}", value=share)
+
+
+def _rivals(section, choice):
+    ranked = [candidate.name for candidate in section.candidates if candidate in choice.rivals]
+    more = f" and {len(ranked) - MOST_RIVALS} more" if len(ranked) > MOST_RIVALS else ""
+    return Cell(", ".join(ranked[:MOST_RIVALS]) + more)
+
+
+def libraries_text(sections):
+    """Which library the ratios are to: MPI_Allreduce ... of Open MPI."""
+    return ", ".join(dict.fromkeys(library_name(section.library, section.shape.coll) for section in sections if section.library))
+
+
+def trust_notes(results, found, parts):
+    """What is true of the whole report, whose parts are sections and steps."""
+    notes = found.notes(results.points + results.steps)
+    single = sum(any(note.mark == ONE_LAUNCH for note in one.notes) for one in parts)
+    if single and all(note.mark != ONE_LAUNCH for note in notes):
+        notes.append(trust.Note(ONE_LAUNCH, f"{single} of {counted(len(parts), 'ranking')} rest on one launch each: {trust.OF_ONE_LAUNCH}"))
+    wrong = sum(point["check"]["state"] == "fail" for point in results.points + results.steps if not point.get("skipped"))
+    if wrong:
+        notes.insert(0, trust.Note("WRONG RESULTS", f"{counted(wrong, 'point')}: left out of figures and rankings, red in the tables"))
+    if results.fails:
+        notes.append(trust.Note("failures", f"{len(results.fails)}, listed at the end"))
+    return notes + [trust.Note("torn file", text) for text in results.warnings]

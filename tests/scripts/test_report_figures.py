@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Figures as files, with their data and commands, and a paper's artifact."""
+
+import csv
+import json
+import re
+import subprocess
+import unittest
+import xml.dom.minidom
+
+from report_files import SMALL, Folder, launch_of, library, needs_matplotlib, run, step, timed, with_key
+import synthetic  # found through report_files
+
+EVIL = "a'; touch $(id) `id`\nb"
+
+
+def rows_of(path):
+    return list(csv.DictReader(path.read_text(encoding="utf-8").splitlines()))
+
+
+@needs_matplotlib
+class Files(Folder):
+    def figures(self, source, *options):
+        folder = self.folder / "figures"
+        done = run(source, "--figures", folder, *options)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        return folder
+
+    def small(self):
+        return synthetic.write(self.folder / "r.jsonl", **SMALL)
+
+    def test_are_written_with_their_data_and_the_commands_that_made_them(self):
+        folder = self.figures(self.small())
+        names = sorted(path.stem for path in folder.glob("*.svg"))
+        self.assertEqual([name.rsplit("-", 1)[1] for name in names], ["decisions", "bandwidth", "heatmap", "latency", "ratio", "spread"])
+        for name in names:
+            rows = rows_of(folder / f"{name}.csv")
+            self.assertGreater(len(rows), 1, name)
+            words = (folder / f"{name}.txt").read_text(encoding="utf-8")
+            self.assertIn(f"tutti report {self.folder / 'r.jsonl'} --figures", words)
+            self.assertIn("mpirun -n 4 tutti bench all -b 8 -e 2M --algo all", words)
+            self.assertIn("! one launch", words)
+
+    def test_data_is_that_of_the_records(self):
+        source = self.lines(timed("ring", 4096, 1000, 10), library(4096, 2000, 20))
+        folder = self.figures(source, "--only", "latency,ratio")
+        latency, = folder.glob("*-latency.csv")
+        self.assertEqual([list(row.values()) for row in rows_of(latency)], [["ring · shm", "4096", "1", "0.99", "1.01", "1", ""],
+                                                                            ["[mpi]", "4096", "2", "1.98", "2.02", "1", ""]])
+        ratio, = folder.glob("*-ratio.csv")
+        self.assertEqual(list(rows_of(ratio)[0].values())[:3], ["ring · shm", "4096", "2"])
+        self.assertEqual(len(list(folder.glob("*.svg"))), 2)
+
+    def test_come_in_the_formats_that_are_asked_for_the_same_to_the_byte(self):
+        source = self.lines(timed("ring", 8, 100), library(8, 200))
+        folder = self.figures(source, "--format", "svg,pdf,png", "--only", "ratio")
+        before = {path.name: path.read_bytes() for path in folder.iterdir()}
+        self.assertEqual({path.suffix for path in folder.iterdir()}, {".svg", ".pdf", ".png", ".csv", ".txt"})
+        for suffix, head in ((".pdf", b"%PDF"), (".png", b"\x89PNG"), (".svg", b"<?xml")):
+            path, = folder.glob(f"*{suffix}")
+            self.assertTrue(path.read_bytes().startswith(head))
+        self.figures(source, "--format", "svg,pdf,png", "--only", "ratio")
+        self.assertTrue(before == {path.name: path.read_bytes() for path in folder.iterdir()})
+
+    def test_are_well_formed_and_may_stand_on_one_page(self):
+        files = sorted(self.figures(self.small()).glob("*.svg"))
+        ids = [re.findall(r' id="([^"]+)"', path.read_text(encoding="utf-8")) for path in files]
+        self.assertEqual(sum(map(len, ids)), len(set(sum(ids, []))))
+        for path in files:
+            xml.dom.minidom.parse(str(path))
+
+    def test_of_hostile_names_are_well_formed_and_text(self):
+        evil = "</text><script>alert('$x$\"&')</script>"
+        folder = self.figures(self.lines(timed(evil, 8, 100), timed("ring", 8, 300), timed(f"={evil}", 8, 400), library(8, 200)))
+        for path in folder.glob("*.svg"):
+            xml.dom.minidom.parse(str(path))
+            self.assertNotIn("<script", path.read_text(encoding="utf-8"))
+        data, = folder.glob("*-latency.csv")
+        self.assertTrue(any(row["candidate"].startswith("'=") for row in rows_of(data)))  # no formula
+
+    def test_in_paper_style_fit_a_column_and_have_no_title(self):
+        folder = self.figures(self.small(), "--style", "paper", "--only", "ratio,decisions")
+        column, = folder.glob("*-ratio.svg")
+        text = column.read_text(encoding="utf-8")
+        self.assertIn(f'width="{3.5 * 72:g}pt"', text)
+        self.assertNotIn(">Speed-up over", text.split("</title>")[1])
+        self.assertIn("MPI_Allreduce<", text.split("</title>")[1])  # the axis says over what
+        self.assertGreaterEqual(min(float(size) for size in re.findall(r"font: (?:700 )?([\d.]+)px", text)), 6)
+        wide, = folder.glob("*-decisions.svg")
+        self.assertIn(f'width="{7.16 * 72:g}', wide.read_text(encoding="utf-8"))
+
+    def test_never_overwrite_each_other(self):
+        steps = []
+        for settings in ("x" * 200 + "1", "x" * 200 + "2", "\u00e9", "\u00e8"):
+            steps.append(with_key(step("ring/shm", 1.0), settings=settings))
+        self.assertEqual(len(list(self.figures(self.lines(*steps)).glob("*.svg"))), 4)
+
+    def test_ratio_axes_begin_at_zero(self):
+        from plots import figures, records, style
+        report = figures.report_of(records.read([self.small()]))
+        canvas = style.Canvas(report.palette())
+        with style.settings():
+            for drawing in report.drawings():
+                if drawing.kind in ("ratio", "limit", "spread", "model"):
+                    self.assertEqual(drawing.draw(canvas).axes[0].get_ylim()[0], 0, drawing.name)
+
+    def test_draw_model_and_network_bytes_where_records_have_them(self):
+        points = [timed("ring", size, 1000, 10, predicted_ns=900.0, wire={"host": 0, "tx_bytes_per_call": 2.0 * size, "rx_bytes_per_call": 1.0})
+                  for size in (8, 64)]
+        folder = self.figures(self.lines(*points, library(8, 200)))
+        model, = folder.glob("*-model.csv")
+        network, = folder.glob("*-network.csv")
+        self.assertEqual([row["value"] for row in rows_of(model)], ["0.9", "0.9"])
+        self.assertEqual([row["value"] for row in rows_of(network)], ["2", "2"])
+
+    def test_cross_out_what_beats_its_limit(self):
+        folder = self.figures(self.lines(timed("ring", 8, 1000, limit_ns=1780.0), timed("ring", 64, 1000, limit_ns=500.0)))
+        limit, = folder.glob("*-limit.csv")
+        self.assertEqual([(row["value"], row["mark"]) for row in rows_of(limit)],
+                         [("100", "beats the limit: limit too high"), ("50", "")])
+
+
+@needs_matplotlib
+class Artifact(Folder):
+    def artifact(self, *records_):
+        folder = self.folder / "artifact"
+        done = run(self.lines(*records_), "--artifact", folder, "--only", "latency")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        return folder
+
+    def test_has_the_text_the_data_and_a_script_for_each_figure(self):
+        session = synthetic.session() | {"argv": ["build/tutti", "bench", "all_reduce", "--json", "old.jsonl", "-b", "8"]}
+        folder = self.artifact(session, launch_of(), timed("ring", 8, 100, session="s"), library(8, 200, session="s"))
+        text = (folder / "README.md").read_text(encoding="utf-8")
+        for words in ("AMD EPYC 7B13", "Open MPI 4.1.4", "git checkout f723474", "mpirun -n 4 build/tutti bench all_reduce --json old.jsonl"):
+            self.assertIn(words, text)
+        self.assertEqual((folder / "data/r.jsonl").read_bytes(), (self.folder / "r.jsonl").read_bytes())
+        script, = folder.glob("reproduce-*.sh")
+        self.assertIn(f"`{script.name}`", text)
+        self.assertIn('$mpirun -n 4 "$tutti" bench all_reduce -b 8 --json measured/', script.read_text(encoding="utf-8"))
+        self.assertEqual(subprocess.run(["bash", "-n", script], check=False).returncode, 0)
+
+    def test_draws_its_figure_by_its_script(self):
+        folder = self.artifact(synthetic.session(), launch_of(), timed("ring", 8, 100, session="s"), library(8, 200, session="s"))
+        tutti = self.folder / "tutti"
+        tutti.write_text('#!/bin/sh\nshift\nprintf "%s\\n" "$@" > words\n', encoding="utf-8")
+        tutti.chmod(0o755)
+        script, = folder.glob("reproduce-*.sh")
+        self.assertEqual(subprocess.run(["bash", script], env={"PATH": "/usr/bin:/bin", "TUTTI": str(tutti)}, check=False).returncode, 0)
+        words = (folder / "words").read_text(encoding="utf-8").split()
+        self.assertEqual((words[0], words[-1]), ("data/r.jsonl", script.stem.removeprefix("reproduce-")))
+
+    def test_runs_nothing_that_is_written_in_the_records(self):
+        session = synthetic.session() | {"argv": ["tutti", "bench", EVIL]}
+        launch = launch_of(env={"OMPI_MCA_x": EVIL, "BAD;touch x": "1"}, nranks=2)
+        launch["hosts"][0]["cpu_model"] = EVIL
+        folder = self.artifact(session, launch, timed(EVIL, 8, 100, session="s"), library(8, 200, session="s"))
+        seen = self.folder / "seen"
+        tutti = self.folder / "tutti"
+        tutti.write_text(f'#!/bin/sh\nprintf "%s\\n" "$@" >> {json.dumps(str(seen))}\n', encoding="utf-8")
+        tutti.chmod(0o755)
+        script, = folder.glob("reproduce-*.sh")
+        environment = {"PATH": "/usr/bin:/bin", "TUTTI": str(tutti), "MPIRUN": "env -u nothing nice"}
+        subprocess.run(["bash", script, "--measure"], env=environment, check=False, capture_output=True)
+        self.assertEqual(subprocess.run(["bash", "-n", script], check=False).returncode, 0)
+        self.assertIn("a'; touch $(id) `id` b", seen.read_text(encoding="utf-8"))
+        self.assertEqual(sorted(path.name for path in folder.iterdir() if "reproduce" not in path.name), ["README.md", "data", "measured"])
+        self.assertNotIn("BAD;touch", script.read_text(encoding="utf-8"))
+
+
+if __name__ == "__main__":
+    unittest.main()
