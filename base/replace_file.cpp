@@ -1,28 +1,53 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/replace_file.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
 #include <fstream>
+#include <random>
 
 #include "base/error.hpp"
 
 namespace tutti {
+namespace {
+
+// False with errno set if not all of it could be written.
+bool write_all(int file, std::string_view text) {
+    while (!text.empty()) {
+        const ssize_t written = ::write(file, text.data(), text.size());
+        if (written < 0 && errno == EINTR) continue;
+        if (written <= 0) return false;
+        text.remove_prefix(static_cast<std::size_t>(written));
+    }
+    return true;
+}
+
+}  // namespace
 
 void replace_file(const std::filesystem::path& path, std::string_view text, std::string_view what) {
     std::error_code failed;
     if (path.has_parent_path()) std::filesystem::create_directories(path.parent_path(), failed);
-    const std::filesystem::path half = fmt::format("{}.{}", path.string(), ::getpid());
-    std::ofstream stream(half, std::ios::binary | std::ios::trunc);
-    stream << text;
-    stream.close();
-    if (stream.good()) std::filesystem::rename(half, path, failed);
-    if (stream.good() && !failed) return;
-    const std::string reason = failed ? failed.message() : std::strerror(errno);
-    std::filesystem::remove(half, failed);
+    // By a name that nobody can guess, and never through a link that lies there already: the folder
+    // may be everybody's.
+    std::random_device random;
+    const std::filesystem::path half =
+        fmt::format("{}.{:08x}{:08x}", path.string(), random(), random());
+    const int file = ::open(half.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    bool is_written = file >= 0 && write_all(file, text);
+    int reason_not = errno;
+    if (file >= 0 && ::close(file) != 0 && is_written) {
+        is_written = false;
+        reason_not = errno;
+    }
+    if (is_written) std::filesystem::rename(half, path, failed);
+    if (is_written && !failed) return;
+    const std::string reason = failed ? failed.message() : std::strerror(reason_not);
+    std::error_code none;
+    if (file >= 0) std::filesystem::remove(half, none);
     throw Error(fmt::format("cannot keep {} in '{}': {}", what, path.string(), reason));
 }
 

@@ -50,14 +50,16 @@ Exit run_report(const Arguments& arguments) {
     for (const auto& file : files)
         for (const auto& warning : read_results(file).warnings)
             fmt::print(stderr, "tutti: warning: {}\n", warning);
-    Arguments words = files;
+    Arguments words;  // what was typed may begin with a dash
     bool has_page = true;
     for (std::size_t i = 0; i < values.size(); ++i) {
         if (values[i].empty()) continue;
-        words.insert(words.end(), {handed_on[i].name, values[i]});
+        words.push_back(std::string(handed_on[i].name) + "=" + values[i]);
         if (handed_on[i].replaces_page) has_page = page->count() > 0;
     }
-    if (has_page) words.insert(words.end(), {"-o", out});
+    if (has_page) words.push_back("--output=" + out);
+    words.push_back("--");
+    words.insert(words.end(), files.begin(), files.end());
     const Exit code = run_script("report.py", words);
     if (code == Exit::ok && has_page) fmt::print("report: {}\n", out);
     return code;

@@ -42,8 +42,10 @@ Exit run_script(std::string_view name, const Arguments& words) {
         std::fprintf(stderr, "tutti: cannot start %s: %s\n", argv[0], std::strerror(errno));
         _exit(64);
     }
+    if (child < 0) throw Error(std::string("cannot start a process: ") + std::strerror(errno));
     int status = 0;
-    waitpid(child, &status, 0);
+    while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+    }
     return static_cast<Exit>(WIFEXITED(status) ? WEXITSTATUS(status) : 64);
 }
 

@@ -445,6 +445,13 @@ void walk(auto& f, Is<StepGrowth> auto& times) {
     f.must("grew_ns", times.grew_ns);
 }
 
+// A number for each step, and one for what comes after them.
+inline void check(const StepGrowth& times, const JsonPlace& place) {
+    const std::size_t numbers = times.grew_ns.size();
+    if (numbers == 0 || times.a_ns.size() != numbers || times.b_ns.size() != numbers)
+        place.fail("has not as many numbers in a_ns and b_ns as in grew_ns, or none");
+}
+
 void walk(auto& f, Is<PointOverLaunches> auto& all) {
     f.must("n_launch", all.launches);
     walk(f, all.point);

@@ -41,16 +41,16 @@ def show(options):
     found = series.series_of(records_of(options), options.metric)
     one = chosen(found, options.machine)
     changes = changes_of(one, options)
-    print(one.metric)
-    print(f"machine {one.fingerprint}: {one.words}")
+    command_line.say(one.metric)
+    command_line.say(f"machine {one.fingerprint}: {one.words}")
     for line in others(found, one):
-        print(line)
+        command_line.say(line)
     print_table(one, changes)
     for line in conclusion(one, changes, options):
-        print(line)
+        command_line.say(line)
     if options.output:
         draw(one, changes, options.output)
-        print(f"history: {options.output}")
+        command_line.say(f"history: {options.output}")
 
 
 def records_of(options):
@@ -90,10 +90,10 @@ def changes_of(one, options):
 def print_table(one, changes):
     first = {change.first for change in changes}
     width = max(6, *(len(run.commit) for run in one.runs))
-    print(f"  {'launch':<19}  {'commit':<{width}}  {'time':>9}")
+    command_line.say(f"  {'launch':<19}  {'commit':<{width}}  {'time':>9}")
     for number, run in enumerate(one.runs):
         mark = "  <- change" if number in first else ""
-        print(f"  {run.t[:19].replace('T', ' '):<19}  {run.commit:<{width}}  {time_text(run.value):>9}{mark}")
+        command_line.say(f"  {run.t[:19].replace('T', ' '):<19}  {run.commit:<{width}}  {time_text(run.value):>9}{mark}")
 
 
 def conclusion(one, changes, options):

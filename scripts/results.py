@@ -13,6 +13,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "python"))
 from tutti import command_line, database  # noqa: E402  (found through the line above, from any working directory)
 from tutti.lines import ResultsError, lines_of  # noqa: E402
+from tutti.printable import in_line  # noqa: E402
 
 SHOWN = "metric, t, git, p50_ns, ci95_low_ns, ci95_high_ns, busbw_GBps, check_state, skipped"
 STATEMENT = re.compile(r"\s*(select|with|explain)\b", re.IGNORECASE)
@@ -88,15 +89,16 @@ def show(options):
 def _show_session(of, session):
     for t, git, dirty, version, compiler, argv in of.execute(
             "SELECT t, git, dirty, version, compiler, argv FROM sessions WHERE session = ?", (session,)):
-        print(f"session {session}\nbegin   {t}\ntutti   {version} {git or ''}{'+changes' if dirty else ''} {compiler or ''}\n"
-              f"command {_command(argv)}")
+        for line in (f"session {session}", f"begin   {t}",
+                     f"tutti   {version} {git or ''}{'+changes' if dirty else ''} {compiler or ''}", f"command {_command(argv)}"):
+            command_line.say(line)
     for launch, t, nranks, ppn, host, cpu, machine, ok in of.execute(
             "SELECT l.launch, l.t, nranks, ppn, host, cpu_model, l.machine, e.ok FROM launches l"
             " LEFT JOIN ends e ON e.session = l.session AND e.launch = l.launch WHERE l.session = ? ORDER BY l.launch", (session,)):
         end = {None: "interrupted", 0: "wrong results", 1: "ended well"}[ok]
-        print(f"launch  {launch}, {t}, {nranks} ranks, {ppn} a host, {host}, {cpu}, machine {(machine or '?')[:8]}, {end}")
+        command_line.say(f"launch  {launch}, {t}, {nranks} ranks, {ppn} a host, {host}, {cpu}, machine {(machine or '?')[:8]}, {end}")
     for phase, what in of.execute("SELECT phase, what FROM fails WHERE session = ?", (session,)):
-        print(f"fail    {phase}: {what}")
+        command_line.say(f"fail    {phase}: {what}")
     for view, columns in (("points", SHOWN), ("steps", "metric, t, git, step_ns, exposed_ns, overlap, check_state, skipped"),
                           ("verdicts", "metric, verdict, ratio, low, high, p, noise, mde, n_launch")):
         found = of.execute(f"SELECT {columns} FROM {view} WHERE session = ? ORDER BY id", (session,))
@@ -144,13 +146,13 @@ def _command(argv):
 
 
 def print_table(names, rows):
-    texts = [["" if value is None else f"{value:.6g}" if isinstance(value, float) else str(value) for value in row]
+    texts = [["" if value is None else f"{value:.6g}" if isinstance(value, float) else in_line(value) for value in row]
              for row in rows]
     widths = [max(map(len, column)) for column in zip(names, *texts)]
     to_right = [any(isinstance(row[i], (int, float)) for row in rows) for i in range(len(names))]
     for text in [names, *texts]:
-        print("  ".join(f"{word:>{width}}" if right else f"{word:<{width}}"
-                        for word, width, right in zip(text, widths, to_right)).rstrip())
+        command_line.say("  ".join(f"{word:>{width}}" if right else f"{word:<{width}}"
+                                   for word, width, right in zip(text, widths, to_right)).rstrip())
 
 
 # What each does, and how many words it takes.

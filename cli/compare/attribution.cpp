@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "results/step_rounds.hpp"
+#include "results/views/view_words.hpp"
 
 namespace tutti {
 namespace {
@@ -28,7 +29,7 @@ std::string in_text(const StepGrowth& times) {
     std::string text = fmt::format(
         "#\n# {}: {} grew most, by {:.3f} of {:.3f} us ({} launches by steps)\n"
         "# {:<10} {:>10} {:>10} {:>10}\n",
-        times.metric,
+        in_line(times.metric),
         most < steps ? fmt::format("step {} of {}", most, steps) : "what comes after the steps",
         times.grew_ns[most] / 1e3, grew / 1e3, times.launches, "step", "A (us)", "B (us)", "grew");
     for (std::size_t step = 0; step <= steps; ++step)

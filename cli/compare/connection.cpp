@@ -33,6 +33,8 @@ Addresses addresses_of(const std::string& host, const std::string& port) {
     return {found, &freeaddrinfo};
 }
 
+constexpr std::size_t most_unread = std::size_t{64} << 20;  // the ends of all steps of a block
+
 // False after the time.
 bool is_readable(int socket, double seconds) {
     pollfd one{.fd = socket, .events = POLLIN, .revents = 0};
@@ -98,14 +100,16 @@ std::optional<std::string> Connection::receive(double seconds,
             unread_.erase(0, end + 1);
             return line;
         }
+        // Also from whoever sends byte after byte, but never a line.
+        if (waited.look_seconds() > seconds)
+            throw Error("no word from the other side of the comparison for " +
+                            std::to_string(static_cast<long>(seconds)) + " s",
+                        Exit::time_out);
+        if (unread_.size() > most_unread)
+            throw Error("the other side of the comparison sends a line without an end",
+                        Exit::rank_lost);
         meanwhile();
-        if (!is_readable(socket_, 0.2)) {
-            if (waited.look_seconds() > seconds)
-                throw Error("no word from the other side of the comparison for " +
-                                std::to_string(static_cast<long>(seconds)) + " s",
-                            Exit::time_out);
-            continue;
-        }
+        if (!is_readable(socket_, 0.2)) continue;
         char some[4096];
         const ssize_t now = ::recv(socket_, some, sizeof some, 0);
         if (now < 0 && errno == EINTR) continue;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/compare/job_turns.hpp"
 
+#include <cstdlib>
+
 #include "workloads/timing/done_by_all.hpp"
 
 namespace tutti {
@@ -11,14 +13,16 @@ constexpr double longest_sleep_seconds = 3600;  // the other job's launch may be
 }  // namespace
 
 JobTurns::JobTurns(World& world, const std::string& meeting_point) : world_(world) {
-    const std::size_t slash = meeting_point.find('/');
-    if (slash == std::string::npos)
-        throw Error("'" + meeting_point + "' is not HOST:PORT/KEY; --turns is for 'tutti compare'");
+    const char* key = std::getenv("TUTTI_TURNS_KEY");
     done_by_all(world_, [&] {
-        if (world_.is_first())
-            connection_ = std::make_unique<Connection>(meeting_point.substr(0, slash));
+        if (!world_.is_first()) return;
+        if (key == nullptr)
+            throw Error(
+                "no TUTTI_TURNS_KEY in the environment of rank 0; --turns is for 'tutti compare', "
+                "whose --launcher must pass it on, as mpirun -x TUTTI_TURNS_KEY");
+        connection_ = std::make_unique<Connection>(meeting_point);
     });
-    wait_for_turn({.news = TurnNews::started, .key = meeting_point.substr(slash + 1)});
+    wait_for_turn({.news = TurnNews::started, .key = key == nullptr ? "" : key});
 }
 
 Turn JobTurns::ready(std::int64_t trial, const std::string& call, const std::string& candidate) {

@@ -14,8 +14,8 @@ namespace tutti {
 /// ranks sleep until there is an answer.
 class JobTurns final : public Turns {
 public:
-    /// `meeting_point` is "HOST:PORT/KEY". Returns when it is this job's turn for the first time.
-    /// Collective.
+    /// `meeting_point` is "HOST:PORT"; the key is in the environment. Returns when it is this job's
+    /// turn for the first time. Collective.
     JobTurns(World& world, const std::string& meeting_point);
 
     Turn ready(std::int64_t trial, const std::string& call, const std::string& candidate) override;

@@ -21,8 +21,10 @@ std::string random_key() {
     return fmt::format("{:08x}{:08x}{:08x}", random(), random(), random());
 }
 
+// The key is no word of the command: all users of a machine see those.
 Command with_turns(Command command, const std::string& address, const std::string& key) {
-    command.words.insert(command.words.end(), {"--turns", address + "/" + key});
+    command.words.insert(command.words.end(), {"--turns", address});
+    command.environment["TUTTI_TURNS_KEY"] = key;
     return command;
 }
 
@@ -161,7 +163,7 @@ private:
     // Whoever does not know a job's key is turned away.
     void admit(Connection connection) {
         try {
-            const auto line = connection.receive(5);
+            const auto line = connection.receive(1);  // a job says it at once
             if (!line) return;
             const TurnMessage message = turn_message_of(*line);
             for (TwinJob* job : in_order_)

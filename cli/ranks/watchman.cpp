@@ -103,7 +103,10 @@ bool may_be_segment(const std::string& process_folder, const std::string& descri
 void list_shared_files(pid_t process, std::time_t since, SharedFiles& files) {
     std::set<std::string> paths;
     const auto add = [&](const std::string& path) {
-        if (path.starts_with("/dev/shm/") && is_of_this_job(path, since)) paths.insert(path);
+        if (path.starts_with("/dev/shm/") &&
+            path.find('\n') == path.npos &&  // they are kept as lines
+            is_of_this_job(path, since))
+            paths.insert(path);
     };
     const std::string folder = "/proc/" + std::to_string(process);
     std::ifstream maps(folder + "/maps");

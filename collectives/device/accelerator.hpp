@@ -32,6 +32,9 @@ public:
     /// Accelerator::stopped).
     virtual void start(std::uint64_t timeout_ns) = 0;
     virtual bool is_over() = 0;
+    /// Returns when no block is left that touches memory; after a stop they give up soon. Nothing
+    /// to do where release() of memory waits for what runs on the device.
+    virtual void settle() {}
     /// What the last run took on the device by its own clock; nothing if it has none.
     virtual std::optional<std::int64_t> device_ns() { return std::nullopt; }
 };

@@ -88,19 +88,20 @@ public:
             }
     }
 
-    // Blocks that gave up still look at this; those of a rank that was stopped never did.
-    ~EmulatedLaunch() override {
-        while (is_running_.load() && left_.load() > blocks_ - tasks_.size()) sched_yield();
-    }
+    ~EmulatedLaunch() override { EmulatedLaunch::settle(); }
 
     void start(std::uint64_t timeout_ns) override {
         timeout_ns_ = timeout_ns;
         runs_left_ = runs_;
+        left_ = blocks_;  // before the next line: see settle
         is_running_ = true;
-        left_ = blocks_;
         threads_.start(tasks_);
     }
     bool is_over() override { return !is_running_.load(); }
+    // Blocks that gave up still look at this; those of a rank that was stopped never did.
+    void settle() override {
+        while (is_running_.load() && left_.load() > blocks_ - tasks_.size()) sched_yield();
+    }
 
 private:
     // The next run begins when all blocks of one have ended, as with kernels in a stream.

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 from .lines import ResultsError
+from .printable import in_line
 
 USAGE_ERROR = 64
 
@@ -39,6 +40,11 @@ def run(name, action, output):
     return code
 
 
+def say(line):
+    """Prints a line with texts of others in it."""
+    print(in_line(line))
+
+
 def needs(module, package):
     """What to say where a Python module is missing."""
     return ResultsError(f"no Python module {module} in {sys.executable}; type: apt-get install {package}, and run with "
@@ -46,7 +52,7 @@ def needs(module, package):
 
 
 def _refuse(name, reason):
-    print(f"{name}: {reason}", file=sys.stderr)
+    print(f"{name}: {in_line(reason)}", file=sys.stderr)
     return USAGE_ERROR
 
 

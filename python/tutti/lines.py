@@ -2,9 +2,13 @@
 """Reads the lines of results files (JSON Lines, schema version 1): the one reader of all that is Python here."""
 
 import json
+import re
 from dataclasses import dataclass
 
+from .printable import in_line
+
 SCHEMA_VERSION = 1
+_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 
 
 class ResultsError(Exception):
@@ -46,6 +50,9 @@ def _parsed(path, number, line, has_end):
     text = line.decode("utf-8", errors="replace")
     try:
         record = json.loads(text, parse_constant=_refuse_constant)
+        if _SURROGATE.search(text):  # half of a pair is no character, neither to SQLite nor to a terminal
+            text = json.dumps(record, ensure_ascii=False).encode("utf-8", "replace").decode()
+            record = json.loads(text)
     except (ValueError, RecursionError):
         return Line(str(path), number, text, fault="not JSON", is_torn=not has_end)
     return Line(str(path), number, text, record, _fault(record))
@@ -59,7 +66,7 @@ def _fault(record):
     if not isinstance(record, dict) or "v" not in record:
         return 'not a tutti record (no "v")'
     if record["v"] != SCHEMA_VERSION:
-        return f"written in schema version {record['v']}; this tutti reads version {SCHEMA_VERSION}"
+        return f"written in schema version {in_line(record['v'])}; this tutti reads version {SCHEMA_VERSION}"
     return "" if isinstance(record.get("kind"), str) else 'no field "kind"'
 
 

@@ -89,7 +89,7 @@ std::string as_junit(const ComparisonRecords& comparison) {
     xml.PushAttribute("skipped", undecided);
     xml.PushAttribute("time", "0");
     // Without a zone, as the schema wants it: to the second.
-    xml.PushAttribute("timestamp", comparison.session.t.substr(0, 19).c_str());
+    xml.PushAttribute("timestamp", time_in_views(comparison.session.t).c_str());
     xml.PushAttribute("hostname", "localhost");
     xml.PushAttribute("id", 0);
     xml.PushAttribute("package", "tutti");

@@ -35,7 +35,7 @@ std::string table_of_verdicts(const std::vector<VerdictRecord>& verdicts) {
         "#", "metric", width, fmt::format("A{}", unit), fmt::format("B{}", unit), "change",
         fmt::format("{:.0f} % interval", 100 * first.confidence), "noise", "seen from", "verdict");
     for (const VerdictRecord& one : verdicts)
-        text += line(" ", name_in_views(one), width, cell_of_time(one.a_ns, one),
+        text += line(" ", in_line(name_in_views(one)), width, cell_of_time(one.a_ns, one),
                      cell_of_time(one.b_ns, one), change_in_words(one), interval_in_words(one),
                      noise_in_words(one), one.visible == 0 ? "?" : size_in_words(one.visible),
                      name_of(one.verdict));
@@ -85,13 +85,15 @@ std::string stored_launches(const std::vector<LaunchOfMetric>& launches,
 
 std::string as_table(const ComparisonRecords& comparison) {
     std::string text;
-    for (const std::string& wrong : comparison.wrong) text += fmt::format("# WRONG: {}\n", wrong);
+    for (const std::string& wrong : comparison.wrong)
+        text += fmt::format("# WRONG: {}\n", in_line(wrong));
     if (!comparison.verdicts.empty()) {
         text += table_of_verdicts(comparison.verdicts) + counts_of(comparison.verdicts);
-        for (const std::string& line : cautions(comparison)) text += "# " + line + "\n";
+        for (const std::string& line : cautions(comparison)) text += "# " + in_line(line) + "\n";
     }
     for (const FloorRecord& floor : comparison.floors)
-        text += fmt::format("# {}: {}\n", floor.met ? "met" : "MISSED", floor_in_words(floor));
+        text +=
+            fmt::format("# {}: {}\n", floor.met ? "met" : "MISSED", in_line(floor_in_words(floor)));
     return text;
 }
 
@@ -107,7 +109,7 @@ std::string explained(const ComparisonRecords& comparison, const std::string& pa
             "#\n# {}: {}, because {}\n"
             "#   {} launches{}; p = {:.4f} after adjusting for all metrics; "
             "intervals of {:.0f} %\n",
-            one.metric, name_of(one.verdict), one.rule, launches.size(),
+            in_line(one.metric), name_of(one.verdict), in_line(one.rule), launches.size(),
             is_by_turns ? fmt::format(" of stage {}", one.stage) : "", one.p, 100 * one.confidence);
         text += is_by_turns ? launches_by_turns(launches) : stored_launches(launches, one);
     }

@@ -43,7 +43,8 @@ std::string time_of(double ns, const VerdictRecord& verdict) {
 std::string in_cell(const std::string& text) {
     constexpr std::string_view marks = "|\\`*_[]~";
     std::string safe;
-    for (const char one : text) {
+    for (std::size_t at = 0; at < text.size(); ++at) {
+        const char one = text[at];
         if (marks.find(one) != marks.npos) safe += '\\';
         switch (one) {
             case '<':
@@ -59,8 +60,11 @@ std::string in_cell(const std::string& text) {
             case '#':
                 safe += one + std::string("&#8203;");
                 break;
+            case ':':  // nor is "https://..." a link
+                safe += text.compare(at, 3, "://") == 0 ? ":&#8203;" : ":";
+                break;
             default:
-                safe += static_cast<unsigned char>(one) < ' ' ? ' ' : one;
+                safe += static_cast<unsigned char>(one) < ' ' || one == 0x7f ? ' ' : one;
         }
     }
     return safe;
@@ -132,7 +136,7 @@ std::string as_markdown(const ComparisonRecords& comparison) {
         "\nNoise: what {}. Of {}, by tutti {}.\n",
         is_stored(comparison) ? "launches of one side differ by among themselves, nine times of ten"
                               : "the same program differed from itself by in the same launches",
-        comparison.session.t, comparison.session.tool.version);
+        time_in_views(comparison.session.t), in_cell(in_line(comparison.session.tool.version)));
     for (const std::string& line : cautions(comparison))
         end += fmt::format("\n{}\n", in_cell(line));
     std::size_t left_out = 0;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "results/views/view_words.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 
@@ -37,6 +38,26 @@ std::string name_in_views(const std::string& metric) {
     constexpr std::size_t letters_of_hash = 8;
     const std::string tail = " #" + sha256(metric).substr(0, letters_of_hash);
     return cut(safe, longest_name - tail.size()) + tail;
+}
+
+std::string in_line(const std::string& text) {
+    std::string safe;
+    for (const char one : printable(as_utf8(text))) {
+        if (one == '#' && safe.ends_with('#')) safe += '?';
+        safe += one;
+    }
+    const std::size_t begin = safe.find_first_not_of(' ');
+    if (begin != safe.npos && safe.compare(begin, 2, "::") == 0) safe[begin] = '?';
+    return safe;
+}
+
+std::string time_in_views(const std::string& t) {
+    constexpr std::string_view shape = "0000-00-00T00:00:00";
+    const std::string time = t.substr(0, shape.size());
+    const auto fits = [](char mark, char one) {
+        return mark == '0' ? one >= '0' && one <= '9' : one == mark;
+    };
+    return std::ranges::equal(shape, time, fits) ? time : "1970-01-01T00:00:00";
 }
 
 std::string message_in_views(const std::string& text) {

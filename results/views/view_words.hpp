@@ -23,6 +23,14 @@ constexpr std::size_t longest_message = 1000;
 std::string name_in_views(const VerdictRecord& verdict);
 std::string name_in_views(const std::string& metric);
 
+/// As it may stand on a line that is printed: no control character and no line's end, and nothing
+/// that the log of a CI system would obey ("::word::" behind blanks at the begin, "##[word]" or
+/// "##vso[" anywhere).
+std::string in_line(const std::string& text);
+
+/// "2026-01-31T12:00:00" of a session, in UTC; what is no such time is the begin of 1970.
+std::string time_in_views(const std::string& t);
+
 /// UTF-8 of at most longest_message bytes; it may have several lines.
 std::string message_in_views(const std::string& text);
 

@@ -365,10 +365,11 @@ class Command(unittest.TestCase):
             path.write_text(text, encoding="utf-8")
             self.refused(path, says=says)
         self.refused(self.folder / "none.jsonl", says="cannot read")
-        for key in ({"bytes": -8}, {"bytes": 10 ** 400}, {"nranks": 0}):
-            self.refused(self.file([good[0] | {"key": good[0]["key"] | key}]), says="a point of an impossible size or number of ranks")
-        for time in (-1, 10 ** 400):
-            self.refused(self.file([good[0] | {"t_ns": good[0]["t_ns"] | {"p50": time}}]), says="whose time is no time")
+        impossible, too_large = "a point of an impossible size or number of ranks", "is out of range"
+        for key, says in (({"bytes": -8}, impossible), ({"bytes": 10 ** 400}, too_large), ({"nranks": 0}, impossible)):
+            self.refused(self.file([good[0] | {"key": good[0]["key"] | key}]), says=says)
+        for time, says in ((-1, "whose time is no time"), (10 ** 400, too_large)):
+            self.refused(self.file([good[0] | {"t_ns": good[0]["t_ns"] | {"p50": time}}]), says=says)
         infinite = self.file(good)
         infinite.write_text(infinite.read_text().replace('"p50": 4105.6', '"p50": 1e999'))
         self.refused(infinite, says="whose time is no time")

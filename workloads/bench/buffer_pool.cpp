@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "base/index.hpp"
 #include "base/rounding.hpp"
@@ -24,7 +25,9 @@ std::size_t whole_pages(std::size_t bytes) { return round_up(bytes, page); }
 constexpr std::string_view smaller_sizes = "a smaller -e or --counts, or of a workload --scale";
 
 Error no_memory(std::size_t bytes, std::string_view instead) {
-    return Error("no memory for buffers of " + in_words(Bytes{static_cast<std::int64_t>(bytes)}) +
+    constexpr auto most = static_cast<std::size_t>(std::numeric_limits<std::int64_t>::max());
+    return Error("no memory for buffers of " +
+                 in_words(Bytes{static_cast<std::int64_t>(std::min(bytes, most))}) +
                  " on each rank; type " + std::string(instead));
 }
 
@@ -120,7 +123,9 @@ std::int64_t PooledBuffers::count_in_output(
 BufferPool::BufferPool(World& world, std::size_t bytes, std::span<const BufferKind> kinds,
                        const DeviceBuffers& of_devices)
     : world_(world), kinds_(kinds.begin(), kinds.end()), bytes_(bytes) {
-    refuse_more_than_memory(world, bytes * std::max<std::size_t>(kinds.size(), 1), smaller_sizes);
+    const std::size_t of_each = std::max<std::size_t>(kinds.size(), 1);
+    const std::size_t most = std::numeric_limits<std::size_t>::max();
+    refuse_more_than_memory(world, bytes > most / of_each ? most : bytes * of_each, smaller_sizes);
     const auto wants = [&](BufferKind kind) {
         return std::find(kinds.begin(), kinds.end(), kind) != kinds.end();
     };

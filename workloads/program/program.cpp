@@ -159,7 +159,9 @@ private:
         const auto members = at(program_.groups, one.group).size();
         if (one.call.root.index < 0 || one.call.root.index >= static_cast<int>(members))
             refuse("'{}' has root {} in a group of {}", one.label, one.call.root.index, members);
-        if (one.call.count < 0) refuse("'{}' has {} elements", one.label, one.call.count);
+        constexpr auto most = std::int64_t{1} << 44;  // as of --counts: its bytes fit a number
+        if (one.call.count < 0 || one.call.count > most)
+            refuse("'{}' has {} elements", one.label, one.call.count);
     }
 
     // The calls that a rank starts, by group.

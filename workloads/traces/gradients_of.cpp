@@ -90,18 +90,22 @@ private:
         if (!listed) document_.refuse("'buffers_broadcast' is no list");
         for (const JsonValue& one : *listed) {
             if (const auto* count = one.whole_number()) {
+                document_.require_count("buffers_broadcast", *count);
                 trace_.buffers.push_back({Bytes{4}, *count});
             } else {
                 const Fields fields = document_.child(one);
-                trace_.buffers.push_back(
-                    {Bytes{fields.number("elem_bytes", 4)}, fields.count("numel")});
+                const std::int64_t element = fields.number("elem_bytes", 4);
+                if (element < 1 || element > 16) fields.refuse("'elem_bytes' is not 1 to 16");
+                trace_.buffers.push_back({Bytes{element}, fields.count("numel")});
             }
         }
     }
 
     void read_iteration(const Fields& one) {
         GradientTrace::Iteration iteration;
-        iteration.rank = static_cast<int>(one.number("rank", 0));
+        const std::int64_t rank = one.number("rank", 0);
+        if (rank < 0 || rank >= 1 << 20) one.refuse("'rank' is no rank");
+        iteration.rank = static_cast<int>(rank);
         iteration.forward_ns = one.ns("forward_us", 0);
         iteration.ready_ns = one.list_of_ns("ready_us");
         iteration.backward_ns = one.ns("backward_us", one.ns("backward_gpu_us", 0));
@@ -143,7 +147,6 @@ private:
         if (std::ranges::min(iteration.ready_ns) < 0 ||
             std::min({iteration.forward_ns, iteration.backward_ns, iteration.optimizer_ns}) < 0)
             of.refuse("a time is negative");
-        if (iteration.rank < 0 || iteration.rank >= 1 << 20) of.refuse("'rank' is no rank");
         trace_.iterations.push_back(std::move(iteration));
     }
 

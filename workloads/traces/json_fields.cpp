@@ -10,7 +10,8 @@ constexpr JsonRules rules{.whole = "an entry of the trace"};
 
 std::int64_t ns_of(const JsonPlace& place) {
     const double us = place.number();
-    if (std::abs(us) >= 9e15) place.fail("is no time in microseconds");
+    constexpr double most = 4e15;  // in ns the difference of two still fits 64 bits
+    if (std::abs(us) >= most) place.fail("is no time in microseconds");
     return std::llround(us * 1000);
 }
 

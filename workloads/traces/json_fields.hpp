@@ -26,7 +26,9 @@ public:
     std::int64_t number(const char* name, std::int64_t otherwise) const;
     /// Whole numbers of at least 0 that no sum or product of sizes overflows.
     std::int64_t count(const char* name) const;
-    std::vector<std::int64_t> counts(const char* name) const;   ///< absent: none
+    std::vector<std::int64_t> counts(const char* name) const;  ///< absent: none
+    /// Refuses a number that is no such count.
+    void require_count(const char* name, std::int64_t value) const;
     std::vector<std::int64_t> numbers(const char* name) const;  ///< absent: none
     /// Times are microseconds in files and nanoseconds here.
     std::int64_t ns(const char* name, std::int64_t otherwise) const;
@@ -39,8 +41,6 @@ public:
 
 private:
     JsonPlace path() const;
-    void require_count(const char* name, std::int64_t value) const;
-
     const JsonValue* object_;
     const Source* source_;
 };

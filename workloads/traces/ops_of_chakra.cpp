@@ -67,8 +67,12 @@ private:
     static std::int64_t elements_in(const JsonValue& value) {
         const List* list = value.list();
         if (!list || list->empty()) return 0;
+        // What is too many is refused later; here sums must fit.
+        constexpr auto too_many = (std::int64_t{1} << 40) + 1;
         if (!list->front().list())
-            return list->size() >= 5 && (*list)[3].whole_number() ? *(*list)[3].whole_number() : 0;
+            return list->size() >= 5 && (*list)[3].whole_number()
+                       ? std::clamp<std::int64_t>(*(*list)[3].whole_number(), -1, too_many)
+                       : 0;
         std::int64_t sum = 0;
         for (const JsonValue& one : *list) sum += elements_in(one);
         return sum;

@@ -22,9 +22,12 @@ public:
 private:
     void import(const Fields& entry) {
         const bool has_time = entry.has("startTime_ns");
-        if (has_time && !began_ns_) began_ns_ = entry.number("startTime_ns");
+        const std::int64_t now_ns = has_time ? entry.number("startTime_ns") : 0;
+        constexpr auto most = std::int64_t{1} << 62;  // the difference of two fits
+        if (now_ns < 0 || now_ns >= most) entry.refuse("'startTime_ns' is no time");
+        if (has_time && !began_ns_) began_ns_ = now_ns;
         std::optional<std::int64_t> launch;
-        if (has_time) launch = entry.number("startTime_ns") - *began_ns_;
+        if (has_time) launch = now_ns - *began_ns_;
         if (!entry.has("comms")) {
             if (!entry.has("compute")) entry.refuse("neither 'comms' nor 'compute'");
             if (!has_time) ++without_time_;

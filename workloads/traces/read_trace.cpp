@@ -157,7 +157,9 @@ void read_origin(const Fields& document, Trace& trace) {
     trace.device = document.text("device");
     trace.framework = document.text("framework");
     trace.note = document.text("note");
-    trace.world = static_cast<int>(document.number("world", 0));
+    const std::int64_t world = document.number("world", 0);
+    if (world < 0 || world > 1 << 20) document.refuse("'world' is no number of ranks");
+    trace.world = static_cast<int>(world);
 }
 
 Trace ours(const RankFile& file) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <mutex>
 
 #include "base/index.hpp"
 #include "base/rounding.hpp"
@@ -26,12 +27,23 @@ public:
           starts_(std::make_unique<std::atomic<std::uint64_t>[]>(ranks_.size())) {}
 
     void start(Rank rank, std::uint64_t deadline_ns) {
+        const std::lock_guard lock(mutex_);
         for (std::size_t i = 0; i < ranks_.size(); ++i)
             if (ranks_[i] == rank) starts_[i].fetch_add(1);
-        if (waiting_.fetch_add(1) + 1 < ranks_.size()) return;
+        if (++waiting_ < ranks_.size() || has_left_) return;
         waiting_ = 0;
         launch_->start(deadline_ns);
         launched_.fetch_add(1);
+    }
+
+    // Before a rank releases memory that its blocks use: of a call that was given up they may still
+    // run, and one that has not begun must not begin any more.
+    void leave() {
+        {
+            const std::lock_guard lock(mutex_);
+            has_left_ = true;
+        }
+        launch_->settle();
     }
 
     bool has_begun(std::uint64_t run) const { return launched_.load() >= run; }
@@ -48,7 +60,9 @@ private:
     std::vector<Rank> ranks_;
     std::unique_ptr<DeviceLaunch> launch_;
     std::unique_ptr<std::atomic<std::uint64_t>[]> starts_;  // of each rank
-    std::atomic<std::size_t> waiting_ = 0;
+    std::mutex mutex_;
+    std::size_t waiting_ = 0;
+    bool has_left_ = false;                    // one of the ranks
     std::atomic<std::uint64_t> launched_ = 0;  // runs
 };
 
@@ -90,6 +104,8 @@ public:
         }
         launch_ = load(request, draft, blocks_for(vector));
     }
+
+    ~DevicePlan() override { launch_->leave(); }
 
     bool rebinds() const override { return !is_registered_; }
 

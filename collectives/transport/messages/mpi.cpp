@@ -7,9 +7,11 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 #include <vector>
 
 #include "base/index.hpp"
+#include "base/units.hpp"
 #include "collectives/transport/messages/mpi_check.hpp"
 #include "collectives/world/backoff.hpp"
 #include "topology/detect/host_facts.hpp"
@@ -52,6 +54,14 @@ Placement hosts_by_name(MPI_Comm comm) {
     return Placement::by_label(labels);
 }
 
+// MPI counts in int. Plans cut their messages; what else is sent is small, or this says so.
+int count_of(std::span<const std::byte> bytes) {
+    if (!std::in_range<int>(bytes.size()))
+        throw Error("MPI cannot send " + in_words(Bytes{static_cast<std::int64_t>(bytes.size())}) +
+                    " at once: its counts are int");
+    return static_cast<int>(bytes.size());
+}
+
 // A barrier by non-blocking calls, so that a rank that never comes is noticed.
 class MpiWorld final : public World {
 public:
@@ -85,7 +95,7 @@ public:
     void all_gather(std::span<const std::byte> mine, std::span<std::byte> all) override {
         refuse_if_over();
         MPI_Request request;
-        const int bytes = int_size(mine);
+        const int bytes = count_of(mine);
         check(MPI_Iallgather(mine.data(), bytes, MPI_BYTE, all.data(), bytes, MPI_BYTE, comm_,
                              &request));
         finish(request, "an exchange of facts");
@@ -94,7 +104,7 @@ public:
     void broadcast(std::span<std::byte> data) override {
         refuse_if_over();
         MPI_Request request;
-        check(MPI_Ibcast(data.data(), int_size(data), MPI_BYTE, 0, comm_, &request));
+        check(MPI_Ibcast(data.data(), count_of(data), MPI_BYTE, 0, comm_, &request));
         finish(request, "a word from rank 0");
     }
 
@@ -214,12 +224,12 @@ public:
     }
 
     void post_receive(int, Rank from, std::span<std::byte> into) override {
-        check(MPI_Irecv(into.data(), int_size(into), MPI_BYTE, from.index, tag_, comm_,
+        check(MPI_Irecv(into.data(), count_of(into), MPI_BYTE, from.index, tag_, comm_,
                         &next_request(from)));
     }
 
     void post_send(int, Rank to, std::span<const std::byte> message) override {
-        check(MPI_Isend(message.data(), int_size(message), MPI_BYTE, to.index, tag_, comm_,
+        check(MPI_Isend(message.data(), count_of(message), MPI_BYTE, to.index, tag_, comm_,
                         &next_request(to)));
     }
 

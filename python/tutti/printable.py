@@ -1,0 +1,19 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Texts of others: names come from files and devices, and end in pages, in pictures and on terminals."""
+
+import re
+
+# Control characters but the line's end and the tab; halves of surrogate pairs; two that are no characters.
+_NO_TEXT = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
+
+
+def in_page(text):
+    """What XML cannot hold becomes '?'; of HTML it is no part either. For whole pages and pictures."""
+    return _NO_TEXT.sub("?", text)
+
+
+def in_line(text):
+    """What a terminal would obey or break a line at becomes '?'. A line must not look like a command to a CI system, either:
+    GitHub's runner obeys "::word::" behind blanks at the begin and "##[word]" anywhere, Azure's "##vso[" anywhere."""
+    text = in_page(str(text)).replace("\n", "?").replace("\t", " ")
+    return re.sub(r"#(?=#)", "#?", re.sub(r"^(\s*):(?=:)", r"\1?", text))
