@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <algorithm>
 #include <limits>
 #include <map>
 #include <optional>
@@ -24,11 +25,18 @@ struct JsonRules {
     enum class UnknownFields { ignored, refused };
     enum class Texts { any, names };
 
+    template <std::integral Number>
+    Number least() const {
+        return numbers == Numbers::from_0 ? Number{0} : std::numeric_limits<Number>::min();
+    }
+
     std::string_view whole = "the file";  ///< how errors call the outermost value
     std::string_view remedy = "";         ///< what errors end with: what to do about it
     Numbers numbers = Numbers::any;
     UnknownFields unknown_fields = UnknownFields::ignored;
     Texts texts = Texts::any;  ///< see JsonPlace::name
+    /// Of whole numbers with a sign, but for sizes; the least is its negative.
+    std::int64_t most = std::numeric_limits<std::int64_t>::max();
 };
 
 /// A value and the path to it ("sections[0].ranges[2].from") for errors, which say "FILE:LINE:
@@ -116,13 +124,19 @@ inline void parse_name(std::string_view name, Op& op) { op = parse_op(name); }
 
 template <std::integral Value>
 void decode(const JsonPlace& place, Value& value) {
-    const bool from_0 = place.rules().numbers == JsonRules::Numbers::from_0;
-    value = place.whole_number<Value>(from_0 ? Value{0} : std::numeric_limits<Value>::min());
+    Value least = place.rules().least<Value>(), most = std::numeric_limits<Value>::max();
+    if constexpr (std::signed_integral<Value>) {
+        least = static_cast<Value>(std::max<std::int64_t>(least, -place.rules().most));
+        most = static_cast<Value>(std::min<std::int64_t>(most, place.rules().most));
+    }
+    value = place.whole_number<Value>(least, most);
 }
 
 inline void decode(const JsonPlace& place, bool& value) { value = place.yes(); }
 inline void decode(const JsonPlace& place, double& value) { value = place.number(); }
-inline void decode(const JsonPlace& place, Bytes& bytes) { decode(place, bytes.count); }
+inline void decode(const JsonPlace& place, Bytes& bytes) {
+    bytes.count = place.whole_number(place.rules().least<std::int64_t>());
+}
 inline void decode(const JsonPlace& place, Rank& rank) { decode(place, rank.index); }
 
 inline void decode(const JsonPlace& place, std::string& text) {

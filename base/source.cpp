@@ -32,7 +32,9 @@ std::string Source::at(int line, std::string_view what) const {
     return fmt::format("{}:{}: {}", name_, std::max(line, 1), what);
 }
 
-void Source::fail(int line, const std::string& what) const { throw Error(at(line, what)); }
+void Source::fail(int line, const std::string& what) const {
+    throw Error(printable(at(line, what)));
+}
 
 std::string in_quotes(std::string_view text, std::size_t readable) {
     std::string shown(text.substr(0, readable));

@@ -23,7 +23,7 @@ public:
     /// "NAME:LINE: what"
     std::string at(int line, std::string_view what) const;
 
-    /// Throws Error with the text of at(), on one line.
+    /// Throws Error with the text of at(), printable, on one line.
     [[noreturn]] void fail(int line, const std::string& what) const;
 
 private:

@@ -20,7 +20,8 @@ std::string time_text(double ns) {
     return fmt::format("{:.3g} ms", ns / 1e6);
 }
 
-// A column is a pass with its kind of store; a block of lines is one number of active cores.
+// A column is a pass with its kind of store; a block of lines is one number of active cores, which
+// some curve has.
 std::string bandwidths(const Limits& limits, int cores) {
     std::string heads, kinds;
     std::vector<const Curve*> columns;
@@ -34,10 +35,10 @@ std::string bandwidths(const Limits& limits, int cores) {
         "#\n# GB/s of {}, read and written together\n",
         cores == 1 ? "one core, alone" : fmt::format("each of {} cores at once", cores));
     text += fmt::format("# {:>12}{}\n# {:>12}{}\n", "bytes a core", heads, "stores", kinds);
-    for (std::size_t i = 0; !columns.empty() && i < columns[0]->rates.bytes.size(); ++i) {
-        text += fmt::format("  {:>12}", to_string(columns[0]->rates.bytes[i]));
+    for (const Bytes size : columns.front()->rates.bytes) {
+        text += fmt::format("  {:>12}", to_string(size));
         for (const Curve* column : columns)
-            text += fmt::format("  {:>13.1f}", column->rates.gbps[i]);
+            text += fmt::format("  {:>13.1f}", column->rates.at(size));
         text += '\n';
     }
     return text;

@@ -12,11 +12,11 @@ target_compile_features(tutti_flags INTERFACE cxx_std_20)
 # In this tree alone: programs that link tutti have warnings of their own.
 # designated initialisers leave the defaults out on purpose
 set(warnings -Wall -Wextra -Wno-missing-field-initializers)
-if(TUTTI_UNITY AND CMAKE_CXX_COMPILER_ID STREQUAL GNU)
+if(NOT TUTTI_UNITY)
+    list(APPEND warnings -Wshadow)
+elseif(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
     # What is at the top of another file of the folder is not shadowed, nor is a file's own a header's.
     list(APPEND warnings -Wshadow=local -Wno-subobject-linkage)
-else()
-    list(APPEND warnings -Wshadow)
 endif()
 add_compile_options("$<$<COMPILE_LANGUAGE:C,CXX>:${warnings};-Wpedantic>")
 if(TUTTI_WERROR)

@@ -7,10 +7,12 @@
 #include <cmath>
 #include <cstdlib>
 #include <limits>
+#include <utility>
 
 #include "base/error.hpp"
 #include "base/index.hpp"
 #include "base/replace_file.hpp"
+#include "base/source.hpp"
 #include "results/reader.hpp"
 
 namespace tutti {
@@ -85,9 +87,20 @@ bool is_complete(const Limits& limits) {
     return true;
 }
 
+// Links are between its hosts.
+bool make_sense(const HostNetwork& network) {
+    const auto is_host = [&](int host) {
+        return host >= 0 && std::cmp_less(host, network.hosts.size());
+    };
+    return !network.hosts.empty() && std::ranges::all_of(network.links, [&](const HostLink& link) {
+        return is_host(link.a) && is_host(link.b);
+    });
+}
+
 bool make_sense(const Limits& limits) {
-    return limits.cores >= 1 && is_complete(limits) && make_sense(limits.staged) &&
-           make_sense(limits.single_copy) &&
+    return limits.cores >= 1 && limits.cores <= most_cpus && is_complete(limits) &&
+           make_sense(limits.staged) && make_sense(limits.single_copy) &&
+           (!limits.network || make_sense(*limits.network)) &&
            std::ranges::all_of(limits.curves, [](const Curve& curve) {
                return !curve.rates.empty() && make_sense(curve.rates);
            });

@@ -27,16 +27,18 @@ double number_of(const std::string& text, const std::string& metric) {
         throw Error(
             fmt::format("--metric '{}' finds '{}', which is no number above 0; let its last "
                         "group be the number alone",
-                        metric, text));
+                        metric, printable(text)));
     return number;
 }
 
 double value_at(const std::string& output, const std::string& pointer) {
     try {
-        const auto value = nlohmann::json::parse(output).at(nlohmann::json::json_pointer(pointer));
+        const auto all = nlohmann::json::parse(output);
+        const auto& value = all.at(nlohmann::json::json_pointer(pointer));
         if (value.is_number() && value.get<double>() > 0) return value.get<double>();
+        // To copy or to print a list takes a stack frame for each list within another.
         throw Error(fmt::format("--metric '{}' leads to {}, which is no number above 0", pointer,
-                                value.dump()));
+                                value.is_structured() ? value.type_name() : value.dump()));
     } catch (const nlohmann::json::exception& error) {
         throw Error(fmt::format("--metric '{}' leads nowhere in what the program prints: {}",
                                 pointer, error.what()));

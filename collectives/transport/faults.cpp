@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "collectives/transport/faults.hpp"
 
+#include <cmath>
+
 #include "base/error.hpp"
 #include "base/name_table.hpp"
 #include "base/source.hpp"
@@ -14,25 +16,25 @@ constexpr Named<Fault::Kind> kinds[] = {
     {Fault::Kind::stop, "stop"},
 };
 
-long number_of(std::string_view text, std::string_view whole) {
-    const auto number = number_in<long>(text);
+int number_of(std::string_view text, std::string_view whole) {
+    const auto number = number_in<int>(text);
     if (!number || *number < 0)
         throw Error("fault '" + std::string(whole) + "' has '" + std::string(text) +
                     "' where a number belongs; type for example drop:from=1,step=0");
     return *number;
 }
 
-void set(Fault& fault, std::string_view key, long value, std::string_view whole) {
+void set(Fault& fault, std::string_view key, int value, std::string_view whole) {
     if (key == "from")
-        fault.from = Rank{static_cast<int>(value)};
+        fault.from = Rank{value};
     else if (key == "to")
-        fault.to = Rank{static_cast<int>(value)};
+        fault.to = Rank{value};
     else if (key == "step")
-        fault.step = static_cast<int>(value);
+        fault.step = value;
     else if (key == "nth")
         fault.nth = value;
     else if (key == "ms")
-        fault.delay_seconds = static_cast<double>(value) * 1e-3;
+        fault.delay_seconds = value * 1e-3;
     else
         throw Error("fault '" + std::string(whole) + "' has an unknown field '" + std::string(key) +
                     "'; known: from to step nth ms");
@@ -69,7 +71,7 @@ std::string to_string(const Fault& fault) {
     if (fault.to) add("to", fault.to->index);
     if (fault.step) add("step", *fault.step);
     if (fault.nth != 0) add("nth", fault.nth);
-    if (fault.delay_seconds > 0) add("ms", static_cast<long>(fault.delay_seconds * 1e3));
+    if (fault.delay_seconds > 0) add("ms", std::lround(fault.delay_seconds * 1e3));
     return text;
 }
 

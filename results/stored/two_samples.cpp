@@ -21,9 +21,9 @@ std::vector<int> doubled_ranks_among(const std::vector<double>& values) {
     std::ranges::sort(sorted);
     std::vector<int> ranks;
     for (const double value : values) {
-        const auto same = std::ranges::equal_range(sorted, value);
-        ranks.push_back(
-            static_cast<int>((same.begin() - sorted.begin()) + 1 + (same.end() - sorted.begin())));
+        // Not the one of ranges: Clang 14 cannot compile libstdc++'s.
+        const auto [first, last] = std::equal_range(sorted.begin(), sorted.end(), value);
+        ranks.push_back(static_cast<int>((first - sorted.begin()) + 1 + (last - sorted.begin())));
     }
     return ranks;
 }

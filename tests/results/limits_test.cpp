@@ -112,7 +112,11 @@ TEST(LimitsFile, ThatIsBrokenIsRefusedInOneLine) {
     uneven.curves[0].rates.gbps.pop_back();
     Limits incomplete = sample_limits();
     incomplete.curves.erase(incomplete.curves.begin());
-    for (const Limits& senseless : {uneven, incomplete}) {
+    Limits large = sample_limits();
+    for (Curve& curve : large.curves) curve.cores = large.cores = 1 << 30;
+    Limits far_away = sample_limits();
+    far_away.network->links[0].b = 2;
+    for (const Limits& senseless : {uneven, incomplete, large, far_away}) {
         fill(file, to_json_line(senseless) + "\n");
         EXPECT_NE(complaint_about_file(file).find("that cannot be"), std::string::npos);
     }

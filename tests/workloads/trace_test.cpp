@@ -128,7 +128,7 @@ TEST_F(Traces, NameFileAndLineOfWhatIsWrong) {
         return refusal(file("net.jsonl", replaced(gradients, from, to)));
     };
     EXPECT_EQ(with("[3,9,39]", "[3,9]"), "net.jsonl:10: 'ready_us' has 2 times for 3 parameters");
-    EXPECT_EQ(with("[3,9,39]", "[3,-9,39]"), "net.jsonl:10: a time is negative");
+    EXPECT_EQ(with("[3,9,39]", "[3,-9,39]"), "net.jsonl:10: 'ready_us[1]' is a negative time");
     EXPECT_EQ(with("[3,9,39]", "[3,\"x\",39]"), "net.jsonl:10: 'ready_us[1]' is not a number");
     EXPECT_EQ(with("\"numel\":20,\"params\"", "\"numel\":21,\"params\""),
               "net.jsonl:7: 'numel' is 21, but its parameters have 20");

@@ -145,12 +145,13 @@ private:
 
     void check_group(const std::vector<Rank>& group) const {
         if (group.empty()) refuse("a group has no ranks");
-        for (const Rank rank : group) {
+        for (const Rank rank : group)
             if (rank.index < 0 || rank.index >= program_.ranks())
                 refuse("a group has rank {}, of {}", rank.index, program_.ranks());
-            if (std::ranges::count(group, rank) > 1)
-                refuse("rank {} is twice in a group", rank.index);
-        }
+        std::vector<Rank> sorted = group;
+        std::ranges::sort(sorted);
+        const auto twice = std::ranges::adjacent_find(sorted);
+        if (twice != sorted.end()) refuse("rank {} is twice in a group", twice->index);
     }
 
     void check_call(const GroupCall& one) const {

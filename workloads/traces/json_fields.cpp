@@ -8,10 +8,19 @@ namespace {
 
 constexpr JsonRules rules{.whole = "an entry of the trace"};
 
+// Since 1970, say: the difference of two fits a number.
 std::int64_t ns_of(const JsonPlace& place) {
     const double us = place.number();
-    constexpr double most = 4e15;  // in ns the difference of two still fits 64 bits
-    if (std::abs(us) >= most) place.fail("is no time in microseconds");
+    if (std::abs(us) > 4e15) place.fail("is no time in microseconds");
+    return std::llround(us * 1000);
+}
+
+// The sum of thousands fits a number.
+std::int64_t duration_ns_of(const JsonPlace& place) {
+    constexpr double longest_us = 1e12;  // 11 days
+    const double us = place.number();
+    if (us < 0) place.fail("is a negative time");
+    if (us > longest_us) place.fail("is more than 11 days in microseconds");
     return std::llround(us * 1000);
 }
 
@@ -41,9 +50,8 @@ std::int64_t Fields::number(const char* name, std::int64_t otherwise) const {
 }
 
 void Fields::require_count(const char* name, std::int64_t value) const {
-    constexpr std::int64_t most = std::int64_t{1} << 40;
-    if (value < 0 || value > most)
-        refuse(fmt::format("'{}' has {}, which is not 0 to {}", name, value, most));
+    if (value < 0 || value > most_elements)
+        refuse(fmt::format("'{}' has {}, which is not 0 to {}", name, value, most_elements));
 }
 
 std::int64_t Fields::count(const char* name) const {
@@ -68,10 +76,15 @@ std::int64_t Fields::ns(const char* name, std::int64_t otherwise) const {
     return has(name) ? ns_of(path().needed(name)) : otherwise;
 }
 
-std::vector<std::int64_t> Fields::list_of_ns(const char* name) const {
+std::int64_t Fields::duration_ns(const char* name, std::int64_t otherwise) const {
+    return has(name) ? duration_ns_of(path().needed(name)) : otherwise;
+}
+
+std::vector<std::int64_t> Fields::durations_ns(const char* name) const {
     std::vector<std::int64_t> values;
     const JsonPlace path = this->path(), list = path.needed(name);
-    for (std::size_t i = 0; i < list.list().size(); ++i) values.push_back(ns_of(list.item(i)));
+    for (std::size_t i = 0; i < list.list().size(); ++i)
+        values.push_back(duration_ns_of(list.item(i)));
     return values;
 }
 

@@ -9,6 +9,9 @@
 
 namespace tutti {
 
+/// No count of elements is larger, so that no sum or product of sizes overflows.
+constexpr std::int64_t most_elements = std::int64_t{1} << 40;
+
 /// One object of a file, read by typed getters, which throw Error naming file and line. Holds
 /// references to the value and the source.
 class Fields {
@@ -24,15 +27,16 @@ public:
     std::string text(const char* name, const std::string& otherwise = "") const;
     std::int64_t number(const char* name) const;
     std::int64_t number(const char* name, std::int64_t otherwise) const;
-    /// Whole numbers of at least 0 that no sum or product of sizes overflows.
+    /// Whole numbers from 0 to most_elements.
     std::int64_t count(const char* name) const;
-    std::vector<std::int64_t> counts(const char* name) const;  ///< absent: none
-    /// Refuses a number that is no such count.
     void require_count(const char* name, std::int64_t value) const;
+    std::vector<std::int64_t> counts(const char* name) const;   ///< absent: none
     std::vector<std::int64_t> numbers(const char* name) const;  ///< absent: none
-    /// Times are microseconds in files and nanoseconds here.
+    /// Times are microseconds in files and nanoseconds here: points in time, and how long something
+    /// took or was after the begin.
     std::int64_t ns(const char* name, std::int64_t otherwise) const;
-    std::vector<std::int64_t> list_of_ns(const char* name) const;
+    std::int64_t duration_ns(const char* name, std::int64_t otherwise = 0) const;
+    std::vector<std::int64_t> durations_ns(const char* name) const;
     /// The objects of a list; absent: none.
     std::vector<Fields> objects(const char* name) const;
     Fields object(const char* name) const { return child(at(name)); }
@@ -41,6 +45,7 @@ public:
 
 private:
     JsonPlace path() const;
+
     const JsonValue* object_;
     const Source* source_;
 };

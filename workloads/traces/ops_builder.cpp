@@ -48,7 +48,7 @@ Rank rank_of(const Fields& of, const char* name, int ranks) {
 namespace {
 
 void require_size(std::int64_t count, const Fields& of) {
-    if (count < 0 || count > std::int64_t{1} << 40)
+    if (count < 0 || count > most_elements)
         of.refuse(fmt::format("{} elements are not 0 to 2^40", count));
 }
 

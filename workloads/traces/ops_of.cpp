@@ -28,12 +28,14 @@ std::vector<OfRank> listed_ops(const Fields& document, int ranks) {
     return all;
 }
 
+constexpr int most_ranks = 1 << 16;
+
 int ranks_of(const Fields& document) {
     const std::int64_t ranks = document.has("world")
                                    ? document.number("world")
                                    : static_cast<std::int64_t>(document.objects("ranks").size());
-    if (ranks < 1 || ranks > 1 << 20)
-        document.refuse(fmt::format("{} ranks: 'world' is 1 or more", ranks));
+    if (ranks < 1 || ranks > most_ranks)
+        document.refuse(fmt::format("{} ranks: 'world' is 1 to {}", ranks, most_ranks));
     return static_cast<int>(ranks);
 }
 
@@ -70,8 +72,7 @@ private:
         op.collective = what.collective;
         op.phase = phase_of_trace(fields.text("phase"));
         op.after = fields.numbers("deps");
-        op.compute_ns = fields.ns("compute_us", 0);
-        if (op.compute_ns < 0) fields.refuse("'compute_us' is negative");
+        op.compute_ns = fields.duration_ns("compute_us");
         read_id(rank, fields, op);
         if (op.kind == TraceOp::Kind::collective || op.kind == TraceOp::Kind::barrier)
             read_group(rank, fields, op);
@@ -190,7 +191,12 @@ OpsTrace comms_of(const Fields& document) {
             builder.add(rank_of(rank, "rank", ranks), op_of(call, ranks),
                         call.ns("launch_us", begin) - begin);
     // Of one rank, without times: the others did the same.
-    for (const Fields& call : document.objects("comms"))
+    const auto calls_of_each = document.objects("comms");
+    constexpr std::size_t most_ops = std::size_t{1} << 22;  // a GB
+    if (calls_of_each.size() > most_ops / as_size(ranks))
+        document.refuse(fmt::format("{} calls of each of {} ranks are too many: {} in all",
+                                    calls_of_each.size(), ranks, most_ops));
+    for (const Fields& call : calls_of_each)
         for (int rank = 0; rank < ranks; ++rank) builder.add({rank}, op_of(call, ranks));
     return builder.done();
 }

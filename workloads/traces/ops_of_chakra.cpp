@@ -43,7 +43,8 @@ private:
         for (const JsonValue& one : *groups.list()) {
             const JsonValue *name = one.find("pg_name"), *ranks = one.find("ranks");
             if (name && name->text() && ranks && ranks->list())
-                groups_[*name->text()] = Fields(one, source).numbers("ranks");
+                groups_[*name->text()] =
+                    with_place(node, [&] { return Fields(one, source).numbers("ranks"); });
         }
     }
 
@@ -67,12 +68,12 @@ private:
     static std::int64_t elements_in(const JsonValue& value) {
         const List* list = value.list();
         if (!list || list->empty()) return 0;
-        // What is too many is refused later; here sums must fit.
-        constexpr auto too_many = (std::int64_t{1} << 40) + 1;
-        if (!list->front().list())
-            return list->size() >= 5 && (*list)[3].whole_number()
-                       ? std::clamp<std::int64_t>(*(*list)[3].whole_number(), -1, too_many)
-                       : 0;
+        if (!list->front().list()) {
+            const auto* elements = list->size() >= 5 ? (*list)[3].whole_number() : nullptr;
+            if (!elements) return 0;
+            // What is refused in the end must not overflow the sum before.
+            return *elements < 0 ? most_elements + 1 : std::min(*elements, most_elements + 1);
+        }
         std::int64_t sum = 0;
         for (const JsonValue& one : *list) sum += elements_in(one);
         return sum;

@@ -22,12 +22,9 @@ public:
 private:
     void import(const Fields& entry) {
         const bool has_time = entry.has("startTime_ns");
-        const std::int64_t now_ns = has_time ? entry.number("startTime_ns") : 0;
-        constexpr auto most = std::int64_t{1} << 62;  // the difference of two fits
-        if (now_ns < 0 || now_ns >= most) entry.refuse("'startTime_ns' is no time");
-        if (has_time && !began_ns_) began_ns_ = now_ns;
+        if (has_time && !began_ns_) began_ns_ = time_of(entry);
         std::optional<std::int64_t> launch;
-        if (has_time) launch = now_ns - *began_ns_;
+        if (has_time) launch = time_of(entry) - *began_ns_;
         if (!entry.has("comms")) {
             if (!entry.has("compute")) entry.refuse("neither 'comms' nor 'compute'");
             if (!has_time) ++without_time_;
@@ -48,6 +45,12 @@ private:
         end.place = entry.place();
         end.after = {id};
         builder_.add(rank_, std::move(end));
+    }
+
+    static std::int64_t time_of(const Fields& entry) {
+        const std::int64_t ns = entry.number("startTime_ns");
+        if (ns < 0) entry.refuse("'startTime_ns' is negative");
+        return ns;
     }
 
     void read_group(const Fields& entry) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <charconv>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <map>
@@ -150,16 +151,15 @@ JsonValue document_of(const fs::path& file, const Source& source) {
 }
 
 void read_origin(const Fields& document, Trace& trace) {
-    trace.model = document.text("model");
+    const auto text = [&](const char* name) { return printable(document.text(name)); };
+    trace.model = text("model");
     if (trace.model.empty()) document.refuse("'model' is missing");
-    trace.source = document.text("source", document.text("data"));
-    trace.licence = document.text("licence");
-    trace.device = document.text("device");
-    trace.framework = document.text("framework");
-    trace.note = document.text("note");
-    const std::int64_t world = document.number("world", 0);
-    if (world < 0 || world > 1 << 20) document.refuse("'world' is no number of ranks");
-    trace.world = static_cast<int>(world);
+    trace.source = text(document.has("source") ? "source" : "data");
+    trace.licence = text("licence");
+    trace.device = text("device");
+    trace.framework = text("framework");
+    trace.note = text("note");
+    trace.world = static_cast<int>(document.number("world", 0));
 }
 
 Trace ours(const RankFile& file) {

@@ -27,15 +27,17 @@ int recorded_ranks(const fs::path& trace) {
 
 void append(const fs::path& file, std::int64_t count, std::vector<std::byte>& bytes) {
     const auto size = as_size(count) * sizeof(float);
-    const std::size_t index = bytes.size();
-    std::error_code unreadable;
-    const bool fits = fs::file_size(file, unreadable) == size && !unreadable;
-    if (fits) bytes.resize(index + size);  // only now: a trace may claim any size
-    std::ifstream stream(file, std::ios::binary);
-    if (fits)
+    const auto read = [&] {
+        std::error_code unreadable;
+        if (fs::file_size(file, unreadable) != size || unreadable) return false;
+        const std::size_t index = bytes.size();
+        bytes.resize(index + size);
+        std::ifstream stream(file, std::ios::binary);
         stream.read(reinterpret_cast<char*>(bytes.data() + index),
                     static_cast<std::streamsize>(size));
-    if (!fits || !stream)
+        return stream.good();
+    };
+    if (!read())
         throw Error(
             fmt::format("{}: has not the {} bytes of its bucket; record it again, or type "
                         "--gradients no",

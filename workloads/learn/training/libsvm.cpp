@@ -15,7 +15,7 @@ namespace tutti {
 namespace {
 
 // Rows are kept dense: more than this is no data set for the networks here.
-constexpr int most_columns = 1 << 20;
+constexpr int most_columns = 1 << 16;
 constexpr std::size_t most_values = std::size_t{1} << 28;
 constexpr int most_classes = 1000;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// replay_import FOLDER: each file of the corpus goes through the fuzzer's function once.
+// replay_NAME FOLDER: each file of the corpus goes through the fuzzer's function once.
 #include <cstdint>
 #include <cstdio>
 #include <filesystem>

@@ -3,8 +3,6 @@
 // and a table that was read can be written and read again, merged, asked, fitted, explained and
 // drawn.
 #include <cstdint>
-#include <cstdio>
-#include <cstdlib>
 #include <limits>
 #include <string>
 #include <string_view>
@@ -16,17 +14,11 @@
 #include "autotune/table/table.hpp"
 #include "autotune/table/table_json.hpp"
 #include "autotune/table/usable.hpp"
-#include "base/error.hpp"
+#include "tests/fuzz/demand.hpp"
 
 namespace {
 
 using namespace tutti;
-
-void demand(bool holds, const std::string& what) {
-    if (holds) return;
-    std::fprintf(stderr, "not so: %s\n", what.c_str());
-    std::abort();
-}
 
 void merge(const Table& table) {
     const Table once = merged(std::vector{table});
@@ -90,11 +82,9 @@ void use(const Table& table) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     Table table;
     try {
-        table = parse_table({reinterpret_cast<const char*>(data), size}, "FILE");
+        table = parse_table(text_of(data, size), "FILE");
     } catch (const Error& error) {
-        const std::string text = error.what();
-        demand(text.starts_with("FILE:") && text[5] >= '1' && text[5] <= '9', text);
-        demand(text.find('\n') == std::string::npos, "one line: " + text);
+        demand_place(error, "FILE");
         return 0;
     }
     use(table);

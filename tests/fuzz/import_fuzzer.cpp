@@ -3,10 +3,8 @@
 // line; and a machine that was read can be printed, written and read again.
 #include <algorithm>
 #include <cstdint>
-#include <cstdio>
-#include <cstdlib>
 
-#include "base/error.hpp"
+#include "tests/fuzz/demand.hpp"
 #include "topology/draw/draw.hpp"
 #include "topology/import/import.hpp"
 #include "topology/machine/fingerprint.hpp"
@@ -16,12 +14,6 @@
 namespace {
 
 using namespace tutti;
-
-void demand(bool holds, const std::string& what) {
-    if (holds) return;
-    std::fprintf(stderr, "not so: %s\n", what.c_str());
-    std::abort();
-}
 
 bool is_text(std::string_view text) {
     for (const char c : text)
@@ -62,11 +54,9 @@ void use(const Machine& machine) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     try {
-        use(parse_machine({reinterpret_cast<const char*>(data), size}, "FILE"));
+        use(parse_machine(text_of(data, size), "FILE"));
     } catch (const Error& error) {
-        const std::string text = error.what();
-        demand(text.starts_with("FILE:") && text[5] >= '1' && text[5] <= '9', text);
-        demand(text.find('\n') == std::string::npos, "one line: " + text);
+        demand_place(error, "FILE");
     }
     return 0;
 }

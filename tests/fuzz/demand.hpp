@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// What the fuzzers demand of whatever they read.
+#include <unistd.h>
+
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <string_view>
+
+#include "base/error.hpp"
+
+namespace tutti {
+
+inline void demand(bool holds, const std::string& what) {
+    if (holds) return;
+    std::fprintf(stderr, "not so: %s\n", what.c_str());
+    std::abort();
+}
+
+inline std::string_view text_of(const std::uint8_t* data, std::size_t size) {
+    return {reinterpret_cast<const char*>(data), size};
+}
+
+inline void demand_one_line(const Error& error) {
+    const std::string text = error.what();
+    demand(!text.empty() && text.find('\n') == std::string::npos, "one line: " + text);
+}
+
+/// "NAME:LINE: what"
+inline void demand_place(const Error& error, const std::string& name) {
+    const std::string text = error.what();
+    demand_one_line(error);
+    demand(text.starts_with(name + ":") && text.size() > name.size() + 1 &&
+               text[name.size() + 1] >= '1' && text[name.size() + 1] <= '9',
+           text);
+}
+
+/// A folder in memory, for what reads files by their names.
+class FolderInMemory {
+public:
+    explicit FolderInMemory(const char* name)
+        : path_(std::filesystem::path(std::filesystem::exists("/dev/shm") ? "/dev/shm" : "/tmp") /
+                ("tutti-fuzz-" + std::string(name) + "-" + std::to_string(::getpid()))) {
+        std::filesystem::create_directories(path_);
+    }
+    ~FolderInMemory() {
+        std::error_code none;
+        std::filesystem::remove_all(path_, none);
+    }
+    FolderInMemory(const FolderInMemory&) = delete;
+    FolderInMemory& operator=(const FolderInMemory&) = delete;
+
+    const std::filesystem::path& path() const { return path_; }
+
+    /// The path of a file that now holds this text.
+    std::string file(const std::string& name, std::string_view text) const {
+        const std::filesystem::path file = path_ / name;
+        std::ofstream(file, std::ios::binary | std::ios::trunc) << text;
+        return file.string();
+    }
+
+private:
+    std::filesystem::path path_;
+};
+
+}  // namespace tutti

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// The first line is a pointer into JSON (/a/0/time), or the number of an expression; the rest is
+// what a program prints. Whatever that is, looking for metrics ends with numbers above 0 or with
+// one line.
+#include <algorithm>
+#include <array>
+
+#include "cli/compare/launches.hpp"
+#include "tests/fuzz/demand.hpp"
+
+namespace {
+
+using namespace tutti;
+
+// Of the user's own, which may take as long as they like; what programs print must not.
+constexpr std::array expressions{R"(time: ([0-9.e+-]+) s)", R"(^(\w+) .* (\S+)$)",
+                                 R"((?:x|y)=(.*),)", R"(([^ ]+) +(-?[0-9]+))"};
+
+std::string metric_in(std::string_view first_line) {
+    if (first_line.starts_with('/')) return std::string(first_line);
+    return expressions.at(
+        first_line.empty() ? 0 : static_cast<unsigned char>(first_line[0]) % expressions.size());
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    const std::string_view text = text_of(data, size);
+    const std::string_view first_line = text.substr(0, text.find('\n'));
+    const std::string output(text.substr(std::min(first_line.size() + 1, text.size())));
+    try {
+        for (const auto& [name, value] : metrics_in(output, {metric_in(first_line)})) {
+            demand(value > 0, "a metric is above 0");
+            demand(name.find('\n') == std::string::npos, "its name is one line");
+        }
+    } catch (const Error& error) {
+        demand_one_line(error);
+    }
+    return 0;
+}

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whatever the bytes are, reading them ends with records or with one line that names file and line;
+// and records that were read can be written and read again, shown, compared, gone on with, and
+// others added to them.
+#include <optional>
+#include <sstream>
+
+#include "cli/comparison_file.hpp"
+#include "cli/options/interrupted_run.hpp"
+#include "results/csv.hpp"
+#include "results/floors.hpp"
+#include "results/over_launches.hpp"
+#include "results/reader.hpp"
+#include "results/step_table.hpp"
+#include "results/store.hpp"
+#include "results/stored/stored_runs.hpp"
+#include "results/text_table.hpp"
+#include "results/views/views.hpp"
+#include "tests/fuzz/demand.hpp"
+
+namespace {
+
+using namespace tutti;
+
+void write_again(const Results& results) {
+    const auto again = [](const auto& records) {
+        for (const auto& record : records)
+            demand(std::get<std::decay_t<decltype(record)>>(
+                       parse_json_line(to_json_line(record))) == record,
+                   "a line brings back the record: " + to_json_line(record));
+    };
+    again(results.sessions);
+    again(results.launches);
+    again(results.points);
+    again(results.steps);
+    again(results.fails);
+    again(results.ends);
+    again(results.limits);
+    again(results.pairs);
+    again(results.verdicts);
+    again(results.step_growth);
+    again(results.points_over_launches);
+    again(results.steps_over_launches);
+    again(results.floors);
+}
+
+void draw_tables(const Results& results) {
+    const std::vector<std::string> notes{"a note"};
+    table_header(notes, {.wire = true, .predicted = true});
+    for (const Point& point : results.points)
+        table_row({.out_of_place = &point, .in_place = &point}, {.wire = true, .predicted = true});
+    table_footer(results.points);
+    std::ostringstream csv;
+    write_csv(csv, results.points);
+    step_table_header(notes);
+    step_table_rows(results.steps);
+    step_table_footer(results.steps);
+    over_launches(results.points);
+    over_launches(results.steps);
+}
+
+void draw_views(const ComparisonRecords& records) {
+    for (const View& view : views()) view.text(records);
+    if (!records.verdicts.empty()) explained(records, records.verdicts.front().metric);
+}
+
+void compare(const Results& results) {
+    const StoredRuns runs = stored_runs(results);
+    const StoredComparison same = compare_stored(runs, runs, {}, {"cores: 8, 4"});
+    for (const VerdictRecord& verdict : same.verdicts)
+        demand(verdict.verdict != Change::slower && verdict.verdict != Change::faster,
+               "nothing differs from itself: " + verdict.metric);
+    draw_views({.pairs = same.pairs, .verdicts = same.verdicts, .wrong = same.wrong});
+    std::vector<TimeOfCall> calls;
+    for (const std::string& metric : runs.order)
+        calls.push_back(
+            {metric, runs.metrics.at(metric).median_ns(), runs.metrics.at(metric).nranks});
+    hold_against(std::vector<Floor>{}, calls);
+    in_words(runs);
+}
+
+// One line each where the file holds nothing of the kind.
+void go_on(const std::string& file) {
+    try {
+        draw_views(stored_comparison(file));
+    } catch (const Error& error) {
+        demand_one_line(error);
+    }
+    for (const char* command : {"bench", "workload"}) try {
+            interrupted_run(file, command);
+        } catch (const Error& error) {
+            demand_one_line(error);
+        }
+}
+
+std::optional<Results> results_in(const std::string& text) {
+    std::istringstream stream(text);
+    try {
+        return read_results(stream, "FILE");
+    } catch (const Error& error) {
+        if (!text.empty()) demand_place(error, "FILE");
+        return std::nullopt;
+    }
+}
+
+// A torn last line is put aside, and what was there stays.
+void add_to(const std::string& file, const std::optional<Results>& before) {
+    try {
+        Store(file).append(End{.session = "another"});
+        append_to_running_session(file, {.session = "another", .phase = "start"});
+    } catch (const Error& error) {
+        demand_one_line(error);
+        return;
+    }
+    if (!before) return;
+    const Results now = read_results(std::filesystem::path(file));
+    demand(now.points == before->points && now.ends.size() == before->ends.size() + 1 &&
+               now.fails.size() == before->fails.size() + 1,
+           "what was there stays, what is added is there");
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    static const FolderInMemory folder("results");
+    const std::string text(text_of(data, size));
+    const std::optional<Results> results = results_in(text);
+    if (results) {
+        write_again(*results);
+        draw_tables(*results);
+        compare(*results);
+    }
+    const std::string file = folder.file("results.jsonl", text);
+    if (results) go_on(file);
+    add_to(file, results);
+    std::filesystem::remove(file + ".torn");
+    return 0;
+}
