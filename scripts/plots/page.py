@@ -4,6 +4,8 @@
 from html import escape
 from pathlib import Path
 
+from tutti.printable import in_page
+
 from . import provenance, steps_figure, steps_table, style, summary, tables
 from .units import counted, size_text
 
@@ -38,7 +40,7 @@ def page(report, title, canvas):
     if report.results.fails:
         parts.append(f'<section id="failures"><h2>Failures</h2>{tables.fails_table(report.results)}</section>')
     parts += [drawn.note(), _sources(report), _terms(), f"<script>\n{_text('page.js')}</script>\n</main>\n</body>\n</html>\n"]
-    return "\n".join(filter(None, parts))
+    return in_page("\n".join(filter(None, parts)))
 
 
 class _Drawn:

@@ -13,6 +13,8 @@ from html import escape
 import matplotlib
 from matplotlib.figure import Figure
 
+from tutti.printable import in_page
+
 from .units import size_text
 
 # Readers' fonts have letters that matplotlib's has not.
@@ -128,6 +130,8 @@ def label_sizes(axes, sizes, label="message size (bytes, K = 1024)"):
 
 def _apart(sizes):
     """The largest, and of the others those with room for their names."""
+    if not sizes:  # nothing was measured
+        return []
     least = (math.log2(max(sizes[-1], 1)) - math.log2(max(sizes[0], 1))) / MOST_TICKS
     shown = []
     for size in reversed(sizes):
@@ -143,7 +147,8 @@ def scale_of(sizes):
 
 
 def shortened(name, letters=LEGEND_NAME):
-    """A name for a legend; the table has all of it."""
+    """A name for a legend, which leaves out what begins with _; the table has all of it."""
+    name = f" {name}" if name.startswith("_") else name
     return name if len(name) <= letters else name[:letters - 1] + "…"
 
 
@@ -170,7 +175,7 @@ def svg_text(figure, name, description, hover=()):
                                                               'xmlns:xlink="http://www.w3.org/1999/xlink" role="img"')
     head, body = svg.split(">", 1)
     data = f" data-points='{_points(figure, hover)}'" if hover else ""
-    return f"{head}{data}>\n<title>{escape(description)}</title>{body}"
+    return in_page(f"{head}{data}>\n<title>{escape(description)}</title>{body}")
 
 
 def _rounded(match):
