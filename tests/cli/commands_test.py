@@ -174,12 +174,12 @@ class Report(Commands):
 
     def test_hands_on_what_figures_are_asked_for_and_makes_a_page_only_where_one_is(self):
         file = self.results("r.jsonl")
-        asked = ["--figures", "figures", "--format", "pdf", "--style", "paper", "--only", "ratio", "--candidates", "ring", "--sizes", "8..1M"]
-        for words, page in ((asked, []), ([*asked, "-o", "r.html"], ["-o", "r.html"]), (["--svg-dir", "old"], ["-o", "report.html"]),
-                            (["--artifact", "a"], []), ([], ["-o", "report.html"])):
+        asked = ["--figures=figures", "--format=pdf", "--style=paper", "--only=ratio", "--candidates=ring", "--sizes=8..1M"]
+        for words, page in ((asked, []), ([*asked, "--output=r.html"], ["--output=r.html"]),
+                            (["--svg-dir=old"], ["--output=report.html"]), (["--artifact=a"], []), ([], ["--output=report.html"])):
             done = tutti.run("report", file, *words, TUTTI_PYTHON="echo")
-            handed_on = [word for word in words if word not in ("-o", "r.html")]
-            self.assertEqual(done.stdout.splitlines()[0].split()[1:], [str(file), *handed_on, *page])
+            handed_on = [word for word in words if not word.startswith("--output")]
+            self.assertEqual(done.stdout.splitlines()[0].split()[1:], [*handed_on, *page, "--", str(file)])
 
     def test_passes_over_a_torn_last_line(self):
         file = self.results("torn.jsonl")
