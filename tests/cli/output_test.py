@@ -52,6 +52,20 @@ class Table(unittest.TestCase):
                 self.assertIn(f" float {root} ", rows(done.stdout)[0])
 
 
+class ManyCandidates(tutti.Folder):
+    def test_has_the_rows_of_the_fastest_and_of_all_when_asked(self):
+        words = ("bench", "all_reduce", "--algo", "ring,tree,chain,linear,butterfly", "--transport", "loopback", "--baseline", "none",
+                 "--counts", "16,2000", *QUICK, "--ranks", 2, "--csv", self.folder / "all.csv")
+        done = tutti.run(*words)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertTrue(2 <= len(rows(done.stdout)) <= 4, done.stdout)  # of each placement the fastest
+        self.assertIn("# of 5 candidates each size has the rows of the fastest", done.stdout)
+        self.assertRegex(done.stdout, r"# Fastest of 5 candidates: all_reduce float sum, out of place, \w+ memory\n")
+        with open(self.folder / "all.csv", encoding="utf-8") as file:
+            self.assertEqual(len(file.readlines()), 1 + 2 * 5 * 2)  # by sizes, candidates and placements
+        self.assertEqual(len(rows(tutti.run(*words, "--all-rows").stdout)), 2 * 5)
+
+
 class Buffers(tutti.Folder):
     def kinds(self, *words):
         """What the table says of buffers, and what the records say."""
