@@ -58,8 +58,9 @@ std::string files_of(const FolderInMemory& folder, std::string_view text) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     static const FolderInMemory folder("trace");
-    static const std::string gradients =
-        folder.file("trace.step0.bucket0.rank0.f32", std::string(16, '\0'));
+    static const std::string gradients[] = {
+        folder.file("trace.step0.bucket0.rank0.f32", std::string(8, '\0')),
+        folder.file("trace.step0.bucket1.rank0.f32", std::string(16, '\0'))};
     try {
         const std::string typed = files_of(folder, text_of(data, size));
         const Trace trace = read_trace(typed);

@@ -21,10 +21,20 @@ namespace {
 
 using namespace tutti;
 
+// What we write ourselves must be readable.
+auto read_again(auto&& read, const std::string& written) {
+    try {
+        return read(written);
+    } catch (const Error& error) {
+        demand(false, "what was written is refused: " + std::string(error.what()));
+        throw;
+    }
+}
+
 void read_bytes(const std::string& word) {
     const Bytes bytes = parse_bytes(word);
     demand(bytes.count >= 0, "a size is not negative");
-    demand(parse_bytes(to_string(bytes)) == bytes, "typed again it is the same size");
+    demand(read_again(parse_bytes, to_string(bytes)) == bytes, "typed again it is the same size");
     in_words(bytes);
 }
 
@@ -52,7 +62,8 @@ void read_setting(const std::string& word, const std::function<void(const Settin
 
 void read_fault(const std::string& word) {
     const std::string text = to_string(parse_fault(word));
-    demand(to_string(parse_fault(text)) == text, "typed again it is the same fault: " + text);
+    demand(to_string(read_again(parse_fault, text)) == text,
+           "typed again it is the same fault: " + text);
 }
 
 void read_floor(const std::string& word) {
@@ -66,7 +77,8 @@ void read_floor(const std::string& word) {
 void read_compressions(const std::string& word) {
     for (const Compression& one : parse_compressions(word)) {
         const std::string name = name_of(one);
-        demand(name_of(parse_compression(name)) == name, "its name is the same: " + name);
+        demand(name_of(read_again(parse_compression, name)) == name,
+               "its name is the same: " + name);
     }
 }
 
