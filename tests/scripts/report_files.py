@@ -4,7 +4,6 @@
 import json
 import subprocess
 import sys
-import tempfile
 import unittest
 from pathlib import Path
 
@@ -18,6 +17,7 @@ except ModuleNotFoundError:
     matplotlib = None
 
 import synthetic  # noqa: E402
+from folder import Folder  # noqa: E402
 
 needs_matplotlib = unittest.skipUnless(matplotlib, "needs python3-matplotlib")
 SMALL = {"collectives": ("all_reduce",), "algorithms": ("ring", "one-shot"), "sizes": (8, 1 << 20)}
@@ -28,12 +28,7 @@ def run(*arguments):
                           text=True, check=False)
 
 
-class Folder(unittest.TestCase):
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = Path(folder.name)
-
+class ReportFiles(Folder):
     def file(self, text, name="r.jsonl"):
         path = self.folder / name
         path.write_text(text, encoding="utf-8")

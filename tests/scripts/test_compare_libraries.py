@@ -8,7 +8,6 @@ import io
 import json
 import subprocess
 import sys
-import tempfile
 import unittest
 from pathlib import Path
 from types import SimpleNamespace
@@ -20,6 +19,7 @@ sys.path[:0] = [str(HERE), str(SCRIPTS), str(SCRIPTS / "lib")]
 
 import synthetic  # noqa: E402
 from comparison import goals, library, page, plan, summary  # noqa: E402
+from folder import Folder  # noqa: E402
 from plots import records  # noqa: E402
 
 
@@ -58,13 +58,6 @@ def write_all(folder, launches=plan.LAUNCHES):
         lines = [synthetic.session(), synthetic.launch_record(1), *perfect(launch),
                  {"v": 1, "kind": "end", "session": "s", "launch": 1, "ok": True, "wall_ns": 2 * 10**9}]
         (folder / f"{launch.name}.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
-
-
-class Folder(unittest.TestCase):
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = Path(folder.name)
 
 
 class Summary(unittest.TestCase):

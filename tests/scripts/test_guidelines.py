@@ -6,7 +6,6 @@ import math
 import random
 import subprocess
 import sys
-import tempfile
 import unittest
 from pathlib import Path
 
@@ -15,6 +14,7 @@ ROOT = HERE.parents[1]
 sys.path[:0] = [str(HERE), str(ROOT / "python")]
 
 import synthetic  # noqa: E402
+from folder import Folder  # noqa: E402
 from tutti import guidelines, ratios  # noqa: E402
 
 SIZES = tuple(64 << (2 * i) for i in range(6))  # 64 B .. 64 KiB
@@ -271,12 +271,7 @@ class Ratios(unittest.TestCase):
         self.assertAlmostEqual(ratios.over_launches([one, one]).variance, one.variance / 2)
 
 
-class Command(unittest.TestCase):
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = Path(folder.name)
-
+class Command(Folder):
     def file(self, points, name="r.jsonl"):
         path = self.folder / name
         lines = [synthetic.session(), synthetic.launch_record(1), *points]

@@ -4,7 +4,6 @@
 import json
 import subprocess
 import sys
-import tempfile
 import unittest
 from pathlib import Path
 
@@ -23,6 +22,7 @@ except ModuleNotFoundError:
     matplotlib = None
 
 import synthetic  # noqa: E402
+from folder import Folder  # noqa: E402
 
 needs_numpy = unittest.skipUnless(numpy, "needs python3-numpy")
 RING = "all_reduce 1M float sum host ring (shm)"
@@ -92,12 +92,7 @@ class ChangePoints(unittest.TestCase):
         self.assertEqual(found[1], best[1])
 
 
-class History(unittest.TestCase):
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = Path(folder.name)
-
+class History(Folder):
     def file(self, times, name="r.jsonl", commits=None, **changes):
         """A session with a launch for each time (ns); `changes` are those of the launch record."""
         lines = []

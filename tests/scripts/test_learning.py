@@ -4,9 +4,10 @@
 import json
 import subprocess
 import sys
-import tempfile
 import unittest
 from pathlib import Path
+
+from folder import Folder
 
 SCRIPTS = Path(__file__).resolve().parents[2] / "scripts"
 
@@ -21,12 +22,7 @@ def step(method, p50=0, **metrics):
             "metrics": [{"name": name, "value": value} for name, value in metrics.items()]}
 
 
-class Folder(unittest.TestCase):
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = Path(folder.name)
-
+class Records(Folder):
     def write(self, name, *records):
         (self.folder / f"{name}.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records), encoding="utf-8")
 
@@ -36,7 +32,7 @@ class Folder(unittest.TestCase):
         self.assertIn(says, done.stderr)
 
 
-class CompareDdp(Folder):
+class CompareDdp(Records):
     def launch(self, number, ours, theirs):
         self.write(f"mlp-tutti-{number}", step("auto", ours, accuracy=0.98))
         self.write(f"mlp-pytorch-{number}", {
@@ -66,7 +62,7 @@ class CompareDdp(Folder):
         self.assertEqual(list(self.folder.iterdir()), [])
 
 
-class CheckLearning(Folder):
+class CheckLearning(Records):
     def test_reports_accuracy_staleness_and_what_leaving_behind_gains(self):
         self.write("train-mlp-strong-np4", step("ring/shm", accuracy=0.949, one_rank_accuracy=0.96, same_weights=1))
         self.write("server-np3", step("1 server sync", accuracy=0.97), step("1 server async", accuracy=0.96, mean_staleness=1.996,

@@ -5,13 +5,13 @@ import json
 import re
 import unittest
 
-from report_files import SMALL, Folder, launch_of, library, needs_matplotlib, run, step, timed, with_key
+from report_files import SMALL, ReportFiles, launch_of, library, needs_matplotlib, run, step, timed, with_key
 import synthetic  # found through report_files
 from plots import records
 
 
 @needs_matplotlib
-class Page(Folder):
+class Page(ReportFiles):
     def test_begins_with_the_winners_and_the_map_before_any_section(self):
         html = self.report(synthetic.write(self.folder / "r.jsonl", **SMALL))
         places = [html.index(text) for text in ('<aside class="trust', 'id="answer"', 'id="all-decisions"', '<section id="all-reduce')]
@@ -99,7 +99,7 @@ class Page(Folder):
 
 
 @needs_matplotlib
-class Steps(Folder):
+class Steps(ReportFiles):
     def test_a_file_of_only_steps_is_a_page(self):
         source = self.lines(step("ring/shm", 1.0), step("mpi", 4.0), step("bruck/shm", 0, skipped="no such algorithm"))
         html = self.report(source, "--figures", self.folder / "figures")
@@ -122,7 +122,7 @@ class Steps(Folder):
         self.assertIn(':2: no field "exposed_ns"', done.stderr)
 
 
-class Refusal(Folder):
+class Refusal(ReportFiles):
     def refused(self, text, *expected):
         done = run(self.file(text), "-o", self.folder / "out.html")
         self.assertEqual(done.returncode, 64)

@@ -8,7 +8,7 @@ import subprocess
 import unittest
 import xml.dom.minidom
 
-from report_files import SMALL, Folder, launch_of, library, needs_matplotlib, run, step, timed, with_key
+from report_files import SMALL, ReportFiles, launch_of, library, needs_matplotlib, run, step, timed, with_key
 import synthetic  # found through report_files
 
 EVIL = "a'; touch $(id) `id`\nb"
@@ -19,7 +19,7 @@ def rows_of(path):
 
 
 @needs_matplotlib
-class Files(Folder):
+class Files(ReportFiles):
     def figures(self, source, *options):
         folder = self.folder / "figures"
         done = run(source, "--figures", folder, *options)
@@ -121,7 +121,7 @@ class Files(Folder):
 
 
 @needs_matplotlib
-class Artifact(Folder):
+class Artifact(ReportFiles):
     def artifact(self, *records_):
         folder = self.folder / "artifact"
         done = run(self.lines(*records_), "--artifact", folder, "--only", "latency")

@@ -4,12 +4,12 @@
 import time
 import unittest
 
-from report_files import Folder, needs_matplotlib
+from report_files import ReportFiles, needs_matplotlib
 import synthetic  # found through report_files
 
 
 @needs_matplotlib
-class Large(Folder):
+class Large(ReportFiles):
     def test_page_of_100_000_points_stays_below_five_megabytes_and_has_the_answer(self):
         source = synthetic.write(self.folder / "r.jsonl", sizes=tuple(8 << i for i in range(24)), launches=11, inplace=(False, True))
         with open(source, encoding="utf-8") as stream:

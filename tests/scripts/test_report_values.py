@@ -6,7 +6,7 @@ import re
 import statistics
 import unittest
 
-from report_files import Folder, launch_of, library, needs_matplotlib, step, timed, with_key
+from report_files import ReportFiles, launch_of, library, needs_matplotlib, step, timed, with_key
 import synthetic  # found through report_files
 from plots import decision, records, scaling, sections, selection, setups, steps, summary, trust
 from tutti import intervals
@@ -14,7 +14,7 @@ from tutti import intervals
 T_975_OF_2 = 4.302652729911275  # Student's t with two degrees of freedom, 97.5 %
 
 
-class Values(Folder):
+class Values(ReportFiles):
     def results(self, *points, name="r.jsonl"):
         return records.read([self.lines(*points, name=name)])
 

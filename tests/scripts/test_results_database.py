@@ -6,7 +6,6 @@ import json
 import sqlite3
 import subprocess
 import sys
-import tempfile
 import unittest
 import warnings
 from pathlib import Path
@@ -22,6 +21,7 @@ except ModuleNotFoundError:
 
 import synthetic  # noqa: E402
 import tutti  # noqa: E402
+from folder import Folder  # noqa: E402
 from tutti import columns, database, names  # noqa: E402
 
 REFERENCE = ROOT / "results/reference/epyc-2-cores/all_reduce-np2.jsonl"
@@ -33,11 +33,9 @@ def results(*words):
                           text=True, check=False)
 
 
-class Folder(unittest.TestCase):
+class WithDatabase(Folder):
     def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = Path(folder.name)
+        super().setUp()
         self.db = self.folder / "results.sqlite"
 
     def sweep(self, name="r.jsonl", **named):
@@ -70,7 +68,7 @@ class Folder(unittest.TestCase):
         return database.open_to_read(self.db).execute(query).fetchall()
 
 
-class Import(Folder):
+class Import(WithDatabase):
     def test_takes_every_record_and_its_very_text(self):
         self.ok("import", REFERENCE, "--db", self.db)
         lines = REFERENCE.read_text(encoding="utf-8").splitlines()
@@ -140,7 +138,7 @@ class Import(Folder):
         self.assertEqual(self.select("SELECT count(*) FROM records")[0][0], len(file.read_text().splitlines()))
 
 
-class Views(Folder):
+class Views(WithDatabase):
     def test_have_the_values_of_the_records_and_of_their_launch(self):
         file = self.sweep()
         self.ok("import", file, "--db", self.db)
@@ -170,7 +168,7 @@ class Views(Folder):
         self.assertIn(f"version {database.SCHEMA}", page)
 
 
-class Finding(Folder):
+class Finding(WithDatabase):
     def setUp(self):
         super().setUp()
         self.file_ = self.sweep()
@@ -214,7 +212,7 @@ class Finding(Folder):
         self.refused("export", "--csv", self.folder / "no/such", "--db", self.db, says="cannot write")
 
 
-class Refusals(Folder):
+class Refusals(WithDatabase):
     def test_a_newer_schema_is_refused(self):
         self.ok("import", self.sweep(), "--db", self.db)
         with sqlite3.connect(self.db) as of:
@@ -240,7 +238,7 @@ class Refusals(Folder):
             self.refused(*words, says="type for example")
 
 
-class Reading(Folder):
+class Reading(WithDatabase):
     def test_records_are_as_they_stand_in_the_file(self):
         file = self.sweep()
         expected = [json.loads(line) | {"file": str(file)} for line in file.read_text().splitlines()]

@@ -5,12 +5,12 @@ import json
 import os
 import re
 import subprocess
-import tempfile
 import unittest
 import xml.etree.ElementTree
 from pathlib import Path
 
 import ci_formats
+from folder import Folder
 
 TUTTI = os.environ.get("TUTTI", str(Path(__file__).resolve().parents[2] / "build/tutti"))
 CHANGES = ("slower", "faster", "same", "undecided")
@@ -41,12 +41,7 @@ def records(names, wrong=(), unit="ns"):
         yield {"v": 1, "kind": "fail", "session": "s", "launch": 1, "phase": "compare", "what": "check", "stderr_tail": text}
 
 
-class OfAComparison(unittest.TestCase):
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = Path(folder.name)
-
+class OfAComparison(Folder):
     def written(self, *arguments, **options):
         """The texts of all views of such a comparison."""
         lines = [json.dumps(record) for record in records(*arguments, **options)]
