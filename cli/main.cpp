@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <cerrno>
 #include <chrono>
 #include <csignal>
-#include <cstdio>
-#include <cstring>
 #include <filesystem>
 #include <iostream>
 #include <new>
 #include <thread>
 
 #include "base/name_table.hpp"
+#include "base/output.hpp"
 #include "cli/build_info.hpp"
 #include "cli/options/commands.hpp"
 #include "cli/ranks/interruption.hpp"
@@ -78,15 +76,6 @@ Exit dispatch(Arguments arguments) {
     const Command& command = find_row(rows, "command", arguments[0]);
     arguments.erase(arguments.begin());
     return command.run(arguments);
-}
-
-// What was printed must have arrived: on a full disk nothing else would tell.
-void finish_output() {
-    std::cout.flush();
-    errno = 0;
-    if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0 || !std::cout)
-        throw Error(std::string("what was printed could not be written: ") +
-                    (errno != 0 ? std::strerror(errno) : "is the disk full?"));
 }
 
 }  // namespace

@@ -5,8 +5,10 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <string_view>
 
 #include "base/clock.hpp"
+#include "base/output.hpp"
 #include "cli/ranks/guardian.hpp"
 #include "cli/ranks/interruption.hpp"
 
@@ -67,6 +69,7 @@ Reporter::Reporter(World& world, Session session, const std::string& file)
 }
 
 void Reporter::begin(const Launch& launch, std::size_t goal) {
+    has_begun_ = true;
     announce_session(has_file_ ? session_.id : "");
     if (!is_active_) return;
     bar_.emplace(goal);
@@ -88,8 +91,7 @@ void Reporter::announce_records() const {
 void Reporter::print(const std::string& text) {
     if (!is_active_) return;
     if (bar_) bar_->clear();
-    fmt::print("{}", text);
-    std::fflush(stdout);
+    print_at_once(text);
 }
 
 void Reporter::warn(const std::string& line) {
@@ -110,7 +112,7 @@ Exit Reporter::end(Outcome outcome, const std::optional<std::string>& complaint)
 }
 
 void Reporter::record(const Error& error, std::optional<Rank> rank) {
-    if (error.code() == Exit::usage) return;
+    if (error.code() == Exit::usage && !has_begun_) return;
     if (!store_) {
         if (rank && error.code() == Exit::time_out) announce_time_out(error.what());
         return;
@@ -123,7 +125,8 @@ void Reporter::record(const Error& error, std::optional<Rank> rank) {
     try {
         store_->append(fail);
     } catch (const Error& second) {  // the first is the one to end with
-        fmt::print(stderr, "tutti: {}\n", second.what());
+        if (std::string_view(second.what()) != error.what())
+            fmt::print(stderr, "tutti: {}\n", second.what());
     }
 }
 

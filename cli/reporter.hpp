@@ -78,7 +78,7 @@ public:
     Exit end(Outcome outcome, const std::optional<std::string>& complaint = {});
 
     /// Runs `work` and lets its errors go on, after it has recorded why the run ended, with the
-    /// rank that gave up where that is this one. Errors of usage are no failures.
+    /// rank that gave up where that is this one. Errors of usage before begin() are no failures.
     Exit recording_failures(const std::function<Exit()>& work);
 
 private:
@@ -88,6 +88,7 @@ private:
     Rank rank_;
     bool is_active_;
     bool has_file_;  // on rank 0
+    bool has_begun_ = false;
     Session session_;
     std::int64_t began_ns_;
     std::optional<Store> store_;

@@ -2,6 +2,7 @@
 """What scripts read of a sweep stays where it is: the table of nccl-tests, JSON Lines, CSV."""
 import csv
 import re
+import subprocess
 import unittest
 from pathlib import Path
 
@@ -127,6 +128,19 @@ class Records(tutti.Folder):
         self.sweep()
         kinds = [record["kind"] for record in tutti.records(self.sweep())]
         self.assertEqual((kinds.count("session"), kinds.count("end")), (2, 2))
+
+    def test_say_that_what_was_printed_is_lost(self):
+        """Before, a table of some kB ended the run with no word in the file, a shorter one only at its end."""
+        file = self.folder / "r.jsonl"
+        with open("/dev/full", "w", encoding="utf-8") as full:
+            done = subprocess.run([tutti.EXECUTABLE, "bench", "all_reduce", "-b", "8", "-e", "64", "--algo", "ring",
+                                   "--ranks", "2", "--transport", "loopback", "--json", file, *tutti.QUICK],
+                                  stdout=full, stderr=subprocess.PIPE, text=True, timeout=60, check=False,
+                                  stdin=subprocess.DEVNULL, env=tutti.CLEAN)
+        line = "what was printed could not be written: No space left on device"
+        self.assertEqual((done.returncode, tutti.said(done.stderr)), (64, ["tutti: " + line]))
+        last = tutti.records(file)[-1]
+        self.assertEqual((last["kind"], last["what"], last["phase"]), ("fail", "exit", line))
 
     def test_as_csv_are_the_same_points(self):
         sheet = self.folder / "r.csv"
