@@ -21,9 +21,11 @@ const Session* find_session(const Results& results, const std::string& id) {
 }
 
 // Where records go, which --resume says itself.
-constexpr std::string_view names_of_file[] = {"--json", "-J", "--output_file", "--resume"};
+constexpr std::string_view names_of_results[] = {"--json", "-J", "--output_file", "--resume"};
 
-Arguments without_file(const Arguments& words) { return without_options(words, names_of_file); }
+// What else is written. A results file may be somebody else's: which files of this machine it
+// replaces is not for it to say.
+constexpr std::string_view names_of_other_files[] = {"--csv"};
 
 }  // namespace
 
@@ -69,10 +71,13 @@ std::string take_resume(const std::string& command, Arguments& arguments) {
         file = arguments[i + 1];
     }
     if (file.empty()) return file;
-    arguments = without_file(arguments);
-    if (arguments.empty()) {
+    arguments = without_options(arguments, names_of_results);
+    if (without_options(arguments, names_of_other_files).empty()) {
         const Session session = interrupted_run(file, command).session;
-        arguments = without_file({session.argv.begin() + 2, session.argv.end()});
+        const Arguments words = without_options(
+            without_options({session.argv.begin() + 2, session.argv.end()}, names_of_results),
+            names_of_other_files);
+        arguments.insert(arguments.begin(), words.begin(), words.end());
     }
     arguments.insert(arguments.end(), {"--json", file});
     return file;
@@ -87,8 +92,8 @@ void expect_same_plan(const TextByName& interrupted, const TextByName& typed) {
     all.insert(typed.begin(), typed.end());
     for (const auto& [name, value] : all) {
         const std::string option = (name.size() > 1 ? "--" : "-") + name;
-        if (names_option(option, names_of_file) || name.ends_with("timeout") ||
-            name == "allow-skips")
+        if (names_option(option, names_of_results) || names_option(option, names_of_other_files) ||
+            name.ends_with("timeout") || name == "allow-skips")
             continue;
         const std::string before = value_in(interrupted, name), now = value_in(typed, name);
         if (before != now)

@@ -305,18 +305,21 @@ class Interruption(WatchedJob):
                 self.check(what)
 
     def test_is_followed_by_resume_which_loses_and_repeats_nothing(self):
-        job = self.start("-b", 8, "-e", "4M", "-f", 1.3, "--algo", "ring,tree", "-n", 5, *DEAF)
+        held, typed = self.folder / "held.csv", self.folder / "typed.csv"
+        job = self.start("-b", 8, "-e", "4M", "-f", 1.3, "--algo", "ring,tree", "-n", 5, "--csv", held, *DEAF)
         job.wait_for_points(8)
         job.launcher.send_signal(signal.SIGINT)
         job.end()
+        held.unlink()
         before = tutti.points(job.file)
-        done = tutti.run_ranks(2, "bench", "--resume", job.file)
+        done = tutti.run_ranks(2, "bench", "--resume", job.file, "--csv", typed)
         self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual((held.exists(), typed.exists()), (False, True), "another's results must not name files to write")
         whole = tutti.points(job.file)
         self.assertEqual(whole[:len(before)], before)
         first, second = (record for record in tutti.records(job.file) if record["kind"] == "session")
         self.assertEqual(second["resume_of"], first["id"])
-        self.assertEqual(second["plan_sha256"], first["plan_sha256"])
+        self.assertEqual(second["plan"], first["plan"] | {"csv": str(typed)})
         places = [json.dumps(point["key"], sort_keys=True) for point in whole]
         self.assertEqual(len(places), len(set(places)), "a point was measured twice")
         again = tutti.run_ranks(2, "bench", "all_reduce", "--json", self.folder / "once.jsonl", "-b", 8, "-e", "4M", "-f", 1.3,

@@ -8,6 +8,7 @@
 #include <numeric>
 
 #include "collectives/world/backoff.hpp"
+#include "tests/base/small_limit.hpp"
 
 namespace tutti {
 namespace {
@@ -136,6 +137,21 @@ TEST_F(UcxEndpoints, NameTheRankThatTheyWaitFor) {
             EXPECT_FALSE(endpoint->all_done());
         }
         world.barrier();  // what never comes is called off with the endpoint
+    });
+}
+
+// UCX itself aborts the process (`ulimit -n 23`) where they end in the middle of a worker.
+TEST_F(UcxEndpoints, AreRefusedWhereDescriptorsAreTooFew) {
+    const SmallLimit descriptors(RLIMIT_NOFILE, 40);
+    run_as_threads(2, 20, [](World& world) {
+        try {
+            ucx_transport(world);
+            ADD_FAILURE() << "40 descriptors are enough";
+        } catch (const Error& error) {
+            EXPECT_STREQ(error.what(),
+                         "on rank 0 UCX needs 64 file descriptors that are free; allow more with "
+                         "'ulimit -n 4096'");
+        }
     });
 }
 

@@ -2,14 +2,12 @@
 #include "results/store.hpp"
 
 #include <gtest/gtest.h>
-#include <sys/resource.h>
 #include <unistd.h>
-
-#include <csignal>
 
 #include "base/error.hpp"
 #include "results/reader.hpp"
 #include "samples.hpp"
+#include "tests/base/small_limit.hpp"
 
 namespace tutti {
 namespace {
@@ -24,24 +22,6 @@ std::string complaint_of(Action action) {
     }
     return "none";
 }
-
-/// Files may not grow past `bytes` while this lives: a disk that is full, without a disk.
-class SmallDisk {
-public:
-    explicit SmallDisk(rlim_t bytes) : handler_(std::signal(SIGXFSZ, SIG_IGN)) {
-        getrlimit(RLIMIT_FSIZE, &before_);
-        const rlimit small{bytes, before_.rlim_max};
-        setrlimit(RLIMIT_FSIZE, &small);
-    }
-    ~SmallDisk() {
-        setrlimit(RLIMIT_FSIZE, &before_);
-        std::signal(SIGXFSZ, handler_);
-    }
-
-private:
-    rlimit before_{};
-    void (*handler_)(int);
-};
 
 }  // namespace
 
@@ -86,7 +66,7 @@ TEST(Store, AFullDiskCostsNoRecordThatWasThere) {
         Store store(path);
         store.append(line);
         {
-            const SmallDisk disk(line.size() + 1 + room);
+            const SmallLimit disk(RLIMIT_FSIZE, line.size() + 1 + room);
             const std::string complaint = complaint_of([&] { store.append(line); });
             EXPECT_NE(complaint.find("its 1 records are intact"), std::string::npos) << complaint;
         }
