@@ -10,6 +10,7 @@
 #include "base/output.hpp"
 #include "cli/build_info.hpp"
 #include "cli/options/commands.hpp"
+#include "cli/provenance.hpp"
 #include "cli/ranks/interruption.hpp"
 #include "cli/ranks/launcher.hpp"
 
@@ -70,7 +71,7 @@ Exit dispatch(Arguments arguments) {
         return arguments.empty() ? Exit::usage : Exit::ok;
     }
     if (arguments[0] == "--version") {
-        std::cout << "tutti " << version() << "\n";
+        std::cout << version_in_words();
         return Exit::ok;
     }
     const Command& command = find_row(rows, "command", arguments[0]);

@@ -183,6 +183,14 @@ std::vector<std::string> describe_in_words(const Launch& launch, const World& wo
     return notes;
 }
 
+std::string version_in_words() {
+    const Tool tool = this_tool();
+    return fmt::format("tutti {}\ncommit {}{}\nbuilt by {}, {}\nMPI {}\nUCX {}\nCUDA {}, NCCL {}\n",
+                       tool.version, tool.git.empty() ? "unknown" : tool.git,
+                       tool.dirty ? ", with changes" : "", tool.compiler, tool.build_type,
+                       mpi_library(), ucx_version(), cuda_runtime_version(), nccl_version());
+}
+
 std::vector<std::string> gpus_in_words() {
     std::vector<std::string> lines;
     if (!cuda_not_built())

@@ -18,6 +18,10 @@ Launch describe_launch(World& world, const std::string& session);
 /// The same in a few lines for the head of a table; the first one names this tutti.
 std::vector<std::string> describe_in_words(const Launch& launch, const World& world);
 
+/// What `tutti --version` prints: tutti, its commit and compiler, and the libraries that it found,
+/// a line each.
+std::string version_in_words();
+
 /// "CUDA 13.0, driver 580.65.06 (up to CUDA 13.0), NCCL 2.28.9", and a line for each GPU that CUDA
 /// lets this process use, or one that says why there is none.
 std::vector<std::string> gpus_in_words();

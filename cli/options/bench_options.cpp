@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 
 #include "cli/options/options.hpp"
 #include "cli/options/values.hpp"
@@ -153,7 +154,11 @@ void add_only_one(const OptionGroup& group, const std::string& names, const std:
 // The file that -J names goes by its ending, as in nccl-tests.
 void sort_output_file(const std::string& output_file, BenchOptions& options) {
     if (output_file.empty()) return;
-    auto& goal = output_file.ends_with(".csv") ? options.csv_file : options.run.ranks.results_file;
+    const std::string ending = std::filesystem::path(output_file).extension();
+    const bool is_table = ending == ".csv";
+    if (!is_table && ending != ".json" && ending != ".jsonl")
+        throw Error("-J " + output_file + ": in which form? type -J FILE.jsonl or -J FILE.csv");
+    auto& goal = is_table ? options.csv_file : options.run.ranks.results_file;
     if (!goal.empty())
         throw Error("-J " + output_file + " and " + goal +
                     " are the same thing twice; leave one out");

@@ -194,6 +194,7 @@ class Files(Refusal):
 
     def test_that_name_one_output_twice_are_refused(self):
         self.bench_refused("all_reduce", "-J", "a.csv", "--csv", "b.csv", says=["leave one out"])
+        self.bench_refused("all_reduce", "-J", "a.xyz", says=["-J a.xyz: in which form? type -J FILE.jsonl or -J FILE.csv"])
 
 
 if __name__ == "__main__":

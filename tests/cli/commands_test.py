@@ -30,7 +30,8 @@ class Commands(tutti.Folder):
         self.assertEqual((done.returncode, done.stdout), (64, self.output_of("--help")))
 
     def test_know_their_version(self):
-        self.assertRegex(self.output_of("--version"), r"^tutti \d+\.\d+\.\d+")
+        self.assertRegex(self.output_of("--version"), r"^tutti \d+\.\d+\.\d+\ncommit \w+(, with changes)?\nbuilt by \w+ [\d.]+, \w+\n"
+                         r"MPI (none|.+\d)\nUCX (none|[\d.]+)\nCUDA (none|[\d.]+), NCCL (none|[\d.]+)\n\Z")
 
 
 class List(Commands):

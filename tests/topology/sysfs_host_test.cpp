@@ -4,8 +4,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <filesystem>
 
 #include "tests/topology/pci_files.hpp"
+#include "topology/detect/detect.hpp"
 #include "topology/detect/host_facts.hpp"
 
 namespace tutti {
@@ -80,6 +82,15 @@ TEST(SysfsHost, CountsProcessorsWhereSysIsEmpty) {
     EXPECT_EQ(host.cores, (std::vector<Core>{{{0}}, {{1}}}));
     EXPECT_EQ(host.packages, (std::vector<Package>{{"X", {0, 1}}}));
     EXPECT_EQ(host.numa_nodes, (std::vector<NumaNode>{{0, Bytes{2 << 20}, {0, 1}}}));
+}
+
+TEST(SysfsHost, CountsMemoryThatWasPluggedInToTheOnlyNode) {
+    const FixtureTree tree;
+    write_two_packages(tree);
+    tree.write("proc/meminfo", "MemTotal:  4096 kB");
+    EXPECT_EQ(detect_host_in(tree.root()).numa_nodes[0].memory, Bytes{1 << 20});  // of which?
+    std::filesystem::remove_all(tree.root() / (node_folders + "node1"));
+    EXPECT_EQ(detect_host_in(tree.root()).numa_nodes[0].memory, Bytes{4 << 20});
 }
 
 TEST(SysfsHost, FindsGpusAndNicsAndWhereTheyAre) {

@@ -21,10 +21,18 @@ void append(Notes& notes, const Notes& more) {
     notes.insert(notes.end(), more.begin(), more.end());
 }
 
+// The file of a NUMA node does not know memory that a virtual machine was given later.
+void take_all_memory(Host& host, const HostFacts& facts) {
+    if (host.numa_nodes.size() != 1) return;
+    Bytes& memory = host.numa_nodes.front().memory;
+    memory = std::max(memory, facts.memory);
+}
+
 Host look() {
     const HostFacts facts = host_facts();
     Host host = with_nvidia_driver(detect_structure());
     host.name = facts.name;
+    take_all_memory(host, facts);
     const UcxResources ucx = ucx_resources();
     host.transports = ucx.transports;
 
@@ -72,9 +80,11 @@ Host detect_host_in(const std::filesystem::path& root) {
     if (!std::filesystem::exists(root / "sys") && !std::filesystem::exists(root / "proc"))
         throw Error{"'" + root.string() +
                     "' holds neither sys nor proc; give the folder with a copy of a machine's"};
+    const HostFacts facts = host_facts(root);
     Host host = read_sysfs_host(root);
     host.name = sysfs::first_line(root / "proc/sys/kernel/hostname").value_or("");
-    host.not_seen = blind_spots(host, host_facts(root));
+    take_all_memory(host, facts);
+    host.not_seen = blind_spots(host, facts);
     host.not_seen.push_back("what only drivers and libraries tell (NVLink, UCX): these are files");
     return host;
 }
