@@ -25,11 +25,28 @@ const Algorithm& algorithm_named(const std::string& name, const std::string& col
     throw Error(unknown_name("algorithm", name, known));
 }
 
+constexpr long most_transfers = 300'000'000;
+
+// The proof keeps some 500 bytes for each chunk of each rank.
+constexpr long most_proved = 6'000'000;
+
+void print_proof(const Schedule& schedule, const CollectiveSpec& spec) {
+    if (static_cast<long>(schedule.ranks()) * schedule.chunks() > most_proved) {
+        fmt::print("proof      not made: it would take too much memory; type --ranks with fewer\n");
+        return;
+    }
+    const Proof proof = prove(schedule, spec);
+    fmt::print("proof      {}\n", proof.fault ? "WRONG: " + *proof.fault : std::string("delivers"));
+    if (spec.reduces())
+        fmt::print("bits       {}\n", proof.same_order_everywhere
+                                          ? "the same on all ranks"
+                                          : "ranks may differ in the last ones");
+}
+
 void print_counts(const Algorithm& algorithm, const Job& job, const Schedule& schedule) {
     const CollectiveSpec spec{job.collective, job.ranks, job.root};
-    const Counts counts = count(schedule, spec);
+    const Counts counts = count(schedule, spec, most_transfers);
     const LowerBound bound = lower_bound(job.collective, job.ranks);
-    const Proof proof = prove(schedule, spec);
     const auto vectors = [&](long chunks) {
         return fmt::format("{:.4g} n", static_cast<double>(chunks) / counts.chunks_per_vector);
     };
@@ -40,11 +57,7 @@ void print_counts(const Algorithm& algorithm, const Job& job, const Schedule& sc
     fmt::print("received   {:<12} by the busiest rank; of sent and received at least {:.4g} n\n",
                vectors(counts.most_received()), bound.busiest);
     fmt::print("messages   {:<12} in all\n", counts.transfers);
-    fmt::print("proof      {}\n", proof.fault ? "WRONG: " + *proof.fault : std::string("delivers"));
-    if (spec.reduces())
-        fmt::print("bits       {}\n", proof.same_order_everywhere
-                                          ? "the same on all ranks"
-                                          : "ranks may differ in the last ones");
+    print_proof(schedule, spec);
     fmt::print("n is {}; bounds are for one message at a time in each direction\n",
                job.collective == Collective::all_to_all ? "what one rank sends in all"
                : spec.blocks() == 1                     ? "the vector"

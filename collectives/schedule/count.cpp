@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <bit>
+#include <string>
 
+#include "base/error.hpp"
 #include "base/index.hpp"
 
 namespace tutti {
@@ -22,7 +24,7 @@ double Counts::busiest() const {
     return static_cast<double>(std::max(most_sent(), most_received())) / chunks_per_vector;
 }
 
-Counts count(const Schedule& schedule, const CollectiveSpec& spec) {
+Counts count(const Schedule& schedule, const CollectiveSpec& spec, long most_transfers) {
     const auto ranks = static_cast<std::size_t>(schedule.ranks());
     Counts counts;
     counts.sent.resize(ranks);
@@ -35,7 +37,9 @@ Counts count(const Schedule& schedule, const CollectiveSpec& spec) {
             if (transfer.from == transfer.to) return;
             at(counts.sent, transfer.from) += transfer.chunks.count;
             at(counts.received, transfer.to) += transfer.chunks.count;
-            ++counts.transfers;
+            if (++counts.transfers > most_transfers)
+                throw Error("more than " + std::to_string(most_transfers) + " messages on " +
+                            std::to_string(ranks) + " ranks; type --ranks with fewer");
         });
         if (counts.transfers > before) ++counts.steps;
     }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <limits>
 #include <vector>
 
 #include "collectives/schedule/collective_spec.hpp"
@@ -21,7 +22,9 @@ struct Counts {
     double busiest() const;
 };
 
-Counts count(const Schedule& schedule, const CollectiveSpec& spec);
+/// Throws Error past `most_transfers`: 300 million take some 5 s.
+Counts count(const Schedule& schedule, const CollectiveSpec& spec,
+             long most_transfers = std::numeric_limits<long>::max());
 
 /// The least that any algorithm needs where a rank sends and receives one message at a time
 /// (Chan, Heimlich, Purkayastha, van de Geijn 2007).
