@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <fstream>
 #include <numeric>
 
 #include "collectives/world/backoff.hpp"
@@ -140,19 +141,32 @@ TEST_F(UcxEndpoints, NameTheRankThatTheyWaitFor) {
     });
 }
 
-// UCX itself aborts the process (`ulimit -n 23`) where they end in the middle of a worker.
-TEST_F(UcxEndpoints, AreRefusedWhereDescriptorsAreTooFew) {
-    const SmallLimit descriptors(RLIMIT_NOFILE, 40);
-    run_as_threads(2, 20, [](World& world) {
-        try {
-            ucx_transport(world);
-            ADD_FAILURE() << "40 descriptors are enough";
-        } catch (const Error& error) {
-            EXPECT_STREQ(error.what(),
-                         "on rank 0 UCX needs 64 file descriptors that are free; allow more with "
-                         "'ulimit -n 4096'");
-        }
-    });
+// UCX itself aborts the process (`ulimit -n 23`, `ulimit -v 400000`) where one of these ends in the
+// middle of a worker.
+TEST_F(UcxEndpoints, AreRefusedWhereDescriptorsOrAddressSpaceAreTooFew) {
+    const auto refusal = [] {
+        std::string said;
+        run_as_threads(2, 20, [&](World& world) {
+            try {
+                ucx_transport(world);
+            } catch (const Error& error) {
+                if (world.is_first()) said = error.what();
+            }
+        });
+        return said;
+    };
+    {
+        const SmallLimit descriptors(RLIMIT_NOFILE, 40);
+        EXPECT_EQ(refusal(),
+                  "on rank 0 UCX needs 64 file descriptors that are free; allow more with "
+                  "'ulimit -n 4096'");
+    }
+    rlim_t pages = 0;
+    std::ifstream("/proc/self/statm") >> pages;
+    const SmallLimit space(RLIMIT_AS, pages * 4096 + (200U << 20));  // threads take some of it
+    EXPECT_EQ(
+        refusal(),
+        "on rank 0 UCX needs 256 MiB of address space; allow more with 'ulimit -v unlimited'");
 }
 
 TEST_F(UcxEndpoints, ReportTheUcxTransportsInUse) {

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "topology/detect/ucx_resources.hpp"
 
+#include <fcntl.h>
+#include <sys/mman.h>
 #include <ucp/api/ucp.h>
+#include <unistd.h>
 
 #include <cstdio>
 #include <cstdlib>
@@ -9,6 +12,12 @@
 
 namespace tutti {
 namespace {
+
+// About two for each network device and kind of shared memory.
+constexpr std::size_t descriptors_needed = 64;
+
+// A thread with its stack and its heap, and memory for messages.
+constexpr std::size_t address_space_needed = 256U << 20;
 
 struct Cleanup {
     void operator()(ucp_context* context) const { ucp_cleanup(context); }
@@ -30,7 +39,28 @@ std::string printed(ucp_context_h context) {
 
 }  // namespace
 
+std::string missing_for_ucx() {
+    std::vector<int> taken;
+    while (taken.size() < descriptors_needed) {
+        const int descriptor = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
+        if (descriptor < 0) break;
+        taken.push_back(descriptor);
+    }
+    for (const int descriptor : taken) ::close(descriptor);
+    if (taken.size() < descriptors_needed)
+        return "UCX needs " + std::to_string(descriptors_needed) +
+               " file descriptors that are free; allow more with 'ulimit -n 4096'";
+    void* space =
+        mmap(nullptr, address_space_needed, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (space == MAP_FAILED)
+        return "UCX needs 256 MiB of address space; allow more with 'ulimit -v unlimited'";
+    munmap(space, address_space_needed);
+    return "";
+}
+
 UcxResources ucx_resources() {
+    if (std::string missing = missing_for_ucx(); !missing.empty())
+        return {.why_none = std::move(missing)};
     ucp_config_t* settings = nullptr;
     if (const auto code = ucp_config_read(nullptr, nullptr, &settings); code != UCS_OK)
         return {.why_none = std::string("UCX refuses its settings: ") + ucs_status_string(code)};

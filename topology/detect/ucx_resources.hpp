@@ -14,7 +14,11 @@ struct UcxResources {
 };
 UcxResources ucx_resources();
 
-/// The same from the text that UCX prints of a context.
+/// What this process has too little of for UCX to start, and how to allow more; empty if there is
+/// enough. UCX ends the process where something runs out while it makes a context or a worker.
+std::string missing_for_ucx();
+
+/// Those transports from the text that UCX prints of a context.
 std::vector<std::string> ucx_resources_in(const std::string& text);
 
 }  // namespace tutti

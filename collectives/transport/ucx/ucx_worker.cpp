@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "collectives/transport/ucx/ucx_worker.hpp"
 
-#include <fcntl.h>
 #include <ucp/api/ucp.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -12,10 +10,10 @@
 #include <map>
 #include <mutex>
 #include <sstream>
-#include <vector>
 
 #include "base/clock.hpp"
 #include "collectives/transport/ucx/ucx.hpp"
+#include "topology/detect/ucx_resources.hpp"
 
 namespace tutti {
 namespace {
@@ -33,21 +31,6 @@ constexpr long looks_between_watches = 8192;
 
 std::string failed(const std::string& what, ucs_status_t status) {
     return "UCX cannot " + what + ": " + ucs_status_string(status);
-}
-
-// Of a worker: about two for each network device and kind of shared memory.
-constexpr std::size_t descriptors_needed = 64;
-
-// UCX ends the process where it finds too few in the middle of making a worker.
-bool has_descriptors_for_worker() {
-    std::vector<int> taken;
-    while (taken.size() < descriptors_needed) {
-        const int descriptor = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
-        if (descriptor < 0) break;
-        taken.push_back(descriptor);
-    }
-    for (const int descriptor : taken) ::close(descriptor);
-    return taken.size() == descriptors_needed;
 }
 
 // " posix/memory cma/memory": UCX has no call for it, but it prints lines such as
@@ -105,11 +88,9 @@ UcxWorker::~UcxWorker() {
 
 // The part of the set-up that needs no peer; returns why it failed, or nothing.
 std::string UcxWorker::open() {
-    static std::mutex one_thread_looks;  // at descriptors that it takes then
+    static std::mutex one_thread_looks;  // at what it takes then
     const std::lock_guard lock(one_thread_looks);
-    if (!has_descriptors_for_worker())
-        return "UCX needs " + std::to_string(descriptors_needed) +
-               " file descriptors that are free; allow more with 'ulimit -n 4096'";
+    if (std::string missing = missing_for_ucx(); !missing.empty()) return missing;
     UcxConfig config;
     ucp_params_t params{};
     params.field_mask = UCP_PARAM_FIELD_FEATURES | UCP_PARAM_FIELD_ESTIMATED_NUM_EPS |
