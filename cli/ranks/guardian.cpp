@@ -56,6 +56,14 @@ void report_stop(int rank, pid_t process) {
                  name_of(rank, process).c_str());
 }
 
+// SIGIO to this process for every file that somebody makes in the folder from here on, where the
+// system can (CONFIG_DNOTIFY). Other than inotify's, such watches are not limited in number: there
+// may be hundreds of ranks.
+void have_new_files_told(const char* folder) {
+    const int handle = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (handle >= 0) fcntl(handle, F_NOTIFY, DN_CREATE | DN_MULTISHOT);
+}
+
 }  // namespace
 
 // Whether MPI has been starting or ending for too long; says so then. The guardian of a stopped
@@ -92,6 +100,8 @@ void Guardian::guard(pid_t child, const LauncherProcess& launcher, const sigset_
     if (launcher.is_there()) prctl(PR_SET_PDEATHSIG, SIGTERM);  // nobody else would end this rank
     bool must_end = launcher.is_there() && !launcher.is_parent();
     if (must_end) kill(child, SIGKILL);  // it died before the line above
+    // Of a segment that no peer has opened yet nobody could tell once the rank is killed.
+    have_new_files_told("/dev/shm");
     MpiPhase phase = MpiPhase::starting;
     int status = 0;
     // Checks the child first: its signal may have come before this process waited for it.
@@ -124,7 +134,8 @@ void Guardian::guard(pid_t child, const LauncherProcess& launcher, const sigset_
             const timespec until_next_look{.tv_sec = 0, .tv_nsec = 200'000'000};
             order = sigtimedwait(&watched, nullptr, &until_next_look);
         }
-        if (order < 0 || order == SIGCHLD) continue;
+        if (order == SIGIO) list_shared_files(child, page_->began, page_->files_at_start);
+        if (order < 0 || order == SIGCHLD || order == SIGIO) continue;
         must_end = true;
         if (is_stopped(child)) report_stop(rank_, child);
         if (rank_ == 0)
@@ -186,7 +197,7 @@ Guardian::Guardian(int rank, const std::string& results_file, double start_limit
 
     sigset_t watched, before;
     sigemptyset(&watched);
-    for (int order : {SIGCHLD, SIGTERM, SIGINT, SIGHUP})
+    for (int order : {SIGCHLD, SIGIO, SIGTERM, SIGINT, SIGHUP})
         if (!is_ignored(order)) sigaddset(&watched, order);
     sigprocmask(SIG_BLOCK, &watched, &before);
     const LauncherProcess launcher;

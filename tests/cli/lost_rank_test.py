@@ -253,13 +253,14 @@ class DismissedJob(WatchedJob):
 
 @tutti.needs_mpi
 class RankThatLeaves(WatchedJob):
-    def test_with_code_0_in_the_middle_is_named(self):
-        """A library that calls exit(0) would else end the job with mpirun's 1 and no word."""
+    def job_that_leaves_by(self, action):
+        """MPI_Ibarrier number 40 of rank 1 does that instead."""
         compiler = shutil.which("cc")
         if compiler is None:
             self.skipTest("no C compiler")
-        # MPI_Ibarrier number 40 of rank 1 ends the process instead.
         source = self.file("leave.c", """
+            #include <fcntl.h>
+            #include <signal.h>
             #include <stdlib.h>
             #include <unistd.h>
             int PMPI_Ibarrier(void*, void*);
@@ -267,7 +268,7 @@ class RankThatLeaves(WatchedJob):
                 static int calls;
                 const char* rank = getenv("OMPI_COMM_WORLD_RANK");
                 if (rank == NULL) rank = getenv("PMI_RANK");
-                if (++calls == 40 && rank[0] == '1') _exit(0);
+                if (++calls == 40 && rank[0] == '1') { """ + action + """ }
                 return PMPI_Ibarrier(comm, request);
             }""")
         library = self.folder / "leave.so"
@@ -276,6 +277,18 @@ class RankThatLeaves(WatchedJob):
                   LD_PRELOAD=str(library))
         self.addCleanup(job.clean_up)
         self.assertEqual(job.end(), RANK_LOST, job.stderr())
+        return job
+
+    def test_just_after_it_has_made_a_segment_leaves_none(self):
+        """Of a segment that no peer has seen yet only the guardian knows. It looked once, at the start."""
+        segment = Path(f"/dev/shm/tutti-test-{os.getpid()}")
+        self.addCleanup(segment.unlink, missing_ok=True)
+        self.job_that_leaves_by(f'open("{segment}", O_RDWR | O_CREAT, 0600); usleep(50000); kill(getpid(), SIGKILL);')
+        self.assertFalse(segment.exists())
+
+    def test_with_code_0_in_the_middle_is_named(self):
+        """A library that calls exit(0) would else end the job with mpirun's 1 and no word."""
+        job = self.job_that_leaves_by("_exit(0);")
         self.assertRegex(self.said_of_causes(job)[0], r"tutti: rank 1 \(process \d+ on .*\) left in the middle with code 0 ")
         if job.file.exists() and tutti.points(job.file):
             fail, = self.fails(job)
