@@ -10,9 +10,11 @@
 #include <mutex>
 #include <thread>
 
+#include "base/index.hpp"
 #include "cli/ranks/guardian.hpp"
 #include "cli/ranks/watchdog.hpp"
 #include "collectives/transport/messages/mpi.hpp"
+#include "topology/detect/address_space.hpp"
 
 namespace tutti {
 namespace {
@@ -83,6 +85,18 @@ Exit run_as_mpi_rank(const Launcher& started_by, const RankOptions& options, Gua
     }
 }
 
+// The libraries of the ranks crash where they get no memory. A thread has a stack, a heap of
+// malloc's and the segments of the transports.
+void refuse_too_little_address_space(int ranks_of_this_process) {
+    const std::string user = ranks_of_this_process == 1
+                                 ? "a rank"
+                                 : "a run of " + std::to_string(ranks_of_this_process) + " ranks";
+    if (const std::string missing =
+            missing_address_space(128 + 64 * as_size(ranks_of_this_process), user);
+        !missing.empty())
+        throw Error(missing);
+}
+
 }  // namespace
 
 Launcher launcher() {
@@ -94,6 +108,7 @@ Launcher launcher() {
 }
 
 Exit run_ranks(const RankOptions& options, const std::function<Exit(World&)>& body) {
+    refuse_too_little_address_space(options.threads.value_or(1));
     const Launcher started_by = launcher();
     if (started_by.is_there()) {
         if (options.threads)

@@ -29,6 +29,7 @@ class Fault:
     codes: tuple  # that are right if the fault came in time
     harm: object = None  # called with the run at its moment; None: nothing is done to a running one
     limit: str = ""  # ulimit's words, for the ranks alone
+    from_bytes: int = 0  # only files of this size feel it
     stdout: str = ""  # a file instead of a pipe
     results: str = ""  # a file instead of one of its own
     needs_ranks: bool = False  # processes of a launcher
@@ -70,6 +71,9 @@ class Run:
 
     def results_file(self):
         return self.fault.results or self.file
+
+    def largest_file(self):
+        return max(path.stat().st_size for path in self.out.parent.iterdir() if path.is_file())
 
     def processes(self, name):
         """Its processes of that name: mpirun, tutti, tutti-guardian, tutti-watchman."""
@@ -177,7 +181,8 @@ def harm(executable, ranks, words, fault, after):
                 process.kill(signal.SIGKILL)
             for file in files:
                 Path("/dev/shm", file).unlink(missing_ok=True)
-            right = fault.codes if came or not fault.harm else (*fault.codes, OK)
+            is_felt = came if fault.harm else run.largest_file() >= fault.from_bytes
+            right = fault.codes if is_felt else (*fault.codes, OK)
             if code is not None and code not in right:
                 problems.append(f"ends with {code}, not {' or '.join(map(str, right))}")
             said = run.said()
@@ -259,7 +264,7 @@ FAULTS = [
     Fault("the results file is deleted", (USAGE,), _lose_file, needs_file=True),
     Fault("stdout on a full disk", (USAGE, RANK_LOST, 1), stdout="/dev/full"),
     Fault("results on a full disk", (USAGE,), results="/dev/full", needs_file=True),
-    Fault("file size limit", (USAGE,), limit="-f 4"),
+    Fault("file size limit", (USAGE,), limit="-f 4", from_bytes=4096),
     Fault("too few descriptors", (OK, USAGE, RANK_LOST, 1, 213), limit="-n 24"),
     Fault("too little memory", (OK, USAGE, RANK_LOST, 1, 213), limit="-v 400000"),
 ]

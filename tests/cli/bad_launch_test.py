@@ -29,6 +29,15 @@ class Refusal(tutti.Folder):
         self.refused("bench", "all_reduce", "--ranks", 2,
                      says="has started 3 processes; leave one of the two out")
 
+    def test_meets_too_little_address_space(self):
+        # hwloc and UCX do not look at what malloc returns: that was signal 11.
+        done = tutti.run("-c", 'ulimit -v 350000; exec "$@"', "limited", tutti.EXECUTABLE, "bench", "all_reduce", "--ranks", 4,
+                         *QUICK, program="bash")
+        self.assertEqual(done.returncode, 64, done.stderr)
+        line, = tutti.said(done.stderr)
+        self.assertIn("a run of 4 ranks needs 384 MiB of free address space; allow more with 'ulimit -v unlimited'",
+                      line)
+
     def test_meets_a_launcher_of_another_mpi(self):
         # As if MPICH's mpiexec had started a program that is linked to Open MPI.
         done = tutti.run("bench", "all_reduce", *QUICK, PMI_RANK="0", PMI_SIZE="4")

@@ -166,7 +166,7 @@ TEST_F(UcxEndpoints, AreRefusedWhereDescriptorsOrAddressSpaceAreTooFew) {
     const SmallLimit space(RLIMIT_AS, pages * 4096 + (200U << 20));  // threads take some of it
     EXPECT_EQ(
         refusal(),
-        "on rank 0 UCX needs 256 MiB of address space; allow more with 'ulimit -v unlimited'");
+        "on rank 0 UCX needs 256 MiB of free address space; allow more with 'ulimit -v unlimited'");
 }
 
 TEST_F(UcxEndpoints, ReportTheUcxTransportsInUse) {

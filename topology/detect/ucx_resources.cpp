@@ -2,13 +2,14 @@
 #include "topology/detect/ucx_resources.hpp"
 
 #include <fcntl.h>
-#include <sys/mman.h>
 #include <ucp/api/ucp.h>
 #include <unistd.h>
 
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
+
+#include "topology/detect/address_space.hpp"
 
 namespace tutti {
 namespace {
@@ -17,7 +18,7 @@ namespace {
 constexpr std::size_t descriptors_needed = 64;
 
 // A thread with its stack and its heap, and memory for messages.
-constexpr std::size_t address_space_needed = 256U << 20;
+constexpr std::size_t mebibytes_needed = 256;
 
 struct Cleanup {
     void operator()(ucp_context* context) const { ucp_cleanup(context); }
@@ -50,12 +51,7 @@ std::string missing_for_ucx() {
     if (taken.size() < descriptors_needed)
         return "UCX needs " + std::to_string(descriptors_needed) +
                " file descriptors that are free; allow more with 'ulimit -n 4096'";
-    void* space =
-        mmap(nullptr, address_space_needed, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (space == MAP_FAILED)
-        return "UCX needs 256 MiB of address space; allow more with 'ulimit -v unlimited'";
-    munmap(space, address_space_needed);
-    return "";
+    return missing_address_space(mebibytes_needed, "UCX");
 }
 
 UcxResources ucx_resources() {
