@@ -25,6 +25,7 @@
 #include "results/csv.hpp"
 #include "results/over_launches.hpp"
 #include "results/text_table.hpp"
+#include "workloads/bench/sweep_by_turns.hpp"
 
 namespace tutti {
 namespace {
@@ -168,8 +169,7 @@ Exit bench_on_rank(RunContext& context, const BenchOptions& options, std::ofstre
 
     if (!options.turns.empty()) {  // of 'tutti compare', which reports
         JobTurns turns(world, options.turns);
-        sweep.turns = &turns;
-        run_sweep(planner, sweep, {});
+        run_sweep_by_turns(planner, sweep, turns);
         return Exit::ok;
     }
     reporter.begin(context.launch, points_of(sweep, world.size()));

@@ -47,7 +47,7 @@ Attribution attribute(const TwinJobs& jobs, const std::set<std::string>& metrics
     std::map<std::string, std::vector<StepGrowth>> launches;
     for (int i = 0; i < attributing_launches; ++i) {
         tell(fmt::format("by steps: launch {} of {}", i + 1, attributing_launches));
-        LaunchOfBoth launch = jobs.by_steps(metrics);
+        LaunchOfBoth launch = jobs.by_steps({metrics, metrics.size()});
         for (auto& [metric, times] : launch.steps) {
             auto& of_metric = launches[metric];
             if (!of_metric.empty() && of_metric.front().a_ns.size() != times.a_ns.size()) continue;

@@ -74,7 +74,7 @@ private:
                 return;
             }
             tell_(fmt::format("stage {}: launch {} of {}", stage, i + 1, launches));
-            add(launch_(wanted), stage);
+            add(launch_({wanted, wanted.empty() ? result_.metrics.size() : wanted.size()}), stage);
         }
     }
 

@@ -22,7 +22,7 @@ JobTurns::JobTurns(World& world, const std::string& meeting_point) : world_(worl
                 "whose --launcher must pass it on, as mpirun -x TUTTI_TURNS_KEY");
         connection_ = std::make_unique<Connection>(meeting_point);
     });
-    wait_for_turn({.news = TurnNews::started, .key = key == nullptr ? "" : key});
+    wait_for_turn({.news = TurnNews::started, .key = key == nullptr ? "" : key, .renews = true});
 }
 
 Turn JobTurns::ready(std::int64_t trial, const std::string& call, const std::string& candidate) {

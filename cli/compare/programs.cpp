@@ -109,7 +109,7 @@ Values metrics_in(const std::string& output, const std::vector<std::string>& met
     return values;
 }
 
-LaunchOfBoth Programs::operator()(const std::set<std::string>& wanted) const {
+LaunchOfBoth Programs::operator()(const WantedMetrics& wanted) const {
     LaunchOfBoth seen;
     std::map<std::string, std::vector<Quad>> quads_of;
     for (int i = 0; i < quads; ++i) {
@@ -119,7 +119,7 @@ LaunchOfBoth Programs::operator()(const std::set<std::string>& wanted) const {
             const bool is_a = is_outer == a_first;
             const bool is_second = run >= 2;
             for (const auto& [name, value] : run_once(*this, is_a ? "A" : "B", is_a ? a : b)) {
-                if (!wanted.empty() && !wanted.contains(name)) continue;
+                if (!wanted.contain(name)) continue;
                 auto& of_metric = quads_of[name];
                 if (of_metric.empty()) seen.order.push_back(name);
                 while (std::ssize(of_metric) <= i) of_metric.push_back({.a_first = a_first});

@@ -9,6 +9,7 @@ namespace tutti {
 static void walk(auto& f, Is<TurnMessage> auto& message) {
     f.must("news", message.news);
     f.may("key", message.key);
+    f.may("renews", message.renews);
     f.may("trial", message.trial);
     f.may("call", message.call);
     f.may("candidate", message.candidate);

@@ -25,6 +25,7 @@ struct NamesOf<Turn> {
     static constexpr const char* kind = "turn";
     static constexpr Named<Turn> rows[] = {{Turn::go_on, "go on"},
                                            {Turn::go_on_by_steps, "go on by steps"},
+                                           {Turn::renew, "renew"},
                                            {Turn::skip, "skip"},
                                            {Turn::stop, "stop"}};
 };
@@ -33,6 +34,7 @@ struct NamesOf<Turn> {
 struct TurnMessage {
     TurnNews news = TurnNews::started;
     std::string key = {};    ///< of started: the comparison's, so that nobody else takes part
+    bool renews = false;     ///< of started: it knows Turn::renew, as builds of before do not
     std::int64_t trial = 0;  ///< this and the next two: of ready and skipped
     std::string call = {};
     std::string candidate = {};

@@ -16,6 +16,9 @@
 namespace tutti {
 namespace {
 
+constexpr int least_quads = 8, most_quads = 100;  // where their number is not given
+constexpr int quads_of_memory = 2;                // one of either order
+
 std::string random_key() {
     std::random_device random;
     return fmt::format("{:08x}{:08x}{:08x}", random(), random(), random());
@@ -40,7 +43,11 @@ public:
     const char* name() const { return name_; }
     const std::string& key() const { return key_; }
     bool has_started() const { return connection_.has_value(); }
-    void meet(Connection connection) { connection_.emplace(std::move(connection)); }
+    bool renews() const { return renews_; }
+    void meet(Connection connection, bool renews) {
+        connection_.emplace(std::move(connection));
+        renews_ = renews;
+    }
     std::optional<int> exit_code() { return child_.wait(0); }  ///< none while it runs
 
     /// Gives it the turn until it waits again: what it then says, nothing if it has ended well.
@@ -89,12 +96,13 @@ private:
     Command command_;
     Child child_;
     std::optional<Connection> connection_;
+    bool renews_ = false;
     std::string now_;
 };
 
 class TwinLaunch {
 public:
-    TwinLaunch(const TwinJobs& jobs, const std::set<std::string>& wanted, bool by_steps)
+    TwinLaunch(const TwinJobs& jobs, const WantedMetrics& wanted, bool by_steps)
         : jobs_(jobs), wanted_(wanted), by_steps_(by_steps), listener_(jobs.listen) {
         // Who begins first may get the better memory, so it is another one in every other launch.
         const bool a_first = std::random_device()() % 2 == 0;
@@ -117,6 +125,7 @@ public:
                     job->let(turn, jobs_.silence_seconds, seen_);
         };
         let_both(Turn::go_on);
+        start_seconds_ = seconds_since(began_ns_);
         while (from_a && from_b) {
             if (from_a->trial != from_b->trial) {  // one cannot run what the other is ready for
                 const bool is_a = from_a->trial < from_b->trial;
@@ -131,7 +140,7 @@ public:
                     Exit::not_comparable);
             std::string metric = name_of_metric(*from_a, *from_b);
             if (const int same = ++named_[metric]; same > 1) metric += fmt::format(" ({})", same);
-            const bool is_wanted = wanted_.empty() || wanted_.contains(metric);
+            const bool is_wanted = wanted_.contain(metric);
             if (is_wanted) measure(metric);
             let_both(is_wanted ? Turn::stop : Turn::skip);
         }
@@ -168,7 +177,7 @@ private:
             const TurnMessage message = turn_message_of(*line);
             for (TwinJob* job : in_order_)
                 if (message.key == job->key() && !job->has_started())
-                    return job->meet(std::move(connection));
+                    return job->meet(std::move(connection), message.renews);
         } catch (const Error&) {
         }
     }
@@ -183,14 +192,15 @@ private:
     // Blocks by turns, between the trial's start and its end.
     void measure(const std::string& metric) {
         seen_.order.push_back(metric);
-        for (TwinJob* job : in_order_) {
-            job->is_at(metric);
-            expect(*job, job->let(Turn::go_on, jobs_.silence_seconds, seen_), TurnNews::warm);
-        }
+        for (TwinJob* job : in_order_) job->is_at(metric);
+        warm_both(Turn::go_on);
         const bool is_a_first = in_order_.front() == a_job_.get();
+        const std::int64_t began = now_ns();
         std::vector<Quad> quads;
         StepRounds rounds;
-        for (int i = 0; i < jobs_.quads; ++i) {
+        for (int i = 0; !is_enough(i, began); ++i) {
+            if (i > 0 && i % quads_of_memory == 0 && a_job_->renews() && b_job_->renews())
+                warm_both(Turn::renew);
             const bool a_first = (i % 2 == 0) == is_a_first;
             if (by_steps_)
                 rounds.add(round_of([&](TwinJob& job) { return step_block_of(job); }, a_first));
@@ -203,6 +213,18 @@ private:
             seen_.metrics[metric] = *summary;
         else
             seen_.missing[metric] = "no block has a call that began on time; add --sync barrier";
+    }
+
+    void warm_both(Turn turn) {
+        for (TwinJob* job : in_order_)
+            expect(*job, job->let(turn, jobs_.silence_seconds, seen_), TurnNews::warm);
+    }
+
+    bool is_enough(int quads, std::int64_t began_ns) const {
+        if (jobs_.quads > 0) return quads >= jobs_.quads;
+        if (quads < least_quads || quads % quads_of_memory != 0) return false;
+        if (quads >= most_quads || wanted_.number == 0 || by_steps_) return true;
+        return seconds_since(began_ns) * static_cast<double>(wanted_.number) > start_seconds_;
     }
 
     // A B B A, or B A A B: what the blocks of A said, then those of B.
@@ -249,22 +271,24 @@ private:
     }
 
     const TwinJobs& jobs_;
-    const std::set<std::string>& wanted_;
+    const WantedMetrics& wanted_;
     bool by_steps_;
+    std::int64_t began_ns_ = now_ns();
     Listener listener_;
     std::unique_ptr<TwinJob> a_job_, b_job_;
     std::vector<TwinJob*> in_order_;  ///< as they were started
     LaunchOfBoth seen_;
     std::map<std::string, int> named_;
+    double start_seconds_ = 0;  ///< until both were ready for the first metric
 };
 
 }  // namespace
 
-LaunchOfBoth TwinJobs::operator()(const std::set<std::string>& wanted) const {
+LaunchOfBoth TwinJobs::operator()(const WantedMetrics& wanted) const {
     return TwinLaunch(*this, wanted, false).run();
 }
 
-LaunchOfBoth TwinJobs::by_steps(const std::set<std::string>& wanted) const {
+LaunchOfBoth TwinJobs::by_steps(const WantedMetrics& wanted) const {
     return TwinLaunch(*this, wanted, true).run();
 }
 

@@ -273,7 +273,7 @@ std::optional<CompareOptions> parse_compare(const Arguments& arguments) {
                     "verdicts that fail: slower (exit code 1), undecided (3), faster (1); a list, "
                     "or none");
     verdicts.parsed("--quads", typed.quads, "", parse_quads,
-                    "rounds A B B A in a launch [8; 2 of programs]");
+                    "rounds A B B A in a launch [8 to 100; 2 of programs]");
     verdicts
         .number("--aa", options.launches_of_same, 1, 100'000,
                 "A against itself in so many launches: how often this machine gives a false alarm, "

@@ -12,8 +12,6 @@
 
 namespace tutti {
 
-class Turns;
-
 /// Whether a call finds its input in whatever caches the call before left it, or just written by
 /// its owner, as gradients are in training.
 enum class InputState { untouched, rewritten };
@@ -40,7 +38,6 @@ struct Sweep {
     std::function<std::optional<double>(const Candidate&, const Call&, BufferKind)> predict;
     /// On rank 0: what an interrupted run has measured; empty: nothing.
     std::vector<Point> known;
-    Turns* turns = nullptr;     ///< of another job: then each trial alone, by its turns
     double budget_seconds = 0;  ///< for all trials, which may shorten protocol.max_seconds; 0: none
 };
 

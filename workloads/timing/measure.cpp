@@ -14,7 +14,6 @@
 #include "workloads/timing/network_byte_counter.hpp"
 #include "workloads/timing/step_ends.hpp"
 #include "workloads/timing/stopping_rule.hpp"
-#include "workloads/timing/turns.hpp"
 
 namespace tutti {
 namespace {
@@ -316,7 +315,8 @@ std::vector<Measured> measure(World& world, std::vector<Trial>& trials, const Pr
     return all;
 }
 
-Measured measure_in_turns(World& world, Trial& trial, const Protocol& protocol, Turns& turns) {
+MeasuredInTurns measure_in_turns(World& world, Trial& trial, const Protocol& protocol,
+                                 Turns& turns) {
     Protocol endless = protocol;  // the other side decides when it ends
     endless.target_ci = 0;
     endless.max_seconds = 1e9;
@@ -329,7 +329,7 @@ Measured measure_in_turns(World& world, Trial& trial, const Protocol& protocol, 
         if (protocol.clock != nullptr && runner.has_deadlines()) protocol.clock->refresh();
         turn = turn == Turn::go_on ? turns.block(runner.block()) : turns.steps(runner.step_ends());
     }
-    return runner.end();
+    return {runner.end(), turn};
 }
 
 }  // namespace tutti

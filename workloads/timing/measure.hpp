@@ -7,6 +7,7 @@
 #include "collectives/execute/plan/plan.hpp"
 #include "results/point.hpp"
 #include "workloads/timing/global_clock.hpp"
+#include "workloads/timing/turns.hpp"
 
 namespace tutti {
 
@@ -52,11 +53,17 @@ struct Trial {
 /// ranks.
 std::vector<Measured> measure(World& world, std::vector<Trial>& trials, const Protocol& protocol);
 
-class Turns;
+/// What a trial by turns has measured, and the turn that ended it.
+struct MeasuredInTurns {
+    Measured measured;
+    Turn last;
+};
 
 /// One trial in blocks, each in a turn of its own, as many as the other job's side asks for. Calls
 /// are checked as in measure(); only `check` and the start of calls are filled in. The caller says
-/// that the trial has ended. Collective.
-Measured measure_in_turns(World& world, Trial& trial, const Protocol& protocol, Turns& turns);
+/// that the trial has ended, or goes on with another one where the last turn is to renew it.
+/// Collective.
+MeasuredInTurns measure_in_turns(World& world, Trial& trial, const Protocol& protocol,
+                                 Turns& turns);
 
 }  // namespace tutti

@@ -10,6 +10,7 @@ namespace tutti {
 enum class Turn {
     go_on,
     go_on_by_steps,  ///< the next block tells when each step ends
+    renew,           ///< this trial anew, in other memory: where buffers lie makes a difference
     skip,            ///< this trial is not measured
     stop             ///< this trial has enough blocks
 };
@@ -23,7 +24,7 @@ public:
     /// This job is ready for trial number `trial` (from 0): `call` by `candidate`, in words.
     virtual Turn ready(std::int64_t trial, const std::string& call,
                        const std::string& candidate) = 0;
-    /// The trial's calls are warm.
+    /// The trial's calls are warm, for the first time or anew.
     virtual Turn warm() = 0;
     /// A block's median; 0 of no sample.
     virtual Turn block(std::int64_t median_ns) = 0;

@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/bench/sweep_points.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "collectives/device/accelerator.hpp"
+#include "results/bandwidth.hpp"
+#include "workloads/limits/least_time.hpp"
+#include "workloads/timing/done_by_all.hpp"
+
+namespace tutti {
+namespace {
+
+// Stores the same values again, so that the lines are in the owner's cache alone, and modified.
+void rewrite(std::span<std::byte> input) {
+    constexpr std::size_t line = 64;
+    const auto store = [&](std::size_t at) {
+        volatile std::byte& byte = input[at];
+        byte = byte;
+    };
+    for (std::size_t at = 0; at < input.size(); at += line) store(at);
+    if (!input.empty()) store(input.size() - 1);  // where input does not begin with a line
+}
+
+std::vector<std::int64_t> counts_of(const Sweep& sweep, DataType type, int ranks) {
+    if (!sweep.counts.empty()) return sweep.counts;
+    std::vector<std::int64_t> counts;
+    for (const Bytes size : sweep.sizes)
+        counts.push_back(count_for(sweep.collective, type, ranks, size));
+    counts.erase(std::unique(counts.begin(), counts.end()),
+                 counts.end());  // rounded up to the same
+    return counts;
+}
+
+std::string in_key(BufferKind kind) {
+    switch (kind) {
+        case BufferKind::registered:
+            return "registered";
+        case BufferKind::device:
+            return "cuda";
+        case BufferKind::pinned:
+            return "pinned";
+        default:
+            return "host";
+    }
+}
+
+double to_tenths(double number) { return std::round(number * 10) / 10; }
+
+bool is_of_devices(const Candidate& candidate) {
+    if (candidate.baseline != nullptr) return candidate.baseline->takes_device;
+    if (!candidate.is_ours()) return false;
+    const TransportRow& row = find_transport(candidate.configuration.transport);
+    return row.on_device || row.between_devices;
+}
+
+}  // namespace
+
+std::vector<Call> calls_of(const Sweep& sweep, int ranks) {
+    const std::vector<Op> no_op{Op::sum};
+    const std::vector<Rank> no_root{Rank{0}};
+    std::vector<Call> calls;
+    for (const DataType type : sweep.types)
+        for (const Op op : reduces(sweep.collective) ? sweep.ops : no_op)
+            for (const Rank root : has_root(sweep.collective) ? sweep.roots : no_root)
+                for (const std::int64_t count : counts_of(sweep, type, ranks))
+                    calls.push_back({sweep.collective, type, op, root, count});
+    return calls;
+}
+
+SweepPoints::SweepPoints(Planner& planner, const Sweep& sweep)
+    : planner_(planner), world_(planner.world()), sweep_(sweep) {}
+
+std::vector<std::string> SweepPoints::transports() const {
+    std::vector<std::string> names;
+    for (const Candidate& candidate : sweep_.candidates)
+        if (candidate.is_ours()) names.push_back(candidate.configuration.transport);
+    return names;
+}
+
+// By default memory of devices if all of our candidates run on devices; if there are none of
+// ours, if all libraries take it.
+std::vector<BufferKind> SweepPoints::kinds() const {
+    if (!sweep_.buffers.empty()) return sweep_.buffers;
+    const bool are_baselines_all = std::ranges::all_of(
+        sweep_.candidates,
+        [](const Candidate& candidate) { return candidate.baseline != nullptr; });
+    const bool all_of_devices =
+        std::ranges::all_of(sweep_.candidates, [&](const Candidate& candidate) {
+            return is_of_devices(candidate) ||
+                   (candidate.baseline != nullptr && !are_baselines_all);
+        });
+    if (!sweep_.candidates.empty() && all_of_devices) return {BufferKind::device};
+    return {};
+}
+
+BufferPool SweepPoints::pool_for(const std::vector<Call>& calls) const {
+    std::size_t most = 0;
+    for (const Call& call : calls)
+        for (const bool in_place : sweep_.in_place)
+            most = std::max(most, BufferPool::bytes_for(call, world_.size(), in_place));
+    return {world_, most, kinds(), device_buffers(planner_, transports())};
+}
+
+std::int64_t SweepPoints::calls_of_run(const Candidate& candidate) const {
+    return candidate.is_ours() ? planner_.runs_of_call(candidate.configuration.transport) : 1;
+}
+
+std::optional<std::string> SweepPoints::reason_to_skip(const Candidate& candidate,
+                                                       const CommonPoint& common,
+                                                       const PooledBuffers& buffers) const {
+    auto reason = refusal(planner_, candidate, common.call, buffers, sweep_.environment.hosts);
+    if (!reason && planner_.runs_on_devices() > 1) {
+        if (calls_of_run(candidate) == 1)
+            reason = "one launch does one call there; take -G away";
+        else if (common.in_place)
+            reason = "in place each run of a graph takes what the one before left";
+    }
+    if (!from_rank0(world_, !reason)) return reason ? reason : "rank 0 cannot run it";
+    done_by_all(world_, [&] {
+        if (reason) throw Error("rank 0 can run it, but here: " + *reason);
+    });
+    return std::nullopt;
+}
+
+CandidateTrial SweepPoints::trial_at(const Candidate& candidate, const CommonPoint& common,
+                                     const PooledBuffers& buffers) const {
+    CandidateTrial made;
+    done_by_all(world_, [&] {
+        made.chosen = operation_of(planner_, candidate, common.call, buffers, sweep_.environment);
+    });
+    Trial& trial = made.trial;
+    trial = trial_of(*made.chosen.operation, world_, common.call, buffers, sweep_.check);
+    trial.calls_of_run = calls_of_run(candidate);
+    if (sweep_.input == InputState::rewritten) {
+        if (buffers.registered != nullptr && buffers.registered->device() != nullptr)
+            throw Error("the host does not rewrite buffers on devices; type --input untouched");
+        trial.before_call = [input = buffers.writable_input] { rewrite(input); };
+    }
+    return made;
+}
+
+Point SweepPoints::blank_point(const Candidate& candidate, const CommonPoint& common) const {
+    const Call& call = common.call;
+    Point point;
+    Key& key = point.key;
+    key.coll = call.collective;
+    key.configuration = candidate.configuration;
+    if (candidate.is_ours() && candidate.row->pipelines &&
+        candidate.configuration.segment == Bytes{})
+        key.configuration.segment = sweep_.environment.default_segment;
+    key.dtype = call.type;
+    if (reduces(call.collective)) key.op = call.op;
+    if (has_root(call.collective)) key.root = call.root;
+    key.count = call.count;
+    key.bytes = {total_bytes(call, world_.size())};
+    key.inplace = common.in_place;
+    key.buf = in_key(common.kind);
+    if (sweep_.input == InputState::rewritten) key.input = "rewritten";
+    key.nranks = world_.size();
+    key.ppn = static_cast<int>(world_.hosts().nodes().front().size());
+    key.placement = placement_in_words(candidate);
+    if (sweep_.predict && !common.in_place)
+        if (const auto ns = sweep_.predict(candidate, call, common.kind))
+            point.predicted_ns = to_tenths(*ns);
+    return point;
+}
+
+std::string SweepPoints::placement_in_words(const Candidate& candidate) const {
+    std::string words;
+    const auto add = [&](const std::string& more) { words += (words.empty() ? "" : ", ") + more; };
+    if (candidate.is_ours() && planner_.is_virtual(candidate.configuration.transport))
+        add(std::string(virtual_ranks));
+    if (sweep_.ranks_per_node > 0) add("nodes of " + std::to_string(sweep_.ranks_per_node));
+    if (sweep_.ranks_per_island > 0) add("islands of " + std::to_string(sweep_.ranks_per_island));
+    return words;
+}
+
+void SweepPoints::fill(Point& point, const Measured& measured) const {
+    point.measured = measured;
+    point.time = summarise(measured.samples);
+    point.bandwidth = bandwidth(point.key.coll, point.key.nranks, point.key.bytes,
+                                static_cast<double>(point.time.p50));
+    // Back to back, calls with a root overlap: the least time of one call is no bound.
+    const bool runs_ahead = has_root(point.key.coll) && measured.calls_of_sample > 1;
+    // Limits are known of the host only.
+    const std::string& transport = point.key.configuration.transport;
+    const bool is_on_host =
+        point.key.buf != "cuda" && (transport.empty() || !find_transport(transport).on_device);
+    if (sweep_.limits && is_on_host && !runs_ahead) compare(point, *sweep_.limits);
+}
+
+void SweepPoints::compare(Point& point, const Limits& limits) const {
+    const Key& key = point.key;
+    const Call call{key.coll, key.dtype, Op::sum, key.root.value_or(Rank{0}), key.count};
+    const Reach reach = key.buf == "registered" ? Reach::registered : Reach::unregistered;
+    const double least = least_time(limits, call, world_.hosts(), key.inplace, reach);
+    if (least == 0) return;
+    point.limit_ns = to_tenths(least);
+    if (point.time.p50 > 0)
+        point.pct_of_limit = to_tenths(100 * least / static_cast<double>(point.time.p50));
+}
+
+void SweepPoints::agree_on_failures(std::vector<Point>& points) const {
+    for (Point& point : points) {
+        if (point.skipped) continue;
+        Check& check = point.measured.check;
+        const auto counts = gather_all(world_, check.n_wrong);
+        check.n_wrong = *std::max_element(counts.begin(), counts.end());
+        if (check.n_wrong > 0) check.state = CheckState::fail;
+    }
+}
+
+}  // namespace tutti

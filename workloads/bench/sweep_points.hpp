@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "results/point.hpp"
+#include "workloads/bench/buffer_pool.hpp"
+#include "workloads/bench/candidates.hpp"
+#include "workloads/bench/sweep.hpp"
+
+namespace tutti {
+
+/// What identifies a point, without the candidate: all candidates are compared there.
+struct CommonPoint {
+    Call call;
+    bool in_place;
+    BufferKind kind;
+};
+
+/// A candidate's operation for a call, and how it is measured.
+struct CandidateTrial {
+    ChosenOperation chosen;
+    Trial trial;
+};
+
+/// The calls of a sweep, size by size, as its table shows them.
+std::vector<Call> calls_of(const Sweep& sweep, int ranks);
+
+/// What a sweep's candidates and points are, however they are measured. Planner and sweep outlive
+/// it; all calls but blank_point and fill are collective.
+class SweepPoints {
+public:
+    SweepPoints(Planner& planner, const Sweep& sweep);
+
+    /// Memory for any of the calls, of the kinds that the sweep asks for; see BufferPool.
+    BufferPool pool_for(const std::vector<Call>& calls) const;
+
+    /// A point that is still to be measured.
+    Point blank_point(const Candidate& candidate, const CommonPoint& common) const;
+
+    /// Why the candidate is not measured; the same on all ranks where rank 0 has a reason. Where
+    /// only another rank has one, all throw it: rank 0's table must not report the point as
+    /// skipped.
+    std::optional<std::string> reason_to_skip(const Candidate& candidate, const CommonPoint& common,
+                                              const PooledBuffers& buffers) const;
+
+    CandidateTrial trial_at(const Candidate& candidate, const CommonPoint& common,
+                            const PooledBuffers& buffers) const;
+
+    void fill(Point& point, const Measured& measured) const;
+
+    /// A message that nobody received is visible on the receiving rank only.
+    void agree_on_failures(std::vector<Point>& points) const;
+
+private:
+    std::vector<BufferKind> kinds() const;
+    std::vector<std::string> transports() const;
+    std::int64_t calls_of_run(const Candidate& candidate) const;
+    std::string placement_in_words(const Candidate& candidate) const;
+    void compare(Point& point, const Limits& limits) const;
+
+    Planner& planner_;
+    World& world_;
+    const Sweep& sweep_;
+};
+
+}  // namespace tutti
