@@ -14,7 +14,7 @@
 #include "autotune/tuner/calibration.hpp"
 #include "cli/auto/chooser.hpp"
 #include "cli/build_info.hpp"
-#include "cli/compare/job_turns.hpp"
+#include "cli/job_turns.hpp"
 #include "cli/known_machine.hpp"
 #include "cli/launches.hpp"
 #include "cli/options/bench_options.hpp"
@@ -168,8 +168,9 @@ Exit bench_on_rank(RunContext& context, const BenchOptions& options, std::ofstre
     sweep.protocol.clock = &context.clock;
 
     if (!options.turns.empty()) {  // of 'tutti compare', which reports
-        JobTurns turns(world, options.turns);
+        JobTurns turns(world, options.turns, options.named);
         run_sweep_by_turns(planner, sweep, turns);
+        turns.expect_named();
         return Exit::ok;
     }
     reporter.begin(context.launch, points_of(sweep, world.size()));

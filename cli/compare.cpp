@@ -139,7 +139,10 @@ Exit report(ComparisonRecords records, const CompareOptions& options,
     if (!is_kept_already) keep(records);
     write_views(records, options);
     if (options.explains) fmt::print("{}", explained(records, options.explained));
-    if (about_nothing) throw *about_nothing;
+    if (about_nothing) {
+        if (records.wrong.empty()) throw *about_nothing;
+        std::cerr << "tutti: " << about_nothing->what() << "\n";
+    }
     return exit_of(records, options.fail_on);
 }
 

@@ -207,6 +207,17 @@ class OfJobs(unittest.TestCase):
         self.assertRegex(done.stdout, r"# WRONG: B: \d+ wrong elements in all_reduce 64 float sum")
         self.assertIn(" 1 launches of both", done.stdout)
 
+    def test_a_named_algorithm_that_cannot_run_is_refused(self):
+        bench = ("--", "bench", "all_reduce", "--algo", "ring", "--transport", "shm,mpi", "--baseline", "none",
+                 "--counts", "16", "--inplace", "no")
+        done = self.compare("--budget", "3s", bench=bench)
+        self.assertEqual(done.returncode, USAGE, done.stdout + done.stderr)
+        line, = tutti.said(done.stderr)
+        self.assertIn("named, but not measured: --transport mpi (ring (mpi): ", line)
+        done = self.compare("--budget", "3s", "--fail-on", "none", bench=(*bench, "--allow-skips"))
+        self.assertIn(done.returncode, UNSURE, done.stdout + done.stderr)
+        self.assertIn("# not compared: all_reduce 64 float sum registered ring (mpi): ", done.stdout)
+
     def test_the_step_that_grew_is_named(self):
         with tempfile.TemporaryDirectory() as folder:
             file = Path(folder, "r.jsonl")

@@ -29,7 +29,7 @@ public:
     ScriptedTurns(World& world, int blocks, int memories)
         : world_(world), blocks_(blocks), memories_(memories) {}
 
-    Turn ready(std::int64_t trial, const std::string&, const std::string&) override {
+    Turn ready(std::int64_t trial, const Key&) override {
         EXPECT_EQ(trial, trials_++);
         blocks_done_ = 0;
         memories_done_ = 0;
@@ -50,8 +50,7 @@ public:
     }
     Turn steps(const std::vector<std::int64_t>&) override { return Turn::stop; }
     void ended(std::int64_t n_wrong) override { wrong_ += n_wrong; }
-    void skipped(std::int64_t, const std::string&, const std::string&,
-                 const std::string& reason) override {
+    void skipped(std::int64_t, const Key&, const std::string& reason) override {
         ADD_FAILURE() << reason;
     }
 

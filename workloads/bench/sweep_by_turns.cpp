@@ -37,13 +37,11 @@ private:
     }
 
     void measure(const Candidate& candidate, const CommonPoint& common) {
-        const Point point = points_.blank_point(candidate, common);
-        const std::string call = call_in_words(point.key);
-        const std::string name = candidate_in_words(point.key);
+        const Key key = points_.blank_point(candidate, common).key;
         const std::int64_t trial_number = trial_number_++;
         if (const auto reason = points_.reason_to_skip(candidate, common, buffers(common)))
-            return turns_.skipped(trial_number, call, name, *reason);
-        Turn turn = turns_.ready(trial_number, call, name);
+            return turns_.skipped(trial_number, key, *reason);
+        Turn turn = turns_.ready(trial_number, key);
         if (turn == Turn::skip) return;
         std::int64_t n_wrong = 0;
         for (;;) {

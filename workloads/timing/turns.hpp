@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "results/key.hpp"
+
 namespace tutti {
 
 /// What a job does in the turn that it was given.
@@ -21,9 +23,8 @@ class Turns {
 public:
     virtual ~Turns() = default;
 
-    /// This job is ready for trial number `trial` (from 0): `call` by `candidate`, in words.
-    virtual Turn ready(std::int64_t trial, const std::string& call,
-                       const std::string& candidate) = 0;
+    /// This job is ready for trial number `trial` (from 0).
+    virtual Turn ready(std::int64_t trial, const Key& key) = 0;
     /// The trial's calls are warm, for the first time or anew.
     virtual Turn warm() = 0;
     /// A block's median; 0 of no sample.
@@ -33,8 +34,7 @@ public:
     /// The trial has ended, and so many of its elements were wrong. The turn goes on.
     virtual void ended(std::int64_t n_wrong) = 0;
     /// The trial cannot run here. The turn goes on.
-    virtual void skipped(std::int64_t trial, const std::string& call, const std::string& candidate,
-                         const std::string& reason) = 0;
+    virtual void skipped(std::int64_t trial, const Key& key, const std::string& reason) = 0;
 };
 
 }  // namespace tutti

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/compare/job_turns.hpp"
+#include "cli/job_turns.hpp"
 
 #include <cstdlib>
 
@@ -12,7 +12,8 @@ constexpr double longest_sleep_seconds = 3600;  // the other job's launch may be
 
 }  // namespace
 
-JobTurns::JobTurns(World& world, const std::string& meeting_point) : world_(world) {
+JobTurns::JobTurns(World& world, const std::string& meeting_point, NamedWords named)
+    : world_(world), named_(std::move(named)) {
     const char* key = std::getenv("TUTTI_TURNS_KEY");
     done_by_all(world_, [&] {
         if (!world_.is_first()) return;
@@ -25,9 +26,12 @@ JobTurns::JobTurns(World& world, const std::string& meeting_point) : world_(worl
     wait_for_turn({.news = TurnNews::started, .key = key == nullptr ? "" : key, .renews = true});
 }
 
-Turn JobTurns::ready(std::int64_t trial, const std::string& call, const std::string& candidate) {
-    return wait_for_turn(
-        {.news = TurnNews::ready, .trial = trial, .call = call, .candidate = candidate});
+Turn JobTurns::ready(std::int64_t trial, const Key& key) {
+    named_.measured(key.configuration);
+    return wait_for_turn({.news = TurnNews::ready,
+                          .trial = trial,
+                          .call = call_in_words(key),
+                          .candidate = candidate_in_words(key)});
 }
 
 Turn JobTurns::warm() { return wait_for_turn({.news = TurnNews::warm}); }
@@ -42,13 +46,19 @@ Turn JobTurns::steps(const std::vector<std::int64_t>& ends_ns) {
 
 void JobTurns::ended(std::int64_t n_wrong) { say({.news = TurnNews::ended, .n_wrong = n_wrong}); }
 
-void JobTurns::skipped(std::int64_t trial, const std::string& call, const std::string& candidate,
-                       const std::string& reason) {
+void JobTurns::skipped(std::int64_t trial, const Key& key, const std::string& reason) {
+    named_.skipped(key.configuration, candidate_in_words(key) + ": " + reason);
     say({.news = TurnNews::skipped,
          .trial = trial,
-         .call = call,
-         .candidate = candidate,
+         .call = call_in_words(key),
+         .candidate = candidate_in_words(key),
          .reason = reason});
+}
+
+void JobTurns::expect_named() const {
+    done_by_all(world_, [&] {
+        if (const auto complaint = named_.complaint()) throw Error(*complaint);
+    });
 }
 
 void JobTurns::say(const TurnMessage& message) {
