@@ -146,6 +146,18 @@ class Run:
                 if line.startswith("tutti: ") and not re.match(r"tutti: \d+ of \d+ done", line)]
 
 
+def mapped(files):
+    """Those of these files in /dev/shm that a process has mapped."""
+    found = set()
+    for maps in Path("/proc").glob("[0-9]*/maps") if files else ():
+        try:
+            text = maps.read_text(encoding="utf-8", errors="replace")
+        except OSError:
+            continue
+        found |= {file for file in files if f"/dev/shm/{file}\n" in text}
+    return found
+
+
 @dataclass
 class Outcome:
     command: str
@@ -172,6 +184,7 @@ def harm(executable, ranks, words, fault, after):
             seconds = time.monotonic() - run.began
             for _ in range(100):  # a watchman has a moment to clean up
                 left, files = run.marked(), set(os.listdir("/dev/shm")) - run.shared_before
+                files -= mapped(files)  # another job's, or of a process that is left
                 if not left and not files:
                     break
                 time.sleep(0.1)

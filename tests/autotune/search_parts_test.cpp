@@ -6,6 +6,7 @@
 #include "autotune/search/families.hpp"
 #include "autotune/search/gap_model.hpp"
 #include "autotune/search/sample_log.hpp"
+#include "autotune/search/search_steps.hpp"
 
 namespace tutti {
 namespace {
@@ -95,6 +96,62 @@ TEST_F(TrendOverSizes, NeighboursLendTheirSamples) {
     EXPECT_EQ(log.leader(1), 1);
     EXPECT_EQ(GapModel(log, sizes).leader(1), 0);
     EXPECT_LT(GapModel(log, sizes).gap(1, 1, 0).error, log.gap_error(1, 1, 0));
+}
+
+// Two algorithms without parameters, and no model. Nothing races by itself: the log is filled by
+// the test.
+class TwoAlgorithms : public Evaluator {
+public:
+    std::span<const Arm> arms() const override { return arms_; }
+    std::vector<std::vector<double>> race(Bytes size, std::span<const int> arms,
+                                          int repetitions) override {
+        std::vector<std::vector<double>> samples;
+        for (const int arm : arms) {
+            const double ns = arm == 0 ? 100 : size == Bytes{8} ? at_8_ : at_32K_;
+            samples.emplace_back(repetitions, ns);
+        }
+        return samples;
+    }
+    std::optional<double> predicted_ns(int, Bytes) const override { return std::nullopt; }
+    bool is_over() const override { return false; }
+
+    void second_takes(double at_8, double at_32K) {
+        at_8_ = at_8;
+        at_32K_ = at_32K;
+    }
+
+private:
+    std::vector<Arm> arms_ = {{.family = 0}, {.family = 1}};
+    double at_8_ = 0, at_32K_ = 0;
+};
+
+// Those that race at 512 bytes, halfway between 8 bytes and 32 KiB in octaves, where the first one
+// takes 100 ns. A family may be behind by 1 + 0.2 * 12 octaves there, that is 3.4 times.
+std::vector<int> candidates_at_512(double at_8, double at_32K) {
+    const std::vector<Bytes> sizes{{8}, {512}, {32768}};
+    const std::vector<int> both{0, 1};
+    TwoAlgorithms evaluator;
+    evaluator.second_takes(at_8, at_32K);
+    SearchOptions options;
+    options.bracket_slack_per_octave = 0.2;
+    SearchState state(evaluator, sizes, options);
+    state.race(0, both, 5);
+    state.race(2, both, 5);
+    return candidates_at(state, 1);
+}
+
+TEST(CandidatesBetween, LeaveOutWhatNoInterpolationBringsNear) {
+    EXPECT_EQ(candidates_at_512(2000, 2000), std::vector<int>{0});
+}
+
+// From 101 to 4000 ns: 6.4 times behind along a logarithm, 1.6 times along a straight line.
+TEST(CandidatesBetween, KeepWhatAStraightLineBringsNear) {
+    EXPECT_EQ(candidates_at_512(101, 4000), (std::vector<int>{0, 1}));
+}
+
+// From 1000 to 101 ns: 3.2 times behind along a logarithm, 9.9 times along a straight line.
+TEST(CandidatesBetween, KeepWhatALogarithmBringsNear) {
+    EXPECT_EQ(candidates_at_512(1000, 101), (std::vector<int>{0, 1}));
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "autotune/choice/subject.hpp"
+#include "autotune/tuner/hold_out.hpp"
 #include "collectives/world/world.hpp"
 
 namespace tutti {
@@ -111,6 +112,48 @@ TEST(Tuner, ReportsWhatASubjectHasShownBeforeItsSearchEnds) {
     ASSERT_EQ(returned.sections.size(), 1u);
     EXPECT_TRUE(returned.sections.front().is_complete);
     EXPECT_EQ(returned.sections.front().subject, draft.subject);
+}
+
+// The choice and the library that it is held against, by their transports; over loopback each
+// message takes 1 ms longer.
+HoldOut compared(const char* choice, const char* library) {
+    std::optional<HoldOut> seen;
+    run_as_threads(2, 60, [&](World& world) {
+        Planner planner(world, parse_fault("delay:ms=1"));
+        const Subject subject{.collective = Collective::all_reduce,
+                              .buffers = BufferKind::registered};
+        const MeasuringEvaluator::Race race{subject,
+                                            DataType::float32,
+                                            Op::sum,
+                                            {.ranks = world.size(), .hosts = world.hosts()},
+                                            {.sync = Protocol::Sync::barrier}};
+        const auto ring_over = [&](const char* transport) {
+            return candidates(subject.collective,
+                              {.algorithms = {"ring"}, .transports = {transport}, .baselines = {}})
+                .front();
+        };
+        const Bytes size{4096};
+        const BufferPool pool(
+            world, BufferPool::bytes_for(call_of(race, world.size(), size), world.size(), false),
+            std::vector{subject.buffers});
+        const Candidate one = ring_over(choice), other = ring_over(library);
+        const auto found =
+            compare(planner, pool, race, {one, other}, size, {.pairs = 20, .seconds = 60});
+        if (world.is_first()) seen = found.seen;
+    });
+    return seen.value();
+}
+
+TEST(HoldOut, EndsAsSoonAsTheChoiceIsFasterBeyondDoubt) {
+    const HoldOut seen = compared("shm", "loopback");
+    EXPECT_GT(seen.gain_low, 1);
+    EXPECT_EQ(seen.choice.n, 20);
+}
+
+TEST(HoldOut, EndsAsSoonAsTheChoiceIsSlowerBeyondDoubt) {
+    const HoldOut seen = compared("loopback", "shm");
+    EXPECT_LT(seen.gain_high, 1);
+    EXPECT_EQ(seen.choice.n, 20);
 }
 
 }  // namespace

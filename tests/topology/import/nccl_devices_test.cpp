@@ -102,6 +102,24 @@ TEST(NcclDevices, ShareTheLinksOfADividedGpu) {
     EXPECT_NEAR(to_cpu, 447.12, 1e-9);
 }
 
+// Two links between two GPUs that are both in two parts: four pairs of parts share them.
+TEST(NcclDevices, ShareTheLinksOfTwoDividedGpus) {
+    const auto part = [](int dev, int number, const char* peer) {
+        return "<gpu dev=\"" + std::to_string(dev) + "\" sm=\"100\" mlopart=\"" +
+               std::to_string(number) + "\"><nvlink target=\"" + peer +
+               "\" count=\"2\" tclass=\"0x030200\"/></gpu>";
+    };
+    const auto gpu = [&](int dev, const std::string& address, const char* peer) {
+        return "<pci busid=\"" + address + "\" class=\"0x030200\">" + part(dev, 0, peer) +
+               part(dev, 1, peer) + "</pci>";
+    };
+    const Host host = host_of("<system version=\"1\"><cpu numaid=\"0\">" +
+                              gpu(0, "0000:01:00.0", "0000:02:00.0") +
+                              gpu(1, "0000:02:00.0", "0000:01:00.0") + "</cpu></system>");
+    ASSERT_EQ(host.links.size(), 4U);
+    for (const Link& link : host.links) EXPECT_NEAR(link.bandwidth_GBps, 2 * 40.1 / 4, 1e-9);
+}
+
 TEST(NcclDevices, OfADividedGpuMayHaveRowsInTheFirstPartAlone) {
     std::string text = divided;
     const std::string second = R"(mlopart="1">)";
