@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is done before a checked call, so that a result which the call did not write is none.
 #include <gtest/gtest.h>
+#include <unistd.h>
 
+#include "workloads/bench/buffer_pool.hpp"
 #include "workloads/bench/candidates.hpp"
 #include "workloads/check/check_data.hpp"
 
@@ -43,6 +45,34 @@ TEST(Trial, InPlaceHasItsInputWhereTheResultWillBe) {
     trial.prepare(3);
     EXPECT_EQ(trial.count_wrong(3), 0);  // the sum of one
     EXPECT_FALSE(trial.keeps_input);
+}
+
+// The root of a gather has all ranks' blocks, whichever rank it is.
+TEST(BufferPool, HasRoomForARootInTheMiddle) {
+    constexpr int ranks = 3;
+    Call call{.collective = Collective::gather, .type = DataType::float32, .count = 10'000};
+    for (int root = 0; root < ranks; ++root) {
+        call.root = Rank{root};
+        const auto block = static_cast<std::size_t>(call.count) * 4;
+        EXPECT_GE(BufferPool::bytes_for(call, ranks, false), block + ranks * block) << root;
+        EXPECT_GE(BufferPool::bytes_for(call, ranks, true), ranks * block) << root;
+    }
+}
+
+// Each would fit the machine, both together would not: nothing is allocated then.
+TEST(BufferPool, HoldsAllItsKindsAgainstTheMemory) {
+    const auto memory = static_cast<std::size_t>(sysconf(_SC_PHYS_PAGES)) *
+                        static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+    run_as_threads(1, 60, [&](World& world) {
+        try {
+            const BufferPool pool(world, memory / 10 * 6,
+                                  std::vector{BufferKind::registered, BufferKind::unregistered});
+            ADD_FAILURE() << "more than the machine has";
+        } catch (const Error& error) {
+            EXPECT_EQ(std::string(error.what()).find("no memory for buffers of "), 0U)
+                << error.what();
+        }
+    });
 }
 
 }  // namespace
