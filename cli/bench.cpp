@@ -24,7 +24,6 @@
 #include "collectives/world/activity.hpp"
 #include "results/csv.hpp"
 #include "results/over_launches.hpp"
-#include "results/text_table.hpp"
 #include "workloads/bench/sweep_by_turns.hpp"
 
 namespace tutti {
@@ -50,13 +49,18 @@ public:
         for (const std::string& name : options.choosing) {
             const bool learns = name == "learn";
             std::optional<Table> table;
-            if (!learns || from_rank0(world, std::filesystem::exists(file_))) {
+            const bool is_there = from_rank0(world, std::filesystem::exists(file_));
+            if (is_there || (options.table_is_named && !learns)) {
                 table = table_for_ranks(world, file_, {.anyway = options.table_anyway});
                 notes.push_back(fmt::format("{}: {}", name,
                                             source_in_words(*table, file_, options.sweep.buffers)));
+            } else if (!learns) {
+                notes.push_back(fmt::format(
+                    "{}: by the built-in rules; 'tutti tune' writes a table that knows better",
+                    name));
             }
             all_.push_back(learns ? candidate_that_learns(world, table, options.learning_bound)
-                                  : candidate_by_table(world, *table));
+                                  : candidate_by_table(world, table));
             learns_ = learns_ || learns;
         }
     }
@@ -175,10 +179,11 @@ Exit bench_on_rank(RunContext& context, const BenchOptions& options, std::ofstre
     }
     reporter.begin(context.launch, points_of(sweep, world.size()));
     const TableColumns columns{.wire = !world.one_host(), .predicted = model.has_value()};
-    add(notes_on_rows(options, sweep.candidates.size()));
-    reporter.print(table_header(notes, columns));
+    const auto output = make_output(options, columns);
+    if (world.is_first())
+        reporter.print(output->begin(context.launch, notes, sweep.candidates.size()));
     if (auto limits = context.limits) reporter.keep(*limits);
-    PointReport report(options, reporter, context.launch, columns);
+    PointReport report(options, reporter, context.launch, *output);
     SweepEvents events;
     events.before_point = [&](const std::string& what) {
         say_activity(what);
@@ -202,8 +207,9 @@ Exit bench_launches(const BenchOptions& options) {
     std::set<std::string> candidates;
     for (const Point& point : all) candidates.insert(candidate_in_words(point.key));
     std::vector<std::string> notes = notes_of_launches(options.run, launches);
-    for (const std::string& note : notes_on_rows(options, candidates.size())) notes.push_back(note);
-    fmt::print("{}", table_header(notes));
+    const auto output = make_output(options);
+    const Launch launch = launches.launches.empty() ? Launch{} : launches.launches.front();
+    fmt::print("{}", output->begin(launch, notes, candidates.size()));
     const auto is_of_one_call = [](const Point& one, const Point& other) {
         const Key &a = one.key, &b = other.key;
         return std::tie(a.dtype, a.op, a.root, a.count) == std::tie(b.dtype, b.op, b.root, b.count);
@@ -211,10 +217,10 @@ Exit bench_launches(const BenchOptions& options) {
     for (auto first = all.begin(); first != all.end();) {
         const auto end = std::find_if(
             first, all.end(), [&](const Point& one) { return !is_of_one_call(*first, one); });
-        fmt::print("{}", rows_of_size(options, {}, std::span(first, end)));
+        fmt::print("{}", output->rows(std::span(first, end)));
         first = end;
     }
-    fmt::print("{}", end_of_table(all, launches.launches));
+    fmt::print("{}", output->end(all, launches.launches));
     const bool any_wrong = std::ranges::any_of(all, is_wrong);
     keep_over_launches(options.run, seed, records, any_wrong);
     if (!options.csv_file.empty()) {
@@ -223,7 +229,7 @@ Exit bench_launches(const BenchOptions& options) {
         if (!csv.flush())
             throw Error("cannot write '" + options.csv_file + "'; type another file behind --csv");
     }
-    return any_wrong ? Exit::wrong_result : Exit::ok;
+    return any_wrong ? Exit::wrong_result : output->code();
 }
 
 }  // namespace
@@ -231,6 +237,7 @@ Exit bench_launches(const BenchOptions& options) {
 Exit run_bench(const Arguments& arguments) {
     const auto options = parse_bench(arguments);
     if (!options) return Exit::ok;
+    make_output(*options);  // throws, before any rank starts, for what it could not print
     if (options->run.starts_launches()) return bench_launches(*options);
     before_start(options->search_space);
     const PlannerSetup setup{.fault = options->fault,

@@ -21,7 +21,7 @@ namespace tutti {
 namespace {
 
 constexpr std::string_view own_options[] = {"--launches",    "--launcher", "--json", "-J",
-                                            "--output_file", "--csv",      "--seed"};
+                                            "--output_file", "--csv",      "--seed", "--like"};
 constexpr double longest_launch_seconds = 24 * 3600;
 
 // Of one launch.

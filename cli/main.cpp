@@ -9,6 +9,7 @@
 #include "base/name_table.hpp"
 #include "base/output.hpp"
 #include "cli/build_info.hpp"
+#include "cli/forms/program_name.hpp"
 #include "cli/options/commands.hpp"
 #include "cli/provenance.hpp"
 #include "cli/ranks/interruption.hpp"
@@ -54,16 +55,6 @@ void print_help() {
         << "\nexample: mpirun -np 2 tutti bench all_reduce -b 8 -e 1M -f 4 --json out.jsonl\n";
 }
 
-// Called all_reduce_perf and so on, it is the bench of that collective, as scripts for nccl-tests
-// expect.
-void translate_own_name(std::string name, Arguments& arguments) {
-    const auto suffix = name.rfind("_perf");
-    if (suffix == std::string::npos || suffix + 5 != name.size()) return;
-    name.resize(suffix);
-    if (name == "alltoall") name = "all_to_all";
-    arguments.insert(arguments.begin(), {"bench", name});
-}
-
 Exit dispatch(Arguments arguments) {
     if (arguments.empty() || arguments[0] == "--help" || arguments[0] == "-h" ||
         arguments[0] == "help") {
@@ -85,11 +76,11 @@ Exit dispatch(Arguments arguments) {
 int main(int argc, char** argv) {
     using namespace tutti;
     try {
-        Arguments arguments(argv + 1, argv + argc);
-        translate_own_name(std::filesystem::path(argv[0]).filename(), arguments);
+        auto arguments =
+            command_of(std::filesystem::path(argv[0]).filename(), Arguments(argv + 1, argv + argc));
         if (launcher().rank == 0) end_on_signals();  // one line for all ranks
         std::signal(SIGXFSZ, SIG_IGN);  // a limit of the size of files is told as a full disk is
-        const Exit code = dispatch(std::move(arguments));
+        const Exit code = arguments ? dispatch(std::move(*arguments)) : Exit::ok;
         finish_output();
         return static_cast<int>(code);
     } catch (const Error& error) {

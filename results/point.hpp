@@ -105,6 +105,8 @@ struct Point {
     bool operator==(const Point&) const = default;
 };
 
+inline bool is_wrong(const Point& point) { return point.measured.check.state == CheckState::fail; }
+
 /// A candidate at one size over so many launches. Its times are of their medians, so that the
 /// interval is that between launches.
 struct PointOverLaunches {

@@ -120,7 +120,11 @@ std::size_t warm_prefix(Samples samples) {
     return prefix;
 }
 
-std::int64_t median(Samples values) { return quantile(sorted_copy(values), 0.5); }
+std::int64_t quantile_of(Samples values, double fraction) {
+    return quantile(sorted_copy(values), fraction);
+}
+
+std::int64_t median(Samples values) { return quantile_of(values, 0.5); }
 
 double median(std::vector<double> values) {
     const auto middle = values.begin() + std::ssize(values) / 2;

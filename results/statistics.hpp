@@ -44,6 +44,9 @@ double half_width(const Summary& summary);
 /// of the next five is within 10 % of the second half's median; at most a fifth of all.
 std::size_t warm_prefix(std::span<const std::int64_t> samples);
 
+/// The value so far on the way from the smallest (0) to the largest (1). Of at least one.
+std::int64_t quantile_of(std::span<const std::int64_t> values, double fraction);
+
 /// The middle of the values in order of size, of two in the middle their mean. Of at least one.
 double median(std::vector<double> values);
 std::int64_t median(std::span<const std::int64_t> values);

@@ -25,17 +25,6 @@ std::string fitted(double value, int width) {
 
 bool measured(const Point* point) { return point != nullptr && !point->skipped; }
 
-// time, algbw, busbw, #wrong
-std::string placement_cells(const Point* point) {
-    if (!measured(point))
-        return fmt::format("  {:>7}  {:>6}  {:>6}  {:>6}", "N/A", "N/A", "N/A", "N/A");
-    const bool checked = point->measured.check.state != CheckState::skipped;
-    return fmt::format("  {:>7}  {:>6}  {:>6}  {:>6}",
-                       fitted(static_cast<double>(point->time.p50) / 1000, 7),
-                       fitted(point->bandwidth.algbw, 6), fitted(point->bandwidth.busbw, 6),
-                       checked ? std::to_string(point->measured.check.n_wrong) : "N/A");
-}
-
 // Of one that chooses, also what it chose.
 std::string name_in_row(const Key& key, const TableRow& row) {
     const std::string name = candidate_name(key, row.segment);
@@ -150,35 +139,55 @@ std::string table_header(std::span<const std::string> notes, TableColumns column
     return text;
 }
 
+std::string key_cells(const Key& key) {
+    return fmt::format("{:>12}  {:>12}  {:>8}  {:>6}  {:>6}", key.bytes.count, key.count,
+                       name_of(key.dtype), key.op ? name_of(*key.op) : "none",
+                       key.root ? key.root->index : -1);
+}
+
+std::string placement_cells(const Point* point) {
+    if (!measured(point))
+        return fmt::format("  {:>7}  {:>6}  {:>6}  {:>6}", "N/A", "N/A", "N/A", "N/A");
+    const bool checked = point->measured.check.state != CheckState::skipped;
+    return fmt::format("  {:>7}  {:>6}  {:>6}  {:>6}",
+                       fitted(static_cast<double>(point->time.p50) / 1000, 7),
+                       fitted(point->bandwidth.algbw, 6), fitted(point->bandwidth.busbw, 6),
+                       checked ? std::to_string(point->measured.check.n_wrong) : "N/A");
+}
+
 std::string table_row(const TableRow& row, TableColumns columns) {
     const Point& known = row.out_of_place != nullptr ? *row.out_of_place : *row.in_place;
     const Key& key = known.key;
     std::string text = skip_comments(row);
     if (!measured(row.out_of_place) && !measured(row.in_place)) return text;
-    text += fmt::format("{:>12}  {:>12}  {:>8}  {:>6}  {:>6}", key.bytes.count, key.count,
-                        name_of(key.dtype), key.op ? name_of(*key.op) : "none",
-                        key.root ? key.root->index : -1);
-    return text + placement_cells(row.out_of_place) + placement_cells(row.in_place) +
-           candidate_cells(key, row) + (columns.wire ? wire_cell(row) : "") +
-           (columns.predicted ? predicted_cell(row) : "") + '\n';
+    return text + key_cells(key) + placement_cells(row.out_of_place) +
+           placement_cells(row.in_place) + candidate_cells(key, row) +
+           (columns.wire ? wire_cell(row) : "") + (columns.predicted ? predicted_cell(row) : "") +
+           '\n';
+}
+
+TableTotals totals_of(std::span<const Point> points) {
+    TableTotals totals;
+    std::size_t measured_points = 0;
+    for (const Point& point : points) {
+        if (point.skipped) continue;
+        totals.wrong += point.measured.check.n_wrong;
+        if (point.measured.check.state == CheckState::fail) totals.is_right = false;
+        totals.busbw += point.bandwidth.busbw;
+        ++measured_points;
+    }
+    if (totals.wrong != 0) totals.is_right = false;
+    if (measured_points > 0) totals.busbw /= static_cast<double>(measured_points);
+    return totals;
+}
+
+std::string totals_in_words(const TableTotals& totals) {
+    return fmt::format("# Out of bounds values : {} {}\n# Avg bus bandwidth    : {:g}",
+                       totals.wrong, totals.is_right ? "OK" : "FAILED", totals.busbw);
 }
 
 std::string table_footer(std::span<const Point> points) {
-    std::int64_t wrong = 0;
-    bool failed = false;
-    double busbw = 0;
-    int measured_points = 0;
-    for (const Point& point : points) {
-        if (point.skipped) continue;
-        wrong += point.measured.check.n_wrong;
-        failed = failed || point.measured.check.state == CheckState::fail;
-        busbw += point.bandwidth.busbw;
-        ++measured_points;
-    }
-    return model_line(points) +
-           fmt::format("# Out of bounds values : {} {}\n# Avg bus bandwidth    : {:g}\n#\n", wrong,
-                       failed || wrong != 0 ? "FAILED" : "OK",
-                       measured_points == 0 ? 0 : busbw / measured_points);
+    return model_line(points) + totals_in_words(totals_of(points)) + "\n#\n";
 }
 
 }  // namespace tutti

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <cstdint>
 #include <span>
 #include <string>
 
@@ -30,6 +31,23 @@ std::string table_header(std::span<const std::string> notes, TableColumns column
 
 /// Two lines where something was skipped: the numbers, and a comment that says why.
 std::string table_row(const TableRow& row, TableColumns columns = {});
+
+// The columns of nccl-tests alone.
+
+/// size, count, type, redop, root
+std::string key_cells(const Key& key);
+/// time, algbw, busbw, #wrong; N/A where there is no point, or none that was measured.
+std::string placement_cells(const Point* point);
+
+/// What the last lines sum up.
+struct TableTotals {
+    std::int64_t wrong = 0;
+    bool is_right = true;
+    double busbw = 0;  ///< the mean
+};
+TableTotals totals_of(std::span<const Point> points);
+/// Two lines, the last one open at its end.
+std::string totals_in_words(const TableTotals& totals);
 
 /// The sums that CI scripts grep for, over all points shown.
 std::string table_footer(std::span<const Point> points);

@@ -56,9 +56,10 @@ void add_sweep(const OptionGroup& group, BenchOptions& options, SizeSweep& range
 
 void add_trials(const OptionGroup& group, BenchOptions& options) {
     SearchSpace& space = options.search_space;
-    group.parsed("--algo", space.algorithms, "all", split_list,
-                 "algorithms, a list, all or none (see 'tutti list'); auto chooses by --table, "
-                 "learn finds out while the calls are made");
+    group.parsed(
+        "--algo", space.algorithms, "all", split_list,
+        "algorithms, a list, all or none (see 'tutti list'); auto chooses by --table, else "
+        "by built-in rules, learn finds out while the calls are made");
     group.text("--table", options.table_file,
                "of 'tutti tune', for auto; learn begins with it if it is there, and writes it");
     group.flag("--table-anyway", options.table_anyway, "take a table of another topology");
@@ -135,7 +136,10 @@ void add_timing(const OptionGroup& group, BenchOptions& options) {
 void add_output(const OptionGroup& group, BenchOptions& options, std::string& output_file) {
     add_results_file(group, options.run);
     group.text("--csv", options.csv_file, "write a table for spreadsheets");
-    group.text("-J,--output_file", output_file, "FILE.csv or FILE.jsonl");
+    group.text("-J,--output_file", output_file,
+               "FILE.csv or FILE.jsonl; with --like nccl-tests also FILE.json in its shape");
+    group.text("--like", options.like,
+               "print as tutti, nccl-tests (a row a size: of the fastest candidate) or osu");
     group.flag("--raw", options.keep_samples, "keep every sample in the records");
     group.flag("--all-rows", options.all_rows,
                "print every candidate's row, however many there are");
@@ -155,6 +159,10 @@ void add_only_one(const OptionGroup& group, const std::string& names, const std:
 void sort_output_file(const std::string& output_file, BenchOptions& options) {
     if (output_file.empty()) return;
     const std::string ending = std::filesystem::path(output_file).extension();
+    if (ending == ".json" && options.like != "tutti") {
+        options.output_file = output_file;
+        return;
+    }
     const bool is_table = ending == ".csv";
     if (!is_table && ending != ".json" && ending != ".jsonl")
         throw Error("-J " + output_file + ": in which form? type -J FILE.jsonl or -J FILE.csv");
@@ -205,6 +213,7 @@ std::optional<BenchOptions> parse_bench(Arguments arguments) {
     if (parse_or_help(app, arguments)) return std::nullopt;
 
     options.named.read({app, ""});
+    options.table_is_named = app.get_option("--table")->count() > 0;
     options.sweep.collective = parse_collective(collective);
     sort_output_file(output_file, options);
     auto& algorithms = options.search_space.algorithms;

@@ -23,9 +23,12 @@ struct BenchOptions {
     std::optional<Bytes> stream_from;   ///< instead of what limits say
     std::vector<std::string> choosing;  ///< auto, learn: by the library instead of by name
     std::string table_file = "tutti-table.json";
+    bool table_is_named = false;  ///< else auto needs no file
     bool table_anyway = false;
     double learning_bound = 0;
     std::string model = "stored";  ///< see choose_model
+    std::string like = "tutti";    ///< the form of the output, see make_output
+    std::string output_file;       ///< in that form, if it is not tutti's
     std::string csv_file;
     bool keep_samples = false;
     bool all_rows = false;  ///< of the table on stdout
