@@ -25,6 +25,7 @@
 #include "results/csv.hpp"
 #include "results/over_launches.hpp"
 #include "workloads/bench/sweep_by_turns.hpp"
+#include "workloads/numerics/sum_examiner.hpp"
 
 namespace tutti {
 namespace {
@@ -189,11 +190,23 @@ Exit bench_on_rank(RunContext& context, const BenchOptions& options, std::ofstre
         say_activity(what);
         reporter.show(what);
     };
-    events.after_point = [&](const std::vector<Point>& points) { report.add(points); };
+    SumExaminer examiner(world, sweep.protocol.seed);
+    std::vector<Numerics> numerics;
+    std::size_t kept = 0;
+    events.after_candidate = [&](const MeasuredCandidate& one) {
+        if (!options.numerics) return;
+        numerics.push_back(examiner.examine(one.operation, one.call, one.buffers));
+        numerics.back().key = one.key;
+    };
+    events.after_point = [&](const std::vector<Point>& points) {
+        for (; kept < numerics.size(); ++kept) reporter.keep(numerics[kept]);
+        report.add(points);
+    };
     events.known_point = [&](const std::vector<Point>& points) { report.show(points); };
     if (options.run.resumed) sweep.known = options.run.resumed->points;
     run_sweep(planner, sweep, events);
     choosing.end(reporter);
+    reporter.print(numerics_table(numerics));
     return report.end(std::move(csv));
 }
 

@@ -7,6 +7,7 @@
 
 #include "autotune/table/table_json.hpp"
 #include "base/error.hpp"
+#include "base/fnv.hpp"
 #include "library/communicator_state.hpp"
 
 namespace tutti {
@@ -55,14 +56,6 @@ std::optional<Pair> different(const std::vector<CallKey>& all) {
     return inputs ? inputs : different(all, &CallKey::output);
 }
 
-// FNV-1a: the same in every build, so also where ranks run different ones.
-std::uint64_t hash_of(std::string_view text) {
-    std::uint64_t hash = 0xcbf29ce484222325U;
-    for (const char letter : text)
-        hash = (hash ^ static_cast<unsigned char>(letter)) * 0x100000001b3U;
-    return hash;
-}
-
 enum class TableFrom : std::uint8_t { none, program, file };
 
 // The name of the file is the first rank's affair.
@@ -100,7 +93,8 @@ void check_same_options(World& world, const CommunicatorOptions& options) {
     Given mine;
     if (options.table) {
         mine.from = TableFrom::program;
-        mine.table = hash_of(to_json(*options.table));
+        const std::string table = to_json(*options.table);
+        mine.table = fnv1a(std::as_bytes(std::span(table)));
     } else if (!options.table_file.empty()) {
         mine.from = TableFrom::file;
         mine.table_anyway = options.table_anyway;

@@ -38,7 +38,8 @@ Results read_results(std::istream& stream, std::string_view name) {
     const auto lists =
         std::tie(results.sessions, results.launches, results.points, results.steps, results.fails,
                  results.ends, results.limits, results.pairs, results.verdicts, results.floors,
-                 results.step_growth, results.points_over_launches, results.steps_over_launches);
+                 results.step_growth, results.points_over_launches, results.steps_over_launches,
+                 results.numerics);
     std::size_t known = 0;
     const auto append = [&]<class Kind>(Kind& record) {
         if constexpr (!std::is_same_v<Kind, std::monostate>) {

@@ -25,6 +25,7 @@ struct Results {
     std::vector<PointOverLaunches> points_over_launches;
     std::vector<StepOverLaunches> steps_over_launches;
     std::vector<FloorRecord> floors;
+    std::vector<Numerics> numerics;
     std::vector<std::string> warnings;  // one line each, to be shown to the user
 };
 

@@ -11,6 +11,7 @@
 #include "results/comparison_records.hpp"
 #include "results/launch.hpp"
 #include "results/limits.hpp"
+#include "results/numerics.hpp"
 #include "results/point.hpp"
 #include "results/step.hpp"
 
@@ -88,11 +89,12 @@ std::string to_json_line(const FloorRecord& floor);
 std::string to_json_line(const StepGrowth& times);
 std::string to_json_line(const PointOverLaunches& point);
 std::string to_json_line(const StepOverLaunches& step);
+std::string to_json_line(const Numerics& numerics);
 
 /// monostate: a kind that a newer tutti writes.
-using Record =
-    std::variant<std::monostate, Session, Launch, Point, TrainingStep, Fail, End, Limits, Pair,
-                 VerdictRecord, FloorRecord, StepGrowth, PointOverLaunches, StepOverLaunches>;
+using Record = std::variant<std::monostate, Session, Launch, Point, TrainingStep, Fail, End, Limits,
+                            Pair, VerdictRecord, FloorRecord, StepGrowth, PointOverLaunches,
+                            StepOverLaunches, Numerics>;
 
 /// The inverse of to_json_line, of line `number` of the source; unknown fields are ignored. Throws
 /// NotJson where the line is no JSON (torn while it was written), Error with file and line for

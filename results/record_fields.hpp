@@ -247,6 +247,22 @@ void walk(auto& f, Is<Point> auto& point) {
     f.may("samples_ns", measured.samples);
 }
 
+void walk(auto& f, Is<NumericsOfDraw> auto& numerics) {
+    f.must("data", numerics.draw);
+    f.may("max_ulp", numerics.max_ulp);
+    f.may("ranks_agree", numerics.ranks_agree);
+    f.must("runs_agree", numerics.runs_agree);
+    f.must("checksum", numerics.checksum);
+}
+
+void walk(auto& f, Is<Numerics> auto& numerics) {
+    f.may("session", numerics.session);
+    f.must("launch", numerics.launch);
+    f.must("key", numerics.key);
+    f.must("elements", numerics.elements);
+    f.must("of", numerics.of);
+}
+
 void walk(auto& f, Is<StepKey> auto& key) {
     f.must("workload", key.workload);
     f.must("model", key.model);

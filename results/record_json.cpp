@@ -14,6 +14,14 @@ std::string line_of(std::string_view kind, const Kind& record) {
     return one_line(writer.object);
 }
 
+// Of what is known by the id of a point.
+template <class Kind>
+std::string line_of(std::string_view kind, const Key& key, const Kind& record) {
+    JsonWriter writer{.object = {{"v", schema_version}, {"kind", kind}, {"point", point_id(key)}}};
+    walk(writer, record);
+    return one_line(writer.object);
+}
+
 template <class Kind>
 Record read_as(const JsonPlace& line) {
     Kind record;
@@ -74,6 +82,7 @@ constexpr KindRow kind_rows[] = {
     row_of<StepGrowth>("step_growth"),
     row_of<PointOverLaunches>("point_over_launches"),
     row_of<StepOverLaunches>("step_over_launches"),
+    row_of<Numerics>("numerics"),
 };
 
 // Sums and differences of a record's numbers fit a number: 104 days in ns.
@@ -102,19 +111,13 @@ std::string to_json_line(const StepOverLaunches& step) {
 }
 
 std::string to_json_line(const PointOverLaunches& all) {
-    JsonWriter writer{.object = {{"v", schema_version},
-                                 {"kind", "point_over_launches"},
-                                 {"point", point_id(all.point.key)}}};
-    walk(writer, all);
-    return one_line(writer.object);
+    return line_of("point_over_launches", all.point.key, all);
 }
 std::string to_json_line(const FloorRecord& floor) { return line_of("floor", floor); }
 
-std::string to_json_line(const Point& point) {
-    JsonWriter writer{
-        .object = {{"v", schema_version}, {"kind", "point"}, {"point", point_id(point.key)}}};
-    walk(writer, point);
-    return one_line(writer.object);
+std::string to_json_line(const Point& point) { return line_of("point", point.key, point); }
+std::string to_json_line(const Numerics& numerics) {
+    return line_of("numerics", numerics.key, numerics);
 }
 
 Record parse_json_line(std::string_view line, const Source& source, int number) {

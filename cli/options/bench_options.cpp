@@ -8,6 +8,7 @@
 
 #include "cli/options/options.hpp"
 #include "cli/options/values.hpp"
+#include "workloads/numerics/sum_examiner.hpp"
 
 namespace tutti {
 namespace {
@@ -141,6 +142,9 @@ void add_output(const OptionGroup& group, BenchOptions& options, std::string& ou
     group.text("--like", options.like,
                "print as tutti, nccl-tests (a row a size: of the fastest candidate) or osu");
     group.flag("--raw", options.keep_samples, "keep every sample in the records");
+    group.flag("--numerics", options.numerics,
+               "also what sums are worth: largest error in ULP, same bits on all ranks and run to "
+               "run");
     group.flag("--all-rows", options.all_rows,
                "print every candidate's row, however many there are");
 }
@@ -173,7 +177,26 @@ void sort_output_file(const std::string& output_file, BenchOptions& options) {
     goal = output_file;
 }
 
+// What is found out beside times has no place where another process tells of these.
+void expect_one_launch(const BenchOptions& options, const char* asked) {
+    if (options.run.starts_launches() || !options.turns.empty())
+        throw Error(
+            fmt::format("{} is of one launch; leave --launches, --launcher or 'tutti "
+                        "compare' out",
+                        asked));
+}
+
+void check_numerics(const BenchOptions& options) {
+    if (!options.numerics) return;
+    expect_one_launch(options, "--numerics");
+    for (const DataType type : options.sweep.types)
+        for (const Op op : options.sweep.ops)
+            if (const auto reason = refuses_numerics(options.sweep.collective, type, op))
+                throw Error(*reason);
+}
+
 void check(const BenchOptions& options) {
+    check_numerics(options);
     // Throws for unknown names too, before any rank starts.
     if (candidates(options.sweep.collective, options.search_space).empty() &&
         options.choosing.empty())

@@ -32,6 +32,7 @@ struct BenchOptions {
     std::string csv_file;
     bool keep_samples = false;
     bool all_rows = false;  ///< of the table on stdout
+    bool numerics = false;  ///< of sums, see SumExaminer
     std::string turns;      ///< where 'tutti compare' waits, "HOST:PORT/KEY"; empty: alone
 };
 

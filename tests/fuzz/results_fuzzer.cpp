@@ -39,6 +39,7 @@ void write_again(const Results& results) {
     again(results.pairs);
     again(results.verdicts);
     again(results.step_growth);
+    again(results.numerics);
     again(results.points_over_launches);
     again(results.steps_over_launches);
     again(results.floors);

@@ -75,6 +75,16 @@ TEST(Records, ComeBackAsTheyWereWritten) {
                                  .a_ns = {1.5, 2},
                                  .b_ns = {1.5, 3},
                                  .grew_ns = {0, 1}});
+    expect_round_trip(Numerics{.session = "s",
+                               .launch = 2,
+                               .key = sample_point().key,
+                               .elements = 256,
+                               .of = {{.draw = Draw::cancelling,
+                                       .max_ulp = 1.5,
+                                       .ranks_agree = false,
+                                       .checksum = "0123456789abcdef"},
+                                      {.draw = Draw::wide, .runs_agree = false}}});
+    expect_round_trip(Numerics{});
     expect_round_trip(FloorRecord{.session = "s",
                                   .asked = "all_reduce 1M busbw at least 20 GB/s",
                                   .metric = "all_reduce 1M",

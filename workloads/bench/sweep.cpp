@@ -61,6 +61,7 @@ private:
         std::vector<ChosenOperation> operations;
         std::vector<Trial> trials;
         std::vector<std::size_t> point_of;  // by trial
+        const std::size_t first = points.size();
         for (const Candidate& candidate : sweep_.candidates) {
             Point& point = points.emplace_back(points_.blank_point(candidate, common));
             point.skipped = points_.reason_to_skip(candidate, common, buffers);
@@ -76,6 +77,11 @@ private:
         const auto measured = measure(world_, trials, protocol);
         for (std::size_t i = 0; i < measured.size(); ++i) {
             Point& point = points[point_of[i]];
+            events_.after_candidate({.candidate = sweep_.candidates[point_of[i] - first],
+                                     .key = point.key,
+                                     .call = common.call,
+                                     .buffers = buffers,
+                                     .operation = *operations[i].operation});
             if (measured[i].samples.empty() && measured[i].check.state != CheckState::fail)
                 point.skipped = "no call began on time on all ranks; type --sync barrier";
             else

@@ -41,12 +41,24 @@ struct Sweep {
     double budget_seconds = 0;  ///< for all trials, which may shorten protocol.max_seconds; 0: none
 };
 
+/// One that was measured at a point, its operation still warm.
+struct MeasuredCandidate {
+    const Candidate& candidate;
+    const Key& key;
+    const Call& call;
+    const PooledBuffers& buffers;
+    Operation& operation;
+};
+
 /// What a sweep reports while it runs. An Error that a callback throws on one rank is thrown by
 /// run_sweep on all.
 struct SweepEvents {
     std::function<void(const std::string& what)> before_point = [](const auto&) {};
     /// The same of points that were measured before, which lie on rank 0 only.
     std::function<void(const std::vector<Point>&)> known_point = [](const auto&) {};
+    /// Each candidate that was measured, before its after_point. Collective; it may call the
+    /// operation and overwrite the buffers.
+    std::function<void(const MeasuredCandidate&)> after_candidate = [](const auto&) {};
     /// All candidates of one size, measured; in the order of the candidates, in place last, and
     /// so for one kind of buffers after the other.
     std::function<void(const std::vector<Point>&)> after_point = [](const auto&) {};
