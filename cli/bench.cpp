@@ -26,19 +26,25 @@
 #include "results/over_launches.hpp"
 #include "workloads/bench/sweep_by_turns.hpp"
 #include "workloads/numerics/sum_examiner.hpp"
+#include "workloads/timing/timeline.hpp"
 
 namespace tutti {
 namespace {
 
-// --csv, on rank 0; before anything is timed.
-std::ofstream open_csv(const BenchOptions& options, const World& world) {
-    std::ofstream csv;
-    if (!world.is_first() || options.csv_file.empty()) return csv;
-    csv.open(options.csv_file, std::ios::trunc);
-    if (!csv)
-        throw Error("cannot write '" + options.csv_file + "'; type another file behind --csv");
-    return csv;
+// Of an option that names one, on rank 0; before anything is timed.
+std::ofstream open_file(const std::string& file, const char* option, const World& world) {
+    std::ofstream stream;
+    if (!world.is_first() || file.empty()) return stream;
+    stream.open(file, std::ios::trunc);
+    if (!stream)
+        throw Error(fmt::format("cannot write '{}'; type another file behind {}", file, option));
+    return stream;
 }
+
+// What --csv and --timeline name; not open where that is nothing.
+struct OtherFiles {
+    std::ofstream csv, timeline;
+};
 
 // Candidates that choose for themselves (--algo auto, learn), and the table that is written at the
 // end.
@@ -145,7 +151,14 @@ void fit_to_ranks(Sweep& sweep, const BenchOptions& options, int ranks) {
                 fmt::format("the fault's rank {} is not among {} ranks", end->index, ranks));
 }
 
-Exit bench_on_rank(RunContext& context, const BenchOptions& options, std::ofstream csv) {
+void write_timeline(const Timeline& timeline, std::ofstream file, const std::string& name) {
+    if (!file.is_open()) return;
+    file << timeline.text();
+    file.close();
+    if (!file) throw Error("'" + name + "' could not be written to its end: is the disk full?");
+}
+
+Exit bench_on_rank(RunContext& context, const BenchOptions& options, OtherFiles files) {
     World& world = context.world;
     Reporter& reporter = context.reporter;
     Planner& planner = context.planner;
@@ -190,10 +203,14 @@ Exit bench_on_rank(RunContext& context, const BenchOptions& options, std::ofstre
         say_activity(what);
         reporter.show(what);
     };
+    Timeline timeline(world, context.clock);
     SumExaminer examiner(world, sweep.protocol.seed);
     std::vector<Numerics> numerics;
     std::size_t kept = 0;
     events.after_candidate = [&](const MeasuredCandidate& one) {
+        if (!options.timeline_file.empty())
+            timeline.add(one.operation,
+                         call_in_words(one.key) + ", " + candidate_in_words(one.key));
         if (!options.numerics) return;
         numerics.push_back(examiner.examine(one.operation, one.call, one.buffers));
         numerics.back().key = one.key;
@@ -207,7 +224,9 @@ Exit bench_on_rank(RunContext& context, const BenchOptions& options, std::ofstre
     run_sweep(planner, sweep, events);
     choosing.end(reporter);
     reporter.print(numerics_table(numerics));
-    return report.end(std::move(csv));
+    const Exit code = report.end(std::move(files.csv));
+    write_timeline(timeline, std::move(files.timeline), options.timeline_file);
+    return code;
 }
 
 // Several launches in one table.
@@ -257,10 +276,12 @@ Exit run_bench(const Arguments& arguments) {
                              .stream_from = options->stream_from,
                              .runs_on_devices = options->runs_on_devices};
     return run_ranks(options->run.ranks, [&](World& world) {
-        std::ofstream csv = open_csv(*options, world);
-        return in_context(
-            world, options->run, options->sweep.protocol.seed, setup,
-            [&](RunContext& context) { return bench_on_rank(context, *options, std::move(csv)); });
+        OtherFiles files{.csv = open_file(options->csv_file, "--csv", world),
+                         .timeline = open_file(options->timeline_file, "--timeline", world)};
+        return in_context(world, options->run, options->sweep.protocol.seed, setup,
+                          [&](RunContext& context) {
+                              return bench_on_rank(context, *options, std::move(files));
+                          });
     });
 }
 

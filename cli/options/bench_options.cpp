@@ -142,6 +142,8 @@ void add_output(const OptionGroup& group, BenchOptions& options, std::string& ou
     group.text("--like", options.like,
                "print as tutti, nccl-tests (a row a size: of the fastest candidate) or osu");
     group.flag("--raw", options.keep_samples, "keep every sample in the records");
+    group.text("--timeline", options.timeline_file,
+               "write one call of each row as a trace for Perfetto: each rank's steps and waits");
     group.flag("--numerics", options.numerics,
                "also what sums are worth: largest error in ULP, same bits on all ranks and run to "
                "run");
@@ -196,6 +198,7 @@ void check_numerics(const BenchOptions& options) {
 }
 
 void check(const BenchOptions& options) {
+    if (!options.timeline_file.empty()) expect_one_launch(options, "--timeline");
     check_numerics(options);
     // Throws for unknown names too, before any rank starts.
     if (candidates(options.sweep.collective, options.search_space).empty() &&

@@ -30,6 +30,7 @@ struct BenchOptions {
     std::string like = "tutti";    ///< the form of the output, see make_output
     std::string output_file;       ///< in that form, if it is not tutti's
     std::string csv_file;
+    std::string timeline_file;
     bool keep_samples = false;
     bool all_rows = false;  ///< of the table on stdout
     bool numerics = false;  ///< of sums, see SumExaminer

@@ -25,7 +25,7 @@ constexpr std::string_view names_of_results[] = {"--json", "-J", "--output_file"
 
 // What else is written. A results file may be somebody else's: which files of this machine it
 // replaces is not for it to say.
-constexpr std::string_view names_of_other_files[] = {"--csv"};
+constexpr std::string_view names_of_other_files[] = {"--csv", "--timeline"};
 
 }  // namespace
 

@@ -83,7 +83,7 @@ std::shared_ptr<JointLaunch> joint_launch(World& world, const DevicePlaces& plac
 class DevicePlan final : public Plan {
 public:
     DevicePlan(Progress& progress, const DeviceTransport& transport, const PlanRequest& request)
-        : Plan(progress, request.what, request.schedule.steps()),
+        : Plan(progress, request),
           transport_(transport),
           caller_(request.buffers),
           is_registered_(request.registered != nullptr) {

@@ -64,7 +64,7 @@ Place published_to(Rank me, std::uint64_t number, std::span<const std::byte> pie
 class DirectPlan final : public Plan {
 public:
     DirectPlan(Progress& progress, const PlanRequest& request)
-        : Plan(progress, request.what, request.schedule.steps()),
+        : Plan(progress, request),
           me_(world().rank()),
           steps_of_run_(static_cast<std::uint64_t>(request.schedule.steps()) + 1),
           registered_(request.registered),
@@ -222,6 +222,7 @@ private:
         for (; at_ < steps_.size();) {
             const Step& step = steps_[at_];
             if (!are_met(step.waits_end)) return false;
+            step_is_ready();
             do_moves(step.moves_end);
             ++at_;
             publish_progress();

@@ -40,14 +40,15 @@ public:
     // Steps done since begin().
     std::size_t at() const { return at_; }
 
-    // Goes on as far as possible without waiting; true at the end. `step_has_ended` gets the number
-    // of each step that it does.
-    bool advance(const auto& step_has_ended) {
+    // Goes on as far as possible without waiting; true at the end. `step_is_ready` is called when
+    // the messages of a step are through, `step_has_ended` with its number when its moves are done.
+    bool advance(const auto& step_is_ready, const auto& step_has_ended) {
         if (is_done()) return true;
         for (; at_ < program_.steps.size(); ++at_, posted_ = false) {
             const MessageStep& step = program_.steps[at_];
             if (!posted_) post(step);
             if (!endpoint_->all_done()) return false;
+            step_is_ready();
             program_.moves.run(step.moves.first, step.moves.end);
             step_has_ended(step.number);
         }
@@ -85,7 +86,7 @@ private:
 class MessagePlan final : public Plan {
 public:
     MessagePlan(Progress& progress, MessageTransport& transport, const PlanRequest& request)
-        : Plan(progress, request.what, request.schedule.steps()),
+        : Plan(progress, request),
           caller_(request.buffers),
           begins_at_once_(transport.follows_queue()),
           type_(request.call.type) {
@@ -133,7 +134,9 @@ private:
         bool all_are_done = true;
         at_ = 0;
         for (Lane& lane : lanes_) {
-            all_are_done = lane.advance([&](int step) { step_has_ended(step); }) && all_are_done;
+            all_are_done =
+                lane.advance([&] { step_is_ready(); }, [&](int step) { step_has_ended(step); }) &&
+                all_are_done;
             at_ += lane.at();
         }
         if (all_are_done && !lanes_.empty() && lanes_.front().queue() != nullptr)

@@ -6,9 +6,48 @@
 #include <algorithm>
 #include <cassert>
 
+#include "collectives/execute/plan/plan_request.hpp"
 #include "collectives/world/backoff.hpp"
 
 namespace tutti {
+
+namespace {
+
+constexpr std::size_t most_named = 3;
+
+// "add from rank 1, 64K"; nothing if there is none.
+std::string in_words(const char* what, const std::vector<RankTransfer>& transfers,
+                     const Layout& layout) {
+    if (transfers.empty()) return {};
+    std::vector<int> peers;
+    Bytes bytes;
+    for (const RankTransfer& transfer : transfers) {
+        peers.push_back(transfer.peer.index);
+        bytes.count += static_cast<std::int64_t>(layout.bytes_of(transfer.chunk));
+    }
+    std::ranges::sort(peers);
+    peers.erase(std::ranges::unique(peers).begin(), peers.end());
+    const std::string named =
+        peers.size() > most_named
+            ? fmt::format("{} ranks", peers.size())
+            : fmt::format("rank{} {}", peers.size() > 1 ? "s" : "", fmt::join(peers, ", "));
+    return fmt::format("{} {}, {}", what, named, to_string(bytes));
+}
+
+// What is received, or what is sent where nothing is.
+std::string in_words(const RankStep& step, const Layout& layout) {
+    const auto received = [&](const char* what, Action action) {
+        std::vector<RankTransfer> transfers = step.receives;
+        std::erase_if(transfers, [&](const RankTransfer& one) { return one.action != action; });
+        return in_words(what, transfers, layout);
+    };
+    const std::string added = received("add from", Action::reduce);
+    const std::string copied = received("copy from", Action::copy);
+    if (step.receives.empty()) return in_words("send to", step.sends, layout);
+    return added + (added.empty() || copied.empty() ? "" : "; ") + copied;
+}
+
+}  // namespace
 
 void Operation::rebind(const CallBuffers&) {
     throw Error("what peers reach in registered memory stays where it is; make another plan");
@@ -51,8 +90,8 @@ void Progress::give_up_all() {
     for (Plan* plan : active_) plan->give_up();
 }
 
-Plan::Plan(Progress& progress, std::string what, int steps)
-    : progress_(progress), what_(std::move(what)), steps_(steps) {
+Plan::Plan(Progress& progress, const PlanRequest& request)
+    : progress_(progress), what_(request.what), schedule_(request.schedule), call_(request.call) {
     progress_.active_.reserve(++progress_.plans_);
 }
 
@@ -88,6 +127,15 @@ void Plan::wait() {
     }
 }
 
+std::vector<std::string> Plan::steps_in_words() const {
+    const CollectiveSpec spec{call_.collective, schedule_.ranks(), call_.root};
+    const Layout layout(call_, spec, world().rank(), schedule_.chunks());
+    std::vector<std::string> words(as_size(schedule_.steps()));
+    for (const RankStep& step : rank_steps({.schedule = schedule_, .call = call_}, world().rank()))
+        at(words, step.number) = in_words(step, layout);
+    return words;
+}
+
 std::string Plan::hang_report() const { return hang_report_of(world().rank(), progress_state()); }
 
 std::string Plan::hang_report_of(Rank rank, const ProgressState& state) const {
@@ -95,7 +143,7 @@ std::string Plan::hang_report_of(Rank rank, const ProgressState& state) const {
     if (state.waits_for) peer = "for rank " + std::to_string(state.waits_for->index);
     if (!state.one_of.empty()) peer = "for " + one_of(state.one_of);
     return waited_in(world(), rank, what_) +
-           fmt::format(", step {} of {}, {}", state.step, steps_, peer);
+           fmt::format(", step {} of {}, {}", state.step, schedule_.steps(), peer);
 }
 
 }  // namespace tutti

@@ -8,6 +8,8 @@
 #include "base/clock.hpp"
 #include "base/ids.hpp"
 #include "collectives/execute/plan/caller_memory.hpp"
+#include "collectives/execute/plan/layout.hpp"
+#include "collectives/schedule/schedule.hpp"
 #include "collectives/world/world.hpp"
 
 namespace tutti {
@@ -16,6 +18,7 @@ namespace tutti {
 struct StepEnd {
     int step;
     std::int64_t ns;
+    std::int64_t ready_ns = 0;  ///< when all that it waits for was there: its moves came after
 };
 
 /// Something that all ranks do together and that can be timed: a plan of ours or a library's call.
@@ -41,6 +44,9 @@ public:
     /// From the next run on, adds the end of each step that this rank does to `ends`; nullptr: no
     /// more. Nothing is added where steps cannot be seen: in a library's call, on a device.
     virtual void note_step_ends(std::vector<StepEnd>*) {}
+    /// What this rank does in each step of the schedule, by number: "add from rank 1, 64K". None
+    /// where steps cannot be seen.
+    virtual std::vector<std::string> steps_in_words() const { return {}; }
     /// Error message for a run that takes too long: who waits, in which step, for whom.
     virtual std::string hang_report() const { return "a collective of the library does not end"; }
     /// Whether rebind() can be used. Not where peers know the addresses.
@@ -61,6 +67,7 @@ bool ends_in_time(World& world, Operation& operation);
 std::string waited_in(const World& world, Rank rank, const std::string& what);
 
 class Plan;
+struct PlanRequest;
 
 /// The plans of one rank that are under way. Whoever waits for one moves all of them.
 class Progress {
@@ -88,8 +95,7 @@ private:
 /// to the plan from start() until it is done.
 class Plan : public Operation {
 public:
-    /// `what` names it in reports: "all_reduce ring (shm)".
-    Plan(Progress& progress, std::string what, int steps);
+    Plan(Progress& progress, const PlanRequest& request);
     ~Plan() override;
     Plan(const Plan&) = delete;
     Plan& operator=(const Plan&) = delete;
@@ -104,6 +110,7 @@ public:
     bool is_done() override { return done_; }
     std::size_t progress_count() const override { return at_; }
     void note_step_ends(std::vector<StepEnd>* ends) override { step_ends_ = ends; }
+    std::vector<std::string> steps_in_words() const override;
     /// "rank 3 waited 30 s in all_reduce ring (shm), step 2 of 6, for rank 2".
     std::string hang_report() const override;
 
@@ -124,8 +131,11 @@ protected:
     /// hang_report() of any rank.
     std::string hang_report_of(Rank rank, const ProgressState& state) const;
 
+    void step_is_ready() {
+        if (step_ends_ != nullptr) ready_ns_ = now_ns();
+    }
     void step_has_ended(int step) {
-        if (step_ends_ != nullptr) step_ends_->push_back({step, now_ns()});
+        if (step_ends_ != nullptr) step_ends_->push_back({step, now_ns(), ready_ns_});
     }
 
     // Index of the current step among those of this rank, from 0 at each start.
@@ -147,8 +157,10 @@ private:
 
     Progress& progress_;
     std::string what_;
-    int steps_;
+    Schedule schedule_;
+    Call call_;
     std::vector<StepEnd>* step_ends_ = nullptr;
+    std::int64_t ready_ns_ = 0;  // of the step that ends next, where ends are noted
     bool done_ = true;
 };
 
