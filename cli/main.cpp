@@ -18,31 +18,37 @@
 namespace tutti {
 namespace {
 
+// Which of the ranks that a launcher has started do a command's work.
+enum class By { all_ranks, first_rank };
+
 // One subcommand. `run` gets the arguments behind its name; throws Error for what cannot be done.
 struct Command {
     std::string_view name;
     std::string_view what;
     Exit (*run)(const Arguments& arguments);
+    By by = By::first_rank;
 };
 
 // The one place where commands are listed.
 constexpr Command rows[] = {
-    {"bench", "under mpirun: sweep sizes over algorithms, transports and libraries", run_bench},
+    {"bench", "under mpirun: sweep sizes over algorithms, transports and libraries", run_bench,
+     By::all_ranks},
     {"check-guidelines", "whether collectives take longer than others that do the same",
      run_check_guidelines},
     {"compare", "A against B, with a verdict and an exit code for CI", run_compare},
     {"history", "one metric over many launches, and where it changed", run_history},
-    {"limits", "under mpirun: what this machine can do at its best", run_limits},
+    {"limits", "under mpirun: what this machine can do at its best", run_limits, By::all_ranks},
     {"list", "collectives, algorithms, transports, baselines, workloads of this build", run_list},
     {"report", "plots and tables of results files in one page", run_report},
     {"results", "the records of many results files in one SQLite database", run_results},
     {"show", "a schedule in words or as a picture, counted against the bounds", run_show},
-    {"topo", "this machine as a tree", run_topo},
+    {"topo", "this machine as a tree", run_topo, By::all_ranks},
     {"tune",
      "under mpirun: find the best configuration for each collective and size, write a table",
-     run_tune},
+     run_tune, By::all_ranks},
     {"verify", "prove the schedules", run_verify},
-    {"workload", "under mpirun: training steps, computing and communicating", run_workload},
+    {"workload", "under mpirun: training steps, computing and communicating", run_workload,
+     By::all_ranks},
 };
 
 void print_help() {
@@ -56,16 +62,18 @@ void print_help() {
 }
 
 Exit dispatch(Arguments arguments) {
+    const bool is_first = launcher().rank == 0;
     if (arguments.empty() || arguments[0] == "--help" || arguments[0] == "-h" ||
         arguments[0] == "help") {
-        print_help();
+        if (is_first) print_help();
         return arguments.empty() ? Exit::usage : Exit::ok;
     }
     if (arguments[0] == "--version") {
-        std::cout << version_in_words();
+        if (is_first) std::cout << version_in_words();
         return Exit::ok;
     }
     const Command& command = find_row(rows, "command", arguments[0]);
+    if (command.by == By::first_rank && !is_first) return Exit::ok;
     arguments.erase(arguments.begin());
     return command.run(arguments);
 }

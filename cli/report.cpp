@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "cli/options/options.hpp"
-#include "cli/ranks/launcher.hpp"
 #include "cli/script.hpp"
 #include "results/reader.hpp"
 
@@ -45,7 +44,7 @@ Exit run_report(const Arguments& arguments) {
     const CLI::Option* page = app.add_option("-o,--output", out, "the page")->capture_default_str();
     for (std::size_t i = 0; i < values.size(); ++i)
         app.add_option(handed_on[i].name, values[i], handed_on[i].help);
-    if (parse_or_help(app, arguments) || launcher().rank != 0) return Exit::ok;
+    if (parse_or_help(app, arguments)) return Exit::ok;
 
     for (const auto& file : files)
         for (const auto& warning : read_results(file).warnings)

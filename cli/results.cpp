@@ -3,7 +3,6 @@
 
 #include "base/name_table.hpp"
 #include "cli/options/options.hpp"
-#include "cli/ranks/launcher.hpp"
 #include "cli/script.hpp"
 #include "results/record.hpp"
 
@@ -64,7 +63,7 @@ void print_results_help() {
 
 Exit run_results(const Arguments& arguments) {
     if (asks_for_help(arguments)) {
-        if (launcher().rank == 0) print_results_help();
+        print_results_help();
         return Exit::ok;
     }
     if (arguments.empty())
@@ -80,7 +79,7 @@ Exit run_results(const Arguments& arguments) {
     }
     if (parse_or_help(app, {arguments.begin() + 1, arguments.end()})) return Exit::ok;
     if (verb.add_words != nullptr) return run_script("results.py", arguments);
-    if (launcher().rank == 0) fmt::print("{}\n", json_schema());
+    fmt::print("{}\n", json_schema());
     return Exit::ok;
 }
 

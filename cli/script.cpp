@@ -11,7 +11,6 @@
 #include <filesystem>
 
 #include "cli/build_info.hpp"
-#include "cli/ranks/launcher.hpp"
 
 namespace tutti {
 namespace {
@@ -26,7 +25,6 @@ const char* python() {
 }  // namespace
 
 Exit run_script(std::string_view name, const Arguments& words) {
-    if (launcher().rank != 0) return Exit::ok;
     const auto script = scripts_folder() / name;
     if (!std::filesystem::exists(script))
         throw Error("the script is not at " + script.string() +

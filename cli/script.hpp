@@ -6,8 +6,8 @@
 
 namespace tutti {
 
-/// Runs a Python script of scripts/ with these words, once however many ranks a launcher started,
-/// and returns its exit code. Throws Error where there is no such script.
+/// Runs a Python script of scripts/ with these words, and returns its exit code. Throws Error where
+/// there is no such script.
 Exit run_script(std::string_view name, const Arguments& words);
 
 }  // namespace tutti

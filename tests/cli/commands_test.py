@@ -34,6 +34,26 @@ class Commands(tutti.Folder):
                          r"MPI (none|.+\d)\nUCX (none|[\d.]+)\nCUDA (none|[\d.]+), NCCL (none|[\d.]+)\n\Z")
 
 
+class UnderALauncher(unittest.TestCase):
+    def test_one_rank_does_what_needs_no_others(self):
+        words = (("--version",), ("--help",), (), ("list",), ("show", "ring"), ("show", "--help"), ("show", "none.jsonl"),
+                 ("verify", "all_reduce", "--ranks", 2), ("results", "--help"), ("results", "schema"), ("report", "none.jsonl"),
+                 ("history", "ring", "none.jsonl"), ("check-guidelines", "none.jsonl"), ("compare", "--from", "none.jsonl"),
+                 ("bench", "--help"))
+        for one in words:
+            for rank, size in (("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"), ("PMI_RANK", "PMI_SIZE"),
+                               ("SLURM_PROCID", "SLURM_STEP_NUM_TASKS")):
+                with self.subTest(words=one, launcher=rank):
+                    done = tutti.run(*one, **{rank: "1", size: "2"})
+                    self.assertEqual((done.returncode, done.stdout, done.stderr), (0 if one else 64, "", ""))
+
+    @tutti.needs_mpi
+    def test_mpirun_prints_it_once(self):
+        for words in (("--version",), ("list",), ("show", "ring")):
+            done = tutti.run_ranks(3, *words)
+            self.assertEqual((done.returncode, done.stdout), (0, tutti.run(*words).stdout))
+
+
 class List(Commands):
     def test_names_all_there_is_in_every_form(self):
         known = json.loads(self.output_of("list", "--json"))
