@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <iostream>
 #include <optional>
+#include <sstream>
 
 #include "base/name_table.hpp"
 #include "cli/ranks/launcher.hpp"
@@ -29,6 +30,8 @@ std::string unknown_option(const CLI::App& app) {
     return {};
 }
 
+constexpr std::size_t page_width = 120;
+
 }  // namespace
 
 bool names_option(std::string_view word, std::span<const std::string_view> options) {
@@ -48,12 +51,31 @@ Arguments without_options(const Arguments& words, std::span<const std::string_vi
     return left;
 }
 
+std::string fitted_to_page(const std::string& help, std::size_t column) {
+    std::istringstream lines(help);
+    std::string fitted;
+    for (std::string line; std::getline(lines, line);) {
+        const std::string indent(line.starts_with("  ") ? column : 0, ' ');
+        while (line.size() > page_width) {
+            const std::size_t blank = line.rfind(' ', page_width);
+            if (blank == line.npos || blank <= indent.size()) break;  // one long word
+            fitted += line.substr(0, blank) + '\n';
+            line = indent + line.substr(blank + 1);
+        }
+        fitted += line + '\n';
+    }
+    return fitted;
+}
+
 bool parse_or_help(CLI::App& app, const Arguments& arguments) {
     std::vector<const char*> words{"tutti"};
     for (const auto& argument : arguments) words.push_back(argument.c_str());
     const std::string see_help = "; see '" + app.get_name() + " --help'";
     const auto print_help = [&app] {
-        if (launcher().rank == 0) std::cout << app.help();
+        if (launcher().rank == 0) {
+            const auto column = app.get_formatter()->get_column_width();
+            std::cout << fitted_to_page(app.help(), column);
+        }
         return true;
     };
     try {

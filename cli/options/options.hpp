@@ -15,6 +15,10 @@ namespace tutti {
 /// printed): then there is nothing to do.
 bool parse_or_help(CLI::App& app, const Arguments& arguments);
 
+/// Lines of help of at most 120 characters: what is longer goes on below, in this column where the
+/// line is indented.
+std::string fitted_to_page(const std::string& help, std::size_t column);
+
 /// Every option with its value as typed, defaults filled in.
 TextByName understood(const CLI::App& app);
 

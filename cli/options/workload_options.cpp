@@ -90,7 +90,7 @@ void add_timing(const OptionGroup& group, WorkloadOptions& options, bool has_own
 std::string list_of_workloads() {
     std::string text;
     for (const Workload& row : workloads()) text += fmt::format("  {:<18}{}\n", row.name, row.what);
-    return text;
+    return fitted_to_page(text, 20);
 }
 
 void print_models() {

@@ -34,6 +34,14 @@ class Commands(tutti.Folder):
                          r"MPI (none|.+\d)\nUCX (none|[\d.]+)\nCUDA (none|[\d.]+), NCCL (none|[\d.]+)\n\Z")
 
 
+class Help(unittest.TestCase):
+    def test_has_no_line_of_more_than_120_characters(self):
+        for command in (*COMMANDS, "compare", "tune", "workload", "workload ddp", "results query"):
+            for line in tutti.run(*command.split(), "--help").stdout.splitlines():
+                self.assertLessEqual(len(line), 120, f"{command}: {line}")
+        self.assertIn("or several, as\n" + 30 * " " + "a list; ", tutti.run("bench", "--help").stdout)
+
+
 class UnderALauncher(unittest.TestCase):
     def test_one_rank_does_what_needs_no_others(self):
         words = (("--version",), ("--help",), (), ("list",), ("show", "ring"), ("show", "--help"), ("show", "none.jsonl"),
