@@ -15,7 +15,8 @@
 namespace tutti {
 namespace {
 
-constexpr double gap = 24, label_width = 210, octave_width = 41, row_height = 46, box_height = 38;
+constexpr double gap = 24, label_width = 210, octave_width = 41, row_height = 46, box_height = 38,
+                 least_width = 1;
 
 // A box's colour is its algorithm, as in the plots of reports (scripts/plots/palette.py); its shade
 // is the origin.
@@ -103,7 +104,7 @@ std::string tip_for(const Range& range, std::string_view end) {
     if (!seen) return tip;
     tip += fmt::format("; at {}: {}", to_string(seen->size), to_string(seen->time));
     if (seen->runner_up) tip += fmt::format("; runner-up {}", runner_up_text(*seen));
-    if (seen->hold_out) tip += fmt::format("; gain {}", gain_text(*seen->hold_out));
+    if (const auto gain = gain_of(range, *seen)) tip += fmt::format("; gain {}", gain_text(*gain));
     return tip;
 }
 
@@ -173,7 +174,8 @@ private:
             const double from = x_of(range.from);
             const double to = is_last ? left() + chart_width() : x_of(section.ranges[i + 1].from);
             const std::string end = is_last ? "any" : to_string(section.ranges[i + 1].from);
-            if (to > from) draw_range(range, {from + 1, y_ + 4, to - from - 2, box_height}, end);
+            const double width = std::max(to - from - 2, least_width);
+            if (to > from) draw_range(range, {from + 1, y_ + 4, width, box_height}, end);
         }
     }
 
@@ -184,7 +186,7 @@ private:
         const double room = box.width - 10;
         const std::string choice = short_text(range.choice);
         const RangeEvidence* seen = typical_evidence(range);
-        const HoldOut* gain = seen && seen->hold_out ? &*seen->hold_out : nullptr;
+        const auto gain = seen ? gain_of(range, *seen) : std::nullopt;
         if (fits(choice, room) && (!gain || fits(gain_in(*gain, room), room))) {
             canvas_.text({box.x + 5, box.y + 16}, choice, "", Anchor::start);
             if (gain)
@@ -192,9 +194,10 @@ private:
             return;
         }
         const std::string number = std::to_string(too_long_.size() + 1);
-        canvas_.text({box.middle(), box.y + 23}, number, "bold", Anchor::middle);
-        too_long_.push_back(
-            fmt::format("{}: {}{}", number, choice, gain ? ", " + gain_text(*gain) : ""));
+        if (fits(number, box.width))
+            canvas_.text({box.middle(), box.y + 23}, number, "bold", Anchor::middle);
+        too_long_.push_back(fmt::format("{} ({} to {}): {}{}", number, to_string(range.from), end,
+                                        choice, gain ? ", " + gain_text(*gain) : ""));
     }
 
     static bool fits(std::string_view words, double room) {
@@ -220,7 +223,7 @@ private:
             legend_entry(x, fmt::format("library {}", name_of(origin)), name_of(origin));
         text(gap, 26,
              "s: segment, r: radix, c: channels. Numbers in boxes: how many times as fast as the "
-             "library's default [95 % interval].",
+             "library's default [95 % interval]; where that was kept: as what challenged it.",
              "note");
     }
 

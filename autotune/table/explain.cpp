@@ -39,7 +39,7 @@ Row row_of(const Section& section, std::size_t i) {
         row[seen_at] = to_string(seen->size);
         row[time] = to_string(seen->time);
         row[runner_up] = runner_up_text(*seen);
-        if (seen->hold_out) row[gain] = gain_text(*seen->hold_out);
+        if (const auto compared = gain_of(range, *seen)) row[gain] = gain_text(*compared);
     }
     return row;
 }
@@ -120,7 +120,9 @@ std::string head_of(const Table& table) {
 constexpr std::string_view notes =
     "# choice: algorithm/transport, s: segment, r: radix, c: channels. at: the size that time, "
     "runner-up and gain are of.\n"
-    "# gain: how many times as fast as the library's default. ~: predicted by the model.\n";
+    "# gain: how many times as fast as the library's default; where that was kept: as what "
+    "challenged it.\n"
+    "# ~: predicted by the model.\n";
 
 }  // namespace
 

@@ -54,6 +54,18 @@ std::string gain_text(const HoldOut& hold_out) {
                        hold_out.library);
 }
 
+std::optional<HoldOut> gain_of(const Range& range, const RangeEvidence& seen) {
+    if (!seen.hold_out || !seen.runner_up || range.origin != Origin::kept) return seen.hold_out;
+    const HoldOut& other = *seen.hold_out;  // the rejected challenger's
+    return HoldOut{.library = short_text(*seen.runner_up),
+                   .choice = other.default_,
+                   .default_ = other.choice,
+                   .gain = 1 / other.gain,
+                   .gain_low = 1 / other.gain_high,
+                   .gain_high = 1 / other.gain_low,
+                   .launch = other.launch};
+}
+
 const RangeEvidence* typical_evidence(const Range& range) {
     std::vector<const RangeEvidence*> all, compared;
     for (const RangeEvidence& seen : range.evidence) {

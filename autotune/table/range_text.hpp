@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <optional>
 #include <string>
 
 #include "autotune/table/table.hpp"
@@ -14,6 +15,10 @@ std::string to_string(const TimeInterval& time);
 
 /// "1.52 [1.40, 1.61] mpi".
 std::string gain_text(const HoldOut& hold_out);
+
+/// The comparison of a range's choice: with the library's default; of a default that was kept,
+/// with what challenged it. None where there was none.
+std::optional<HoldOut> gain_of(const Range& range, const RangeEvidence& seen);
 
 /// What is shown of a range: the evidence in its middle, of that with a comparison with the library
 /// if there is any; null if there is no evidence.

@@ -88,8 +88,37 @@ TEST(DrawnTable, NumbersBoxesThatAreTooSmallForTheirNamesAndNamesThemBelow) {
     table.sections[0].ranges[1].from = {16};
     const std::string picture = draw(table);
     EXPECT_NE(picture.find(">1<"), std::string::npos);
-    EXPECT_NE(picture.find(">1: tree/loopback<"), std::string::npos);
+    EXPECT_NE(picture.find(">1 (0 to 16): tree/loopback<"), std::string::npos);
     EXPECT_NE(picture.find(">ring/loopback<"), std::string::npos);
+}
+
+TEST(DrawnTable, LeavesTheNumberOutOfABoxThatHasNoRoomForIt) {
+    // From 1024 to 1100 or 1030 are 0.10 and 0.008 of an octave of 41 units.
+    for (const auto& [next, name] : {std::pair{1100, "1100"}, std::pair{1030, "1030"}}) {
+        Table table = example();
+        Range last = table.sections[0].ranges[1];
+        last.from = {next};
+        table.sections[0].ranges.push_back(last);
+        const std::string picture = draw(table);
+        EXPECT_EQ(picture.find(">1<"), std::string::npos);
+        EXPECT_NE(picture.find(std::string(">1 (1K to ") + name + "): ring/loopback, 1.52 "),
+                  std::string::npos);
+        EXPECT_EQ(picture.find("width=\"-"), std::string::npos);
+    }
+}
+
+TEST(ExplainedTable, ShowsTheGainOfADefaultThatWasKeptOverWhatChallengedIt) {
+    // The challenger took 1 / 0.8 as long, [1 / 1, 1 / 0.5].
+    Table table = example();
+    Range& kept = table.sections[0].ranges[1];
+    kept.origin = Origin::kept;
+    kept.choice = {.impl = "mpi"};
+    kept.evidence[0].hold_out =
+        HoldOut{.library = "mpi", .gain = 0.8, .gain_low = 0.5, .gain_high = 1};
+    for (const std::string& text : {explain(table), draw(table)}) {
+        EXPECT_NE(text.find("1.25 [1.00, 2.00] tree/loopback"), std::string::npos) << text;
+        EXPECT_EQ(text.find("0.800"), std::string::npos) << text;
+    }
 }
 
 TEST(DrawnTable, LetsNoNameOutOfItsText) {
