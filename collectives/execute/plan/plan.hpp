@@ -156,12 +156,13 @@ private:
     virtual void sleep() {}
 
     Progress& progress_;
+    // What each call looks at comes first, near at_.
+    bool done_ = true;
+    std::vector<StepEnd>* step_ends_ = nullptr;
+    std::int64_t ready_ns_ = 0;  // of the step that ends next, where ends are noted
     std::string what_;
     Schedule schedule_;
     Call call_;
-    std::vector<StepEnd>* step_ends_ = nullptr;
-    std::int64_t ready_ns_ = 0;  // of the step that ends next, where ends are noted
-    bool done_ = true;
 };
 
 }  // namespace tutti
