@@ -10,8 +10,8 @@
 
 namespace tutti {
 
-/// A folder that goes with this object, for results that nobody asked to keep; no other user can
-/// read or guess it.
+/// A folder that goes with this object, for what nobody asked to keep; no other user can read or
+/// guess it.
 class TemporaryFolder {
 public:
     /// Throws Error if none can be made.
@@ -27,6 +27,7 @@ public:
     TemporaryFolder(const TemporaryFolder&) = delete;
     TemporaryFolder& operator=(const TemporaryFolder&) = delete;
 
+    const std::string& path() const { return path_; }
     std::string file() const { return path_ + "/results.jsonl"; }
 
 private:

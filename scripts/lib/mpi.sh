@@ -28,6 +28,11 @@ if [[ $version == *"Open MPI"* || $version == *OpenRTE* ]]; then
     options+=(--oversubscribe --bind-to none)
     ((ranks > $(nproc))) && options+=(--mca mpi_yield_when_idle 1)
     export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+    # There mpirun has a folder of all jobs of a user, which the last of them removes: of jobs that start and end at the
+    # same time one would now and then lose its own below it.
+    TMPDIR=$(mktemp --directory --tmpdir tutti-mpirun-XXXXXX)
+    export TMPDIR
+    trap 'rm -rf "$TMPDIR"' EXIT
     # A host that does not answer is lost after 4 s; else Open MPI takes that for so after 480 s.
     export OMPI_MCA_oob_tcp_keepalive_time=${OMPI_MCA_oob_tcp_keepalive_time:-2}
     export OMPI_MCA_oob_tcp_keepalive_intvl=${OMPI_MCA_oob_tcp_keepalive_intvl:-1}

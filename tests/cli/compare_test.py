@@ -85,6 +85,15 @@ class OfPrograms(unittest.TestCase):
         done = self.compare(same, same, "--env-a", "TIME=10", "--env-b", "TIME=20")
         self.assertEqual(verdicts(done), {"1": "slower"}, done.stdout + done.stderr)
 
+    def test_each_launch_has_a_temporary_folder_of_its_own(self):
+        seen = self.folder / "seen"
+        program = f'test -d "$TMPDIR" && echo "$TMPDIR" >>{seen}; {prints(1)}'
+        self.compare(program, program, "--budget", "2s")
+        folders = seen.read_text(encoding="utf-8").split()
+        self.assertGreater(len(folders), 4)
+        self.assertEqual(len(set(folders)), len(folders))
+        self.assertFalse([folder for folder in folders if Path(folder).exists()])
+
     def test_a_program_that_fails_is_wrong_however_fast(self):
         done = self.compare(prints(100), prints(10) + "; echo no memory >&2; exit 3")
         self.assertEqual(done.returncode, WRONG, done.stdout)
