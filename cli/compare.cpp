@@ -31,9 +31,9 @@ VerdictRecord record_of(const MetricResult& one, const CompareOptions& options) 
     return record;
 }
 
-ComparisonRecords records_of(const ComparisonResult& result, const CompareOptions& options) {
-    const auto world = world_of_one();
-    ComparisonRecords records{.session = describe_session(*world, options.run, 0),
+ComparisonRecords records_of(const ComparisonResult& result, const CompareOptions& options,
+                             const Session& session) {
+    ComparisonRecords records{.session = session,
                               .wrong = result.wrong,
                               .file = options.run.results_file(),
                               .wall_ns = static_cast<std::int64_t>(result.seconds * 1e9)};
@@ -99,8 +99,21 @@ Exit exit_of(const ComparisonRecords& records, const std::set<Change>& fail_on) 
 
 // How far it is, on a terminal's last line.
 void tell(const std::string& text) {
-    announce_kept("nothing was kept; a comparison begins anew: run the same command");
     if (::isatty(STDERR_FILENO) != 0) std::cerr << "\r\x1b[K" << text << std::flush;
+}
+
+ComparisonFile file_of(const CompareOptions& options) {
+    return {options.run.results_file(), describe_session(*world_of_one(), options.run, 0)};
+}
+
+// Each launch is kept as it ends.
+ComparisonEvents events_into(ComparisonFile& file) {
+    return {.progress =
+                [&file](const std::string& text) {
+                    announce_kept(file.kept_in_words());
+                    tell(text);
+                },
+            .after_launch = [&file](const StagedLaunch& launch) { file.append(launch); }};
 }
 
 void print_missing(const std::map<std::string, std::string>& missing) {
@@ -121,8 +134,9 @@ std::vector<TimeOfCall> calls_of(const std::vector<VerdictRecord>& verdicts) {
     return calls;
 }
 
-// The end of every comparison: table, records, views, and the exit code.
-Exit report(ComparisonRecords records, const CompareOptions& options,
+// The end of every comparison: table, records, views, and the exit code. `file`: none where all is
+// kept already.
+Exit report(ComparisonRecords records, const CompareOptions& options, ComparisonFile* file,
             const std::vector<TimeOfCall>& calls, const std::string& last_line) {
     std::optional<Error> about_nothing;
     if (!options.floors.empty()) try {
@@ -130,13 +144,12 @@ Exit report(ComparisonRecords records, const CompareOptions& options,
         } catch (const Error& error) {  // the rest is worth keeping
             about_nothing = error;
         }
-    const bool is_kept_already = !options.stored.empty();
     const bool is_view_alone =
-        is_kept_already && std::ranges::any_of(options.written, [](const auto& written) {
+        file == nullptr && std::ranges::any_of(options.written, [](const auto& written) {
             return written.second == "-";
         });
     if (!is_view_alone) fmt::print("{}{}{}", as_table(records), last_line, in_text(records.growth));
-    if (!is_kept_already) keep(records);
+    if (file != nullptr) file->end(records);
     write_views(records, options);
     if (options.explains) fmt::print("{}", explained(records, options.explained));
     if (about_nothing) {
@@ -148,20 +161,26 @@ Exit report(ComparisonRecords records, const CompareOptions& options,
 
 Exit compare_with_stored(const CompareOptions& options) {
     const std::int64_t began_ns = now_ns();
-    const BaselineResult result = compare_with(*options.baseline, options.plan.rule, tell);
+    const BaselineResult result =
+        compare_with(*options.baseline, options.plan.rule, [](const std::string& text) {
+            announce_kept("no verdict was made; a comparison with a stored baseline begins anew");
+            tell(text);
+        });
     tell("");
+    ComparisonFile file = file_of(options);
+    file.append(result.compared.pairs);
     fmt::print("# tutti {}\n", version());
     if (!result.a.empty()) fmt::print("# A: {}\n", result.a);
     fmt::print("# B: {}\n", result.b);
     print_missing(result.compared.missing);
     const double seconds = seconds_since(began_ns);
-    const ComparisonRecords records{.session = describe_session(*world_of_one(), options.run, 0),
+    const ComparisonRecords records{.session = file.session(),
                                     .pairs = result.compared.pairs,
                                     .verdicts = result.compared.verdicts,
                                     .wrong = result.compared.wrong,
                                     .file = options.run.results_file(),
                                     .wall_ns = static_cast<std::int64_t>(seconds * 1e9)};
-    return report(records, options, result.calls,
+    return report(records, options, &file, result.calls,
                   result.launches == 0
                       ? ""
                       : launches_in_words(result.launches, "B", seconds, result.ran_out));
@@ -173,7 +192,8 @@ Exit compare_the_same(const CompareOptions& options) {
     plan.first_launches = options.launches_of_same;
     plan.most_launches = 0;
     plan.budget_seconds = 1e9;
-    const ComparisonResult result = compare(options.launch, plan, tell);
+    ComparisonFile file = file_of(options);
+    const ComparisonResult result = compare(options.launch, plan, events_into(file));
     tell("");
     print_missing(result.missing);
     for (const std::string& wrong : result.wrong) fmt::print("# WRONG: {}\n", wrong);
@@ -220,29 +240,31 @@ Exit compare_the_same(const CompareOptions& options) {
         alarms, windows, options.plan.second_launches);
     if (windows == 0)
         fmt::print("# no whole comparison: type --aa {} or more\n", options.plan.second_launches);
-    keep(records_of(result, options));
+    file.end(records_of(result, options, file.session()));
     return Exit::ok;
 }
 
 }  // namespace
 
 Exit run_compare(const Arguments& arguments) {
-    const auto options = parse_compare(arguments);
+    auto options = parse_compare(arguments);
     if (!options) return Exit::ok;
+    if (options->run.resumed) options->plan.known = launches_of(options->run.resumed->pairs);
     if (!options->stored.empty()) {
         const ComparisonRecords records = stored_comparison(options->stored);
-        return report(records, *options, calls_of(records.verdicts), "");
+        return report(records, *options, nullptr, calls_of(records.verdicts), "");
     }
     if (launcher().is_there())
         throw Error("compare starts the ranks itself; type it without " + launcher().name);
     if (options->baseline) return compare_with_stored(*options);
     if (options->launches_of_same > 0) return compare_the_same(*options);
-    const ComparisonResult result = compare(options->launch, options->plan, tell);
+    ComparisonFile file = file_of(*options);
+    const ComparisonResult result = compare(options->launch, options->plan, events_into(file));
     tell("");
     fmt::print("# tutti {}\n# A: {}\n# B: {}\n# {}\n", version(), options->a, options->b,
                options->what);
     print_missing(result.missing);
-    ComparisonRecords records = records_of(result, *options);
+    ComparisonRecords records = records_of(result, *options, file.session());
     if (options->attributed) {
         try {
             Attribution attribution = attribute(*options->attributed, slower_ones(result), tell);
@@ -254,7 +276,7 @@ Exit run_compare(const Arguments& arguments) {
         }
         tell("");
     }
-    return report(records, *options, calls_of(records.verdicts),
+    return report(records, *options, &file, calls_of(records.verdicts),
                   launches_in_words(result.launches, "both", result.seconds, result.ran_out));
 }
 

@@ -1,35 +1,68 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/comparison_file.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <filesystem>
 
+#include "cli/options/interrupted_run.hpp"
 #include "cli/provenance.hpp"
 #include "results/reader.hpp"
-#include "results/store.hpp"
 
 namespace tutti {
 
-void keep(const ComparisonRecords& records) {
-    if (records.file.empty()) return;
-    Store store(records.file);
-    store.append(records.session);
-    const std::string& session = records.session.id;
-    const auto append_all = [&](auto list) {
-        for (auto& record : list) {
-            record.session = session;
-            store.append(record);
-        }
-    };
-    store.append(describe_launch(*world_of_one(), session));
-    append_all(records.pairs);
+ComparisonFile::ComparisonFile(const std::string& file, Session session)
+    : session_(std::move(session)) {
+    if (file.empty()) return;
+    store_.emplace(file);
+    store_->append(session_);
+    store_->append(describe_launch(*world_of_one(), session_.id));
+}
+
+template <class Records>
+void ComparisonFile::append_all(Records records) {
+    for (auto& record : records) {
+        record.session = session_.id;
+        if (store_) store_->append(record);
+    }
+}
+
+void ComparisonFile::append(const std::vector<Pair>& pairs) { append_all(pairs); }
+
+void ComparisonFile::append(const StagedLaunch& launch) {
+    std::vector<Pair> pairs;
+    for (const std::string& metric : launch.seen.order)
+        if (const auto found = launch.seen.metrics.find(metric); found != launch.seen.metrics.end())
+            pairs.push_back({.launch = launch.number,
+                             .stage = launch.stage,
+                             .metric = metric,
+                             .seen = found->second});
+    append(pairs);
+    ++launches_;
+}
+
+void ComparisonFile::end(const ComparisonRecords& records) {
+    if (!store_) return;
     append_all(records.verdicts);
     append_all(records.floors);
     append_all(records.growth);
-    for (const std::string& wrong : records.wrong)
-        store.append(
-            Fail{.session = session, .phase = "compare", .what = "check", .stderr_tail = wrong});
-    store.append(End{.session = session, .ok = records.wrong.empty(), .wall_ns = records.wall_ns});
+    std::vector<Fail> wrong;
+    for (const std::string& text : records.wrong)
+        wrong.push_back({.phase = "compare", .what = "check", .stderr_tail = text});
+    append_all(wrong);
+    store_->append(
+        End{.session = session_.id, .ok = records.wrong.empty(), .wall_ns = records.wall_ns});
+}
+
+std::string ComparisonFile::kept_in_words() const {
+    if (!store_) return "nothing was kept: run the same command again, with --json FILE so that it can go on";
+    const std::string file = store_->path();
+    return fmt::format(
+        "{} are in '{}'; go on by the same command with --resume {} in the place of --json",
+        launches_ == 1 ? "the pairs of 1 launch"
+                       : fmt::format("the pairs of {} launches", launches_),
+        file, file);
 }
 
 ComparisonRecords stored_comparison(const std::string& file) {
@@ -40,14 +73,34 @@ ComparisonRecords stored_comparison(const std::string& file) {
     if (records.session.id.empty())
         throw Error("'" + file +
                     "' holds no comparison; type a file that 'tutti compare --json' wrote");
-    const auto is_of_it = [&](const auto& record) { return record.session == records.session.id; };
-    std::ranges::copy_if(results.pairs, std::back_inserter(records.pairs), is_of_it);
+    const std::vector<std::string> parts = parts_of(results, records.session);
+    const auto is_of_it = [&](const auto& record) {
+        return std::ranges::find(parts, record.session) != parts.end();
+    };
     std::ranges::copy_if(results.verdicts, std::back_inserter(records.verdicts), is_of_it);
     std::ranges::copy_if(results.step_growth, std::back_inserter(records.growth), is_of_it);
     std::ranges::copy_if(results.floors, std::back_inserter(records.floors), is_of_it);
+    // Of the stage that decided.
+    std::ranges::copy_if(results.pairs, std::back_inserter(records.pairs), [&](const Pair& pair) {
+        return is_of_it(pair) && std::ranges::any_of(records.verdicts, [&](const auto& verdict) {
+                   return verdict.metric == pair.metric && verdict.stage == pair.stage;
+               });
+    });
     for (const Fail& fail : results.fails)
         if (is_of_it(fail) && fail.what == "check") records.wrong.push_back(fail.stderr_tail);
     return records;
+}
+
+std::vector<StagedLaunch> launches_of(const std::vector<Pair>& pairs) {
+    std::vector<StagedLaunch> launches;
+    for (const Pair& pair : pairs) {
+        if (launches.empty() || launches.back().stage != pair.stage ||
+            launches.back().number != pair.launch)
+            launches.push_back({pair.stage, pair.launch, {}});
+        launches.back().seen.metrics.emplace(pair.metric, pair.seen);
+        launches.back().seen.order.push_back(pair.metric);
+    }
+    return launches;
 }
 
 }  // namespace tutti

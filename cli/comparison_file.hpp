@@ -1,15 +1,43 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <optional>
 #include <string>
+#include <vector>
 
+#include "cli/compare/comparison.hpp"
+#include "results/store.hpp"
 #include "results/views/views.hpp"
 
 namespace tutti {
 
-/// Appends the comparison to its file, if it has one. Throws Error.
-void keep(const ComparisonRecords& records);
+/// The results file of a comparison that is under way. Without a file nothing is written.
+class ComparisonFile {
+public:
+    /// Appends the session and this machine. Throws Error.
+    ComparisonFile(const std::string& file, Session session);
 
-/// What the file's last comparison said. Throws Error if it holds none.
+    const Session& session() const { return session_; }
+    /// What a launch told, as soon as it has ended.
+    void append(const StagedLaunch& launch);
+    void append(const std::vector<Pair>& pairs);
+    /// All but pairs and session of a comparison that has come to its end.
+    void end(const ComparisonRecords& records);
+    /// What an interruption would leave, in words.
+    std::string kept_in_words() const;
+
+private:
+    template <class Records>
+    void append_all(Records records);
+
+    Session session_;
+    std::optional<Store> store_;
+    int launches_ = 0;
+};
+
+/// What the file's last comparison said. Throws Error if it holds none that came to its end.
 ComparisonRecords stored_comparison(const std::string& file);
+
+/// The launches that the pairs of a comparison are of.
+std::vector<StagedLaunch> launches_of(const std::vector<Pair>& pairs);
 
 }  // namespace tutti

@@ -21,9 +21,8 @@ double median_of(const std::vector<LaunchOfMetric>& launches, double LaunchOfMet
 
 class Comparison {
 public:
-    Comparison(const LaunchBoth& launch, const ComparisonPlan& plan,
-               const std::function<void(const std::string&)>& tell)
-        : launch_(launch), plan_(plan), tell_(tell) {}
+    Comparison(const LaunchBoth& launch, const ComparisonPlan& plan, const ComparisonEvents& events)
+        : launch_(launch), plan_(plan), events_(events) {}
 
     ComparisonResult run() {
         run_stage(1, {}, plan_.first_launches);
@@ -64,17 +63,33 @@ private:
     // As far as the budget goes: a launch takes as long as those before it did.
     double launches_left() const {
         const double seconds = seconds_since(began_ns_);
-        return (plan_.budget_seconds - seconds) * std::max(result_.launches, 1) / seconds;
+        return (plan_.budget_seconds - seconds) * std::max(made_, 1) / seconds;
+    }
+
+    const StagedLaunch* known_launch(int stage, int number) const {
+        const auto found = std::ranges::find_if(plan_.known, [&](const StagedLaunch& one) {
+            return one.stage == stage && one.number == number;
+        });
+        return found == plan_.known.end() ? nullptr : &*found;
     }
 
     void run_stage(int stage, const std::set<std::string>& wanted, int launches) {
-        for (int i = 0; i < launches && result_.wrong.empty(); ++i) {
-            if (result_.launches > 0 && launches_left() < 1) {
+        for (int number = 1; number <= launches && result_.wrong.empty(); ++number) {
+            if (const StagedLaunch* known = known_launch(stage, number)) {
+                add(known->seen, stage);
+                continue;
+            }
+            if (made_ > 0 && launches_left() < 1) {
                 result_.ran_out = true;
                 return;
             }
-            tell_(fmt::format("stage {}: launch {} of {}", stage, i + 1, launches));
-            add(launch_({wanted, wanted.empty() ? result_.metrics.size() : wanted.size()}), stage);
+            events_.progress(fmt::format("stage {}: launch {} of {}", stage, number, launches));
+            const StagedLaunch made{
+                stage, number,
+                launch_({wanted, wanted.empty() ? result_.metrics.size() : wanted.size()})};
+            ++made_;
+            add(made.seen, stage);
+            events_.after_launch(made);
         }
     }
 
@@ -116,8 +131,9 @@ private:
 
     const LaunchBoth& launch_;
     const ComparisonPlan& plan_;
-    const std::function<void(const std::string&)>& tell_;
+    const ComparisonEvents& events_;
     const std::int64_t began_ns_ = now_ns();
+    int made_ = 0;  // launches, by now
     ComparisonResult result_;
 };
 
@@ -127,8 +143,8 @@ double MetricResult::a_ns() const { return median_of(launches, &LaunchOfMetric::
 double MetricResult::b_ns() const { return median_of(launches, &LaunchOfMetric::b_ns); }
 
 ComparisonResult compare(const LaunchBoth& launch, const ComparisonPlan& plan,
-                         const std::function<void(const std::string&)>& tell) {
-    return Comparison(launch, plan, tell).run();
+                         const ComparisonEvents& events) {
+    return Comparison(launch, plan, events).run();
 }
 
 }  // namespace tutti

@@ -31,6 +31,13 @@ struct ComparisonResult {
     bool ran_out = false;  ///< the budget ended a stage early
 };
 
+/// A launch of a stage; both are counted from 1.
+struct StagedLaunch {
+    int stage = 1;
+    int number = 1;
+    LaunchOfBoth seen;
+};
+
 struct ComparisonPlan {
     Rule rule;
     double budget_seconds = 60;
@@ -38,13 +45,22 @@ struct ComparisonPlan {
     int second_launches =
         12;                  ///< fresh ones, of those that the first have not shown to be the same
     int most_launches = 60;  ///< of the second stage
+    /// Of the same comparison, which was interrupted: these need not be made again, and their time
+    /// is not in the budget.
+    std::vector<StagedLaunch> known = {};
+};
+
+/// What is told while a comparison goes on.
+struct ComparisonEvents {
+    std::function<void(const std::string&)> progress;       ///< a line on how far it is
+    std::function<void(const StagedLaunch&)> after_launch;  ///< each that was made, at its end
 };
 
 /// Two stages. First a few launches of all metrics: those that are the same are done. Then fresh
 /// launches of the others, which alone decide on them (the first have picked them out, and would be
-/// biased): as many as the spread of the first asks for, as far as the budget goes. `tell` gets a
-/// line on how far it is. A launch with wrong results ends it at once.
+/// biased): as many as the spread of the first asks for, as far as the budget goes. A launch with
+/// wrong results ends it at once.
 ComparisonResult compare(const LaunchBoth& launch, const ComparisonPlan& plan,
-                         const std::function<void(const std::string&)>& tell);
+                         const ComparisonEvents& events);
 
 }  // namespace tutti

@@ -213,16 +213,11 @@ std::string names_of_views() {
     return names;
 }
 
-int parse_quads(const std::string& text) {
-    const int quads = std::atoi(text.c_str());
-    if (quads < 2 || quads % 2 != 0 || quads > 1000)
-        throw Error("--quads " + text + ": type an even number from 2 to 1000");
-    return quads;
-}
-
 }  // namespace
 
-std::optional<CompareOptions> parse_compare(const Arguments& arguments) {
+std::optional<CompareOptions> parse_compare(const Arguments& typed_words) {
+    Arguments arguments = typed_words;
+    const std::string resume = take_resume("compare", arguments);
     CompareOptions options;
     options.run.command = "compare";
     options.run.arguments = arguments;
@@ -303,8 +298,7 @@ std::optional<CompareOptions> parse_compare(const Arguments& arguments) {
                 "show launches and the rule that decided, of metrics with this in their name");
     output.flag("--attribute", typed.attributes,
                 "which step of its plan made a slower metric slower: five more launches");
-    output.text("--json", options.run.ranks.results_file,
-                "append records to this file (JSON Lines)");
+    add_results_file(output, options.run);
     output.list("--write", typed.written, "VIEW=FILE ... for other programs: " + names_of_views())
         ->expected(1)
         ->take_all();
@@ -344,6 +338,12 @@ std::optional<CompareOptions> parse_compare(const Arguments& arguments) {
             "--attribute is for two builds or settings that are measured by turns; leave it out "
             "here");
     options.run.as_understood = understood(app);
+    if (!common.empty())
+        options.run.as_understood["words"] = fmt::format("{}", fmt::join(common, " "));
+    if (!resume.empty() && options.baseline)
+        throw Error("--resume goes on with launches of both A and B; leave it out with a stored A");
+    constexpr std::string_view free[] = {"--budget", "--write", "--explain", "--fail-on"};
+    resume_if_asked(resume, options.run, free);
     return options;
 }
 

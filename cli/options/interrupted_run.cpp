@@ -6,7 +6,6 @@
 #include <algorithm>
 
 #include "base/error.hpp"
-#include "results/reader.hpp"
 
 namespace tutti {
 namespace {
@@ -29,6 +28,16 @@ constexpr std::string_view names_of_other_files[] = {"--csv", "--timeline"};
 
 }  // namespace
 
+std::vector<std::string> parts_of(const Results& results, const Session& last) {
+    std::vector<std::string> parts;
+    for (const Session* part = &last; part != nullptr;
+         part = part->resume_of ? find_session(results, *part->resume_of) : nullptr) {
+        if (std::ranges::find(parts, part->id) != parts.end()) break;
+        parts.push_back(part->id);
+    }
+    return parts;
+}
+
 InterruptedRun interrupted_run(const std::string& file, const std::string& command) {
     const Results results = read_results(file);
     InterruptedRun run;
@@ -42,14 +51,11 @@ InterruptedRun interrupted_run(const std::string& file, const std::string& comma
                 "the last run in '{}' came to its end: there is nothing to resume; leave --resume "
                 "out, and give --json FILE for a new run",
                 file));
-    std::vector<std::string> parts;
-    for (const Session* part = &run.session; part != nullptr;
-         part = part->resume_of ? find_session(results, *part->resume_of) : nullptr) {
-        if (std::ranges::find(parts, part->id) != parts.end()) break;
-        parts.push_back(part->id);
-    }
+    const std::vector<std::string> parts = parts_of(results, run.session);
     for (const Point& point : results.points)
         if (std::ranges::find(parts, point.session) != parts.end()) run.points.push_back(point);
+    for (const Pair& pair : results.pairs)
+        if (std::ranges::find(parts, pair.session) != parts.end()) run.pairs.push_back(pair);
     // The first part that has any, from the last one on: each begins with what was there before.
     for (const std::string& part : parts) {
         if (!run.steps.empty()) break;
@@ -72,18 +78,25 @@ std::string take_resume(const std::string& command, Arguments& arguments) {
     }
     if (file.empty()) return file;
     arguments = without_options(arguments, names_of_results);
-    if (without_options(arguments, names_of_other_files).empty()) {
+    if (command == "compare") {
+        if (arguments.empty())
+            throw Error(
+                "a comparison goes on by its own words, as they may be any program's; type them, "
+                "with --resume FILE in the place of --json FILE");
+    } else if (without_options(arguments, names_of_other_files).empty()) {
         const Session session = interrupted_run(file, command).session;
         const Arguments words = without_options(
             without_options({session.argv.begin() + 2, session.argv.end()}, names_of_results),
             names_of_other_files);
         arguments.insert(arguments.begin(), words.begin(), words.end());
     }
-    arguments.insert(arguments.end(), {"--json", file});
+    // What stands behind two dashes is not this command's.
+    arguments.insert(std::ranges::find(arguments, "--"), {"--json", file});
     return file;
 }
 
-void expect_same_plan(const TextByName& interrupted, const TextByName& typed) {
+void expect_same_plan(const TextByName& interrupted, const TextByName& typed,
+                      std::span<const std::string_view> free) {
     const auto value_in = [](const TextByName& plan, const std::string& name) {
         const auto found = plan.find(name);
         return found == plan.end() ? std::string() : found->second;
@@ -93,13 +106,12 @@ void expect_same_plan(const TextByName& interrupted, const TextByName& typed) {
     for (const auto& [name, value] : all) {
         const std::string option = (name.size() > 1 ? "--" : "-") + name;
         if (names_option(option, names_of_results) || names_option(option, names_of_other_files) ||
-            name.ends_with("timeout") || name == "allow-skips")
+            name.ends_with("timeout") || name == "allow-skips" || names_option(option, free))
             continue;
         const std::string before = value_in(interrupted, name), now = value_in(typed, name);
         if (before != now)
             throw Error(fmt::format(
-                "the interrupted run had '{}' for {}, not '{}'; type --resume FILE alone to go on "
-                "with it",
+                "the interrupted run had '{}' for {}, not '{}'; type the options that it had",
                 before, option, now));
     }
 }

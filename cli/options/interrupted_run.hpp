@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cli/options/commands.hpp"
-#include "results/record.hpp"
+#include "results/reader.hpp"
 
 namespace tutti {
 
@@ -13,19 +15,25 @@ struct InterruptedRun {
     Session session;                  ///< of the last part, as runs may be resumed repeatedly
     std::vector<Point> points;        ///< of all parts
     std::vector<TrainingStep> steps;  ///< of the last part
+    std::vector<Pair> pairs;          ///< of all parts, the first part's first
 };
+
+/// The sessions of one run, the last part first: each resumes the next one.
+std::vector<std::string> parts_of(const Results& results, const Session& last);
 
 /// The last run of `command` in the results file. Throws Error if there is none, or if it came to
 /// its end.
 InterruptedRun interrupted_run(const std::string& file, const std::string& command);
 
 /// Takes --resume FILE out of what was typed behind `command`, and lets the records be appended to
-/// that file. Where nothing else was typed, the rest is as the interrupted run had it. Returns the
-/// file; empty without --resume. Throws Error as interrupted_run() does.
+/// that file. Where nothing else was typed, the rest is as the interrupted run had it, but for a
+/// comparison, whose words may be any program's. Returns the file; empty without --resume. Throws
+/// Error as interrupted_run() does.
 std::string take_resume(const std::string& command, Arguments& arguments);
 
 /// Throws Error, naming the first option that differs, unless both plans ask for the same
-/// measurements: where records go and how long ranks wait does not count.
-void expect_same_plan(const TextByName& interrupted, const TextByName& typed);
+/// measurements: where records go, how long ranks wait and the options `free` do not count.
+void expect_same_plan(const TextByName& interrupted, const TextByName& typed,
+                      std::span<const std::string_view> free = {});
 
 }  // namespace tutti

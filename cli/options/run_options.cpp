@@ -58,10 +58,11 @@ void add_results_file(const OptionGroup& group, RunOptions& run) {
         ->type_name("FILE");
 }
 
-void resume_if_asked(const std::string& resume, RunOptions& run) {
+void resume_if_asked(const std::string& resume, RunOptions& run,
+                     std::span<const std::string_view> free) {
     if (resume.empty()) return;
     run.resumed = interrupted_run(resume, run.command);
-    expect_same_plan(run.resumed->session.plan, run.as_understood);
+    expect_same_plan(run.resumed->session.plan, run.as_understood, free);
     if (launcher().rank == 0) return;
     run.resumed->points.clear();
     run.resumed->steps.clear();

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 
 #include "cli/options/commands.hpp"
 #include "cli/options/interrupted_run.hpp"
@@ -42,7 +44,8 @@ void add_launches(const OptionGroup& group, RunOptions& run);
 /// --json and --resume; see take_resume for the latter.
 void add_results_file(const OptionGroup& group, RunOptions& run);
 /// Goes on with the interrupted run of the results file `resume` unless that is empty; `run` is
-/// complete but for that. Throws Error if it was another plan.
-void resume_if_asked(const std::string& resume, RunOptions& run);
+/// complete but for that. Throws Error if it was another plan; the options `free` may differ.
+void resume_if_asked(const std::string& resume, RunOptions& run,
+                     std::span<const std::string_view> free = {});
 
 }  // namespace tutti

@@ -170,4 +170,11 @@ Protocol::Sync parse_sync(const std::string& text) {
                                    {"row", Sync::back_to_back}})(text);
 }
 
+int parse_quads(const std::string& text) {
+    const int quads = std::atoi(text.c_str());
+    if (quads < 2 || quads % 2 != 0 || quads > 1000)
+        throw Error("--quads " + text + ": type an even number from 2 to 1000");
+    return quads;
+}
+
 }  // namespace tutti

@@ -72,6 +72,9 @@ std::vector<BufferKind> parse_buffers(const std::string& text);
 /// --sync
 Protocol::Sync parse_sync(const std::string& text);
 
+/// --quads: an even number.
+int parse_quads(const std::string& text);
+
 /// Parses a list of names by `parse`, or "all" there are.
 template <class Value>
 auto list_of(std::span<const Value> all, Value (*parse)(std::string_view)) {

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """tutti compare: verdicts on programs whose times are known, and on jobs that measure by turns."""
+import collections
 import re
 import signal
 import subprocess
@@ -118,11 +119,41 @@ class OfPrograms(unittest.TestCase):
         self.assertEqual([record["kind"] for record in records][:2], ["session", "launch"])
         self.assertEqual(records[-1]["kind"], "end")
         pairs = [record for record in records if record["kind"] == "pair"]
-        self.assertEqual([sum(pair["metric"] == metric for pair in pairs) for metric in "12"], [7, 12])
+        of_stage = collections.Counter((pair["metric"], pair.get("stage", 1)) for pair in pairs)
+        self.assertEqual(of_stage, {("1", 1): 7, ("2", 1): 7, ("2", 2): 12})
+        explained = tutti.run("compare", "--from", file, "--explain", "2").stdout
+        self.assertIn("12 launches of stage 2", explained)  # those alone have decided
         slower = next(record for record in records if record.get("verdict") == "slower")
         self.assertEqual((slower["metric"], slower["n_launch"], slower["stage"]), ("2", 12, 2))
         self.assertAlmostEqual(slower["ratio"], 1.1)
         self.assertEqual(tutti.run("report", file, "-o", self.folder / "r.html").returncode, USAGE)  # no figures in it
+
+    def test_a_comparison_that_was_interrupted_goes_on(self):
+        file, runs = self.folder / "r.jsonl", self.folder / "runs"
+        words = ("compare", "--program-a", f"echo >>{runs}; test $(wc -l <{runs}) != 33 || kill -INT $PPID; {prints(100)}",
+                 "--program-b", prints(110), "--metric", r"^(\d+) (\S+)", "--quads", 2)
+        done = tutti.run(*words, "--json", file)
+        self.assertEqual(done.returncode, 130, done.stdout + done.stderr)
+        self.assertIn(f"the pairs of 8 launches are in '{file}'; go on by the same command with --resume {file}", done.stderr)
+        self.assertNotEqual(tutti.run("compare", "--from", file).returncode, OK)  # no verdict is in it yet
+        done = tutti.run(*words, "--resume", file)
+        self.assertEqual(verdicts(done), {"1": "slower"}, done.stdout + done.stderr)
+        # Four runs of A in each of 7 launches, and 12 of a second stage; one launch was cut short at its first.
+        self.assertEqual(len(runs.read_text()), 4 * 19 + 1)
+        self.assertIn("# 1: slower", tutti.run("compare", "--from", file, "--explain", "1").stdout)
+        done = tutti.run(*words, "--resume", file)
+        self.assertIn("came to its end: there is nothing to resume", done.stderr)
+
+    def test_another_comparison_is_not_gone_on_with(self):
+        file = self.folder / "r.jsonl"
+        words = ("compare", "--program-a", "kill -INT $PPID; echo 1 1", "--program-b", "echo 1 1", "--metric", "(.) (.)")
+        self.assertEqual(tutti.run(*words, "--json", file).returncode, 130)
+        done = tutti.run(*words, "--rate", "--resume", file)
+        self.assertEqual(done.returncode, USAGE)
+        self.assertIn("the interrupted run had '' for --rate, not 'true'", done.stderr)
+        done = tutti.run("compare", "--resume", file)
+        self.assertEqual(done.returncode, USAGE)
+        self.assertIn("type them, with --resume FILE", done.stderr)
 
     def test_views_are_written_for_other_programs(self):
         file, junit = self.folder / "r.jsonl", self.folder / "ci/junit.xml"
