@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
@@ -14,6 +13,7 @@
 #include "cli/options/compare_options.hpp"
 #include "cli/provenance.hpp"
 #include "cli/ranks/interruption.hpp"
+#include "cli/reporter.hpp"
 #include "results/statistics.hpp"
 #include "results/views/view_words.hpp"
 
@@ -100,7 +100,7 @@ Exit exit_of(const ComparisonRecords& records, const std::set<Change>& fail_on) 
 // How far it is, on a terminal's last line.
 void tell(const std::string& text) {
     announce_kept("nothing was kept; a comparison begins anew: run the same command");
-    if (::isatty(STDERR_FILENO) != 0) std::cerr << "\r\x1b[K" << text << std::flush;
+    show_on_last_line(text);
 }
 
 void print_missing(const std::map<std::string, std::string>& missing) {

@@ -14,10 +14,6 @@
 namespace tutti {
 namespace {
 
-Table table_in(const std::string& file) {
-    return std::filesystem::exists(file) ? read_table(file) : Table{};
-}
-
 std::size_t sizes_seen(const Section& section) {
     std::size_t sizes = 0;
     for (const Range& range : section.ranges) sizes += range.evidence.size();
@@ -31,6 +27,19 @@ Table merged_inputs(const TuneOptions& options) {
 }
 
 }  // namespace
+
+Table table_in(const std::string& file) {
+    return std::filesystem::exists(file) ? read_table(file) : Table{};
+}
+
+std::string in_a_line(const std::vector<Range>& ranges) {
+    std::string text;
+    for (const Range& range : ranges)
+        text += range.from.count == 0
+                    ? to_string(range.choice)
+                    : fmt::format("; from {} {}", to_string(range.from), to_string(range.choice));
+    return text;
+}
 
 TableWriter::TableWriter(std::string file, const Session& session)
     : file_(std::move(file)), table_(table_in(file_)) {
