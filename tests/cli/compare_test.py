@@ -70,6 +70,12 @@ class OfPrograms(unittest.TestCase):
         done = self.compare(prints(*[100] * 60), prints(*[120] * 60), "--budget", "30s")
         self.assertEqual((done.returncode, set(verdicts(done).values())), (SLOWER, {"slower"}), done.stdout)
 
+    def test_begin_by_turns(self):
+        log = self.folder / "log"
+        self.compare(f"echo A >> {log}; {prints(100)}", f"echo B >> {log}; {prints(100)}")
+        order = log.read_text().replace("\n", "")
+        self.assertEqual(order, "ABBABAAB" * (len(order) // 8))
+
     def test_numbers_are_found_in_json_and_by_a_single_group(self):
         done = self.compare("""echo '{"a": [{"t": 5}]}'""", """echo '{"a": [{"t": 6}]}'""", metric="/a/0/t")
         self.assertEqual(verdicts(done), {"/a/0/t": "slower"}, done.stdout + done.stderr)
@@ -186,6 +192,14 @@ class OfJobs(unittest.TestCase):
             self.assertEqual(pair["metric"], "all_reduce 64 float sum registered ring (shm)")
             self.assertEqual(len(pair["quads"]), 2)
             self.assertGreater(pair["a_ns"], 0)
+
+    def test_in_eight_quads_or_as_many_more_as_the_start_is_worth(self):
+        with tempfile.TemporaryDirectory() as folder:
+            file = Path(folder, "r.jsonl")
+            tutti.run("compare", "--threads", "--budget", "3s", "--json", file, *BENCH, timeout=150)
+            quads = [len(record["quads"]) for record in tutti.records(file) if record["kind"] == "pair"]
+        self.assertTrue(quads)
+        self.assertTrue(all(8 <= number <= 100 and number % 2 == 0 for number in quads), quads)
 
     @tutti.needs_mpi
     def test_so_do_jobs_of_mpi_ranks(self):
