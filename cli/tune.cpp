@@ -234,10 +234,9 @@ Exit tune_on_rank(RunContext& context, const TuneOptions& options, int cores,
     const double spent = from_rank0(world, seconds_since(began_ns));
     request.budget_seconds = std::max(request.budget_seconds - spent, 1.0);
     if (options.job == TuneOptions::Job::hold_out) {
-        if (report.table(world).sections.empty())
-            throw Error(fmt::format("'{}' has nothing to compare; type: tutti tune --table {}",
-                                    options.table_file, options.table_file));
-        hold_out(planner, request, shape, session, report.table(world), report.events());
+        const Table table = report.table(world);
+        expect_sections(table, options.table_file);
+        hold_out(planner, request, shape, session, table, report.events());
         return report.end(named);
     }
     const std::int64_t before_model_ns = now_ns();

@@ -5,6 +5,7 @@
 
 #include <filesystem>
 
+#include "autotune/model/model_json.hpp"
 #include "autotune/table/range_text.hpp"
 #include "autotune/table/table_json.hpp"
 #include "autotune/tuner/agreement.hpp"
@@ -22,8 +23,9 @@ public:
         : options_(options), before_(table_in(options.table_file)), table_(before_) {}
 
     void search() {
-        std::filesystem::remove_all(folder_);
-        std::filesystem::create_directories(folder_);
+        std::error_code none;
+        std::filesystem::remove_all(folder_, none);
+        make_folder();
         std::vector<TunedLaunch> launches;
         for (int number = 1; number <= options_.run.launches; ++number) {
             const std::string file = fmt::format("{}/{}.json", folder_.string(), number);
@@ -33,13 +35,19 @@ public:
                             "', perhaps on another host: type behind --table a file in a folder "
                             "that all see");
             launches.push_back({read_table(file), races_in(file + ".races")});
-            const Table found = agreed(launches, options_.request.search.hysteresis);
+            Table found = agreed(launches, options_.request.search.hysteresis);
+            if (!found.model.empty())
+                found.model = model_with(model_from_json(found.model, file), before_.model,
+                                         options_.table_file);
             keep(merged(std::vector{before_, found}));
         }
     }
 
     void hold_out() {
-        std::filesystem::create_directories(folder_);
+        if (options_.job == TuneOptions::Job::hold_out)
+            expect_sections(table_, options_.table_file);
+        if (table_.sections.empty()) return;  // there was no time for any
+        make_folder();
         const Table found = table_;
         std::vector<Table> launches;
         for (int number = 1; number <= options_.run.launches; ++number) {
@@ -69,6 +77,14 @@ public:
     }
 
 private:
+    void make_folder() const {
+        std::error_code failed;
+        std::filesystem::create_directories(folder_, failed);
+        if (failed)
+            throw Error(fmt::format("cannot write '{}' ({}); type another file behind --table",
+                                    folder_.string(), failed.message()));
+    }
+
     void run(int number, Arguments own) {
         const std::string about_wrong =
             run_launch(options_.run, {.number = number,

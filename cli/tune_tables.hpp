@@ -48,6 +48,13 @@ private:
 /// An empty one where there is no such file. Throws Error.
 Table table_in(const std::string& file);
 
+/// Throws Error for a table without any.
+void expect_sections(const Table& table, const std::string& file);
+
+/// A table's model, which `file` has as the text `known` (empty: none), with what a newer one
+/// knows.
+std::string model_with(const CostModel& newer, const std::string& known, const std::string& file);
+
 /// "butterfly/shm; from 6K two-shot/shm"
 std::string in_a_line(const std::vector<Range>& ranges);
 

@@ -194,7 +194,18 @@ class Launches(Tune):
 
     def test_that_fail_end_it_with_their_exit_code(self):
         self.refused("tune", "scatter", "--launcher", "false", "--launches", 2, says=["launch 1 of 2 ended with 1"])
+        self.refused("tune", "scatter", "--ranks", 2, "--launches", 2, "--hold-out", "only",
+                     says=["t.json' has nothing to compare; type: tutti tune --table "])
         self.refused("tune", "scatter", "--ranks", 1, "--launches", 2, says=["launch 1 of 2 ended with 64", "one rank has nothing to tune"])
+
+    def test_with_wrong_results_say_so_and_go_on(self):
+        starts = self.folder / "starts"
+        starts.write_text('#!/bin/sh\n"$@" --ranks 2\necho "tutti: ring/shm gave a wrong result" >&2\nexit 2\n')
+        starts.chmod(0o755)
+        done = tutti.run("tune", *self.WORDS, *SMALL, "--baseline", "none", "--launcher", starts, "--launches", 2,
+                         "--table", self.table, **self.home)
+        self.assertEqual((done.returncode, tutti.said(done.stderr)), (2, ["tutti: ring/shm gave a wrong result"] * 2))
+        self.assertEqual(len(self.sections()[0]["launches"]), 2)
 
     @tutti.needs_mpi
     def test_hold_what_they_agree_on_against_the_library_in_launches_of_their_own(self):
