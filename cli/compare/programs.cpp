@@ -12,7 +12,7 @@
 #include "base/source.hpp"
 #include "cli/compare/child.hpp"
 #include "cli/compare/launches.hpp"
-#include "cli/compare/quad_loop.hpp"
+#include "results/quad_loop.hpp"
 
 namespace tutti {
 namespace {

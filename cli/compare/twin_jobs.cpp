@@ -8,8 +8,8 @@
 #include "cli/compare/child.hpp"
 #include "cli/compare/connection.hpp"
 #include "cli/compare/launches.hpp"
-#include "cli/compare/quad_loop.hpp"
 #include "cli/compare/turn_message.hpp"
+#include "results/quad_loop.hpp"
 #include "results/step_rounds.hpp"
 
 namespace tutti {

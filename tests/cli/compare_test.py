@@ -193,14 +193,6 @@ class OfJobs(unittest.TestCase):
             self.assertEqual(len(pair["quads"]), 2)
             self.assertGreater(pair["a_ns"], 0)
 
-    def test_in_eight_quads_or_as_many_more_as_the_start_is_worth(self):
-        with tempfile.TemporaryDirectory() as folder:
-            file = Path(folder, "r.jsonl")
-            tutti.run("compare", "--threads", "--budget", "3s", "--json", file, *BENCH, timeout=150)
-            quads = [len(record["quads"]) for record in tutti.records(file) if record["kind"] == "pair"]
-        self.assertTrue(quads)
-        self.assertTrue(all(8 <= number <= 100 and number % 2 == 0 for number in quads), quads)
-
     @tutti.needs_mpi
     def test_so_do_jobs_of_mpi_ranks(self):
         done = tutti.run("compare", "--quads", 2, "--budget", "4s", "--fail-on", "none", *BENCH, timeout=150)
