@@ -14,7 +14,7 @@ namespace tutti {
 void print_at_once(std::string_view text) {
     errno = 0;
     std::cout.flush();
-    std::fwrite(text.data(), 1, text.size(), stdout);
+    if (!text.empty()) std::fwrite(text.data(), 1, text.size(), stdout);
     if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0 || !std::cout)
         throw Error(std::string("what was printed could not be written: ") +
                     (errno != 0 ? std::strerror(errno) : "is the disk full?"));

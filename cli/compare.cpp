@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
@@ -14,6 +13,7 @@
 #include "cli/options/compare_options.hpp"
 #include "cli/provenance.hpp"
 #include "cli/ranks/interruption.hpp"
+#include "cli/reporter.hpp"
 #include "results/statistics.hpp"
 #include "results/views/view_words.hpp"
 
@@ -97,11 +97,6 @@ Exit exit_of(const ComparisonRecords& records, const std::set<Change>& fail_on) 
     return fails(Change::undecided) ? Exit::not_comparable : Exit::ok;
 }
 
-// How far it is, on a terminal's last line.
-void tell(const std::string& text) {
-    if (::isatty(STDERR_FILENO) != 0) std::cerr << "\r\x1b[K" << text << std::flush;
-}
-
 ComparisonFile file_of(const CompareOptions& options) {
     return {options.run.results_file(), describe_session(*world_of_one(), options.run, 0)};
 }
@@ -111,7 +106,7 @@ ComparisonEvents events_into(ComparisonFile& file) {
     return {.progress =
                 [&file](const std::string& text) {
                     announce_kept(file.kept_in_words());
-                    tell(text);
+                    show_on_last_line(text);
                 },
             .after_launch = [&file](const StagedLaunch& launch) { file.append(launch); }};
 }
@@ -164,9 +159,9 @@ Exit compare_with_stored(const CompareOptions& options) {
     const BaselineResult result =
         compare_with(*options.baseline, options.plan.rule, [](const std::string& text) {
             announce_kept("no verdict was made; a comparison with a stored baseline begins anew");
-            tell(text);
+            show_on_last_line(text);
         });
-    tell("");
+    show_on_last_line("");
     ComparisonFile file = file_of(options);
     file.append(result.compared.pairs);
     fmt::print("# tutti {}\n", version());
@@ -194,7 +189,7 @@ Exit compare_the_same(const CompareOptions& options) {
     plan.budget_seconds = 1e9;
     ComparisonFile file = file_of(options);
     const ComparisonResult result = compare(options.launch, plan, events_into(file));
-    tell("");
+    show_on_last_line("");
     print_missing(result.missing);
     for (const std::string& wrong : result.wrong) fmt::print("# WRONG: {}\n", wrong);
     if (!result.wrong.empty()) return Exit::wrong_result;
@@ -260,21 +255,22 @@ Exit run_compare(const Arguments& arguments) {
     if (options->launches_of_same > 0) return compare_the_same(*options);
     ComparisonFile file = file_of(*options);
     const ComparisonResult result = compare(options->launch, options->plan, events_into(file));
-    tell("");
+    show_on_last_line("");
     fmt::print("# tutti {}\n# A: {}\n# B: {}\n# {}\n", version(), options->a, options->b,
                options->what);
     print_missing(result.missing);
     ComparisonRecords records = records_of(result, *options, file.session());
     if (options->attributed) {
         try {
-            Attribution attribution = attribute(*options->attributed, slower_ones(result), tell);
+            Attribution attribution =
+                attribute(*options->attributed, slower_ones(result), show_on_last_line);
             for (const auto& [metric, why] : attribution.missing)
                 fmt::print("# no steps of {}: {}\n", metric, why);
             records.growth = std::move(attribution.metrics);
         } catch (const Error& error) {  // the verdicts stand
             fmt::print("# no steps: {}\n", error.what());
         }
-        tell("");
+        show_on_last_line("");
     }
     return report(records, *options, &file, calls_of(records.verdicts),
                   launches_in_words(result.launches, "both", result.seconds, result.ran_out));

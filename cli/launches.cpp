@@ -2,10 +2,8 @@
 #include "cli/launches.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <filesystem>
-#include <iostream>
 #include <set>
 #include <utility>
 
@@ -15,59 +13,32 @@
 #include "cli/options/options.hpp"
 #include "cli/provenance.hpp"
 #include "cli/ranks/interruption.hpp"
+#include "cli/reporter.hpp"
 #include "results/store.hpp"
 
 namespace tutti {
 namespace {
 
-constexpr std::string_view own_options[] = {"--launches",    "--launcher", "--json", "-J",
-                                            "--output_file", "--csv",      "--seed", "--like"};
+// Of the process that starts launches, and not of those.
+constexpr std::string_view own_options[] = {"--launches",    "--launcher", "-J",
+                                            "--output_file", "--csv",      "--like"};
 constexpr double longest_launch_seconds = 24 * 3600;
 
-// Of one launch.
-std::vector<std::string> words_of_launch(const RunOptions& run, const std::string& file,
-                                         std::uint64_t seed) {
+std::vector<std::string> words_of(const NextLaunch& launch, const RunOptions& run) {
+    Arguments own = launch.own;
+    const auto before = static_cast<std::uint64_t>(launch.number - 1);
+    own.insert(own.end(), {"--seed", std::to_string(launch.first_seed + before)});
     std::string launcher_words = run.launcher;
     std::vector<std::string> words;
     if (!launcher_words.empty()) words = CLI::detail::split_up(launcher_words);
     words.push_back(std::filesystem::read_symlink("/proc/self/exe"));
     words.push_back(run.command);
-    const Arguments asked = without_options(run.arguments, own_options);
+    std::vector<std::string_view> replaced(std::begin(own_options), std::end(own_options));
+    for (std::size_t i = 0; i < own.size(); i += 2) replaced.push_back(own[i]);
+    const Arguments asked = without_options(run.arguments, replaced);
     words.insert(words.end(), asked.begin(), asked.end());
-    words.insert(words.end(), {"--json", file, "--seed", std::to_string(seed)});
+    words.insert(words.end(), own.begin(), own.end());
     return words;
-}
-
-void check(const RunOptions& run) {
-    if (launcher().is_there())
-        throw Error(fmt::format(
-            "--launches starts the ranks itself; type it without {0}, and --launcher '{0} -n 2'",
-            launcher().name));
-    if (run.launcher.empty() && !run.ranks.threads)
-        throw Error(
-            "--launches needs to know how ranks start; add --launcher 'mpirun -n 2', or --ranks 2 "
-            "for threads");
-    if (!run.launcher.empty() && run.ranks.threads)
-        throw Error("--ranks are threads, --launcher starts processes; leave one of them out");
-    if (run.resumed) throw Error("--resume goes on with one launch; leave --launches out");
-}
-
-void run_launch(const RunOptions& run, const std::string& file, std::uint64_t seed, int number) {
-    const auto tell = [](const std::string& text) {
-        if (::isatty(STDERR_FILENO) != 0) std::cerr << "\r\x1b[K" << text << std::flush;
-    };
-    tell(fmt::format("launch {} of {}", number, run.launches));
-    Child child(words_of_launch(run, file, seed), {});
-    const auto code = child.wait(longest_launch_seconds);
-    tell("");
-    if (!code)
-        throw Error(fmt::format("launch {} of {} did not end within 24 h", number, run.launches),
-                    Exit::time_out);
-    // Wrong results are in the records, and are told from there.
-    if (*code == 0 || *code == static_cast<int>(Exit::wrong_result)) return;
-    throw Error(fmt::format("launch {} of {} ended with {}: {}", number, run.launches, *code,
-                            child.last_words()),
-                exit_of_child(*code, Exit::usage));
 }
 
 std::set<std::string> sessions_in(const std::string& file) {
@@ -81,17 +52,44 @@ std::set<std::string> sessions_in(const std::string& file) {
 
 }  // namespace
 
+void expect_launches(const RunOptions& run) {
+    if (launcher().is_there())
+        throw Error(fmt::format(
+            "--launches starts the ranks itself; type it without {0}, and --launcher '{0} -n 2'",
+            launcher().name));
+    if (run.launcher.empty() && !run.ranks.threads)
+        throw Error(
+            "--launches needs to know how ranks start; add --launcher 'mpirun -n 2', or --ranks 2 "
+            "for threads");
+    if (!run.launcher.empty() && run.ranks.threads)
+        throw Error("--ranks are threads, --launcher starts processes; leave one of them out");
+    if (run.resumed) throw Error("--resume goes on with one launch; leave --launches out");
+}
+
+std::string run_launch(const RunOptions& run, const NextLaunch& launch) {
+    announce_kept(
+        fmt::format("{} of {} launches are {}", launch.number - 1, run.launches, launch.kept));
+    const std::string name = fmt::format("launch {} of {}", launch.number, run.launches);
+    show_on_last_line(name);
+    Child child(words_of(launch, run), {});
+    std::string about_wrong = end_of(child, name, longest_launch_seconds, Exit::usage);
+    show_on_last_line("");
+    return about_wrong;
+}
+
 Results run_launches(const RunOptions& run, std::uint64_t seed) {
-    check(run);
+    expect_launches(run);
     const TemporaryFolder temporary;
     const std::string file = run.results_file().empty() ? temporary.file() : run.results_file();
     const std::set<std::string> earlier = sessions_in(file);
     end_on_signals();
     for (int number = 1; number <= run.launches; ++number) {
-        announce_kept(fmt::format(
-            "{} of {} launches are {}", number - 1, run.launches,
-            run.results_file().empty() ? "lost: add --json FILE" : "in '" + file + "'"));
-        run_launch(run, file, seed + static_cast<std::uint64_t>(number) - 1, number);
+        // Wrong results are in the records, and are told from there.
+        run_launch(run, {.number = number,
+                         .first_seed = seed,
+                         .own = {"--json", file},
+                         .kept = run.results_file().empty() ? "lost: add --json FILE"
+                                                            : "in '" + file + "'"});
         if (number == 1 && sessions_in(file) == earlier)
             throw Error("the first launch left no records in '" + file +
                         "', perhaps on another host: add --json FILE in a folder that all see");

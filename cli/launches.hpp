@@ -9,11 +9,25 @@
 
 namespace tutti {
 
+/// Throws Error unless launches can be started here as `run` says.
+void expect_launches(const RunOptions& run);
+
+/// One of the run.launches of the command and words that `run` was parsed from.
+struct NextLaunch {
+    int number = 1;
+    std::uint64_t first_seed = 0;  ///< each has its own, so that candidates come in another order
+    Arguments own;     ///< options, each with its value, in place of what was typed for them
+    std::string kept;  ///< where those before it are, for an interruption: "in 'FILE'"
+};
+
+/// Runs it to its end, as processes of its own. Returns what it has said of wrong results, nothing
+/// if there were none; throws Error, with its exit code, if it fails.
+std::string run_launch(const RunOptions& run, const NextLaunch& launch);
+
 /// Runs the command and words that `run` was parsed from as often as run.launches says, one after
-/// the other, each as processes of its own and with a seed of its own (so that candidates come in
-/// another order), all into one results file: that of the words, else a temporary one. Returns the
-/// records of these launches alone. Throws Error, with its exit code, for the first launch that
-/// fails; those before it are in the file.
+/// the other, all into one results file: that of the words, else a temporary one. Returns the
+/// records of these launches alone. Throws Error for the first launch that fails; those before it
+/// are in the file.
 Results run_launches(const RunOptions& run, std::uint64_t seed);
 
 /// For the head of a table of several launches.

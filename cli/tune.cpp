@@ -13,6 +13,7 @@
 #include "base/clock.hpp"
 #include "cli/options/tune_options.hpp"
 #include "cli/run_context.hpp"
+#include "cli/tune_launches.hpp"
 #include "cli/tune_tables.hpp"
 #include "collectives/world/activity.hpp"
 #include "topology/detect/host_facts.hpp"
@@ -24,20 +25,11 @@ namespace {
 // What decides which samples belong together; not where the table goes, nor the time for it.
 std::string plan_of(const TuneOptions& options) {
     TextByName asked = options.run.as_understood;
-    for (const char* name : {"resume", "table", "budget", "timeout", "hold-out", "allow-skips"})
+    for (const char* name : {"resume", "table", "budget", "timeout", "hold-out", "allow-skips",
+                             "launches", "launcher"})
         asked.erase(name);
     std::string text;
     for (const auto& [name, value] : asked) text += fmt::format("{}={} ", name, value);
-    return text;
-}
-
-// "butterfly/shm; from 6K two-shot/shm"
-std::string in_a_line(const std::vector<Range>& ranges) {
-    std::string text;
-    for (const Range& range : ranges)
-        text += range.from.count == 0
-                    ? to_string(range.choice)
-                    : fmt::format("; from {} {}", to_string(range.from), to_string(range.choice));
     return text;
 }
 
@@ -125,6 +117,7 @@ public:
         };
         events.wrong = [this](const Subject& subject, const Configuration& configuration) {
             any_wrong_ = true;
+            if (writer_) writer_->add({.subject = subject, .configuration = configuration});
             reporter_.warn(fmt::format("{} gave a wrong result for {}: it is left out",
                                        to_string(configuration), to_string(subject)));
         };
@@ -241,10 +234,9 @@ Exit tune_on_rank(RunContext& context, const TuneOptions& options, int cores,
     const double spent = from_rank0(world, seconds_since(began_ns));
     request.budget_seconds = std::max(request.budget_seconds - spent, 1.0);
     if (options.job == TuneOptions::Job::hold_out) {
-        if (report.table(world).sections.empty())
-            throw Error(fmt::format("'{}' has nothing to compare; type: tutti tune --table {}",
-                                    options.table_file, options.table_file));
-        hold_out(planner, request, shape, session, report.table(world), report.events());
+        const Table table = report.table(world);
+        expect_sections(table, options.table_file);
+        hold_out(planner, request, shape, session, table, report.events());
         return report.end(named);
     }
     const std::int64_t before_model_ns = now_ns();
@@ -268,11 +260,11 @@ Exit run_tune(const Arguments& arguments) {
     const auto options = parse_tune(arguments);
     if (!options) return Exit::ok;
     const TuneOptions::Job job = options->job;
-    const bool needs_ranks = job == TuneOptions::Job::tune || job == TuneOptions::Job::hold_out;
-    if (!needs_ranks && launcher().rank > 0) return Exit::ok;  // one of them does it
+    if (!options->measures() && launcher().rank > 0) return Exit::ok;  // one of them does it
     if (job == TuneOptions::Job::explain) return explain_tables(*options);
     if (job == TuneOptions::Job::merge) return merge_tables(*options);
     if (job == TuneOptions::Job::model_only) return predict_table(*options);
+    if (options->run.starts_launches()) return tune_launches(*options);
     before_start(options->request.search_space);
     return run_ranks(options->run.ranks, [&](World& world) {
         // A calibration with these ranks would replace one with more ranks.

@@ -14,10 +14,6 @@
 namespace tutti {
 namespace {
 
-Table table_in(const std::string& file) {
-    return std::filesystem::exists(file) ? read_table(file) : Table{};
-}
-
 std::size_t sizes_seen(const Section& section) {
     std::size_t sizes = 0;
     for (const Range& range : section.ranges) sizes += range.evidence.size();
@@ -31,6 +27,29 @@ Table merged_inputs(const TuneOptions& options) {
 }
 
 }  // namespace
+
+Table table_in(const std::string& file) {
+    return std::filesystem::exists(file) ? read_table(file) : Table{};
+}
+
+void expect_sections(const Table& table, const std::string& file) {
+    if (table.sections.empty())
+        throw Error(
+            fmt::format("'{0}' has nothing to compare; type: tutti tune --table {0}", file));
+}
+
+std::string model_with(const CostModel& newer, const std::string& known, const std::string& file) {
+    return to_json(known.empty() ? newer : merged(model_from_json(known, file), newer));
+}
+
+std::string in_a_line(const std::vector<Range>& ranges) {
+    std::string text;
+    for (const Range& range : ranges)
+        text += range.from.count == 0
+                    ? to_string(range.choice)
+                    : fmt::format("; from {} {}", to_string(range.from), to_string(range.choice));
+    return text;
+}
 
 TableWriter::TableWriter(std::string file, const Session& session)
     : file_(std::move(file)), table_(table_in(file_)) {
@@ -66,10 +85,7 @@ void TableWriter::put_draft(const Section& section) {
 }
 
 void TableWriter::put(const Calibration& calibration) {
-    const bool is_known = !table_.model.empty();
-    table_.model =
-        to_json(is_known ? merged(model_from_json(table_.model, file_), calibration.model)
-                         : calibration.model);
+    table_.model = model_with(calibration.model, table_.model, file_);
     if (log_) log_->append_calibration(calibration.samples, calibration.seconds);
     keep_table(table_, file_);
 }

@@ -25,7 +25,9 @@ public:
     std::vector<RaceLog::Entry> earlier() const {
         return log_ ? log_->earlier() : std::vector<RaceLog::Entry>{};
     }
-    void add(const RaceLog::Entry& entry) { log_->append(entry); }
+    void add(const RaceLog::Entry& entry) {
+        if (log_) log_->append(entry);
+    }
     void add(const Subject& subject, const TuneCost& cost) {
         if (log_) log_->append(subject, cost);
     }
@@ -42,6 +44,19 @@ private:
     Table table_;
     std::optional<RaceLog> log_;
 };
+
+/// An empty one where there is no such file. Throws Error.
+Table table_in(const std::string& file);
+
+/// Throws Error for a table without any.
+void expect_sections(const Table& table, const std::string& file);
+
+/// A table's model, which `file` has as the text `known` (empty: none), with what a newer one
+/// knows.
+std::string model_with(const CostModel& newer, const std::string& known, const std::string& file);
+
+/// "butterfly/shm; from 6K two-shot/shm"
+std::string in_a_line(const std::vector<Range>& ranges);
 
 // What 'tutti tune' does with tables without any ranks. All throw Error.
 Exit explain_tables(const TuneOptions& options);

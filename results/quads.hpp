@@ -5,11 +5,15 @@
 
 namespace tutti {
 
-/// Four times in a row, two of A and two of B: A B | B A, or B A | A B. 0: nothing counted.
-struct Quad {
-    double a1 = 0, b1 = 0, b2 = 0, a2 = 0;  ///< any unit
+/// Four blocks in a row, two of A and two of B: A B | B A, or B A | A B.
+template <class Block>
+struct QuadOf {
+    Block a1{}, b1{}, b2{}, a2{};
     bool a_first = true;
 };
+
+/// Times, in any unit. 0: nothing counted.
+using Quad = QuadOf<double>;
 
 /// What one launch of A and B tells of a metric. Logarithms are natural.
 struct LaunchOfMetric {

@@ -26,10 +26,11 @@ std::size_t StepGrowth::grew_most() const {
     return static_cast<std::size_t>(std::ranges::max_element(grew_ns) - grew_ns.begin());
 }
 
-void StepRounds::add(const std::array<std::vector<std::int64_t>, 4>& ends_of_blocks) {
-    const auto& [a1, a2, b1, b2] = ends_of_blocks;
+void StepRounds::add(const QuadOf<std::vector<std::int64_t>>& quad) {
+    const auto& [a1, b1, b2, a2, a_first] = quad;
     const std::size_t steps = a_ns_.empty() ? a1.size() : a_ns_.front().size();
-    for (const auto& ends : ends_of_blocks) are_alike_ = are_alike_ && ends.size() == steps;
+    for (const auto* block : {&a1, &b1, &b2, &a2})
+        are_alike_ = are_alike_ && block->size() == steps;
     if (!are_alike_) return;
     const auto mean = [&](const auto& first, const auto& second, std::size_t step) {
         const auto took = [&](const auto& ends) {

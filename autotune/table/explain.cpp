@@ -109,6 +109,18 @@ std::string bar_of(const Section& section, const SizeAxis& axis) {
     return fmt::format("{}\n{}\n", ticks, bar);
 }
 
+std::string votes_of(const Section& section) {
+    std::string text;
+    for (const Range& range : section.ranges)
+        for (const RangeEvidence& seen : range.evidence)
+            if (!seen.of_launches.empty())
+                text +=
+                    cut(fmt::format("  launches at {}: {}", to_string(seen.size), votes_text(seen)),
+                        page_width) +
+                    "\n";
+    return text;
+}
+
 std::string head_of(const Table& table) {
     std::string text = fmt::format("# table with {} sections", table.sections.size());
     if (!table.written.empty()) text += fmt::format(", written {}", table.written);
@@ -139,7 +151,7 @@ std::string explain(const Table& table) {
             const std::vector<Row> rows = rows_of(section);
             const Widths widths = widths_of(rows);
             for (const Row& row : rows) text += line_of(row, widths);
-            text += bar_of(section, axis);
+            text += bar_of(section, axis) + votes_of(section);
         }
     }
     return text;

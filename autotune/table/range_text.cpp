@@ -2,6 +2,7 @@
 #include "autotune/table/range_text.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <array>
 #include <string_view>
@@ -86,7 +87,28 @@ std::string runner_up_text(const RangeEvidence& evidence) {
 }
 
 std::string remark_on(const Section& section) {
-    return section.is_complete ? "" : "the search did not end by itself";
+    std::size_t sizes = 0, disputed = 0;
+    for (const Range& range : section.ranges)
+        for (const RangeEvidence& seen : range.evidence) {
+            ++sizes;
+            disputed += seen.of_launches.empty() ? 0 : 1;
+        }
+    std::vector<std::string> remarks;
+    if (!section.is_complete) remarks.emplace_back("the search did not end by itself");
+    if (disputed > 0)
+        remarks.push_back(
+            fmt::format("launches choose differently at {} of {} sizes", disputed, sizes));
+    return fmt::format("{}", fmt::join(remarks, "; "));
+}
+
+std::string votes_text(const RangeEvidence& evidence) {
+    std::vector<Configuration> choices = evidence.of_launches;
+    std::vector<std::string> votes;
+    while (!choices.empty()) {
+        const Configuration choice = choices.front();
+        votes.push_back(fmt::format("{} {}", std::erase(choices, choice), short_text(choice)));
+    }
+    return fmt::format("{}", fmt::join(votes, ", "));
 }
 
 }  // namespace tutti

@@ -27,6 +27,9 @@ const RangeEvidence* typical_evidence(const Range& range);
 /// "ring/shm +12%", with how much slower it was; empty where there is none.
 std::string runner_up_text(const RangeEvidence& evidence);
 
+/// "2 ring/shm, 1 tree/shm": how many launches chose what, where they differ; else empty.
+std::string votes_text(const RangeEvidence& evidence);
+
 /// "ends early" and the like: what is to be said of a section beside its subject; empty if nothing.
 std::string remark_on(const Section& section);
 

@@ -12,7 +12,8 @@
 
 namespace tutti {
 
-/// A time with its 95 % interval, in ns, from `n` samples. A time that a model predicts has none.
+/// A time with its 95 % interval, in ns, from `n` samples; of a table of several launches a sample
+/// is a launch's median. A time that a model predicts has none.
 struct TimeInterval {
     double p50 = 0, low = 0, high = 0;
     std::int64_t n = 0;
@@ -25,7 +26,7 @@ struct HoldOut {
     TimeInterval choice, default_;
     double gain = 1;                     ///< default over choice; above 1: the choice is faster
     double gain_low = 1, gain_high = 1;  ///< its 95 % interval
-    std::string launch;                  ///< session of the launch that measured it
+    std::string launch;                  ///< session of the launch that measured it; empty: several
     bool operator==(const HoldOut&) const = default;
 };
 
@@ -36,6 +37,8 @@ struct RangeEvidence {
     std::optional<Configuration> runner_up;
     std::optional<TimeInterval> runner_up_time;
     std::optional<HoldOut> hold_out;
+    /// What each of several launches chose by itself; empty where they agree on the range's choice.
+    std::vector<Configuration> of_launches = {};
     bool operator==(const RangeEvidence&) const = default;
 };
 

@@ -57,6 +57,7 @@ void walk(auto& f, Is<RangeEvidence> auto& evidence) {
     f.may("runner_up", evidence.runner_up, {});
     f.may("runner_up_time", evidence.runner_up_time, {});
     f.may("hold_out", evidence.hold_out, {});
+    f.may("of_launches", evidence.of_launches, {});
 }
 
 void walk(auto& f, Is<Range> auto& range) {

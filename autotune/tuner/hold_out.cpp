@@ -16,22 +16,20 @@ namespace {
 
 constexpr double parts = 1e6;  // ratios as whole numbers, which is what statistics take
 
-// Library over choice, pair by pair; 95 % interval of the median.
-void set_gain(HoldOut& found, std::span<const std::int64_t> choice,
-              std::span<const std::int64_t> library) {
-    std::vector<std::int64_t> ratios;
+// Library over choice, pair by pair.
+std::vector<double> gains_of(std::span<const std::int64_t> choice,
+                             std::span<const std::int64_t> library) {
+    std::vector<double> gains;
     for (std::size_t i = 0; i < std::min(choice.size(), library.size()); ++i)
-        ratios.push_back(std::llround(parts * static_cast<double>(library[i]) /
-                                      static_cast<double>(std::max<std::int64_t>(choice[i], 1))));
-    const Summary summary = summarise(ratios);
-    found.gain = static_cast<double>(summary.p50) / parts;
-    found.gain_low = static_cast<double>(summary.ci95_lo) / parts;
-    found.gain_high = static_cast<double>(summary.ci95_hi) / parts;
+        gains.push_back(static_cast<double>(library[i]) /
+                        static_cast<double>(std::max<std::int64_t>(choice[i], 1)));
+    return gains;
 }
 
 bool is_settled(const HoldOut& found) { return found.gain_low > 1 || found.gain_high < 1; }
 
-// What a section is about: where it has evidence, and where a range begins that has none.
+}  // namespace
+
 std::vector<Bytes> sizes_of(const Section& section) {
     std::vector<Bytes> sizes;
     for (const Range& range : section.ranges) {
@@ -41,7 +39,14 @@ std::vector<Bytes> sizes_of(const Section& section) {
     return sizes;
 }
 
-}  // namespace
+void set_gain(HoldOut& found, std::span<const double> gains) {
+    std::vector<std::int64_t> whole;
+    for (const double gain : gains) whole.push_back(std::llround(parts * gain));
+    const Summary summary = summarise(whole);
+    found.gain = static_cast<double>(summary.p50) / parts;
+    found.gain_low = static_cast<double>(summary.ci95_lo) / parts;
+    found.gain_high = static_cast<double>(summary.ci95_hi) / parts;
+}
 
 TimeInterval interval_of(std::span<const std::int64_t> samples_ns) {
     const Summary summary = summarise(samples_ns);
@@ -86,7 +91,7 @@ PairComparison compare(Planner& planner, const BufferPool& pool,
                 return {.choice_is_wrong = is_wrong};
         of_choice.insert(of_choice.end(), measured[0].samples.begin(), measured[0].samples.end());
         of_library.insert(of_library.end(), measured[1].samples.begin(), measured[1].samples.end());
-        set_gain(found, of_choice, of_library);
+        set_gain(found, gains_of(of_choice, of_library));
         const double seconds = seconds_since(began);
         if (from_rank0(world, is_settled(found) || 2 * pairs > options.most_pairs ||
                                   seconds > options.seconds))
@@ -124,7 +129,6 @@ std::int64_t LibraryComparison::improve(Section& section, const std::vector<Cand
         seen->launch = session;
         verdict.evidence.hold_out = seen;
         samples += seen->choice.n + seen->default_.n;
-        if (verdict.evidence.time.n == 0) verdict.evidence.time = seen->choice;
         let_default_stay(verdict);
     }
     section.ranges = ranges_of(verdicts);

@@ -40,6 +40,12 @@ PairComparison compare(Planner& planner, const BufferPool& pool,
 TimeInterval interval_of(std::span<const std::int64_t> samples_ns);
 TimeInterval interval_of(std::span<const double> samples_ns);
 
+/// What a section is about: where it has evidence, and where a range begins that has none.
+std::vector<Bytes> sizes_of(const Section& section);
+
+/// Their median and its 95 % interval; of fewer than 6 the least and the greatest.
+void set_gain(HoldOut& found, std::span<const double> gains);
+
 /// What is returned to be done meanwhile.
 inline constexpr const char* against_library = "against the library";
 

@@ -55,7 +55,7 @@ void walk(auto& f, Is<Head> auto& head) {
 
 void walk(auto& f, Is<RaceLog::Entry> auto& entry) {
     auto& c = entry.configuration;
-    std::string kind = entry.is_evaluation ? "judge" : "race";
+    std::string kind = entry.samples_ns.empty() ? "wrong" : entry.is_evaluation ? "judge" : "race";
     f.must("algorithm", c.algorithm);
     f.must("buffers", entry.subject.buffers);
     f.must("bytes", entry.size);
@@ -90,6 +90,30 @@ void walk(auto& f, Is<CalibrationLine> auto& line) {
     f.must("seconds", line.seconds);
 }
 
+namespace {
+
+std::vector<RaceLog::Entry> entries_of(const std::vector<std::string>& lines,
+                                       const std::filesystem::path& path) {
+    std::vector<RaceLog::Entry> entries;
+    const Source source("", path.string());
+    int number = 0;
+    for (const std::string& line : lines) {
+        ++number;
+        try {
+            const JsonValue json = parse_json(line, source, number);
+            const JsonPlace place(json, source, rules);
+            if (number == 1) continue;  // says of which ranks
+            const std::string& kind = place.needed("kind").text();
+            if (kind == "race" || kind == "wrong") decode(place, entries.emplace_back());
+        } catch (const NotJson&) {
+            source.fail(number, "this is no log of races; begin anew without --resume");
+        }
+    }
+    return entries;
+}
+
+}  // namespace
+
 RaceLog::RaceLog(std::filesystem::path path, const JobShape& job_shape, const std::string& plan,
                  bool goes_on)
     : path_(std::move(path)) {
@@ -98,19 +122,7 @@ RaceLog::RaceLog(std::filesystem::path path, const JobShape& job_shape, const st
     if (goes_on) {
         std::size_t bytes = 0;
         const auto lines = whole_lines(path_, bytes);
-        const Source source("", path_.string());
-        int number = 0;
-        for (const std::string& line : lines) {
-            ++number;
-            try {
-                const JsonValue json = parse_json(line, source, number);
-                const JsonPlace place(json, source, rules);
-                if (number > 1 && place.needed("kind").text() == "race")
-                    decode(place, earlier_.emplace_back());
-            } catch (const NotJson&) {
-                source.fail(number, "this is no log of races; begin anew without --resume");
-            }
-        }
+        earlier_ = entries_of(lines, path_);
         const bool is_same = lines.empty() || lines.front() == head;
         if (!is_same)
             throw Error(fmt::format(
@@ -141,6 +153,11 @@ void RaceLog::append(const std::string& line) {
     stream_ << line << '\n' << std::flush;
     if (!stream_)
         throw Error(fmt::format("'{}' could not be written: is the disk full?", path_.string()));
+}
+
+std::vector<RaceLog::Entry> races_in(const std::filesystem::path& path) {
+    std::size_t bytes = 0;
+    return entries_of(whole_lines(path, bytes), path);
 }
 
 std::vector<RaceLog::Entry> races_of_first(World& world, const std::vector<RaceLog::Entry>& mine) {

@@ -26,7 +26,7 @@ struct TuneCost {
 /// can go on, and others can look at the samples. JSON Lines; the first line says of which ranks.
 class RaceLog {
 public:
-    /// Samples of one configuration at one size.
+    /// Samples of one configuration at one size; without any: it gave a wrong result.
     struct Entry {
         Subject subject;
         Bytes size;
@@ -55,6 +55,9 @@ private:
     std::vector<Entry> earlier_;
     std::ofstream stream_;
 };
+
+/// What a log of any search holds. Throws Error.
+std::vector<RaceLog::Entry> races_in(const std::filesystem::path& path);
 
 /// What the first rank's log holds, on all ranks. Collective.
 std::vector<RaceLog::Entry> races_of_first(World& world, const std::vector<RaceLog::Entry>& mine);

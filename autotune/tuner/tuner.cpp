@@ -2,8 +2,7 @@
 #include "autotune/tuner/tuner.hpp"
 
 #include "autotune/search/caching_evaluator.hpp"
-#include "autotune/search/ranges.hpp"
-#include "autotune/table/verdict.hpp"
+#include "autotune/tuner/found_ranges.hpp"
 #include "autotune/tuner/tasks.hpp"
 #include "base/clock.hpp"
 #include "base/index.hpp"
@@ -181,29 +180,9 @@ private:
     }
 
     std::vector<Range> ranges_by(const std::vector<Finding>& findings) const {
-        std::vector<Verdict> verdicts;
-        const FewerRanges compression = ranges_of(std::span(findings), request_.search.hysteresis);
-        for (const SizeRange& range : compression.ranges)
-            for (std::size_t i = range.first; i <= range.last; ++i)
-                verdicts.push_back(verdict_of(findings[i], range.arm));
-        return ranges_of(verdicts);
-    }
-
-    Verdict verdict_of(const Finding& finding, int arm) const {
-        Verdict verdict{.choice = configuration_of_arm(arm), .origin = Origin::interpolated};
-        verdict.evidence.size = finding.size;
-        for (const Evidence& entry : finding.entries) {
-            if (entry.samples_ns.empty()) continue;
-            const TimeInterval time = interval_of(std::span<const double>(entry.samples_ns));
-            if (entry.arm == arm) {
-                verdict.evidence.time = time;
-                verdict.origin = Origin::measured;
-            } else if (!verdict.evidence.runner_up) {
-                verdict.evidence.runner_up = configuration_of_arm(entry.arm);
-                verdict.evidence.runner_up_time = time;
-            }
-        }
-        return verdict;
+        return ranges_found(
+            findings, [this](int arm) -> const Configuration& { return configuration_of_arm(arm); },
+            request_.search.hysteresis);
     }
 
     // In what is left of the subject's share of the time, and half as much again.

@@ -2,6 +2,7 @@
 #include "cli/compare/child.hpp"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <spawn.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -141,6 +142,18 @@ std::string Child::output() const { return stdout_->text(); }
 std::string Child::last_words() const {
     const std::string said = tail_of(stderr_->text());
     return said.empty() ? tail_of(stdout_->text()) : said;
+}
+
+std::string end_of(Child& child, const std::string& name, double seconds, Exit otherwise) {
+    const auto code = child.wait(seconds);
+    if (!code)
+        throw Error(fmt::format("{} did not end within {:.0f} h: {}", name, seconds / 3600,
+                                child.last_words()),
+                    Exit::time_out);
+    if (*code == 0) return "";
+    if (*code == static_cast<int>(Exit::wrong_result)) return child.last_words();
+    throw Error(fmt::format("{} ended with {}: {}", name, *code, child.last_words()),
+                exit_of_child(*code, otherwise));
 }
 
 Exit exit_of_child(int code, Exit otherwise) {

@@ -48,6 +48,12 @@ private:
     std::optional<int> code_;
 };
 
+/// Waits for the end of a child that runs tutti: its last words if it ended with wrong results,
+/// else none. Throws Error if it does not end within so many seconds, and for every other end: with
+/// its exit code where it is one of tutti's, else with `otherwise`. `name` is what the error calls
+/// it.
+std::string end_of(Child& child, const std::string& name, double seconds, Exit otherwise);
+
 /// The exit code of a process that ran tutti, where it is one of tutti's; else (a launcher's own, a
 /// signal's) `otherwise`.
 Exit exit_of_child(int code, Exit otherwise);

@@ -12,6 +12,7 @@
 #include "base/source.hpp"
 #include "cli/compare/child.hpp"
 #include "cli/compare/launches.hpp"
+#include "results/quad_loop.hpp"
 
 namespace tutti {
 namespace {
@@ -112,22 +113,23 @@ Values metrics_in(const std::string& output, const std::vector<std::string>& met
 LaunchOfBoth Programs::operator()(const WantedMetrics& wanted) const {
     LaunchOfBoth seen;
     std::map<std::string, std::vector<Quad>> quads_of;
-    for (int i = 0; i < quads; ++i) {
-        const bool a_first = i % 2 == 0;
-        for (int run = 0; run < 4; ++run) {
-            const bool is_outer = run == 0 || run == 3;
-            const bool is_a = is_outer == a_first;
-            const bool is_second = run >= 2;
-            for (const auto& [name, value] : run_once(*this, is_a ? "A" : "B", is_a ? a : b)) {
+    for (QuadLoop loop({.exactly = quads}); loop.goes_on();) {
+        const auto quad = loop.quad([this](Side side) {
+            return side == Side::a ? run_once(*this, "A", a) : run_once(*this, "B", b);
+        });
+        const auto add = [&](double Quad::*place, const Values& values) {
+            for (const auto& [name, value] : values) {
                 if (!wanted.contain(name)) continue;
                 auto& of_metric = quads_of[name];
                 if (of_metric.empty()) seen.order.push_back(name);
-                while (std::ssize(of_metric) <= i) of_metric.push_back({.a_first = a_first});
-                double Quad::*place = is_a ? (is_second ? &Quad::a2 : &Quad::a1)
-                                           : (is_second ? &Quad::b2 : &Quad::b1);
+                of_metric.resize(static_cast<std::size_t>(loop.done()), {.a_first = quad.a_first});
                 of_metric.back().*place = more_is_better ? 1 / value : value;
             }
-        }
+        };
+        add(&Quad::a1, quad.a1);
+        add(&Quad::b1, quad.b1);
+        add(&Quad::b2, quad.b2);
+        add(&Quad::a2, quad.a2);
     }
     for (const auto& [name, of_metric] : quads_of)
         if (auto summary = summary_of(of_metric)) {

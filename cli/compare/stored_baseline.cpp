@@ -55,16 +55,12 @@ public:
     }
 
 private:
-    // Wrong results are in the records, and are told from there.
     void launch(const std::string& file) const {
         Command job = baseline_.job;
         job.words.insert(job.words.end(), {"--json", file});
         Child child(job.words, job.environment);
-        const auto code = child.wait(longest_launch_seconds);
-        if (!code) throw Error("B does not end: " + child.last_words(), Exit::time_out);
-        if (*code == 0 || *code == static_cast<int>(Exit::wrong_result)) return;
-        throw Error(fmt::format("B ended with {}: {}", *code, child.last_words()),
-                    exit_of_child(*code, Exit::not_comparable));
+        // Wrong results are in the records, and are told from there.
+        end_of(child, "B", longest_launch_seconds, Exit::not_comparable);
     }
 
     const StoredBaseline& baseline_;

@@ -1,23 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
-#include <array>
 #include <memory>
 #include <random>
-#include <type_traits>
 
 #include "base/clock.hpp"
 #include "cli/compare/child.hpp"
 #include "cli/compare/connection.hpp"
 #include "cli/compare/launches.hpp"
 #include "cli/compare/turn_message.hpp"
+#include "results/quad_loop.hpp"
 #include "results/step_rounds.hpp"
 
 namespace tutti {
 namespace {
 
-constexpr int least_quads = 8, most_quads = 100;  // where their number is not given
-constexpr int quads_of_memory = 2;                // one of either order
+constexpr int quads_of_memory = 2;  // one of either order
 
 std::string random_key() {
     std::random_device random;
@@ -195,18 +193,16 @@ private:
         for (TwinJob* job : in_order_) job->is_at(metric);
         warm_both(Turn::go_on);
         const bool is_a_first = in_order_.front() == a_job_.get();
-        const std::int64_t began = now_ns();
         std::vector<Quad> quads;
         StepRounds rounds;
-        for (int i = 0; !is_enough(i, began); ++i) {
-            if (i > 0 && i % quads_of_memory == 0 && a_job_->renews() && b_job_->renews())
-                warm_both(Turn::renew);
-            const bool a_first = (i % 2 == 0) == is_a_first;
+        QuadLoop loop(enough_quads(), is_a_first ? Side::a : Side::b);
+        while (loop.goes_on()) {
+            const bool is_of_new_memory = loop.done() > 0 && loop.done() % quads_of_memory == 0;
+            if (is_of_new_memory && a_job_->renews() && b_job_->renews()) warm_both(Turn::renew);
             if (by_steps_)
-                rounds.add(round_of([&](TwinJob& job) { return step_block_of(job); }, a_first));
+                rounds.add(loop.quad([&](Side side) { return step_block_of(job(side)); }));
             else
-                quads.push_back(quad_of(
-                    round_of([&](TwinJob& job) { return block_of(job); }, a_first), a_first));
+                quads.push_back(loop.quad([&](Side side) { return block_of(job(side)); }));
         }
         if (by_steps_) return keep_steps(metric, rounds);
         if (const auto summary = summary_of(quads))
@@ -220,30 +216,13 @@ private:
             expect(*job, job->let(turn, jobs_.silence_seconds, seen_), TurnNews::warm);
     }
 
-    bool is_enough(int quads, std::int64_t began_ns) const {
-        if (jobs_.quads > 0) return quads >= jobs_.quads;
-        if (quads < least_quads || quads % quads_of_memory != 0) return false;
-        if (quads >= most_quads || wanted_.number == 0 || by_steps_) return true;
-        return seconds_since(began_ns) * static_cast<double>(wanted_.number) > start_seconds_;
+    EnoughQuads enough_quads() const {
+        const bool has_share = wanted_.number > 0 && !by_steps_;
+        return {.exactly = jobs_.quads,
+                .seconds = has_share ? start_seconds_ / static_cast<double>(wanted_.number) : 0};
     }
 
-    // A B B A, or B A A B: what the blocks of A said, then those of B.
-    template <class Block>
-    std::array<std::invoke_result_t<Block, TwinJob&>, 4> round_of(const Block& block,
-                                                                  bool a_first) {
-        TwinJob& outer = a_first ? *a_job_ : *b_job_;
-        TwinJob& inner = a_first ? *b_job_ : *a_job_;
-        const auto outer_1 = block(outer);
-        const auto inner_1 = block(inner);
-        const auto inner_2 = block(inner);
-        const auto outer_2 = block(outer);
-        if (a_first) return {outer_1, outer_2, inner_1, inner_2};
-        return {inner_1, inner_2, outer_1, outer_2};
-    }
-
-    static Quad quad_of(const std::array<double, 4>& of, bool a_first) {
-        return {.a1 = of[0], .b1 = of[2], .b2 = of[3], .a2 = of[1], .a_first = a_first};
-    }
+    TwinJob& job(Side side) { return side == Side::a ? *a_job_ : *b_job_; }
 
     void keep_steps(const std::string& metric, const StepRounds& rounds) {
         if (auto times = rounds.times(); times && times->a_ns.size() > 1)

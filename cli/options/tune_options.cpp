@@ -65,7 +65,7 @@ void add_trials(const OptionGroup& group, SearchSpace& space) {
 void add_search(const OptionGroup& group, TuneOptions& options, Typed& typed) {
     TuneRequest& request = options.request;
     group.parsed("--budget", request.budget_seconds, "150s", parse_seconds,
-                 "time for all, hold-out included");
+                 "time for all, hold-out included; with --launches for each launch");
     group.parsed(
         "--search", typed.search, "bisect",
         word_of("--search", {"bisect", "exhaustive", "evaluated"}, {{"judged", "evaluated"}}),
@@ -89,6 +89,7 @@ void add_search(const OptionGroup& group, TuneOptions& options, Typed& typed) {
         .number("--seed", request.protocol.seed, "of the order of candidates and of the check data")
         ->capture_default_str();
     add_rank_options(group, options.run);
+    add_launches({group.app(), "Ranks"}, options.run);
 }
 
 void add_tables(const OptionGroup& group, TuneOptions& options, Typed& typed) {
@@ -137,10 +138,6 @@ void complete(TuneRequest& request, const Typed& typed) {
     request.holds_out = typed.hold_out != "no";
 }
 
-bool has_library(const TuneRequest& request) {
-    return library_in(candidates(request.collectives.front(), request.search_space)) != nullptr;
-}
-
 // What would be passed over in silence.
 void refuse_idle(const CLI::App& app, const TuneOptions& options) {
     using Job = TuneOptions::Job;
@@ -154,9 +151,15 @@ void refuse_idle(const CLI::App& app, const TuneOptions& options) {
         {"--svg", options.job == Job::explain, "draws what --explain prints; add --explain TABLE"},
         {"--for-ranks", predicts, "is of --model-only; add that"},
         {"--ranks-per-host", predicts, "is of --model-only; add that"},
+        {"--launches", options.measures(), "starts ranks, for which there is nothing to do here"},
+        {"--launcher", options.measures(), "starts ranks, for which there is nothing to do here"},
+        {"--resume", !options.run.starts_launches(),
+         "goes on with one launch; leave --launches out"},
+        {"--search", request.repetitions_of_evaluation == 0 || !options.run.starts_launches(),
+         "evaluated is of one launch; leave --launches out"},
         {"--repetitions", request.repetitions_of_all + request.repetitions_of_evaluation > 0,
          "is of exhaustive searches; add --search exhaustive or evaluated"},
-        {"--hold-out", !request.holds_out || has_library(request),
+        {"--hold-out", !request.holds_out || options.has_library(),
          "compares with a library's own collective; add --baseline mpi"},
     };
     for (const auto& [option, has_effect, remedy] : rules)
@@ -165,6 +168,10 @@ void refuse_idle(const CLI::App& app, const TuneOptions& options) {
 }
 
 }  // namespace
+
+bool TuneOptions::has_library() const {
+    return library_in(candidates(request.collectives.front(), request.search_space)) != nullptr;
+}
 
 std::optional<TuneOptions> parse_tune(const Arguments& arguments) {
     TuneOptions options;

@@ -24,6 +24,9 @@ struct TuneOptions {
     std::string model;                            ///< measure, stored or none
     bool resume = false;
     RunOptions run;
+
+    bool measures() const { return job == Job::tune || job == Job::hold_out; }
+    bool has_library() const;  ///< to hold choices against
 };
 
 /// Nothing if help was asked for (and printed). Throws Error.

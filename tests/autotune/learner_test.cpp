@@ -18,9 +18,9 @@ constexpr double making_ns = 100'000;
 Configuration named(const char* algorithm) { return {.algorithm = algorithm, .transport = "shm"}; }
 
 // The arms take so many ns for a call of the octave's lower end, and more for longer ones.
-class Program {
+class LearningProgram {
 public:
-    explicit Program(double ns_per_byte) : ns_per_byte_(ns_per_byte) {}
+    explicit LearningProgram(double ns_per_byte) : ns_per_byte_(ns_per_byte) {}
 
     void call(const CallKey& key) {
         Learner::Point* known = learner_.find(key);
@@ -74,7 +74,7 @@ CallKey call_of(std::int64_t count, std::size_t place) {
 
 TEST(Learner, LearnsWhereManyBuffersAndLengthsOfAnOctaveAlternate) {
     for (const double ns_per_byte : {0.0, 1.0}) {
-        Program program(ns_per_byte);
+        LearningProgram program(ns_per_byte);
         for (int i = 0; i < 300'000; ++i) program.call(call_of(256 + 12 * (i % 21), i % 100));
         EXPECT_EQ(program.choice_for(call_of(256, 0)), "fast");
         EXPECT_LE(program.regret(), bound);
@@ -82,7 +82,7 @@ TEST(Learner, LearnsWhereManyBuffersAndLengthsOfAnOctaveAlternate) {
 }
 
 TEST(Learner, LearnsWhereNoBufferComesTwice) {
-    Program program(1);
+    LearningProgram program(1);
     std::mt19937 dice(1);
     for (std::size_t i = 0; i < 100'000; ++i)
         program.call(call_of(256 + static_cast<std::int64_t>(dice() % 256), i));
@@ -92,7 +92,7 @@ TEST(Learner, LearnsWhereNoBufferComesTwice) {
 
 // Two lengths far from each other in one octave, and each in place and not: no change of machine.
 TEST(Learner, DoesNotMixCallsThatTakeDifferentTimes) {
-    Program program(1);
+    LearningProgram program(1);
     for (int i = 0; i < 300'000; ++i) {
         CallKey key = call_of(i % 2 == 0 ? 256 : 500, 0);
         key.in_place = i % 4 < 2;

@@ -53,6 +53,19 @@ TEST_F(RaceLogTest, WhatWasRacedIsThereAfterwards) {
     EXPECT_EQ(earlier[1].samples_ns, entry.samples_ns);
 }
 
+TEST_F(RaceLogTest, WhatWasWrongIsAnEntryWithoutSamples) {
+    {
+        RaceLog log(path_, two_ranks, "plan", false);
+        log.append(entry);
+        log.append({.subject = entry.subject, .configuration = entry.configuration});
+    }
+    for (const auto& races : {read(), races_in(path_)}) {
+        ASSERT_EQ(races.size(), 2u);
+        EXPECT_EQ(races[1].configuration, entry.configuration);
+        EXPECT_TRUE(races[1].samples_ns.empty());
+    }
+}
+
 TEST_F(RaceLogTest, ATornLineIsCutOffAndTheLogGoesOn) {
     { RaceLog(path_, two_ranks, "plan", false).append(entry); }
     std::ofstream(path_, std::ios::app) << R"({"kind":"race","coll)";

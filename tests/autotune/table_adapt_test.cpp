@@ -16,7 +16,7 @@ using test::seen_at;
 using test::subject_of;
 using test::time_of;
 
-const Subject reduction = subject_of(Collective::all_reduce);
+const Subject sums = subject_of(Collective::all_reduce);
 const Configuration tree = ours("tree"), ring = ours("ring");
 
 JobShape on(int ranks, const std::string& topology = std::string(64, 'a')) {
@@ -26,7 +26,7 @@ JobShape on(int ranks, const std::string& topology = std::string(64, 'a')) {
 // Tree below `crossover`, ring from there on; measured at each power of two from 8 B to 4 MiB.
 Section section(int ranks, std::int64_t crossover,
                 const std::string& topology = std::string(64, 'a')) {
-    Section made{.job_shape = on(ranks, topology), .subject = reduction};
+    Section made{.job_shape = on(ranks, topology), .subject = sums};
     made.ranges = {{.from = {0}, .choice = tree}, {.from = {crossover}, .choice = ring}};
     for (std::int64_t size = 8; size <= 4 << 20; size *= 2)
         made.ranges[size < crossover ? 0 : 1].evidence.push_back(seen_at(size, 1000));
@@ -86,12 +86,12 @@ TEST(FittedTable, MarksWhatLiesBeyondTheMeasuredSizes) {
 }
 
 TEST(FittedTable, LetsTheModelDecideBeyondTheMeasuredSizes) {
-    Section measured{.job_shape = on(2), .subject = reduction};
+    Section measured{.job_shape = on(2), .subject = sums};
     measured.ranges = {{.from = {0}, .choice = tree, .evidence = {seen_at(64, 1)}}};
     RangeEvidence& last = measured.ranges[0].evidence[0];
-    last.time = time_of(*textbook(tree, reduction, on(2), {64}));
+    last.time = time_of(*textbook(tree, sums, on(2), {64}));
     last.runner_up = ring;
-    last.runner_up_time = time_of(*textbook(ring, reduction, on(2), {64}));
+    last.runner_up_time = time_of(*textbook(ring, sums, on(2), {64}));
     const Table fit = adapted({.sections = {measured}}, on(2), textbook);
     // Equal at 8000 / 7 * (2 * 2 - 2 - 1) = 1143 bytes: the powers of two are 1024 and 2048.
     EXPECT_EQ(choice_at(fit, 2047), tree);
@@ -102,11 +102,11 @@ TEST(FittedTable, LetsTheModelDecideBeyondTheMeasuredSizes) {
 }
 
 TEST(FittedTable, LetsTheModelDecideBetweenMeasuredSizesThatDisagree) {
-    Section measured{.job_shape = on(2), .subject = reduction};
+    Section measured{.job_shape = on(2), .subject = sums};
     measured.ranges = {{.from = {0}, .choice = tree, .evidence = {seen_at(64, 1)}},
                        {.from = {1 << 20}, .choice = ring, .evidence = {seen_at(1 << 20, 1)}}};
-    measured.ranges[0].evidence[0].time = time_of(*textbook(tree, reduction, on(2), {64}));
-    measured.ranges[1].evidence[0].time = time_of(*textbook(ring, reduction, on(2), {1 << 20}));
+    measured.ranges[0].evidence[0].time = time_of(*textbook(tree, sums, on(2), {64}));
+    measured.ranges[1].evidence[0].time = time_of(*textbook(ring, sums, on(2), {1 << 20}));
     const Table fit = adapted({.sections = {measured}}, on(2), textbook);
     EXPECT_EQ(choice_at(fit, 2047), tree);
     EXPECT_EQ(choice_at(fit, 2048), ring);
@@ -133,8 +133,7 @@ TEST(FittedTable, LetsTheModelDecideBetweenRankCountsThatDisagree) {
     for (Section* known : {&two, &eight})
         for (Range& range : known->ranges)
             for (RangeEvidence& seen : range.evidence)
-                seen.time =
-                    time_of(*textbook(range.choice, reduction, known->job_shape, seen.size));
+                seen.time = time_of(*textbook(range.choice, sums, known->job_shape, seen.size));
     const Table fit = adapted({.sections = {two, eight}}, on(4), textbook);
     EXPECT_EQ(choice_at(fit, 1023), tree);
     EXPECT_EQ(choice_at(fit, 8191), tree);
@@ -151,9 +150,8 @@ TEST(FittedTable, CorrectsTheModelByWhatWasMeasured) {
     for (Section* known : {&two, &eight})
         for (Range& range : known->ranges)
             for (RangeEvidence& seen : range.evidence)
-                seen.time =
-                    time_of((range.choice == ring ? 8 : 1) *
-                            *textbook(range.choice, reduction, known->job_shape, seen.size));
+                seen.time = time_of((range.choice == ring ? 8 : 1) *
+                                    *textbook(range.choice, sums, known->job_shape, seen.size));
     const Table fit = adapted({.sections = {two, eight}}, on(4), textbook);
     EXPECT_EQ(choice_at(fit, 8192), tree);
     EXPECT_EQ(choice_at(fit, (1 << 16) - 1), tree);

@@ -63,6 +63,18 @@ TEST(ExplainedTable, SaysWhatIsIncomplete) {
     EXPECT_NE(draw(table).find("incomplete"), std::string::npos);
 }
 
+TEST(ExplainedTable, SaysWhatLaunchesDisagreeAbout) {
+    Table table = example();
+    EXPECT_EQ(explain(table).find("launches"), std::string::npos);
+    table.sections[0].ranges[1].evidence[0].of_launches = {ours("tree"), ours("ring"),
+                                                           ours("tree")};
+    const auto lines = lines_of(explain(table));
+    for (const std::string line :
+         {"all_reduce native plain registered: launches choose differently at 1 of 1 sizes",
+          "  launches at 4K: 2 tree/loopback, 1 ring/loopback"})
+        EXPECT_NE(std::ranges::find(lines, line), lines.end()) << explain(table);
+}
+
 TEST(ExplainedTable, FitsThePageWhateverItHolds) {
     for (unsigned seed = 0; seed < 50; ++seed)
         for (const std::string& line : lines_of(explain(test::RandomTables(seed).table(5))))

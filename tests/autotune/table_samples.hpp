@@ -74,6 +74,7 @@ private:
             made.hold_out =
                 HoldOut{name(), interval(), interval(), gain.p50, gain.low, gain.high, name()};
         }
+        for (int i = coin() ? upto(3) : 0; i > 0; --i) made.of_launches.push_back(choice());
         return made;
     }
 

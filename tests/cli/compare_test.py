@@ -71,6 +71,12 @@ class OfPrograms(unittest.TestCase):
         done = self.compare(prints(*[100] * 60), prints(*[120] * 60), "--budget", "30s")
         self.assertEqual((done.returncode, set(verdicts(done).values())), (SLOWER, {"slower"}), done.stdout)
 
+    def test_begin_by_turns(self):
+        log = self.folder / "log"
+        self.compare(f"echo A >> {log}; {prints(100)}", f"echo B >> {log}; {prints(100)}")
+        order = log.read_text().replace("\n", "")
+        self.assertEqual(order, "ABBABAAB" * (len(order) // 8))
+
     def test_numbers_are_found_in_json_and_by_a_single_group(self):
         done = self.compare("""echo '{"a": [{"t": 5}]}'""", """echo '{"a": [{"t": 6}]}'""", metric="/a/0/t")
         self.assertEqual(verdicts(done), {"/a/0/t": "slower"}, done.stdout + done.stderr)

@@ -41,6 +41,11 @@ class Tune(tutti.Folder):
     def tune(self, *words):
         return self.run_here("tune", *words, *SMALL, *TWO_THREADS)
 
+    def run_here_on(self, *words):
+        done = tutti.run("tune", words[1], words[0], timeout=60, **self.home)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        return done.stdout
+
     def sections(self):
         return json.loads(self.table.read_text())["sections"]
 
@@ -128,11 +133,6 @@ class Search(Tune):
         whole, = self.sections()
         self.assertIs(whole.get("complete", True), True)
 
-    def run_here_on(self, *words):
-        done = tutti.run("tune", words[1], words[0], timeout=60, **self.home)
-        self.assertEqual((done.returncode, done.stderr), (0, ""))
-        return done.stdout
-
     def test_takes_all_transports_beside_one_that_is_named_and_needs_one_that_works_here(self):
         words = ["tune", "broadcast", *SMALL[:6], "--segment", "8K", "--radix", 2, "--channels", 1, "--buffers", "registered"]
         self.run_here(*words, *TWO_THREADS, "--transport", "shm-lines,all")
@@ -143,6 +143,80 @@ class Search(Tune):
     def test_goes_on_only_with_what_was_asked_for_before(self):
         self.tune("scatter", "--model", "none")
         self.refused("tune", "all_reduce", *SMALL, *TWO_THREADS, "--resume", says=["t.json.races", "without --resume"])
+
+
+class Launches(Tune):
+    """Several launches, each of fresh processes, in one table."""
+    WORDS = ("scatter", "--buffers", "registered", "--search", "exhaustive", "--repetitions", 3, "--model", "none")
+
+    def test_agree_on_a_table_by_their_medians(self):
+        out = self.tune(*self.WORDS, "--launches", 3)
+        self.assertIn("# 3 launches", out)
+        kept = self.folder / "t.json.launches"
+        medians, seeds = {}, set()
+        for number in (1, 2, 3):
+            self.assertEqual(len(json.loads((kept / f"{number}.json").read_text())["sections"]), 1)
+            samples = {}
+            for record in tutti.records(kept / f"{number}.json.races"):
+                if record["kind"] == "race":
+                    samples.setdefault((record["bytes"], record["algorithm"]), []).extend(record["t_ns"])
+                elif record["kind"] == "races":
+                    seeds.update(word for word in record["plan"].split() if word.startswith("seed="))
+            for key, times in samples.items():
+                medians.setdefault(key, []).append(sorted(times)[1])
+        self.assertEqual(seeds, {"seed=1", "seed=2", "seed=3"})
+        section, = self.sections()
+        self.assertEqual(len(set(section["launches"])), 3)
+        seen = 0
+        for choice in section["ranges"]:
+            for evidence in choice["evidence"]:
+                times = sorted(medians[evidence["size"], choice["choice"]["algorithm"]])
+                time = evidence["time"]
+                for found, wanted in zip((time["low"], time["p50"], time["high"], time["n"]), [*times, 3], strict=True):
+                    self.assertAlmostEqual(found, wanted, delta=0.5)
+                seen += 1
+        self.assertEqual(seen, 3)
+        self.assertIn("# table with", self.run_here_on(self.table, "--explain"))
+
+    def test_that_are_interrupted_leave_the_table_of_those_before(self):
+        words = [tutti.EXECUTABLE, "tune", *self.WORDS, *SMALL, *TWO_THREADS, "--launches", 1000, "--table", self.table]
+        with subprocess.Popen([str(word) for word in words], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+                              env=tutti.CLEAN | self.home) as job:
+            deadline = time.monotonic() + 60
+            while not self.table.exists() and job.poll() is None and time.monotonic() < deadline:
+                time.sleep(0.01)
+            job.send_signal(signal.SIGINT)
+            _, said = job.communicate(timeout=30)
+        self.assertEqual(job.returncode, 128 + signal.SIGINT, said)
+        self.assertRegex(said, r"[1-9]\d* of 1000 launches are in '.*t\.json'")
+        section, = self.sections()
+        self.assertGreaterEqual(len(section["launches"]), 1)
+
+    def test_that_fail_end_it_with_their_exit_code(self):
+        self.refused("tune", "scatter", "--launcher", "false", "--launches", 2, says=["launch 1 of 2 ended with 1"])
+        self.refused("tune", "scatter", "--ranks", 2, "--launches", 2, "--hold-out", "only",
+                     says=["t.json' has nothing to compare; type: tutti tune --table "])
+        self.refused("tune", "scatter", "--ranks", 1, "--launches", 2, says=["launch 1 of 2 ended with 64", "one rank has nothing to tune"])
+
+    def test_with_wrong_results_say_so_and_go_on(self):
+        starts = self.folder / "starts"
+        starts.write_text('#!/bin/sh\n"$@" --ranks 2\necho "tutti: ring/shm gave a wrong result" >&2\nexit 2\n')
+        starts.chmod(0o755)
+        done = tutti.run("tune", *self.WORDS, *SMALL, "--baseline", "none", "--launcher", starts, "--launches", 2,
+                         "--table", self.table, **self.home)
+        self.assertEqual((done.returncode, tutti.said(done.stderr)), (2, ["tutti: ring/shm gave a wrong result"] * 2))
+        self.assertEqual(len(self.sections()[0]["launches"]), 2)
+
+    @tutti.needs_mpi
+    def test_hold_what_they_agree_on_against_the_library_in_launches_of_their_own(self):
+        words = ["scatter", *SMALL, "--model", "none", "--launches", 2, "--launcher", f"{tutti.MPI_RUN} 2"]
+        self.run_here("tune", *words)
+        section, = (section for section in self.sections() if section["subject"]["buffers"] == "registered")
+        self.assertEqual(len(set(section["launches"])), 4)
+        compared = [evidence["hold_out"] for choice in section["ranges"] for evidence in choice.get("evidence", [])
+                    if "hold_out" in evidence]
+        self.assertTrue(compared)
+        self.assertEqual({hold_out["choice"]["n"] for hold_out in compared}, {2})
 
 
 class Tables(Tune):
@@ -268,6 +342,9 @@ class Refused(Tune):
                             (["tune", "--budget", "0"], ["--budget 60s"]), (["tune"], ["one rank", "--ranks 2"]), (["tune", "--search", "deep"], ["bisect"]),
                             (["tune", "--model-only"], ["--for-ranks"]), (["tune", "--for-ranks", "x", "--model-only"], ["8,16,64"]),
                             (["tune", "--explain", "a", "--merge", "b"], ["type one"]),
+                            (["tune", "--launches", 2], ["--launcher 'mpirun -n 2'", "--ranks 2"]),
+                            (["tune", "--launches", 2, "--ranks", 2, "--resume"], ["--resume", "leave --launches out"]),
+                            (["tune", "--launches", 2, "--merge", "a", "b"], ["--launches", "nothing to do"]),
                             (["tune", "--svg", "map.svg"], ["--svg", "--explain TABLE"]),
                             (["tune", "--for-ranks", "8"], ["--for-ranks", "--model-only"]),
                             (["tune", "--ranks-per-host", "8"], ["--ranks-per-host", "--model-only"]),

@@ -4,6 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <string>
+
+#include "results/quad_loop.hpp"
 
 namespace tutti {
 namespace {
@@ -65,6 +68,36 @@ TEST(Quads, ThoseWithABlockThatDoesNotCountAreLeftOut) {
     quads[1].a1 = 0;
     EXPECT_FALSE(summary_of(quads));
     EXPECT_FALSE(summary_of({}));
+}
+
+TEST(QuadLoop, BeginsWithAAndBByTurns) {
+    std::string blocks;
+    QuadLoop loop({.exactly = 3}, Side::b);
+    std::vector<QuadOf<int>> quads;
+    while (loop.goes_on())
+        quads.push_back(loop.quad([&](Side side) {
+            blocks += side == Side::a ? 'A' : 'B';
+            return static_cast<int>(blocks.size());
+        }));
+    EXPECT_EQ(blocks, "BAABABBABAAB");
+    ASSERT_EQ(quads.size(), 3U);
+    EXPECT_TRUE(quads[1].a_first);
+    EXPECT_EQ((std::vector{quads[1].a1, quads[1].b1, quads[1].b2, quads[1].a2}),
+              (std::vector{5, 6, 7, 8}));
+    EXPECT_EQ((std::vector{quads[2].b1, quads[2].a1, quads[2].a2, quads[2].b2}),
+              (std::vector{9, 10, 11, 12}));
+}
+
+TEST(EnoughQuads, AreEightOrAsManyMoreAsTakeTheTimeUpToAHundred) {
+    const EnoughQuads enough{.seconds = 2};
+    EXPECT_FALSE(enough(6, 3));
+    EXPECT_TRUE(enough(8, 2));
+    EXPECT_FALSE(enough(8, 1.9));
+    EXPECT_FALSE(enough(9, 3)) << "as many begin with A as with B";
+    EXPECT_FALSE(enough(98, 1.9));
+    EXPECT_TRUE(enough(100, 1.9));
+    EXPECT_TRUE((EnoughQuads{.exactly = 2}(2, 0)));
+    EXPECT_FALSE((EnoughQuads{.exactly = 10}(8, 3)));
 }
 
 }  // namespace

@@ -10,12 +10,12 @@ using Ends = std::vector<std::int64_t>;
 
 // Two steps and what comes after them; step 1 takes `more` longer in B. `drift`: the machine gets
 // slower, the same for all from block to block: A B B A.
-std::array<Ends, 4> round_with(std::int64_t more, std::int64_t drift) {
+QuadOf<Ends> round_with(std::int64_t more, std::int64_t drift) {
     const auto block = [&](int at, std::int64_t grown) {
         const std::int64_t first = 100 + at * drift;
         return Ends{first, first + 50 + grown, first + 60 + grown};
     };
-    return {block(0, 0), block(3, 0), block(1, more), block(2, more)};
+    return {block(0, 0), block(1, more), block(2, more), block(3, 0)};
 }
 
 TEST(StepRounds, TakeTheTimeOfAStepFromTheEndOfTheOneBefore) {

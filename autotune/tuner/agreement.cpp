@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "autotune/tuner/agreement.hpp"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "autotune/table/verdict.hpp"
+#include "autotune/tuner/found_ranges.hpp"
+#include "autotune/tuner/hold_out.hpp"
+#include "base/index.hpp"
+#include "results/statistics.hpp"
+
+namespace tutti {
+namespace {
+
+// What a launch has not raced at a size, it had dropped before: as if it took so many times as long
+// as the fastest.
+constexpr double left_out = 2;
+
+// Of one launch at one size, by arm, in ns.
+using Medians = std::map<int, double>;
+
+double fastest(const Medians& launch) {
+    return std::ranges::min_element(launch, {}, [](const auto& arm) { return arm.second; })->second;
+}
+
+double behind_the_fastest(int arm, std::span<const Medians> launches) {
+    std::vector<double> ratios;
+    for (const Medians& launch : launches) {
+        const auto own = launch.find(arm);
+        ratios.push_back(own == launch.end() ? left_out : own->second / fastest(launch));
+    }
+    return median(std::move(ratios));
+}
+
+Finding finding_of(Bytes size, std::span<const Medians> launches) {
+    SamplesByArm samples;
+    for (const Medians& launch : launches)
+        for (const auto& [arm, ns] : launch) samples[arm].push_back(ns);
+    Finding finding{.size = size, .measured = true};
+    for (const auto& [arm, medians] : samples)
+        finding.entries.push_back({arm, medians, behind_the_fastest(arm, launches)});
+    std::ranges::stable_sort(finding.entries, {}, [](const Evidence& entry) {
+        return std::pair(*entry.ratio, -static_cast<std::ptrdiff_t>(entry.samples_ns.size()));
+    });
+    finding.winner = finding.entries.front().arm;
+    const double of_winner = *finding.entries.front().ratio;
+    for (Evidence& entry : finding.entries) *entry.ratio /= of_winner;
+    return finding;
+}
+
+using OfSubject = std::span<const std::pair<const Section*, const std::vector<RaceLog::Entry>*>>;
+
+// What launches have raced for one subject, with configurations as arms.
+class SubjectRaces {
+public:
+    explicit SubjectRaces(OfSubject launches) {
+        for (const auto& [section, races] : launches)
+            for (const RaceLog::Entry& race : *races)
+                if (race.subject == section->subject && race.samples_ns.empty())
+                    wrong_.push_back(race.configuration);
+        for (const auto& [section, races] : launches) add(*races, section->subject);
+    }
+
+    std::vector<Range> ranges(double hysteresis) const {
+        std::vector<Finding> findings;
+        for (const auto& [size, launches] : sizes_) findings.push_back(finding_of(size, launches));
+        return ranges_found(
+            findings, [this](int arm) -> const Configuration& { return at(arms_, arm); },
+            hysteresis);
+    }
+
+private:
+    void add(const std::vector<RaceLog::Entry>& launch, const Subject& subject) {
+        std::map<Bytes, SamplesByArm> samples;
+        for (const RaceLog::Entry& race : launch) {
+            if (race.subject != subject || std::ranges::count(wrong_, race.configuration) > 0)
+                continue;
+            auto& all = samples[race.size][arm_of(race.configuration)];
+            all.insert(all.end(), race.samples_ns.begin(), race.samples_ns.end());
+        }
+        for (const auto& [size, by_arm] : samples) {
+            Medians& medians = sizes_[size].emplace_back();
+            for (const auto& [arm, all] : by_arm) medians[arm] = median(all);
+        }
+    }
+
+    int arm_of(const Configuration& configuration) {
+        const auto known = std::ranges::find(arms_, configuration);
+        const auto arm = static_cast<int>(known - arms_.begin());
+        if (known == arms_.end()) arms_.push_back(configuration);
+        return arm;
+    }
+
+    std::vector<Configuration> wrong_, arms_;
+    std::map<Bytes, std::vector<Medians>> sizes_;
+};
+
+// Where launches choose differently, the evidence says how.
+void add_disagreement(Section& section, OfSubject launches) {
+    for (Range& range : section.ranges)
+        for (RangeEvidence& seen : range.evidence) {
+            std::vector<Configuration> chosen;
+            for (const auto& [own, races] : launches)
+                chosen.push_back(range_at(*own, seen.size).choice);
+            if (std::ranges::count(chosen, range.choice) != std::ssize(chosen))
+                seen.of_launches = std::move(chosen);
+        }
+}
+
+Section agreed_on(Section section, std::span<const TunedLaunch> launches, double hysteresis) {
+    std::vector<std::pair<const Section*, const std::vector<RaceLog::Entry>*>> of_subject;
+    section.launches.clear();
+    for (const TunedLaunch& launch : launches) {
+        const Section* own = find_section(launch.table, section.job_shape, section.subject);
+        if (own == nullptr || !own->is_complete) section.is_complete = false;
+        if (own == nullptr) continue;
+        of_subject.emplace_back(own, &launch.races);
+        section.launches.insert(section.launches.end(), own->launches.begin(), own->launches.end());
+    }
+    section.ranges = SubjectRaces(of_subject).ranges(hysteresis);
+    add_disagreement(section, of_subject);
+    return section;
+}
+
+// Of several launches that saw the same choice beside the same library.
+HoldOut over(const std::vector<HoldOut>& launches) {
+    if (launches.size() == 1) return launches.front();  // its own interval
+    HoldOut all{.library = launches.front().library};
+    std::vector<double> choice, default_, gains;
+    for (const HoldOut& launch : launches) {
+        choice.push_back(launch.choice.p50);
+        default_.push_back(launch.default_.p50);
+        gains.push_back(launch.gain);
+    }
+    all.choice = interval_of(choice);
+    all.default_ = interval_of(default_);
+    set_gain(all, gains);
+    return all;
+}
+
+void hold_against(Verdict& verdict, const std::vector<Verdict>& launches,
+                  const std::vector<std::string>& sessions) {
+    std::vector<HoldOut> seen;
+    for (const Verdict& launch : launches) {
+        const auto& hold_out = launch.evidence.hold_out;
+        if (hold_out && std::ranges::count(sessions, hold_out->launch) > 0)
+            seen.push_back(*hold_out);
+        else if (launch.choice != verdict.choice) {  // gave a wrong result there
+            verdict = launch;
+            return;
+        }
+    }
+    if (seen.empty()) return;
+    verdict.evidence.hold_out = over(seen);
+    let_default_stay(verdict);
+}
+
+void hold_against(Section& section, std::span<const Table> launches) {
+    const auto sizes = sizes_of(section);
+    std::vector<std::string> sessions;
+    std::vector<std::vector<Verdict>> by_size(sizes.size());
+    for (const Table& launch : launches) {
+        const Section* own = find_section(launch, section.job_shape, section.subject);
+        if (own == nullptr || own->launches.size() <= section.launches.size()) continue;
+        sessions.push_back(own->launches.back());
+        if (!own->is_complete) section.is_complete = false;
+        section.measured_at = own->measured_at;
+        const auto verdicts = verdicts_of(*own, sizes);
+        for (std::size_t i = 0; i < sizes.size(); ++i) by_size[i].push_back(verdicts[i]);
+    }
+    auto verdicts = verdicts_of(section, sizes);
+    for (std::size_t i = 0; i < sizes.size(); ++i) hold_against(verdicts[i], by_size[i], sessions);
+    section.ranges = ranges_of(verdicts);
+    section.launches.insert(section.launches.end(), sessions.begin(), sessions.end());
+}
+
+}  // namespace
+
+Table agreed(std::span<const TunedLaunch> launches, double hysteresis) {
+    if (launches.size() == 1) return launches.front().table;
+    std::vector<Table> tables;
+    for (const TunedLaunch& launch : launches) tables.push_back(launch.table);
+    Table table = merged(tables);
+    for (Section& section : table.sections)
+        section = agreed_on(std::move(section), launches, hysteresis);
+    std::erase_if(table.sections, [](const Section& section) { return section.ranges.empty(); });
+    return table;
+}
+
+Table held_out(Table table, std::span<const Table> launches) {
+    for (Section& section : table.sections) hold_against(section, launches);
+    for (const Table& launch : launches) table.written = launch.written;
+    return table;
+}
+
+}  // namespace tutti

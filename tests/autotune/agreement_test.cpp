@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "autotune/tuner/agreement.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "table_samples.hpp"
+
+namespace tutti {
+namespace {
+
+// Launches are planted: what each raced, and what it would choose by itself.
+class Agreement : public ::testing::Test {
+protected:
+    using Times = std::vector<std::pair<Configuration, std::vector<double>>>;
+
+    Section chosen(const Configuration& choice, Bytes size = {64}) const {
+        return {.job_shape = test::two_ranks,
+                .subject = subject,
+                .ranges = {{.from = {0}, .choice = choice, .evidence = {{.size = size}}}},
+                .launches = {"session"}};
+    }
+
+    TunedLaunch launch(const Configuration& choice, const Times& times) const {
+        TunedLaunch made{.table = {.sections = {chosen(choice)}}};
+        for (const auto& [configuration, samples_ns] : times)
+            made.races.push_back({subject, {64}, configuration, samples_ns});
+        return made;
+    }
+
+    static const Range& only_range(const Table& table) {
+        EXPECT_EQ(table.sections.size(), 1u);
+        EXPECT_EQ(table.sections.at(0).ranges.size(), 1u);
+        return table.sections.at(0).ranges.at(0);
+    }
+
+    const Subject subject = test::subject_of(Collective::all_reduce);
+    const Configuration ring = test::ours("ring"), tree = test::ours("tree"),
+                        chain = test::ours("chain");
+};
+
+TEST_F(Agreement, ALaunchIsOneSampleItsMedian) {
+    const Table table = agreed(std::vector{launch(ring, {{ring, {90, 100, 900}}, {tree, {300}}}),
+                                           launch(ring, {{ring, {120}}, {tree, {300}}}),
+                                           launch(ring, {{ring, {110, 110}}, {tree, {300}}})},
+                               0.03);
+    const Range& range = only_range(table);
+    EXPECT_EQ(range.choice, ring);
+    EXPECT_EQ(range.evidence.at(0).time, (TimeInterval{110, 100, 120, 3}));
+    EXPECT_EQ(range.evidence.at(0).runner_up, tree);
+    EXPECT_TRUE(range.evidence.at(0).of_launches.empty()) << "they agree";
+    EXPECT_EQ(table.sections[0].launches.size(), 3u);
+}
+
+TEST_F(Agreement, WhatMostLaunchesPutFirstIsChosenAndTheEvidenceNamesTheOthers) {
+    const Range range = only_range(agreed(std::vector{launch(ring, {{ring, {100}}, {tree, {110}}}),
+                                                      launch(tree, {{ring, {150}}, {tree, {100}}}),
+                                                      launch(ring, {{ring, {100}}, {tree, {110}}})},
+                                          0.03));
+    EXPECT_EQ(range.choice, ring);
+    EXPECT_EQ(range.evidence.at(0).of_launches, (std::vector{ring, tree, ring}));
+}
+
+TEST_F(Agreement, ConfigurationsAreComparedWithinALaunchAsLaunchesDifferByMore) {
+    // The plain medians are 105 for the ring and 180 for the tree, as two launches met a slow
+    // machine; but there, and in two of the three where both raced, the tree was the fastest.
+    const Range range = only_range(agreed(std::vector{launch(tree, {{ring, {100}}, {tree, {90}}}),
+                                                      launch(tree, {{ring, {110}}, {tree, {99}}}),
+                                                      launch(tree, {{tree, {180}}, {chain, {300}}}),
+                                                      launch(tree, {{tree, {180}}, {chain, {300}}}),
+                                                      launch(tree, {{ring, {105}}, {tree, {180}}})},
+                                          0.03));
+    EXPECT_EQ(range.choice, tree);
+}
+
+TEST_F(Agreement, WhatALaunchLeftOutLostThere) {
+    // 100 in the one launch that raced it; the others had dropped it.
+    const Range range =
+        only_range(agreed(std::vector{launch(chain, {{chain, {100}}, {ring, {101}}}),
+                                      launch(ring, {{ring, {120}}, {tree, {121}}}),
+                                      launch(ring, {{ring, {120}}, {tree, {121}}})},
+                          0));
+    EXPECT_EQ(range.choice, ring);
+}
+
+TEST_F(Agreement, WhatWasWrongInOneLaunchIsNotChosen) {
+    const Range range = only_range(agreed(std::vector{launch(ring, {{ring, {100}}, {tree, {200}}}),
+                                                      launch(tree, {{tree, {200}}, {ring, {}}}),
+                                                      launch(ring, {{ring, {100}}, {tree, {200}}})},
+                                          0.03));
+    EXPECT_EQ(range.choice, tree);
+}
+
+TEST_F(Agreement, IsNotCompleteUnlessAllLaunchesAre) {
+    std::vector launches(3, launch(ring, {{ring, {100}}}));
+    EXPECT_TRUE(agreed(launches, 0).sections.at(0).is_complete);
+    launches[1].table.sections[0].is_complete = false;
+    EXPECT_FALSE(agreed(launches, 0).sections.at(0).is_complete);
+    launches[1].table.sections.clear();  // not reached
+    EXPECT_FALSE(agreed(launches, 0).sections.at(0).is_complete);
+}
+
+// The ring over the default in launches of their own.
+class HeldOut : public Agreement {
+protected:
+    HeldOut() { before.sections[0].ranges[0].evidence[0].time = test::time_of(100); }
+
+    Table launch_with(double gain) const {
+        static int number = 0;
+        Table table = before;
+        Section& section = table.sections[0];
+        section.launches.push_back("hold-out " + std::to_string(++number));
+        RangeEvidence& seen = section.ranges[0].evidence[0];
+        seen.hold_out = HoldOut{.library = "mpi",
+                                .choice = test::time_of(100),
+                                .default_ = test::time_of(100 * gain),
+                                .gain = gain,
+                                .gain_low = gain - 0.001,
+                                .gain_high = gain + 0.001,
+                                .launch = section.launches.back()};
+        if (gain > 1) return table;
+        section.ranges[0].choice = {.impl = "mpi"};
+        section.ranges[0].origin = Origin::kept;
+        return table;
+    }
+
+    Range after(const std::vector<double>& gains) const {
+        std::vector<Table> launches;
+        for (const double gain : gains) launches.push_back(launch_with(gain));
+        return only_range(held_out(before, launches));
+    }
+
+    Table before{.sections = {chosen(ring)}};
+};
+
+TEST_F(HeldOut, AChoiceStaysIfItIsFasterInEveryLaunch) {
+    const Range range = after({1.2, 1.05, 1.1});
+    EXPECT_EQ(range.choice, ring);
+    const HoldOut& seen = range.evidence.at(0).hold_out.value();
+    EXPECT_DOUBLE_EQ(seen.gain, 1.1);
+    EXPECT_DOUBLE_EQ(seen.gain_low, 1.05);
+    EXPECT_DOUBLE_EQ(seen.gain_high, 1.2);
+    EXPECT_EQ(seen.default_.n, 3);
+}
+
+TEST_F(HeldOut, TheDefaultStaysIfLaunchesDisagree) {
+    const Range range = after({1.2, 0.98, 1.1});
+    EXPECT_EQ(range.choice, Configuration{.impl = "mpi"});
+    EXPECT_EQ(range.origin, Origin::kept);
+    EXPECT_EQ(range.evidence.at(0).runner_up, ring);
+}
+
+TEST_F(HeldOut, OneOfTwelveMayDisagree) {
+    // Of 12 medians the 95 % interval is from the second to the eleventh.
+    std::vector<double> gains(12, 1.1);
+    gains[5] = 0.9;
+    EXPECT_EQ(after(gains).choice, ring);
+}
+
+TEST_F(HeldOut, AWrongResultInOneLaunchLetsTheDefaultStay) {
+    std::vector<Table> launches{launch_with(1.2), launch_with(1.2), launch_with(1.2)};
+    launches[1].sections[0].ranges[0] = {
+        .from = {0}, .choice = {.impl = "mpi"}, .origin = Origin::kept};
+    EXPECT_EQ(only_range(held_out(before, launches)).choice, Configuration{.impl = "mpi"});
+}
+
+TEST_F(HeldOut, WhatNoLaunchLookedAtIsAsBefore) {
+    Table earlier = before;
+    earlier.sections[0].ranges[0].evidence[0].hold_out = HoldOut{
+        .library = "mpi", .gain = 2, .gain_low = 1.9, .gain_high = 2.1, .launch = "session"};
+    EXPECT_EQ(held_out(earlier, std::vector(3, earlier)).sections, earlier.sections);
+}
+
+}  // namespace
+}  // namespace tutti
