@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::int64_t batch_ns = 1'000'000;         // a batch lasts about so long
 constexpr std::int64_t back_to_back_ns = 500'000;    // so does a sample of Start::back_to_back
-constexpr std::int64_t most_calls_of_sample = 100;   // of it
+constexpr std::int64_t most_calls_of_sample = 1000;  // of it
 constexpr std::int64_t most_calls_of_warm_up = 200;  // unless more were asked for
 constexpr std::int64_t second_ns = 1'000'000'000;
 constexpr std::int64_t settling_calls = 2;     // not timed, after another trial's batch
