@@ -15,7 +15,7 @@
 #include "cli/auto/chooser.hpp"
 #include "cli/build_info.hpp"
 #include "cli/job_turns.hpp"
-#include "cli/known_machine.hpp"
+#include "cli/known/known_machine.hpp"
 #include "cli/launches.hpp"
 #include "cli/options/bench_options.hpp"
 #include "cli/point_report.hpp"
@@ -158,6 +158,26 @@ void write_timeline(const Timeline& timeline, std::ofstream file, const std::str
     if (!file) throw Error("'" + name + "' could not be written to its end: is the disk full?");
 }
 
+// Points that beat their limits show that these were measured in a worse state of the machine.
+void improve_limits(RunContext& context, const std::string& choice, PointReport& report) {
+    World& world = context.world;
+    const std::string line = report.limit_line();
+    if (!context.limits || !from_rank0(world, !line.empty())) return;
+    say_activity("limits");
+    context.unpinned.restore();  // as they are measured at the start
+    std::vector<std::string> notes;
+    const auto limits = limits_again(world, choice, *context.limits, notes);
+    if (limits) {
+        context.limits = limits;
+        report.lower_limits(*limits, world.hosts());
+        context.reporter.keep(*context.limits);
+        notes.emplace_back(
+            "what follows, and the records, have the better of these and the former");
+    }
+    if (!notes.empty())
+        context.reporter.print(fmt::format("{}# {}\n", line, fmt::join(notes, "\n# ")));
+}
+
 Exit bench_on_rank(RunContext& context, const BenchOptions& options, OtherFiles files) {
     World& world = context.world;
     Reporter& reporter = context.reporter;
@@ -224,6 +244,7 @@ Exit bench_on_rank(RunContext& context, const BenchOptions& options, OtherFiles 
     run_sweep(planner, sweep, events);
     choosing.end(reporter);
     reporter.print(numerics_table(numerics));
+    if (output->shows_limits()) improve_limits(context, options.run.limits, report);
     const Exit code = report.end(std::move(files.csv));
     write_timeline(timeline, std::move(files.timeline), options.timeline_file);
     return code;

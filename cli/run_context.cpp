@@ -7,10 +7,9 @@
 #include <algorithm>
 #include <set>
 
-#include "cli/known_machine.hpp"
+#include "cli/known/known_machine.hpp"
 #include "cli/provenance.hpp"
 #include "topology/detect/detect.hpp"
-#include "workloads/timing/pinning.hpp"
 
 namespace tutti {
 namespace {

@@ -39,7 +39,7 @@ Results read_results(std::istream& stream, std::string_view name) {
         std::tie(results.sessions, results.launches, results.points, results.steps, results.fails,
                  results.ends, results.limits, results.pairs, results.verdicts, results.floors,
                  results.step_growth, results.points_over_launches, results.steps_over_launches,
-                 results.numerics);
+                 results.numerics, results.lower_limits);
     std::size_t known = 0;
     const auto append = [&]<class Kind>(Kind& record) {
         if constexpr (!std::is_same_v<Kind, std::monostate>) {
@@ -66,6 +66,7 @@ Results read_results(std::istream& stream, std::string_view name) {
     if (stream.bad()) throw Error(fmt::format("cannot read '{}': {}", name, std::strerror(errno)));
     if (number == 0) throw Error(fmt::format("'{}' is empty: no results in it", name));
     leave_out_replaced(results.steps);
+    for (const LowerLimits& lower : results.lower_limits) replace_limits(results.points, lower);
     return results;
 }
 

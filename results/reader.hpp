@@ -26,10 +26,12 @@ struct Results {
     std::vector<StepOverLaunches> steps_over_launches;
     std::vector<FloorRecord> floors;
     std::vector<Numerics> numerics;
-    std::vector<std::string> warnings;  // one line each, to be shown to the user
+    std::vector<LowerLimits> lower_limits;  // which the points have already
+    std::vector<std::string> warnings;      // one line each, to be shown to the user
 };
 
-/// Reads a file that a Store wrote; partial steps that a later record replaces are left out. A torn
+/// Reads a file that a Store wrote; partial steps that a later record replaces are left out, and
+/// points have the limits that a later record gives them. A torn
 /// last line becomes a warning; everything else that is wrong throws Error naming file and line:
 /// unreadable, empty, not JSON, another schema version.
 Results read_results(const std::filesystem::path& path);

@@ -392,7 +392,14 @@ void walk(auto& f, Is<Limits> auto& limits) {
     f.may("single_copy", limits.single_copy);
     f.may("stream_trials", limits.stream_trials);
     f.must("stream_from", limits.stream_from);
+    f.may("taken", limits.taken);
     f.may("network", limits.network);
+}
+
+void walk(auto& f, Is<LowerLimits> auto& lower) {
+    f.may("session", lower.session);
+    f.must("launch", lower.launch);
+    f.must("limit_ns", lower.limit_ns);
 }
 
 void walk(auto& f, Is<End> auto& end) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/index.hpp"
+#include "results/share_of_limit.hpp"
 #include "results/statistics.hpp"
 
 namespace tutti {
@@ -35,15 +36,18 @@ std::string name_in_row(const Key& key, const TableRow& row) {
 }
 
 // algorithm, transport, interval, n, share of the limit: of the two placements the wider interval,
-// the fewer samples and the lesser share, so that a row never looks better than its worse half.
+// the fewer samples and the lesser share, so that a row never looks better than its worse half. "!"
+// if either beats its limit.
 std::string candidate_cells(const Key& key, const TableRow& row) {
     std::optional<double> width;
     std::optional<std::size_t> n;
     std::optional<double> share;
+    bool beats = false;
     for (const Point* point : {row.out_of_place, row.in_place}) {
         if (!measured(point)) continue;
         width = std::max(width.value_or(0), half_width(point->time));
         n = std::min(n.value_or(point->time.n), point->time.n);
+        beats = beats || beats_limit(*point);
         if (point->pct_of_limit)
             share = std::min(share.value_or(*point->pct_of_limit), *point->pct_of_limit);
     }
@@ -51,7 +55,7 @@ std::string candidate_cells(const Key& key, const TableRow& row) {
                        key.configuration.transport + (is_virtual(key) ? "(v)" : ""),
                        width && std::isfinite(*width) ? fmt::format("{:.1f}", 100 * *width) : "N/A",
                        n ? std::to_string(*n) : "N/A",
-                       share ? fmt::format("{:.0f}", *share) : "N/A");
+                       share ? fmt::format("{:.0f}{}", *share, beats ? "!" : "") : "N/A");
 }
 
 // How far the model was off, as a factor of at least 1.
@@ -187,7 +191,7 @@ std::string totals_in_words(const TableTotals& totals) {
 }
 
 std::string table_footer(std::span<const Point> points) {
-    return model_line(points) + totals_in_words(totals_of(points)) + "\n#\n";
+    return model_line(points) + limit_line(points) + totals_in_words(totals_of(points)) + "\n#\n";
 }
 
 }  // namespace tutti

@@ -23,6 +23,8 @@ public:
     /// The points of one size, in the order of SweepEvents::after_point, with their samples.
     virtual std::string rows(std::span<const Point> points) = 0;
     virtual std::string end(std::span<const Point> all, std::span<const Launch> launches) = 0;
+    /// Whether it shows how near points come to what the machine allows.
+    virtual bool shows_limits() const { return false; }
     /// After end(): what else than a wrong result makes the command fail.
     virtual Exit code() const { return Exit::ok; }
 };

@@ -82,6 +82,8 @@ public:
         return text;
     }
 
+    bool shows_limits() const override { return true; }
+
     std::string end(std::span<const Point> all, std::span<const Launch> launches) override {
         std::string text =
             fastest_table(all, launches.size() == 1 ? "within this launch" : "between launches");

@@ -57,8 +57,8 @@ def _limit(section):
         for size, cell in section.line(candidate):
             share = cell.percent_of_limit
             if share:
-                flag = BEYOND if share > 100 else _flag(section, candidate, size)
-                yield Mark(size, min(share, 100), *((None, None) if share > 100 else (
+                flag = BEYOND if cell.beats_limit else _flag(section, candidate, size)
+                yield Mark(size, min(share, 100), *((None, None) if cell.beats_limit else (
                     100 * cell.limit / max(cell.hi, 1), min(100 * cell.limit / max(cell.lo, 1), 100))), cell.launches, flag)
 
     plot = Plot("% of limit", lambda mark: curves.size_words(mark, f"{mark.value:.0f} %"), top=106)

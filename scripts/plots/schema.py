@@ -26,6 +26,7 @@ KINDS = {
                "argv?": [str], "topo_sha256?": str},
     "point": {"session?": str, "launch": int, "key": KEY, "skipped?": str},
     "step": {"session?": str, "launch": int, "key": STEP_KEY, "skipped?": str},
+    "lower_limits": {"session?": str, "launch": int, "limit_ns": dict},
     "fail": {"session?": str, "launch": int, "phase": str, "what": str},
     "end": {"session?": str, "launch": int, "ok": bool, "wall_ns": int},
 }

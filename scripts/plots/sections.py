@@ -28,7 +28,7 @@ class Cell:
     p05: float
     p95: float
     busbw: float
-    limit: float      # the least that the machine allows; 0 where that is not known
+    limit: float      # the least that the machine was seen to allow; 0 where that is not known
     samples: int
     points: dict      # {launch: its point}
 
@@ -40,6 +40,11 @@ class Cell:
     def logs(self):
         """{launch: logarithms of its median and interval}."""
         return {launch: intervals.logs(point["t_ns"]["p50"], *point["ci95_p50_ns"]) for launch, point in self.points.items()}
+
+    @property
+    def beats_limit(self):
+        """By more than its interval explains: the limit is too high a time."""
+        return self.limit > self.hi
 
     @property
     def percent_of_limit(self):
@@ -231,7 +236,7 @@ def _cell(by_launch):
                 p05=middle([point["t_ns"]["p05"] for point in points]),
                 p95=middle([point["t_ns"]["p95"] for point in points]),
                 busbw=middle([point["busbw_GBps"] for point in points]),
-                limit=middle([point["limit_ns"] for point in points if point.get("limit_ns")] or [0]),
+                limit=min((point["limit_ns"] for point in points if point.get("limit_ns")), default=0),
                 samples=sum(point["n"] for point in points), points=by_launch)
 
 

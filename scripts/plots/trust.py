@@ -109,11 +109,12 @@ def _some(loads, launches):
 
 
 def beats_limit(point):
-    return (point.get("pct_of_limit") or 0) > 100
+    """By more than its interval explains."""
+    return "t_ns" in point and (point.get("limit_ns") or 0) > point["ci95_p50_ns"][1]
 
 
 def _beaten(points):
-    beaten = [point["pct_of_limit"] for point in points if beats_limit(point)]
+    beaten = [100 * point["limit_ns"] / max(point["t_ns"]["p50"], 1) for point in points if beats_limit(point)]
     if beaten:
         yield Note("limit too high", f"{counted(len(beaten), 'point')} of {len(points)} took less than the limit says is "
                                            f"possible (up to {max(beaten):.0f} % of it): its least time is too high, measure it anew "

@@ -36,6 +36,7 @@ void write_again(const Results& results) {
     again(results.fails);
     again(results.ends);
     again(results.limits);
+    again(results.lower_limits);
     again(results.pairs);
     again(results.verdicts);
     again(results.step_growth);

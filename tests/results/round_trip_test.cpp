@@ -85,6 +85,8 @@ TEST(Records, ComeBackAsTheyWereWritten) {
                                        .checksum = "0123456789abcdef"},
                                       {.draw = Draw::wide, .runs_agree = false}}});
     expect_round_trip(Numerics{});
+    expect_round_trip(
+        LowerLimits{.session = "s", .launch = 2, .limit_ns = {{"0123456789abcdef", 107.5}}});
     expect_round_trip(FloorRecord{.session = "s",
                                   .asked = "all_reduce 1M busbw at least 20 GB/s",
                                   .metric = "all_reduce 1M",

@@ -83,6 +83,20 @@ TEST(TextTable, ShowsTheShareOfTheLimitOfTheWorsePlacement) {
     EXPECT_NE(table_header({}).find("%lim"), std::string::npos);
 }
 
+TEST(TextTable, MarksWhatTookLessThanItsLimitByMoreThanItsInterval) {
+    Point out = sample_point(), in = in_place(sample_point());
+    out.time.ci95_hi = 1150;
+    set_limit(out, 1140);
+    const TableRow row{.out_of_place = &out, .in_place = &in};
+    EXPECT_EQ(words_of(table_row(row)).back(), "50");
+    set_limit(out, 1155);
+    EXPECT_EQ(words_of(table_row(row)).back(), "50!");
+    EXPECT_EQ(words_of(table_row({.out_of_place = &out})).back(), "105!");
+    EXPECT_NE(table_footer(std::vector{out, in, skipped_point()}).find("1 of 2 points took less"),
+              std::string::npos);
+    EXPECT_EQ(table_footer(std::vector{in}).find("took less"), std::string::npos);
+}
+
 TEST(TextTable, ShowsTheNetworkBytesOnSeveralHosts) {
     Point out = sample_point(), in = in_place(sample_point());
     in.measured.network_bytes->rx_per_call = 2000.4;

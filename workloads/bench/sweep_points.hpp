@@ -58,7 +58,6 @@ private:
     std::vector<std::string> transports() const;
     std::int64_t calls_of_run(const Candidate& candidate) const;
     std::string placement_in_words(const Candidate& candidate) const;
-    void compare(Point& point, const Limits& limits) const;
 
     Planner& planner_;
     World& world_;
