@@ -39,7 +39,8 @@ std::vector<int> list(const Path& file);
 /// A mask of CPUs, "00000000,000000ff", as a list.
 std::vector<int> mask(const Path& file);
 
-/// The numbers N, ascending, for which `folder` holds an entry `prefix`N ("cpu0", "cpu1").
+/// The numbers N, ascending and below 65536, for which `folder` holds an entry `prefix`N ("cpu0",
+/// "cpu1").
 std::vector<int> numbered(const Path& folder, std::string_view prefix);
 
 /// The names of what `folder` holds, in alphabetical order.
