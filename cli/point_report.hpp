@@ -23,6 +23,7 @@ public:
     void show(const std::vector<Point>& points);
 
     /// The end of the table and of the records; `csv` may be closed. Returns the exit code.
+    /// Collective.
     Exit end(std::ofstream csv);
 
 private:
