@@ -182,16 +182,16 @@ private:
             if (i == 0) world_.barrier();
             trial_.operation->run();
         }
-        network_bytes_.begin();
         energy_.begin(calls * call_ns_);
+        network_bytes_.begin();
         const std::int64_t began = now_ns();
         const auto times = batches_.run(*trial_.operation, {.samples = samples,
                                                             .calls_of_sample = calls_of_sample,
                                                             .gap_ns = gap_.ns(),
                                                             .before_call = trial_.before_call});
         const std::int64_t mine = now_ns() - began;
-        energy_.end(calls * trial_.calls_of_run);
         network_bytes_.end(calls);
+        energy_.end(calls * trial_.calls_of_run);
         TimedBatch batch;
         if (!last || last_call_counts())
             batch = gather_batch(world_, batches_.start(), times, calls_of_sample);
