@@ -211,8 +211,11 @@ Exit bench_on_rank(RunContext& context, const BenchOptions& options, OtherFiles 
         turns.expect_named();
         return Exit::ok;
     }
+    const HostMeters meters(world);
+    if (meters.any()) sweep.protocol.meters = &meters;
     reporter.begin(context.launch, points_of(sweep, world.size()));
-    const TableColumns columns{.wire = !world.one_host(), .predicted = model.has_value()};
+    const TableColumns columns{
+        .wire = !world.one_host(), .energy = meters.any(), .predicted = model.has_value()};
     const auto output = make_output(options, columns);
     if (world.is_first())
         reporter.print(output->begin(context.launch, notes, sweep.candidates.size()));
@@ -273,7 +276,7 @@ Exit bench_launches(const BenchOptions& options) {
         fmt::print("{}", output->rows(std::span(first, end)));
         first = end;
     }
-    fmt::print("{}", output->end(all, launches.launches));
+    fmt::print("{}", output->end(all, launches.launches, launches.ends));
     const bool any_wrong = std::ranges::any_of(all, is_wrong);
     keep_over_launches(options.run, seed, records, any_wrong);
     if (!options.csv_file.empty()) {

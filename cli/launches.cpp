@@ -97,6 +97,7 @@ Results run_launches(const RunOptions& run, std::uint64_t seed) {
     Results results = read_results(std::filesystem::path(file));
     const auto is_earlier = [&](const auto& record) { return earlier.contains(record.session); };
     std::erase_if(results.launches, is_earlier);
+    std::erase_if(results.ends, is_earlier);
     std::erase_if(results.points, is_earlier);
     std::erase_if(results.steps, is_earlier);
     return results;

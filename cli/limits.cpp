@@ -26,7 +26,8 @@ Exit limits_on_rank(World& world, const LimitsOptions& options) {
     const std::int64_t began_ns = now_ns();
     Reporter reporter(world, describe_session(world, options.run, /*seed=*/0),
                       options.run.results_file());
-    const Launch launch = describe_launch(world, reporter.session().id);
+    Launch launch = describe_launch(world, reporter.session().id);
+    launch.health = reporter.health_at_begin();
     reporter.begin(launch, 1);
     const double budget = options.budget_seconds;
     Limits limits = limits_of_hosts(
@@ -36,11 +37,10 @@ Exit limits_on_rank(World& world, const LimitsOptions& options) {
                                 limits.network ? " of the first host and on the network" : "",
                                 seconds_since(began_ns)));
     if (is_disturbed(limits.taken)) notes.push_back(in_words_of_taken(limits.taken));
-    if (!reporter.is_active()) return Exit::ok;
     reporter.keep(limits);
     reporter.print(limits_table(limits, notes));
     const Exit code = reporter.end(Reporter::Outcome::measured);
-    if (options.no_store) return code;
+    if (!reporter.is_active() || options.no_store) return code;
     if (options.keeps_anyway) limits.taken = 0;
     fmt::print("# {}\n", keep_for_later(limits));
     return code;

@@ -50,7 +50,9 @@ void PointReport::lower_limits(const Limits& limits, const Placement& hosts) {
 
 Exit PointReport::end(std::ofstream csv) {
     using Outcome = Reporter::Outcome;
-    if (reporter_.is_active()) reporter_.print(output_.end(all_, std::span(&launch_, 1)));
+    const End& end = reporter_.look_back();
+    if (reporter_.is_active())
+        reporter_.print(output_.end(all_, std::span(&launch_, 1), std::span(&end, 1)));
     Exit code = reporter_.end(std::ranges::any_of(all_, is_wrong) ? Outcome::wrong_result
                               : reporter_.is_active() && std::ranges::all_of(all_, is_skipped)
                                   ? Outcome::nothing_measured

@@ -32,6 +32,7 @@ public:
     void lower_limits(const Limits& limits, const Placement& hosts);
 
     /// The end of the table and of the records; `csv` may be closed. Returns the exit code.
+    /// Collective.
     Exit end(std::ofstream csv);
 
 private:

@@ -13,6 +13,7 @@
 #include "collectives/transport/gpu/gpu_placement.hpp"
 #include "collectives/transport/gpu/nccl.hpp"
 #include "collectives/transport/messages/mpi.hpp"
+#include "results/cautions.hpp"
 #include "results/identity.hpp"
 #include "results/launch.hpp"
 #include "topology/detect/detect.hpp"
@@ -73,10 +74,7 @@ std::string driver_in_words() {
 // A host travels between ranks as the record of a launch that has just this host and its GPUs.
 void describe_hosts(World& world, Launch& all) {
     Launch of_this_host;
-    bool is_leader = false;
-    for (const Rank leader : world.hosts().leaders())
-        is_leader = is_leader || leader == world.rank();
-    if (is_leader) {
+    if (world.is_leader()) {
         of_this_host.hosts.push_back(describe_host());
         describe_gpus(of_this_host);
     }

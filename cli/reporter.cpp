@@ -70,7 +70,8 @@ Reporter::Reporter(World& world, Session session, const std::string& file)
       is_active_(world.is_first()),
       has_file_(!file.empty()),
       session_(std::move(session)),
-      began_ns_(now_ns()) {
+      began_ns_(now_ns()),
+      health_(world) {
     if (is_active_ && !file.empty()) store_.emplace(file);
 }
 
@@ -106,10 +107,18 @@ void Reporter::warn(const std::string& line) {
     fmt::print(stderr, "tutti: {}\n", line);
 }
 
+const End& Reporter::look_back() {
+    if (!end_) end_ = End{.session = session_.id, .health = health_.since()};
+    return *end_;
+}
+
 Exit Reporter::end(Outcome outcome, const std::optional<std::string>& complaint) {
     if (bar_) bar_->clear();
     const bool is_wrong = outcome == Outcome::wrong_result;
-    if (store_) store_->append(End{session_.id, 1, !is_wrong, now_ns() - began_ns_});
+    End end = look_back();
+    end.ok = !is_wrong;
+    end.wall_ns = now_ns() - began_ns_;
+    if (store_) store_->append(end);
     if (is_wrong) return Exit::wrong_result;
     const bool is_nothing = outcome == Outcome::nothing_measured;
     if (!is_nothing && !(complaint && is_active_)) return Exit::ok;

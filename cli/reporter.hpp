@@ -8,6 +8,7 @@
 
 #include "collectives/world/world.hpp"
 #include "results/store.hpp"
+#include "workloads/health/health_watch.hpp"
 
 namespace tutti {
 
@@ -41,11 +42,18 @@ void show_on_last_line(const std::string& text);
 /// file. Other ranks call the same functions, and nothing happens there.
 class Reporter {
 public:
-    /// Opens the results file, unless `file` is empty. Throws Error.
+    /// Opens the results file, unless `file` is empty. Throws Error. Collective, as it looks at the
+    /// hosts' health.
     Reporter(World& world, Session session, const std::string& file);
 
     bool is_active() const { return is_active_; }
     const Session& session() const { return session_; }
+
+    /// As the launch began; the same on all ranks.
+    const std::vector<HostHealth>& health_at_begin() const { return health_.at_begin(); }
+    /// The last record, which end() writes; from now on it says how the hosts did over the launch.
+    /// Collective; the same on all ranks.
+    const End& look_back();
 
     /// Writes the head of the records. Progress counts up to `goal` from here on.
     void begin(const Launch& launch, std::size_t goal);
@@ -77,7 +85,7 @@ public:
 
     enum class Outcome { measured, wrong_result, nothing_measured };
     /// The last record, and the exit code for the outcome. A complaint is told where all else went
-    /// well, and then rank 0 ends with it.
+    /// well, and then rank 0 ends with it. Collective.
     Exit end(Outcome outcome, const std::optional<std::string>& complaint = {});
 
     /// Runs `work` and lets its errors go on, after it has recorded why the run ended, with the
@@ -96,6 +104,8 @@ private:
     std::int64_t began_ns_;
     std::optional<Store> store_;
     std::optional<ProgressBar> bar_;
+    HealthWatch health_;
+    std::optional<End> end_;
 };
 
 }  // namespace tutti

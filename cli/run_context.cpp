@@ -63,6 +63,7 @@ RunContext::RunContext(World& ranks, Reporter& voice, const RunOptions& options,
     planner.tune(tuning);
     planner.repeat_on_devices(setup.runs_on_devices);
     if (!world.one_host()) launch.clock = clock.record();
+    launch.health = reporter.health_at_begin();
     notes = describe_in_words(launch, world);
     if (ranks_on_core > 0) notes.push_back(in_words_of_pinning(ranks_on_core));
 }

@@ -17,6 +17,7 @@
 #include "cli/tune_launches.hpp"
 #include "cli/tune_tables.hpp"
 #include "collectives/world/activity.hpp"
+#include "results/cautions.hpp"
 #include "topology/detect/host_facts.hpp"
 #include "workloads/limits/rank_team.hpp"
 
@@ -127,8 +128,9 @@ public:
     }
 
     Exit end(const NamedWords& named) {
-        reporter_.print(
-            fmt::format("# table: {} (tutti tune --explain {})\n", table_file_, table_file_));
+        const End& end = reporter_.look_back();
+        reporter_.print(fmt::format("# table: {0} (tutti tune --explain {0})\n", table_file_) +
+                        cautions_below({}, std::span(&end, 1)));
         return reporter_.end(
             any_wrong_ ? Reporter::Outcome::wrong_result : Reporter::Outcome::measured,
             named.complaint());

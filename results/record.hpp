@@ -72,6 +72,7 @@ struct End {
     int launch = 1;
     bool ok = true;
     std::int64_t wall_ns = 0;
+    std::vector<HostHealth> health;  // over the launch
 
     bool operator==(const End&) const = default;
 };

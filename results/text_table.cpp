@@ -76,6 +76,16 @@ std::string wire_cell(const TableRow& row) {
     return fmt::format("  {:>12}", most > 0 ? fmt::format("{:.0f}", most) : "N/A");
 }
 
+// Of packages and GPUs together, of the placement that took more.
+std::string energy_cell(const TableRow& row) {
+    double most = 0;
+    for (const Point* point : {row.out_of_place, row.in_place})
+        if (measured(point))
+            most = std::max(most, point->measured.energy_J.value_or(0) +
+                                      point->measured.gpu_energy_J.value_or(0));
+    return fmt::format("  {:>9}", most > 0 ? fmt::format("{:.4g}", most) : "N/A");
+}
+
 // Of out of place, which is what models are of; "!" if it is off by more than a factor of 2.
 std::string predicted_cell(const TableRow& row) {
     const Point* point = row.out_of_place;
@@ -133,13 +143,16 @@ std::string table_header(std::span<const std::string> notes, TableColumns column
                     fmt::format("{:<28}  {:<10}  {:>6}  {:>6}  {:>5}", "algorithm", "transport",
                                 "p50ci", "n", "%lim") +
                         (columns.wire ? fmt::format("  {:>12}", "wire") : "") +
+                        (columns.energy ? fmt::format("  {:>9}", "energy") : "") +
                         (columns.predicted ? fmt::format("  {:>9}", "model") : ""));
-    text += heading(
-        "(B)", "(elements)", "", "", "", "(us)", "(GB/s)  (GB/s)        ",
-        fmt::format("{:<28}  {:<10}  {:>6}", "", "", "(+-%)") +
-            (columns.wire || columns.predicted ? fmt::format("  {:>6}  {:>5}", "", "") : "") +
-            (columns.wire ? fmt::format("  {:>12}", "(B/call)") : "") +
-            (columns.predicted ? fmt::format("  {:>9}", "(us)") : ""));
+    text += heading("(B)", "(elements)", "", "", "", "(us)", "(GB/s)  (GB/s)        ",
+                    fmt::format("{:<28}  {:<10}  {:>6}", "", "", "(+-%)") +
+                        (columns.wire || columns.energy || columns.predicted
+                             ? fmt::format("  {:>6}  {:>5}", "", "")
+                             : "") +
+                        (columns.wire ? fmt::format("  {:>12}", "(B/call)") : "") +
+                        (columns.energy ? fmt::format("  {:>9}", "(J/call)") : "") +
+                        (columns.predicted ? fmt::format("  {:>9}", "(us)") : ""));
     return text;
 }
 
@@ -166,8 +179,8 @@ std::string table_row(const TableRow& row, TableColumns columns) {
     if (!measured(row.out_of_place) && !measured(row.in_place)) return text;
     return text + key_cells(key) + placement_cells(row.out_of_place) +
            placement_cells(row.in_place) + candidate_cells(key, row) +
-           (columns.wire ? wire_cell(row) : "") + (columns.predicted ? predicted_cell(row) : "") +
-           '\n';
+           (columns.wire ? wire_cell(row) : "") + (columns.energy ? energy_cell(row) : "") +
+           (columns.predicted ? predicted_cell(row) : "") + '\n';
 }
 
 TableTotals totals_of(std::span<const Point> points) {

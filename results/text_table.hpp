@@ -18,6 +18,7 @@ struct TableRow {
 /// Which columns there are beside the standard ones.
 struct TableColumns {
     bool wire = false;       ///< with several hosts
+    bool energy = false;     ///< with meters of it
     bool predicted = false;  ///< with a cost model
 };
 

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "cli/options/bench_options.hpp"
-#include "results/launch.hpp"
+#include "results/record.hpp"
 #include "results/text_table.hpp"
 
 namespace tutti {
@@ -22,7 +22,8 @@ public:
                               std::size_t candidates) = 0;
     /// The points of one size, in the order of SweepEvents::after_point, with their samples.
     virtual std::string rows(std::span<const Point> points) = 0;
-    virtual std::string end(std::span<const Point> all, std::span<const Launch> launches) = 0;
+    virtual std::string end(std::span<const Point> all, std::span<const Launch> launches,
+                            std::span<const End> ends) = 0;
     /// Whether it shows how near points come to what the machine allows.
     virtual bool shows_limits() const { return false; }
     /// After end(): what else than a wrong result makes the command fail.

@@ -100,7 +100,10 @@ public:
         return text + fmt::format("{:<10}", size) + cells(point) + '\n';
     }
 
-    std::string end(std::span<const Point>, std::span<const Launch>) override { return wrong_; }
+    std::string end(std::span<const Point>, std::span<const Launch>,
+                    std::span<const End>) override {
+        return wrong_;
+    }
 
 private:
     std::string heading() const {

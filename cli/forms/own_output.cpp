@@ -5,6 +5,7 @@
 #include <set>
 
 #include "cli/forms/bench_output.hpp"
+#include "results/cautions.hpp"
 #include "results/fastest.hpp"
 
 namespace tutti {
@@ -84,12 +85,11 @@ public:
 
     bool shows_limits() const override { return true; }
 
-    std::string end(std::span<const Point> all, std::span<const Launch> launches) override {
+    std::string end(std::span<const Point> all, std::span<const Launch> launches,
+                    std::span<const End> ends) override {
         std::string text =
             fastest_table(all, launches.size() == 1 ? "within this launch" : "between launches");
-        if (!text.empty())
-            for (const std::string& caution : cautions(launches))
-                text += "# but: " + caution + '\n';
+        if (!text.empty()) text += cautions_below(launches, ends);
         return text + table_footer(all);
     }
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a reader must know before believing a number: of a launch, of a point, of all that a figure shows."""
 
+from collections import defaultdict
 from dataclasses import dataclass
 
 from tutti.lines import launch_of
@@ -31,8 +32,8 @@ class Trust:
         self._plan = {(one["file"], one["id"]): one.get("plan") or {} for one in results.sessions}
         self._launches = {launch_of(one): one for one in results.launches}
         self._at_deadlines = {}  # {(launch, ranks): bool}, as far as it was asked
-        ended = {launch_of(end) for end in results.ends}
-        self._open = {launch for launch in self._launches if launch not in ended}
+        self._ends = {launch_of(end): end for end in results.ends}
+        self._open = {launch for launch in self._launches if launch not in self._ends}
 
     def is_oversubscribed(self, launch):
         cores = self._cores(launch)
@@ -58,7 +59,7 @@ class Trust:
         measured = [point for point in points if not point.get("skipped")]
         launches = list(dict.fromkeys(map(launch_of, measured)))
         found = [*self._simulated(measured, launches), *self._oversubscribed(launches), *self._busy(launches),
-                 *self._disturbed(measured), *_beaten(measured), *_wide(measured)]
+                 *self._in_bad_health(launches), *self._disturbed(measured), *_beaten(measured), *_wide(measured)]
         if len(launches) == 1:
             found.append(Note(ONE_LAUNCH, OF_ONE_LAUNCH))
         if broken := [launch for launch in launches if launch in self._open]:
@@ -92,6 +93,20 @@ class Trust:
             worst, cores = max(loads, key=lambda load: load[0] / load[1])
             yield Note("busy", f"load up to {worst:.1f} on {counted(cores, 'core')} as {_some(loads, launches)} began (own launches "
                                "just before count)")
+
+    def _in_bad_health(self, launches):
+        """What tutti found wrong with a host as a launch began, or over it: one note, as all of it is of the machine."""
+        wrong = defaultdict(dict)  # {(host, name of the reading): {launch: what to say}}
+        for launch in launches:
+            for record in (self._launches.get(launch, {}), self._ends.get(launch, {})):
+                for host in record.get("health") or []:
+                    for reading in host["readings"]:
+                        if reading.get("wrong"):
+                            wrong[host["host"], reading["name"]][launch] = reading["wrong"]
+        if wrong:
+            said = [f"{host}: {list(by_launch.values())[-1]}" + (f" ({_some(by_launch, launches)})" if len(launches) > 1 else "")
+                    for (host, _), by_launch in sorted(wrong.items())]
+            yield Note("host in trouble", "; ".join(said))
 
     def _disturbed(self, points):
         disturbed = [point for point in points if "t_ns" in point and self.is_disturbed(point)]

@@ -21,6 +21,17 @@ Point in_place(Point point) {
     return point;
 }
 
+void expect_last_column(TableColumns columns, const std::string& name, const std::string& unit) {
+    std::istringstream lines(table_header({}, columns));
+    std::string names, units;
+    while (std::getline(lines, names) && names.find("size") == names.npos) {
+    }
+    std::getline(lines, units);
+    EXPECT_TRUE(names.ends_with(name)) << names;
+    EXPECT_TRUE(units.ends_with(unit)) << units;
+    EXPECT_EQ(names.size(), units.size());
+}
+
 }  // namespace
 
 TEST(TextTable, HeaderNamesTheColumnsOfNcclTestsAndThenOurs) {
@@ -110,16 +121,22 @@ TEST(TextTable, ShowsTheNetworkBytesOnSeveralHosts) {
     EXPECT_EQ(words_of(table_row({.out_of_place = &out}, TableColumns{.wire = true})).back(),
               "N/A");
     EXPECT_EQ(table_header({}).find("wire"), std::string::npos);
-    std::istringstream lines(table_header({}, TableColumns{.wire = true}));
-    std::string names, units;
-    while (std::getline(lines, names) && names.find("size") == names.npos) {
-    }
-    std::getline(lines, units);
-    EXPECT_TRUE(names.ends_with("wire")) << names;
-    EXPECT_TRUE(units.ends_with("(B/call)")) << units;
-    EXPECT_EQ(names.size(), units.size());
-    EXPECT_EQ(table_row({.out_of_place = &out}, TableColumns{.wire = true}).size(),
-              names.size() + 1);
+    expect_last_column({.wire = true}, "wire", "(B/call)");
+}
+
+TEST(TextTable, ShowsTheEnergyOfPackagesAndGpusWhereThereAreMeters) {
+    const TableColumns columns{.energy = true};
+    Point out = sample_point(), in = in_place(sample_point());
+    in.measured.gpu_energy_J.reset();
+    const TableRow row{.out_of_place = &out, .in_place = &in};
+    EXPECT_EQ(words_of(table_row(row, columns)).back(), "0.5625");
+    out.measured.energy_J.reset();
+    out.measured.gpu_energy_J.reset();
+    EXPECT_EQ(words_of(table_row(row, columns)).back(), "0.0625");
+    in.measured.energy_J.reset();
+    EXPECT_EQ(words_of(table_row(row, columns)).back(), "N/A");
+    EXPECT_EQ(table_header({}).find("energy"), std::string::npos);
+    expect_last_column(columns, "energy", "(J/call)");
 }
 
 TEST(TextTable, AnAbsentPlacementIsNotApplicable) {

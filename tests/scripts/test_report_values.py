@@ -217,6 +217,20 @@ class Trust(Values):
         self.assertEqual(self.marks(quiet | {"limit_ns": 178.0}), {"one launch", "limit too high"})
         self.assertEqual(self.marks(timed("ring", 8, 100, 30, mode="deadline")), {"one launch", "unsteady"})
 
+    def test_says_what_was_wrong_with_hosts(self):
+        def health(host, name, value, **wrong):
+            return {"health": [{"host": host, "readings": [{"name": name, "value": value} | wrong]}]}
+        lines = [synthetic.session()]
+        for number in (1, 2):
+            lines += [launch_of(number, **health("h", "clock_pct", 50, wrong=f"CPU {number} is slow")),
+                      timed("ring", 8, 100, launch=number, session="s"),
+                      {"v": 1, "kind": "end", "session": "s", "launch": number, "ok": True, "wall_ns": 1}]
+        lines[-1] |= health("i", "steal_pct", 5, wrong="the hypervisor took 5 %")
+        lines[3] |= health("i", "steal_pct", 1)  # all is well
+        results = self.results(*lines)
+        texts = {note.mark: note.text for note in trust.Trust(results).notes(results.points)}
+        self.assertEqual(texts["host in trouble"], "h: CPU 2 is slow (2 of 2 launches); i: the hypervisor took 5 % (1 of 2 launches)")
+
     def test_of_an_interrupted_launch(self):
         results = self.results(synthetic.session(), launch_of(), timed("ring", 8, 100, session="s"))
         self.assertIn("interrupted", {note.mark for note in trust.Trust(results).notes(results.points)})
