@@ -4,9 +4,6 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
-#include <set>
-#include <span>
-#include <tuple>
 
 #include "autotune/table/table_for_ranks.hpp"
 #include "autotune/table/table_json.hpp"
@@ -236,22 +233,11 @@ Exit bench_launches(const BenchOptions& options) {
     const auto records = over_launches(launches.points);
     std::vector<Point> all;
     for (const PointOverLaunches& one : records) all.push_back(one.point);
-    std::set<std::string> candidates;
-    for (const Point& point : all) candidates.insert(candidate_in_words(point.key));
-    std::vector<std::string> notes = notes_of_launches(options.run, launches);
     const auto output = make_output(options);
     const Launch launch = launches.launches.empty() ? Launch{} : launches.launches.front();
-    fmt::print("{}", output->begin(launch, notes, candidates.size()));
-    const auto is_of_one_call = [](const Point& one, const Point& other) {
-        const Key &a = one.key, &b = other.key;
-        return std::tie(a.dtype, a.op, a.root, a.count) == std::tie(b.dtype, b.op, b.root, b.count);
-    };
-    for (auto first = all.begin(); first != all.end();) {
-        const auto end = std::find_if(
-            first, all.end(), [&](const Point& one) { return !is_of_one_call(*first, one); });
-        fmt::print("{}", output->rows(std::span(first, end)));
-        first = end;
-    }
+    const auto notes = notes_of_launches(this_tool(), launches.launches);
+    fmt::print("{}{}", output->begin(launch, notes, candidates_of(all)),
+               rows_of_records(*output, all));
     fmt::print("{}", output->end(all, launches.launches));
     const bool any_wrong = std::ranges::any_of(all, is_wrong);
     keep_over_launches(options.run, seed, records, any_wrong);

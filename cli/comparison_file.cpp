@@ -5,7 +5,6 @@
 #include <filesystem>
 
 #include "cli/provenance.hpp"
-#include "results/reader.hpp"
 #include "results/store.hpp"
 
 namespace tutti {
@@ -32,22 +31,30 @@ void keep(const ComparisonRecords& records) {
     store.append(End{.session = session, .ok = records.wrong.empty(), .wall_ns = records.wall_ns});
 }
 
+std::vector<ComparisonRecords> comparisons_in(const Results& results) {
+    std::vector<ComparisonRecords> all;
+    for (const Session& session : results.sessions) {
+        if (session.argv.size() < 2 || session.argv[1] != "compare") continue;
+        ComparisonRecords& records = all.emplace_back();
+        records.session = session;
+        const auto is_of_it = [&](const auto& record) { return record.session == session.id; };
+        std::ranges::copy_if(results.pairs, std::back_inserter(records.pairs), is_of_it);
+        std::ranges::copy_if(results.verdicts, std::back_inserter(records.verdicts), is_of_it);
+        std::ranges::copy_if(results.step_growth, std::back_inserter(records.growth), is_of_it);
+        std::ranges::copy_if(results.floors, std::back_inserter(records.floors), is_of_it);
+        for (const Fail& fail : results.fails)
+            if (is_of_it(fail) && fail.what == "check") records.wrong.push_back(fail.stderr_tail);
+    }
+    return all;
+}
+
 ComparisonRecords stored_comparison(const std::string& file) {
-    const Results results = read_results(std::filesystem::path(file));
-    ComparisonRecords records{.file = file};
-    for (const Session& one : results.sessions)
-        if (one.argv.size() > 1 && one.argv[1] == "compare") records.session = one;
-    if (records.session.id.empty())
+    auto all = comparisons_in(read_results(std::filesystem::path(file)));
+    if (all.empty())
         throw Error("'" + file +
                     "' holds no comparison; type a file that 'tutti compare --json' wrote");
-    const auto is_of_it = [&](const auto& record) { return record.session == records.session.id; };
-    std::ranges::copy_if(results.pairs, std::back_inserter(records.pairs), is_of_it);
-    std::ranges::copy_if(results.verdicts, std::back_inserter(records.verdicts), is_of_it);
-    std::ranges::copy_if(results.step_growth, std::back_inserter(records.growth), is_of_it);
-    std::ranges::copy_if(results.floors, std::back_inserter(records.floors), is_of_it);
-    for (const Fail& fail : results.fails)
-        if (is_of_it(fail) && fail.what == "check") records.wrong.push_back(fail.stderr_tail);
-    return records;
+    all.back().file = file;
+    return std::move(all.back());
 }
 
 }  // namespace tutti

@@ -4,6 +4,7 @@
 #include <iosfwd>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 #include "results/record.hpp"
@@ -28,6 +29,17 @@ struct Results {
     std::vector<Numerics> numerics;
     std::vector<std::string> warnings;  // one line each, to be shown to the user
 };
+
+/// All its lists of records, as a tuple of references.
+auto lists_of(auto& results) {
+    return std::tie(results.sessions, results.launches, results.points, results.steps,
+                    results.fails, results.ends, results.limits, results.pairs, results.verdicts,
+                    results.step_growth, results.points_over_launches, results.steps_over_launches,
+                    results.floors, results.numerics);
+}
+
+/// Adds the records of another file or launch.
+void append(Results& all, Results more);
 
 /// Reads a file that a Store wrote; partial steps that a later record replaces are left out. A torn
 /// last line becomes a warning; everything else that is wrong throws Error naming file and line:

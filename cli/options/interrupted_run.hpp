@@ -24,8 +24,12 @@ InterruptedRun interrupted_run(const std::string& file, const std::string& comma
 /// file; empty without --resume. Throws Error as interrupted_run() does.
 std::string take_resume(const std::string& command, Arguments& arguments);
 
+/// Whether an option, by its name without dashes, is about what is measured: where records go, how
+/// they are printed and how long ranks wait is not.
+bool changes_measurements(const std::string& name);
+
 /// Throws Error, naming the first option that differs, unless both plans ask for the same
-/// measurements: where records go and how long ranks wait does not count.
+/// measurements.
 void expect_same_plan(const TextByName& interrupted, const TextByName& typed);
 
 }  // namespace tutti
