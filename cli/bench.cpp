@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <fstream>
 
@@ -9,6 +10,7 @@
 #include "autotune/table/table_json.hpp"
 #include "autotune/table/verdict.hpp"
 #include "autotune/tuner/calibration.hpp"
+#include "base/clock.hpp"
 #include "cli/auto/chooser.hpp"
 #include "cli/build_info.hpp"
 #include "cli/job_turns.hpp"
@@ -16,6 +18,7 @@
 #include "cli/launches.hpp"
 #include "cli/options/bench_options.hpp"
 #include "cli/point_report.hpp"
+#include "cli/progress/sweep_pace.hpp"
 #include "cli/run_context.hpp"
 #include "collectives/transport/ucx/ucx.hpp"
 #include "collectives/world/activity.hpp"
@@ -130,6 +133,25 @@ std::vector<std::string> reading_notes(const BenchOptions& options, const World&
     return notes;
 }
 
+// On rank 0, which tells of it.
+SweepPace pace_of(const Sweep& sweep, const World& world) {
+    if (!world.is_first()) return {{}, 0, 0};
+    const bool is_fixed = sweep.protocol.fixed_samples > 0;
+    return {planned_calls(sweep, world.size()), is_fixed ? 0 : sweep.budget_seconds, now_ns()};
+}
+
+// Says so where somebody may not want to wait for all of it.
+void note_length(const SweepPace& pace, const Sweep& sweep, std::vector<std::string>& notes) {
+    constexpr double long_seconds = 10;
+    const double most = pace.most_seconds();
+    if (most < long_seconds || !std::isfinite(most)) return;
+    notes.push_back(fmt::format("all of it takes at most about {}; {} shortens it",
+                                in_minutes(most),
+                                sweep.protocol.fixed_samples > 0 ? "a smaller -n"
+                                : sweep.budget_seconds > 0       ? "a smaller --budget"
+                                                                 : "--budget 30s"));
+}
+
 void fit_to_ranks(Sweep& sweep, const BenchOptions& options, int ranks) {
     if (options.root) {
         sweep.roots = {*options.root};
@@ -188,7 +210,9 @@ Exit bench_on_rank(RunContext& context, const BenchOptions& options, OtherFiles 
         turns.expect_named();
         return Exit::ok;
     }
-    reporter.begin(context.launch, points_of(sweep, world.size()));
+    SweepPace pace = pace_of(sweep, world);
+    if (!options.run.resumed) note_length(pace, sweep, notes);
+    reporter.begin(context.launch, pace.calls());
     const TableColumns columns{.wire = !world.one_host(), .predicted = model.has_value()};
     const auto output = make_output(options, columns);
     if (world.is_first())
@@ -198,7 +222,7 @@ Exit bench_on_rank(RunContext& context, const BenchOptions& options, OtherFiles 
     SweepEvents events;
     events.before_point = [&](const std::string& what) {
         say_activity(what);
-        reporter.show(what);
+        if (world.is_first()) reporter.show(what, pace.seconds_left(now_ns()));
     };
     Timeline timeline(world, context.clock);
     SumExaminer examiner(world, sweep.protocol.seed);
@@ -215,8 +239,12 @@ Exit bench_on_rank(RunContext& context, const BenchOptions& options, OtherFiles 
     events.after_point = [&](const std::vector<Point>& points) {
         for (; kept < numerics.size(); ++kept) reporter.keep(numerics[kept]);
         report.add(points);
+        if (world.is_first()) pace.measured(now_ns());
     };
-    events.known_point = [&](const std::vector<Point>& points) { report.show(points); };
+    events.known_point = [&](const std::vector<Point>& points) {
+        report.show(points);
+        if (world.is_first()) pace.known(now_ns());
+    };
     if (options.run.resumed) sweep.known = options.run.resumed->points;
     run_sweep(planner, sweep, events);
     choosing.end(reporter);
@@ -236,8 +264,8 @@ Exit bench_launches(const BenchOptions& options) {
     const auto output = make_output(options);
     const Launch launch = launches.launches.empty() ? Launch{} : launches.launches.front();
     const auto notes = notes_of_launches(this_tool(), launches.launches);
-    fmt::print("{}{}", output->begin(launch, notes, candidates_of(all)),
-               rows_of_records(*output, all));
+    fmt::print("{}", output->begin(launch, notes, candidates_of(all)));
+    fmt::print("{}", rows_of_records(*output, all));
     fmt::print("{}", output->end(all, launches.launches));
     const bool any_wrong = std::ranges::any_of(all, is_wrong);
     keep_over_launches(options.run, seed, records, any_wrong);

@@ -6,33 +6,11 @@
 #include <optional>
 #include <string>
 
+#include "cli/progress/progress_bar.hpp"
 #include "collectives/world/world.hpp"
 #include "results/store.hpp"
 
 namespace tutti {
-
-/// How far a long job is, on stderr: a bar with the time left on a terminal, elsewhere a plain line
-/// now and then. Short jobs stay silent.
-class ProgressBar {
-public:
-    explicit ProgressBar(std::size_t goal);
-    ~ProgressBar();
-
-    /// `now` is what is being done.
-    void show(const std::string& now);
-    void step() { ++done_; }
-    void reach(std::size_t done) { done_ = done; }
-    /// Makes room for other output on the terminal.
-    void clear();
-
-private:
-    std::size_t goal_;
-    std::size_t done_ = 0;
-    std::int64_t began_ns_;
-    std::int64_t shown_ns_ = 0;
-    bool is_terminal_;
-    bool is_visible_ = false;
-};
 
 /// What rank 0 reports of a launch: tables on stdout, progress on stderr, records in a results
 /// file. Other ranks call the same functions, and nothing happens there.
@@ -61,9 +39,9 @@ public:
     /// On stderr, as a line that begins with "tutti: ".
     void warn(const std::string& line);
 
-    /// `now` is what is being done.
-    void show(const std::string& now) {
-        if (bar_) bar_->show(now);
+    /// See ProgressBar::show.
+    void show(const std::string& now, std::optional<double> seconds_left = {}) {
+        if (bar_) bar_->show(now, seconds_left);
     }
     void step() {
         if (bar_) bar_->step();

@@ -83,11 +83,13 @@ void add_schedule(const OptionGroup& group, TypedSchedule& typed) {
     group.number("--segments", typed.job.segments, 1, 1 << 20, "of pipelined algorithms");
     group.number("--radix", typed.job.radix, 2, most_radix,
                  "of algorithms that take one: what a step multiplies by");
-    group.number("--ranks-per-node", typed.per_node, 1, 1 << 20, "nodes of hierarchical algorithms");
+    group.number("--ranks-per-node", typed.per_node, 1, 1 << 20,
+                 "nodes of hierarchical algorithms");
     group.number("--ranks-per-island", typed.per_island, 1, 1 << 20,
                  "islands inside nodes, of three-level");
-    group.number("--channels", typed.channels, 1, most_channels,
-                 "shares of the message at the same time")
+    group
+        .number("--channels", typed.channels, 1, most_channels,
+                "shares of the message at the same time")
         ->capture_default_str();
     group.text("--order-by", typed.order_file, "a file with a line of ranks for each channel");
     group.number("--steps", typed.most_steps, "how many steps to describe in words")
@@ -96,8 +98,7 @@ void add_schedule(const OptionGroup& group, TypedSchedule& typed) {
 }
 
 void add_tables(const OptionGroup& group, TableStyle& style) {
-    group.flag("--all-rows", style.all_rows,
-               "print every candidate's row, however many there are");
+    group.flag("--all-rows", style.all_rows, "print every candidate's row, however many there are");
     group.text("--like", style.like, "print sweeps as tutti, nccl-tests or osu");
 }
 
@@ -117,7 +118,8 @@ void refuse_options_of(const OptionGroup& other, const std::string& shown) {
 }
 
 Exit show_schedule(TypedSchedule typed) {
-    auto& [name, collective, svg, order_file, job, per_node, per_island, channels, most_steps] = typed;
+    auto& [name, collective, svg, order_file, job, per_node, per_island, channels, most_steps] =
+        typed;
     // Both orders are natural: "show ring all_reduce", and "show all_reduce ring" as bench has it.
     for (const Collective each : all_collectives())
         if (name_of(each) == name && !collective.empty()) std::swap(name, collective);
@@ -165,7 +167,8 @@ Exit show_results(const Arguments& files, const TableStyle& style) {
             fmt::print(stderr, "tutti: {}\n", printable(warning));
         for (const Session& session : results.sessions)
             if (std::ranges::find(all.sessions, session.id, &Session::id) != all.sessions.end())
-                throw Error("'" + file + "' holds a run that an earlier file holds, too; leave one of them out");
+                throw Error("'" + file +
+                            "' holds a run that an earlier file holds, too; leave one of them out");
         append(all, std::move(results));
     }
     try {
@@ -200,7 +203,9 @@ Exit run_show(const Arguments& arguments) {
     }
     refuse_options_of(of_tables, "an algorithm");
     if (words.size() > 2)
-        throw Error("'" + words[2] + "' is too much; type one algorithm and its collective, as 'tutti show ring all_reduce'");
+        throw Error("'" + words[2] +
+                    "' is too much; type one algorithm and its collective, as 'tutti show ring "
+                    "all_reduce'");
     typed.name = words[0];
     if (words.size() > 1) typed.collective = words[1];
     return show_schedule(std::move(typed));

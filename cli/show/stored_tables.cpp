@@ -33,6 +33,7 @@ Fingerprint identity_of(const Results& launch) {
     Fingerprint identity = fingerprint_of(launch);
     const Session& session = launch.sessions.front();
     identity["tutti"] = {in_words(session.tool)};
+    identity["command"] = {session.argv.size() > 1 ? session.argv[1] : ""};
     for (const auto& [option, value] : session.plan)
         if (changes_measurements(option) && option != "seed") identity[option] = {value};
     return identity;
@@ -49,11 +50,18 @@ std::vector<AlikeLaunches> alike_launches(const Results& results) {
     return groups;
 }
 
+// Of launches of the same command; others have other options altogether.
 std::set<std::string> fields_that_differ(std::span<const AlikeLaunches> groups) {
+    const auto command_of = [](const AlikeLaunches& group) {
+        return in_words(group.identity, "command");
+    };
     std::set<std::string> fields;
-    for (const AlikeLaunches& group : groups)
-        for (const auto& one : differences(groups.front().identity, group.identity))
+    for (const AlikeLaunches& group : groups) {
+        const auto first = std::ranges::find(groups, command_of(group), command_of);
+        for (const auto& one : differences(first->identity, group.identity))
             fields.insert(one.field);
+        if (first != groups.begin()) fields.insert("command");
+    }
     return fields;
 }
 
@@ -106,7 +114,8 @@ BenchOptions options_of(const Results& launches, const TableStyle& style) {
         placements.insert(point.key.inplace);
     }
     for (const std::string& name : buffers)
-        options.sweep.buffers.push_back(parse_from(kinds_in_keys, "kind of buffers", name));
+        if (const auto* kind = find_in(kinds_in_keys, name))
+            options.sweep.buffers.push_back(kind->value);
     options.sweep.in_place.assign(placements.begin(), placements.end());
     const TextByName& plan = launches.sessions.front().plan;
     const Knob& segment = knobs.front();

@@ -136,6 +136,9 @@ class OtherRecords(Shown):
         self.assertEqual(table(shown), "".join(line for line in table(printed).splitlines(True) if "longer than --max-time" not in line))
         self.ok(*words)
         self.assertIn("# 2 launches of 2 ranks", self.ok("show", self.r))
+        self.ok(*FEW, "--json", self.r)
+        shown = self.ok("show", self.r)
+        self.assertTrue(shown.startswith("# 2 tables, as the launches differ in command\n#\n# table 1: command workload\n"), shown)
 
     def test_of_a_comparison_are_the_table_of_compare_from(self):
         measured = self.folder / "measured.jsonl"
