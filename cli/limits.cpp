@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "base/clock.hpp"
+#include "cli/build_info.hpp"
 #include "cli/known/kept_limits.hpp"
 #include "cli/known/limits_table.hpp"
 #include "cli/options/options.hpp"
@@ -32,7 +33,7 @@ Exit limits_on_rank(World& world, const LimitsOptions& options) {
     const double budget = options.budget_seconds;
     Limits limits = limits_of_hosts(
         world, [&](World& host) { return measure_limits(host, budget); }, budget, budget);
-    std::vector<std::string> notes = describe_in_words(launch, world);
+    std::vector<std::string> notes = describe_in_words(this_tool(), launch);
     notes.push_back(fmt::format("best of several tries on {} cores{}, in {:.1f} s", limits.cores,
                                 limits.network ? " of the first host and on the network" : "",
                                 seconds_since(began_ns)));

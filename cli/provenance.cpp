@@ -154,20 +154,23 @@ Launch describe_launch(World& world, const std::string& session) {
     return launch;
 }
 
-std::vector<std::string> describe_in_words(const Launch& launch, const World& world) {
-    std::vector<std::string> notes;
-    const Tool tool = this_tool();
-    notes.push_back("tutti " + version() +
-                    (tool.git.empty() ? "" : " (" + tool.git + (tool.dirty ? ", changed)" : ")")));
-    const std::string kind = world.kind() == "mpi" ? "processes of " + mpi_library()
-                                                   : std::string("threads of one process");
+std::string in_words(const Tool& tool) {
+    return "tutti " + tool.version +
+           (tool.git.empty() ? "" : " (" + tool.git + (tool.dirty ? ", changed)" : ")"));
+}
+
+std::vector<std::string> describe_in_words(const Tool& tool, const Launch& launch) {
+    std::vector<std::string> notes{in_words(tool)};
+    const std::string kind = launch.mpi
+                                 ? "processes of " + launch.mpi->vendor + " " + launch.mpi->version
+                                 : "threads of one process";
     notes.push_back(
         fmt::format("{} {}, {}", launch.nranks, launch.nranks == 1 ? "rank" : "ranks", kind));
     for (const HostRecord& host : launch.hosts)
         notes.push_back(fmt::format("host {}: {}, {} cores, {}{}", host.name, host.cpu_model,
                                     host.cores, host.kernel,
                                     host.virt.empty() ? "" : ", virtual (" + host.virt + ")"));
-    if (launch.cuda)
+    if (launch.cuda && !launch.gpus.empty())
         notes.push_back(fmt::format("GPUs: {} x {}, driver {}, CUDA {}{}", launch.gpus.size(),
                                     launch.gpus.front().model, launch.cuda->driver,
                                     launch.cuda->runtime,

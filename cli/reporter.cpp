@@ -2,7 +2,6 @@
 #include "cli/reporter.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <cstdio>
 #include <string_view>
@@ -13,51 +12,6 @@
 #include "cli/ranks/interruption.hpp"
 
 namespace tutti {
-namespace {
-
-constexpr double silent_seconds = 3;
-constexpr double seconds_between_lines = 10;
-constexpr std::size_t width = 30;
-
-std::string in_minutes(double seconds) {
-    const auto whole = static_cast<long>(seconds + 0.5);
-    return whole < 60 ? fmt::format("{} s", whole)
-                      : fmt::format("{}:{:02} min", whole / 60, whole % 60);
-}
-
-}  // namespace
-
-ProgressBar::ProgressBar(std::size_t goal)
-    : goal_(goal), began_ns_(now_ns()), is_terminal_(isatty(STDERR_FILENO) == 1) {}
-
-ProgressBar::~ProgressBar() { clear(); }
-
-void ProgressBar::show(const std::string& now) {
-    const std::int64_t time = now_ns();
-    const double seconds = static_cast<double>(time - began_ns_) * 1e-9;
-    if (seconds < silent_seconds) return;
-    const double since_shown = static_cast<double>(time - shown_ns_) * 1e-9;
-    if (!is_terminal_ && since_shown < seconds_between_lines) return;
-    shown_ns_ = time;
-    const double share = goal_ == 0 ? 1 : static_cast<double>(done_) / static_cast<double>(goal_);
-    const std::string left = done_ == 0 ? "?" : in_minutes(seconds / share - seconds);
-    if (!is_terminal_) {
-        fmt::print(stderr, "tutti: {} of {} done, about {} left: {}\n", done_, goal_, left, now);
-        return;
-    }
-    const auto filled = static_cast<std::size_t>(share * width);
-    fmt::print(stderr, "\r\033[K[{}{}] {:.0f} %  {} left  {}", std::string(filled, '#'),
-               std::string(width - filled, '.'), 100 * share, left, now);
-    std::fflush(stderr);
-    is_visible_ = true;
-}
-
-void ProgressBar::clear() {
-    if (!is_visible_) return;
-    fmt::print(stderr, "\r\033[K");
-    std::fflush(stderr);
-    is_visible_ = false;
-}
 
 void show_on_last_line(const std::string& text) {
     if (isatty(STDERR_FILENO) != 1) return;

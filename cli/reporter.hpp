@@ -6,34 +6,12 @@
 #include <optional>
 #include <string>
 
+#include "cli/progress/progress_bar.hpp"
 #include "collectives/world/world.hpp"
 #include "results/store.hpp"
 #include "workloads/health/health_watch.hpp"
 
 namespace tutti {
-
-/// How far a long job is, on stderr: a bar with the time left on a terminal, elsewhere a plain line
-/// now and then. Short jobs stay silent.
-class ProgressBar {
-public:
-    explicit ProgressBar(std::size_t goal);
-    ~ProgressBar();
-
-    /// `now` is what is being done.
-    void show(const std::string& now);
-    void step() { ++done_; }
-    void reach(std::size_t done) { done_ = done; }
-    /// Makes room for other output on the terminal.
-    void clear();
-
-private:
-    std::size_t goal_;
-    std::size_t done_ = 0;
-    std::int64_t began_ns_;
-    std::int64_t shown_ns_ = 0;
-    bool is_terminal_;
-    bool is_visible_ = false;
-};
 
 /// How far what has no bar is: on a terminal, in place of its last line; an empty text clears it.
 void show_on_last_line(const std::string& text);
@@ -72,9 +50,9 @@ public:
     /// On stderr, as a line that begins with "tutti: ".
     void warn(const std::string& line);
 
-    /// `now` is what is being done.
-    void show(const std::string& now) {
-        if (bar_) bar_->show(now);
+    /// See ProgressBar::show.
+    void show(const std::string& now, std::optional<double> seconds_left = {}) {
+        if (bar_) bar_->show(now, seconds_left);
     }
     void step() {
         if (bar_) bar_->step();

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <set>
 
+#include "cli/build_info.hpp"
 #include "cli/known/known_machine.hpp"
 #include "cli/provenance.hpp"
 #include "topology/detect/detect.hpp"
@@ -64,7 +65,7 @@ RunContext::RunContext(World& ranks, Reporter& voice, const RunOptions& options,
     planner.repeat_on_devices(setup.runs_on_devices);
     if (!world.one_host()) launch.clock = clock.record();
     launch.health = reporter.health_at_begin();
-    notes = describe_in_words(launch, world);
+    notes = describe_in_words(this_tool(), launch);
     if (ranks_on_core > 0) notes.push_back(in_words_of_pinning(ranks_on_core));
 }
 

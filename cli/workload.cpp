@@ -7,6 +7,7 @@
 #include "autotune/table/table_for_ranks.hpp"
 #include "base/units.hpp"
 #include "cli/auto/chooser.hpp"
+#include "cli/build_info.hpp"
 #include "cli/launches.hpp"
 #include "cli/options/workload_options.hpp"
 #include "cli/run_context.hpp"
@@ -213,7 +214,7 @@ Exit workload_launches(const WorkloadOptions& options) {
         all.push_back(one.step);
         any_wrong = any_wrong || one.step.check.state == CheckState::fail;
     }
-    fmt::print("{}{}{}{}", step_table_header(notes_of_launches(options.run, launches)),
+    fmt::print("{}{}{}{}", step_table_header(notes_of_launches(this_tool(), launches.launches)),
                step_table_rows(all), cautions_below(launches.launches, launches.ends),
                step_table_footer(all));
     keep_over_launches(options.run, seed, records, any_wrong);

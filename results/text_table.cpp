@@ -134,6 +134,23 @@ std::string model_line(std::span<const Point> points) {
 
 }  // namespace
 
+std::vector<TableRow> rows_of(std::span<const Point> points) {
+    const auto half_of = [](auto& row, const Point& point) -> auto& {
+        return point.key.inplace ? row.in_place : row.out_of_place;
+    };
+    std::vector<TableRow> rows;
+    for (const Point& point : points) {
+        Key other_half = point.key;
+        other_half.inplace = !other_half.inplace;
+        const auto row = std::ranges::find_if(rows, [&](const TableRow& one) {
+            const Point* known = one.out_of_place != nullptr ? one.out_of_place : one.in_place;
+            return half_of(one, point) == nullptr && known->key == other_half;
+        });
+        half_of(row == rows.end() ? rows.emplace_back() : *row, point) = &point;
+    }
+    return rows;
+}
+
 std::string table_header(std::span<const std::string> notes, TableColumns columns) {
     std::string text;
     for (const auto& note : notes) text += "# " + note + '\n';

@@ -33,6 +33,12 @@ public:
 /// What --like asks for. Throws Error for what cannot be printed so; writes nothing yet.
 std::unique_ptr<BenchOutput> make_output(const BenchOptions& options, TableColumns columns = {});
 
+/// The rows of records: as rows() gives them call by call.
+std::string rows_of_records(BenchOutput& output, std::span<const Point> points);
+
+/// How many take part in a sweep of such records.
+std::size_t candidates_of(std::span<const Point> points);
+
 // The forms, a file each. `details` are the words behind the form's name.
 std::unique_ptr<BenchOutput> own_output(const BenchOptions& options, TableColumns columns);
 std::unique_ptr<BenchOutput> output_like_nccl_tests(const BenchOptions& options,

@@ -65,7 +65,7 @@ public:
     }
 
     std::string rows(std::span<const Point> points) override {
-        const TableRow row = row_of_fastest(points, options_.sweep.in_place.size());
+        const TableRow row = row_of_fastest(points);
         skips_ += skips_of(row);
         const Point* out = measured_or_none(row.out_of_place);
         const Point* in = measured_or_none(row.in_place);

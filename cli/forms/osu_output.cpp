@@ -82,7 +82,7 @@ public:
     }
 
     std::string rows(std::span<const Point> points) override {
-        const TableRow row = row_of_fastest(points, 1);
+        const TableRow row = row_of_fastest(points);
         if (const std::string skips = skips_of(row); !skips.empty()) {
             fmt::print(stderr, "tutti: {}", skips.substr(2));
             return "";

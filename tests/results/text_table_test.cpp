@@ -166,6 +166,36 @@ TEST(TextTable, LargeNumbersLoseDecimalsRatherThanTheirColumn) {
     EXPECT_EQ(words_of(table_row({.out_of_place = &slow}))[5], "12345.7");
 }
 
+TEST(RowsOf, PairPlacementsByKeyWhateverTheirOrder) {
+    Point ring = sample_point(), tree = sample_point();
+    tree.key.configuration.algorithm = "tree";
+    const std::vector<Point> points{ring, in_place(tree), in_place(ring), tree};
+    const auto rows = rows_of(points);
+    ASSERT_EQ(rows.size(), 2U);
+    EXPECT_EQ(rows[0].out_of_place, &points[0]);
+    EXPECT_EQ(rows[0].in_place, &points[2]);
+    EXPECT_EQ(rows[1].out_of_place, &points[3]);
+    EXPECT_EQ(rows[1].in_place, &points[1]);
+}
+
+// As a segment that is named and is the default.
+TEST(RowsOf, TwoCandidatesOfOneKeyStayTwo) {
+    const Point out = sample_point();
+    const std::vector<Point> points{out, out, in_place(out), in_place(out)};
+    const auto rows = rows_of(points);
+    ASSERT_EQ(rows.size(), 2U);
+    EXPECT_EQ(rows[1].out_of_place, &points[1]);
+    EXPECT_EQ(rows[1].in_place, &points[3]);
+}
+
+TEST(RowsOf, KindsOfBuffersAndSizesStayApart) {
+    Point host = in_place(sample_point()), larger = in_place(sample_point());
+    host.key.buf = "registered";
+    larger.key.count *= 2;
+    const std::vector<Point> points{sample_point(), host, larger};
+    EXPECT_EQ(rows_of(points).size(), 3U);
+}
+
 TEST(TextTable, FooterIsWhatCiScriptsGrepFor) {
     std::vector<Point> points = {sample_point(), sample_point(), skipped_point()};
     points[0].bandwidth.busbw = 1;

@@ -34,19 +34,6 @@ std::vector<std::int64_t> counts_of(const Sweep& sweep, DataType type, int ranks
     return counts;
 }
 
-std::string in_key(BufferKind kind) {
-    switch (kind) {
-        case BufferKind::registered:
-            return "registered";
-        case BufferKind::device:
-            return "cuda";
-        case BufferKind::pinned:
-            return "pinned";
-        default:
-            return "host";
-    }
-}
-
 double to_tenths(double number) { return std::round(number * 10) / 10; }
 
 bool is_of_devices(const Candidate& candidate) {
@@ -157,7 +144,7 @@ Point SweepPoints::blank_point(const Candidate& candidate, const CommonPoint& co
     key.count = call.count;
     key.bytes = {total_bytes(call, world_.size())};
     key.inplace = common.in_place;
-    key.buf = in_key(common.kind);
+    key.buf = name_in(kinds_in_keys, common.kind);
     if (sweep_.input == InputState::rewritten) key.input = "rewritten";
     key.nranks = world_.size();
     key.ppn = static_cast<int>(world_.hosts().nodes().front().size());

@@ -18,6 +18,12 @@ struct CommonPoint {
     BufferKind kind;
 };
 
+/// Kinds of buffers as the keys of points call them.
+inline constexpr Named<BufferKind> kinds_in_keys[] = {{BufferKind::registered, "registered"},
+                                                      {BufferKind::unregistered, "host"},
+                                                      {BufferKind::device, "cuda"},
+                                                      {BufferKind::pinned, "pinned"}};
+
 /// A candidate's operation for a call, and how it is measured.
 struct CandidateTrial {
     ChosenOperation chosen;
