@@ -66,9 +66,9 @@ bool ArenaFile::open(std::size_t most, AfterFork after_fork) {
     inode_ = seen.st_ino;
     process_ = getpid();
     after_fork_ = after_fork;
-    most_ = most;
     const auto begin = reinterpret_cast<std::uintptr_t>(range);
     begin_ = begin + (-begin & (huge_page - 1));
+    most_ = most;
     return true;
 }
 
@@ -80,10 +80,11 @@ bool ArenaFile::is_open() const {
 
 bool ArenaFile::grow(std::size_t bytes) {
     const std::size_t had = bytes_;
-    if (bytes > most_ - had) return false;
-    bytes = std::min(most_ - had, (bytes + step - 1) / step * step);
+    const std::size_t room = most() - had;
+    if (bytes > room) return false;
+    bytes = std::min(room, (bytes + step - 1) / step * step);
     std::byte* const behind = begin() + had;
-    if (descriptor_ < 0) {
+    if (!is_shared()) {
         if (private_pages(bytes, behind) == nullptr) return false;
     } else {
         // Beyond the limit of a file's size there would be a signal.
@@ -101,13 +102,13 @@ bool ArenaFile::grow(std::size_t bytes) {
 
 bool ArenaFile::discard(std::byte* begin, std::size_t bytes) {
     // UCX and Open MPI watch this function, and forget where the pages were.
-    return madvise(begin, bytes, descriptor_ < 0 ? MADV_DONTNEED : MADV_REMOVE) == 0;
+    return madvise(begin, bytes, is_shared() ? MADV_REMOVE : MADV_DONTNEED) == 0;
 }
 
 bool ArenaFile::locate(const void* address, std::size_t bytes, tutti_heap_place& place) const {
     const std::size_t size = this->bytes();
     const std::size_t offset = reinterpret_cast<std::uintptr_t>(address) - begin_;
-    if (descriptor_ < 0 || offset >= size || bytes > size - offset) return false;
+    if (offset >= size || bytes > size - offset || !is_shared()) return false;
     place = {.process = process_,
              .descriptor = descriptor_,
              .device = device_,
@@ -115,7 +116,7 @@ bool ArenaFile::locate(const void* address, std::size_t bytes, tutti_heap_place&
              .offset = offset,
              .bytes = bytes,
              .arena_bytes = size,
-             .arena_most = most_};
+             .arena_most = most()};
     return true;
 }
 
@@ -136,8 +137,9 @@ void ArenaFile::copy_out(std::size_t from, std::size_t bytes, std::byte* copy) c
 
 bool ArenaFile::become_private(std::byte* copy) {
     let_go();
-    return syscall(SYS_mremap, copy, bytes(), bytes(), MREMAP_MAYMOVE | MREMAP_FIXED, begin()) !=
-           -1;
+    if (bytes() == 0) return true;
+    return copy != nullptr && syscall(SYS_mremap, copy, bytes(), bytes(),
+                                      MREMAP_MAYMOVE | MREMAP_FIXED, begin()) != -1;
 }
 
 void ArenaFile::abandon() {

@@ -29,8 +29,9 @@ public:
     bool discard(std::byte* begin, std::size_t bytes);
 
     bool holds(const void* address) const {
+        const std::size_t most = this->most();  // before this is known nothing is held
         return reinterpret_cast<std::uintptr_t>(address) - begin_.load(std::memory_order_relaxed) <
-               most_;
+               most;
     }
     bool locate(const void* address, std::size_t bytes, tutti_heap_place& place) const;
 
@@ -38,7 +39,7 @@ public:
         return reinterpret_cast<std::byte*>(begin_.load(std::memory_order_relaxed));
     }
     std::size_t bytes() const { return bytes_.load(std::memory_order_acquire); }
-    std::size_t most() const { return most_; }
+    std::size_t most() const { return most_.load(std::memory_order_acquire); }
 
     /// Copies what these bytes hold to the same place of `copy`, but for pages that were never
     /// written.
@@ -46,7 +47,8 @@ public:
 
     bool is_shared() const { return descriptor_ >= 0; }
     /// In a forked child: puts `copy`, private memory as large as the arena, in the place of the
-    /// shared memory. From now on the arena is of this process alone. False if the system refuses.
+    /// shared memory. From now on the arena is of this process alone. False if there is no copy, or
+    /// the system refuses.
     bool become_private(std::byte* copy);
     /// In a forked child that has no copy: nothing of the arena can be reached any more.
     void abandon();
@@ -56,8 +58,7 @@ private:
     bool is_open() const;  // the program may have closed it, and opened another under its number
 
     std::atomic<std::uintptr_t> begin_ = 0;
-    std::size_t most_ = 0;
-    std::atomic<std::size_t> bytes_ = 0;
+    std::atomic<std::size_t> most_ = 0, bytes_ = 0;
     AfterFork after_fork_ = AfterFork::copy;
     int descriptor_ = -1;  // none: private
     std::int64_t process_ = 0;

@@ -116,7 +116,6 @@ std::byte* ArenaHeap::copy_of_used() const {
     if (file_.bytes() == 0) return nullptr;
     std::byte* const copy = private_pages(file_.bytes());
     if (copy == nullptr) return nullptr;
-    advise(copy, file_.bytes(), MADV_HUGEPAGE);
     extents_.for_each_used([&](Page first, Page pages) {
         file_.copy_out(first * page_bytes_, pages * page_bytes_, copy);
     });
@@ -135,8 +134,7 @@ void ArenaHeap::after_fork_in_parent() {
 }
 
 void ArenaHeap::after_fork_in_child() {
-    if (file_.is_shared() && file_.bytes() > 0 &&
-        !(copy_ != nullptr && file_.become_private(copy_))) {
+    if (file_.is_shared() && !file_.become_private(copy_)) {
         if (after_fork_ == AfterFork::copy)
             say("no memory for a forked child's copy of the heap: it can only execute another "
                 "program");

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "library/heap/process_heap.hpp"
 
+#include <cstdlib>
 #include <mutex>
 
 namespace tutti::heap {
@@ -24,6 +25,12 @@ bool ProcessHeap::start() {
 }
 
 void ProcessHeap::before_fork() {
+    if (arena_.holds(__builtin_frame_address(0))) {
+        // Parent and child would run on the same memory until the child has its copy.
+        say("a thread whose stack lies in this heap cannot fork; set TUTTI_HEAP_THRESHOLD above "
+            "the size of its stack");
+        std::abort();
+    }
     starting_.lock();
     if (state_ == State::started) arena_.before_fork();
 }
