@@ -10,6 +10,7 @@
 #include <cstring>
 #include <functional>
 #include <new>
+#include <vector>
 
 #include "tests/library/in_arena.hpp"
 
@@ -159,7 +160,8 @@ TEST(HeapFunctions, FreeLeavesTheErrorNumber) {
 TEST(HeapFunctions, ReallocKeepsWhatIsThereAtEverySize) {
     std::size_t bytes = 1000;
     auto* memory = static_cast<unsigned char*>(malloc(bytes));
-    std::memset(memory, 1, bytes);
+    unsigned char mark = 1;  // another each time: memory that is used again is not mistaken for it
+    std::memset(memory, mark, bytes);
     // Something behind it makes it move now and then.
     for (const std::size_t now : {std::size_t{50000}, threshold, 2 * mega, 70 * mega, 3 * mega,
                                   threshold, std::size_t{5000}, mega, std::size_t{1}, 9 * mega}) {
@@ -167,13 +169,26 @@ TEST(HeapFunctions, ReallocKeepsWhatIsThereAtEverySize) {
         memory = static_cast<unsigned char*>(realloc(memory, now));
         ASSERT_NE(memory, nullptr);
         const std::size_t kept = std::min(bytes, now);
-        EXPECT_TRUE(all_are(memory, kept, 1)) << bytes << " to " << now;
+        EXPECT_TRUE(all_are(memory, kept, mark)) << bytes << " to " << now;
         EXPECT_GE(malloc_usable_size(memory), now);
-        std::memset(memory, 1, now);
+        std::memset(memory, ++mark, now);
         bytes = now;
         free(in_the_way);
     }
     free(memory);
+}
+
+TEST(HeapFunctions, ReallocTakesAllAlongWhereSomethingIsBehind) {
+    std::vector<char*> blocks;
+    do blocks.push_back(static_cast<char*>(malloc(mega)));
+    while (blocks.size() < 2 || blocks.back() != blocks[blocks.size() - 2] + mega);
+    char*& block = blocks[blocks.size() - 2];
+    const auto before = reinterpret_cast<std::uintptr_t>(block);
+    std::memset(block, 77, mega);
+    block = static_cast<char*>(realloc(block, mega + 1));
+    EXPECT_NE(reinterpret_cast<std::uintptr_t>(block), before);
+    EXPECT_TRUE(all_are(block, mega, 77));
+    for (char* const each : blocks) free(each);
 }
 
 TEST(HeapFunctions, ReallocShrinksInPlaceAndGrowsOverFreedNeighbours) {
