@@ -51,6 +51,18 @@ class HeapOfPrograms(unittest.TestCase):
         self.assert_prints(done, "in the arena\n", "tutti_heap: TUTTI_HEAP_THRESHOLD takes a size, such as 64K, 1M or 2G; "
                                                    "it is not lots\n")
 
+    def test_small_allocations_are_the_next_allocators(self):
+        done = run(PROBE, "fill", 70 * K, 50, LD_PRELOAD=f"{HEAP} {os.environ['COUNTING']}")
+        self.assertEqual((done.returncode, done.stdout), (0, "50 in the arena, 0 elsewhere, error 0\n"))
+        calls, largest = map(int, re.fullmatch(r"(\d+) calls, at most (\d+) bytes\n", done.stderr).groups())
+        self.assertGreater(calls, 0)
+        self.assertLess(largest, 64 * K)
+        done = run(PROBE, "place", 64 * K - 1, LD_PRELOAD=f"{HEAP} {os.environ['COUNTING']}")
+        self.assertRegex(done.stderr, f"at most {64 * K - 1} bytes")
+
+    def test_the_look_up_of_the_next_allocator_may_allocate(self):
+        self.assert_place(64 * K, "in the arena", LD_PRELOAD=f"{HEAP} {os.environ['DLSYM']}")
+
     def test_ends_where_addresses_are_limited_and_the_next_allocator_goes_on(self):
         done = run(PROBE, "fill", 7 * M, limits=[(resource.RLIMIT_AS, G)])
         self.assertEqual((done.returncode, done.stderr), (0, ""))
