@@ -95,10 +95,10 @@ std::size_t ArenaHeap::usable_bytes(const void* memory) const {
 }
 
 void ArenaHeap::give_back(std::uint64_t pages_to_keep) {
-    if (extents_.dirty_pages() <= pages_to_keep) return;
+    if (extents_.dirty_pages() <= pages_to_keep || is_forking_) return;
     if (!giving_back_.try_lock()) return;  // who does it already goes on until it is enough
     bool goes_on = true;
-    while (goes_on) {
+    while (goes_on && !is_forking_) {
         Extent extent;
         {
             const std::lock_guard lock(mutex_);
@@ -123,6 +123,7 @@ std::byte* ArenaHeap::copy_of_used() const {
 }
 
 void ArenaHeap::before_fork() {
+    is_forking_ = true;
     giving_back_.lock();
     mutex_.lock();
     if (file_.is_shared() && after_fork_ == AfterFork::copy) copy_ = copy_of_used();
@@ -148,6 +149,7 @@ void ArenaHeap::unlock_after_fork() {
     copy_ = nullptr;
     mutex_.unlock();
     giving_back_.unlock();
+    is_forking_ = false;
 }
 
 }  // namespace tutti::heap

@@ -2,6 +2,7 @@
 #pragma once
 #include <pthread.h>
 
+#include <atomic>
 #include <cstddef>
 
 #include "library/heap/arena_file.hpp"
@@ -64,9 +65,10 @@ private:
     std::size_t page_bytes_ = 0;
     std::uint64_t retained_pages_ = 0;
     AfterFork after_fork_ = AfterFork::copy;
-    std::byte* copy_ = nullptr;  // for the child, while this process forks
-    bool is_abandoned_ = false;  // a child that was to execute another program
-    Mutex giving_back_;          // by one thread at a time; locked before the other
+    std::byte* copy_ = nullptr;             // for the child, while this process forks
+    std::atomic<bool> is_forking_ = false;  // who gives memory back lets it go first
+    bool is_abandoned_ = false;             // a child that was to execute another program
+    Mutex giving_back_;                     // by one thread at a time; locked before the other
     mutable Mutex mutex_;
 };
 
