@@ -84,7 +84,7 @@ def _draw(sections, names, drawing_, canvas):
     rows = [style.shortened(names[section.shape], 48) for section in sections]
     choices = [(y, section, choice) for y, section in enumerate(sections) for choice in choices_of(section)]
     legend = _legend([choice for _, _, choice in choices], canvas)
-    made = canvas.figure(1.6 + 0.3 * len(sections), len(sizes), rows)
+    made = canvas.figure(1.6 + 0.3 * len(sections), canvas.room_for(len(sizes), rows))
     if not canvas.style.has_title:
         made.set_figheight(0.75 + 0.2 * len(sections))
     axes = made.add_subplot()

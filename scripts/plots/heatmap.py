@@ -44,7 +44,7 @@ def _data(section):
 def _draw(section, rows, drawing, canvas):
     sizes = section.sizes
     names = [style.shortened(row.name, 40) for row in rows]
-    made = canvas.figure(1.4 + 0.26 * len(rows), len(sizes), names)
+    made = canvas.figure(1.4 + 0.26 * len(rows), canvas.room_for(len(sizes), names))
     if not canvas.style.has_title:
         made.set_figheight(0.6 + 0.16 * len(rows))
     axes = made.add_subplot()

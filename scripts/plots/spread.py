@@ -38,7 +38,7 @@ def _rows(section, shown):
 
 
 def _draw(section, shown, drawing, canvas):
-    made = canvas.figure(3.7, boxes=len(section.sizes))
+    made = canvas.figure(3.7, canvas.room_for(len(section.sizes)))
     axes = made.add_subplot()
     reached = 1.0
     for place, candidate in enumerate(shown):

@@ -80,16 +80,12 @@ class Canvas:
         self.palette, self.style = palette, style
         self.hover = []  # (axes, x, y, text) of the figure that is being drawn
 
-    def figure(self, height, boxes=0, names=("",)):
-        """`height` is that of a page's figure in inches; a column of a paper is less wide and less high. Of a table of boxes, so
-        many in a row behind its name, the width is as they need."""
+    def figure(self, height, width=None):
+        """`height` is that of a page's figure in inches; a column of a paper is less wide and less high."""
         self.hover = []
-        width = self.style.width
         if self.style is PAPER:
             height *= 0.62
-            width = self.style.wide if boxes else width
-        elif boxes:
-            width = min(self.style.wide, max(width, 0.58 * boxes + 0.085 * max(map(len, names)) + 0.3))
+        width = width or self.style.width
         made = Figure(figsize=(width, height), layout="constrained")
         made.get_layout_engine().set(w_pad=0.03, h_pad=0.03)
         return made
@@ -104,6 +100,11 @@ class Canvas:
     def point_out(self, axes, x, y, text):
         """What hovering over this place says."""
         self.hover.append((axes, x, y, text))
+
+    def room_for(self, boxes, names=("",)):
+        """The width in inches of a table with so many boxes in a row, and names before the rows: what it needs; all of a paper's page."""
+        needed = 0.58 * boxes + 0.085 * max(map(len, names)) + 0.3
+        return self.style.wide if self.style is PAPER else min(self.style.wide, max(self.style.width, needed))
 
     def columns(self, figure, labels):
         """So many of a legend have room side by side; two where there are names of usual length."""
