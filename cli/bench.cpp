@@ -2,23 +2,23 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <fstream>
-#include <set>
-#include <span>
-#include <tuple>
 
 #include "autotune/table/table_for_ranks.hpp"
 #include "autotune/table/table_json.hpp"
 #include "autotune/table/verdict.hpp"
 #include "autotune/tuner/calibration.hpp"
+#include "base/clock.hpp"
 #include "cli/auto/chooser.hpp"
 #include "cli/build_info.hpp"
 #include "cli/job_turns.hpp"
-#include "cli/known_machine.hpp"
+#include "cli/known/known_machine.hpp"
 #include "cli/launches.hpp"
 #include "cli/options/bench_options.hpp"
 #include "cli/point_report.hpp"
+#include "cli/progress/sweep_pace.hpp"
 #include "cli/run_context.hpp"
 #include "collectives/transport/ucx/ucx.hpp"
 #include "collectives/world/activity.hpp"
@@ -133,6 +133,25 @@ std::vector<std::string> reading_notes(const BenchOptions& options, const World&
     return notes;
 }
 
+// On rank 0, which tells of it.
+SweepPace pace_of(const Sweep& sweep, const World& world) {
+    if (!world.is_first()) return {{}, 0, 0};
+    const bool is_fixed = sweep.protocol.fixed_samples > 0;
+    return {planned_calls(sweep, world.size()), is_fixed ? 0 : sweep.budget_seconds, now_ns()};
+}
+
+// Says so where somebody may not want to wait for all of it.
+void note_length(const SweepPace& pace, const Sweep& sweep, std::vector<std::string>& notes) {
+    constexpr double long_seconds = 10;
+    const double most = pace.most_seconds();
+    if (most < long_seconds || !std::isfinite(most)) return;
+    notes.push_back(fmt::format("all of it takes at most about {}; {} shortens it",
+                                in_minutes(most),
+                                sweep.protocol.fixed_samples > 0 ? "a smaller -n"
+                                : sweep.budget_seconds > 0       ? "a smaller --budget"
+                                                                 : "--budget 30s"));
+}
+
 void fit_to_ranks(Sweep& sweep, const BenchOptions& options, int ranks) {
     if (options.root) {
         sweep.roots = {*options.root};
@@ -156,6 +175,26 @@ void write_timeline(const Timeline& timeline, std::ofstream file, const std::str
     file << timeline.text();
     file.close();
     if (!file) throw Error("'" + name + "' could not be written to its end: is the disk full?");
+}
+
+// Points that beat their limits show that these were measured in a worse state of the machine.
+void improve_limits(RunContext& context, const std::string& choice, PointReport& report) {
+    World& world = context.world;
+    const std::string line = report.limit_line();
+    if (!context.limits || !from_rank0(world, !line.empty())) return;
+    say_activity("limits");
+    context.unpinned.restore();  // as they are measured at the start
+    std::vector<std::string> notes;
+    const auto limits = limits_again(world, choice, *context.limits, notes);
+    if (limits) {
+        context.limits = limits;
+        report.lower_limits(*limits, world.hosts());
+        context.reporter.keep(*context.limits);
+        notes.emplace_back(
+            "what follows, and the records, have the better of these and the former");
+    }
+    if (!notes.empty())
+        context.reporter.print(fmt::format("{}# {}\n", line, fmt::join(notes, "\n# ")));
 }
 
 Exit bench_on_rank(RunContext& context, const BenchOptions& options, OtherFiles files) {
@@ -191,8 +230,13 @@ Exit bench_on_rank(RunContext& context, const BenchOptions& options, OtherFiles 
         turns.expect_named();
         return Exit::ok;
     }
-    reporter.begin(context.launch, points_of(sweep, world.size()));
-    const TableColumns columns{.wire = !world.one_host(), .predicted = model.has_value()};
+    const HostMeters meters(world);
+    if (meters.any()) sweep.protocol.meters = &meters;
+    SweepPace pace = pace_of(sweep, world);
+    if (!options.run.resumed) note_length(pace, sweep, notes);
+    reporter.begin(context.launch, pace.calls());
+    const TableColumns columns{
+        .wire = !world.one_host(), .energy = meters.any(), .predicted = model.has_value()};
     const auto output = make_output(options, columns);
     if (world.is_first())
         reporter.print(output->begin(context.launch, notes, sweep.candidates.size()));
@@ -201,7 +245,7 @@ Exit bench_on_rank(RunContext& context, const BenchOptions& options, OtherFiles 
     SweepEvents events;
     events.before_point = [&](const std::string& what) {
         say_activity(what);
-        reporter.show(what);
+        if (world.is_first()) reporter.show(what, pace.seconds_left(now_ns()));
     };
     Timeline timeline(world, context.clock);
     SumExaminer examiner(world, sweep.protocol.seed);
@@ -218,12 +262,17 @@ Exit bench_on_rank(RunContext& context, const BenchOptions& options, OtherFiles 
     events.after_point = [&](const std::vector<Point>& points) {
         for (; kept < numerics.size(); ++kept) reporter.keep(numerics[kept]);
         report.add(points);
+        if (world.is_first()) pace.measured(now_ns());
     };
-    events.known_point = [&](const std::vector<Point>& points) { report.show(points); };
+    events.known_point = [&](const std::vector<Point>& points) {
+        report.show(points);
+        if (world.is_first()) pace.known(now_ns());
+    };
     if (options.run.resumed) sweep.known = options.run.resumed->points;
     run_sweep(planner, sweep, events);
     choosing.end(reporter);
     reporter.print(numerics_table(numerics));
+    if (output->shows_limits()) improve_limits(context, options.run.limits, report);
     const Exit code = report.end(std::move(files.csv));
     write_timeline(timeline, std::move(files.timeline), options.timeline_file);
     return code;
@@ -236,23 +285,12 @@ Exit bench_launches(const BenchOptions& options) {
     const auto records = over_launches(launches.points);
     std::vector<Point> all;
     for (const PointOverLaunches& one : records) all.push_back(one.point);
-    std::set<std::string> candidates;
-    for (const Point& point : all) candidates.insert(candidate_in_words(point.key));
-    std::vector<std::string> notes = notes_of_launches(options.run, launches);
     const auto output = make_output(options);
     const Launch launch = launches.launches.empty() ? Launch{} : launches.launches.front();
-    fmt::print("{}", output->begin(launch, notes, candidates.size()));
-    const auto is_of_one_call = [](const Point& one, const Point& other) {
-        const Key &a = one.key, &b = other.key;
-        return std::tie(a.dtype, a.op, a.root, a.count) == std::tie(b.dtype, b.op, b.root, b.count);
-    };
-    for (auto first = all.begin(); first != all.end();) {
-        const auto end = std::find_if(
-            first, all.end(), [&](const Point& one) { return !is_of_one_call(*first, one); });
-        fmt::print("{}", output->rows(std::span(first, end)));
-        first = end;
-    }
-    fmt::print("{}", output->end(all, launches.launches));
+    const auto notes = notes_of_launches(this_tool(), launches.launches);
+    fmt::print("{}", output->begin(launch, notes, candidates_of(all)));
+    fmt::print("{}", rows_of_records(*output, all));
+    fmt::print("{}", output->end(all, launches.launches, launches.ends));
     const bool any_wrong = std::ranges::any_of(all, is_wrong);
     keep_over_launches(options.run, seed, records, any_wrong);
     if (!options.csv_file.empty()) {

@@ -8,7 +8,6 @@
 
 #include "cli/options/interrupted_run.hpp"
 #include "cli/provenance.hpp"
-#include "results/reader.hpp"
 
 namespace tutti {
 
@@ -56,7 +55,9 @@ void ComparisonFile::end(const ComparisonRecords& records) {
 }
 
 std::string ComparisonFile::kept_in_words() const {
-    if (!store_) return "nothing was kept: run the same command again, with --json FILE so that it can go on";
+    if (!store_)
+        return "nothing was kept: run the same command again, with --json FILE so that it can go "
+               "on";
     const std::string file = store_->path();
     return fmt::format(
         "{} are in '{}'; go on by the same command with --resume {} in the place of --json",
@@ -65,30 +66,42 @@ std::string ComparisonFile::kept_in_words() const {
         file, file);
 }
 
+std::vector<ComparisonRecords> comparisons_in(const Results& results) {
+    std::vector<ComparisonRecords> all;
+    for (const Session& session : results.sessions) {
+        if (session.argv.size() < 2 || session.argv[1] != "compare") continue;
+        const bool goes_on = std::ranges::any_of(
+            results.sessions, [&](const Session& one) { return one.resume_of == session.id; });
+        if (goes_on) continue;
+        ComparisonRecords& records = all.emplace_back();
+        records.session = session;
+        const std::vector<std::string> parts = parts_of(results, session);
+        const auto is_of_it = [&](const auto& record) {
+            return std::ranges::find(parts, record.session) != parts.end();
+        };
+        std::ranges::copy_if(results.verdicts, std::back_inserter(records.verdicts), is_of_it);
+        std::ranges::copy_if(results.step_growth, std::back_inserter(records.growth), is_of_it);
+        std::ranges::copy_if(results.floors, std::back_inserter(records.floors), is_of_it);
+        // Of the stage that decided.
+        const auto has_decided = [&](const Pair& pair) {
+            return is_of_it(pair) && std::ranges::any_of(records.verdicts, [&](const auto& one) {
+                       return one.metric == pair.metric && one.stage == pair.stage;
+                   });
+        };
+        std::ranges::copy_if(results.pairs, std::back_inserter(records.pairs), has_decided);
+        for (const Fail& fail : results.fails)
+            if (is_of_it(fail) && fail.what == "check") records.wrong.push_back(fail.stderr_tail);
+    }
+    return all;
+}
+
 ComparisonRecords stored_comparison(const std::string& file) {
-    const Results results = read_results(std::filesystem::path(file));
-    ComparisonRecords records{.file = file};
-    for (const Session& one : results.sessions)
-        if (one.argv.size() > 1 && one.argv[1] == "compare") records.session = one;
-    if (records.session.id.empty())
+    auto all = comparisons_in(read_results(std::filesystem::path(file)));
+    if (all.empty())
         throw Error("'" + file +
                     "' holds no comparison; type a file that 'tutti compare --json' wrote");
-    const std::vector<std::string> parts = parts_of(results, records.session);
-    const auto is_of_it = [&](const auto& record) {
-        return std::ranges::find(parts, record.session) != parts.end();
-    };
-    std::ranges::copy_if(results.verdicts, std::back_inserter(records.verdicts), is_of_it);
-    std::ranges::copy_if(results.step_growth, std::back_inserter(records.growth), is_of_it);
-    std::ranges::copy_if(results.floors, std::back_inserter(records.floors), is_of_it);
-    // Of the stage that decided.
-    std::ranges::copy_if(results.pairs, std::back_inserter(records.pairs), [&](const Pair& pair) {
-        return is_of_it(pair) && std::ranges::any_of(records.verdicts, [&](const auto& verdict) {
-                   return verdict.metric == pair.metric && verdict.stage == pair.stage;
-               });
-    });
-    for (const Fail& fail : results.fails)
-        if (is_of_it(fail) && fail.what == "check") records.wrong.push_back(fail.stderr_tail);
-    return records;
+    all.back().file = file;
+    return std::move(all.back());
 }
 
 std::vector<StagedLaunch> launches_of(const std::vector<Pair>& pairs) {

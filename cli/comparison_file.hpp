@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "cli/compare/comparison.hpp"
+#include "results/reader.hpp"
 #include "results/store.hpp"
 #include "results/views/views.hpp"
 
@@ -34,7 +35,10 @@ private:
     int launches_ = 0;
 };
 
-/// What the file's last comparison said. Throws Error if it holds none that came to its end.
+/// What each comparison said, in the order of the records.
+std::vector<ComparisonRecords> comparisons_in(const Results& results);
+
+/// What the file's last comparison said. Throws Error if it holds none.
 ComparisonRecords stored_comparison(const std::string& file);
 
 /// The launches that the pairs of a comparison are of.

@@ -7,7 +7,6 @@
 #include <set>
 #include <utility>
 
-#include "cli/build_info.hpp"
 #include "cli/compare/child.hpp"
 #include "cli/compare/temporary_folder.hpp"
 #include "cli/options/options.hpp"
@@ -97,20 +96,19 @@ Results run_launches(const RunOptions& run, std::uint64_t seed) {
     Results results = read_results(std::filesystem::path(file));
     const auto is_earlier = [&](const auto& record) { return earlier.contains(record.session); };
     std::erase_if(results.launches, is_earlier);
+    std::erase_if(results.ends, is_earlier);
     std::erase_if(results.points, is_earlier);
     std::erase_if(results.steps, is_earlier);
     return results;
 }
 
-std::vector<std::string> notes_of_launches(const RunOptions& run, const Results& launches) {
-    std::vector<std::string> notes{
-        fmt::format("tutti {}", version()),
-        fmt::format("{} launches of {} ranks, each of fresh processes; a time is the median of the "
-                    "launches' medians, n their number",
-                    run.launches, launches.launches.empty() ? 0 : launches.launches.front().nranks),
-        run.launches < 6 ? "p50ci: from 6 launches on, the 95 % interval between launches"
-                         : "p50ci: the 95 % interval between launches"};
-    return notes;
+std::vector<std::string> notes_of_launches(const Tool& tool, std::span<const Launch> launches) {
+    return {in_words(tool),
+            fmt::format("{} launches of {} ranks, each of fresh processes; a time is the median of "
+                        "the launches' medians, n their number",
+                        launches.size(), launches.empty() ? 0 : launches.front().nranks),
+            launches.size() < 6 ? "p50ci: from 6 launches on, the 95 % interval between launches"
+                                : "p50ci: the 95 % interval between launches"};
 }
 
 namespace {

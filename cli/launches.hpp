@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -31,7 +32,7 @@ std::string run_launch(const RunOptions& run, const NextLaunch& launch);
 Results run_launches(const RunOptions& run, std::uint64_t seed);
 
 /// For the head of a table of several launches.
-std::vector<std::string> notes_of_launches(const RunOptions& run, const Results& launches);
+std::vector<std::string> notes_of_launches(const Tool& tool, std::span<const Launch> launches);
 
 /// Adds what the launches have in common to the results file, under a session of this process; does
 /// nothing where no file was named.

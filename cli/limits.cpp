@@ -4,7 +4,9 @@
 #include <fmt/format.h>
 
 #include "base/clock.hpp"
-#include "cli/limits_table.hpp"
+#include "cli/build_info.hpp"
+#include "cli/known/kept_limits.hpp"
+#include "cli/known/limits_table.hpp"
 #include "cli/options/options.hpp"
 #include "cli/options/run_options.hpp"
 #include "cli/options/values.hpp"
@@ -17,47 +19,31 @@ namespace {
 
 struct LimitsOptions {
     double budget_seconds = 0;
-    bool no_store = false;
+    bool no_store = false, keeps_anyway = false;
     RunOptions run;
 };
-
-void keep(const Limits& limits) {
-    const auto path = limits_path(limits.topo_sha256);
-    if (!path) {
-        fmt::print("# not kept: neither XDG_CACHE_HOME nor HOME is set\n");
-        return;
-    }
-    Limits best = limits;
-    best.network.reset();  // of these hosts of this launch, not of this host
-    std::string from;
-    if (std::filesystem::exists(*path)) try {
-            best = best_of(best, read_limits(*path));
-            from = ", with what was better in earlier runs (remove the file to begin anew)";
-        } catch (const Error& error) {
-            fmt::print("# replaced: {}\n", error.what());
-        }
-    keep_limits(best, *path);
-    fmt::print("# kept in {}{}\n", path->string(), from);
-}
 
 Exit limits_on_rank(World& world, const LimitsOptions& options) {
     const std::int64_t began_ns = now_ns();
     Reporter reporter(world, describe_session(world, options.run, /*seed=*/0),
                       options.run.results_file());
-    const Launch launch = describe_launch(world, reporter.session().id);
+    Launch launch = describe_launch(world, reporter.session().id);
+    launch.health = reporter.health_at_begin();
     reporter.begin(launch, 1);
     const double budget = options.budget_seconds;
     Limits limits = limits_of_hosts(
         world, [&](World& host) { return measure_limits(host, budget); }, budget, budget);
-    std::vector<std::string> notes = describe_in_words(launch, world);
+    std::vector<std::string> notes = describe_in_words(this_tool(), launch);
     notes.push_back(fmt::format("best of several tries on {} cores{}, in {:.1f} s", limits.cores,
                                 limits.network ? " of the first host and on the network" : "",
                                 seconds_since(began_ns)));
-    if (!reporter.is_active()) return Exit::ok;
+    if (is_disturbed(limits.taken)) notes.push_back(in_words_of_taken(limits.taken));
     reporter.keep(limits);
     reporter.print(limits_table(limits, notes));
     const Exit code = reporter.end(Reporter::Outcome::measured);
-    if (!options.no_store) keep(limits);
+    if (!reporter.is_active() || options.no_store) return code;
+    if (options.keeps_anyway) limits.taken = 0;
+    fmt::print("# {}\n", keep_for_later(limits));
     return code;
 }
 
@@ -74,6 +60,8 @@ Exit run_limits(const Arguments& arguments) {
     group.parsed("--budget", options.budget_seconds, "4s", parse_seconds, "measure about so long");
     group.text("--json", ranks.results_file, "append records to this file (JSON Lines)");
     group.flag("--no-store", options.no_store, "do not keep the result for 'tutti bench'");
+    group.flag("--keep-anyway", options.keeps_anyway,
+               "keep it although others use the cores; else that only improves what is kept");
     add_timeout(group, ranks);
     add_threads(group, ranks, "without mpirun: so many threads; else one for each core");
     if (parse_or_help(app, arguments)) return Exit::ok;

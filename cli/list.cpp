@@ -10,6 +10,7 @@
 #include "collectives/algorithms/catalog.hpp"
 #include "collectives/baselines/baselines.hpp"
 #include "collectives/transport/table/transports.hpp"
+#include "topology/meters/energy_meters.hpp"
 #include "workloads/scenarios/workload.hpp"
 
 namespace tutti {
@@ -51,6 +52,18 @@ std::vector<ListedRow> entries_of_algorithms(Collective collective) {
     return entries;
 }
 
+std::vector<ListedRow> energy_meters() {
+    const EnergyMeters meters;
+    std::vector<ListedRow> entries;
+    for (const EnergyMeter& meter : meters.all())
+        entries.push_back({meter.name,
+                           meter.of == EnergyMeter::Of::gpu ? "by NVIDIA's driver" : "by RAPL",
+                           std::nullopt});
+    if (const auto& missing = meters.packages_missing())
+        entries.push_back({"packages", "by RAPL", missing});
+    return entries;
+}
+
 void print_entries(const std::vector<ListedRow>& entries) {
     for (const ListedRow& entry : entries)
         fmt::print("  {:<20}{}{}{}\n", entry.name, entry.what,
@@ -71,6 +84,8 @@ void print_text() {
     print_entries(entries_of(workloads()));
     fmt::print("GPUs\n");
     for (const auto& line : gpus_in_words()) fmt::print("  {}\n", line);
+    fmt::print("energy meters\n");
+    print_entries(energy_meters());
 }
 
 void print_markdown() {
@@ -115,6 +130,7 @@ void print_json() {
     all["baselines"] = to_json(entries_of(baselines()));
     all["workloads"] = to_json(entries_of(workloads()));
     all["gpus"] = gpus_in_words();
+    all["energy_meters"] = to_json(energy_meters());
     fmt::print("{}\n", all.dump(2));
 }
 

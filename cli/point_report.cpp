@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "results/csv.hpp"
+#include "workloads/limits/least_time.hpp"
 
 namespace tutti {
 namespace {
@@ -36,9 +37,22 @@ void PointReport::print(const std::string& rows, const std::vector<Point>& point
     all_.insert(all_.end(), points.begin(), points.end());
 }
 
+void PointReport::lower_limits(const Limits& limits, const Placement& hosts) {
+    LowerLimits lower;
+    for (Point& point : all_) {
+        if (point.skipped || !point.limit_ns || point.session != reporter_.session().id) continue;
+        const double before = *point.limit_ns;
+        set_limit(point, std::min(before, least_time(limits, point.key, hosts)));
+        if (*point.limit_ns < before) lower.limit_ns[point_id(point.key)] = *point.limit_ns;
+    }
+    if (!lower.limit_ns.empty()) reporter_.keep(lower);
+}
+
 Exit PointReport::end(std::ofstream csv) {
     using Outcome = Reporter::Outcome;
-    if (reporter_.is_active()) reporter_.print(output_.end(all_, std::span(&launch_, 1)));
+    const End& end = reporter_.look_back();
+    if (reporter_.is_active())
+        reporter_.print(output_.end(all_, std::span(&launch_, 1), std::span(&end, 1)));
     Exit code = reporter_.end(std::ranges::any_of(all_, is_wrong) ? Outcome::wrong_result
                               : reporter_.is_active() && std::ranges::all_of(all_, is_skipped)
                                   ? Outcome::nothing_measured

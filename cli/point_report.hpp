@@ -7,6 +7,8 @@
 
 #include "cli/forms/bench_output.hpp"
 #include "cli/reporter.hpp"
+#include "results/share_of_limit.hpp"
+#include "topology/placement/placement.hpp"
 
 namespace tutti {
 
@@ -22,7 +24,15 @@ public:
     /// Those that the file holds already; none on ranks that print nothing.
     void show(const std::vector<Point>& points);
 
+    /// How many points beat their limits, see limit_line.
+    std::string limit_line() const { return tutti::limit_line(all_); }
+
+    /// Those that were measured now get the lower of these limits and of those that they have, and
+    /// a record says so.
+    void lower_limits(const Limits& limits, const Placement& hosts);
+
     /// The end of the table and of the records; `csv` may be closed. Returns the exit code.
+    /// Collective.
     Exit end(std::ofstream csv);
 
 private:

@@ -13,6 +13,7 @@
 #include "collectives/transport/gpu/gpu_placement.hpp"
 #include "collectives/transport/gpu/nccl.hpp"
 #include "collectives/transport/messages/mpi.hpp"
+#include "results/cautions.hpp"
 #include "results/identity.hpp"
 #include "results/launch.hpp"
 #include "topology/detect/detect.hpp"
@@ -73,10 +74,7 @@ std::string driver_in_words() {
 // A host travels between ranks as the record of a launch that has just this host and its GPUs.
 void describe_hosts(World& world, Launch& all) {
     Launch of_this_host;
-    bool is_leader = false;
-    for (const Rank leader : world.hosts().leaders())
-        is_leader = is_leader || leader == world.rank();
-    if (is_leader) {
+    if (world.is_leader()) {
         of_this_host.hosts.push_back(describe_host());
         describe_gpus(of_this_host);
     }
@@ -156,20 +154,23 @@ Launch describe_launch(World& world, const std::string& session) {
     return launch;
 }
 
-std::vector<std::string> describe_in_words(const Launch& launch, const World& world) {
-    std::vector<std::string> notes;
-    const Tool tool = this_tool();
-    notes.push_back("tutti " + version() +
-                    (tool.git.empty() ? "" : " (" + tool.git + (tool.dirty ? ", changed)" : ")")));
-    const std::string kind = world.kind() == "mpi" ? "processes of " + mpi_library()
-                                                   : std::string("threads of one process");
+std::string in_words(const Tool& tool) {
+    return "tutti " + tool.version +
+           (tool.git.empty() ? "" : " (" + tool.git + (tool.dirty ? ", changed)" : ")"));
+}
+
+std::vector<std::string> describe_in_words(const Tool& tool, const Launch& launch) {
+    std::vector<std::string> notes{in_words(tool)};
+    const std::string kind = launch.mpi
+                                 ? "processes of " + launch.mpi->vendor + " " + launch.mpi->version
+                                 : "threads of one process";
     notes.push_back(
         fmt::format("{} {}, {}", launch.nranks, launch.nranks == 1 ? "rank" : "ranks", kind));
     for (const HostRecord& host : launch.hosts)
         notes.push_back(fmt::format("host {}: {}, {} cores, {}{}", host.name, host.cpu_model,
                                     host.cores, host.kernel,
                                     host.virt.empty() ? "" : ", virtual (" + host.virt + ")"));
-    if (launch.cuda)
+    if (launch.cuda && !launch.gpus.empty())
         notes.push_back(fmt::format("GPUs: {} x {}, driver {}, CUDA {}{}", launch.gpus.size(),
                                     launch.gpus.front().model, launch.cuda->driver,
                                     launch.cuda->runtime,

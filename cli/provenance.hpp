@@ -15,8 +15,12 @@ Session describe_session(World& world, const RunOptions& run, std::uint64_t seed
 /// Where it runs: hosts, ranks, GPUs, libraries. Collective; complete on every rank.
 Launch describe_launch(World& world, const std::string& session);
 
-/// The same in a few lines for the head of a table; the first one names this tutti.
-std::vector<std::string> describe_in_words(const Launch& launch, const World& world);
+/// "tutti 0.1.0 (7450667d867f, changed)"
+std::string in_words(const Tool& tool);
+
+/// What the records say of them in a few lines, for the head of a table; the first one names the
+/// tool.
+std::vector<std::string> describe_in_words(const Tool& tool, const Launch& launch);
 
 /// What `tutti --version` prints: tutti, its commit and compiler, and the libraries that it found,
 /// a line each.

@@ -2,7 +2,6 @@
 #include "cli/reporter.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <cstdio>
 #include <string_view>
@@ -13,51 +12,6 @@
 #include "cli/ranks/interruption.hpp"
 
 namespace tutti {
-namespace {
-
-constexpr double silent_seconds = 3;
-constexpr double seconds_between_lines = 10;
-constexpr std::size_t width = 30;
-
-std::string in_minutes(double seconds) {
-    const auto whole = static_cast<long>(seconds + 0.5);
-    return whole < 60 ? fmt::format("{} s", whole)
-                      : fmt::format("{}:{:02} min", whole / 60, whole % 60);
-}
-
-}  // namespace
-
-ProgressBar::ProgressBar(std::size_t goal)
-    : goal_(goal), began_ns_(now_ns()), is_terminal_(isatty(STDERR_FILENO) == 1) {}
-
-ProgressBar::~ProgressBar() { clear(); }
-
-void ProgressBar::show(const std::string& now) {
-    const std::int64_t time = now_ns();
-    const double seconds = static_cast<double>(time - began_ns_) * 1e-9;
-    if (seconds < silent_seconds) return;
-    const double since_shown = static_cast<double>(time - shown_ns_) * 1e-9;
-    if (!is_terminal_ && since_shown < seconds_between_lines) return;
-    shown_ns_ = time;
-    const double share = goal_ == 0 ? 1 : static_cast<double>(done_) / static_cast<double>(goal_);
-    const std::string left = done_ == 0 ? "?" : in_minutes(seconds / share - seconds);
-    if (!is_terminal_) {
-        fmt::print(stderr, "tutti: {} of {} done, about {} left: {}\n", done_, goal_, left, now);
-        return;
-    }
-    const auto filled = static_cast<std::size_t>(share * width);
-    fmt::print(stderr, "\r\033[K[{}{}] {:.0f} %  {} left  {}", std::string(filled, '#'),
-               std::string(width - filled, '.'), 100 * share, left, now);
-    std::fflush(stderr);
-    is_visible_ = true;
-}
-
-void ProgressBar::clear() {
-    if (!is_visible_) return;
-    fmt::print(stderr, "\r\033[K");
-    std::fflush(stderr);
-    is_visible_ = false;
-}
 
 void show_on_last_line(const std::string& text) {
     if (isatty(STDERR_FILENO) != 1) return;
@@ -70,7 +24,8 @@ Reporter::Reporter(World& world, Session session, const std::string& file)
       is_active_(world.is_first()),
       has_file_(!file.empty()),
       session_(std::move(session)),
-      began_ns_(now_ns()) {
+      began_ns_(now_ns()),
+      health_(world) {
     if (is_active_ && !file.empty()) store_.emplace(file);
 }
 
@@ -106,10 +61,18 @@ void Reporter::warn(const std::string& line) {
     fmt::print(stderr, "tutti: {}\n", line);
 }
 
+const End& Reporter::look_back() {
+    if (!end_) end_ = End{.session = session_.id, .health = health_.since()};
+    return *end_;
+}
+
 Exit Reporter::end(Outcome outcome, const std::optional<std::string>& complaint) {
     if (bar_) bar_->clear();
     const bool is_wrong = outcome == Outcome::wrong_result;
-    if (store_) store_->append(End{session_.id, 1, !is_wrong, now_ns() - began_ns_});
+    End end = look_back();
+    end.ok = !is_wrong;
+    end.wall_ns = now_ns() - began_ns_;
+    if (store_) store_->append(end);
     if (is_wrong) return Exit::wrong_result;
     const bool is_nothing = outcome == Outcome::nothing_measured;
     if (!is_nothing && !(complaint && is_active_)) return Exit::ok;

@@ -6,33 +6,12 @@
 #include <optional>
 #include <string>
 
+#include "cli/progress/progress_bar.hpp"
 #include "collectives/world/world.hpp"
 #include "results/store.hpp"
+#include "workloads/health/health_watch.hpp"
 
 namespace tutti {
-
-/// How far a long job is, on stderr: a bar with the time left on a terminal, elsewhere a plain line
-/// now and then. Short jobs stay silent.
-class ProgressBar {
-public:
-    explicit ProgressBar(std::size_t goal);
-    ~ProgressBar();
-
-    /// `now` is what is being done.
-    void show(const std::string& now);
-    void step() { ++done_; }
-    void reach(std::size_t done) { done_ = done; }
-    /// Makes room for other output on the terminal.
-    void clear();
-
-private:
-    std::size_t goal_;
-    std::size_t done_ = 0;
-    std::int64_t began_ns_;
-    std::int64_t shown_ns_ = 0;
-    bool is_terminal_;
-    bool is_visible_ = false;
-};
 
 /// How far what has no bar is: on a terminal, in place of its last line; an empty text clears it.
 void show_on_last_line(const std::string& text);
@@ -41,11 +20,18 @@ void show_on_last_line(const std::string& text);
 /// file. Other ranks call the same functions, and nothing happens there.
 class Reporter {
 public:
-    /// Opens the results file, unless `file` is empty. Throws Error.
+    /// Opens the results file, unless `file` is empty. Throws Error. Collective, as it looks at the
+    /// hosts' health.
     Reporter(World& world, Session session, const std::string& file);
 
     bool is_active() const { return is_active_; }
     const Session& session() const { return session_; }
+
+    /// As the launch began; the same on all ranks.
+    const std::vector<HostHealth>& health_at_begin() const { return health_.at_begin(); }
+    /// The last record, which end() writes; from now on it says how the hosts did over the launch.
+    /// Collective; the same on all ranks.
+    const End& look_back();
 
     /// Writes the head of the records. Progress counts up to `goal` from here on.
     void begin(const Launch& launch, std::size_t goal);
@@ -64,9 +50,9 @@ public:
     /// On stderr, as a line that begins with "tutti: ".
     void warn(const std::string& line);
 
-    /// `now` is what is being done.
-    void show(const std::string& now) {
-        if (bar_) bar_->show(now);
+    /// See ProgressBar::show.
+    void show(const std::string& now, std::optional<double> seconds_left = {}) {
+        if (bar_) bar_->show(now, seconds_left);
     }
     void step() {
         if (bar_) bar_->step();
@@ -77,7 +63,7 @@ public:
 
     enum class Outcome { measured, wrong_result, nothing_measured };
     /// The last record, and the exit code for the outcome. A complaint is told where all else went
-    /// well, and then rank 0 ends with it.
+    /// well, and then rank 0 ends with it. Collective.
     Exit end(Outcome outcome, const std::optional<std::string>& complaint = {});
 
     /// Runs `work` and lets its errors go on, after it has recorded why the run ended, with the
@@ -96,6 +82,8 @@ private:
     std::int64_t began_ns_;
     std::optional<Store> store_;
     std::optional<ProgressBar> bar_;
+    HealthWatch health_;
+    std::optional<End> end_;
 };
 
 }  // namespace tutti

@@ -7,10 +7,10 @@
 #include <algorithm>
 #include <set>
 
-#include "cli/known_machine.hpp"
+#include "cli/build_info.hpp"
+#include "cli/known/known_machine.hpp"
 #include "cli/provenance.hpp"
 #include "topology/detect/detect.hpp"
-#include "workloads/timing/pinning.hpp"
 
 namespace tutti {
 namespace {
@@ -64,7 +64,8 @@ RunContext::RunContext(World& ranks, Reporter& voice, const RunOptions& options,
     planner.tune(tuning);
     planner.repeat_on_devices(setup.runs_on_devices);
     if (!world.one_host()) launch.clock = clock.record();
-    notes = describe_in_words(launch, world);
+    launch.health = reporter.health_at_begin();
+    notes = describe_in_words(this_tool(), launch);
     if (ranks_on_core > 0) notes.push_back(in_words_of_pinning(ranks_on_core));
 }
 

@@ -12,6 +12,7 @@
 #include "results/limits.hpp"
 #include "workloads/bench/candidates.hpp"
 #include "workloads/timing/global_clock.hpp"
+#include "workloads/timing/pinning.hpp"
 
 namespace tutti {
 
@@ -31,6 +32,7 @@ struct RunContext {
     Reporter& reporter;
     std::vector<std::string> limits_notes;
     std::optional<Limits> limits;  ///< of these hosts, to compare with
+    FormerCpus unpinned;           ///< what this rank might run on before
     int ranks_on_core;             ///< by pinning; 0: none was done
     HostTuning tuning;
     Planner planner;

@@ -11,11 +11,13 @@
 #include "autotune/tuner/calibration.hpp"
 #include "autotune/tuner/tasks.hpp"
 #include "base/clock.hpp"
+#include "cli/known/kept_model.hpp"
 #include "cli/options/tune_options.hpp"
 #include "cli/run_context.hpp"
 #include "cli/tune_launches.hpp"
 #include "cli/tune_tables.hpp"
 #include "collectives/world/activity.hpp"
+#include "results/cautions.hpp"
 #include "topology/detect/host_facts.hpp"
 #include "workloads/limits/rank_team.hpp"
 
@@ -26,20 +28,11 @@ namespace {
 std::string plan_of(const TuneOptions& options) {
     TextByName asked = options.run.as_understood;
     for (const char* name : {"resume", "table", "budget", "timeout", "hold-out", "allow-skips",
-                             "launches", "launcher"})
+                             "launches", "launcher", "keep-anyway"})
         asked.erase(name);
     std::string text;
     for (const auto& [name, value] : asked) text += fmt::format("{}={} ", name, value);
     return text;
-}
-
-// A file that cannot be read is replaced.
-CostModel merged_with_stored(const std::filesystem::path& path, const CostModel& model) {
-    try {
-        return merged(read_model(path), model);
-    } catch (const Error&) {
-        return model;
-    }
 }
 
 // What the tuner finds, as a table and as lines for people.
@@ -73,12 +66,10 @@ public:
         return parse_table(gather_all_texts(world, text)[0], table_file_);
     }
 
-    // The table's. Collective.
-    std::optional<CostModel> model(World& world) const {
-        std::optional<CostModel> mine;
-        if (writer_ && !writer_->table().model.empty())
-            mine = model_from_json(writer_->table().model, table_file_);
-        return model_of_first(world, mine);
+    // The table's, on rank 0.
+    std::optional<CostModel> model() const {
+        if (!writer_ || writer_->table().model.empty()) return std::nullopt;
+        return model_from_json(writer_->table().model, table_file_);
     }
 
     // Whether its search ended by itself, and it was compared with the library if that is asked
@@ -124,25 +115,22 @@ public:
         return events;
     }
 
-    // The model goes into the table, and is kept for other commands.
-    void calibrated(const Calibration& calibration,
+    // The model, or the better one that was known, goes into the table, and is kept for other
+    // commands.
+    void calibrated(Calibration& calibration, const ModelledMachine& machine,
                     const std::optional<std::filesystem::path>& path) {
         if (!writer_) return;
-        const CostModel& model = calibration.model;
+        const std::string done =
+            keep_better_model(calibration, machine, {.path = path, .of_table = model()});
         writer_->put(calibration);
-        reporter_.print(fmt::format("# cost model calibrated by {} samples in {:.1f} s\n",
-                                    calibration.samples, calibration.seconds));
-        if (path) try {
-                const bool is_known = std::filesystem::exists(*path);
-                keep_model(is_known ? merged_with_stored(*path, model) : model, *path);
-            } catch (const Error& error) {  // the table has it in any case
-                reporter_.print(fmt::format("# the model is not kept: {}\n", error.what()));
-            }
+        reporter_.print(fmt::format("# cost model calibrated by {} samples in {:.1f} s\n{}",
+                                    calibration.samples, calibration.seconds, done));
     }
 
     Exit end(const NamedWords& named) {
-        reporter_.print(
-            fmt::format("# table: {} (tutti tune --explain {})\n", table_file_, table_file_));
+        const End& end = reporter_.look_back();
+        reporter_.print(fmt::format("# table: {0} (tutti tune --explain {0})\n", table_file_) +
+                        cautions_below({}, std::span(&end, 1)));
         return reporter_.end(
             any_wrong_ ? Reporter::Outcome::wrong_result : Reporter::Outcome::measured,
             named.complaint());
@@ -200,13 +188,14 @@ std::optional<CostModel> model_for(Planner& planner, const TuneRequest& request,
     const auto path = model_path(machine.fingerprint);
     // A search that goes on has to see the same predictions.
     if (options.resume)
-        if (auto model = report.model(world)) return model;
+        if (auto model = model_of_first(world, report.model())) return model;
     std::optional<CostModel> model;
     if (options.model == "measure") {
-        const auto calibration = calibrate_here(planner, request, machine);
+        auto calibration = calibrate_here(planner, request, machine);
         if (!calibration) return std::nullopt;
-        report.calibrated(*calibration, path);
-        return calibration->model;
+        if (options.keeps_anyway) calibration->taken = 0;
+        report.calibrated(*calibration, machine, path);
+        return model_of_first(world, calibration->model);
     }
     if (!world.is_first()) return model_of_first(world, std::nullopt);
     if (path && std::filesystem::exists(*path)) model = read_model(*path);

@@ -7,10 +7,12 @@
 #include "autotune/table/table_for_ranks.hpp"
 #include "base/units.hpp"
 #include "cli/auto/chooser.hpp"
+#include "cli/build_info.hpp"
 #include "cli/launches.hpp"
 #include "cli/options/workload_options.hpp"
 #include "cli/run_context.hpp"
 #include "collectives/world/activity.hpp"
+#include "results/cautions.hpp"
 #include "results/over_launches.hpp"
 #include "results/step_table.hpp"
 
@@ -79,7 +81,9 @@ public:
             else
                 named.skipped(configuration_of(methods[i]), step.key.method + ": " + *step.skipped);
         }
-        reporter_.print(step_table_rows(steps) + note_of_length() + step_table_footer(steps));
+        const End& end = reporter_.look_back();
+        reporter_.print(step_table_rows(steps) + note_of_length() +
+                        cautions_below({}, std::span(&end, 1)) + step_table_footer(steps));
         using Outcome = Reporter::Outcome;
         return reporter_.end(any_wrong  ? Outcome::wrong_result
                              : any_done ? Outcome::measured
@@ -210,8 +214,9 @@ Exit workload_launches(const WorkloadOptions& options) {
         all.push_back(one.step);
         any_wrong = any_wrong || one.step.check.state == CheckState::fail;
     }
-    fmt::print("{}{}{}", step_table_header(notes_of_launches(options.run, launches)),
-               step_table_rows(all), step_table_footer(all));
+    fmt::print("{}{}{}{}", step_table_header(notes_of_launches(this_tool(), launches.launches)),
+               step_table_rows(all), cautions_below(launches.launches, launches.ends),
+               step_table_footer(all));
     keep_over_launches(options.run, seed, records, any_wrong);
     return any_wrong ? Exit::wrong_result : Exit::ok;
 }

@@ -38,7 +38,7 @@ tutti_precompiled_headers(tutti_precompiled ${standard_headers})
 
 # Folders whose code takes longer to optimise than it ever runs: commands, pictures, files that are read once.
 # What moves, reduces, times or searches is not among them.
-set(rarely_run_folders /cli/ /cli/options/ /topology/detect/ /topology/draw/ /topology/import/ /topology/machine/
+set(rarely_run_folders /cli/ /cli/known/ /cli/options/ /topology/detect/ /topology/draw/ /topology/import/ /topology/machine/
     /workloads/models/ /workloads/scenarios/ /workloads/traces/)
 
 # tutti_folder_of(OUT SOURCE): its folder below the project, as /cli/options/.

@@ -31,6 +31,10 @@ std::string wire_bytes(const Point& point, double NetworkBytes::*direction) {
                : "";
 }
 
+std::string joules(const std::optional<double>& energy) {
+    return energy ? fmt::format("{}", *energy) : "";
+}
+
 // What is known of every point, skipped or not.
 constexpr Column identity_columns[] = {
     {"session", [](const Point& p) { return p.session; }},
@@ -93,6 +97,8 @@ constexpr Column measured_columns[] = {
      [](const Point& p) { return wire_bytes(p, &NetworkBytes::tx_per_call); }},
     {"wire_rx_bytes_per_call",
      [](const Point& p) { return wire_bytes(p, &NetworkBytes::rx_per_call); }},
+    {"energy_J", [](const Point& p) { return joules(p.measured.energy_J); }},
+    {"gpu_energy_J", [](const Point& p) { return joules(p.measured.gpu_energy_J); }},
     {"check", [](const Point& p) { return std::string(name_of(p.measured.check.state)); }},
     {"n_wrong", [](const Point& p) { return std::to_string(p.measured.check.n_wrong); }},
     {"limit_ns", [](const Point& p) { return known(p.limit_ns); }},

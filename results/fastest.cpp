@@ -8,6 +8,7 @@
 #include <optional>
 #include <tuple>
 
+#include "base/stretches.hpp"
 #include "results/statistics.hpp"
 
 namespace tutti {
@@ -107,15 +108,14 @@ std::string table_of(const std::vector<const Point*>& points, std::string_view i
     std::string lines;
     std::vector<TimesAsFast> ratios;
     std::size_t candidates = 0;
-    for (auto first = points.begin(); first != points.end();) {
-        const auto end = std::find_if(first, points.end(), [&](const Point* point) {
-            return point->key.bytes != (*first)->key.bytes;
-        });
-        const Fastest size = fastest_of(std::span(first, end));
-        candidates = std::max(candidates, static_cast<std::size_t>(end - first));
+    const auto of_one_size = [](const Point* one, const Point* other) {
+        return one->key.bytes == other->key.bytes;
+    };
+    for (const auto of_size : stretches(std::span(points), of_one_size)) {
+        const Fastest size = fastest_of(of_size);
+        candidates = std::max(candidates, of_size.size());
         if (size.best != nullptr || size.library != nullptr) lines += line_of(size);
         if (size.best != nullptr && size.library != nullptr) ratios.push_back(size.over_library());
-        first = end;
     }
     if (candidates < 2 || lines.empty()) return "";
     return title_of(points.front()->key, candidates) +

@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "results/launch.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cctype>
-#include <map>
 
 namespace tutti {
 namespace {
@@ -56,43 +53,6 @@ TextByName stored_environment(const char* const* variables) {
         if (may_be_stored(name)) kept.emplace(name, variable.substr(equals + 1));
     }
     return kept;
-}
-
-namespace {
-
-constexpr double busy_share = 0.75;  // of the cores, by the load of the last minute
-
-struct Busy {
-    int launches = 0;
-    double most_load = 0;
-    int cores = 0;
-};
-
-}  // namespace
-
-std::vector<std::string> cautions(std::span<const Launch> launches) {
-    std::map<std::string, Busy> busy_hosts;
-    bool take_turns = false;
-    for (const Launch& launch : launches)
-        for (const HostRecord& host : launch.hosts) {
-            take_turns = take_turns || (host.cores > 0 && launch.ppn > host.cores);
-            if (host.loadavg1 <= busy_share * host.cores) continue;
-            Busy& busy = busy_hosts[host.name];
-            ++busy.launches;
-            busy.most_load = std::max(busy.most_load, host.loadavg1);
-            busy.cores = host.cores;
-        }
-    std::vector<std::string> lines;
-    for (const auto& [host, busy] : busy_hosts)
-        lines.push_back(fmt::format(
-            "host {} is busy with something else{} (load {:.1f} on {} cores): times are unsteady",
-            host,
-            launches.size() == 1
-                ? ""
-                : fmt::format(", in {} of {} launches", busy.launches, launches.size()),
-            busy.most_load, busy.cores));
-    if (take_turns) lines.emplace_back("more ranks than cores: they take turns");
-    return lines;
 }
 
 }  // namespace tutti

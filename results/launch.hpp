@@ -3,13 +3,13 @@
 #include <cstdint>
 #include <map>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/ids.hpp"
 #include "base/units.hpp"
+#include "results/health.hpp"
 
 namespace tutti {
 
@@ -123,13 +123,10 @@ struct Launch {
     TextByName env;  // see stored_environment
     std::optional<ClockSync> clock;
     std::optional<Probe> probe;
+    std::vector<HostHealth> health;  // as it began
 
     bool operator==(const Launch&) const = default;
 };
-
-/// What has to be said of figures of these launches: hosts that were busy with something else,
-/// ranks that take turns on too few cores. Lines without newlines.
-std::vector<std::string> cautions(std::span<const Launch> launches);
 
 /// Whether a variable may be stored: it steers MPI, UCX, NCCL, CUDA, OpenMP, Slurm or tutti, and
 /// its name does not hint at a secret. Results get published; a whole environment would leak

@@ -65,6 +65,31 @@ void keep_best(Rates& now, const Rates& before) {
         now.gbps[i] = std::max(now.gbps[i], before.gbps[i]);
 }
 
+void keep_best(std::vector<StreamTrial>& now, const std::vector<StreamTrial>& before) {
+    if (now.size() != before.size()) return;
+    for (std::size_t i = 0; i < now.size(); ++i) {
+        keep_least(now[i].cached_ns, before[i].cached_ns);
+        keep_least(now[i].streaming_ns, before[i].streaming_ns);
+    }
+}
+
+void keep_best(HostNetwork& now, const HostNetwork& before) {
+    if (now.hosts != before.hosts || now.links.size() != before.links.size()) return;
+    for (std::size_t i = 0; i < now.links.size(); ++i) {
+        HostLink& link = now.links[i];
+        const HostLink& also = before.links[i];
+        keep_least(link.latency_ns, also.latency_ns);
+        for (const auto gbps : {&HostLink::gbps, &HostLink::back_gbps, &HostLink::both_gbps})
+            link.*gbps = std::max(link.*gbps, also.*gbps);
+        link.burst = std::max(link.burst, also.burst);
+    }
+    now.all_gbps = std::max(now.all_gbps, before.all_gbps);
+}
+
+bool are_of_one_machine(const Limits& one, const Limits& other) {
+    return one.topo_sha256 == other.topo_sha256 && one.kernels == other.kernels;
+}
+
 std::optional<std::filesystem::path> folder_in(const char* variable) {
     const char* folder = std::getenv(variable);
     if (folder == nullptr || *folder == '\0') return std::nullopt;
@@ -142,32 +167,38 @@ Bytes stream_from(std::span<const StreamTrial> trials) {
 }
 
 Limits best_of(const Limits& now, const Limits& before) {
-    Limits best = now;
-    if (now.topo_sha256 != before.topo_sha256 || now.kernels != before.kernels ||
-        now.cores != before.cores || now.signal_latencies.size() != before.signal_latencies.size())
-        return best;
+    if (!are_of_one_machine(now, before)) return now;
+    const bool has_all_cores = now.cores >= before.cores;
+    Limits best = has_all_cores ? now : before;
+    const Limits& other = has_all_cores ? before : now;
     for (Curve& curve : best.curves)
-        if (const Curve* earlier = before.curve(curve.pass, curve.stores, curve.cores))
-            keep_best(curve.rates, earlier->rates);
-    keep_best(best.staged, before.staged);
-    keep_best(best.single_copy, before.single_copy);
-    for (std::size_t i = 0; i < best.signal_latencies.size(); ++i) {
-        keep_least(best.signal_latencies[i].one_way_ns, before.signal_latencies[i].one_way_ns);
-        keep_least(best.signal_latencies[i].exchange_ns, before.signal_latencies[i].exchange_ns);
-    }
-    if (best.stream_trials.size() == before.stream_trials.size()) {
-        for (std::size_t i = 0; i < best.stream_trials.size(); ++i) {
-            keep_least(best.stream_trials[i].cached_ns, before.stream_trials[i].cached_ns);
-            keep_least(best.stream_trials[i].streaming_ns, before.stream_trials[i].streaming_ns);
-        }
+        if (const Curve* also = other.curve(curve.pass, curve.stores, curve.cores))
+            keep_best(curve.rates, also->rates);
+    for (SignalLatency& pair : best.signal_latencies)
+        for (const SignalLatency& also : other.signal_latencies)
+            if (also.a == pair.a && also.b == pair.b) {
+                keep_least(pair.one_way_ns, also.one_way_ns);
+                keep_least(pair.exchange_ns, also.exchange_ns);
+            }
+    if (now.cores == before.cores) {
+        keep_best(best.staged, other.staged);
+        keep_best(best.stream_trials, other.stream_trials);
         best.stream_from = stream_from(best.stream_trials);
     }
-    keep_least(best.clock_ns, before.clock_ns);
-    keep_least(best.yield_ns, before.yield_ns);
-    keep_least(best.wake_ns, before.wake_ns);
-    keep_least(best.wake_same_core_ns, before.wake_same_core_ns);
-    keep_least(best.single_copy_ns, before.single_copy_ns);
+    keep_best(best.single_copy, other.single_copy);
+    for (const auto ns : {&Limits::clock_ns, &Limits::yield_ns, &Limits::wake_ns,
+                          &Limits::wake_same_core_ns, &Limits::single_copy_ns})
+        keep_least(best.*ns, other.*ns);
+    best.network = now.network;
+    if (best.network && before.network) keep_best(*best.network, *before.network);
+    best.taken = std::min(now.taken, before.taken);
     return best;
+}
+
+std::optional<Limits> limits_to_keep(const Limits& now, const std::optional<Limits>& before) {
+    const bool is_base = before && are_of_one_machine(now, *before) && before->cores >= now.cores;
+    if (is_disturbed(now.taken) && !is_base) return std::nullopt;
+    return before ? best_of(now, *before) : now;
 }
 
 std::optional<std::filesystem::path> limits_path(const std::string& fingerprint) {

@@ -107,6 +107,7 @@ struct Limits {
     Rates single_copy;          // of larger sizes
     std::vector<StreamTrial> stream_trials;
     Bytes stream_from;                   // see HostTuning
+    double taken = 0;                    // share of the cores' time that others had meanwhile
     std::optional<HostNetwork> network;  // of several hosts; the figures above are the first one's
 
     /// The curve, or null.
@@ -124,9 +125,20 @@ struct Limits {
 Bytes stream_from(std::span<const StreamTrial> trials);
 
 /// The better of each figure: a machine is noisy (a virtual one moves its cores about), and a
-/// limit is the best that it does. Where the two are not of the same cores, sizes and kernels,
-/// `now` alone.
+/// limit is the best that it does. Of unlike numbers of cores it is those of more of them, with
+/// what fewer have shown to be better. Where the two are not of the same host and kernels, `now`
+/// alone.
 Limits best_of(const Limits& now, const Limits& before);
+
+/// Whether others had so much of the cores' time that what was measured meanwhile is not to be
+/// kept.
+inline bool is_disturbed(double taken) { return taken > 0.05; }
+
+/// Limits for later runs, where `before` is kept (or nothing) and these are measured now: the
+/// better of each figure. Nothing where they would be kept as limits of a machine that was busy:
+/// what was measured then may only improve what is known, as a limit is the best that was ever
+/// seen.
+std::optional<Limits> limits_to_keep(const Limits& now, const std::optional<Limits>& before);
 
 /// The lesser of two times; 0 is none.
 inline void keep_least(double& so_far, double now) {

@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "results/bandwidth.hpp"
+#include "results/share_of_limit.hpp"
 
 namespace tutti {
 namespace {
@@ -38,17 +40,18 @@ Point over(const std::vector<const Point*>& launches) {
                     .calls_of_sample = all.measured.calls_of_sample,
                     .check = {.state = CheckState::ok}};
     auto& medians = all.measured.samples;
+    double least_ns = std::numeric_limits<double>::infinity();
     for (const Point* point : launches) {
         if (point->skipped && !all.skipped) all.skipped = point->skipped;
         medians.push_back(point->time.p50);
+        if (point->limit_ns) least_ns = std::min(least_ns, *point->limit_ns);
         add_check(all.measured.check, point->measured.check);
     }
     if (all.skipped) return all;
     all.time = summarise(medians);
     const auto median_ns = static_cast<double>(all.time.p50);
     all.bandwidth = bandwidth(all.key.coll, all.key.nranks, all.key.bytes, median_ns);
-    if (all.limit_ns && median_ns > 0)
-        all.pct_of_limit = std::round(1000 * *all.limit_ns / median_ns) / 10;
+    if (std::isfinite(least_ns)) set_limit(all, least_ns);
     return all;
 }
 

@@ -11,7 +11,7 @@ namespace tutti {
 /// The same candidates at the same sizes in several launches, each once, in the order of their
 /// first appearance. Launches differ by more than the calls of one, so what a launch says of a
 /// candidate is one number, its median: the samples of the result. One that a launch skipped is
-/// skipped; wrong elements add up.
+/// skipped; wrong elements add up; of limits the least counts.
 std::vector<PointOverLaunches> over_launches(std::span<const Point> points);
 
 /// The same of the steps of a workload.

@@ -68,6 +68,16 @@ struct NetworkBytes {
     bool operator==(const NetworkBytes&) const = default;
 };
 
+/// What one meter of energy showed in the mean of the timed calls: all that a package or a GPU
+/// used, for whomever.
+struct Power {
+    int host = 0;  // by its number in the launch
+    std::string meter;
+    double watts = 0;
+
+    bool operator==(const Power&) const = default;
+};
+
 /// What repeated calls of one candidate took. The same on all ranks.
 struct Measured {
     std::vector<std::int64_t> samples;  ///< ns, in order, without warm-up; empty where not kept
@@ -82,6 +92,9 @@ struct Measured {
     std::int64_t clock_residual_ns = 0;  ///< how far the hosts' clocks were apart, at most
     std::map<Rank, std::int64_t> stragglers;    ///< how often a rank was the last
     std::optional<NetworkBytes> network_bytes;  ///< of the timed calls; several hosts only
+    std::optional<double> energy_J;             ///< of a call, by all packages of all hosts
+    std::optional<double> gpu_energy_J;         ///< likewise by all GPUs
+    std::vector<Power> power;                   ///< by meter
     Check check;
 
     bool operator==(const Measured&) const = default;

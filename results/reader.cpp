@@ -8,7 +8,8 @@
 #include <cstring>
 #include <fstream>
 #include <istream>
-#include <tuple>
+#include <iterator>
+#include <utility>
 
 #include "base/json_value.hpp"
 
@@ -35,11 +36,7 @@ void leave_out_replaced(std::vector<TrainingStep>& steps) {
 
 Results read_results(std::istream& stream, std::string_view name) {
     Results results;
-    const auto lists =
-        std::tie(results.sessions, results.launches, results.points, results.steps, results.fails,
-                 results.ends, results.limits, results.pairs, results.verdicts, results.floors,
-                 results.step_growth, results.points_over_launches, results.steps_over_launches,
-                 results.numerics);
+    const auto lists = lists_of(results);
     std::size_t known = 0;
     const auto append = [&]<class Kind>(Kind& record) {
         if constexpr (!std::is_same_v<Kind, std::monostate>) {
@@ -66,7 +63,18 @@ Results read_results(std::istream& stream, std::string_view name) {
     if (stream.bad()) throw Error(fmt::format("cannot read '{}': {}", name, std::strerror(errno)));
     if (number == 0) throw Error(fmt::format("'{}' is empty: no results in it", name));
     leave_out_replaced(results.steps);
+    for (const LowerLimits& lower : results.lower_limits) replace_limits(results.points, lower);
     return results;
+}
+
+void append(Results& all, Results more) {
+    const auto append_list = [&]<class Kind>(std::vector<Kind>& list) {
+        auto& of_all = std::get<std::vector<Kind>&>(lists_of(all));
+        of_all.insert(of_all.end(), std::move_iterator(list.begin()),
+                      std::move_iterator(list.end()));
+    };
+    std::apply([&](auto&... lists) { (append_list(lists), ...); }, lists_of(more));
+    all.warnings.insert(all.warnings.end(), more.warnings.begin(), more.warnings.end());
 }
 
 Results read_results(const std::filesystem::path& path) {

@@ -4,6 +4,7 @@
 #include <iosfwd>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 #include "results/record.hpp"
@@ -26,10 +27,23 @@ struct Results {
     std::vector<StepOverLaunches> steps_over_launches;
     std::vector<FloorRecord> floors;
     std::vector<Numerics> numerics;
-    std::vector<std::string> warnings;  // one line each, to be shown to the user
+    std::vector<LowerLimits> lower_limits;  // which the points have already
+    std::vector<std::string> warnings;      // one line each, to be shown to the user
 };
 
-/// Reads a file that a Store wrote; partial steps that a later record replaces are left out. A torn
+/// All its lists of records, as a tuple of references.
+auto lists_of(auto& results) {
+    return std::tie(results.sessions, results.launches, results.points, results.steps,
+                    results.fails, results.ends, results.limits, results.pairs, results.verdicts,
+                    results.step_growth, results.points_over_launches, results.steps_over_launches,
+                    results.floors, results.numerics, results.lower_limits);
+}
+
+/// Adds the records of another file or launch.
+void append(Results& all, Results more);
+
+/// Reads a file that a Store wrote; partial steps that a later record replaces are left out, and
+/// points have the limits that a later record gives them. A torn
 /// last line becomes a warning; everything else that is wrong throws Error naming file and line:
 /// unreadable, empty, not JSON, another schema version.
 Results read_results(const std::filesystem::path& path);

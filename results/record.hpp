@@ -13,6 +13,7 @@
 #include "results/limits.hpp"
 #include "results/numerics.hpp"
 #include "results/point.hpp"
+#include "results/share_of_limit.hpp"
 #include "results/step.hpp"
 
 namespace tutti {
@@ -71,6 +72,7 @@ struct End {
     int launch = 1;
     bool ok = true;
     std::int64_t wall_ns = 0;
+    std::vector<HostHealth> health;  // over the launch
 
     bool operator==(const End&) const = default;
 };
@@ -83,6 +85,7 @@ std::string to_json_line(const TrainingStep& step);
 std::string to_json_line(const Fail& fail);
 std::string to_json_line(const End& end);
 std::string to_json_line(const Limits& limits);
+std::string to_json_line(const LowerLimits& limits);
 std::string to_json_line(const Pair& pair);
 std::string to_json_line(const VerdictRecord& verdict);
 std::string to_json_line(const FloorRecord& floor);
@@ -94,7 +97,7 @@ std::string to_json_line(const Numerics& numerics);
 /// monostate: a kind that a newer tutti writes.
 using Record = std::variant<std::monostate, Session, Launch, Point, TrainingStep, Fail, End, Limits,
                             Pair, VerdictRecord, FloorRecord, StepGrowth, PointOverLaunches,
-                            StepOverLaunches, Numerics>;
+                            StepOverLaunches, Numerics, LowerLimits>;
 
 /// The inverse of to_json_line, of line `number` of the source; unknown fields are ignored. Throws
 /// NotJson where the line is no JSON (torn while it was written), Error with file and line for

@@ -134,6 +134,18 @@ void walk(auto& f, Is<Probe> auto& probe) {
     f.must("copy64k_ns", probe.copy64k_ns);
 }
 
+void walk(auto& f, Is<HealthReading> auto& reading) {
+    f.must("name", reading.name);
+    f.must("value", reading.value);
+    f.may("of", reading.of);
+    f.may("wrong", reading.wrong);
+}
+
+void walk(auto& f, Is<HostHealth> auto& health) {
+    f.must("host", health.host);
+    f.must("readings", health.readings);
+}
+
 void walk(auto& f, Is<Launch> auto& launch) {
     f.may("session", launch.session);
     f.must("launch", launch.launch);
@@ -153,6 +165,7 @@ void walk(auto& f, Is<Launch> auto& launch) {
     f.may("env", launch.env);
     f.may("clock", launch.clock);
     f.may("probe", launch.probe);
+    f.may("health", launch.health);
 }
 
 void walk(auto& f, const Knob& knob, Is<Configuration> auto& configuration) {
@@ -214,6 +227,12 @@ void walk(auto& f, Is<NetworkBytes> auto& wire) {
     f.may("interfaces", wire.interfaces);
 }
 
+void walk(auto& f, Is<Power> auto& power) {
+    f.must("host", power.host);
+    f.must("meter", power.meter);
+    f.must("W", power.watts);
+}
+
 void walk(auto& f, Is<Point> auto& point) {
     f.may("session", point.session);
     f.must("launch", point.launch);
@@ -240,6 +259,9 @@ void walk(auto& f, Is<Point> auto& point) {
     f.must("busbw_GBps", point.bandwidth.busbw);
     f.must("check", measured.check);
     f.may("wire", measured.network_bytes);
+    f.may("energy_J", measured.energy_J);
+    f.may("gpu_energy_J", measured.gpu_energy_J);
+    f.may("power", measured.power);
     f.may("limit_ns", point.limit_ns);
     f.may("pct_of_limit", point.pct_of_limit);
     f.may("predicted_ns", point.predicted_ns);
@@ -392,7 +414,14 @@ void walk(auto& f, Is<Limits> auto& limits) {
     f.may("single_copy", limits.single_copy);
     f.may("stream_trials", limits.stream_trials);
     f.must("stream_from", limits.stream_from);
+    f.may("taken", limits.taken);
     f.may("network", limits.network);
+}
+
+void walk(auto& f, Is<LowerLimits> auto& lower) {
+    f.may("session", lower.session);
+    f.must("launch", lower.launch);
+    f.must("limit_ns", lower.limit_ns);
 }
 
 void walk(auto& f, Is<End> auto& end) {
@@ -400,6 +429,7 @@ void walk(auto& f, Is<End> auto& end) {
     f.must("launch", end.launch);
     f.must("ok", end.ok);
     f.must("wall_ns", end.wall_ns);
+    f.may("health", end.health);
 }
 
 void walk(auto& f, Is<LaunchOfMetric> auto& seen) {

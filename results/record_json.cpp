@@ -74,6 +74,7 @@ constexpr KindRow kind_rows[] = {
     row_of<Fail>("fail"),
     row_of<End>("end"),
     row_of<Limits>("limits"),
+    row_of<LowerLimits>("lower_limits"),
     row_of<TrainingStep>("step"),
     row_of<TrainingStep>("partial_step"),
     row_of<Pair>("pair"),
@@ -101,6 +102,7 @@ std::string to_json_line(const TrainingStep& step) {
 std::string to_json_line(const Fail& fail) { return line_of("fail", fail); }
 std::string to_json_line(const End& end) { return line_of("end", end); }
 std::string to_json_line(const Limits& limits) { return line_of("limits", limits); }
+std::string to_json_line(const LowerLimits& limits) { return line_of("lower_limits", limits); }
 
 std::string to_json_line(const Pair& pair) { return line_of("pair", pair); }
 std::string to_json_line(const VerdictRecord& verdict) { return line_of("verdict", verdict); }

@@ -19,6 +19,7 @@
 
 #include "base/error.hpp"
 #include "base/index.hpp"
+#include "base/open_file.hpp"
 
 namespace tutti {
 namespace {
@@ -148,15 +149,6 @@ void Store::append(std::string_view line) {
 
 namespace {
 
-struct FileToAppend {
-    explicit FileToAppend(const std::filesystem::path& path)
-        : number(::open(path.c_str(), O_RDWR | O_APPEND | O_CLOEXEC)) {}
-    ~FileToAppend() {
-        if (number >= 0) ::close(number);
-    }
-    int number;
-};
-
 // What the last records say of a session.
 struct SessionSeen {
     bool is_there = false;
@@ -181,9 +173,9 @@ SessionSeen look_for(const std::string& session, const std::string& lines) {
 
 void append_to_running_session(const std::filesystem::path& path, const Fail& fail) {
     constexpr off_t tail = 1 << 18;
-    const FileToAppend file(path);
+    const OpenFile file(path.string(), O_RDWR | O_APPEND);
     struct stat status {};
-    if (file.number < 0 || ::fstat(file.number, &status) != 0 || !S_ISREG(status.st_mode)) return;
+    if (!file || ::fstat(file.number, &status) != 0 || !S_ISREG(status.st_mode)) return;
     const auto seen =
         look_for(fail.session, read_from(file.number, std::max<off_t>(status.st_size - tail, 0)));
     if (!seen.is_there || seen.has_failed) return;

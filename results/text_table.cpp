@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/index.hpp"
+#include "results/share_of_limit.hpp"
 #include "results/statistics.hpp"
 
 namespace tutti {
@@ -35,15 +36,18 @@ std::string name_in_row(const Key& key, const TableRow& row) {
 }
 
 // algorithm, transport, interval, n, share of the limit: of the two placements the wider interval,
-// the fewer samples and the lesser share, so that a row never looks better than its worse half.
+// the fewer samples and the lesser share, so that a row never looks better than its worse half. "!"
+// if either beats its limit.
 std::string candidate_cells(const Key& key, const TableRow& row) {
     std::optional<double> width;
     std::optional<std::size_t> n;
     std::optional<double> share;
+    bool beats = false;
     for (const Point* point : {row.out_of_place, row.in_place}) {
         if (!measured(point)) continue;
         width = std::max(width.value_or(0), half_width(point->time));
         n = std::min(n.value_or(point->time.n), point->time.n);
+        beats = beats || beats_limit(*point);
         if (point->pct_of_limit)
             share = std::min(share.value_or(*point->pct_of_limit), *point->pct_of_limit);
     }
@@ -51,7 +55,7 @@ std::string candidate_cells(const Key& key, const TableRow& row) {
                        key.configuration.transport + (is_virtual(key) ? "(v)" : ""),
                        width && std::isfinite(*width) ? fmt::format("{:.1f}", 100 * *width) : "N/A",
                        n ? std::to_string(*n) : "N/A",
-                       share ? fmt::format("{:.0f}", *share) : "N/A");
+                       share ? fmt::format("{:.0f}{}", *share, beats ? "!" : "") : "N/A");
 }
 
 // How far the model was off, as a factor of at least 1.
@@ -70,6 +74,16 @@ std::string wire_cell(const TableRow& row) {
             most = std::max({most, point->measured.network_bytes->tx_per_call,
                              point->measured.network_bytes->rx_per_call});
     return fmt::format("  {:>12}", most > 0 ? fmt::format("{:.0f}", most) : "N/A");
+}
+
+// Of packages and GPUs together, of the placement that took more.
+std::string energy_cell(const TableRow& row) {
+    double most = 0;
+    for (const Point* point : {row.out_of_place, row.in_place})
+        if (measured(point))
+            most = std::max(most, point->measured.energy_J.value_or(0) +
+                                      point->measured.gpu_energy_J.value_or(0));
+    return fmt::format("  {:>9}", most > 0 ? fmt::format("{:.4g}", most) : "N/A");
 }
 
 // Of out of place, which is what models are of; "!" if it is off by more than a factor of 2.
@@ -120,6 +134,23 @@ std::string model_line(std::span<const Point> points) {
 
 }  // namespace
 
+std::vector<TableRow> rows_of(std::span<const Point> points) {
+    const auto half_of = [](auto& row, const Point& point) -> auto& {
+        return point.key.inplace ? row.in_place : row.out_of_place;
+    };
+    std::vector<TableRow> rows;
+    for (const Point& point : points) {
+        Key other_half = point.key;
+        other_half.inplace = !other_half.inplace;
+        const auto row = std::ranges::find_if(rows, [&](const TableRow& one) {
+            const Point* known = one.out_of_place != nullptr ? one.out_of_place : one.in_place;
+            return half_of(one, point) == nullptr && known->key == other_half;
+        });
+        half_of(row == rows.end() ? rows.emplace_back() : *row, point) = &point;
+    }
+    return rows;
+}
+
 std::string table_header(std::span<const std::string> notes, TableColumns columns) {
     std::string text;
     for (const auto& note : notes) text += "# " + note + '\n';
@@ -129,13 +160,16 @@ std::string table_header(std::span<const std::string> notes, TableColumns column
                     fmt::format("{:<28}  {:<10}  {:>6}  {:>6}  {:>5}", "algorithm", "transport",
                                 "p50ci", "n", "%lim") +
                         (columns.wire ? fmt::format("  {:>12}", "wire") : "") +
+                        (columns.energy ? fmt::format("  {:>9}", "energy") : "") +
                         (columns.predicted ? fmt::format("  {:>9}", "model") : ""));
-    text += heading(
-        "(B)", "(elements)", "", "", "", "(us)", "(GB/s)  (GB/s)        ",
-        fmt::format("{:<28}  {:<10}  {:>6}", "", "", "(+-%)") +
-            (columns.wire || columns.predicted ? fmt::format("  {:>6}  {:>5}", "", "") : "") +
-            (columns.wire ? fmt::format("  {:>12}", "(B/call)") : "") +
-            (columns.predicted ? fmt::format("  {:>9}", "(us)") : ""));
+    text += heading("(B)", "(elements)", "", "", "", "(us)", "(GB/s)  (GB/s)        ",
+                    fmt::format("{:<28}  {:<10}  {:>6}", "", "", "(+-%)") +
+                        (columns.wire || columns.energy || columns.predicted
+                             ? fmt::format("  {:>6}  {:>5}", "", "")
+                             : "") +
+                        (columns.wire ? fmt::format("  {:>12}", "(B/call)") : "") +
+                        (columns.energy ? fmt::format("  {:>9}", "(J/call)") : "") +
+                        (columns.predicted ? fmt::format("  {:>9}", "(us)") : ""));
     return text;
 }
 
@@ -162,8 +196,8 @@ std::string table_row(const TableRow& row, TableColumns columns) {
     if (!measured(row.out_of_place) && !measured(row.in_place)) return text;
     return text + key_cells(key) + placement_cells(row.out_of_place) +
            placement_cells(row.in_place) + candidate_cells(key, row) +
-           (columns.wire ? wire_cell(row) : "") + (columns.predicted ? predicted_cell(row) : "") +
-           '\n';
+           (columns.wire ? wire_cell(row) : "") + (columns.energy ? energy_cell(row) : "") +
+           (columns.predicted ? predicted_cell(row) : "") + '\n';
 }
 
 TableTotals totals_of(std::span<const Point> points) {
@@ -187,7 +221,7 @@ std::string totals_in_words(const TableTotals& totals) {
 }
 
 std::string table_footer(std::span<const Point> points) {
-    return model_line(points) + totals_in_words(totals_of(points)) + "\n#\n";
+    return model_line(points) + limit_line(points) + totals_in_words(totals_of(points)) + "\n#\n";
 }
 
 }  // namespace tutti

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "results/point.hpp"
 
@@ -15,9 +16,14 @@ struct TableRow {
     SegmentInName segment = SegmentInName::hidden;
 };
 
+/// The points as rows: both placements of a candidate at one size and kind of buffers together, in
+/// the order in which candidates appear first.
+std::vector<TableRow> rows_of(std::span<const Point> points);
+
 /// Which columns there are beside the standard ones.
 struct TableColumns {
     bool wire = false;       ///< with several hosts
+    bool energy = false;     ///< with meters of it
     bool predicted = false;  ///< with a cost model
 };
 

@@ -30,7 +30,7 @@ MAY_INCLUDE = {
     "collectives/schedule": ["base"],
     "collectives/algorithms": ["base", "collectives/schedule", "topology/placement"],
     "collectives/device": ["base", "kernels"],
-    "collectives/world": ["base", "topology"],
+    "collectives/world": ["base", "topology", "library/heap/tutti_heap.h"],
     "collectives/transport": ["base", "topology", "collectives/schedule", "collectives/device",
                               "collectives/world"],
     "collectives": [*BELOW_COLLECTIVES, "collectives"],
@@ -39,6 +39,7 @@ MAY_INCLUDE = {
     "autotune/search": ["base", "results", "autotune/choice"],
     "autotune": ["base", "topology", "collectives", "results", "workloads", "autotune"],
     "library": ["base", "topology", "collectives", "results", *CHOOSING],
+    "library/heap": [],  # is preloaded into any program
     "cli": [*BELOW_CLI],
     "tests": [*BELOW_CLI, "cli"],
 }

@@ -7,6 +7,7 @@
 #include "autotune/model/model_json.hpp"
 #include "base/clock.hpp"
 #include "workloads/bench/sweep.hpp"
+#include "workloads/timing/core_watch.hpp"
 
 namespace tutti {
 namespace {
@@ -116,17 +117,21 @@ std::optional<Calibration> calibrate_here(Planner& planner, const TuneRequest& r
     const auto plan = calibration_plan(world.hosts(), request.search_space.transports, kinds);
     const BufferPool pool(world, most_bytes(plan, world.size()), kinds);
     std::vector<Observation> observations;
+    CoreWatch watch(world);
     for (std::size_t begin = 0, end = 0; begin < plan.size(); begin = end) {
         while (end < plan.size() && is_same_call(plan[begin], plan[end])) ++end;
         measure_together(planner, pool, request, std::span(plan).subspan(begin, end - begin),
                          observations);
     }
+    const double taken = watch.share_of_others();
     if (observations.empty()) return std::nullopt;
     std::optional<CostModel> adapted;
     if (world.is_first()) adapted = calibrate(observations, machine);
     return Calibration{.model = model_of_first(world, adapted).value(),
+                       .observations = observations,
                        .samples = repetitions * std::ssize(observations),
-                       .seconds = seconds_since(began)};
+                       .seconds = seconds_since(began),
+                       .taken = taken};
 }
 
 std::optional<CostModel> model_of_first(World& world, const std::optional<CostModel>& mine) {

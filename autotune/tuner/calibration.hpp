@@ -25,8 +25,10 @@ std::vector<ModelProbe> calibration_plan(const Placement& hosts,
 /// A model, and what it took.
 struct Calibration {
     CostModel model;
+    std::vector<Observation> observations;  ///< that it is fitted to
     std::int64_t samples = 0;
     double seconds = 0;
+    double taken = 0;  ///< share of the cores' time that others had meanwhile
 };
 
 /// Measures the calibration plan of these ranks over these transports, a few calls of each, and

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "cli/options/bench_options.hpp"
-#include "results/launch.hpp"
+#include "results/record.hpp"
 #include "results/text_table.hpp"
 
 namespace tutti {
@@ -22,13 +22,22 @@ public:
                               std::size_t candidates) = 0;
     /// The points of one size, in the order of SweepEvents::after_point, with their samples.
     virtual std::string rows(std::span<const Point> points) = 0;
-    virtual std::string end(std::span<const Point> all, std::span<const Launch> launches) = 0;
+    virtual std::string end(std::span<const Point> all, std::span<const Launch> launches,
+                            std::span<const End> ends) = 0;
+    /// Whether it shows how near points come to what the machine allows.
+    virtual bool shows_limits() const { return false; }
     /// After end(): what else than a wrong result makes the command fail.
     virtual Exit code() const { return Exit::ok; }
 };
 
 /// What --like asks for. Throws Error for what cannot be printed so; writes nothing yet.
 std::unique_ptr<BenchOutput> make_output(const BenchOptions& options, TableColumns columns = {});
+
+/// The rows of records: as rows() gives them call by call.
+std::string rows_of_records(BenchOutput& output, std::span<const Point> points);
+
+/// How many take part in a sweep of such records.
+std::size_t candidates_of(std::span<const Point> points);
 
 // The forms, a file each. `details` are the words behind the form's name.
 std::unique_ptr<BenchOutput> own_output(const BenchOptions& options, TableColumns columns);

@@ -9,6 +9,7 @@
 #include "cli/forms/bench_output.hpp"
 #include "cli/forms/nccl_tests_json.hpp"
 #include "cli/forms/one_row.hpp"
+#include "results/cautions.hpp"
 
 namespace tutti {
 namespace {
@@ -64,7 +65,7 @@ public:
     }
 
     std::string rows(std::span<const Point> points) override {
-        const TableRow row = row_of_fastest(points, options_.sweep.in_place.size());
+        const TableRow row = row_of_fastest(points);
         skips_ += skips_of(row);
         const Point* out = measured_or_none(row.out_of_place);
         const Point* in = measured_or_none(row.in_place);
@@ -81,14 +82,14 @@ public:
         return text + '\n';
     }
 
-    std::string end(std::span<const Point>, std::span<const Launch> launches) override {
+    std::string end(std::span<const Point>, std::span<const Launch> launches,
+                    std::span<const End> ends) override {
         const TableTotals totals = totals_of(shown_);
         if (least_) reached_ = totals.busbw >= enough * *least_;
         if (json_) json_->end(totals, reached_);
         const char* verdict = !reached_ ? "" : *reached_ ? " OK" : " FAILED";
-        std::string text = totals_in_words(totals) + verdict + "\n#\n" + skips_;
-        for (const std::string& caution : cautions(launches)) text += "# but: " + caution + '\n';
-        return text;
+        return totals_in_words(totals) + verdict + "\n#\n" + skips_ +
+               cautions_below(launches, ends);
     }
 
     Exit code() const override { return reached_.value_or(true) ? Exit::ok : Exit::regression; }

@@ -2,7 +2,6 @@
 #include "cli/forms/one_row.hpp"
 
 #include <algorithm>
-#include <limits>
 #include <utility>
 
 namespace tutti {
@@ -20,18 +19,9 @@ std::pair<int, double> rank_of(const TableRow& row) {
 
 }  // namespace
 
-TableRow row_of_fastest(std::span<const Point> points, std::size_t placements) {
-    const std::size_t candidates = points.size() / placements;
-    TableRow best;
-    for (std::size_t i = 0; i < candidates; ++i) {
-        TableRow row;
-        for (std::size_t placement = 0; placement < placements; ++placement) {
-            const Point& point = points[placement * candidates + i];
-            (point.key.inplace ? row.in_place : row.out_of_place) = &point;
-        }
-        if (i == 0 || rank_of(row) < rank_of(best)) best = row;
-    }
-    return best;
+TableRow row_of_fastest(std::span<const Point> points) {
+    const std::vector<TableRow> rows = rows_of(points);
+    return *std::ranges::min_element(rows, {}, rank_of);
 }
 
 std::string skips_of(const TableRow& row) {

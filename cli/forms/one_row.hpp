@@ -8,9 +8,9 @@
 namespace tutti {
 
 /// The candidate that stands for all in a table of one row a size: one with a wrong result, else
-/// the fastest, else one that was skipped. `points` are those of one size, candidate by candidate
-/// in one placement after the other.
-TableRow row_of_fastest(std::span<const Point> points, std::size_t placements);
+/// the fastest, else one that was skipped. `points` are those of one size and kind of buffers, at
+/// least one.
+TableRow row_of_fastest(std::span<const Point> points);
 
 /// Why halves of the row were skipped, each as a comment; empty if none was.
 std::string skips_of(const TableRow& row);

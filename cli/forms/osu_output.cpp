@@ -82,7 +82,7 @@ public:
     }
 
     std::string rows(std::span<const Point> points) override {
-        const TableRow row = row_of_fastest(points, 1);
+        const TableRow row = row_of_fastest(points);
         if (const std::string skips = skips_of(row); !skips.empty()) {
             fmt::print(stderr, "tutti: {}", skips.substr(2));
             return "";
@@ -100,7 +100,10 @@ public:
         return text + fmt::format("{:<10}", size) + cells(point) + '\n';
     }
 
-    std::string end(std::span<const Point>, std::span<const Launch>) override { return wrong_; }
+    std::string end(std::span<const Point>, std::span<const Launch>,
+                    std::span<const End>) override {
+        return wrong_;
+    }
 
 private:
     std::string heading() const {

@@ -2,55 +2,40 @@
 // tutti's table: of many candidates the rows that matter, and who is fastest at each size.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <iterator>
 #include <set>
 
+#include "base/stretches.hpp"
 #include "cli/forms/bench_output.hpp"
+#include "results/cautions.hpp"
 #include "results/fastest.hpp"
+#include "workloads/bench/sweep_points.hpp"
 
 namespace tutti {
 namespace {
 
 constexpr std::size_t few_candidates = 4;  // whose rows are read at a glance
 
-// Of the candidates of one size and kind of buffers, whose rows there are.
-std::set<std::size_t> shown(const BenchOptions& options, std::span<const Point> points,
-                            std::size_t candidates) {
-    std::set<std::size_t> all, some;
-    for (std::size_t i = 0; i < candidates; ++i) all.insert(i);
-    if (options.all_rows || candidates <= few_candidates) return all;
-    const auto number_of = [&](const Point* point) {
-        return static_cast<std::size_t>(point - points.data()) % candidates;
-    };
-    for (std::size_t from = 0; from < points.size(); from += candidates) {
-        std::vector<const Point*> placed;  // of one placement
-        for (const Point& point : points.subspan(from, candidates)) {
-            placed.push_back(&point);
-            if (is_wrong(point) || !point.choice.empty()) some.insert(number_of(&point));
-        }
+// Of many candidates at one size and with one kind of buffers.
+std::vector<TableRow> rows_that_matter(const std::vector<TableRow>& rows) {
+    std::set<const Point*> some;
+    for (const auto placement : {&TableRow::out_of_place, &TableRow::in_place}) {
+        std::vector<const Point*> placed;
+        for (const TableRow& row : rows)
+            if (row.*placement != nullptr) placed.push_back(row.*placement);
+        for (const Point* point : placed)
+            if (is_wrong(*point) || !point->choice.empty()) some.insert(point);
         const Fastest fastest = fastest_of(placed);
-        for (const Point* point : {fastest.best, fastest.library})
-            if (point != nullptr) some.insert(number_of(point));
+        some.insert({fastest.best, fastest.library});
     }
-    return some.empty() ? all : some;  // where nothing was measured, each row says why
-}
-
-std::string rows_of_kind(const BenchOptions& options, TableColumns columns,
-                         std::span<const Point> points) {
-    const bool asks_for_segments =
-        options.search_space.values_of(knobs.front()) != SearchSpace{}.values_of(knobs.front());
-    const std::size_t placements = options.sweep.in_place.size();
-    const std::size_t candidates = points.size() / placements;
-    std::string text;
-    for (const std::size_t i : shown(options, points, candidates)) {
-        TableRow row;
-        if (asks_for_segments) row.segment = SegmentInName::shown;
-        for (std::size_t placement = 0; placement < placements; ++placement) {
-            const Point& point = points[placement * candidates + i];
-            (point.key.inplace ? row.in_place : row.out_of_place) = &point;
-        }
-        text += table_row(row, columns);
-    }
-    return text;
+    some.erase(nullptr);
+    if (some.empty()) return rows;  // nothing was measured: each row says why
+    std::vector<TableRow> left;
+    std::ranges::copy_if(rows, std::back_inserter(left), [&](const TableRow& row) {
+        return some.contains(row.out_of_place) || some.contains(row.in_place);
+    });
+    return left;
 }
 
 class OwnOutput final : public BenchOutput {
@@ -71,29 +56,49 @@ public:
 
     // Kind by kind of buffers.
     std::string rows(std::span<const Point> points) override {
-        const auto& kinds = options_.sweep.buffers;
-        if (kinds.empty()) return rows_of_kind(options_, columns_, points);
+        const auto kinds = stretches(points, [](const Point& one, const Point& other) {
+            return one.key.buf == other.key.buf;
+        });
         std::string text;
-        for (std::size_t i = 0; i < kinds.size(); ++i) {
-            if (kinds.size() > 1) text += fmt::format("# {} buffers\n", name_of(kinds[i]));
-            const std::size_t of_kind = points.size() / kinds.size();
-            text += rows_of_kind(options_, columns_, points.subspan(i * of_kind, of_kind));
+        for (const auto of_kind : kinds) {
+            if (kinds.size() > 1)
+                text += fmt::format("# {} buffers\n", name_of_buffers(of_kind.front().key));
+            text += rows_of_kind(of_kind);
         }
         return text;
     }
 
-    std::string end(std::span<const Point> all, std::span<const Launch> launches) override {
+    bool shows_limits() const override { return true; }
+
+    std::string end(std::span<const Point> all, std::span<const Launch> launches,
+                    std::span<const End> ends) override {
         std::string text =
             fastest_table(all, launches.size() == 1 ? "within this launch" : "between launches");
-        if (!text.empty())
-            for (const std::string& caution : cautions(launches))
-                text += "# but: " + caution + '\n';
+        if (!text.empty()) text += cautions_below(launches, ends);
         return text + table_footer(all);
     }
 
 private:
+    static std::string_view name_of_buffers(const Key& key) {
+        const auto* kind = find_in(kinds_in_keys, key.buf);
+        return kind == nullptr ? std::string_view(key.buf) : name_of(kind->value);
+    }
+
+    std::string rows_of_kind(std::span<const Point> points) const {
+        std::vector<TableRow> rows = rows_of(points);
+        if (!options_.all_rows && rows.size() > few_candidates) rows = rows_that_matter(rows);
+        std::string text;
+        for (TableRow& row : rows) {
+            if (asks_for_segments_) row.segment = SegmentInName::shown;
+            text += table_row(row, columns_);
+        }
+        return text;
+    }
+
     const BenchOptions& options_;
     TableColumns columns_;
+    bool asks_for_segments_ =
+        options_.search_space.values_of(knobs.front()) != SearchSpace{}.values_of(knobs.front());
 };
 
 }  // namespace

@@ -109,6 +109,9 @@ void add_timing(const OptionGroup& group, BenchOptions& options) {
                  "stop when the median is known so well");
     group.parsed("--max-time", protocol.max_seconds, "0.2s", parse_seconds,
                  "stop after so much time in one row's calls");
+    group.parsed("--batch-time", protocol.batch_seconds, "1ms", parse_seconds,
+                 "about so long one candidate's calls before the next one's; energy wants 5ms or "
+                 "more");
     group.parsed("--budget", sweep.budget_seconds, "", parse_seconds,
                  "about so long for the whole sweep: shortens --max-time");
     group.parsed("--sync", protocol.sync, "auto", parse_sync,

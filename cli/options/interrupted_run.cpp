@@ -26,6 +26,11 @@ constexpr std::string_view names_of_results[] = {"--json", "-J", "--output_file"
 // replaces is not for it to say.
 constexpr std::string_view names_of_other_files[] = {"--csv", "--timeline"};
 
+// How it is printed.
+constexpr std::string_view names_of_looks[] = {"--like", "--all-rows"};
+
+std::string option_called(const std::string& name) { return (name.size() > 1 ? "--" : "-") + name; }
+
 }  // namespace
 
 std::vector<std::string> parts_of(const Results& results, const Session& last) {
@@ -95,6 +100,13 @@ std::string take_resume(const std::string& command, Arguments& arguments) {
     return file;
 }
 
+bool changes_measurements(const std::string& name) {
+    const std::string option = option_called(name);
+    return !names_option(option, names_of_results) && !names_option(option, names_of_other_files) &&
+           !names_option(option, names_of_looks) && !name.ends_with("timeout") &&
+           name != "allow-skips";
+}
+
 void expect_same_plan(const TextByName& interrupted, const TextByName& typed,
                       std::span<const std::string_view> free) {
     const auto value_in = [](const TextByName& plan, const std::string& name) {
@@ -104,15 +116,12 @@ void expect_same_plan(const TextByName& interrupted, const TextByName& typed,
     TextByName all = interrupted;
     all.insert(typed.begin(), typed.end());
     for (const auto& [name, value] : all) {
-        const std::string option = (name.size() > 1 ? "--" : "-") + name;
-        if (names_option(option, names_of_results) || names_option(option, names_of_other_files) ||
-            name.ends_with("timeout") || name == "allow-skips" || names_option(option, free))
-            continue;
+        if (!changes_measurements(name) || names_option(option_called(name), free)) continue;
         const std::string before = value_in(interrupted, name), now = value_in(typed, name);
         if (before != now)
             throw Error(fmt::format(
                 "the interrupted run had '{}' for {}, not '{}'; type the options that it had",
-                before, option, now));
+                before, option_called(name), now));
     }
 }
 

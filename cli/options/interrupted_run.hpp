@@ -31,8 +31,12 @@ InterruptedRun interrupted_run(const std::string& file, const std::string& comma
 /// Error as interrupted_run() does.
 std::string take_resume(const std::string& command, Arguments& arguments);
 
+/// Whether an option, by its name without dashes, is about what is measured: where records go, how
+/// they are printed and how long ranks wait is not.
+bool changes_measurements(const std::string& name);
+
 /// Throws Error, naming the first option that differs, unless both plans ask for the same
-/// measurements: where records go, how long ranks wait and the options `free` do not count.
+/// measurements; the options `free` may differ.
 void expect_same_plan(const TextByName& interrupted, const TextByName& typed,
                       std::span<const std::string_view> free = {});
 

@@ -83,6 +83,8 @@ void add_search(const OptionGroup& group, TuneOptions& options, Typed& typed) {
     group.parsed("--model", options.model, "measure",
                  word_of("--model", {"measure", "stored", "none"}),
                  "measure, none, or stored: what an earlier run has measured");
+    group.flag("--keep-anyway", options.keeps_anyway,
+               "keep the model for other commands although others use the cores");
     group.parsed("--sync", request.protocol.sync, "auto", parse_sync,
                  "start of a call: auto, deadline, barrier, or a row of calls at a barrier");
     group

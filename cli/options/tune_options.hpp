@@ -21,6 +21,7 @@ struct TuneOptions {
     std::string svg_file;                         ///< of explain
     std::vector<int> rank_counts;                 ///< of model_only
     int ranks_per_host = 0;                       ///< of model_only; 0: all on one
+    bool keeps_anyway = false;                    ///< the model, although others use the cores
     std::string model;                            ///< measure, stored or none
     bool resume = false;
     RunOptions run;

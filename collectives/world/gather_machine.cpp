@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "collectives/world/gather_machine.hpp"
 
-#include <algorithm>
-
 #include "topology/detect/detect.hpp"
 #include "topology/import/import.hpp"
 
@@ -10,10 +8,8 @@ namespace tutti {
 
 // A host travels as the JSON of a machine that has just this host.
 Machine gather_machine(World& world) {
-    const std::vector<Rank> leaders = world.hosts().leaders();
-    const bool is_leader = std::ranges::find(leaders, world.rank()) != leaders.end();
     const std::string mine =
-        is_leader ? to_json(Machine{.hosts = {detect_host()}, .network = {}}) : "";
+        world.is_leader() ? to_json(Machine{.hosts = {detect_host()}, .network = {}}) : "";
     Machine machine;
     int rank = 0;
     for (const std::string& text : gather_all_texts(world, mine)) {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "collectives/world/shared_memory.hpp"
 
-#include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -11,6 +10,7 @@
 #include <random>
 
 #include "base/index.hpp"
+#include "base/open_file.hpp"
 #include "base/rounding.hpp"
 
 namespace tutti {
@@ -22,17 +22,6 @@ constexpr std::size_t huge_page = std::size_t{2} << 20;
 std::size_t whole(std::size_t unit, std::size_t bytes) {
     return std::max(unit, round_up(bytes, unit));
 }
-
-// An open file that closes itself.
-struct File {
-    explicit File(int handle) : descriptor(handle) {}
-    ~File() {
-        if (descriptor >= 0) close(descriptor);
-    }
-    File(const File&) = delete;
-    File& operator=(const File&) = delete;
-    int descriptor;
-};
 
 // What a peer process needs to open a piece of memory.
 struct Key {
@@ -85,7 +74,7 @@ struct SharedMemory::OwnFile {
         if (!mapping || mapping->failed()) make(size, page, 0);
     }
 
-    std::optional<File> file;
+    std::optional<OpenFile> file;
     std::size_t unit = page;
     std::unique_ptr<Mapping> mapping;
 
@@ -94,8 +83,8 @@ private:
         unit = page_size;
         file.emplace(memfd_create("tutti", MFD_CLOEXEC | kind));
         const auto length = static_cast<off_t>(whole(unit, size));
-        if (file->descriptor < 0 || ftruncate(file->descriptor, length) != 0) return;
-        mapping = std::make_unique<Mapping>(size, file->descriptor, unit);
+        if (!*file || ftruncate(file->number, length) != 0) return;
+        mapping = std::make_unique<Mapping>(size, file->number, unit);
     }
 };
 
@@ -127,18 +116,15 @@ void SharedMemory::share_by_file(World& world, std::size_t size) {
     *published_token = token;
     const char* problem = nullptr;
     for (const Key& key :
-         gather_all(world, Key{getpid(), own.file->descriptor, size, own.unit, token})) {
-        const std::string path =
-            "/proc/" + std::to_string(key.process) + "/fd/" + std::to_string(key.descriptor);
-        const File peer(open(path.c_str(), O_RDWR | O_CLOEXEC));
-        if (peer.descriptor < 0)
+         gather_all(world, Key{getpid(), own.file->number, size, own.unit, token})) {
+        const OpenFile peer = file_of_process(key.process, key.descriptor);
+        if (!peer)
             problem = "a peer's memory cannot be opened through /proc (other user or container?)";
         else
-            pieces_.push_back(std::make_shared<Mapping>(key.size, peer.descriptor, key.unit));
-        if (peer.descriptor >= 0 && pieces_.back()->failed())
-            problem = "a peer's memory cannot be mapped";
+            pieces_.push_back(std::make_shared<Mapping>(key.size, peer.number, key.unit));
+        if (peer && pieces_.back()->failed()) problem = "a peer's memory cannot be mapped";
         std::uint64_t read_token = 0;
-        if (pread(peer.descriptor, &read_token, sizeof read_token, 0) != sizeof read_token ||
+        if (pread(peer.number, &read_token, sizeof read_token, 0) != sizeof read_token ||
             read_token != key.token)
             problem = "a peer's memory cannot be opened through /proc (other user or container?)";
     }

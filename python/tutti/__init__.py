@@ -13,7 +13,7 @@ import os
 import warnings
 
 from .columns import COLUMNS, value_at
-from .lines import ResultsError, good_lines, without_replaced
+from .lines import ResultsError, good_lines, with_lower_limits, without_replaced
 from .names import metric_of
 
 __all__ = ["ResultsError", "read", "records"]
@@ -22,7 +22,7 @@ __all__ = ["ResultsError", "read", "records"]
 def records(files):
     """The records of one file or several as dicts, in the order of the files, each with its "file".
 
-    Steps that a later record replaces are left out. A torn last line becomes a warning; a line that is no record raises
+    Steps that a later record replaces are left out, and points have the limits that a later record gives them. A torn last line becomes a warning; a line that is no record raises
     ResultsError, which names the file and the line."""
     found = []
     for file in _list_of(files):
@@ -32,7 +32,8 @@ def records(files):
             warnings.warn(text, stacklevel=2)
     steps = without_replaced([one for one in found if one["kind"] in ("step", "partial_step")])
     kept = {id(one) for one in steps}
-    return [one for one in found if one["kind"] not in ("step", "partial_step") or id(one) in kept]
+    found = [one for one in found if one["kind"] not in ("step", "partial_step") or id(one) in kept]
+    return with_lower_limits(found, [one for one in found if one["kind"] == "lower_limits"])
 
 
 def read(files):

@@ -20,7 +20,7 @@ COLUMNS = {
                "n_invalid": "n_invalid", "stop_reason": "stop_reason", **TIMES, "ci95_low_ns": "ci95_p50_ns[0]",
                "ci95_high_ns": "ci95_p50_ns[1]", "rho1": "rho1", "n_slow": "n_slow", "algbw_GBps": "algbw_GBps",
                "busbw_GBps": "busbw_GBps", "check_state": "check.state", "n_wrong": "check.n_wrong",
-               "limit_ns": "limit_ns", "pct_of_limit": "pct_of_limit", "predicted_ns": "predicted_ns",
+               "energy_J": "energy_J", "gpu_energy_J": "gpu_energy_J", "limit_ns": "limit_ns", "pct_of_limit": "pct_of_limit", "predicted_ns": "predicted_ns",
                "choice": "choice"},
     "steps": {**{name: f"key.{name}" for name in ("workload", "model", "compute", "buffers", "settings", "way", "nranks",
                                                   "ppn", "bytes", "calls")},

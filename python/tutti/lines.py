@@ -94,3 +94,16 @@ def without_replaced(steps):
 
     last = {place(step): number for number, step in enumerate(steps)}
     return [step for number, step in enumerate(steps) if not step.get("partial") or last[place(step)] == number]
+
+
+def with_lower_limits(points, lower_limits):
+    """The points, with the limits that were measured again at the end of their launch, as some had beaten theirs."""
+    limits = {(launch_of(record), point): limit for record in lower_limits if isinstance(record.get("limit_ns"), dict)
+              for point, limit in record["limit_ns"].items() if isinstance(limit, (int, float))}
+    return [_with_limit(point, limits.get((launch_of(point), point.get("point")))) for point in points] if limits else points
+
+
+def _with_limit(point, limit):
+    if limit is None or not point.get("limit_ns"):
+        return point
+    return point | {"limit_ns": limit, "pct_of_limit": round(100 * limit / max(point["t_ns"]["p50"], 1), 1)}

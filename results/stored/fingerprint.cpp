@@ -62,11 +62,6 @@ Fields fields_of(const Launch& launch, const Session& session) {
     return fields;
 }
 
-std::string in_words(const Fingerprint& fingerprint, const std::string& field) {
-    const auto found = fingerprint.find(field);
-    return found == fingerprint.end() ? "-" : fmt::format("{}", fmt::join(found->second, " and "));
-}
-
 }  // namespace
 
 Fingerprint fingerprint_of(const Results& results) {
@@ -92,6 +87,11 @@ Fingerprint fingerprint_of(const Results& results) {
             fingerprint[name].insert(says ? found->second : "-");
         }
     return fingerprint;
+}
+
+std::string in_words(const Fingerprint& fingerprint, const std::string& field) {
+    const auto found = fingerprint.find(field);
+    return found == fingerprint.end() ? "-" : fmt::format("{}", fmt::join(found->second, " and "));
 }
 
 std::vector<FieldThatDiffers> differences(const Fingerprint& a, const Fingerprint& b) {

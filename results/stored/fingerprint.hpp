@@ -16,10 +16,13 @@ using Fingerprint = std::map<std::string, std::set<std::string>>;
 
 Fingerprint fingerprint_of(const Results& results);
 
+/// The values of a field; "-" where it is not set.
+std::string in_words(const Fingerprint& fingerprint, const std::string& field);
+
 /// A field whose values differ between A and B, or among the launches of one of them.
 struct FieldThatDiffers {
     std::string field;
-    std::string a, b;  ///< "-" where it is not set
+    std::string a, b;
 };
 
 std::vector<FieldThatDiffers> differences(const Fingerprint& a, const Fingerprint& b);

@@ -10,6 +10,7 @@
 #include <span>
 
 #include "results/statistics.hpp"
+#include "results/stored/by_launch.hpp"
 #include "results/stored/judge_stored.hpp"
 
 namespace tutti {
@@ -82,14 +83,11 @@ double StoredTimes::median_ns() const { return median(ns); }
 
 StoredRuns stored_runs(const Results& results) {
     StoredRuns runs{.fingerprint = fingerprint_of(results)};
-    std::map<std::string, std::string> begun_as;  // sessions that go on, by the first of them
+    auto begun_as = first_parts(results.sessions);
     std::set<std::string> measured;
     for (const Point& point : results.points) measured.insert(point.session);
     for (const TrainingStep& step : results.steps) measured.insert(step.session);
     for (const Session& session : results.sessions) {
-        begun_as[session.id] = session.resume_of && begun_as.contains(*session.resume_of)
-                                   ? begun_as[*session.resume_of]
-                                   : session.id;
         if (!measured.contains(session.id)) continue;
         const Tool& tool = session.tool;
         runs.versions.insert(tool.version + (tool.git.empty() ? "" : " (" + tool.git + ")"));

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The figures of one section over message size: ratio to the library, share of the limit, latency, bandwidth, bytes,
-model."""
+energy, model."""
 
 from dataclasses import replace
 
@@ -17,7 +17,7 @@ DISTURBED, BEYOND = "disturbed", "beats the limit: limit too high"
 
 def drawings(section):
     """Those for which there is something to draw."""
-    made = (make(section) for make in (_ratio, _limit, _latency, _bandwidth, _network, _model))
+    made = (make(section) for make in (_ratio, _limit, _latency, _bandwidth, _network, _energy, _gpu_energy, _model))
     return [drawing for drawing in made if drawing]
 
 
@@ -61,7 +61,7 @@ def _limit(section):
         for size, cell in section.line(candidate):
             if cell.limit:
                 mark = mark_of(section, candidate, size, lambda time, cell=cell: min(100 * cell.limit / time, 100))
-                yield mark if cell.percent_of_limit <= 100 else replace(mark, low=None, high=None, flag=BEYOND)
+                yield replace(mark, low=None, high=None, flag=BEYOND) if cell.beats_limit else mark
 
     plot = Plot("% of limit", lambda mark: curves.size_words(mark, f"{mark.value:.0f} %"), top=106)
     plot.curves = _curves(section, marks)
@@ -112,6 +112,28 @@ def _bytes(section, kind, value, title, caption):
     plot = Plot("bytes per byte of message", lambda mark: curves.size_words(mark, f"{mark.value:.3g} per byte"))
     plot.curves = _curves(section, marks)
     return _drawing(section, kind, f"{title}, per byte of the message", caption, plot) if plot.curves else None
+
+
+def _energy(section):
+    return _joules(section, "energy", "energy_J", "packages of all hosts")
+
+
+def _gpu_energy(section):
+    return _joules(section, "gpu-energy", "gpu_energy_J", "GPUs of all hosts")
+
+
+def _joules(section, kind, field, meters):
+    def marks(candidate):
+        for size, cell in section.line(candidate):
+            energy = cell.mean_of((field,))
+            if energy:
+                yield Mark(size, 1000 * energy, launches=cell.launches, flag=_flag(section, candidate, size))
+
+    plot = Plot("energy of one call (mJ)", lambda mark: curves.size_words(mark, f"{mark.value:.3g} mJ"), log_y=True)
+    plot.curves = _curves(section, marks)
+    return _drawing(section, kind, f"Energy per call (mJ, lower is better), {meters}",
+                    "All that they used during the calls, for whomever; only of calls that took long enough for the meters.",
+                    plot) if plot.curves else None
 
 
 def _model(section):

@@ -4,12 +4,12 @@
 import re
 from dataclasses import dataclass, field
 
-from tutti.lines import ResultsError, good_lines, launch_of, without_replaced
+from tutti.lines import ResultsError, good_lines, launch_of, with_lower_limits, without_replaced
 
 from . import schema
 
 SHELVES = {"session": "sessions", "launch": "launches", "point": "points", "step": "steps", "partial_step": "steps",
-           "fail": "fails", "end": "ends"}
+           "fail": "fails", "end": "ends", "lower_limits": "lower_limits"}
 
 
 @dataclass
@@ -23,6 +23,7 @@ class Results:
     steps: list = field(default_factory=list)
     fails: list = field(default_factory=list)
     ends: list = field(default_factory=list)
+    lower_limits: list = field(default_factory=list)  # which the points have already
     warnings: list = field(default_factory=list)
     selection: str = ""  # in words, where only some of the records were taken
 
@@ -40,6 +41,7 @@ def read(paths):
         for line in good_lines(path, results.warnings):
             _shelve(line, results)
     results.steps = without_replaced(results.steps)
+    results.points = with_lower_limits(results.points, results.lower_limits)
     if not results.points and not results.steps:
         raise ResultsError(f"{' '.join(map(str, paths))}: no point in it, so there is nothing to report")
     return results

@@ -9,6 +9,7 @@ TOOL = {"version?": str, "git?": str, "dirty?": bool, "build_type?": str, "compi
 HOST = {"name": str, "cpu_model?": str, "cores?": int, "mem_bytes?": int, "governor?": str, "kernel?": str,
         "virt?": str, "loadavg1?": NUMBER, "cgroup_cpus?": NUMBER}
 WIRE = {"tx_bytes_per_call": NUMBER, "rx_bytes_per_call": NUMBER}
+HEALTH = {"host": str, "readings": [{"name": str, "value": NUMBER, "wrong?": str}]}
 LIBRARY = {"vendor?": str, "version?": str}
 KEY = {"coll": str, "impl": str, "algo": str, "transport": str, "dtype": str, "op": str, "root": int,
        "bytes": int, "inplace": bool, "nranks": int, "ppn?": int, "seg?": int, "buf?": str, "placement?": str,
@@ -23,17 +24,19 @@ KINDS = {
     "session": {"id": str, "t": str, "tool": TOOL, "argv": [str], "seed": int, "cwd?": str, "plan?": dict},
     "launch": {"session?": str, "launch": int, "t": str, "nranks": int, "hosts?": [HOST], "mpi?": LIBRARY,
                "ucx?": LIBRARY, "nccl?": LIBRARY, "cuda?": {"driver?": str}, "gpus?": [{"model?": str}], "env?": dict,
-               "argv?": [str], "topo_sha256?": str},
+               "argv?": [str], "topo_sha256?": str, "health?": [HEALTH]},
     "point": {"session?": str, "launch": int, "key": KEY, "skipped?": str},
     "step": {"session?": str, "launch": int, "key": STEP_KEY, "skipped?": str},
+    "lower_limits": {"session?": str, "launch": int, "limit_ns": dict},
     "fail": {"session?": str, "launch": int, "phase": str, "what": str},
-    "end": {"session?": str, "launch": int, "ok": bool, "wall_ns": int},
+    "end": {"session?": str, "launch": int, "ok": bool, "wall_ns": int, "health?": [HEALTH]},
 }
 # Of points and steps that were not skipped.
 MEASURED = {
     "point": {"n": int, "t_ns": TIMES, "ci95_p50_ns": [NUMBER], "busbw_GBps": NUMBER, "check": {"state": str},
               "stop_reason?": str, "calls_of_sample?": int, "limit_ns?": NUMBER, "pct_of_limit?": NUMBER,
-              "predicted_ns?": NUMBER, "choice?": str, "n_invalid?": int, "mode?": str, "def?": str, "wire?": WIRE},
+              "predicted_ns?": NUMBER, "choice?": str, "n_invalid?": int, "mode?": str, "def?": str, "wire?": WIRE,
+              "energy_J?": NUMBER, "gpu_energy_J?": NUMBER},
     "step": {"n": int, "step_ns": MIDDLE, "ci95_step_ns": [NUMBER], "compute_ns": MIDDLE, "communication_ns": MIDDLE,
              "exposed_ns": MIDDLE, "wait_ns": MIDDLE, "work_ns": MIDDLE, "overlap?": NUMBER, "slowdown?": NUMBER,
              "ci95_exposed_ns?": [NUMBER], "check": {"state": str}, "metrics?": [{"name": str, "value?": NUMBER}]},

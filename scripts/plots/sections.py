@@ -26,7 +26,7 @@ class Cell:
     p05: float
     p95: float
     busbw: float
-    limit: float      # the least that the machine allows; 0 where that is not known
+    limit: float      # the least that the machine was seen to allow; 0 where that is not known
     samples: int
     points: dict      # {launch: its point}
 
@@ -43,6 +43,11 @@ class Cell:
     def time(self):
         """A Ratio: with the interval, which is known by the same rules."""
         return intervals.over_launches(list(self.logs.values()))
+
+    @property
+    def beats_limit(self):
+        """In every launch, by more than its calls explain: the limit is too high a time."""
+        return self.limit > max(point["ci95_p50_ns"][1] for point in self.points.values())
 
     @property
     def percent_of_limit(self):
@@ -229,7 +234,7 @@ def _cell(by_launch):
                 p05=middle([point["t_ns"]["p05"] for point in points]),
                 p95=middle([point["t_ns"]["p95"] for point in points]),
                 busbw=middle([point["busbw_GBps"] for point in points]),
-                limit=middle([point["limit_ns"] for point in points if point.get("limit_ns")] or [0]),
+                limit=min((point["limit_ns"] for point in points if point.get("limit_ns")), default=0),
                 samples=sum(point["n"] for point in points), points=by_launch)
 
 

@@ -52,7 +52,7 @@ def limit_cell(cell):
     share = cell.percent_of_limit
     if share is None:
         return Cell("")
-    if share > 100:
+    if cell.beats_limit:
         return Cell(">100: limit too high", value=share, faint=True)
     return Cell(f"{share:.0f}", value=share)
 

@@ -50,7 +50,7 @@ def _row(section, candidate, size):
     return [Cell(size_text(size), size), candidate.name + (" †" if (candidate, size) in section.disturbed else ""), _us(cell.p50),
             half_text(cell.time.half), _us(cell.p05), _us(cell.p95), _us(max(point["t_ns"]["max"] for point in points)), f"{cell.busbw:.3g}",
             Cell(f"{ratio_text(ratio.value)} {interval_text(ratio)}", ratio.value) if ratio else "",
-            "" if share is None else f"{share:.0f}" if share <= 100 else Cell(f"{share:.0f}: limit too high", share),
+            "" if share is None else Cell(f"{share:.0f}: limit too high", share) if cell.beats_limit else f"{share:.0f}",
             cell.samples, cell.launches, ", ".join(sorted({point.get("stop_reason") or "" for point in points})),
             "ok" if checks == {"ok"} else "not checked"]
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a reader must know before believing a number: of a launch, of a point, of all that a figure shows."""
 
+from collections import defaultdict
 from dataclasses import dataclass
 
 from tutti.intervals import interval_of
@@ -32,8 +33,8 @@ class Trust:
         self._plan = {(one["file"], one["id"]): one.get("plan") or {} for one in results.sessions}
         self._launches = {launch_of(one): one for one in results.launches}
         self._at_deadlines = {}  # {(launch, ranks): bool}, as far as it was asked
-        ended = {launch_of(end) for end in results.ends}
-        self._open = {launch for launch in self._launches if launch not in ended}
+        self._ends = {launch_of(end): end for end in results.ends}
+        self._open = {launch for launch in self._launches if launch not in self._ends}
 
     def is_oversubscribed(self, launch):
         cores = self._cores(launch)
@@ -59,7 +60,7 @@ class Trust:
         measured = [point for point in points if not point.get("skipped")]
         launches = list(dict.fromkeys(map(launch_of, measured)))
         found = [*self._simulated(measured, launches), *self._oversubscribed(launches), *self._busy(launches),
-                 *self._disturbed(measured), *_beaten(measured), *_few(measured), *_wide(measured)]
+                 *self._in_bad_health(launches), *self._disturbed(measured), *_beaten(measured), *_few(measured), *_wide(measured)]
         if len(launches) == 1:
             found.append(Note(ONE_LAUNCH, OF_ONE_LAUNCH))
         if broken := [launch for launch in launches if launch in self._open]:
@@ -94,6 +95,20 @@ class Trust:
             yield Note("busy", f"load up to {worst:.1f} on {counted(cores, 'core')} as {_some(loads, launches)} began (own launches "
                                "just before count)")
 
+    def _in_bad_health(self, launches):
+        """What tutti found wrong with a host as a launch began, or over it: one note, as all of it is of the machine."""
+        wrong = defaultdict(dict)  # {(host, name of the reading): {launch: what to say}}
+        for launch in launches:
+            for record in (self._launches.get(launch, {}), self._ends.get(launch, {})):
+                for host in record.get("health") or []:
+                    for reading in host["readings"]:
+                        if reading.get("wrong"):
+                            wrong[host["host"], reading["name"]][launch] = reading["wrong"]
+        if wrong:
+            said = [f"{host}: {list(by_launch.values())[-1]}" + (f" ({_some(by_launch, launches)})" if len(launches) > 1 else "")
+                    for (host, _), by_launch in sorted(wrong.items())]
+            yield Note("host in trouble", "; ".join(said))
+
     def _disturbed(self, points):
         disturbed = [point for point in points if "t_ns" in point and self.is_disturbed(point)]
         if disturbed:
@@ -110,11 +125,12 @@ def _some(loads, launches):
 
 
 def beats_limit(point):
-    return (point.get("pct_of_limit") or 0) > 100
+    """By more than its interval explains."""
+    return "t_ns" in point and (point.get("limit_ns") or 0) > point["ci95_p50_ns"][1]
 
 
 def _beaten(points):
-    beaten = [point["pct_of_limit"] for point in points if beats_limit(point)]
+    beaten = [100 * point["limit_ns"] / max(point["t_ns"]["p50"], 1) for point in points if beats_limit(point)]
     if beaten:
         yield Note("limit too high", f"{counted(len(beaten), 'point')} of {len(points)} took less than the limit says is "
                                            f"possible (up to {max(beaten):.0f} % of it): its least time is too high, measure it anew "

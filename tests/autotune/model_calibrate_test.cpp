@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "autotune/model/calibrate.hpp"
+#include "autotune/model/model_comparison.hpp"
 #include "autotune/model/nnls.hpp"
 #include "autotune/tuner/calibration.hpp"
 #include "base/error.hpp"
@@ -177,6 +178,34 @@ TEST(NonNegativeFit, WeighsEquations) {
     fit.add(std::vector<double>{1}, 1, 3);
     fit.add(std::vector<double>{1}, 5, 1);
     EXPECT_NEAR(fit.solve({0})[0], 2, 1e-9);
+}
+
+TEST(ModelComparison, PrefersTheModelThatIsNearerToTimesThatNeitherWasFittedTo) {
+    const CostModel truth = model_of(planted(), 4);
+    const ModelledMachine machine{.cores = 4};
+    std::vector<Observation> few;  // a short run on a noisy machine
+    for (const Observation& one : measured_on(truth, Placement::one_node(4), 0.5))
+        if (one.configuration.algorithm == "ring") few.push_back(one);
+    const ModelComparison noisy = compare_models(few, machine, truth);
+    EXPECT_TRUE(noisy.stored_is_better()) << noisy.stored_error << ' ' << noisy.new_error;
+
+    const auto seen = measured_on(truth, Placement::one_node(4), 0.05);
+    ModelParameters slow = truth.parameters();
+    for (auto& [name, parameters] : slow.within)
+        for (double& ns : parameters.ns) ns *= 2;
+    const ModelComparison wrong = compare_models(seen, machine, CostModel(slow));
+    EXPECT_FALSE(wrong.stored_is_better());
+    EXPECT_NEAR(wrong.stored_error, 1, 0.05);
+    EXPECT_LE(wrong.new_error, 0.1);
+    EXPECT_NEAR(static_cast<double>(wrong.points), static_cast<double>(seen.size()) / 5,
+                static_cast<double>(seen.size()) / 25);
+}
+
+TEST(ModelComparison, KnowsNoBetterWhereBothKnowNothingInCommon) {
+    const auto seen = measured_on(model_of(planted(), 4), Placement::one_node(4), 0.05);
+    EXPECT_FALSE(compare_models(seen, {.cores = 4}, CostModel()).stored_is_better());
+    EXPECT_EQ(compare_models(seen, {.cores = 4}, CostModel()).points, 0U);
+    EXPECT_EQ(compare_models({}, {.cores = 4}, CostModel()).points, 0U);
 }
 
 }  // namespace

@@ -7,6 +7,7 @@ import tutti
 from tutti import QUICK
 
 LIMITS = ("limits", "--ranks", 2, "--budget", "0.2s")
+KEPT = (*LIMITS, "--keep-anyway")  # other tests may use the cores
 BENCH = ("bench", "all_reduce", "--ranks", 2, "-b", 8, "-e", "4K", "-f", 512, "--algo", "ring", "--transport", "shm",
          "--baseline", "none", *QUICK)
 
@@ -35,7 +36,7 @@ class Limits(tutti.Folder):
         self.assertEqual(limits["topo_sha256"], launch["hosts"][0]["topo_sha256"])
 
     def test_are_stored_for_the_bench_under_the_fingerprint_of_the_host(self):
-        self.run_here(*LIMITS)
+        self.run_here(*KEPT)
         stored, =  self.stored()
         self.assertEqual(stored.name, f"limits-{json.loads(stored.read_text())['topo_sha256']}.json")
         file = self.folder / "r.jsonl"
@@ -62,14 +63,65 @@ class Limits(tutti.Folder):
         self.assertEqual((done.returncode, done.stderr.count("\n")), (64, 1), done.stderr)
         self.assertIn("l.jsonl:1: not JSON", done.stderr)
 
+    def test_of_a_machine_that_is_busy_are_used_but_not_stored_unless_asked_so(self):
+        with tutti.others_on_all_cores():
+            table = self.run_here(*LIMITS)
+            self.assertRegex(table, r"\n# others had \d+ % of the cores\n(?s:.*)\n# not kept; ")
+            self.assertEqual(self.stored(), [])
+            table = self.run_here(*BENCH)
+            self.assertRegex(table, r"measured just now on \d+ cores?, in .* s, while others had \d+ % of the cores; not kept; ")
+            self.assertNotIn("N/A", self.shares(table))
+            self.assertEqual(self.stored(), [])
+            self.assertIn("\n# kept in ", self.run_here(*KEPT))
+        self.assertEqual(len(self.stored()), 1)
+
+    def store_of_a_slow_machine(self):
+        """A file of limits with each figure a billion times as bad."""
+        self.run_here(*KEPT)
+        stored, =  self.stored()
+        limits = json.loads(stored.read_text())
+        for curve in (*limits["curves"], limits["staged"], limits["single_copy"]):
+            curve["GBps"] = [rate * 1e-9 for rate in curve["GBps"]]
+        for pair in limits["hand_overs"]:
+            pair.update(one_way_ns=pair["one_way_ns"] * 1e9, exchange_ns=pair["exchange_ns"] * 1e9)
+        limits["single_copy_ns"] *= 1e9
+        stored.write_text(json.dumps(limits) + "\n", encoding="utf-8")
+        return stored, limits
+
+    def test_that_are_beaten_are_measured_again_in_the_store_the_records_and_the_table(self):
+        stored, slow = self.store_of_a_slow_machine()
+        file = self.folder / "r.jsonl"
+        table = self.run_here(*BENCH, "--json", file)
+        for share in self.shares(table):
+            self.assertRegex(share, r"^\d+!$")
+        self.assertIn("# Limits               : 4 of 4 points took less than theirs (!)", table)
+        self.assertIn(f"; kept in {stored}, with what was better", table)
+        fast = json.loads(stored.read_text())
+        self.assertGreater(min(fast["curves"][0]["GBps"]), 1000 * max(slow["curves"][0]["GBps"]))
+        found = tutti.records(file)
+        self.assertEqual([record["kind"] for record in found if "limits" in record["kind"]], ["limits", "lower_limits", "limits"])
+        lower, = (record["limit_ns"] for record in found if record["kind"] == "lower_limits")
+        for point in tutti.points(file):
+            self.assertLess(lower[point["point"]], 1e-6 * point["limit_ns"])
+
+    def test_of_a_file_that_are_beaten_are_marked_only(self):
+        stored, slow = self.store_of_a_slow_machine()
+        given = self.file("given.jsonl", stored.read_text())
+        file = self.folder / "r.jsonl"
+        table = self.run_here(*BENCH, "--limits", given, "--json", file)
+        self.assertIn("# Limits               : 4 of 4 points took less than theirs (!)", table)
+        self.assertEqual([record["kind"] for record in tutti.records(file) if "limits" in record["kind"]], ["limits"])
+        self.assertEqual(json.loads(stored.read_text()), slow)
+
     def test_are_measured_again_where_the_stored_ones_are_broken(self):
-        self.run_here(*LIMITS)
+        self.run_here(*KEPT)
         stored, =  self.stored()
         stored.write_text("{", encoding="utf-8")
         table = self.run_here(*BENCH)
         self.assertIn(f"{stored}:1: not JSON: measured again\n", table)
         self.assertNotIn("N/A", self.shares(table))
-        self.assertEqual(json.loads(stored.read_text())["kind"], "limits")
+        if "; kept in" in table:  # nobody else used the cores
+            self.assertEqual(json.loads(stored.read_text())["kind"], "limits")
 
 
 if __name__ == "__main__":

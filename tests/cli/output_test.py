@@ -53,6 +53,24 @@ class Table(unittest.TestCase):
                 self.assertIn(f" float {root} ", rows(done.stdout)[0])
 
 
+class Length(unittest.TestCase):
+    def head(self, *words):
+        """What is said before the first row of a sweep; with 2 s of each trial it would take 2 x 1 x 2 x 5 s."""
+        done = tutti.run("bench", "all_reduce", "--algo", "ring", "--transport", "loopback", "--baseline", "none", "--ranks", 2,
+                         "--counts", "1,2,3,4,5", "--target-ci", "99%", *words)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return done.stdout.split("\n#\n")[0]
+
+    def test_of_a_long_sweep_is_told_in_its_head(self):
+        self.assertIn("\n# all of it takes at most about 40 s; --budget 30s shortens it", self.head("--max-time", "2s"))
+        self.assertIn("\n# all of it takes at most about 30 s; a smaller --budget shortens it",
+                      self.head("--max-time", "2s", "--budget", "30s"))
+
+    def test_of_a_short_one_or_one_that_nothing_bounds_is_not(self):
+        for words in (("--max-time", "0.4s"), ("--max-time", "2s", "--budget", "9s"), ("-n", 20, "--max-time", "2s")):
+            self.assertNotIn("all of it takes", self.head(*words))
+
+
 class ManyCandidates(tutti.Folder):
     def test_has_the_rows_of_the_fastest_and_of_all_when_asked(self):
         words = ("bench", "all_reduce", "--algo", "ring,tree,chain,linear,butterfly", "--transport", "loopback", "--baseline", "none",

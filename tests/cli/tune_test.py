@@ -69,14 +69,44 @@ BOTH = [(collective, buffers) for collective in ("all_reduce", "scatter") for bu
 
 class Search(Tune):
     def test_leaves_a_table_its_samples_and_a_model(self):
-        out = self.tune("all_reduce,scatter")
+        out = self.tune("all_reduce,scatter", "--keep-anyway")
         self.check_sections(BOTH)
+        self.assertEqual(len(self.models()), 1)
         for text in ("all_reduce native plain registered: ", "scatter unregistered: ", "cost model calibrated by "):
             self.assertIn(text, out)
         kinds = [record["kind"] for record in self.races()]
         self.assertEqual((kinds[0], kinds.count("cost"), kinds.count("calibration")), ("races", 4, 1))
         self.assertIn("race", kinds)
-        self.assertEqual(len(list((self.folder / "cache/tutti").glob("model-*.json"))), 1)
+
+    def models(self):
+        return list((self.folder / "cache/tutti").glob("model-*.json"))
+
+    def test_keeps_the_model_that_is_nearer_to_what_it_has_measured(self):
+        words = ("scatter", "--buffers", "registered", "--keep-anyway")
+        self.assertNotIn("the stored one", self.tune(*words))
+        stored, = self.models()
+        slow = json.loads(stored.read_text())
+        for parameters in slow["within"].values():
+            for name, value in parameters.items():
+                parameters[name] = [1000 * one for one in value] if isinstance(value, list) else 1000 * value
+        stored.write_text(json.dumps(slow), encoding="utf-8")
+        self.assertRegex(self.tune(*words), r"# at \d+ times that neither was fitted to, the new model is off by \d+ % in the median, "
+                                            r"the stored one by \d+ %: the new one is kept\n")
+        table, fast = (json.loads(text) for text in (json.loads(self.table.read_text())["model"], stored.read_text()))
+        self.assertEqual(table["within"], fast["within"])
+        self.assertNotEqual(fast["within"], slow["within"])
+
+    def test_on_a_machine_that_is_busy_keeps_no_model_and_replaces_none(self):
+        words = ("scatter", "--buffers", "registered")
+        with tutti.others_on_all_cores():
+            self.assertRegex(self.tune(*words), r"# others had \d+ % of the cores while the model was calibrated: it is not kept")
+            self.assertEqual(self.models(), [])
+            self.assertIn("within", json.loads(json.loads(self.table.read_text())["model"]))
+            self.tune(*words, "--keep-anyway")
+            stored, = self.models()
+            before = stored.read_text()
+            self.assertIn("the stored one is kept", self.tune(*words))
+            self.assertEqual(stored.read_text(), before)
 
     def test_of_every_variant_measures_each_the_same_number_of_times(self):
         self.tune("scatter", "--search", "exhaustive", "--repetitions", 3, "--model", "none", "--buffers", "registered")
@@ -225,7 +255,7 @@ class Tables(Tune):
     def setUp(self):
         super().setUp()
         if Tables.made is None:
-            self.tune("all_reduce,scatter")
+            self.tune("all_reduce,scatter", "--keep-anyway")
             model, = (self.folder / "cache/tutti").glob("model-*.json")
             Tables.made = self.table.read_text(), model.name, model.read_text()
         table, name, model = Tables.made

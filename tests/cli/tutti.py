@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs the command for the tests. CTest says by TUTTI where it is; by hand it is that of build/."""
+import contextlib
 import json
 import os
 import re
@@ -80,6 +81,19 @@ def records(path):
 
 def points(path):
     return [record for record in records(path) if record["kind"] == "point"]
+
+
+@contextlib.contextmanager
+def others_on_all_cores():
+    """Other programs that are always busy, two for each core."""
+    code = "while True: pass"
+    hogs = [subprocess.Popen([sys.executable, "-c", code]) for _ in range(2 * len(os.sched_getaffinity(0)))]
+    try:
+        yield
+    finally:
+        for hog in hogs:
+            hog.kill()
+            hog.wait()
 
 
 class Folder(unittest.TestCase):

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "cli/limits_table.hpp"
+#include "cli/known/limits_table.hpp"
 #include "results/record.hpp"
 #include "tests/fuzz/demand.hpp"
 #include "workloads/limits/least_time.hpp"

@@ -7,6 +7,7 @@
 
 #include "cli/comparison_file.hpp"
 #include "cli/options/interrupted_run.hpp"
+#include "cli/show/stored_tables.hpp"
 #include "results/csv.hpp"
 #include "results/floors.hpp"
 #include "results/over_launches.hpp"
@@ -29,20 +30,7 @@ void write_again(const Results& results) {
                        parse_json_line(to_json_line(record))) == record,
                    "a line brings back the record: " + to_json_line(record));
     };
-    again(results.sessions);
-    again(results.launches);
-    again(results.points);
-    again(results.steps);
-    again(results.fails);
-    again(results.ends);
-    again(results.limits);
-    again(results.pairs);
-    again(results.verdicts);
-    again(results.step_growth);
-    again(results.numerics);
-    again(results.points_over_launches);
-    again(results.steps_over_launches);
-    again(results.floors);
+    std::apply([&](const auto&... lists) { (again(lists), ...); }, lists_of(results));
 }
 
 void draw_tables(const Results& results) {
@@ -58,6 +46,14 @@ void draw_tables(const Results& results) {
     step_table_footer(results.steps);
     over_launches(results.points);
     over_launches(results.steps);
+}
+
+void show(const Results& results) {
+    try {
+        stored_tables(results, {});
+    } catch (const Error& error) {
+        demand_one_line(error);
+    }
 }
 
 void draw_views(const ComparisonRecords& records) {
@@ -130,6 +126,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         write_again(*results);
         draw_tables(*results);
         compare(*results);
+        show(*results);
     }
     const std::string file = folder.file("results.jsonl", text);
     if (results) go_on(file);

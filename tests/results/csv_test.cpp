@@ -50,7 +50,8 @@ TEST(Csv, HoldsTheNumbers) {
     EXPECT_NE(text.find(",all_reduce,tutti,ring,shm,float,sum,-1,256,1024,0,host,4,2,512,scatter,"),
               std::string::npos);
     EXPECT_NE(text.find(",deadline,last_arrival,5,1,3,1,target_ci,1000,"), std::string::npos);
-    EXPECT_TRUE(text.ends_with(",1060,1050,ok,0,550.0,50.0,1200.5,one-shot/shm\r\n")) << text;
+    EXPECT_TRUE(text.ends_with(",1060,1050,0.0625,0.5,ok,0,550.0,50.0,1200.5,one-shot/shm\r\n"))
+        << text;
 }
 
 }  // namespace tutti

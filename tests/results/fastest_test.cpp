@@ -96,21 +96,5 @@ TEST(Fastest, KindsOfMemoryAreNeverOneRanking) {
     EXPECT_EQ(fastest_table(points, ""), "");  // one candidate of each
 }
 
-TEST(Cautions, NameBusyHostsAndTurns) {
-    std::vector<Launch> launches(2);
-    for (Launch& launch : launches) {
-        launch.ppn = 4;
-        launch.hosts = {{.name = "h", .cores = 4, .loadavg1 = 0.5}};
-    }
-    EXPECT_TRUE(cautions(launches).empty());
-    launches[1].hosts[0].loadavg1 = 3.5;
-    launches[1].ppn = 8;
-    EXPECT_EQ(cautions(launches),
-              (std::vector<std::string>{
-                  "host h is busy with something else, in 1 of 2 launches (load 3.5 on 4 cores): "
-                  "times are unsteady",
-                  "more ranks than cores: they take turns"}));
-}
-
 }  // namespace
 }  // namespace tutti

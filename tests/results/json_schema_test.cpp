@@ -73,8 +73,9 @@ TEST(JsonSchema, RequiresWhatTheReaderRequires) {
     for (const std::string& text :
          {to_json_line(session), to_json_line(launch), to_json_line(sample_point()),
           to_json_line(skipped_point()), to_json_line(step), to_json_line(Fail{}),
-          to_json_line(End{}), to_json_line(sample_limits()), to_json_line(Pair{}),
-          to_json_line(VerdictRecord{}),
+          to_json_line(End{.health = {{"h", {{"link_errors", 2, "eth0", "eth0: 2 frames"}}}}}),
+          to_json_line(sample_limits()), to_json_line(Pair{}), to_json_line(VerdictRecord{}),
+          to_json_line(LowerLimits{.limit_ns = {{"0123456789abcdef", 5}}}),
           to_json_line(Numerics{.of = {{.max_ulp = 0.5, .ranks_agree = true}}})}) {
         const Json line = Json::parse(text);
         ASSERT_TRUE(is_read(line));

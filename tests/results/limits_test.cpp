@@ -77,6 +77,59 @@ TEST(Limits, OfSeveralRunsAreTheBestOfEachFigure) {
     EXPECT_EQ(best_of(now, before), now);
 }
 
+TEST(Limits, OfMoreCoresStayAndAreImprovedByThoseOfFewer) {
+    const auto copy_rate = [](const Limits& limits, int cores) {
+        return limits.curve("copy", "cached", cores)->rates.gbps[0];
+    };
+    Limits two = sample_limits();
+    Limits four = two;
+    four.cores = 4;
+    for (Curve& curve : four.curves) curve.cores = curve.cores == 2 ? 4 : 1;
+    for (Limits* limits : {&two, &four})
+        for (Curve& curve : limits->curves)
+            if (curve.pass == "copy") curve.rates.gbps[0] = limits->cores * 100. + curve.cores;
+    two.signal_latencies[0].one_way_ns = 30;
+    two.staged.gbps[0] = 1000;  // of another number of cores
+    two.yield_ns = 900;
+    for (const Limits& best : {best_of(two, four), best_of(four, two)}) {
+        EXPECT_EQ(best.cores, 4);
+        EXPECT_EQ(copy_rate(best, 4), 404);
+        EXPECT_EQ(copy_rate(best, 1), 401);
+        EXPECT_EQ(best.signal_latencies[0].one_way_ns, 30);
+        EXPECT_EQ(best.staged, four.staged);
+        EXPECT_EQ(best.yield_ns, 900);
+    }
+}
+
+TEST(Limits, OfOneNetworkAreTheBestOfEachFigure) {
+    Limits now = sample_limits(), before = sample_limits();
+    now.network->links[0].gbps = 0.2;
+    now.network->links[0].latency_ns = 60'000;
+    HostLink best = before.network->links[0];
+    best.gbps = 0.2;
+    EXPECT_EQ(best_of(now, before).network->links[0], best);
+    before.network->hosts[1] = "another";
+    EXPECT_EQ(best_of(now, before).network, now.network);
+}
+
+TEST(LimitsToKeep, AreNoneOfAMachineThatWasBusyButWhereTheyImproveWhatIsKept) {
+    Limits quiet = sample_limits(), busy = sample_limits();
+    busy.taken = 0.4;
+    busy.yield_ns = 900;
+    EXPECT_EQ(limits_to_keep(quiet, {}), quiet);
+    EXPECT_EQ(limits_to_keep(busy, {}), std::nullopt);
+    Limits improved = quiet;
+    improved.yield_ns = 900;
+    EXPECT_EQ(limits_to_keep(busy, quiet), improved);  // taken by nobody
+    quiet.kernels = "scalar";
+    EXPECT_EQ(limits_to_keep(busy, quiet), std::nullopt);
+    Limits of_one_core = sample_limits();
+    of_one_core.cores = 1;
+    EXPECT_EQ(limits_to_keep(busy, of_one_core), std::nullopt);
+    busy.taken = 0.02;
+    EXPECT_EQ(limits_to_keep(busy, quiet), busy);
+}
+
 TEST(LimitsFile, IsReadAsItWasWritten) {
     const TemporaryFolder folder;
     const auto path = folder / "a";

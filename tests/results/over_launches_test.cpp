@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "results/share_of_limit.hpp"
+
 namespace tutti {
 namespace {
 
@@ -38,6 +40,16 @@ TEST(OverLaunches, ALaunchIsOneSampleItsMedian) {
     EXPECT_EQ(all[1].point.time.ci95_lo, 5000);
     // 400 bytes in 16 us
     EXPECT_NEAR(all[0].point.bandwidth.algbw, 0.025, 1e-12);
+}
+
+TEST(OverLaunches, OfLimitsTheLeastCountsAsTheMachineWasSeenToAllowIt) {
+    std::vector<Point> points(3, point_of_launch(100, {1000}));
+    set_limit(points[0], 1500);
+    set_limit(points[1], 700);
+    const Point all = over_launches(points).at(0).point;
+    EXPECT_EQ(all.limit_ns, 700);
+    EXPECT_EQ(all.pct_of_limit, 70);
+    EXPECT_EQ(over_launches(std::span(points).subspan(2)).at(0).point.limit_ns, std::nullopt);
 }
 
 TEST(OverLaunches, WhatOneLaunchSkippedOrGotWrongIsNotHidden) {

@@ -47,6 +47,19 @@ TEST(Reader, SortsRecordsByKind) {
     EXPECT_TRUE(results.warnings.empty());
 }
 
+TEST(Reader, GivesPointsTheLimitsThatWereMeasuredAgainInTheirLaunch) {
+    Point other = sample_point();
+    other.launch = 3;
+    Point lower = sample_point();
+    set_limit(lower, 220);
+    EXPECT_EQ(lower.pct_of_limit, 20);  // of 1100
+    const LowerLimits record{
+        .session = "s1", .launch = 2, .limit_ns = {{point_id(lower.key), 220}, {"another", 1}}};
+    const Results results = read_text(to_json_line(sample_point()) + '\n' + to_json_line(other) +
+                                      '\n' + to_json_line(record) + '\n');
+    EXPECT_EQ(results.points, (std::vector<Point>{lower, other}));
+}
+
 TEST(Reader, KeepsEveryWholeRecordWhereverTheLastLineIsTorn) {
     const std::string text = three_lines();
     for (std::size_t cut = text.find('\n') + 1; cut <= text.size(); ++cut) {

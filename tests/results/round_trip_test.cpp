@@ -51,7 +51,11 @@ TEST(Records, ComeBackAsTheyWereWritten) {
     expect_round_trip(Fail{});
     expect_round_trip(sample_limits());
     expect_round_trip(Limits{});
-    expect_round_trip(End{.session = "s", .ok = false, .wall_ns = 12});
+    expect_round_trip(End{.session = "s",
+                          .ok = false,
+                          .wall_ns = 12,
+                          .health = {{"n0", {{"steal_pct", 3.5, "", "the hypervisor took 4 %"}}},
+                                     {"n1", {{"link_errors", 2, "eth0", "eth0: 2 frames"}}}}});
     expect_round_trip(Pair{.session = "s",
                            .launch = 3,
                            .stage = 2,
@@ -85,6 +89,8 @@ TEST(Records, ComeBackAsTheyWereWritten) {
                                        .checksum = "0123456789abcdef"},
                                       {.draw = Draw::wide, .runs_agree = false}}});
     expect_round_trip(Numerics{});
+    expect_round_trip(
+        LowerLimits{.session = "s", .launch = 2, .limit_ns = {{"0123456789abcdef", 107.5}}});
     expect_round_trip(FloorRecord{.session = "s",
                                   .asked = "all_reduce 1M busbw at least 20 GB/s",
                                   .metric = "all_reduce 1M",
@@ -129,19 +135,22 @@ TEST(Records, ALaunchDescribesHostsRanksAndLibraries) {
                            .drift_ppm = {0, -1.5},
                            .reach_ns = 5000,
                            .residual_ns = 12},
-        .probe = Probe{.pingpong_ns = 500, .copy64k_ns = 6000}});
+        .probe = Probe{.pingpong_ns = 500, .copy64k_ns = 6000},
+        .health = {{"n0", {{"swap_used_MiB", 12.5, "", ""}}}}});
 }
 
 TEST(Records, APointHasTheFieldsThatScriptsRelyOn) {
     const std::string line = to_json_line(sample_point());
-    for (const char* part :
-         {R"("point":")", R"("launch":2)", R"("key":{"coll":"all_reduce","impl":"tutti",)",
-          R"("op":"sum","root":-1,"count":256,"bytes":1024,"inplace":false,"buf":"host",)",
-          R"("seg":512,"placement":"scatter"})", R"("mode":"deadline","def":"last_arrival","n":5,)",
-          R"("stop_reason":"target_ci")", R"("t_ns":{"min":1000,"p05":1000,"p25":1000,"p50":1100,)",
-          R"("ci95_p50_ns":[1000,5000])", R"("straggler":{"0":3,"3":2})", R"("algbw_GBps":)",
-          R"("busbw_GBps":)", R"("check":{"state":"ok","n_wrong":0,"max_ulp":0.5})",
-          R"("samples_ns":[1200,1000,1100,1000,5000])"})
+    for (
+        const char* part :
+        {R"("point":")", R"("launch":2)", R"("key":{"coll":"all_reduce","impl":"tutti",)",
+         R"("op":"sum","root":-1,"count":256,"bytes":1024,"inplace":false,"buf":"host",)",
+         R"("seg":512,"placement":"scatter"})", R"("mode":"deadline","def":"last_arrival","n":5,)",
+         R"("stop_reason":"target_ci")", R"("t_ns":{"min":1000,"p05":1000,"p25":1000,"p50":1100,)",
+         R"("ci95_p50_ns":[1000,5000])", R"("straggler":{"0":3,"3":2})", R"("algbw_GBps":)",
+         R"("busbw_GBps":)", R"("check":{"state":"ok","n_wrong":0,"max_ulp":0.5})",
+         R"("energy_J":0.0625,"gpu_energy_J":0.5,"power":[{"host":0,"meter":"package-0","W":81.5},)",
+         R"("samples_ns":[1200,1000,1100,1000,5000])"})
         EXPECT_NE(line.find(part), std::string::npos) << part << " in " << line;
 }
 

@@ -21,6 +21,17 @@ Point in_place(Point point) {
     return point;
 }
 
+void expect_last_column(TableColumns columns, const std::string& name, const std::string& unit) {
+    std::istringstream lines(table_header({}, columns));
+    std::string names, units;
+    while (std::getline(lines, names) && names.find("size") == names.npos) {
+    }
+    std::getline(lines, units);
+    EXPECT_TRUE(names.ends_with(name)) << names;
+    EXPECT_TRUE(units.ends_with(unit)) << units;
+    EXPECT_EQ(names.size(), units.size());
+}
+
 }  // namespace
 
 TEST(TextTable, HeaderNamesTheColumnsOfNcclTestsAndThenOurs) {
@@ -83,6 +94,20 @@ TEST(TextTable, ShowsTheShareOfTheLimitOfTheWorsePlacement) {
     EXPECT_NE(table_header({}).find("%lim"), std::string::npos);
 }
 
+TEST(TextTable, MarksWhatTookLessThanItsLimitByMoreThanItsInterval) {
+    Point out = sample_point(), in = in_place(sample_point());
+    out.time.ci95_hi = 1150;
+    set_limit(out, 1140);
+    const TableRow row{.out_of_place = &out, .in_place = &in};
+    EXPECT_EQ(words_of(table_row(row)).back(), "50");
+    set_limit(out, 1155);
+    EXPECT_EQ(words_of(table_row(row)).back(), "50!");
+    EXPECT_EQ(words_of(table_row({.out_of_place = &out})).back(), "105!");
+    EXPECT_NE(table_footer(std::vector{out, in, skipped_point()}).find("1 of 2 points took less"),
+              std::string::npos);
+    EXPECT_EQ(table_footer(std::vector{in}).find("took less"), std::string::npos);
+}
+
 TEST(TextTable, ShowsTheNetworkBytesOnSeveralHosts) {
     Point out = sample_point(), in = in_place(sample_point());
     in.measured.network_bytes->rx_per_call = 2000.4;
@@ -96,16 +121,22 @@ TEST(TextTable, ShowsTheNetworkBytesOnSeveralHosts) {
     EXPECT_EQ(words_of(table_row({.out_of_place = &out}, TableColumns{.wire = true})).back(),
               "N/A");
     EXPECT_EQ(table_header({}).find("wire"), std::string::npos);
-    std::istringstream lines(table_header({}, TableColumns{.wire = true}));
-    std::string names, units;
-    while (std::getline(lines, names) && names.find("size") == names.npos) {
-    }
-    std::getline(lines, units);
-    EXPECT_TRUE(names.ends_with("wire")) << names;
-    EXPECT_TRUE(units.ends_with("(B/call)")) << units;
-    EXPECT_EQ(names.size(), units.size());
-    EXPECT_EQ(table_row({.out_of_place = &out}, TableColumns{.wire = true}).size(),
-              names.size() + 1);
+    expect_last_column({.wire = true}, "wire", "(B/call)");
+}
+
+TEST(TextTable, ShowsTheEnergyOfPackagesAndGpusWhereThereAreMeters) {
+    const TableColumns columns{.energy = true};
+    Point out = sample_point(), in = in_place(sample_point());
+    in.measured.gpu_energy_J.reset();
+    const TableRow row{.out_of_place = &out, .in_place = &in};
+    EXPECT_EQ(words_of(table_row(row, columns)).back(), "0.5625");
+    out.measured.energy_J.reset();
+    out.measured.gpu_energy_J.reset();
+    EXPECT_EQ(words_of(table_row(row, columns)).back(), "0.0625");
+    in.measured.energy_J.reset();
+    EXPECT_EQ(words_of(table_row(row, columns)).back(), "N/A");
+    EXPECT_EQ(table_header({}).find("energy"), std::string::npos);
+    expect_last_column(columns, "energy", "(J/call)");
 }
 
 TEST(TextTable, AnAbsentPlacementIsNotApplicable) {
@@ -133,6 +164,36 @@ TEST(TextTable, LargeNumbersLoseDecimalsRatherThanTheirColumn) {
     EXPECT_EQ(words_of(table_row({.out_of_place = &slow}))[5], "123457");
     slow.time.p50 = 12'345'678;
     EXPECT_EQ(words_of(table_row({.out_of_place = &slow}))[5], "12345.7");
+}
+
+TEST(RowsOf, PairPlacementsByKeyWhateverTheirOrder) {
+    Point ring = sample_point(), tree = sample_point();
+    tree.key.configuration.algorithm = "tree";
+    const std::vector<Point> points{ring, in_place(tree), in_place(ring), tree};
+    const auto rows = rows_of(points);
+    ASSERT_EQ(rows.size(), 2U);
+    EXPECT_EQ(rows[0].out_of_place, &points[0]);
+    EXPECT_EQ(rows[0].in_place, &points[2]);
+    EXPECT_EQ(rows[1].out_of_place, &points[3]);
+    EXPECT_EQ(rows[1].in_place, &points[1]);
+}
+
+// As a segment that is named and is the default.
+TEST(RowsOf, TwoCandidatesOfOneKeyStayTwo) {
+    const Point out = sample_point();
+    const std::vector<Point> points{out, out, in_place(out), in_place(out)};
+    const auto rows = rows_of(points);
+    ASSERT_EQ(rows.size(), 2U);
+    EXPECT_EQ(rows[1].out_of_place, &points[1]);
+    EXPECT_EQ(rows[1].in_place, &points[3]);
+}
+
+TEST(RowsOf, KindsOfBuffersAndSizesStayApart) {
+    Point host = in_place(sample_point()), larger = in_place(sample_point());
+    host.key.buf = "registered";
+    larger.key.count *= 2;
+    const std::vector<Point> points{sample_point(), host, larger};
+    EXPECT_EQ(rows_of(points).size(), 3U);
 }
 
 TEST(TextTable, FooterIsWhatCiScriptsGrepFor) {

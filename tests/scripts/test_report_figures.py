@@ -114,6 +114,14 @@ class Files(ReportFiles):
         self.assertEqual([row["value"] for row in rows_of(model)], ["0.9", "0.9"])
         self.assertEqual([row["value"] for row in rows_of(network)], ["2", "2"])
 
+    def test_draw_the_energy_of_a_call_only_where_records_have_it(self):
+        def energies(*points):
+            folder = self.figures(self.lines(*points, library(8, 200)))
+            return sorted([row["value"] for row in rows_of(path)] for path in folder.glob("*energy.csv"))
+        self.assertEqual(energies(timed("ring", 8, 1000)), [])
+        self.assertEqual(energies(*(timed("ring", 8, 1000, launch=number, energy_J=joules, gpu_energy_J=0.5)
+                                    for number, joules in enumerate((0.001, 0.002, 0.009), 1))), [["2"], ["500"]])
+
     def test_cross_out_what_beats_its_limit(self):
         folder = self.figures(self.lines(timed("ring", 8, 1000, limit_ns=1780.0), timed("ring", 64, 1000, limit_ns=500.0)))
         limit, = folder.glob("*-limit.csv")

@@ -108,6 +108,15 @@ class Answer(Values):
     def test_flags_a_limit_that_is_beaten(self):
         row, = self.rows(timed("ring", 8, 1000, 1, limit_ns=1780.0, pct_of_limit=178.0))
         self.assertEqual(row[6], "&gt;100: limit too high")
+        row, = self.rows(timed("ring", 8, 1000, 50, limit_ns=1030.0, pct_of_limit=103.0))  # within its interval
+        self.assertEqual(row[6], "103")
+
+    def test_takes_the_limit_that_was_measured_again_and_the_least_of_all_launches(self):
+        points = [timed("ring", 8, 1000, 1, launch=launch, point="id", limit_ns=1780.0, pct_of_limit=178.0) for launch in (1, 2)]
+        lower = {"v": 1, "kind": "lower_limits", "launch": 2, "limit_ns": {"id": 900.0, "of another": 1.0}}
+        self.assertEqual([point["pct_of_limit"] for point in self.results(*points, lower).points], [178.0, 90.0])
+        row, = self.rows(*points, lower)
+        self.assertEqual(row[6], "90")
 
     def test_never_ranks_kinds_of_memory_or_virtual_ranks_against_each_other(self):
         kinds = [{"buf": "registered"}, {"buf": "host"}, {"buf": "cuda"}, {"buf": "cuda", "placement": "virtual ranks"},
@@ -209,8 +218,22 @@ class Trust(Values):
         self.assertEqual(self.marks(with_key(quiet, nranks=8) | {"mode": "barrier"}, nranks=8), {"one launch", "oversubscribed"})
         self.assertEqual(self.marks(with_key(quiet, placement="virtual ranks")), {"one launch", "virtual ranks"})
         self.assertEqual(self.marks(quiet, gpus=[{"model": "simulated GPU"}]), {"one launch", "simulated GPU"})
-        self.assertEqual(self.marks(quiet | {"pct_of_limit": 178.0}), {"one launch", "limit too high"})
+        self.assertEqual(self.marks(quiet | {"limit_ns": 178.0}), {"one launch", "limit too high"})
         self.assertEqual(self.marks(timed("ring", 8, 100, 30, mode="deadline")), {"one launch", "unsteady"})
+
+    def test_says_what_was_wrong_with_hosts(self):
+        def health(host, name, value, **wrong):
+            return {"health": [{"host": host, "readings": [{"name": name, "value": value} | wrong]}]}
+        lines = [synthetic.session()]
+        for number in (1, 2):
+            lines += [launch_of(number, **health("h", "clock_pct", 50, wrong=f"CPU {number} is slow")),
+                      timed("ring", 8, 100, launch=number, session="s"),
+                      {"v": 1, "kind": "end", "session": "s", "launch": number, "ok": True, "wall_ns": 1}]
+        lines[-1] |= health("i", "steal_pct", 5, wrong="the hypervisor took 5 %")
+        lines[3] |= health("i", "steal_pct", 1)  # all is well
+        results = self.results(*lines)
+        texts = {note.mark: note.text for note in trust.Trust(results).notes(results.points)}
+        self.assertEqual(texts["host in trouble"], "h: CPU 2 is slow (2 of 2 launches); i: the hypervisor took 5 % (1 of 2 launches)")
 
     def test_of_an_interrupted_launch(self):
         results = self.results(synthetic.session(), launch_of(), timed("ring", 8, 100, session="s"))

@@ -7,6 +7,9 @@
 //   mig GPU
 //   unreachable GPU GPU
 //   unasked GPU GPU
+//   energy GPU MILLIJOULES STEP           (each reading shows a step more)
+//   slowed GPU BITS                       (hexadecimal)
+//   ecc GPU CORRECTED UNCORRECTED
 //   deaf GPU                              (no function answers for it)
 //   fails FUNCTION                        (always says "unknown error")
 #include <cstdio>
@@ -38,6 +41,8 @@ struct FakeGpu {
     std::vector<FakeLink> links;
     unsigned c2c = 0, c2c_megabytes = 0;
     bool mig = false, deaf = false;
+    unsigned long long energy = 0, energy_step = 0, slowed = 0;
+    unsigned long long ecc[2] = {0, 0};
 };
 
 std::vector<FakeGpu> gpus;
@@ -87,6 +92,15 @@ void read_line(const std::string& line) {
     } else if (word == "mig") {
         words >> gpu;
         gpus.at(gpu).mig = true;
+    } else if (word == "energy") {
+        words >> gpu;
+        words >> gpus.at(gpu).energy >> gpus.at(gpu).energy_step;
+    } else if (word == "slowed") {
+        words >> gpu >> std::hex;
+        words >> gpus.at(gpu).slowed;
+    } else if (word == "ecc") {
+        words >> gpu;
+        words >> gpus.at(gpu).ecc[0] >> gpus.at(gpu).ecc[1];
     } else if (word == "deaf") {
         words >> gpu;
         gpus.at(gpu).deaf = true;
@@ -176,7 +190,29 @@ int nvmlDeviceGetNvLinkRemotePciInfo_v2(Device device, unsigned link, PciInfo* i
     return give(info, pci_of(at(device).links[link].address, 0));
 }
 
+int nvmlDeviceGetTotalEnergyConsumption(Device device, unsigned long long* millijoules) {
+    if (at(device).energy == 0) return not_supported;
+    *millijoules = at(device).energy;
+    at(device).energy += at(device).energy_step;
+    return refusal("nvmlDeviceGetTotalEnergyConsumption", device);
+}
+
+int nvmlDeviceGetTotalEccErrors(Device device, int kind, int, unsigned long long* errors) {
+    *errors = at(device).ecc[kind];
+    return refusal("nvmlDeviceGetTotalEccErrors", device);
+}
+
+int nvmlDeviceGetCurrentClocksThrottleReasons(Device device, unsigned long long* reasons) {
+    *reasons = at(device).slowed;
+    return refusal("nvmlDeviceGetCurrentClocksThrottleReasons", device);
+}
+
 #ifndef FAKE_OLD_DRIVER
+int nvmlDeviceGetCurrentClocksEventReasons(Device device, unsigned long long* reasons) {
+    *reasons = at(device).slowed;
+    return refusal("nvmlDeviceGetCurrentClocksEventReasons", device);
+}
+
 int nvmlDeviceGetP2PStatus(Device a, Device b, int, int* status) {
     *status = unreachable.contains({index_of(a), index_of(b)}) ? 2
               : unasked.contains({index_of(a), index_of(b)})   ? 6

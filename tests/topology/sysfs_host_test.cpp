@@ -93,6 +93,15 @@ TEST(SysfsHost, CountsMemoryThatWasPluggedInToTheOnlyNode) {
     EXPECT_EQ(detect_host_in(tree.root()).numa_nodes[0].memory, Bytes{4 << 20});
 }
 
+TEST(SysfsHost, KnowsNoMemoryThatNoMachineHas) {
+    const FixtureTree tree;
+    write_two_packages(tree);
+    for (const char* file : {"proc/meminfo", "sys/devices/system/node/node1/meminfo"})
+        tree.write(file, "MemTotal: 9223372036854775807 kB\nNode 1 MemTotal: 1125899906842624 kB");
+    EXPECT_EQ(host_facts(tree.root()).memory, Bytes{0});
+    EXPECT_EQ(read_sysfs_host(tree.root()).numa_nodes[1].memory, Bytes{0});
+}
+
 TEST(SysfsHost, FindsGpusAndNicsAndWhereTheyAre) {
     const FixtureTree tree;
     write_two_packages(tree);

@@ -13,6 +13,7 @@ TEST(Sysfs, ListsAreRangesAndNumbers) {
     EXPECT_EQ(sysfs::parse_list("0-3,8"), (Numbers{0, 1, 2, 3, 8}));
     EXPECT_EQ(sysfs::parse_list("5"), Numbers{5});
     EXPECT_EQ(sysfs::parse_list("7,2"), (Numbers{2, 7}));
+    EXPECT_EQ(sysfs::parse_list("1,0-1"), (Numbers{0, 1}));
     EXPECT_EQ(sysfs::parse_list(""), Numbers{});
     EXPECT_EQ(sysfs::parse_list("none"), Numbers{});
     EXPECT_EQ(sysfs::parse_list("1,9-3"), Numbers{1});
@@ -48,9 +49,21 @@ TEST(Sysfs, ReadsValues) {
     EXPECT_EQ(sysfs::value_of(tree.root() / "info", "model"), std::nullopt);
 }
 
+TEST(Sysfs, LeadingNumbersAreAboveZeroAndFinite) {
+    const FixtureTree tree;
+    tree.write("speed", "16.0 GT/s PCIe");
+    EXPECT_EQ(sysfs::leading_number(tree.root() / "speed"), 16);
+    for (const char* unknown : {"Unknown", "-1", "1e999", "nan", ""}) {
+        tree.write("speed", unknown);
+        EXPECT_EQ(sysfs::leading_number(tree.root() / "speed"), 0) << unknown;
+    }
+    EXPECT_EQ(sysfs::leading_number(tree.root() / "absent"), 0);
+}
+
 TEST(Sysfs, NumberedFoldersComeInNumericalOrder) {
     const FixtureTree tree;
-    for (const char* name : {"cpu10", "cpu2", "cpufreq", "cpu0"}) tree.make_folder(name);
+    for (const char* name : {"cpu10", "cpu2", "cpufreq", "cpu0", "cpu-1", "cpu02", "cpu65536"})
+        tree.make_folder(name);
     EXPECT_EQ(sysfs::numbered(tree.root(), "cpu"), (Numbers{0, 2, 10}));
 }
 

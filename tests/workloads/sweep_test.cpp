@@ -9,6 +9,7 @@
 #include <tuple>
 
 #include "base/index.hpp"
+#include "workloads/bench/sweep_points.hpp"
 #include "workloads/timing/done_by_all.hpp"
 
 namespace tutti {
@@ -74,7 +75,7 @@ TEST(Sweep, MeasuresSizesOnceThatAreRoundedToTheSame) {
     sweep.counts.clear();
     sweep.sizes = {Bytes{1}, Bytes{8}, Bytes{12}, Bytes{13},
                    Bytes{24}};  // one element is 3 * 4 bytes
-    EXPECT_EQ(points_of(sweep, 3), 2U);
+    EXPECT_EQ(calls_of(sweep, 3).size(), 2U);
     const auto points = points_of_run(sweep, 3);
     ASSERT_EQ(points.size(), 2U);
     EXPECT_EQ(points[0][0].key.bytes, Bytes{12});
@@ -91,7 +92,7 @@ TEST(Sweep, GoesThroughEverythingThatMattersToTheCollective) {
         sweep.roots = {Rank{0}, Rank{1}};
         sweep.in_place = {false, true};
         const auto points = points_of_run(sweep, 2);
-        EXPECT_EQ(points.size(), points_of(sweep, 2));
+        EXPECT_EQ(points.size(), calls_of(sweep, 2).size());
         for (const auto& together : points)
             EXPECT_EQ(together.size(), 2U);  // out of place, in place
         return points.size();

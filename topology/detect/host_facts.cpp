@@ -5,7 +5,6 @@
 #include <sys/utsname.h>
 
 #include <algorithm>
-#include <cstdlib>
 
 #include "base/index.hpp"
 #include "topology/detect/cgroup_limits.hpp"
@@ -31,10 +30,9 @@ std::vector<int> allowed_cpus() {
 int count_usable(const std::vector<Core>& cores, const std::vector<int>& cpus,
                  std::optional<double> quota) {
     const auto usable = [&](int cpu) { return std::ranges::binary_search(cpus, cpu); };
-    auto count = std::ranges::count_if(
-        cores, [&](const Core& core) { return std::ranges::any_of(core.threads, usable); });
-    if (quota) count = std::min(count, static_cast<std::ptrdiff_t>(*quota));
-    return std::max(static_cast<int>(count), 1);
+    const auto count = static_cast<double>(std::ranges::count_if(
+        cores, [&](const Core& core) { return std::ranges::any_of(core.threads, usable); }));
+    return std::max(static_cast<int>(std::min(count, quota.value_or(count))), 1);
 }
 
 }  // namespace
@@ -45,8 +43,6 @@ HostFacts host_facts(const std::filesystem::path& root) {
     const std::optional<double> quota = cpu_quota(root);
     utsname system{};
     uname(&system);
-    const std::string load = sysfs::first_line(root / "proc/loadavg").value_or("0");
-    const std::string memory = sysfs::value_of(root / "proc/meminfo", "MemTotal").value_or("0");
     return {
         .name = system.nodename,
         .boot_id = sysfs::first_line(root / "proc/sys/kernel/random/boot_id").value_or(""),
@@ -57,13 +53,13 @@ HostFacts host_facts(const std::filesystem::path& root) {
         .smt = host.cores.empty() ? 0 : static_cast<int>(host.cores.front().threads.size()),
         .governor = sysfs::first_line(root / "sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")
                         .value_or(""),
-        .memory = {std::strtoll(memory.c_str(), nullptr, 10) * 1024},
+        .memory = read_memory(root),
         .usable_cpus = cpus,
         .cpu_quota = quota,
         .usable_cores = count_usable(host.cores, cpus, quota),
         .virtualisation = virtualisation(root),
         .container = container(root),
-        .loadavg1 = std::strtod(load.c_str(), nullptr),
+        .loadavg1 = sysfs::leading_number(root / "proc/loadavg"),
     };
 }
 

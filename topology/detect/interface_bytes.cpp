@@ -2,6 +2,8 @@
 #include "topology/detect/interface_bytes.hpp"
 
 #include <algorithm>
+#include <limits>
+#include <optional>
 #include <sstream>
 
 #include "topology/detect/sysfs.hpp"
@@ -29,17 +31,24 @@ std::vector<InterfaceBytes> of_interfaces(const std::filesystem::path& root) {
     return all;
 }
 
+// The counters of RDMA ports are in words of 4 bytes; what does not fit is no count.
+std::optional<std::int64_t> bytes_of_words(const sysfs::Path& counter) {
+    constexpr std::int64_t bytes_of_word = 4;
+    constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max() / bytes_of_word;
+    const auto words = sysfs::number(counter);
+    if (!words || *words < 0 || *words > most) return std::nullopt;
+    return *words * bytes_of_word;
+}
+
 std::vector<InterfaceBytes> of_rdma_ports(const std::filesystem::path& root) {
     std::vector<InterfaceBytes> all;
     const auto devices = root / "sys/class/infiniband";
     for (const std::string& device : sysfs::entries(devices))
         for (const std::string& port : sysfs::entries(devices / device / "ports")) {
             const auto counters = devices / device / "ports" / port / "counters";
-            const auto tx = sysfs::number(counters / "port_xmit_data");
-            const auto rx = sysfs::number(counters / "port_rcv_data");
-            constexpr std::int64_t bytes_of_word = 4;  // the counters' unit
-            if (tx && rx)
-                all.push_back({device + "/" + port, *tx * bytes_of_word, *rx * bytes_of_word});
+            const auto tx = bytes_of_words(counters / "port_xmit_data");
+            const auto rx = bytes_of_words(counters / "port_rcv_data");
+            if (tx && rx) all.push_back({device + "/" + port, *tx, *rx});
         }
     return all;
 }

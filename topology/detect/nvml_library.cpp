@@ -44,6 +44,11 @@ NvmlLibrary::~NvmlLibrary() {
 NvmlLibrary::NvmlLibrary(NvmlLibrary&& other) noexcept
     : handle_(std::exchange(other.handle_, nullptr)) {}
 
+NvmlLibrary& NvmlLibrary::operator=(NvmlLibrary&& other) noexcept {
+    std::swap(handle_, other.handle_);
+    return *this;
+}
+
 int NvmlLibrary::devices() const {
     unsigned count = 0;
     return succeeds("nvmlDeviceGetCount_v2", &count) ? static_cast<int>(count) : 0;
@@ -134,6 +139,30 @@ std::optional<double> NvmlLibrary::field(nvml::Device device, nvml::Field field,
         default:
             return std::nullopt;
     }
+}
+
+std::optional<std::int64_t> NvmlLibrary::energy_mj(nvml::Device device) const {
+    unsigned long long millijoules = 0;
+    if (!succeeds("nvmlDeviceGetTotalEnergyConsumption", device, &millijoules)) return std::nullopt;
+    return static_cast<std::int64_t>(millijoules);
+}
+
+// Older drivers call the same thing by another name.
+std::uint64_t NvmlLibrary::slowdown_reasons(nvml::Device device) const {
+    unsigned long long reasons = 0;
+    if (succeeds("nvmlDeviceGetCurrentClocksEventReasons", device, &reasons) ||
+        succeeds("nvmlDeviceGetCurrentClocksThrottleReasons", device, &reasons))
+        return reasons;
+    return 0;
+}
+
+std::int64_t NvmlLibrary::ecc_errors(nvml::Device device, nvml::Ecc kind) const {
+    constexpr int since_start = 0;
+    unsigned long long errors = 0;
+    if (!succeeds("nvmlDeviceGetTotalEccErrors", device, static_cast<int>(kind), since_start,
+                  &errors))
+        return 0;
+    return static_cast<std::int64_t>(errors);
 }
 
 std::optional<bool> NvmlLibrary::reaches(nvml::Device from, nvml::Device to) const {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -46,6 +47,8 @@ enum Field : unsigned {
     c2c_megabytes = 172,
 };
 
+enum class Ecc : int { corrected = 0, uncorrected = 1 };
+
 }  // namespace nvml
 
 /// NVML, loaded and started while it lives. Answers are none where the driver has none.
@@ -55,7 +58,7 @@ public:
     static std::optional<NvmlLibrary> load(const std::filesystem::path& path, std::string& why_not);
     ~NvmlLibrary();
     NvmlLibrary(NvmlLibrary&& other) noexcept;
-    NvmlLibrary& operator=(NvmlLibrary&&) = delete;
+    NvmlLibrary& operator=(NvmlLibrary&& other) noexcept;
 
     int devices() const;
     std::optional<nvml::Device> device(int index) const;
@@ -70,6 +73,13 @@ public:
     bool link_may_carry_peers(nvml::Device, unsigned link) const;
     std::optional<nvml::PciInfo> link_remote(nvml::Device, unsigned link) const;
     std::optional<double> field(nvml::Device, nvml::Field, unsigned scope = 0) const;
+
+    /// Millijoules since the driver was started.
+    std::optional<std::int64_t> energy_mj(nvml::Device) const;
+    /// Bits that say why its clock is low; 0 where the driver does not say, too.
+    std::uint64_t slowdown_reasons(nvml::Device) const;
+    /// Since the driver was started; 0 where the GPU does not count them.
+    std::int64_t ecc_errors(nvml::Device, nvml::Ecc) const;
 
     /// Whether the first may read the second's memory.
     std::optional<bool> reaches(nvml::Device, nvml::Device) const;

@@ -2,10 +2,12 @@
 #include "topology/detect/sysfs.hpp"
 
 #include <algorithm>
-#include <charconv>
+#include <cmath>
+#include <cstdint>
 #include <cstdlib>
 #include <fstream>
 #include <sstream>
+#include <utility>
 
 #include "base/error.hpp"
 #include "base/source.hpp"
@@ -19,12 +21,11 @@ std::string trimmed(const std::string& text) {
     return text.substr(first, text.find_last_not_of(" \t\r") - first + 1);
 }
 
-template <class Number>
-std::optional<Number> whole_number(std::string_view text) {
-    Number value = 0;
-    const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (fault != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-    return value;
+std::vector<int> ascending(std::vector<int> numbers) {
+    std::ranges::sort(numbers);
+    const auto repeated = std::ranges::unique(numbers);
+    numbers.erase(repeated.begin(), repeated.end());
+    return numbers;
 }
 
 }  // namespace
@@ -45,7 +46,7 @@ std::optional<std::string> first_line(const Path& file) {
 
 std::optional<std::int64_t> number(const Path& file) {
     const auto line = first_line(file);
-    return line ? whole_number<std::int64_t>(*line) : std::nullopt;
+    return line ? decimal_number(*line) : std::nullopt;
 }
 
 std::optional<Bytes> size(const Path& file) {
@@ -56,6 +57,11 @@ std::optional<Bytes> size(const Path& file) {
     } catch (const Error&) {
         return std::nullopt;
     }
+}
+
+double leading_number(const Path& file) {
+    const double number = std::strtod(first_line(file).value_or("0").c_str(), nullptr);
+    return std::isfinite(number) && number > 0 ? number : 0;
 }
 
 std::optional<std::string> value_of(const Path& file, std::string_view key) {
@@ -81,14 +87,13 @@ std::vector<int> parse_list(std::string_view text) {
     std::istringstream stream{std::string(text)};
     for (std::string range; std::getline(stream, range, ',');) {
         const auto dash = range.find('-');
-        const auto first = whole_number<int>(range.substr(0, dash));
+        const auto first = number_in<int>(range.substr(0, dash));
         const auto last =
-            dash == std::string::npos ? first : whole_number<int>(range.substr(dash + 1));
+            dash == std::string::npos ? first : number_in<int>(range.substr(dash + 1));
         if (!first || !last || *last >= most_cpus) continue;  // what is backwards is empty
         for (int number = *first; number <= *last; ++number) numbers.push_back(number);
     }
-    std::ranges::sort(numbers);
-    return numbers;
+    return ascending(std::move(numbers));
 }
 
 std::vector<int> list(const Path& file) { return parse_list(first_line(file).value_or("")); }
@@ -110,10 +115,9 @@ std::vector<int> numbered(const Path& folder, std::string_view prefix) {
     std::vector<int> numbers;
     for (const std::string& name : entries(folder))
         if (name.starts_with(prefix))
-            if (const auto number = whole_number<int>(name.substr(prefix.size())))
+            if (const auto number = number_in<std::uint16_t>(name.substr(prefix.size())))
                 numbers.push_back(*number);
-    std::ranges::sort(numbers);
-    return numbers;
+    return ascending(std::move(numbers));
 }
 
 std::vector<std::string> entries(const Path& folder) {

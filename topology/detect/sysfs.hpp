@@ -23,6 +23,9 @@ std::optional<std::int64_t> number(const Path& file);
 /// "32768K" as 33554432 bytes.
 std::optional<Bytes> size(const Path& file);
 
+/// The number with which it begins ("16.0 GT/s PCIe"); 0 where there is none above 0 ("Unknown").
+double leading_number(const Path& file);
+
 /// The text after "key" and a colon, in files such as /proc/cpuinfo; the first one counts.
 std::optional<std::string> value_of(const Path& file, std::string_view key);
 
@@ -36,7 +39,8 @@ std::vector<int> list(const Path& file);
 /// A mask of CPUs, "00000000,000000ff", as a list.
 std::vector<int> mask(const Path& file);
 
-/// The numbers N, ascending, for which `folder` holds an entry `prefix`N ("cpu0", "cpu1").
+/// The numbers N, ascending and below 65536, for which `folder` holds an entry `prefix`N ("cpu0",
+/// "cpu1").
 std::vector<int> numbered(const Path& folder, std::string_view prefix);
 
 /// The names of what `folder` holds, in alphabetical order.

@@ -58,8 +58,7 @@ bool has_interfaces(const Path& device) {
 
 // "16.0 GT/s PCIe", "8 GT/s", "Unknown".
 double gigatransfers(const Path& device) {
-    const std::string text = sysfs::first_line(device / "max_link_speed").value_or("0");
-    return std::strtod(text.c_str(), nullptr);
+    return sysfs::leading_number(device / "max_link_speed");
 }
 
 // A width that is no width of PCIe (255) is unknown.

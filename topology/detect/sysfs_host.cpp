@@ -2,10 +2,12 @@
 #include "topology/detect/sysfs_host.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <cstdlib>
 #include <map>
 #include <set>
 #include <tuple>
+#include <utility>
 
 #include "base/index.hpp"
 #include "topology/detect/sysfs_devices.hpp"
@@ -102,7 +104,7 @@ std::vector<Cache> read_caches(const Path& root, const std::vector<Core>& cores)
         for (const Path& folder : cache_folders(root, core.threads.front())) {
             const auto level = sysfs::number(folder / "level");
             const auto size = sysfs::size(folder / "size");
-            if (!level || !size) continue;
+            if (!level || !std::in_range<std::uint8_t>(*level) || !size) continue;
             const Cache cache{
                 .level = static_cast<int>(*level),
                 .kind = cache_kind(folder),
@@ -113,11 +115,19 @@ std::vector<Cache> read_caches(const Path& root, const std::vector<Core>& cores)
     return caches;
 }
 
-// "Node 0 MemTotal:  4942036 kB" in a node's file, "MemTotal:  4942036 kB" in /proc.
+// "Node 0 MemTotal:  4942036 kB" in a node's file, "MemTotal:  4942036 kB" in /proc. What no
+// machine has is unknown.
 Bytes memory_total(const Path& file, const std::string& key) {
     const std::string value = sysfs::value_of(file, key).value_or("0");
-    constexpr long long most = 1LL << 50;  // kilobytes
-    return {std::clamp(std::strtoll(value.c_str(), nullptr, 10), 0LL, most) * 1024};
+    constexpr long long most = 1LL << 40;
+    const long long kilobytes = std::strtoll(value.c_str(), nullptr, 10);
+    return {0 < kilobytes && kilobytes <= most ? kilobytes * 1024 : 0};
+}
+
+// Also "0x41", as ARM writes them; 0 where it is none.
+int identity_number(const std::string& text) {
+    const long number = std::strtol(text.c_str(), nullptr, 0);
+    return std::in_range<std::uint16_t>(number) ? static_cast<int>(number) : 0;
 }
 
 std::vector<NumaNode> read_numa_nodes(const Path& root, const std::vector<Core>& cores) {
@@ -134,12 +144,14 @@ std::vector<NumaNode> read_numa_nodes(const Path& root, const std::vector<Core>&
     if (!nodes.empty()) return nodes;
 
     // A kernel without NUMA: all memory is one node.
-    NumaNode all{.os_index = 0, .memory = memory_total(root / "proc/meminfo", "MemTotal")};
+    NumaNode all{.os_index = 0, .memory = read_memory(root)};
     for (std::size_t i = 0; i < cores.size(); ++i) all.cores.push_back(static_cast<int>(i));
     return {all};
 }
 
 }  // namespace
+
+Bytes read_memory(const Path& root) { return memory_total(root / "proc/meminfo", "MemTotal"); }
 
 std::string read_cpu_model(const Path& root) {
     const Path cpuinfo = root / "proc/cpuinfo";
@@ -149,9 +161,8 @@ std::string read_cpu_model(const Path& root) {
 
 CpuIdentity read_cpu_identity(const Path& root) {
     const Path cpuinfo = root / "proc/cpuinfo";
-    const auto number = [&](std::string_view key) {  // also "0x41", as ARM writes them
-        return static_cast<int>(
-            std::strtol(sysfs::value_of(cpuinfo, key).value_or("0").c_str(), nullptr, 0));
+    const auto number = [&](std::string_view key) {
+        return identity_number(sysfs::value_of(cpuinfo, key).value_or("0"));
     };
     if (const auto vendor = sysfs::value_of(cpuinfo, "vendor_id"))
         return {.architecture = "x86_64",
@@ -165,7 +176,8 @@ CpuIdentity read_cpu_identity(const Path& root) {
                 .model = number("CPU part")};
     const std::string cpu = sysfs::value_of(cpuinfo, "cpu").value_or("");
     if (cpu.starts_with("POWER"))
-        return {.architecture = "ppc64le", .vendor = "IBM", .family = std::atoi(cpu.c_str() + 5)};
+        return {
+            .architecture = "ppc64le", .vendor = "IBM", .family = identity_number(cpu.substr(5))};
     return {};
 }
 

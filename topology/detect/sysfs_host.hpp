@@ -14,6 +14,9 @@ Host read_sysfs_host(const sysfs::Path& root);
 /// "AMD EPYC 7402 24-Core Processor"; empty where the kernel does not say (most of ARM).
 std::string read_cpu_model(const sysfs::Path& root);
 
+/// All of its memory; 0 where the kernel does not say.
+Bytes read_memory(const sysfs::Path& root);
+
 /// Which processor /proc/cpuinfo describes; unknown parts are empty or 0.
 CpuIdentity read_cpu_identity(const sysfs::Path& root);
 

@@ -36,21 +36,17 @@ double speed_of(const Path& interface) {
 double rate_of(const Path& port) {
     const std::string state = sysfs::first_line(port / "state").value_or("");
     if (state.find("DOWN") != std::string::npos) return 0;
-    return std::strtod(sysfs::first_line(port / "rate").value_or("0").c_str(), nullptr);
-}
-
-// Ports of one device count from 0 here and from 1 in the RDMA device.
-int port_number(const Path& interface) {
-    const auto port = sysfs::number(interface / "dev_port").value_or(0);
-    return static_cast<int>(port) + 1;
+    return sysfs::leading_number(port / "rate");
 }
 
 // Which interface sends over this port: the port may say, else their numbers do.
 const Path* interface_of(const Path& port, int number, const std::vector<Path>& interfaces) {
     const auto named = sysfs::first_line(port / "gid_attrs/ndevs/0");
+    const int from_0 = number - 1;  // as the interfaces count the ports of a device
     const auto found = std::ranges::find_if(interfaces, [&](const Path& interface) {
-        return named && !named->empty() ? interface.filename() == *named
-                                        : port_number(interface) == number;
+        return named && !named->empty()
+                   ? interface.filename() == *named
+                   : sysfs::number(interface / "dev_port").value_or(0) == from_0;
     });
     return found == interfaces.end() ? nullptr : &*found;
 }

@@ -91,8 +91,10 @@ Host with_sysfs_xgmi(Host host, const Path& root) {
             if (!peer->second.gpu.empty() && peer->first < number) continue;
             // All links together against one of them, in MB/s.
             const auto least = link["min_bandwidth"], most = link["max_bandwidth"];
+            constexpr std::int64_t most_links = 16;  // of any GPU so far: 8
             const int count =
-                least > 0 ? static_cast<int>(std::max<std::int64_t>(most / least, 1)) : 1;
+                least > 0 ? static_cast<int>(std::clamp<std::int64_t>(most / least, 1, most_links))
+                          : 1;
             host.links.push_back({.kind = LinkKind::xgmi,
                                   .a = node.end,
                                   .b = peer->second.end,

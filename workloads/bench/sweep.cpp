@@ -113,8 +113,6 @@ private:
 
 }  // namespace
 
-std::size_t points_of(const Sweep& sweep, int ranks) { return calls_of(sweep, ranks).size(); }
-
 void run_sweep(Planner& planner, const Sweep& sweep, const SweepEvents& events) {
     SweepRun(planner, sweep, events).run();
 }

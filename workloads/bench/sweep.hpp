@@ -64,9 +64,6 @@ struct SweepEvents {
     std::function<void(const std::vector<Point>&)> after_point = [](const auto&) {};
 };
 
-/// How many times after_point will be called.
-std::size_t points_of(const Sweep& sweep, int ranks);
-
 /// Runs the sweep. Collective; the events are called on every rank, with the same points. Throws
 /// Error on all ranks alike.
 void run_sweep(Planner& planner, const Sweep& sweep, const SweepEvents& events);

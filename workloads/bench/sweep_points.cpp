@@ -6,6 +6,7 @@
 
 #include "collectives/device/accelerator.hpp"
 #include "results/bandwidth.hpp"
+#include "results/share_of_limit.hpp"
 #include "workloads/limits/least_time.hpp"
 #include "workloads/timing/done_by_all.hpp"
 
@@ -31,19 +32,6 @@ std::vector<std::int64_t> counts_of(const Sweep& sweep, DataType type, int ranks
     counts.erase(std::unique(counts.begin(), counts.end()),
                  counts.end());  // rounded up to the same
     return counts;
-}
-
-std::string in_key(BufferKind kind) {
-    switch (kind) {
-        case BufferKind::registered:
-            return "registered";
-        case BufferKind::device:
-            return "cuda";
-        case BufferKind::pinned:
-            return "pinned";
-        default:
-            return "host";
-    }
 }
 
 double to_tenths(double number) { return std::round(number * 10) / 10; }
@@ -156,7 +144,7 @@ Point SweepPoints::blank_point(const Candidate& candidate, const CommonPoint& co
     key.count = call.count;
     key.bytes = {total_bytes(call, world_.size())};
     key.inplace = common.in_place;
-    key.buf = in_key(common.kind);
+    key.buf = name_in(kinds_in_keys, common.kind);
     if (sweep_.input == InputState::rewritten) key.input = "rewritten";
     key.nranks = world_.size();
     key.ppn = static_cast<int>(world_.hosts().nodes().front().size());
@@ -188,18 +176,9 @@ void SweepPoints::fill(Point& point, const Measured& measured) const {
     const std::string& transport = point.key.configuration.transport;
     const bool is_on_host =
         point.key.buf != "cuda" && (transport.empty() || !find_transport(transport).on_device);
-    if (sweep_.limits && is_on_host && !runs_ahead) compare(point, *sweep_.limits);
-}
-
-void SweepPoints::compare(Point& point, const Limits& limits) const {
-    const Key& key = point.key;
-    const Call call{key.coll, key.dtype, Op::sum, key.root.value_or(Rank{0}), key.count};
-    const Reach reach = key.buf == "registered" ? Reach::registered : Reach::unregistered;
-    const double least = least_time(limits, call, world_.hosts(), key.inplace, reach);
-    if (least == 0) return;
-    point.limit_ns = to_tenths(least);
-    if (point.time.p50 > 0)
-        point.pct_of_limit = to_tenths(100 * least / static_cast<double>(point.time.p50));
+    if (!sweep_.limits || !is_on_host || runs_ahead) return;
+    const double least = least_time(*sweep_.limits, point.key, world_.hosts());
+    if (least > 0) set_limit(point, least);
 }
 
 void SweepPoints::agree_on_failures(std::vector<Point>& points) const {

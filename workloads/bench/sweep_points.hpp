@@ -18,6 +18,12 @@ struct CommonPoint {
     BufferKind kind;
 };
 
+/// Kinds of buffers as the keys of points call them.
+inline constexpr Named<BufferKind> kinds_in_keys[] = {{BufferKind::registered, "registered"},
+                                                      {BufferKind::unregistered, "host"},
+                                                      {BufferKind::device, "cuda"},
+                                                      {BufferKind::pinned, "pinned"}};
+
 /// A candidate's operation for a call, and how it is measured.
 struct CandidateTrial {
     ChosenOperation chosen;
@@ -58,7 +64,6 @@ private:
     std::vector<std::string> transports() const;
     std::int64_t calls_of_run(const Candidate& candidate) const;
     std::string placement_in_words(const Candidate& candidate) const;
-    void compare(Point& point, const Limits& limits) const;
 
     Planner& planner_;
     World& world_;

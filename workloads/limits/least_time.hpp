@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "collectives/execute/plan/layout.hpp"
+#include "results/key.hpp"
 #include "results/limits.hpp"
 #include "topology/placement/placement.hpp"
 
@@ -22,6 +23,9 @@ double least_time(const Limits& limits, const Call& call, int ranks, bool in_pla
 /// hosts (see least_time_between). 0 where the limits know nothing of so many hosts.
 double least_time(const Limits& limits, const Call& call, const Placement& hosts, bool in_place,
                   Reach reach);
+
+/// The same for a measured call.
+double least_time(const Limits& limits, const Key& key, const Placement& hosts);
 
 /// The least bytes that a call moves between hosts, whatever the algorithm: out of each host and
 /// into it, and over all hosts together (as many leave as come). Partial results of a host are

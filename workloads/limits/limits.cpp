@@ -15,6 +15,7 @@
 #include "workloads/limits/limit_curves.hpp"
 #include "workloads/limits/limit_signal_latency.hpp"
 #include "workloads/limits/network_limits.hpp"
+#include "workloads/timing/core_watch.hpp"
 
 namespace tutti {
 namespace {
@@ -105,6 +106,7 @@ Limits measure_limits(World& world, double seconds) {
     const int members = RankTeam::members_of(world);
     const std::int64_t most = from_rank0(world, largest_pass(seconds, members));
     RankTeam team(world, members, CurveSampler::bytes_for(most));
+    CoreWatch watch(world);
     Limits limits;
     if (team.is_member()) {
         limits = measure_as_member(team, most, end_ns);
@@ -112,6 +114,7 @@ Limits measure_limits(World& world, double seconds) {
     } else {
         team.wait_for_end();
     }
+    limits.taken = std::round(100 * watch.share_of_others()) / 100;
     const std::string text =
         gather_all_texts(world, world.is_first() ? to_json_line(limits) : "")[0];
     return std::get<Limits>(parse_json_line(text));

@@ -11,7 +11,6 @@
 #include "base/index.hpp"
 #include "collectives/world/backoff.hpp"
 #include "topology/detect/host_facts.hpp"
-#include "workloads/timing/pinning.hpp"
 
 namespace tutti {
 namespace {
@@ -48,7 +47,6 @@ RankTeam::RankTeam(World& world, int most, std::size_t bytes)
       cpus_(cpus_of_cores()),
       shared_(world, sizeof(Shared)),
       memory_(world, is_member() ? bytes : 0) {
-    sched_getaffinity(0, sizeof former_cpus_, &former_cpus_);
     const int place = place_among_equals(world, cpus_);
     if (!is_member()) return;
     if (!cpus_.empty()) run_on(cpus_[as_size(place) % cpus_.size()]);
@@ -57,7 +55,7 @@ RankTeam::RankTeam(World& world, int most, std::size_t bytes)
     meet();
 }
 
-RankTeam::~RankTeam() { sched_setaffinity(0, sizeof former_cpus_, &former_cpus_); }
+RankTeam::~RankTeam() { former_cpus_.restore(); }
 
 std::byte* RankTeam::memory_of(int member) const { return memory_.of(Rank{member % size_}).data(); }
 

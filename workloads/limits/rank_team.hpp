@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include <sched.h>
-
 #include <atomic>
 #include <cstdint>
 #include <functional>
 #include <vector>
 
 #include "collectives/world/shared_memory.hpp"
+#include "workloads/timing/pinning.hpp"
 
 namespace tutti {
 
@@ -78,7 +77,7 @@ private:
     std::vector<int> cpus_;
     SharedMemory shared_;
     SharedMemory memory_;
-    cpu_set_t former_cpus_{};
+    FormerCpus former_cpus_;
     std::uint64_t meetings_ = 0;
     std::uint64_t works_of_first_ = 0;
 };

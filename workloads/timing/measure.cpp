@@ -18,9 +18,8 @@
 namespace tutti {
 namespace {
 
-constexpr std::int64_t batch_ns = 1'000'000;         // a batch lasts about so long
 constexpr std::int64_t back_to_back_ns = 500'000;    // so does a sample of Start::back_to_back
-constexpr std::int64_t most_calls_of_sample = 100;   // of it
+constexpr std::int64_t most_calls_of_sample = 1000;  // of it
 constexpr std::int64_t most_calls_of_warm_up = 200;  // unless more were asked for
 constexpr std::int64_t second_ns = 1'000'000'000;
 constexpr std::int64_t settling_calls = 2;     // not timed, after another trial's batch
@@ -54,9 +53,11 @@ public:
         : world_(world),
           trial_(trial),
           protocol_(protocol),
+          batch_ns_(static_cast<std::int64_t>(protocol.batch_seconds * 1e9)),
           clock_(world.one_host() ? nullptr : protocol.clock),
           batches_(world, chosen_start(world, trial, protocol), clock_),
-          network_bytes_(world) {
+          network_bytes_(world),
+          energy_(world, protocol.meters) {
         restart(batches_.start());
     }
 
@@ -113,7 +114,7 @@ public:
     std::vector<std::int64_t> step_ends() {
         constexpr std::int64_t most_calls = 100;  // each has a barrier of its own
         return step_ends_of(world_, *trial_.operation,
-                            std::clamp<std::int64_t>(batch_ns / call_ns_, 1, most_calls),
+                            std::clamp<std::int64_t>(batch_ns_ / call_ns_, 1, most_calls),
                             trial_.before_call);
     }
 
@@ -151,6 +152,7 @@ public:
         skews_.clear();
         device_ns_.clear();
         network_bytes_.forget();
+        energy_.forget();
     }
 
 private:
@@ -167,7 +169,7 @@ private:
 
     TimedBatch batch_of(bool last, std::int64_t calls_to_settle) {
         std::int64_t calls_of_sample = measured_.calls_of_sample;
-        std::int64_t samples = std::clamp<std::int64_t>(batch_ns / call_ns_ / calls_of_sample, 1,
+        std::int64_t samples = std::clamp<std::int64_t>(batch_ns_ / call_ns_ / calls_of_sample, 1,
                                                         protocol_.most_calls_of_batch);
         samples = std::min(samples, rule_.wanted());
         // In place the second call has other input than the check expects.
@@ -176,10 +178,11 @@ private:
         const std::uint64_t seed = 2 * protocol_.seed + 1;
         if (last) prepare(seed);
         const bool may_settle = trial_.keeps_input || !last;
-        for (std::int64_t i = 0; may_settle && call_ns_ < batch_ns && i < calls_to_settle; ++i) {
+        for (std::int64_t i = 0; may_settle && call_ns_ < batch_ns_ && i < calls_to_settle; ++i) {
             if (i == 0) world_.barrier();
             trial_.operation->run();
         }
+        energy_.begin(calls * call_ns_);
         network_bytes_.begin();
         const std::int64_t began = now_ns();
         const auto times = batches_.run(*trial_.operation, {.samples = samples,
@@ -188,6 +191,7 @@ private:
                                                             .before_call = trial_.before_call});
         const std::int64_t mine = now_ns() - began;
         network_bytes_.end(calls);
+        energy_.end(calls * trial_.calls_of_run);
         TimedBatch batch;
         if (!last || last_call_counts())
             batch = gather_batch(world_, batches_.start(), times, calls_of_sample);
@@ -263,15 +267,18 @@ private:
         for (std::int64_t& sample : samples) sample /= trial_.calls_of_run;
         measured_.calls_of_sample *= trial_.calls_of_run;
         measured_.network_bytes = network_bytes_.busiest();
+        energy_.put_into(measured_);
         is_done_ = true;
     }
 
     World& world_;
     Trial& trial_;
     const Protocol& protocol_;
-    GlobalClock* clock_;  // of several hosts
+    const std::int64_t batch_ns_;  // a batch lasts about so long
+    GlobalClock* clock_;           // of several hosts
     BatchRunner batches_;
     NetworkByteCounter network_bytes_;
+    EnergyCounter energy_;
     StartGap gap_;
     StoppingRule rule_;
     Measured measured_;

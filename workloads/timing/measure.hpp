@@ -6,6 +6,7 @@
 
 #include "collectives/execute/plan/plan.hpp"
 #include "results/point.hpp"
+#include "workloads/timing/energy_counter.hpp"
 #include "workloads/timing/global_clock.hpp"
 #include "workloads/timing/turns.hpp"
 
@@ -25,8 +26,10 @@ struct Protocol {
     std::int64_t fixed_samples = 0;
     std::int64_t warm_up_calls = 3;  ///< at least; and for `warm_up_ns`, unless they are 0
     std::int64_t warm_up_ns = 1'000'000;
+    double batch_seconds = 0.001;             ///< a batch lasts about so long
     std::int64_t most_calls_of_batch = 1000;  ///< before the next trial's batch
     GlobalClock* clock = nullptr;             ///< of several hosts, for deadlines; else unused
+    const HostMeters* meters = nullptr;       ///< of energy; null: it is not counted
     bool shuffle = true;  ///< random order in each round, by the seed; else as given
     std::uint64_t seed = 1;
 };

@@ -19,10 +19,8 @@ InterfaceBytes total(const std::vector<InterfaceBytes>& interfaces) {
 
 }  // namespace
 
-NetworkByteCounter::NetworkByteCounter(World& world) : world_(world) {
-    const auto leaders = world.hosts().leaders();
-    is_leader_ = !world.one_host() && std::ranges::find(leaders, world.rank()) != leaders.end();
-}
+NetworkByteCounter::NetworkByteCounter(World& world)
+    : world_(world), is_leader_(!world.one_host() && world.is_leader()) {}
 
 void NetworkByteCounter::begin() {
     if (world_.one_host()) return;

@@ -31,7 +31,7 @@ private:
     void add(const std::vector<InterfaceBytes>& interfaces);
 
     World& world_;
-    bool is_leader_ = false;
+    bool is_leader_;
     std::vector<InterfaceBytes> before_;
     std::vector<InterfaceBytes> sums_;
     std::int64_t calls_ = 0;

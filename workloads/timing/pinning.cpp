@@ -2,7 +2,6 @@
 #include "workloads/timing/pinning.hpp"
 
 #include <fmt/format.h>
-#include <sched.h>
 
 #include <algorithm>
 

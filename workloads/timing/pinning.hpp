@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <sched.h>
+
 #include <string>
 #include <vector>
 
@@ -18,6 +20,17 @@ int place_among_equals(World& world, const std::vector<int>& cpus);
 
 /// Runs this thread on one CPU; nothing happens where that is not allowed.
 void run_on(int cpu);
+
+/// The CPUs that this thread might run on when this was made.
+class FormerCpus {
+public:
+    FormerCpus() { sched_getaffinity(0, sizeof cpus_, &cpus_); }
+    /// It may run on them again.
+    void restore() const { sched_setaffinity(0, sizeof cpus_, &cpus_); }
+
+private:
+    cpu_set_t cpus_{};
+};
 
 /// Gives each rank a core of its own, or, where there are more ranks than cores, each core as many
 /// neighbouring ranks as the others. Without it the system may leave two spinning ranks on one core

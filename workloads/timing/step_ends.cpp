@@ -51,7 +51,7 @@ std::vector<std::int64_t> step_ends_of(World& world, Operation& operation, std::
 
     // A row for each call, a column for each step and one for the call. A step in which this rank
     // has nothing to do ends with the one before.
-    const std::size_t columns = as_size(last_step) + 2;
+    const std::size_t columns = as_size(last_step + 2);
     std::vector<std::int64_t> mine(as_size(calls) * columns);
     for (std::size_t call = 0; call < as_size(calls); ++call) {
         const std::span row(&mine[call * columns], columns);

@@ -10,7 +10,7 @@
 
 namespace tutti {
 
-// What was measured of these hosts before, for commands that compare with it. Both are collective,
+// What was measured of these hosts before, for commands that compare with it. All are collective,
 // give the same on all ranks, and add lines to `notes` that say where it is from.
 
 /// The limits to compare with. `choice` is "none", "measure", "stored" (measured once where none
@@ -18,6 +18,12 @@ namespace tutti {
 /// hosts is measured each time, but for a file. A note says why there are none.
 std::optional<Limits> choose_limits(World& world, const std::string& choice,
                                     std::vector<std::string>& notes);
+
+/// The limits of `choice` once more, by measuring, at the end of a launch with times that beat
+/// `used`: the better of both, which is kept where `choice` is "stored"; nothing where it is a
+/// file.
+std::optional<Limits> limits_again(World& world, const std::string& choice, const Limits& used,
+                                   std::vector<std::string>& notes);
 
 /// The cost model to predict with. `choice` is "none", "stored" (of the table, if that has one,
 /// else what 'tutti tune' has measured on these hosts last) or a file, a model's or a table's.

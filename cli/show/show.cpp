@@ -1,9 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <filesystem>
 
 #include "base/name_table.hpp"
 #include "base/replace_file.hpp"
+#include "base/source.hpp"
 #include "cli/options/options.hpp"
+#include "cli/show/stored_tables.hpp"
 #include "collectives/algorithms/catalog.hpp"
 #include "collectives/schedule/count.hpp"
 #include "collectives/schedule/print.hpp"
@@ -64,36 +70,56 @@ void print_counts(const Algorithm& algorithm, const Job& job, const Schedule& sc
                                                         : "all ranks' blocks together");
 }
 
-}  // namespace
-
-Exit run_show(const Arguments& arguments) {
+// What a schedule is shown for, as typed.
+struct TypedSchedule {
     std::string name, collective, svg, order_file;
     Job job{.ranks = 4};
     int per_node = 0, per_island = 0, channels = 1, most_steps = 64;
-    CLI::App app{"A schedule in words, counted against the lower bounds.", "tutti show"};
-    app.add_option("algorithm", name, "as 'tutti list' names it")->required();
-    app.add_option("collective", collective, "default: the first that has the algorithm");
-    app.add_option("--ranks", job.ranks, "how many")
-        ->check(CLI::Range(1, 1 << 20))
-        ->capture_default_str();
-    app.add_option("--root", job.root.index, "of broadcast, reduce, scatter, gather");
-    app.add_option("--segments", job.segments, "of pipelined algorithms")
-        ->check(CLI::Range(1, 1 << 20));
-    app.add_option("--radix", job.radix, "of algorithms that take one: what a step multiplies by")
-        ->check(CLI::Range(2, most_radix));
-    app.add_option("--ranks-per-node", per_node, "nodes of hierarchical algorithms")
-        ->check(CLI::Range(1, 1 << 20));
-    app.add_option("--ranks-per-island", per_island, "islands inside nodes, of three-level")
-        ->check(CLI::Range(1, 1 << 20));
-    app.add_option("--channels", channels, "shares of the message at the same time")
-        ->check(CLI::Range(1, most_channels))
-        ->capture_default_str();
-    app.add_option("--order-by", order_file, "a file with a line of ranks for each channel");
-    app.add_option("--steps", most_steps, "how many steps to describe in words")
-        ->capture_default_str();
-    app.add_option("--svg", svg, "also draw it into this file");
-    if (parse_or_help(app, arguments)) return Exit::ok;
+};
 
+void add_schedule(const OptionGroup& group, TypedSchedule& typed) {
+    group.number("--ranks", typed.job.ranks, 1, 1 << 20, "how many")->capture_default_str();
+    group.number("--root", typed.job.root.index, "of broadcast, reduce, scatter, gather");
+    group.number("--segments", typed.job.segments, 1, 1 << 20, "of pipelined algorithms");
+    group.number("--radix", typed.job.radix, 2, most_radix,
+                 "of algorithms that take one: what a step multiplies by");
+    group.number("--ranks-per-node", typed.per_node, 1, 1 << 20,
+                 "nodes of hierarchical algorithms");
+    group.number("--ranks-per-island", typed.per_island, 1, 1 << 20,
+                 "islands inside nodes, of three-level");
+    group
+        .number("--channels", typed.channels, 1, most_channels,
+                "shares of the message at the same time")
+        ->capture_default_str();
+    group.text("--order-by", typed.order_file, "a file with a line of ranks for each channel");
+    group.number("--steps", typed.most_steps, "how many steps to describe in words")
+        ->capture_default_str();
+    group.text("--svg", typed.svg, "also draw it into this file");
+}
+
+void add_tables(const OptionGroup& group, TableStyle& style) {
+    group.flag("--all-rows", style.all_rows, "print every candidate's row, however many there are");
+    group.text("--like", style.like, "print sweeps as tutti, nccl-tests or osu");
+}
+
+bool is_results_file(const std::string& word) {
+    if (word.ends_with(".jsonl")) return true;
+    const auto is_called_so = [&](const Algorithm& row) {
+        return row.name == word || name_of(row.collective) == word;
+    };
+    return std::filesystem::is_regular_file(word) && !std::ranges::any_of(catalog(), is_called_so);
+}
+
+// What was typed is for the other kind of thing that can be shown.
+void refuse_options_of(const OptionGroup& other, const std::string& shown) {
+    for (const CLI::Option* option : other.app().get_options())
+        if (option->get_group() == other.heading() && option->count() > 0)
+            throw Error(fmt::format("{} is not for {}; leave it out", option->get_name(), shown));
+}
+
+Exit show_schedule(TypedSchedule typed) {
+    auto& [name, collective, svg, order_file, job, per_node, per_island, channels, most_steps] =
+        typed;
     // Both orders are natural: "show ring all_reduce", and "show all_reduce ring" as bench has it.
     for (const Collective each : all_collectives())
         if (name_of(each) == name && !collective.empty()) std::swap(name, collective);
@@ -131,6 +157,58 @@ Exit run_show(const Arguments& arguments) {
                           fmt::format("{} {}, {} ranks", name_of(job.collective), name, job.ranks)),
                    "--svg");
     return Exit::ok;
+}
+
+Exit show_results(const Arguments& files, const TableStyle& style) {
+    Results all;
+    for (const std::string& file : files) {
+        Results results = read_results(std::filesystem::path(file));
+        for (const std::string& warning : results.warnings)
+            fmt::print(stderr, "tutti: {}\n", printable(warning));
+        for (const Session& session : results.sessions)
+            if (std::ranges::find(all.sessions, session.id, &Session::id) != all.sessions.end())
+                throw Error("'" + file +
+                            "' holds a run that an earlier file holds, too; leave one of them out");
+        append(all, std::move(results));
+    }
+    try {
+        const StoredTables tables = stored_tables(std::move(all), style);
+        fmt::print("{}", tables.text);
+        return tables.code;
+    } catch (const Error& error) {
+        throw Error(fmt::format("'{}': {}", fmt::join(files, "', '"), error.what()), error.code());
+    }
+}
+
+}  // namespace
+
+Exit run_show(const Arguments& arguments) {
+    Arguments words;
+    TypedSchedule typed;
+    TableStyle style;
+    CLI::App app{
+        "A schedule in words, counted against the lower bounds; or the tables of results files.",
+        "tutti show"};
+    app.add_option("what", words,
+                   "an algorithm as 'tutti list' names it, and its collective (default: the first "
+                   "that has it); or results files (*.jsonl)")
+        ->required();
+    const OptionGroup of_schedule{app, "Of an algorithm"}, of_tables{app, "Of results files"};
+    add_schedule(of_schedule, typed);
+    add_tables(of_tables, style);
+    if (parse_or_help(app, arguments)) return Exit::ok;
+    if (is_results_file(words.front())) {
+        refuse_options_of(of_schedule, "results files");
+        return show_results(words, style);
+    }
+    refuse_options_of(of_tables, "an algorithm");
+    if (words.size() > 2)
+        throw Error("'" + words[2] +
+                    "' is too much; type one algorithm and its collective, as 'tutti show ring "
+                    "all_reduce'");
+    typed.name = words[0];
+    if (words.size() > 1) typed.collective = words[1];
+    return show_schedule(std::move(typed));
 }
 
 }  // namespace tutti

@@ -1,18 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/known_machine.hpp"
+#include "cli/known/known_machine.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
 #include <filesystem>
+#include <functional>
 
 #include "autotune/choice/subject.hpp"
 #include "autotune/model/model_json.hpp"
 #include "autotune/table/table_json.hpp"
 #include "autotune/tuner/calibration.hpp"
 #include "base/clock.hpp"
-#include "cli/limits_table.hpp"
+#include "cli/known/kept_limits.hpp"
+#include "cli/known/limits_table.hpp"
 #include "results/record.hpp"
 #include "topology/detect/detect.hpp"
 #include "topology/machine/fingerprint.hpp"
@@ -48,6 +50,22 @@ Limits measured_now(World& world, std::vector<std::string>& notes) {
     notes.push_back(
         fmt::format("limits of this machine: measured just now on {} cores, in {:.1f} s",
                     limits.cores, seconds_since(began_ns)));
+    if (is_disturbed(limits.taken)) notes.back() += ", while " + in_words_of_taken(limits.taken);
+    return limits;
+}
+
+// A folder that cannot be written is no reason not to measure.
+std::string kept_if_possible(const Limits& limits) {
+    try {
+        return keep_for_later(limits);
+    } catch (const Error& error) {
+        return error.what();
+    }
+}
+
+Limits measured_and_kept(World& world, std::vector<std::string>& notes) {
+    Limits limits = measured_now(world, notes);
+    if (world.is_first()) notes.back() += "; " + kept_if_possible(limits);
     return limits;
 }
 
@@ -65,15 +83,7 @@ Limits stored_limits(World& world, std::vector<std::string>& notes) {
                                         limits.cores, limits.t, path->string()));
         return limits;
     }
-    Limits limits = measured_now(world, notes);
-    if (!world.is_first() || !path) return limits;
-    try {
-        keep_limits(limits, *path);
-        notes.back() += "; found in " + path->string();
-    } catch (const Error& error) {  // a folder that cannot be written is no reason not to measure
-        notes.back() += fmt::format("; {}", error.what());
-    }
-    return limits;
+    return measured_and_kept(world, notes);
 }
 
 // Of more hosts not all pairs are measured.
@@ -84,6 +94,21 @@ double seconds_for_network(const World& world) {
 Limits with_note_of_network(Limits limits, std::vector<std::string>& notes) {
     if (limits.network) notes.push_back(in_a_line(*limits.network));
     return limits;
+}
+
+// A machine that cannot be measured is no reason not to bench.
+std::optional<Limits> limits_of_hosts_if_possible(
+    World& world, std::vector<std::string>& notes,
+    const std::function<Limits(World&)>& of_first_host) {
+    try {
+        return with_note_of_network(
+            limits_of_hosts(world, of_first_host, seconds_to_measure, seconds_for_network(world)),
+            notes);
+    } catch (const Error& error) {
+        if (error.code() != Exit::usage) throw;  // a rank is lost or late
+        notes.push_back(fmt::format("no limits to compare with: {}", error.what()));
+        return std::nullopt;
+    }
 }
 
 // Why the limits of a file are not for these hosts. A single host is not compared by its name.
@@ -165,19 +190,10 @@ std::optional<Limits> choose_limits(World& world, const std::string& typed,
     // Launchers do not take every variable (TUTTI_LIMITS) to other hosts.
     const std::string choice = gather_all_texts(world, typed)[0];
     if (choice == "none") return std::nullopt;
-    const auto of_first_host = [&](World& host) {
-        return choice == "measure" ? measured_now(host, notes) : stored_limits(host, notes);
-    };
-    try {
-        if (choice == "measure" || choice == "stored")
-            return with_note_of_network(limits_of_hosts(world, of_first_host, seconds_to_measure,
-                                                        seconds_for_network(world)),
-                                        notes);
-    } catch (const Error& error) {
-        if (error.code() != Exit::usage) throw;  // a rank is lost or late
-        notes.push_back(fmt::format("no limits to compare with: {}", error.what()));
-        return std::nullopt;
-    }
+    if (choice == "measure" || choice == "stored")
+        return limits_of_hosts_if_possible(world, notes, [&](World& host) {
+            return choice == "measure" ? measured_now(host, notes) : stored_limits(host, notes);
+        });
     const Limits limits = limits_in_file(world, choice);
     if (const auto reason = misfit(world, limits)) {
         notes.push_back(fmt::format("no limits to compare with: {} {}", choice, *reason));
@@ -186,6 +202,16 @@ std::optional<Limits> choose_limits(World& world, const std::string& typed,
     notes.push_back(
         fmt::format("limits: {} cores, measured {}, from {}", limits.cores, limits.t, choice));
     return with_note_of_network(limits, notes);
+}
+
+std::optional<Limits> limits_again(World& world, const std::string& typed, const Limits& used,
+                                   std::vector<std::string>& notes) {
+    const std::string choice = gather_all_texts(world, typed)[0];
+    if (choice != "stored" && choice != "measure") return std::nullopt;
+    const auto now = limits_of_hosts_if_possible(world, notes, [&](World& host) {
+        return choice == "measure" ? measured_now(host, notes) : measured_and_kept(host, notes);
+    });
+    return now ? std::optional(best_of(*now, used)) : std::nullopt;
 }
 
 std::optional<CostModel> choose_model(World& world, const std::string& choice,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/limits_table.hpp"
+#include "cli/known/limits_table.hpp"
 
 #include <fmt/format.h>
 

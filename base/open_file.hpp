@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <string>
+#include <utility>
+
+namespace tutti {
+
+/// An open file that closes itself; `number` is negative if it could not be opened.
+struct OpenFile {
+    explicit OpenFile(int descriptor) : number(descriptor) {}
+    OpenFile(const std::string& path, int flags)
+        : number(::open(path.c_str(), flags | O_CLOEXEC)) {}
+    OpenFile(OpenFile&& other) noexcept : number(std::exchange(other.number, -1)) {}
+    OpenFile& operator=(OpenFile&&) = delete;
+    ~OpenFile() {
+        if (number >= 0) ::close(number);
+    }
+    explicit operator bool() const { return number >= 0; }
+
+    int number;
+};
+
+/// A file that another process of this host has open, by the numbers that they have there. It may
+/// be another file by now, or another process's in another container: what is opened must be looked
+/// at.
+inline OpenFile file_of_process(std::int64_t process, std::int64_t descriptor) {
+    return {"/proc/" + std::to_string(process) + "/fd/" + std::to_string(descriptor), O_RDWR};
+}
+
+}  // namespace tutti

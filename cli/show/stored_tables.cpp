@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/show/stored_tables.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "cli/compare/attribution.hpp"
+#include "cli/comparison_file.hpp"
+#include "cli/forms/bench_output.hpp"
+#include "cli/launches.hpp"
+#include "cli/options/values.hpp"
+#include "cli/provenance.hpp"
+#include "results/over_launches.hpp"
+#include "results/step_table.hpp"
+#include "results/stored/by_launch.hpp"
+#include "results/stored/fingerprint.hpp"
+#include "results/stored/printable_results.hpp"
+#include "workloads/bench/sweep_points.hpp"
+
+namespace tutti {
+namespace {
+
+// Launches that are alike, and in what.
+struct AlikeLaunches {
+    Fingerprint identity;
+    Results results;
+};
+
+// The machine, tutti, and what was asked for.
+Fingerprint identity_of(const Results& launch) {
+    Fingerprint identity = fingerprint_of(launch);
+    const Session& session = launch.sessions.front();
+    identity["tutti"] = {in_words(session.tool)};
+    identity["command"] = {session.argv.size() > 1 ? session.argv[1] : ""};
+    for (const auto& [option, value] : session.plan)
+        if (changes_measurements(option) && option != "seed") identity[option] = {value};
+    return identity;
+}
+
+std::vector<AlikeLaunches> alike_launches(const Results& results) {
+    std::vector<AlikeLaunches> groups;
+    for (Results& launch : by_launch(results)) {
+        Fingerprint identity = identity_of(launch);
+        auto group = std::ranges::find(groups, identity, &AlikeLaunches::identity);
+        if (group == groups.end()) group = groups.insert(group, {std::move(identity), {}});
+        append(group->results, std::move(launch));
+    }
+    return groups;
+}
+
+// Of launches of the same command; others have other options altogether.
+std::set<std::string> fields_that_differ(std::span<const AlikeLaunches> groups) {
+    const auto command_of = [](const AlikeLaunches& group) {
+        return in_words(group.identity, "command");
+    };
+    std::set<std::string> fields;
+    for (const AlikeLaunches& group : groups) {
+        const auto first = std::ranges::find(groups, command_of(group), command_of);
+        for (const auto& one : differences(first->identity, group.identity))
+            fields.insert(one.field);
+        if (first != groups.begin()) fields.insert("command");
+    }
+    return fields;
+}
+
+// "algo ring, nranks 2"
+std::string fields_in_words(const Fingerprint& identity, const std::set<std::string>& fields) {
+    std::vector<std::string> words;
+    for (const std::string& field : fields)
+        words.push_back(field + " " + in_words(identity, field));
+    return fmt::format("{}", fmt::join(words, ", "));
+}
+
+// How many launches have neither an end nor a failure on record.
+std::ptrdiff_t cut_short(const Results& launches) {
+    const auto is_told = [](const auto& records, const Session& session) {
+        return std::ranges::any_of(
+            records, [&](const auto& record) { return record.session == session.id; });
+    };
+    return std::ranges::count_if(launches.sessions, [&](const Session& session) {
+        return !is_told(launches.ends, session) && !is_told(launches.fails, session);
+    });
+}
+
+std::vector<std::string> notes_of(const Results& launches) {
+    const Session& session = launches.sessions.front();
+    std::vector<std::string> notes;
+    if (launches.launches.size() > 1) {
+        notes = notes_of_launches(session.tool, launches.launches);
+    } else {
+        notes = describe_in_words(session.tool, launches.launches.front());
+        notes.insert(notes.begin() + 1, fmt::format("{}", fmt::join(session.argv, " ")));
+        notes.insert(notes.begin() + 2, "measured " + session.t);
+    }
+    for (const Fail& fail : launches.fails)
+        notes.push_back(fmt::format("FAILED: {}: {}", fail.what, fail.phase));
+    if (const auto number = cut_short(launches))
+        notes.push_back(counted(number, "launch") + " came to no end: more was to be measured");
+    return notes;
+}
+
+// As 'tutti bench' had them, as far as its output goes by them.
+BenchOptions options_of(const Results& launches, const TableStyle& style) {
+    BenchOptions options;
+    options.all_rows = style.all_rows;
+    options.like = style.like;
+    options.sweep.collective = launches.points.front().key.coll;
+    std::set<std::string> buffers;
+    std::set<bool> placements;
+    for (const Point& point : launches.points) {
+        buffers.insert(point.key.buf);
+        placements.insert(point.key.inplace);
+    }
+    for (const std::string& name : buffers)
+        if (const auto* kind = find_in(kinds_in_keys, name))
+            options.sweep.buffers.push_back(kind->value);
+    options.sweep.in_place.assign(placements.begin(), placements.end());
+    const TextByName& plan = launches.sessions.front().plan;
+    const Knob& segment = knobs.front();
+    if (const auto asked = plan.find(segment.name); asked != plan.end())
+        options.search_space.knobs[segment.name] = values_of(segment)(asked->second);
+    return options;
+}
+
+TableColumns columns_of(std::span<const Point> points) {
+    const auto has = [&](auto field) {
+        return std::ranges::any_of(points, [&](const Point& point) { return field(point); });
+    };
+    return {.wire = has([](const Point& one) { return one.measured.network_bytes.has_value(); }),
+            .predicted = has([](const Point& one) { return one.predicted_ns.has_value(); })};
+}
+
+// Of one launch its records themselves.
+template <class Record>
+std::vector<Record> together(const std::vector<Record>& records, std::size_t launches,
+                             auto member) {
+    if (launches == 1) return records;
+    std::vector<Record> all;
+    for (auto& one : over_launches(std::span<const Record>(records)))
+        all.push_back(std::move(one.*member));
+    return all;
+}
+
+StoredTables table_of_sweep(const Results& launches, const TableStyle& style) {
+    const auto points =
+        together(launches.points, launches.launches.size(), &PointOverLaunches::point);
+    const BenchOptions options = options_of(launches, style);
+    const auto output = make_output(options, columns_of(points));
+    std::string text =
+        output->begin(launches.launches.front(), notes_of(launches), candidates_of(points));
+    text += rows_of_records(*output, points) + numerics_table(launches.numerics);
+    text += output->end(points, launches.launches, launches.ends);
+    return {std::move(text), output->code()};
+}
+
+std::string table_of_steps(const Results& launches) {
+    const auto steps = together(launches.steps, launches.launches.size(), &StepOverLaunches::step);
+    return step_table_header(notes_of(launches)) + step_table_rows(steps) +
+           step_table_footer(steps);
+}
+
+StoredTables table_of(const Results& launches, const TableStyle& style) {
+    return launches.points.empty() ? StoredTables{table_of_steps(launches)}
+                                   : table_of_sweep(launches, style);
+}
+
+std::string table_of(const ComparisonRecords& comparison) {
+    return fmt::format("# {}\n# {}\n# measured {}\n{}{}", in_words(comparison.session.tool),
+                       fmt::join(comparison.session.argv, " "), comparison.session.t,
+                       as_table(comparison), in_text(comparison.growth));
+}
+
+}  // namespace
+
+StoredTables stored_tables(Results results, const TableStyle& style) {
+    make_printable(results);
+    const auto groups = alike_launches(results);
+    auto comparisons = comparisons_in(results);
+    std::erase_if(comparisons,
+                  [](const ComparisonRecords& comparison) { return as_table(comparison).empty(); });
+    if (groups.empty() && comparisons.empty())
+        throw Error(results.fails.empty()
+                        ? "nothing in it was measured by a sweep, a workload or a comparison; type "
+                          "a file that 'tutti bench --json' wrote"
+                        : "nothing was measured: " + results.fails.back().phase);
+    StoredTables all;
+    const auto fields = fields_that_differ(groups);
+    if (groups.size() > 1)
+        all.text = fmt::format("# {} tables, as the launches differ in {}\n", groups.size(),
+                               fmt::join(fields, ", "));
+    std::size_t number = 0;
+    for (const AlikeLaunches& group : groups) {
+        if (groups.size() > 1)
+            all.text += fmt::format("#\n# table {}: {}\n", ++number,
+                                    fields_in_words(group.identity, fields));
+        const StoredTables one = table_of(group.results, style);
+        all.text += one.text;
+        all.code = std::max(all.code, one.code);
+    }
+    for (const ComparisonRecords& comparison : comparisons) all.text += table_of(comparison);
+    return all;
+}
+
+}  // namespace tutti

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "collectives/world/peer_arenas.hpp"
+
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "base/error.hpp"
+#include "base/index.hpp"
+
+namespace tutti {
+namespace {
+
+[[noreturn]] void refuse(const HeapPlace& place, const std::string& problem) {
+    throw Error("the heap of process " + std::to_string(place.process) + " " + problem);
+}
+
+}  // namespace
+
+PeerArenas::Arena::Arena(OpenFile opened, std::size_t largest)
+    : file(std::move(opened)), most(largest) {
+    void* const mapped =
+        mmap(nullptr, most, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, file.number, 0);
+    begin = mapped == MAP_FAILED ? nullptr : static_cast<std::byte*>(mapped);
+    if (begin != nullptr) madvise(begin, most, MADV_HUGEPAGE);  // where the owner has huge pages
+}
+
+PeerArenas::Arena::~Arena() {
+    if (begin != nullptr) munmap(begin, most);
+}
+
+PeerArenas::Arena& PeerArenas::open(const HeapPlace& place) {
+    OpenFile file = file_of_process(place.process, place.descriptor);
+    struct stat seen {};
+    if (!file || fstat(file.number, &seen) != 0 || seen.st_dev != place.device ||
+        seen.st_ino != place.inode)
+        refuse(place, "cannot be opened through /proc (other user or container?)");
+    // What may shrink could end this process while it reads.
+    if (const int seals = fcntl(file.number, F_GET_SEALS); seals < 0 || !(seals & F_SEAL_SHRINK))
+        refuse(place, "may shrink, which no heap of tutti does");
+    const auto [entry, is_new] = arenas_.try_emplace({place.device, place.inode}, std::move(file),
+                                                     as_size(place.arena_most));
+    if (entry->second.begin != nullptr) return entry->second;
+    const int error = errno;
+    arenas_.erase(entry);
+    refuse(place, std::string("cannot be mapped: ") + std::strerror(error));
+}
+
+void PeerArenas::Arena::grow(const HeapPlace& place) {
+    struct stat seen {};
+    if (fstat(file.number, &seen) == 0) bytes = std::min(most, as_size(seen.st_size));
+    if (!has(place)) refuse(place, "does not reach as far as was told");
+}
+
+}  // namespace tutti

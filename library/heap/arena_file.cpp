@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "library/heap/arena_file.hpp"
+
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "library/heap/system_calls.hpp"
+
+namespace tutti::heap {
+namespace {
+
+constexpr std::size_t huge_page = std::size_t{2} << 20;
+// One step of growth, which is two system calls.
+constexpr std::size_t step = std::size_t{64} << 20;
+
+std::size_t limit_of(decltype(RLIMIT_AS) resource) {
+    rlimit limit{};
+    return getrlimit(resource, &limit) == 0 ? limit.rlim_cur : RLIM_INFINITY;
+}
+
+// Where memory is promised only as far as it is there (mode 2), the system counts a file's pages
+// when they are written, and would end the program then; the program expects malloc to fail.
+bool is_overcommit_forbidden() {
+    const auto file = static_cast<int>(
+        syscall(SYS_openat, AT_FDCWD, "/proc/sys/vm/overcommit_memory", O_RDONLY | O_CLOEXEC));
+    char mode = '0';
+    if (file >= 0) syscall(SYS_read, file, &mode, 1);
+    close_file(file);
+    return mode == '2';
+}
+
+// A file without a name that cannot shrink below what peers have mapped.
+int memory_file() {
+    const int file = memfd_create("tutti_heap", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    if (file < 0) return -1;
+    fcntl(file, F_ADD_SEALS, F_SEAL_SHRINK);
+    // Far from the small numbers that scripts and programs choose for files of theirs (exec 3>log).
+    const std::size_t files = std::min<std::size_t>(limit_of(RLIMIT_NOFILE), 1024);
+    const int moved = fcntl(file, F_DUPFD_CLOEXEC, static_cast<int>(files - files / 16));
+    if (moved < 0) return file;
+    close_file(file);
+    return moved;
+}
+
+}  // namespace
+
+bool ArenaFile::open(std::size_t most, AfterFork after_fork) {
+    if (is_overcommit_forbidden()) return false;
+    // The range counts as the program's where addresses are limited; half is for all else.
+    most = std::min(most, limit_of(RLIMIT_AS) / 2) / huge_page * huge_page;
+    const std::size_t least = std::min(most, step);
+    std::byte* range = nullptr;
+    for (; most != 0 && most >= least; most = most / 2 / huge_page * huge_page) {
+        range = map_pages(nullptr, most + huge_page, PROT_NONE,
+                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE);
+        if (range != nullptr) break;
+    }
+    struct stat seen {};
+    if (range == nullptr || (descriptor_ = memory_file()) < 0 || fstat(descriptor_, &seen) != 0)
+        return false;
+    device_ = seen.st_dev;
+    inode_ = seen.st_ino;
+    process_ = getpid();
+    after_fork_ = after_fork;
+    const auto begin = reinterpret_cast<std::uintptr_t>(range);
+    begin_ = begin + (-begin & (huge_page - 1));
+    most_ = most;
+    return true;
+}
+
+bool ArenaFile::is_open() const {
+    struct stat seen {};
+    return descriptor_ >= 0 && fstat(descriptor_, &seen) == 0 && seen.st_dev == device_ &&
+           seen.st_ino == inode_;
+}
+
+bool ArenaFile::grow(std::size_t bytes) {
+    const std::size_t had = bytes_;
+    const std::size_t room = most() - had;
+    if (bytes > room) return false;
+    bytes = std::min(room, (bytes + step - 1) / step * step);
+    std::byte* const behind = begin() + had;
+    if (!is_shared()) {
+        if (private_pages(bytes, behind) == nullptr) return false;
+    } else {
+        // Beyond the limit of a file's size there would be a signal.
+        if (!is_open() || had + bytes > limit_of(RLIMIT_FSIZE) ||
+            ftruncate(descriptor_, static_cast<off_t>(had + bytes)) != 0 ||
+            map_pages(behind, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE | MAP_FIXED,
+                      descriptor_, had) == nullptr)
+            return false;
+        if (after_fork_ == AfterFork::exec) advise(behind, bytes, MADV_DONTFORK);
+    }
+    advise(behind, bytes, MADV_HUGEPAGE);
+    bytes_ = had + bytes;
+    return true;
+}
+
+bool ArenaFile::discard(std::byte* begin, std::size_t bytes) {
+    // UCX and Open MPI watch this function, and forget where the pages were.
+    return madvise(begin, bytes, is_shared() ? MADV_REMOVE : MADV_DONTNEED) == 0;
+}
+
+bool ArenaFile::locate(const void* address, std::size_t bytes, tutti_heap_place& place) const {
+    const std::size_t size = this->bytes();
+    const std::size_t offset = reinterpret_cast<std::uintptr_t>(address) - begin_;
+    if (offset >= size || bytes > size - offset || !is_shared()) return false;
+    place = {.process = process_,
+             .descriptor = descriptor_,
+             .device = device_,
+             .inode = inode_,
+             .offset = offset,
+             .bytes = bytes,
+             .arena_bytes = size,
+             .arena_most = most()};
+    return true;
+}
+
+void ArenaFile::copy_out(std::size_t from, std::size_t bytes, std::byte* copy) const {
+    const bool knows_holes = is_open();
+    for (const std::size_t end = from + bytes; from < end;) {
+        std::size_t hole = end;
+        if (knows_holes) {
+            const off_t data = lseek(descriptor_, static_cast<off_t>(from), SEEK_DATA);
+            if (data < 0 || static_cast<std::size_t>(data) >= end) return;
+            from = static_cast<std::size_t>(data);
+            hole = std::min(end, static_cast<std::size_t>(lseek(descriptor_, data, SEEK_HOLE)));
+        }
+        std::memcpy(copy + from, begin() + from, hole - from);
+        from = hole;
+    }
+}
+
+bool ArenaFile::become_private(std::byte* copy) {
+    let_go();
+    if (bytes() == 0) return true;
+    return copy != nullptr && syscall(SYS_mremap, copy, bytes(), bytes(),
+                                      MREMAP_MAYMOVE | MREMAP_FIXED, begin()) != -1;
+}
+
+void ArenaFile::abandon() {
+    let_go();
+    map_pages(begin(), bytes(), PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED);
+}
+
+// The parent's memory ends with the parent, not with its children.
+void ArenaFile::let_go() {
+    if (is_open()) close_file(descriptor_);
+    descriptor_ = -1;
+}
+
+}  // namespace tutti::heap

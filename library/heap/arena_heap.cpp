@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "library/heap/arena_heap.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <mutex>
+
+#include "library/heap/system_calls.hpp"
+
+namespace tutti::heap {
+
+bool ArenaHeap::start(const Settings& settings) {
+    if (!file_.open(settings.reserve, settings.after_fork)) return false;
+    page_bytes_ = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+    const std::size_t most_pages = file_.most() / page_bytes_;
+    std::byte* const table = private_pages(most_pages * sizeof(Extents::Tag));
+    if (table == nullptr) return false;
+    extents_.start(reinterpret_cast<Extents::Tag*>(table),
+                   reinterpret_cast<std::uintptr_t>(file_.begin()) / page_bytes_);
+    retained_pages_ = settings.retain / page_bytes_;
+    after_fork_ = settings.after_fork;
+    return true;
+}
+
+Page ArenaHeap::page_of(const void* memory) const {
+    const auto offset = static_cast<const std::byte*>(memory) - file_.begin();
+    return static_cast<Page>(static_cast<std::size_t>(offset) / page_bytes_);
+}
+
+std::uint64_t ArenaHeap::pages_for(std::size_t bytes) const {
+    return std::max<std::uint64_t>(1, bytes / page_bytes_ + (bytes % page_bytes_ != 0));
+}
+
+bool ArenaHeap::grow(std::uint64_t pages) {
+    const std::size_t had = file_.bytes();
+    if (pages > file_.most() / page_bytes_ || !file_.grow(pages * page_bytes_)) return false;
+    extents_.grow(static_cast<Page>((file_.bytes() - had) / page_bytes_));
+    return true;
+}
+
+std::optional<Extent> ArenaHeap::take(std::size_t bytes, std::size_t alignment) {
+    const std::uint64_t pages = pages_for(bytes);
+    const std::uint64_t alignment_pages = std::max<std::uint64_t>(1, alignment / page_bytes_);
+    const std::lock_guard lock(mutex_);
+    if (is_abandoned_) return std::nullopt;
+    if (const auto found = extents_.take(pages, alignment_pages)) return found;
+    if (!grow(extents_.missing_at_end(pages, alignment_pages))) return std::nullopt;
+    return extents_.take(pages, alignment_pages);
+}
+
+void* ArenaHeap::allocate(std::size_t bytes, std::size_t alignment, Content content) {
+    if (bytes > file_.most() || alignment > file_.most()) return nullptr;
+    auto taken = take(bytes, alignment);
+    if (!taken) {  // what is free may be in pieces of both kinds
+        give_back(0);
+        taken = take(bytes, alignment);
+    }
+    if (!taken) return nullptr;
+    std::byte* const memory = address_of(taken->first);
+    if (content == Content::zero && taken->kind == Kind::dirty) std::memset(memory, 0, bytes);
+    return memory;
+}
+
+void ArenaHeap::release(void* memory) {
+    {
+        const std::lock_guard lock(mutex_);
+        if (is_abandoned_) return;
+        extents_.release(page_of(memory), Kind::dirty);
+    }
+    give_back(retained_pages_);
+}
+
+bool ArenaHeap::resize(void* memory, std::size_t bytes) {
+    const Page first = page_of(memory);
+    const std::uint64_t pages = pages_for(bytes);
+    {
+        const std::lock_guard lock(mutex_);
+        if (is_abandoned_) return false;
+        const std::uint64_t had = extents_.pages_of(first);
+        if (pages > had) {
+            const auto room = extents_.room_behind(first);
+            const std::uint64_t missing = pages - had;
+            if (room.pages < missing && !(room.reaches_end && grow(missing - room.pages)))
+                return false;
+        }
+        extents_.resize(first, pages);
+    }
+    give_back(retained_pages_);
+    return true;
+}
+
+std::size_t ArenaHeap::usable_bytes(const void* memory) const {
+    const std::lock_guard lock(mutex_);
+    return extents_.pages_of(page_of(memory)) * page_bytes_;
+}
+
+void ArenaHeap::give_back(std::uint64_t pages_to_keep) {
+    if (extents_.dirty_pages() <= pages_to_keep || is_forking_) return;
+    if (!giving_back_.try_lock()) return;  // who does it already goes on until it is enough
+    bool goes_on = true;
+    while (goes_on && !is_forking_) {
+        Extent extent;
+        {
+            const std::lock_guard lock(mutex_);
+            if (extents_.dirty_pages() <= pages_to_keep) break;
+            extent = *extents_.take_large_dirty();
+        }
+        goes_on = file_.discard(address_of(extent.first), extent.pages * page_bytes_);
+        const std::lock_guard lock(mutex_);
+        extents_.release(extent.first, goes_on ? Kind::zero : Kind::dirty);
+    }
+    giving_back_.unlock();
+}
+
+std::byte* ArenaHeap::copy_of_used() const {
+    if (file_.bytes() == 0) return nullptr;
+    std::byte* const copy = private_pages(file_.bytes());
+    if (copy == nullptr) return nullptr;
+    extents_.for_each_used([&](Page first, Page pages) {
+        file_.copy_out(first * page_bytes_, pages * page_bytes_, copy);
+    });
+    return copy;
+}
+
+void ArenaHeap::before_fork() {
+    is_forking_ = true;
+    giving_back_.lock();
+    mutex_.lock();
+    if (file_.is_shared() && after_fork_ == AfterFork::copy) copy_ = copy_of_used();
+}
+
+void ArenaHeap::after_fork_in_parent() {
+    if (copy_ != nullptr) unmap_pages(copy_, file_.bytes());
+    unlock_after_fork();
+}
+
+void ArenaHeap::after_fork_in_child() {
+    if (file_.is_shared() && !file_.become_private(copy_)) {
+        if (after_fork_ == AfterFork::copy)
+            say("no memory for a forked child's copy of the heap: it can only execute another "
+                "program");
+        file_.abandon();
+        is_abandoned_ = true;
+    }
+    unlock_after_fork();
+}
+
+void ArenaHeap::unlock_after_fork() {
+    copy_ = nullptr;
+    mutex_.unlock();
+    giving_back_.unlock();
+    is_forking_ = false;
+}
+
+}  // namespace tutti::heap

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <pthread.h>
+
+#include <atomic>
+#include <cstddef>
+
+#include "library/heap/arena_file.hpp"
+#include "library/heap/extents.hpp"
+
+namespace tutti::heap {
+
+/// A lock that needs neither a constructor at run time nor the C++ library.
+class Mutex {
+public:
+    void lock() { pthread_mutex_lock(&mutex_); }
+    bool try_lock() { return pthread_mutex_trylock(&mutex_) == 0; }
+    void unlock() { pthread_mutex_unlock(&mutex_); }
+
+private:
+    pthread_mutex_t mutex_ = PTHREAD_ADAPTIVE_MUTEX_INITIALIZER_NP;
+};
+
+enum class Content { any, zero };
+
+/// A heap of whole pages in memory that peers can map. What it knows of the pages lies in memory of
+/// this process alone. Any number of threads may use it.
+class ArenaHeap {
+public:
+    constexpr ArenaHeap() = default;
+
+    /// False if the system refuses the memory, and then for ever.
+    bool start(const Settings& settings);
+
+    /// Null if there is no more; `alignment` is a power of two.
+    void* allocate(std::size_t bytes, std::size_t alignment, Content content);
+    void release(void* memory);
+    /// Without moving it. False, with nothing changed, if something else is behind it.
+    bool resize(void* memory, std::size_t bytes);
+    std::size_t usable_bytes(const void* memory) const;
+
+    bool holds(const void* address) const { return file_.holds(address); }
+    bool locate(const void* address, std::size_t bytes, tutti_heap_place& place) const {
+        return file_.locate(address, bytes, place);
+    }
+
+    // Around a fork. The heap is locked from before_fork() until one of the others, which the child
+    // and the parent call each for itself.
+    void before_fork();
+    void after_fork_in_parent();
+    void after_fork_in_child();
+
+private:
+    Page page_of(const void* memory) const;
+    std::uint64_t pages_for(std::size_t bytes) const;
+    std::byte* address_of(Page page) const { return file_.begin() + page * page_bytes_; }
+    std::optional<Extent> take(std::size_t bytes, std::size_t alignment);
+    bool grow(std::uint64_t pages);
+    void give_back(std::uint64_t pages_to_keep);
+    std::byte* copy_of_used() const;
+    void unlock_after_fork();
+
+    ArenaFile file_;
+    Extents extents_;
+    std::size_t page_bytes_ = 0;
+    std::uint64_t retained_pages_ = 0;
+    AfterFork after_fork_ = AfterFork::copy;
+    std::byte* copy_ = nullptr;             // for the child, while this process forks
+    std::atomic<bool> is_forking_ = false;  // who gives memory back lets it go first
+    bool is_abandoned_ = false;             // a child that was to execute another program
+    Mutex giving_back_;                     // by one thread at a time; locked before the other
+    mutable Mutex mutex_;
+};
+
+}  // namespace tutti::heap

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a pair of malloc and free takes, and a fork, with each page written; LD_PRELOAD decides
+// whose they are.
+#include <benchmark/benchmark.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+
+namespace {
+
+char* written(std::size_t bytes) {
+    auto* const memory = static_cast<char*>(std::malloc(bytes));
+    for (std::size_t page = 0; page < bytes; page += 4096) memory[page] = 1;
+    return memory;
+}
+
+void pair(benchmark::State& state) {
+    const auto bytes = static_cast<std::size_t>(state.range(0));
+    for (auto _ : state) {
+        char* memory = written(bytes);
+        benchmark::DoNotOptimize(memory);
+        benchmark::ClobberMemory();
+        std::free(memory);
+    }
+}
+BENCHMARK(pair)->Arg(64 << 10)->Arg(1 << 20)->Arg(64 << 20)->Arg(256 << 20);
+BENCHMARK(pair)->Arg(64 << 10)->Arg(1 << 20)->Threads(8)->UseRealTime();
+
+void fork_and_wait(benchmark::State& state) {
+    char* const memory = written(static_cast<std::size_t>(state.range(0)));
+    for (auto _ : state) {
+        const pid_t child = fork();
+        if (child == 0) _exit(0);
+        waitpid(child, nullptr, 0);
+    }
+    std::free(memory);
+}
+BENCHMARK(fork_and_wait)->Arg(1 << 20)->Arg(1 << 30)->UseRealTime();
+
+}  // namespace
+
+BENCHMARK_MAIN();

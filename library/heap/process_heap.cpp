@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "library/heap/process_heap.hpp"
+
+#include <cstdlib>
+#include <mutex>
+
+namespace tutti::heap {
+
+constinit ProcessHeap process_heap;
+
+void ProcessHeap::begin(const Settings& settings) {
+    if (settings.threshold == SIZE_MAX) return;
+    settings_ = settings;
+    pthread_atfork([] { process_heap.before_fork(); }, [] { process_heap.after_fork_in_parent(); },
+                   [] { process_heap.after_fork_in_child(); });
+    threshold_ = settings.threshold;
+}
+
+bool ProcessHeap::start() {
+    if (state_.load(std::memory_order_acquire) == State::failed) return false;
+    const std::lock_guard lock(starting_);
+    if (state_ == State::not_started)
+        state_ = arena_.start(settings_) ? State::started : State::failed;
+    return state_ == State::started;
+}
+
+void ProcessHeap::before_fork() {
+    if (arena_.holds(__builtin_frame_address(0))) {
+        // Parent and child would run on the same memory until the child has its copy.
+        say("a thread whose stack lies in this heap cannot fork; set TUTTI_HEAP_THRESHOLD above "
+            "the size of its stack");
+        std::abort();
+    }
+    starting_.lock();
+    if (state_ == State::started) arena_.before_fork();
+}
+
+void ProcessHeap::after_fork_in_parent() {
+    if (state_ == State::started) arena_.after_fork_in_parent();
+    starting_.unlock();
+}
+
+void ProcessHeap::after_fork_in_child() {
+    if (state_ == State::started) arena_.after_fork_in_child();
+    starting_.unlock();
+}
+
+namespace {
+
+// The library asks to be started before all others (-z initfirst), so that at a fork its handlers
+// are the last before and the first after: what other handlers still write is in the copy, and the
+// child's own is where they write then. The C library does not know the environment yet.
+__attribute__((constructor)) void begin_process_heap(int, char**, char** environment) {
+    process_heap.begin(settings_from(environment));
+}
+
+}  // namespace
+}  // namespace tutti::heap

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// System calls as such. The C library's functions may be watched by hooks of other libraries, which
+// may allocate while the heap is locked; and some are where a thread can be cancelled.
+#pragma once
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cstddef>
+
+namespace tutti::heap {
+
+inline std::byte* map_pages(std::byte* where, std::size_t bytes, int protection, int flags,
+                            int file = -1, std::size_t offset = 0) {
+    const long got = syscall(SYS_mmap, where, bytes, protection, flags, file, offset);
+    return got == -1 ? nullptr : reinterpret_cast<std::byte*>(got);
+}
+
+/// Zeroes of this process alone; they take memory when they are written.
+inline std::byte* private_pages(std::size_t bytes, std::byte* where = nullptr) {
+    return map_pages(
+        where, bytes, PROT_READ | PROT_WRITE,
+        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | (where == nullptr ? 0 : MAP_FIXED));
+}
+
+inline void unmap_pages(std::byte* begin, std::size_t bytes) { syscall(SYS_munmap, begin, bytes); }
+
+inline bool advise(std::byte* begin, std::size_t bytes, int advice) {
+    return syscall(SYS_madvise, begin, bytes, advice) == 0;
+}
+
+inline void close_file(int file) { syscall(SYS_close, file); }
+
+}  // namespace tutti::heap

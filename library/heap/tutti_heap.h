@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TUTTI_HEAP_H
+#define TUTTI_HEAP_H
+#include <stddef.h>
+#include <stdint.h>
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** Where memory of this process's heap lies in a file that other processes of the host can map. */
+struct tutti_heap_place {
+    int64_t process;      /**< /proc/PROCESS/fd/DESCRIPTOR is the file, */
+    int64_t descriptor;   /**< as long as the program has not closed it */
+    uint64_t device;      /**< by these two, which fstat() tells, a peer sees that it opened the right one */
+    uint64_t inode;       /**< */
+    uint64_t offset;      /**< of the address in the file */
+    uint64_t bytes;       /**< that were asked for; they end within the file */
+    uint64_t arena_bytes; /**< the file's size now: it grows, and cannot shrink (F_SEAL_SHRINK) */
+    uint64_t arena_most;  /**< what it may grow to: map as much at once */
+};
+
+/**
+ * Fills in `place` and returns 1 if all `bytes` from `address` on are memory that peers can map; else returns 0.
+ * Costs a few ns. What no program needs to link is found by dlsym(RTLD_DEFAULT, "tutti_heap_locate"): there is none
+ * where libtutti_heap.so is neither preloaded nor linked.
+ */
+int tutti_heap_locate(const void* address, size_t bytes, struct tutti_heap_place* place);
+typedef int tutti_heap_locate_function(const void*, size_t, struct tutti_heap_place*);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

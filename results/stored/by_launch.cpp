@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "results/stored/by_launch.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace tutti {
+namespace {
+
+// Of all parts of a run, in their order.
+template <class Record>
+void take_as_one_part(std::vector<Record>& records, const std::string& session) {
+    std::vector<Record> left;
+    for (auto record = records.begin(); record != records.end(); ++record) {
+        const bool is_replaced = std::any_of(record + 1, records.end(), [&](const Record& later) {
+            return later.session != record->session && later.key == record->key;
+        });
+        if (!is_replaced) left.push_back(*record);
+    }
+    for (Record& record : left) record.session = session;
+    records = std::move(left);
+}
+
+}  // namespace
+
+std::map<std::string, std::string> first_parts(std::span<const Session> sessions) {
+    std::map<std::string, std::string> first;
+    for (const Session& session : sessions)
+        first[session.id] = session.resume_of && first.contains(*session.resume_of)
+                                ? first[*session.resume_of]
+                                : session.id;
+    return first;
+}
+
+std::vector<Results> by_launch(const Results& results) {
+    auto first = first_parts(results.sessions);
+    std::map<std::pair<std::string, int>, std::size_t> places;
+    std::vector<Results> launches;
+    const auto share_out = [&](auto list) {
+        for (const auto& record : results.*list) {
+            const std::string& run =
+                first.try_emplace(record.session, record.session).first->second;
+            const auto [place, is_new] = places.try_emplace({run, record.launch}, launches.size());
+            if (is_new) launches.emplace_back();
+            (launches[place->second].*list).push_back(record);
+        }
+    };
+    share_out(&Results::launches);
+    share_out(&Results::points);
+    share_out(&Results::steps);
+    share_out(&Results::numerics);
+    share_out(&Results::fails);
+    share_out(&Results::ends);
+    std::map<std::string, Session> last_parts;
+    for (const Session& session : results.sessions) last_parts[first[session.id]] = session;
+    for (const auto& [id, place] : places) {
+        Results& launch = launches[place];
+        const Session& session = launch.sessions.emplace_back(last_parts[id.first]);
+        launch.launches = {launch.launches.empty() ? Launch{} : launch.launches.back()};
+        launch.launches.front().session = session.id;
+        take_as_one_part(launch.points, session.id);
+        take_as_one_part(launch.steps, session.id);
+        take_as_one_part(launch.numerics, session.id);
+        const auto is_of_earlier_part = [&](const auto& one) { return one.session != session.id; };
+        std::erase_if(launch.fails, is_of_earlier_part);
+        std::erase_if(launch.ends, is_of_earlier_part);
+    }
+    std::erase_if(launches, [](const Results& launch) {
+        return launch.points.empty() && launch.steps.empty();
+    });
+    return launches;
+}
+
+}  // namespace tutti

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "results/reader.hpp"
+
+namespace tutti {
+
+/// By the id of each session: that of the first part of its run, which it may have resumed.
+std::map<std::string, std::string> first_parts(std::span<const Session> sessions);
+
+/// Each launch by itself, in the order of the records: one session, one launch record, the points,
+/// steps and numerics that it measured, at least one point or step, and how it failed or ended. A
+/// run that was resumed is one launch, that of its last part; what a later part has measured again
+/// counts there.
+std::vector<Results> by_launch(const Results& results);
+
+}  // namespace tutti

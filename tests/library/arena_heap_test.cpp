@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+// The heap as an object, beside the allocator that this program has; also under address sanitizer.
+#include "library/heap/arena_heap.hpp"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <memory>
+#include <random>
+#include <thread>
+#include <vector>
+
+#include "tests/library/bytes.hpp"
+
+namespace tutti::heap {
+namespace {
+
+constexpr std::size_t page = 4096, giga = 1 << 30;
+
+std::unique_ptr<ArenaHeap> heap_of(const Settings& settings) {
+    auto heap = std::make_unique<ArenaHeap>();
+    EXPECT_TRUE(heap->start(settings));
+    return heap;
+}
+
+tutti_heap_place place_of(const ArenaHeap& heap, const void* memory, std::size_t bytes = 1) {
+    tutti_heap_place place{};
+    EXPECT_TRUE(heap.locate(memory, bytes, place));
+    return place;
+}
+
+// What the arena's file has in memory.
+std::size_t bytes_in_memory(const ArenaHeap& heap, const void* memory) {
+    struct stat seen {};
+    EXPECT_EQ(fstat(static_cast<int>(place_of(heap, memory).descriptor), &seen), 0);
+    return static_cast<std::size_t>(seen.st_blocks) * 512;
+}
+
+TEST(ArenaHeap, GivesMemoryAtEveryAlignment) {
+    const auto heap = heap_of({.reserve = 16 * giga});
+    for (std::size_t alignment = 1; alignment <= giga; alignment *= 2)
+        for (const std::size_t bytes : {std::size_t{1}, page, 3 * page + 1, 2 * mega}) {
+            auto* const memory = heap->allocate(bytes, alignment, Content::any);
+            ASSERT_NE(memory, nullptr) << alignment;
+            EXPECT_EQ(reinterpret_cast<std::uintptr_t>(memory) % alignment, 0u);
+            EXPECT_GE(heap->usable_bytes(memory), bytes);
+            std::memset(memory, 1, bytes);
+        }
+}
+
+TEST(ArenaHeap, MemoryThatIsToBeZeroIsZeroAlsoWhenItWasUsedBefore) {
+    const auto heap = heap_of({.retain = 4 * mega, .reserve = giga});
+    std::mt19937 random(1);
+    for (int i = 0; i < 300; ++i) {
+        const std::size_t bytes = 1 + random() % (3 * mega);
+        auto* const memory = heap->allocate(bytes, 1, Content::zero);
+        EXPECT_TRUE(all_are(memory, bytes, 0)) << i;
+        std::memset(memory, 1, heap->usable_bytes(memory));
+        heap->release(memory);
+    }
+}
+
+TEST(ArenaHeap, ZeroesAreNotWrittenWhereTheSystemGaveThem) {
+    const auto heap = heap_of({.reserve = giga});
+    auto* const memory = heap->allocate(100 * mega, 1, Content::zero);
+    EXPECT_EQ(bytes_in_memory(*heap, memory), 0u);
+}
+
+TEST(ArenaHeap, FreedMemoryGoesBackBeyondWhatIsRetained) {
+    const auto heap = heap_of({.retain = 8 * mega, .reserve = giga});
+    std::vector<void*> blocks;
+    for (int i = 0; i < 20; ++i) {
+        blocks.push_back(heap->allocate(mega, 1, Content::any));
+        std::memset(blocks.back(), 1, mega);
+        heap->allocate(1, 1, Content::any);  // so that they are no neighbours
+    }
+    void* const witness = heap->allocate(1, 1, Content::any);
+    EXPECT_EQ(bytes_in_memory(*heap, witness), 20 * mega);
+    for (void* const block : blocks) heap->release(block);
+    EXPECT_EQ(bytes_in_memory(*heap, witness), 8 * mega);
+    // The retained is used again.
+    for (int i = 0; i < 8; ++i) std::memset(heap->allocate(mega, 1, Content::any), 1, mega);
+    EXPECT_EQ(bytes_in_memory(*heap, witness), 8 * mega);
+}
+
+TEST(ArenaHeap, ShrinksInPlaceAndGivesTheRestBack) {
+    const auto heap = heap_of({.retain = 0, .reserve = giga});
+    auto* const memory = heap->allocate(4 * mega, 1, Content::any);
+    std::memset(memory, 1, 4 * mega);
+    EXPECT_TRUE(heap->resize(memory, mega));
+    EXPECT_EQ(heap->usable_bytes(memory), mega);
+    EXPECT_EQ(bytes_in_memory(*heap, memory), mega);
+}
+
+TEST(ArenaHeap, GrowsInPlaceWhereTheNeighbourIsFree) {
+    const auto heap = heap_of({.reserve = giga});
+    auto* const memory = heap->allocate(mega, 1, Content::any);
+    auto* const neighbour = heap->allocate(mega, 1, Content::any);
+    heap->allocate(mega, 1, Content::any);
+    EXPECT_FALSE(heap->resize(memory, 2 * mega));
+    heap->release(neighbour);
+    EXPECT_TRUE(heap->resize(memory, 2 * mega));
+    EXPECT_FALSE(heap->resize(memory, 2 * mega + 1));
+}
+
+TEST(ArenaHeap, TheLastOneGrowsWithTheArena) {
+    const auto heap = heap_of({.reserve = giga});
+    auto* const memory = heap->allocate(mega, 1, Content::any);
+    EXPECT_TRUE(heap->resize(memory, giga / 2));
+    EXPECT_TRUE(heap->resize(memory, giga));
+    EXPECT_FALSE(heap->resize(memory, giga + 1));
+    std::memset(memory, 1, 64);
+    static_cast<char*>(memory)[giga - 1] = 1;
+}
+
+TEST(ArenaHeap, GivesAllOfItsRangeAndThenNothing) {
+    const auto heap = heap_of({.reserve = 100 * mega});
+    std::vector<void*> blocks;
+    while (auto* const memory = heap->allocate(mega, 1, Content::any)) blocks.push_back(memory);
+    EXPECT_EQ(blocks.size(), 100u);
+    EXPECT_EQ(heap->allocate(101 * mega, 1, Content::any), nullptr);
+    EXPECT_EQ(heap->allocate(~std::size_t{0}, 1, Content::any), nullptr);
+    EXPECT_EQ(heap->allocate(1, std::size_t{1} << 63, Content::any), nullptr);
+    for (void* const block : blocks) heap->release(block);
+    EXPECT_NE(heap->allocate(100 * mega, 1, Content::any), nullptr);
+}
+
+TEST(ArenaHeap, GrowsOnlyByWhatIsMissingAtItsEnd) {
+    const auto heap = heap_of({.reserve = 100 * mega});
+    void* const first = heap->allocate(40 * mega, 1, Content::any);
+    EXPECT_EQ(place_of(*heap, first).arena_bytes, 64 * mega);
+    EXPECT_NE(heap->allocate(60 * mega, 1, Content::any), nullptr);
+}
+
+// Half is in memory and half is not, so that no extent of one kind is large enough.
+TEST(ArenaHeap, GivesBackWhatItRetainedWhereThatMakesRoom) {
+    const auto heap = heap_of({.retain = 64 * mega, .reserve = 64 * mega});
+    auto* const memory = heap->allocate(32 * mega, 1, Content::any);
+    std::memset(memory, 1, 32 * mega);
+    heap->release(memory);
+    auto* const all = heap->allocate(64 * mega, 1, Content::zero);
+    ASSERT_NE(all, nullptr);
+    EXPECT_TRUE(all_are(all, 64 * mega, 0));
+}
+
+TEST(ArenaHeap, SaysWhereItsMemoryLiesInItsFile) {
+    const auto heap = heap_of({.reserve = giga});
+    auto* const memory = static_cast<char*>(heap->allocate(mega, 1, Content::any));
+    std::memcpy(memory + 70000, "here", 5);
+    const auto place = place_of(*heap, memory + 70000, 5);
+    char read[5] = {};
+    ASSERT_EQ(pread(static_cast<int>(place.descriptor), read, 5, static_cast<off_t>(place.offset)),
+              5);
+    EXPECT_STREQ(read, "here");
+    EXPECT_EQ(place.process, getpid());
+    EXPECT_EQ(place.bytes, 5u);
+    EXPECT_EQ(place.arena_most, giga);
+    struct stat seen {};
+    ASSERT_EQ(fstat(static_cast<int>(place.descriptor), &seen), 0);
+    EXPECT_EQ(place.arena_bytes, static_cast<std::uint64_t>(seen.st_size));
+    EXPECT_EQ(place.device, seen.st_dev);
+    EXPECT_EQ(place.inode, seen.st_ino);
+    EXPECT_NE(ftruncate(static_cast<int>(place.descriptor), 0), 0) << "peers rely on its size";
+    tutti_heap_place unused{};
+    char* const begin = memory - place.offset + 70000;
+    EXPECT_TRUE(heap->locate(begin, place.arena_bytes, unused));
+    EXPECT_FALSE(heap->locate(begin, place.arena_bytes + 1, unused));
+    EXPECT_FALSE(heap->locate(begin - 1, 1, unused));
+    EXPECT_FALSE(heap->locate(begin + place.arena_bytes, 1, unused));
+    EXPECT_FALSE(heap->locate(begin + 1, ~std::size_t{0}, unused));
+    EXPECT_FALSE(heap->locate(&place, 1, unused));
+}
+
+TEST(ArenaHeap, ThreadsDoNotGetEachOthersMemory) {
+    const auto heap = heap_of({.retain = 2 * mega, .reserve = giga});
+    std::vector<std::thread> threads;
+    for (unsigned char mark = 1; mark <= 8; ++mark)
+        threads.emplace_back([&heap, mark] {
+            std::mt19937 random(mark);
+            for (int i = 0; i < 400; ++i) {
+                const std::size_t bytes = 1 + random() % (200 * 1024);
+                auto* const memory =
+                    static_cast<unsigned char*>(heap->allocate(bytes, 1, Content::zero));
+                EXPECT_TRUE(all_are(memory, bytes, 0));
+                std::memset(memory, mark, bytes);
+                const std::size_t now =
+                    heap->resize(memory, 2 * bytes) ? heap->usable_bytes(memory) : bytes;
+                EXPECT_EQ(std::count(memory, memory + bytes, mark), static_cast<long>(bytes));
+                std::memset(memory, mark, now);
+                heap->release(memory);
+            }
+        });
+    for (std::thread& thread : threads) thread.join();
+}
+
+}  // namespace
+}  // namespace tutti::heap

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+// A program that knows nothing of the heap but how to ask for it, for heap_test.py.
+#include <dlfcn.h>
+#include <sys/wait.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <new>
+#include <string_view>
+
+#include "library/heap/tutti_heap.h"
+
+namespace {
+
+tutti_heap_place place{};
+
+bool in_arena(const void* memory) {
+    auto* const locate =
+        reinterpret_cast<tutti_heap_locate_function*>(dlsym(RTLD_DEFAULT, "tutti_heap_locate"));
+    return locate != nullptr && locate(memory, 1, &place) != 0;
+}
+
+// Allocates blocks, with a byte written in each, until there is no more or as many as asked.
+void fill(std::size_t block, long most) {
+    long ours = 0, others = 0;
+    errno = 0;
+    for (; ours + others < most;) {
+        auto* const memory = static_cast<char*>(malloc(block));
+        if (memory == nullptr) break;
+        memory[block / 2] = 1;
+        ++(in_arena(memory) ? ours : others);
+    }
+    const int error = ours + others < most ? errno : 0;
+    std::printf("%ld in the arena, %ld elsewhere, error %d\n", ours, others, error);
+}
+
+// A coroutine whose stack is memory of so many bytes forks.
+void fork_on_stack_of(std::size_t bytes) {
+    static ucontext_t here, there;
+    getcontext(&there);
+    there.uc_stack.ss_sp = std::malloc(bytes);
+    there.uc_stack.ss_size = bytes;
+    there.uc_link = &here;
+    makecontext(
+        &there,
+        [] {
+            const pid_t child = fork();
+            if (child == 0) _exit(0);
+            waitpid(child, nullptr, 0);
+        },
+        0);
+    swapcontext(&here, &there);
+    std::puts("forked");
+}
+
+int ended_by(pid_t child) {
+    int status = 0;
+    waitpid(child, &status, 0);
+    return WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+}
+
+}  // namespace
+
+int main(int count, char** arguments) {
+    const std::string_view what = count > 1 ? arguments[1] : "";
+    const std::size_t bytes = count > 2 ? std::strtoull(arguments[2], nullptr, 10) : 0;
+    if (what == "place") {  // where so many bytes lie
+        std::puts(in_arena(std::malloc(bytes)) ? "in the arena" : "elsewhere");
+    } else if (what == "fill") {  // blocks of so many bytes
+        fill(bytes, count > 3 ? std::atol(arguments[3]) : 1000000);
+    } else if (what == "new") {  // more than there is
+        try {
+            for (;;) static_cast<char*>(operator new(bytes))[0] = 1;
+        } catch (const std::bad_alloc&) {
+            std::puts("bad_alloc");
+        }
+    } else if (what == "close-files") {  // as daemons do
+        std::free(std::malloc(bytes));
+        for (int file = 3; file < 10000; ++file) close(file);
+        fill(bytes, 10);
+    } else if (what == "fork") {  // what becomes of a child that reads the heap, and of one that
+                                  // executes a program
+        auto* volatile memory = static_cast<char*>(std::calloc(1, bytes));
+        const pid_t reader = fork();
+        if (reader == 0) _exit(memory[0]);
+        const int of_reader = ended_by(reader);
+        const pid_t other = fork();
+        if (other == 0) _exit(execl("/bin/true", "true", nullptr));
+        std::printf("reading: signal %d, executing: signal %d\n", of_reader, ended_by(other));
+    } else if (what == "fork-on-stack") {
+        fork_on_stack_of(bytes);
+    } else if (what == "wait") {  // until it is killed
+        std::memset(std::malloc(bytes), 1, bytes);
+        std::puts("ready");
+        std::fflush(stdout);
+        pause();
+    } else {
+        return 64;
+    }
+}

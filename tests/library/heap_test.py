@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The heap beneath programs that were never told of it: preloaded, with settings, limits, and ends by force."""
+import os
+import re
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+HEAP = os.environ["HEAP"]
+PROBE = os.environ["PROBE"]
+K, M, G = 1 << 10, 1 << 20, 1 << 30
+
+
+def environment(**settings):
+    return {**{k: v for k, v in os.environ.items() if not k.startswith("TUTTI_HEAP")}, "LD_PRELOAD": HEAP, **settings}
+
+
+def run(*command, limits=(), **settings):
+    def limit():
+        for what, most in limits:
+            resource.setrlimit(what, (most, most))
+    return subprocess.run([str(word) for word in command], capture_output=True, text=True, check=False, timeout=200,
+                          env=environment(**settings), preexec_fn=limit if limits else None)
+
+
+class HeapOfPrograms(unittest.TestCase):
+    # The C++ library takes some 70 KiB for itself; sizes of blocks are such that this makes none fewer.
+    def assert_prints(self, done, text, errors=""):
+        self.assertEqual((done.returncode, done.stdout, done.stderr), (0, text, errors))
+
+    def assert_place(self, number, place, **settings):
+        self.assert_prints(run(PROBE, "place", number, **settings), place + "\n")
+
+    def test_begins_at_the_threshold(self):
+        self.assert_place(64 * K, "in the arena")
+        self.assert_place(64 * K - 1, "elsewhere")
+        self.assert_place(M, "in the arena", TUTTI_HEAP_THRESHOLD="1M")
+        self.assert_place(M - 1, "elsewhere", TUTTI_HEAP_THRESHOLD="1M")
+
+    def test_is_off_where_the_environment_says_so(self):
+        for word in ("off", "0"):
+            self.assert_place(G, "elsewhere", TUTTI_HEAP_THRESHOLD=word)
+
+    def test_a_setting_that_is_none_is_said_once_and_left(self):
+        done = run(PROBE, "place", 64 * K, TUTTI_HEAP_THRESHOLD="lots")
+        self.assert_prints(done, "in the arena\n", "tutti_heap: TUTTI_HEAP_THRESHOLD takes a size, such as 64K, 1M or 2G; "
+                                                   "it is not lots\n")
+
+    def test_small_allocations_are_the_next_allocators(self):
+        done = run(PROBE, "fill", 70 * K, 50, LD_PRELOAD=f"{HEAP} {os.environ['COUNTING']}")
+        self.assertEqual((done.returncode, done.stdout), (0, "50 in the arena, 0 elsewhere, error 0\n"))
+        calls, largest = map(int, re.fullmatch(r"(\d+) calls, at most (\d+) bytes\n", done.stderr).groups())
+        self.assertGreater(calls, 0)
+        self.assertLess(largest, 64 * K)
+        done = run(PROBE, "place", 64 * K - 1, LD_PRELOAD=f"{HEAP} {os.environ['COUNTING']}")
+        self.assertRegex(done.stderr, f"at most {64 * K - 1} bytes")
+
+    def test_the_look_up_of_the_next_allocator_may_allocate(self):
+        self.assert_place(64 * K, "in the arena", LD_PRELOAD=f"{HEAP} {os.environ['DLSYM']}")
+
+    def test_ends_where_addresses_are_limited_and_the_next_allocator_goes_on(self):
+        done = run(PROBE, "fill", 7 * M, limits=[(resource.RLIMIT_AS, G)])
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        ours, others, error = map(int, re.fullmatch(r"(\d+) in the arena, (\d+) elsewhere, error (\d+)\n", done.stdout).groups())
+        self.assertEqual(error, 12)  # ENOMEM
+        self.assertEqual(ours, 512 // 7)
+        self.assertGreater(others, 400 // 7)
+        self.assertLess(ours + others, 1024 // 7)
+
+    def test_new_throws_where_there_is_no_more(self):
+        self.assert_prints(run(PROBE, "new", 8 * M, limits=[(resource.RLIMIT_AS, G)]), "bad_alloc\n")
+
+    def test_no_signal_comes_where_files_are_limited(self):
+        done = run(PROBE, "fill", 7 * M, 20, limits=[(resource.RLIMIT_FSIZE, 100 * M)])
+        self.assert_prints(done, "9 in the arena, 11 elsewhere, error 0\n")
+
+    def test_few_files_are_enough(self):
+        self.assert_prints(run(PROBE, "fill", 8 * M, 3, limits=[(resource.RLIMIT_NOFILE, 10)]),
+                           "3 in the arena, 0 elsewhere, error 0\n")
+
+    def test_a_program_may_close_all_its_files(self):
+        self.assert_prints(run(PROBE, "close-files", 30 * M), "2 in the arena, 8 elsewhere, error 0\n")
+
+    def test_reserve_bounds_the_arena(self):
+        self.assert_prints(run(PROBE, "fill", 7 * M, 20, TUTTI_HEAP_RESERVE="64M"), "9 in the arena, 11 elsewhere, error 0\n")
+
+    def test_a_forked_child_has_a_copy_or_only_executes(self):
+        self.assert_prints(run(PROBE, "fork", M), "reading: signal 0, executing: signal 0\n")
+        self.assert_prints(run(PROBE, "fork", M, TUTTI_HEAP_FORK="exec"),
+                           f"reading: signal {int(signal.SIGSEGV)}, executing: signal 0\n")
+
+    def test_a_stack_in_the_heap_is_no_place_to_fork_from(self):
+        self.assert_prints(run(PROBE, "fork-on-stack", M, TUTTI_HEAP_THRESHOLD="2M"), "forked\n")
+        done = run(PROBE, "fork-on-stack", M)
+        self.assertEqual((done.returncode, done.stdout, done.stderr), (
+            -signal.SIGABRT, "", "tutti_heap: a thread whose stack lies in this heap cannot fork; "
+                                 "set TUTTI_HEAP_THRESHOLD above the size of its stack\n"))
+
+    def test_the_end_of_a_process_leaves_nothing_also_when_it_was_killed(self):
+        seen = [sorted(os.listdir(folder)) for folder in ("/dev/shm", "/dev/mqueue") if os.path.isdir(folder)]
+        with tempfile.TemporaryDirectory() as folder:
+            child = subprocess.Popen([PROBE, "wait", str(100 * M)], env=environment(TMPDIR=folder), cwd=folder,
+                                     stdout=subprocess.PIPE, text=True)
+            with child:
+                self.assertEqual(child.stdout.readline(), "ready\n")
+                maps = Path(f"/proc/{child.pid}/maps").read_text()
+                self.assertIn("/memfd:tutti_heap (deleted)", maps)
+                during = [sorted(os.listdir(place)) for place in ("/dev/shm", "/dev/mqueue") if os.path.isdir(place)]
+                child.kill()
+            self.assertEqual(child.returncode, -signal.SIGKILL)
+            self.assertEqual(os.listdir(folder), [])
+        if during != seen:
+            self.skipTest("another process made or removed shared memory meanwhile")
+
+    def test_python_works_and_forks(self):
+        program = ("import os, hashlib, multiprocessing as m, subprocess as s\n"
+                   "data = bytearray(os.urandom(1 << 16) * 64)\n"
+                   "want = hashlib.sha256(data).hexdigest()\n"
+                   "def one(i): return hashlib.sha256(data).hexdigest() == want and len([0] * (100000 * i))\n"
+                   "with m.get_context('fork').Pool(3) as pool: got = pool.map(one, range(1, 9))\n"
+                   "assert got == [100000 * i for i in range(1, 9)], got\n"
+                   "print(s.run(['echo', 'fine'], capture_output=True, text=True).stdout.strip())\n")
+        self.assert_prints(run(sys.executable, "-c", program), "fine\n")
+
+    @unittest.skipUnless(shutil.which("g++"), "no g++ here")
+    def test_a_compiler_works(self):
+        with tempfile.TemporaryDirectory() as folder:
+            source = Path(folder, "a.cpp")
+            source.write_text("#include <map>\n#include <string>\n#include <cstdio>\n"
+                              "int main() { std::map<int, std::string> m{{1, \"fine\"}}; std::puts(m[1].c_str()); }\n")
+            program = Path(folder, "a")
+            self.assert_prints(run("g++", "-O1", source, "-o", program), "")
+            self.assert_prints(run(program), "fine\n")
+
+    def test_a_shell_works(self):
+        script = "exec 3>/dev/null; for i in 1 2 3; do (echo $i) | cat; done; printf '%s\\n' $(seq 4 5); echo fine >&3"
+        self.assert_prints(run("bash", "-c", script), "1\n2\n3\n4\n5\n")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <random>
+#include <thread>
+#include <vector>
+
+#include "tests/library/in_arena.hpp"
+
+namespace tutti {
+namespace {
+
+std::chrono::seconds stress_time() {
+    const char* const seconds = std::getenv("HEAP_STRESS_SECONDS");
+    return std::chrono::seconds(seconds != nullptr ? std::atoi(seconds) : 3);
+}
+
+// A block with a pattern that only its owner writes.
+struct Block {
+    unsigned char* memory = nullptr;
+    std::size_t bytes = 0;
+    unsigned char mark = 0;
+
+    void write() const { std::memset(memory, mark, bytes); }
+    bool is_whole(std::size_t up_to) const { return all_are(memory, std::min(bytes, up_to), mark); }
+};
+
+// Blocks lie in places that any thread may take them from, so that many are freed by others than
+// who allocated them.
+class Stress {
+public:
+    void run(unsigned seed) {
+        std::mt19937 random(seed);
+        while (!is_over_) {
+            Block block = take(random());
+            if (block.memory != nullptr) {
+                if (!block.is_whole(block.bytes)) ++wrong_;
+                if (random() % 2 == 0) {
+                    free(block.memory);
+                    block = {};
+                }
+            }
+            if (block.memory == nullptr)
+                block = fresh(random);
+            else
+                resize(block, any_size(random));
+            block.write();
+            put(random(), block);
+            ++done_;
+        }
+    }
+    void end() { is_over_ = true; }
+    void check_and_free_all() {
+        for (auto& place : places_) {
+            Block* const block = place.exchange(nullptr);
+            if (block == nullptr) continue;
+            if (!block->is_whole(block->bytes)) ++wrong_;
+            free(block->memory);
+            delete block;
+        }
+    }
+    long wrong() const { return wrong_; }
+    long done() const { return done_; }
+
+private:
+    static std::size_t any_size(std::mt19937& random) {
+        // Small and large ones; now and then one beyond what is retained.
+        if (random() % 500 == 0) return 1 + random() % (40u << 20);
+        return 1 + random() % (std::size_t{1} << (8 + random() % 13));
+    }
+    Block fresh(std::mt19937& random) {
+        Block block{nullptr, any_size(random), static_cast<unsigned char>(random())};
+        void* memory = nullptr;
+        switch (random() % 3) {
+            case 0:
+                memory = malloc(block.bytes);
+                break;
+            case 1:
+                memory = calloc(block.bytes, 1);
+                break;
+            default:
+                if (posix_memalign(&memory, std::size_t{8} << random() % 12, block.bytes) != 0)
+                    ++wrong_;
+        }
+        block.memory = static_cast<unsigned char*>(memory);
+        return block;
+    }
+    void resize(Block& block, std::size_t bytes) {
+        block.memory = static_cast<unsigned char*>(realloc(block.memory, bytes));
+        if (!block.is_whole(bytes)) ++wrong_;
+        block.bytes = bytes;
+    }
+    Block take(unsigned place) {
+        Block* const block = places_[place % places_.size()].exchange(nullptr);
+        if (block == nullptr) return {};
+        const Block taken = *block;
+        delete block;
+        return taken;
+    }
+    void put(unsigned place, const Block& block) {
+        Block* const before = places_[place % places_.size()].exchange(new Block(block));
+        if (before == nullptr) return;
+        if (!before->is_whole(before->bytes)) ++wrong_;
+        free(before->memory);
+        delete before;
+    }
+
+    std::array<std::atomic<Block*>, 400> places_{};
+    std::atomic<bool> is_over_ = false;
+    std::atomic<long> wrong_ = 0, done_ = 0;
+};
+
+TEST(HeapStress, FiftyThreadsFindTheirPatternsWhileTheProcessForks) {
+    Stress stress;
+    std::vector<std::thread> threads;
+    for (unsigned i = 0; i < 50; ++i) threads.emplace_back([&stress, i] { stress.run(i); });
+    const auto end = std::chrono::steady_clock::now() + stress_time();
+    int children = 0, failed = 0;
+    while (std::chrono::steady_clock::now() < end) {
+        const pid_t child = fork();
+        if (child == 0) {  // alone now, and its heap works
+            void* const memory = calloc(1, 1 << 20);
+            _exit(all_are(memory, 1 << 20, 0) ? 0 : 1);
+        }
+        int status = 0;
+        waitpid(child, &status, 0);
+        ++children;
+        failed += status != 0;
+        std::this_thread::sleep_for(std::chrono::milliseconds(300));
+    }
+    stress.end();
+    for (std::thread& thread : threads) thread.join();
+    stress.check_and_free_all();
+    EXPECT_EQ(stress.wrong(), 0);
+    EXPECT_GT(stress.done(), 100);
+    EXPECT_GT(children, 0);
+    EXPECT_EQ(failed, 0);
+}
+
+}  // namespace
+}  // namespace tutti

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "topology/meters/host_counters.hpp"
+
+#include <gtest/gtest.h>
+
+#include "tests/topology/fixture_tree.hpp"
+#include "topology/meters/cpu_clock.hpp"
+
+namespace tutti {
+
+TEST(HostCounters, AreWhatTheKernelHasCounted) {
+    const FixtureTree tree;
+    tree.write("sys/devices/system/cpu/cpu0/thermal_throttle/core_throttle_count", "3");
+    tree.write("sys/devices/system/cpu/cpu0/thermal_throttle/package_throttle_count", "20");
+    tree.write("sys/devices/system/cpu/cpu1/thermal_throttle/core_throttle_count", "100");
+    tree.write("proc/pressure/memory",
+               "some avg10=1.50 avg60=0.50 avg300=0.10 total=777\n"
+               "full avg10=9.00 avg60=9.00 avg300=9.00 total=9");
+    tree.write("proc/pressure/cpu", "some avg10=0.00 avg60=0.00 avg300=0.00 total=4321");
+    // user nice system idle iowait irq softirq steal guest guest_nice
+    tree.write("proc/stat", "cpu  1 2 3 4 5 6 7 8 100 100\ncpu0 9 9 9 9 9 9 9 9 9 9");
+    tree.write("proc/vmstat", "nr_free_pages 5\npswpin 10\npswpout 32\nthp_swpout 64");
+    tree.write("proc/meminfo", "MemTotal: 9 kB\nSwapTotal:    3072 kB\nSwapFree:     1024 kB");
+    EXPECT_EQ(read_host_counters(tree.root()), (HostCounters{.thermal_throttles = 123,
+                                                             .memory_stall_us = 777,
+                                                             .cpu_stall_us = 4321,
+                                                             .ticks = 36,
+                                                             .stolen_ticks = 8,
+                                                             .swapped_pages = 42,
+                                                             .memory_pressure_pct = 1.5,
+                                                             .swap_used = {2 << 20}}));
+}
+
+TEST(HostCounters, OfAKernelThatCountsNothingAre0) {
+    const FixtureTree tree;
+    EXPECT_EQ(read_host_counters(tree.root()), HostCounters{});
+    tree.write("proc/stat", "cpu  1 2 3");  // before there was steal time
+    EXPECT_EQ(read_host_counters(tree.root()).stolen_ticks, 0);
+}
+
+// Frames of protocols that nobody speaks (rx_dropped) are no errors, nor is the loopback a link.
+TEST(HostCounters, HaveTheErrorsOfEachLink) {
+    const FixtureTree tree;
+    const std::string eth0 = "sys/class/net/eth0/statistics/";
+    for (const auto& [counter, count] : {std::pair{"rx_errors", "1"},
+                                         {"tx_errors", "20"},
+                                         {"rx_missed_errors", "300"},
+                                         {"tx_dropped", "4000"},
+                                         {"rx_dropped", "50000"},
+                                         {"rx_bytes", "600000"}})
+        tree.write(eth0 + counter, count);
+    tree.write("sys/class/net/lo/statistics/rx_errors", "7");
+    const std::string port = "sys/class/infiniband/mlx5_0/ports/1/counters/";
+    for (const auto& [counter, count] : {std::pair{"symbol_error", "1"},
+                                         {"link_downed", "20"},
+                                         {"port_xmit_discards", "300"},
+                                         {"port_xmit_wait", "9"}})
+        tree.write(port + counter, count);
+    EXPECT_EQ(read_host_counters(tree.root()).link_errors,
+              (std::map<std::string, std::int64_t>{{"eth0", 4321}, {"mlx5_0/1", 321}}));
+}
+
+TEST(CpuClock, IsInMegahertzAndUnknownWhereTheKernelDoesNotSay) {
+    const FixtureTree tree;
+    EXPECT_FALSE(cpu_clock(2, tree.root()));
+    tree.write("sys/devices/system/cpu/cpu2/cpufreq/scaling_cur_freq", "1800000");
+    EXPECT_FALSE(cpu_clock(2, tree.root()));
+    tree.write("sys/devices/system/cpu/cpu2/cpufreq/cpuinfo_max_freq", "3500000");
+    const auto clock = cpu_clock(2, tree.root());
+    ASSERT_TRUE(clock);
+    EXPECT_EQ(clock->now, 1800);
+    EXPECT_EQ(clock->most, 3500);
+    EXPECT_EQ(clock->base, 0);
+}
+
+}  // namespace tutti
