@@ -130,7 +130,7 @@ def draw(one, changes, path):
     cuts = [0, *(change.first for change in changes), len(values)]
     with style.settings():
         canvas = style.Canvas(None)
-        made = canvas.figure(3.8, wide=True)
+        made = canvas.figure(3.8, style.SCREEN.wide)
         axes = made.subplots()
         axes.plot(range(len(values)), [value / factor for value in values], "o", color=BLUE, markersize=4)
         for begin, end in zip(cuts, cuts[1:]):

@@ -42,13 +42,11 @@ class Estimate:
         return two_tails(above / math.sqrt(self.variance), self.freedom) if self.variance else 0.0
 
 
-def of_median(median, interval, samples):
-    """A median with its 95 % interval, both in whole units: what was rounded is not known, either.
-
-    Of fewer than six samples not even the least and the largest hold the median so surely."""
-    if samples < 6:
+def of_median(median, interval):
+    """A median with its 95 % interval (None: unknown), both in whole units: what was rounded is not known, either."""
+    if interval is None:
         return Estimate(math.log(median), UNKNOWN)
-    low, high = max(min(interval) - 0.5, median / 1e3), max(interval) + 0.5
+    low, high = max(interval[0] - 0.5, median / 1e3), interval[1] + 0.5
     return Estimate(math.log(median), ((math.log(high) - math.log(low)) / 2 / HALF_OF_95) ** 2)
 
 

@@ -4,25 +4,33 @@
 from dataclasses import dataclass, field
 
 from matplotlib.lines import Line2D
-from matplotlib.ticker import NullLocator
+from matplotlib.ticker import LogLocator, NullLocator
+from matplotlib.transforms import ScaledTranslation
 
 from . import style
 from .palette import LIMIT_GREY, OTHERS_GREY
 from .units import size_text
 
+FAR_APART = 20  # times the smallest: from there on the largest ratio would press all others together
+UNKNOWN = "?: too few calls for an interval."
 COLUMNS = ("candidate", "x", "value", "low", "high", "launches", "mark")
 
 
 @dataclass(frozen=True)
 class Mark:
-    """One point of a line; low and high are None where no interval is known."""
+    """One point of a line; low and high are None where there is no interval."""
 
     x: float
     value: float
     low: float = None
     high: float = None
     launches: int = 1
-    flag: str = ""  # why it is drawn open: disturbed, or beyond what is possible
+    flag: str = ""  # why it is crossed out: disturbed, or beyond what is possible
+    is_unknown: bool = False  # there would be an interval, had there been more calls
+
+    @property
+    def remark(self):
+        return ", ".join(filter(None, (self.flag, "too few calls" if self.is_unknown else "")))
 
 
 @dataclass
@@ -36,7 +44,7 @@ class Curve:
 
 @dataclass
 class Plot:
-    """The axes of some curves. `level` is a line across, such as 1 in a picture of ratios."""
+    """The axes of some curves. `level` is a line across: of ratios, 1."""
 
     y_label: str
     text: object                # (mark) -> what hovering says of it
@@ -47,6 +55,21 @@ class Plot:
     level: float = None
     height: float = 4.0
     size_axis: bool = True
+
+    @property
+    def front(self):
+        return [mark for curve in self.curves if curve.in_front for mark in curve.marks]
+
+    @property
+    def is_log(self):
+        """Times are; ratios, too, where they are so far apart that the small ones could not be read otherwise."""
+        values = [mark.value for mark in self.front] if self.level is not None else []
+        return self.log_y or bool(values) and min(values) > 0 and max(values) > FAR_APART * min(values)
+
+    def caption(self, text):
+        """With what else must be known of this one."""
+        log = " The axis is logarithmic." if self.is_log and not self.log_y else ""
+        return text + log + (f" {UNKNOWN}" if any(mark.is_unknown for mark in self.front) else "")
 
 
 def draw(plot, drawing, canvas):
@@ -85,8 +108,12 @@ def _curve(axes, curve, plot, canvas):
     if flagged:  # crossed out, whatever the marker is
         axes.plot([mark.x for mark in flagged], [mark.value for mark in flagged], linestyle="none", marker="x",
                   color="#9a3412", markersize=canvas.style.marker * 1.7, markeredgewidth=1.1, zorder=4)
+    unknown = [mark for mark in marks if mark.is_unknown]
+    if unknown:
+        above = axes.transData + ScaledTranslation(0, canvas.style.marker * 1.7 / 72, axes.figure.dpi_scale_trans)
+        axes.plot([mark.x for mark in unknown], [mark.value for mark in unknown], transform=above, zorder=5, clip_on=False, **canvas.question(look["color"]))
     for mark in marks:
-        canvas.point_out(axes, mark.x, mark.value, f"{curve.label}, {plot.text(mark)}" + (f" ({mark.flag})" if mark.flag else ""))
+        canvas.point_out(axes, mark.x, mark.value, f"{curve.label}, {plot.text(mark)}" + (f" ({mark.remark})" if mark.remark else ""))
 
 
 def _handle(curve, canvas):
@@ -105,23 +132,32 @@ def _axes(axes, plot):
         axes.xaxis.set_minor_locator(NullLocator())
         axes.set_xlabel(plot.x_label)
     axes.set_ylabel(plot.y_label)
-    if plot.log_y:
-        axes.set_yscale("log")
-        axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
-        axes.yaxis.set_minor_locator(NullLocator())
+    if plot.is_log:
+        _log_axis(axes, plot)
     else:
-        reached = max((mark.high if mark.high is not None else mark.value for curve in plot.curves if curve.in_front
-                       for mark in curve.marks), default=1)
-        highest = max((mark.value for curve in plot.curves if curve.in_front for mark in curve.marks), default=1)
+        reached = max((mark.high if mark.high is not None else mark.value for mark in plot.front), default=1)
+        highest = max((mark.value for mark in plot.front), default=1)
         # An interval that is no more than "we do not know" may leave the picture.
         axes.set_ylim(0, min(filter(None, (plot.top, 1.06 * reached, 1.8 * highest)), default=1) or 1)
     if plot.level is not None:
         axes.axhline(plot.level, color="#000000", linewidth=0.9, zorder=1.5)
 
 
+def _log_axis(axes, plot):
+    values = [mark.value for mark in plot.front] + ([plot.level] if plot.level else [])
+    ends = [end for mark in plot.front if mark.low is not None for end in (mark.low, mark.high)]
+    low, high = max(min(values) / 2, min(values + ends)), min(2 * max(values), max(values + ends))  # here, too, an interval may leave
+    room = max((high / low) ** 0.08, 1.05)
+    axes.set_yscale("log")
+    axes.set_ylim(low / room, high * room)
+    axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if high < 2000 * low else (1,)))
+    axes.yaxis.set_major_formatter(lambda value, _: f"{value:.12g}")
+    axes.yaxis.set_minor_locator(NullLocator())
+
+
 def rows(plot):
     """All curves as rows of COLUMNS."""
-    return [(curve.label, mark.x, mark.value, mark.low, mark.high, mark.launches, mark.flag)
+    return [(curve.label, mark.x, mark.value, mark.low, mark.high, mark.launches, mark.remark)
             for curve in plot.curves for mark in curve.marks]
 
 

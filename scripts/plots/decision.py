@@ -8,6 +8,7 @@ from matplotlib.patches import Rectangle
 
 from . import style
 from .candidates import library_name
+from .curves import UNKNOWN
 from .drawing import Drawing
 from .heatmap import plain
 from .shapes import SHORT, distinguishing
@@ -33,6 +34,11 @@ class Choice:
         """Whether a choice of this winner is more than a guess."""
         return self.gain.is_significant if self.gain else not self.rivals
 
+    @property
+    def is_unknown(self):
+        """Whether one of the two had too few calls for an interval."""
+        return self.gain is not None and not self.gain.is_known
+
 
 def choice_of(section, size):
     best, library = section.best(size), section.library
@@ -55,9 +61,10 @@ def drawing(sections, notes):
     names = distinguishing([section.shape for section in found], SHORT)
     libraries = sorted({section.library.label for section in found if section.library})
     over = f"the library's ({', '.join(libraries)})" if libraries else "the library's"
+    unknown = f" {UNKNOWN}" if any(choice.is_unknown for section in found for choice in choices_of(section)) else ""
     made = Drawing("decisions", "all", "Which algorithm wins (colour and marker), and how many times as fast as the library it is",
                    f"number: {over} time / best time", "Blank: not significantly different from the library (95 % interval of the ratio "
-                   "includes 1). A dark box is a win of the library, its number below 1 the best other one's speed."
+                   f"includes 1).{unknown} A dark box is a win of the library, its number below 1 the best other one's speed."
                    + (f" {len(left)} more rows are in the sections below." if left else ""), None, COLUMNS,
                    lambda: [row for section in found for row in _data(section, names[section.shape])],
                    [point for section in found for point in section.points], notes, is_wide=True)
@@ -69,52 +76,60 @@ def _data(section, name):
     for choice in choices_of(section):
         gain = choice.gain
         yield (name, choice.size, choice.winner.name, section.library.name if section.library else "",
-               *((gain.value, gain.low, gain.high, gain.launches) if gain else ("", "", "", "")), choice.is_significant)
+               *((gain.value, gain.low, gain.high, gain.launches) if gain else [""] * 4), choice.is_significant)
 
 
 def _draw(sections, names, drawing_, canvas):
     sizes = sorted({size for section in sections for size in section.sizes})
-    made = canvas.figure(1.6 + 0.3 * len(sections), wide=True)
+    rows = [style.shortened(names[section.shape], 48) for section in sections]
+    choices = [(y, section, choice) for y, section in enumerate(sections) for choice in choices_of(section)]
+    legend = _legend([choice for _, _, choice in choices], canvas)
+    made = canvas.figure(1.6 + 0.3 * len(sections), canvas.room_for(len(sizes), rows))
     if not canvas.style.has_title:
         made.set_figheight(0.75 + 0.2 * len(sections))
     axes = made.add_subplot()
-    place = {size: x for x, size in enumerate(sizes)}
-    winners = {}
-    for y, section in enumerate(sections):
-        for choice in choices_of(section):
-            _box(axes, place[choice.size], y, section, choice, canvas, winners, names[section.shape])
+    for y, section, choice in choices:
+        _box(axes, sizes.index(choice.size), y, section, choice, canvas, names[section.shape])
     axes.set_xlim(-0.5, len(sizes) - 0.5)
     axes.set_ylim(len(sections) - 0.5, -0.5)
     axes.set_xticks(range(len(sizes)), [size_text(size) for size in sizes])
-    axes.set_yticks(range(len(sections)), [style.shortened(names[section.shape], 48) for section in sections])
+    axes.set_yticks(range(len(sections)), rows)
     plain(axes)
     axes.set_xlabel("message size (bytes, K = 1024)")
-    handles = [Line2D([], [], linestyle="none", markersize=1.6 * canvas.style.marker, **_mark(winner, canvas))
-               for winner in winners.values()]
-    return canvas.finish(made, drawing_.title, drawing_.details, drawing_.marks, (handles, list(winners)),
-                         columns=6 if canvas.style.has_title else 5)
+    return canvas.finish(made, drawing_.title, drawing_.details, drawing_.marks, legend)
+
+
+def _legend(choices, canvas):
+    """(handles, labels) of the winners, and of the sign for what is unknown."""
+    looks = {f"[{winner.algorithm}]" if winner.is_baseline else winner.algorithm: _mark(winner, canvas)
+             for winner in (choice.winner for choice in choices if choice.is_significant)}
+    handles = [Line2D([], [], linestyle="none", markersize=1.6 * canvas.style.marker, **look) for look in looks.values()]
+    unknown = any(choice.is_unknown for choice in choices)
+    return (handles + [Line2D([], [], **canvas.question(style.SOFT))] * unknown, [*looks] + ["too few calls"] * unknown)
 
 
 def _mark(winner, canvas):
     return {"color": canvas.palette.colour(winner), "marker": canvas.palette.symbol(winner)}
 
 
-def _box(axes, x, y, section, choice, canvas, winners, name):
+def _box(axes, x, y, section, choice, canvas, name):
     library = section.library
-    tip = _tip(section, choice, name)
-    canvas.point_out(axes, x, y, tip)
+    canvas.point_out(axes, x, y, _tip(section, choice, name))
+    dagger = "†" if choice.disturbed else ""
     if not choice.is_significant:
         axes.add_patch(Rectangle((x - 0.47, y - 0.43), 0.94, 0.86, facecolor="white", edgecolor="#b5bbc3", linewidth=0.6,
                                  linestyle=(0, (2, 2))))
+        if choice.is_unknown:
+            axes.text(x, y, f"{ratio_text(choice.gain.value)}{dagger} ?", ha="center", va="center", fontsize=canvas.style.small,
+                      color=style.SOFT)
         return
     colour = canvas.palette.colour(choice.winner)
     is_library = choice.winner == library
     axes.add_patch(Rectangle((x - 0.47, y - 0.43), 0.94, 0.86, facecolor=colour, alpha=0.75 if is_library else 0.2, edgecolor="none"))
     axes.plot(x - 0.30, y, markersize=canvas.style.marker * 1.15, linestyle="none",
               **_mark(choice.winner, canvas) | ({"color": "white"} if is_library else {}))
-    winners.setdefault(f"[{choice.winner.algorithm}]" if choice.winner.is_baseline else choice.winner.algorithm, choice.winner)
     text = ratio_text(choice.gain.value) if choice.gain else ""
-    axes.text(x + 0.12, y, text + ("†" if choice.disturbed else ""), ha="center", va="center", fontsize=canvas.style.small,
+    axes.text(x + 0.12, y, text + dagger, ha="center", va="center", fontsize=canvas.style.small,
               color="white" if is_library else style.INK)
 
 
@@ -123,7 +138,7 @@ def _tip(section, choice, name):
     said = f"{name}, {size_text(choice.size)}: {choice.winner.name}"
     if gain and choice.winner != section.library:
         library = library_name(section.library, section.shape.coll)
-        said += f", {ratio_text(gain.value)}× as fast as {library} {interval_text(gain.low, gain.high)}"
+        said += f", {ratio_text(gain.value)}× as fast as {library} {interval_text(gain)}"
     elif gain:
-        said += f"; the best other is {ratio_text(gain.value)}× as fast {interval_text(gain.low, gain.high)}"
-    return said + ("" if choice.is_significant else " (not significant)")
+        said += f"; the best other is {ratio_text(gain.value)}× as fast {interval_text(gain)}"
+    return said + ("" if choice.is_significant else " (too few calls)" if choice.is_unknown else " (not significant)")

@@ -23,7 +23,7 @@ def drawings(section):
     left = len(section.candidates) - len(rows)
     made = Drawing("heatmap", section.shape.slug, "Time over the best time of the size (1 is best)",
                    f"{section.shape.title}, {section.shape.details}",
-                   "★ best, ≈ not separable from it, [ ] library, – not measured; from bright (best) to dark (4 times the best)"
+                   "★ best, ≈ not separable from it, ? nor known to be (too few calls), [ ] library, – not measured; from bright (best) to dark (4 times the best)"
                    + (f"; {left} slower candidates are left out." if left else "."), None, COLUMNS, lambda: list(_data(section)), section.points, section.notes, is_wide=True)
     made.draw = lambda canvas: _draw(section, rows, made, canvas)
     return [made]
@@ -43,7 +43,8 @@ def _data(section):
 
 def _draw(section, rows, drawing, canvas):
     sizes = section.sizes
-    made = canvas.figure(1.4 + 0.26 * len(rows), wide=True)
+    names = [style.shortened(row.name, 40) for row in rows]
+    made = canvas.figure(1.4 + 0.26 * len(rows), canvas.room_for(len(sizes), names))
     if not canvas.style.has_title:
         made.set_figheight(0.6 + 0.16 * len(rows))
     axes = made.add_subplot()
@@ -57,7 +58,7 @@ def _draw(section, rows, drawing, canvas):
         for x, size in enumerate(sizes):
             _write(axes, x, y, section, row, size, canvas)
     axes.set_xticks(range(len(sizes)), [size_text(size) for size in sizes])
-    axes.set_yticks(range(len(rows)), [style.shortened(row.name, 40) for row in rows])
+    axes.set_yticks(range(len(rows)), names)
     plain(axes)
     axes.set_xlabel("message size (bytes, K = 1024)")
     return canvas.finish(made, drawing.title, drawing.details, drawing.marks)
@@ -71,6 +72,16 @@ def plain(axes):
         side.set_visible(False)
 
 
+def _sign(section, row, size):
+    best = section.best(size)
+    if row == best:
+        return "★"
+    if row not in section.leaders(size):
+        return ""
+    ratio = section.compared(row, best, size)
+    return "≈" if ratio and ratio.is_known else "?"
+
+
 def _write(axes, x, y, section, row, size, canvas):
     ratio = section.ratio(row, size)
     fontsize = canvas.style.small - (0.6 if len(section.sizes) > 14 else 0)
@@ -80,7 +91,7 @@ def _write(axes, x, y, section, row, size, canvas):
         return
     canvas.point_out(axes, x, y, f"{row.name}, {size_text(size)}: {ratio_text(ratio)}")
     best = section.best(size) == row
-    mark = "★" if best else "≈" if row in section.leaders(size) else ""
+    mark = _sign(section, row, size)
     many = len(section.sizes) * min(len(section.candidates), MOST_ROWS) > MOST_NUMBERS
     text = mark if many else f"{ratio_text(ratio)} {mark}".strip()
     if not text:

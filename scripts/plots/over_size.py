@@ -2,6 +2,8 @@
 """The figures of one section over message size: ratio to the library, share of the limit, latency, bandwidth, bytes,
 energy, model."""
 
+from dataclasses import replace
+
 from . import curves
 from .candidates import library_name
 from .curves import Curve, Mark, Plot
@@ -29,14 +31,16 @@ def _ratio(section):
         for size in section.sizes:
             ratio = section.compared(library, candidate, size)
             if ratio:
-                yield Mark(size, ratio.value, ratio.low, ratio.high, ratio.launches, _flag(section, candidate, size))
+                yield Mark(size, ratio.value, ratio.low, ratio.high, ratio.launches, _flag(section, candidate, size), not ratio.is_known)
 
     def label(candidate):
         mean, sizes = section.mean_compared(library, candidate)
-        return f"{shortened(candidate.name, 20)} {ratio_text(mean.value)}×" if mean and sizes > 1 else candidate.name
+        if not mean or sizes < 2:
+            return candidate.name
+        return f"{shortened(candidate.name, 20)} {ratio_text(mean.value)}×" + ("" if mean.is_known else " ?")
 
     plot = Plot(f"speed-up over\n{name}", lambda mark: curves.size_words(
-        mark, f"{ratio_text(mark.value)}× {interval_text(mark.low, mark.high)}"), level=1)
+        mark, f"{ratio_text(mark.value)}× {interval_text(mark)}"), level=1)
     plot.curves = _curves(section, marks, label, without=library)
     means = [_mean_text(section, library, curve.candidate) for curve in plot.curves if curve.in_front]
     return _drawing(section, "ratio", f"Speed-up over {name} (×, higher is better)",
@@ -46,7 +50,7 @@ def _ratio(section):
 
 def _mean_text(section, library, candidate):
     mean, _ = section.mean_compared(library, candidate)
-    return f"{candidate.name} {ratio_text(mean.value)} {interval_text(mean.low, mean.high)}" if mean else candidate.name
+    return f"{candidate.name} {ratio_text(mean.value)} {interval_text(mean)}" if mean else candidate.name
 
 
 def _limit(section):
@@ -55,11 +59,9 @@ def _limit(section):
 
     def marks(candidate):
         for size, cell in section.line(candidate):
-            share = cell.percent_of_limit
-            if share:
-                flag = BEYOND if cell.beats_limit else _flag(section, candidate, size)
-                yield Mark(size, min(share, 100), *((None, None) if cell.beats_limit else (
-                    100 * cell.limit / max(cell.hi, 1), min(100 * cell.limit / max(cell.lo, 1), 100))), cell.launches, flag)
+            if cell.limit:
+                mark = mark_of(section, candidate, size, lambda time, cell=cell: min(100 * cell.limit / time, 100))
+                yield replace(mark, low=None, high=None, flag=BEYOND) if cell.beats_limit else mark
 
     plot = Plot("% of limit", lambda mark: curves.size_words(mark, f"{mark.value:.0f} %"), top=106)
     plot.curves = _curves(section, marks)
@@ -70,8 +72,8 @@ def _limit(section):
 
 def _latency(section):
     def marks(candidate):
-        for size, cell in section.line(candidate):
-            yield Mark(size, cell.p50 / 1000, max(cell.lo, 1) / 1000, max(cell.hi, 1) / 1000, cell.launches, _flag(section, candidate, size))
+        for size, _ in section.line(candidate):
+            yield mark_of(section, candidate, size, lambda time: time / 1000)
 
     plot = Plot("time of one call (µs)", lambda mark: curves.size_words(mark, time_text(mark.value * 1000)), log_y=True)
     plot.curves = _curves(section, marks) + _limit_curve(section, lambda least, _: least / 1000)
@@ -82,9 +84,7 @@ def _latency(section):
 def _bandwidth(section):
     def marks(candidate):
         for size, cell in section.line(candidate):
-            def at(time, cell=cell):
-                return cell.busbw * cell.p50 / max(time, 1)
-            yield Mark(size, cell.busbw, at(cell.hi), at(cell.lo), cell.launches, _flag(section, candidate, size))
+            yield mark_of(section, candidate, size, lambda time, cell=cell: cell.busbw * cell.p50 / time)
 
     highest = max((cell.busbw for cell in section.cells.values()), default=0)
     if not highest:
@@ -141,8 +141,7 @@ def _model(section):
         for size, cell in section.line(candidate):
             predicted = cell.mean_of(("predicted_ns",))
             if predicted:
-                yield Mark(size, predicted / cell.p50, predicted / max(cell.hi, 1), predicted / max(cell.lo, 1), cell.launches,
-                           _flag(section, candidate, size))
+                yield mark_of(section, candidate, size, lambda time, predicted=predicted: predicted / time)
 
     plot = Plot("predicted / measured", lambda mark: curves.size_words(mark, f"{ratio_text(mark.value)} of the measured time"), level=1)
     plot.curves = _curves(section, marks)
@@ -162,13 +161,20 @@ def _limit_curve(section, value):
     return [Curve(None, "limit of this machine", [Mark(size, value(least, busbw)) for size, least, busbw in limit])] if limit else []
 
 
+def mark_of(section, candidate, size, of_time):
+    """What follows from the time of a candidate, with the interval that follows from that of the time."""
+    cell = section.cell(candidate, size)
+    low, high = sorted(map(of_time, (cell.time.low, cell.time.high))) if cell.time.is_known else (None, None)
+    return Mark(size, of_time(cell.p50), low, high, cell.launches, _flag(section, candidate, size), not cell.time.is_known)
+
+
 def _flag(section, candidate, size):
     return DISTURBED if (candidate, size) in section.disturbed else ""
 
 
 def _drawing(section, kind, title, caption, plot):
-    made = Drawing(kind, section.shape.slug, title, f"{section.shape.title}, {section.shape.details}", caption, None,
-                   curves.COLUMNS, lambda: curves.rows(plot), section.points, section.notes)
+    made = Drawing(kind, section.shape.slug, title, f"{section.shape.title}, {section.shape.details}",
+                   plot.caption(caption), None, curves.COLUMNS, lambda: curves.rows(plot), section.points, section.notes)
     made.draw = lambda canvas: curves.draw(plot, made, canvas)
     return made
 

@@ -1,4 +1,5 @@
-// Hovering (or tapping) a figure says the nearest value; a click on a table's head sorts. The page says all without this.
+// Hovering (or tapping) a figure says the nearest value; a click on a table's head sorts; what can be scrolled to the right fades
+// there. The page says all without this.
 'use strict';
 const tip = document.createElement('div');
 tip.id = 'tip';
@@ -44,4 +45,9 @@ for (const head of document.querySelectorAll('thead th')) {
     rows.sort(([a], [b]) => a === null || b === null ? (a === null) - (b === null) : up ? compare(a, b) : compare(b, a));
     body.append(...rows.map(([, row]) => row));
   });
+}
+for (const box of document.querySelectorAll('.scroll')) {
+  const fade = () => box.classList.toggle('more', box.scrollLeft + box.clientWidth < box.scrollWidth - 1);
+  box.addEventListener('scroll', fade, { passive: true });
+  new ResizeObserver(fade).observe(box);
 }

@@ -17,6 +17,8 @@ TERMS = (
     ("Time", "of one call: the slowest rank's. Medians over the calls of a launch, and medians of those over the launches."),
     ("[low, high]", "95 % interval. Of a ratio: taken in each launch, whose candidates alternate. One launch: from the intervals of both "
                     "medians; two to five launches: Student's t of the launches' logarithms; from six on: order statistics."),
+    ("?", "the interval is unknown: of fewer than six calls of one launch, not even the least and the largest enclose the median in 95 of "
+          "100 series. Nothing is called faster or slower by such a point."),
     ("Not significant, not separable, ≈", "the interval of the ratio includes 1. Each interval stands for itself: of 20 true ties about one "
                                           "looks like a difference, and the best of many candidates looks a little better than it is."),
     ("[name]", "a library's own collective, as a program calls it."),
@@ -52,9 +54,10 @@ class _Drawn:
             if len(self._html) >= MOST_FIGURES or total > MOST_FIGURE_BYTES:
                 self._left += 1
                 continue
-            svg = style.svg_text(drawing.draw(canvas), drawing.name, f"{drawing.title}; {drawing.details}", canvas.hover)
+            made = drawing.draw(canvas)
+            svg = style.svg_text(made, drawing.name, f"{drawing.title}; {drawing.details}", canvas.hover)
             total += len(svg)
-            self._html[drawing] = _figure(drawing, svg)
+            self._html[drawing] = _figure(drawing, svg, made.get_figwidth())
 
     def figure(self, drawing):
         return self._html.get(drawing, "") if drawing else ""
@@ -64,10 +67,10 @@ class _Drawn:
                 "</code> writes them all.</p>") if self._left else ""
 
 
-def _figure(drawing, svg):
+def _figure(drawing, svg, inches):
     marks = "".join(f' <span class="mark" title="{escape(note.text)}">{escape(note.mark)}</span>' for note in drawing.notes)
     kind = ' class="wide"' if drawing.is_wide else ""
-    return (f'<figure{kind} id="{drawing.name}"><div class="scroll">{svg}</div>'
+    return (f'<figure{kind} id="{drawing.name}" style="--inches:{inches:.3g}"><div class="scroll">{svg}</div>'
             f"<figcaption>{escape(drawing.caption)}{marks}</figcaption></figure>")
 
 

@@ -2,11 +2,12 @@
 """How times grow with the number of ranks, at a small and at a large size."""
 
 from collections import defaultdict
+from dataclasses import replace
 
 from . import curves
-from .curves import Curve, Mark, Plot
+from .curves import Curve, Plot
 from .drawing import Drawing
-from .over_size import DISTURBED
+from .over_size import mark_of
 from .shapes import slug_of
 from .trust import shared_notes
 from .units import counted, nearest_sizes, size_text, time_text
@@ -35,10 +36,9 @@ def _drawing(family, hosts, members, size):
     by_candidate = defaultdict(list)
     for section in sorted(members, key=lambda section: section.shape.nranks):
         for candidate in section.candidates:
-            if cell := section.cell(candidate, size):
-                flag = DISTURBED if (candidate, size) in section.disturbed else ""
-                by_candidate[candidate].append(Mark(section.shape.nranks, cell.p50 / 1000, max(cell.lo, 1) / 1000, max(cell.hi, 1) / 1000,
-                                                    cell.launches, flag))
+            if section.cell(candidate, size):
+                mark = mark_of(section, candidate, size, lambda time: time / 1000)
+                by_candidate[candidate].append(replace(mark, x=section.shape.nranks))
     whole = {candidate: marks for candidate, marks in by_candidate.items() if len(marks) > 1}
     if not whole:
         return None
@@ -54,7 +54,7 @@ def _drawing(family, hosts, members, size):
     made = Drawing(f"scaling-{size_text(size)}", slug_of(f"{family.coll}-{family.dtype}-{'in' if family.inplace else 'out'}-{family.memory}"
                                                          f"-{family.setup.split(':')[0]}{'' if hosts is True else f'-{hosts}-a-host'}"),
                    f"{family.coll} of {size_text(size)} over ranks: time of one call (µs, lower is better)", details,
-                   "Medians with 95 % intervals.", None, curves.COLUMNS, lambda: curves.rows(plot),
+                   plot.caption("Medians with 95 % intervals."), None, curves.COLUMNS, lambda: curves.rows(plot),
                    [point for section in members for point in section.points if point["key"]["bytes"] == size], notes)
     made.draw = lambda canvas: curves.draw(plot, made, canvas)
     return made

@@ -20,11 +20,9 @@ PREFERRED = ("nccl", "mpi")  # the library that others are compared with, where 
 
 @dataclass(eq=False)
 class Cell:
-    """A candidate at one size, over all launches. Nanoseconds; lo..hi is the interval of the median."""
+    """A candidate at one size, over all launches, in nanoseconds."""
 
     p50: float
-    lo: float
-    hi: float
     p05: float
     p95: float
     busbw: float
@@ -38,13 +36,18 @@ class Cell:
 
     @cached_property
     def logs(self):
-        """{launch: logarithms of its median and interval}."""
-        return {launch: intervals.logs(point["t_ns"]["p50"], *point["ci95_p50_ns"]) for launch, point in self.points.items()}
+        """{launch: the logarithm of its median}."""
+        return {launch: intervals.log_of(point["t_ns"]["p50"], intervals.interval_of(point)) for launch, point in self.points.items()}
+
+    @cached_property
+    def time(self):
+        """A Ratio: with the interval, which is known by the same rules."""
+        return intervals.over_launches(list(self.logs.values()))
 
     @property
     def beats_limit(self):
-        """By more than its interval explains: the limit is too high a time."""
-        return self.limit > self.hi
+        """In every launch, by more than its calls explain: the limit is too high a time."""
+        return self.limit > max(point["ci95_p50_ns"][1] for point in self.points.values())
 
     @property
     def percent_of_limit(self):
@@ -225,14 +228,9 @@ def _section(shape, points):
 
 def _cell(by_launch):
     points = list(by_launch.values())
-    medians = sorted(point["t_ns"]["p50"] for point in points)
-    lo, hi = points[0]["ci95_p50_ns"] if len(points) == 1 else intervals.median_interval(medians)
-    if len(points) == 1:
-        middle = _only
-    else:
-        middle = statistics.median
+    middle = _only if len(points) == 1 else statistics.median
     # No call takes no time: a clock may say so, but a ratio or a log axis cannot.
-    return Cell(p50=max(middle(medians), 1), lo=lo, hi=hi,
+    return Cell(p50=max(middle([point["t_ns"]["p50"] for point in points]), intervals.LEAST_NS),
                 p05=middle([point["t_ns"]["p05"] for point in points]),
                 p95=middle([point["t_ns"]["p95"] for point in points]),
                 busbw=middle([point["busbw_GBps"] for point in points]),

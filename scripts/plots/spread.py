@@ -3,6 +3,8 @@
 
 from matplotlib.lines import Line2D
 
+from tutti.intervals import interval_of
+
 from . import style
 from .drawing import Drawing
 from .units import counted, ratio_text, size_text
@@ -20,7 +22,7 @@ def drawings(section):
     what = f"medians of {counted(launches, 'launch', 'launches')} (markers)" if launches > 1 else "median (marker)"
     made = Drawing("spread", section.shape.slug, "Spread: time over the best median of the size (lower is better)",
                    f"{section.shape.title}, {section.shape.details}",
-                   f"Per size and candidate: {what}, 95 % interval of the median (thick), middle 90 % of the calls (thin)"
+                   f"Per size and candidate: {what}, 95 % interval of the median (thick; none of too few calls), middle 90 % of the calls (thin)"
                    f"; ▲ goes on beyond {HIGHEST:g}.", None, COLUMNS, lambda: list(_rows(section, shown)), section.points, section.notes,
                    is_wide=True)
     made.draw = lambda canvas: _draw(section, shown, made, canvas)
@@ -31,12 +33,12 @@ def _rows(section, shown):
     for candidate in shown:
         for size, cell in section.line(candidate):
             for number, point in enumerate(cell.points.values(), start=1):
-                yield (candidate.name, size, number, point["t_ns"]["p50"], *point["ci95_p50_ns"], point["t_ns"]["p05"],
+                yield (candidate.name, size, number, point["t_ns"]["p50"], *(interval_of(point) or (None, None)), point["t_ns"]["p05"],
                        point["t_ns"]["p95"])
 
 
 def _draw(section, shown, drawing, canvas):
-    made = canvas.figure(3.7, wide=True)
+    made = canvas.figure(3.7, canvas.room_for(len(section.sizes)))
     axes = made.add_subplot()
     reached = 1.0
     for place, candidate in enumerate(shown):
@@ -54,8 +56,7 @@ def _draw(section, shown, drawing, canvas):
     axes.set_ylabel("time / best median")
     handles = [Line2D([], [], **canvas.line(candidate) | {"linestyle": "none"}) for candidate in shown]
     return canvas.finish(made, drawing.title, drawing.details, drawing.marks,
-                         (handles, [style.shortened(candidate.name) for candidate in shown]),
-                         columns=len(shown) if canvas.style.has_title else 2)
+                         (handles, [style.shortened(candidate.name) for candidate in shown]))
 
 
 def _candidate(axes, section, canvas, candidate, offset):
@@ -68,7 +69,8 @@ def _candidate(axes, section, canvas, candidate, offset):
             continue
         best = section.cell(section.best(size), size).p50
         thin.append((x + offset, cell.p05 / best, min(cell.p95 / best, HIGHEST)))
-        thick.append((x + offset, cell.lo / best, min(cell.hi / best, HIGHEST)))
+        if cell.time.is_known:
+            thick.append((x + offset, cell.time.low / best, min(cell.time.high / best, HIGHEST)))
         if cell.p95 / best > HIGHEST:
             beyond.append(x + offset)
         for point in cell.points.values():

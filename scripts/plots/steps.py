@@ -52,12 +52,11 @@ class Shape:
 
 @dataclass
 class Method:
-    """Medians over the launches, in ns; low..high is the interval of the step."""
+    """Medians over the launches, in ns."""
 
     name: str
     step: float
-    low: float
-    high: float
+    time: object   # a Ratio: that of a step with its interval
     compute: float
     communication: float
     exposed: float
@@ -78,7 +77,7 @@ class Method:
     def over(self, other):
         """The Ratio of the times of a step; None where no launch has both."""
         shared = [launch for launch in self.records if launch in other.records]
-        return intervals.over_launches([intervals.log_ratio(_times(self.records[launch]), _times(other.records[launch]))
+        return intervals.over_launches([intervals.log_ratio(_log(self.records[launch]), _log(other.records[launch]))
                                         for launch in shared])
 
 
@@ -97,10 +96,10 @@ class Steps:
         return sorted((_method(name, found) for name, found in by_name.items()), key=lambda method: (method.step, method.name))
 
     def tied(self):
-        """The names of those that no interval tells from the shortest, itself left out."""
+        """{name: whether the interval is known} of those that no interval tells from the shortest, itself left out."""
         first, *others = self.methods() or [None]
         ratios = {method.name: method.over(first) for method in others}
-        return {name for name, ratio in ratios.items() if ratio is None or not ratio.is_significant}
+        return {name: ratio is not None and ratio.is_known for name, ratio in ratios.items() if ratio is None or not ratio.is_significant}
 
 
 def _method(name, records):
@@ -108,9 +107,7 @@ def _method(name, records):
 
     def middle(part):
         return statistics.median(record[f"{part}_ns"]["p50"] for record in found)
-    low, high = (found[0]["ci95_step_ns"] if len(found) == 1 else
-                 intervals.median_interval(sorted(record["step_ns"]["p50"] for record in found)))
-    return Method(name, middle("step"), low, high, middle("compute"), middle("communication"), middle("exposed"), records)
+    return Method(name, middle("step"), time_of(found), middle("compute"), middle("communication"), middle("exposed"), records)
 
 
 def is_library(method):
@@ -154,9 +151,14 @@ def finding(steps):
     if library:
         ratio = library.over(best)
         said += f"; {library.label} at best " + ("not told apart" if library.name in tied else
-                                                 f"takes {ratio_text(ratio.value)}× {interval_text(ratio.low, ratio.high)}")
+                                                 f"takes {ratio_text(ratio.value)}× {interval_text(ratio)}")
     return said
 
 
-def _times(record):
-    return intervals.logs(record["step_ns"]["p50"], *record["ci95_step_ns"])
+def time_of(records):
+    """That of a step, of the records of one method, one a launch: a Ratio."""
+    return intervals.over_launches(list(map(_log, records)))
+
+
+def _log(record):
+    return intervals.log_of(record["step_ns"]["p50"], intervals.interval_of(record))

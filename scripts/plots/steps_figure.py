@@ -26,9 +26,9 @@ def drawings(steps):
     left = len(methods) - len(shown)
     tied = steps.tied()
     made = Drawing("bars", steps.shape.slug, f"{steps.shape.title}: time of a training step (ms, lower is better)", steps.shape.details,
-                   f"{values.finding(steps)}. Bars at the ends are 95 % intervals of the step; ≈ is not told apart from the shortest"
-                   + (f"; {left} longer ones are left out." if left else "."), None, COLUMNS,
-                   lambda: [(method.label, method.step, method.low, method.high, method.compute, method.communication, method.hidden,
+                   f"{values.finding(steps)}. Bars at the ends are 95 % intervals of the step; ≈ is not told apart from the shortest, ? "
+                   "nor known to be (too few steps)" + (f"; {left} longer ones are left out." if left else "."), None, COLUMNS,
+                   lambda: [(method.label, method.step, method.time.low, method.time.high, method.compute, method.communication, method.hidden,
                              method.exposed, len(method.records), method.name in tied) for method in methods],
                    steps.records, steps.notes)
     made.draw = lambda canvas: _draw(shown, tied, made, canvas)
@@ -45,14 +45,19 @@ def _draw(methods, tied, drawing, canvas):
     for colour, hatch, left, width in parts:
         axes.barh(places, [value / 1e6 for value in width], left=[value / 1e6 for value in left], color=colour, hatch=hatch,
                   edgecolor="white", linewidth=0, height=0.7)
-    ends = [max(method.compute + max(method.exposed, 0), method.high) for method in methods]
+    ends = [max(method.compute + max(method.exposed, 0), method.time.high or 0) for method in methods]
     for place, method, end in zip(places, methods, ends):
-        axes.plot([method.low / 1e6, method.high / 1e6], [place, place], color="black", linewidth=1.2, marker="|", markersize=5)
+        known = ""
+        if method.time.is_known:
+            low, high = method.time.low, method.time.high
+            axes.plot([low / 1e6, high / 1e6], [place, place], color="black", linewidth=1.2, marker="|", markersize=5)
+            known = f" [{time_text(low)}, {time_text(high)}]"
+        sign = ("≈ " if tied[method.name] else "? ") if method.name in tied else ""
         exposed = time_text(method.exposed) if method.exposed > 0 else "none"
-        axes.annotate(("≈ " if method.name in tied else "") + exposed, (end / 1e6, place), xytext=(5, 0),
+        axes.annotate(sign + exposed, (end / 1e6, place), xytext=(5, 0),
                       textcoords="offset points", va="center", fontsize=canvas.style.small)
         canvas.point_out(axes, (method.compute + max(method.exposed, 0)) / 2e6, place,
-                         f"{method.label}: step {time_text(method.step)} [{time_text(method.low)}, {time_text(method.high)}], "
+                         f"{method.label}: step {time_text(method.step)}{known}, "
                          f"computing {time_text(method.compute)}, exposed {time_text(max(method.exposed, 0))}")
     axes.set_xlim(0, max(ends) / 1e6 * 1.2)
     axes.set_yticks(list(places), [style.shortened(method.label) for method in methods])

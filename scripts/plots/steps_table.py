@@ -1,8 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Training steps in numbers: the answer first, then every record."""
 
+import math
+
+from tutti.intervals import interval_of
+
+from .steps import time_of
 from .tables import Cell, Skipped, table
-from .units import interval_text, ratio_text, time_text
+from .units import half_text, known_text, time_text
 
 ANSWER = ("workload", "shape", "best method", "step", "±\u00a0%", "exposed", "library's step over it", "not told apart")
 COLUMNS = ("method", "launch", "step ms", "± %", "compute", "communication", "exposed", "overlap", "slowdown", "wait",
@@ -21,11 +26,10 @@ def _answer(steps):
     ratio = library.over(best) if library and library is not best else None
     said = "library wins" if library is best else "–"
     if ratio:
-        said = f"{ratio_text(ratio.value)} {interval_text(ratio.low, ratio.high)}" + ("" if ratio.is_significant else " not significant")
-    half = 50 * (best.high - best.low) / best.step if best.step else 0
+        said = known_text(ratio)
     more = f" and {len(tied) - MOST_TIED} more" if len(tied) > MOST_TIED else ""
     return [Cell(steps.shape.title, link=steps.shape.slug), steps.shape.details, Cell(best.label, strong=True),
-            Cell(time_text(best.step), best.step), Cell(f"{half:.1f}", half), time_text(best.exposed) if best.exposed > 0 else "none",
+            Cell(time_text(best.step), best.step), Cell(half_text(best.time.half), best.time.half), time_text(best.exposed) if best.exposed > 0 else "none",
             Cell(said, ratio.value if ratio else None, faint=bool(ratio and not ratio.is_significant)), ", ".join(tied[:MOST_TIED]) + more]
 
 
@@ -38,8 +42,6 @@ def _row(record):
     known = [record["key"]["way"], record["launch"]]
     if record.get("skipped"):
         return Skipped(known, record["skipped"])
-    lo, hi = record["ci95_step_ns"]
-    middle = record["step_ns"]["p50"]
     check = record["check"]
     state = {"ok": "ok", "skipped": "not checked"}.get(check["state"], f"FAILED ({check.get('n_wrong', 0)} wrong)")
     else_ = ", ".join(f"{metric['name']} {_number(metric.get('value'))}" for metric in record.get("metrics") or [])
@@ -47,7 +49,7 @@ def _row(record):
     def ms(name):
         return f"{record[name]['p50'] / 1e6:.3f}"
     slowdown = record.get("slowdown")
-    return known + [ms("step_ns"), f"{100 * (hi - lo) / (2 * middle) if middle else 0:.1f}", ms("compute_ns"),
+    return known + [ms("step_ns"), half_text(time_of([record]).half), ms("compute_ns"),
                     ms("communication_ns"), ms("exposed_ns"), _overlap(record), "–" if slowdown is None else f"{slowdown:.2f}",
                     ms("wait_ns"), ms("work_ns"), else_, state]
 
@@ -58,6 +60,6 @@ def _number(value):
 
 def _overlap(record):
     """Says nothing where the communication is less than the median of a step is known to."""
-    lo, hi = record["ci95_step_ns"]
-    known = record.get("overlap") is not None and 2 * record["communication_ns"]["p50"] > hi - lo
+    low, high = interval_of(record) or (0, math.inf)
+    known = record.get("overlap") is not None and 2 * record["communication_ns"]["p50"] > high - low
     return f"{record['overlap']:.2f}" if known else "-"

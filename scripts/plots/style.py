@@ -12,6 +12,9 @@ from html import escape
 
 import matplotlib
 from matplotlib.figure import Figure
+from matplotlib.font_manager import FontProperties
+from matplotlib.path import Path
+from matplotlib.textpath import TextPath
 
 from tutti.printable import in_page
 
@@ -35,13 +38,22 @@ _COMMON = {
 }
 
 
+def _sign(letter):
+    """A letter as a marker, around its middle."""
+    drawn = TextPath((0, 0), letter, prop=FontProperties("DejaVu Sans", weight="bold"))
+    return Path(drawn.vertices - drawn.get_extents().get_points().mean(axis=0), drawn.codes)
+
+
+QUESTION = _sign("?")
+
+
 @dataclass(frozen=True)
 class Style:
     """Inches and points."""
 
     name: str
     width: float        # of a figure of one column
-    wide: float         # of one that needs all the room
+    wide: float         # at most
     settings: dict = field(hash=False)
     marker: float = 4.6
     letters: float = 10.9  # of a title on an inch
@@ -68,12 +80,12 @@ class Canvas:
         self.palette, self.style = palette, style
         self.hover = []  # (axes, x, y, text) of the figure that is being drawn
 
-    def figure(self, height, wide=False):
+    def figure(self, height, width=None):
         """`height` is that of a page's figure in inches; a column of a paper is less wide and less high."""
         self.hover = []
-        width = self.style.wide if wide else self.style.width
         if self.style is PAPER:
             height *= 0.62
+        width = width or self.style.width
         made = Figure(figsize=(width, height), layout="constrained")
         made.get_layout_engine().set(w_pad=0.03, h_pad=0.03)
         return made
@@ -81,11 +93,26 @@ class Canvas:
     def line(self, candidate):
         return {"markersize": self.style.marker, **self.palette.line(candidate)}
 
+    def question(self, colour):
+        """The sign of a point whose interval is unknown, for Axes.plot."""
+        return {"linestyle": "none", "marker": QUESTION, "color": colour, "markersize": self.style.marker * 1.5, "markeredgewidth": 0}
+
     def point_out(self, axes, x, y, text):
         """What hovering over this place says."""
         self.hover.append((axes, x, y, text))
 
-    def finish(self, figure, title, details, marks, legend=None, columns=2):
+    def room_for(self, boxes, names=("",)):
+        """The width in inches of a table with so many boxes in a row, and names before the rows: what it needs; all of a paper's page."""
+        needed = 0.58 * boxes + 0.085 * max(map(len, names)) + 0.3
+        return self.style.wide if self.style is PAPER else min(self.style.wide, max(self.style.width, needed))
+
+    def columns(self, figure, labels):
+        """So many of a legend have room side by side; two where there are names of usual length."""
+        size = self.style.settings["legend.fontsize"]
+        room = figure.get_figwidth() * 72 / (0.56 * size * max(map(len, labels), default=1) + 3.2 * size)
+        return max(1 if room < 1.6 else 2, min(int(room), len(labels)))
+
+    def finish(self, figure, title, details, marks, legend=None, columns=None):
         """The words around a figure: title above, legend and marks below. `legend` has handles and labels."""
         above = below = 0.0
         point = 1 / 72 / figure.get_figheight()
@@ -104,6 +131,7 @@ class Canvas:
             below += 1.4 * self.style.small * point
         if legend and legend[0]:
             handles, labels = legend
+            columns = columns or self.columns(figure, labels)
             rows = -(-len(handles) // columns)
             figure.legend(handles, labels, loc="lower center", ncols=columns, bbox_to_anchor=(0.5, below), borderaxespad=0)
             below += (1.52 * self.style.settings["legend.fontsize"] * rows + 3) * point

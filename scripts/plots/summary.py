@@ -7,7 +7,7 @@ from .candidates import library_name
 from .decision import choice_of
 from .shapes import distinguishing
 from .tables import Cell, table
-from .units import counted, interval_text, nearest_sizes, ratio_text, size_text, time_text
+from .units import counted, half_text, known_text, nearest_sizes, size_text, time_text
 
 MOST_ROWS = 40
 TYPICAL = (4 << 10, 1 << 20)
@@ -32,10 +32,9 @@ def section_table(sections):
 def _row(section, name, size):
     choice = choice_of(section, size)
     cell = section.cell(choice.winner, size)
-    half = 100 * (cell.hi - cell.lo) / 2 / cell.p50
     return [Cell(name, link=section.shape.slug), Cell(size_text(size), value=size),
             Cell(choice.winner.name + (" †" if choice.disturbed else ""), strong=True), Cell(time_text(cell.p50), value=cell.p50),
-            Cell(f"{half:.1f}", value=half), _gain(section, choice), limit_cell(cell), _rivals(section, choice)]
+            Cell(half_text(cell.time.half), value=cell.time.half), _gain(section, choice), limit_cell(cell), _rivals(section, choice)]
 
 
 def _gain(section, choice):
@@ -45,10 +44,8 @@ def _gain(section, choice):
         if section.library is None:
             return Cell("–")
         return Cell("not in one launch" if section.cell(section.library, choice.size) else "library not measured", faint=True)
-    text = f"{ratio_text(gain.value)} {interval_text(gain.low, gain.high)}"
-    if choice.winner == section.library:
-        text = f"library wins; next {text}"
-    return Cell(text + ("" if gain.is_significant else " not significant"), value=gain.value, faint=not gain.is_significant)
+    text = ("library wins; next " if choice.winner == section.library else "") + known_text(gain)
+    return Cell(text, value=gain.value, faint=not gain.is_significant)
 
 
 def limit_cell(cell):

@@ -5,7 +5,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 from html import escape
 
-from .units import counted, interval_text, ratio_text, size_text
+from .units import counted, half_text, interval_text, ratio_text, size_text
 
 COLUMNS = ("size", "candidate", "median µs", "± %", "p05", "p95", "max", "busbw GB/s", "times as fast as the library", "% of limit",
            "calls", "launches", "stopped by", "check")
@@ -44,13 +44,12 @@ def cells_table(section, most):
 def _row(section, candidate, size):
     cell = section.cell(candidate, size)
     points = list(cell.points.values())
-    half = 100 * (cell.hi - cell.lo) / 2 / cell.p50
     ratio = section.compared(section.library, candidate, size) if section.library and candidate != section.library else None
     checks = {point["check"]["state"] for point in points}
     share = cell.percent_of_limit
     return [Cell(size_text(size), size), candidate.name + (" †" if (candidate, size) in section.disturbed else ""), _us(cell.p50),
-            f"{half:.1f}", _us(cell.p05), _us(cell.p95), _us(max(point["t_ns"]["max"] for point in points)), f"{cell.busbw:.3g}",
-            Cell(f"{ratio_text(ratio.value)} {interval_text(ratio.low, ratio.high)}", ratio.value) if ratio else "",
+            half_text(cell.time.half), _us(cell.p05), _us(cell.p95), _us(max(point["t_ns"]["max"] for point in points)), f"{cell.busbw:.3g}",
+            Cell(f"{ratio_text(ratio.value)} {interval_text(ratio)}", ratio.value) if ratio else "",
             "" if share is None else Cell(f"{share:.0f}: limit too high", share) if cell.beats_limit else f"{share:.0f}",
             cell.samples, cell.launches, ", ".join(sorted({point.get("stop_reason") or "" for point in points})),
             "ok" if checks == {"ok"} else "not checked"]

@@ -4,6 +4,7 @@
 from collections import defaultdict
 from dataclasses import dataclass
 
+from tutti.intervals import interval_of
 from tutti.lines import launch_of
 
 from .units import counted
@@ -59,7 +60,7 @@ class Trust:
         measured = [point for point in points if not point.get("skipped")]
         launches = list(dict.fromkeys(map(launch_of, measured)))
         found = [*self._simulated(measured, launches), *self._oversubscribed(launches), *self._busy(launches),
-                 *self._in_bad_health(launches), *self._disturbed(measured), *_beaten(measured), *_wide(measured)]
+                 *self._in_bad_health(launches), *self._disturbed(measured), *_beaten(measured), *_few(measured), *_wide(measured)]
         if len(launches) == 1:
             found.append(Note(ONE_LAUNCH, OF_ONE_LAUNCH))
         if broken := [launch for launch in launches if launch in self._open]:
@@ -136,9 +137,17 @@ def _beaten(points):
                                            "(tutti limits)")
 
 
+def _few(points):
+    for word, field in (("calls", "t_ns"), ("steps", "step_ns")):
+        found = [interval_of(point) for point in points if field in point]
+        if few := found.count(None):
+            yield Note(f"too few {word}", f"{counted(few, 'median')} of {len(found)} come from fewer than six {word}, which have no 95 % "
+                                          "interval (?): measure them for longer, or in more launches")
+
+
 def _wide(points):
     def half(point):
-        low, high = point["ci95_p50_ns"]
+        low, high = interval_of(point) or (0, 0)
         return (high - low) / 2 / max(point["t_ns"]["p50"], 1)
     wide = sum(half(point) > WIDE for point in points if "t_ns" in point)
     if wide:

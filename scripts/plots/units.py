@@ -23,11 +23,23 @@ def time_text(nanoseconds):
 
 
 def ratio_text(ratio):
-    return f"{ratio:.2f}" if ratio < 9.995 else f"{ratio:.1f}" if ratio < 99.95 else f"{ratio:.0f}"
+    return f"{ratio:.2f}" if ratio < 9.995 else f"{ratio:.1f}" if ratio < 99.95 else f"{ratio:.0f}" if ratio < 1e6 else f"{ratio:.0e}"
 
 
-def interval_text(low, high):
-    return f"[{ratio_text(low)}, {ratio_text(high)}]"
+def interval_text(known):
+    """Of a ratio; a question mark where its interval is unknown."""
+    return "[?]" if known.low is None else f"[{ratio_text(known.low)}, {ratio_text(known.high)}]"
+
+
+def known_text(ratio):
+    """How much, how sure, and whether it is more than chance: 1.02 [0.97, 1.07] not significant."""
+    is_chance = ratio.is_known and not ratio.is_significant
+    return f"{ratio_text(ratio.value)} {interval_text(ratio)}" + (" not significant" if is_chance else "")
+
+
+def half_text(half):
+    """Half an interval in %."""
+    return "?" if half is None else f"{100 * half:.1f}" if half < 1 else ">100"
 
 
 def nearest_sizes(sizes, wanted, factor=4):

@@ -267,7 +267,7 @@ class Ratios(unittest.TestCase):
             self.assertGreaterEqual(held, 360, launches)  # fewer than 93 % of 400 would be 372; Welch's is approximate
 
     def test_launches_that_agree_by_chance_know_no_more_than_each_of_them(self):
-        one = ratios.of_median(1000, [980, 1020], 20)
+        one = ratios.of_median(1000, (980, 1020))
         self.assertAlmostEqual(ratios.over_launches([one, one]).variance, one.variance / 2)
 
 

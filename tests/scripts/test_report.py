@@ -47,6 +47,14 @@ class Page(ReportFiles):
         self.assertIn("ring · shm, 4K: 1 µs", html)
         self.assertIn("ring · shm, 4K: 2.00× [1.98, 2.02]", html)
 
+    def test_has_a_map_that_fits_a_phone_where_sizes_are_few(self):
+        def least_width(sizes):
+            html = self.report(self.lines(*(point for size in sizes for point in (timed("ring", size, 1000, 10), library(size, 2000, 10)))))
+            inches = float(re.search(r'id="all-decisions" style="--inches:([\d.]+)"', html)[1])
+            return inches * int(re.search(r"figure.wide svg { min-width: calc\((\d+)px \* var\(--inches\)\); }", html)[1])
+        self.assertLessEqual(least_width([8 << 3 * i for i in range(7)]), 400 - 2 * 12)  # the page has margins of 12
+        self.assertGreater(least_width([8 << i for i in range(16)]), 600)  # scrolls rather than becoming illegible
+
     def test_is_the_same_to_the_byte_when_made_again(self):
         source = synthetic.write(self.folder / "r.jsonl", **SMALL)
         self.assertTrue(self.report(source) == self.report(source))

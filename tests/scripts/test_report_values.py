@@ -77,7 +77,7 @@ class Ratios(Values):
         import random
         rng, covered, trials = random.Random(7), 0, 2000
         for _ in range(trials):
-            logs = [intervals.LogRatio(rng.gauss(0.3, 0.05), 0, 0) for _ in range(4)]
+            logs = [intervals.Log(rng.gauss(0.3, 0.05), 0, 0) for _ in range(4)]
             ratio = intervals.over_launches(logs)
             covered += ratio.low <= math.exp(0.3) <= ratio.high
         self.assertAlmostEqual(covered / trials, 0.95, delta=0.02)
@@ -128,10 +128,14 @@ class Answer(Values):
         row, = self.rows(timed("cheat", 8, 1, check={"state": "fail", "n_wrong": 7}), timed("ring", 8, 100), timed("tree", 8, 200))
         self.assertEqual(row[2], "ring · shm")
 
-    def test_takes_the_median_over_launches_and_its_spread(self):
-        section = self.section(*(timed("ring", 8, 100 + launch, 1, launch=launch) for launch in range(3)))
+    def test_takes_the_median_over_launches_and_spreads_it_by_students_t(self):
+        section = self.section(*(timed("ring", 8, time, 1, launch=launch) for launch, time in enumerate((1000, 1100, 1300))))
         cell = section.cell(section.candidates[0], 8)
-        self.assertEqual((cell.p50, cell.lo, cell.hi, cell.launches), (101, 100, 102, 3))
+        logs = [math.log(time) for time in (1000, 1100, 1300)]
+        half = T_975_OF_2 * statistics.stdev(logs) / math.sqrt(3)
+        self.assertEqual((cell.p50, cell.launches), (1100, 3))
+        self.assertAlmostEqual(math.log(cell.time.low), statistics.mean(logs) - half, places=3)
+        self.assertAlmostEqual(math.log(cell.time.high), statistics.mean(logs) + half, places=3)
 
     def test_distinguishes_variants_of_an_algorithm(self):
         variants = ({}, {"radix": 4}, {"channels": 2}, {"radix": 4, "channels": 2}, {"seg": 65536}, {"seg": 16384})
@@ -262,7 +266,7 @@ class Steps(Values):
 
     def test_that_no_interval_tells_apart_are_tied(self):
         one, = self.steps(step("ring/shm", 1.0, half=0.5), step("tree/shm", 1.2, half=0.5), step("mpi", 4.0, half=0.5))
-        self.assertEqual(one.tied(), {"tree/shm"})
+        self.assertEqual(one.tied(), {"tree/shm": True})
 
     def test_hidden_communication_is_never_more_than_computing_nor_less_than_nothing(self):
         quick, = self.steps(step("ring/shm", -1.0, compute=2.0))

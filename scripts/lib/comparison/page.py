@@ -6,6 +6,7 @@ from pathlib import Path
 
 from plots import provenance
 from plots.units import size_text
+from tutti.intervals import interval_of
 
 from .goals import evaluated, ratio_text
 from .plan import LAUNCHES
@@ -132,9 +133,8 @@ def _cells(row):
 def _time(figures):
     if not figures:
         return "–"
-    p50, (low, high) = figures["p50_ns"], figures["ci95_p50_ns"]
-    # Below six samples no two of them are the ends of a 95 % interval.
-    unsure = "~" if figures["n"] < 6 or high - low > 0.2 * p50 else ""
+    p50, interval = figures["p50_ns"], interval_of(figures)
+    unsure = "" if interval and interval[1] - interval[0] <= 0.2 * p50 else "~"
     return f"{_micro(p50)}{unsure} {figures['algo']}"
 
 
