@@ -192,7 +192,10 @@ Exit compare_the_same(const CompareOptions& options) {
     show_on_last_line("");
     print_missing(result.missing);
     for (const std::string& wrong : result.wrong) fmt::print("# WRONG: {}\n", wrong);
-    if (!result.wrong.empty()) return Exit::wrong_result;
+    if (!result.wrong.empty()) {
+        file.end(records_of(result, options, file.session()));
+        return Exit::wrong_result;
+    }
     std::size_t width = 6;
     for (const MetricResult& one : result.metrics) width = std::max(width, one.metric.name.size());
     fmt::print(

@@ -21,10 +21,12 @@ ComparisonFile::ComparisonFile(const std::string& file, Session session)
 
 template <class Records>
 void ComparisonFile::append_all(Records records) {
+    std::string lines;
     for (auto& record : records) {
         record.session = session_.id;
-        if (store_) store_->append(record);
+        lines += (lines.empty() ? "" : "\n") + to_json_line(record);
     }
+    if (store_ && !lines.empty()) store_->append(std::string_view(lines));
 }
 
 void ComparisonFile::append(const std::vector<Pair>& pairs) { append_all(pairs); }
@@ -96,10 +98,16 @@ std::vector<ComparisonRecords> comparisons_in(const Results& results) {
 }
 
 ComparisonRecords stored_comparison(const std::string& file) {
-    auto all = comparisons_in(read_results(std::filesystem::path(file)));
+    const Results results = read_results(std::filesystem::path(file));
+    auto all = comparisons_in(results);
     if (all.empty())
         throw Error("'" + file +
                     "' holds no comparison; type a file that 'tutti compare --json' wrote");
+    if (std::ranges::find(results.ends, all.back().session.id, &End::session) == results.ends.end())
+        throw Error(
+            fmt::format("the last comparison in '{}' did not come to its end; go on with it "
+                        "by its own words, with --resume {}",
+                        file, file));
     all.back().file = file;
     return std::move(all.back());
 }

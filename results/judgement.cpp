@@ -18,10 +18,6 @@ std::string in_percent(double logarithm) {
     return fmt::format("{:.1f} %", 100 * std::expm1(logarithm));
 }
 
-// A change of just the minimum effect must not pass for none where a part of it happens to be
-// hidden behind what ranks wait for.
-constexpr double well_within = 0.85;
-
 // The verdict of one metric, whose p-value is adjusted.
 void decide(Judgement& judgement, const Rule& rule) {
     const Shift& shift = judgement.shift;
@@ -36,9 +32,9 @@ void decide(Judgement& judgement, const Rule& rule) {
     } else if (std::isinf(shift.low)) {
         judgement.reason = fmt::format("{} launches are too few for a {:.0f} % interval", shift.n,
                                        100 * rule.confidence);
-    } else if (std::max(-shift.low, shift.high) < well_within * effect) {
+    } else if (shift.low > -effect && shift.high < effect) {
         judgement.change = Change::same;
-        judgement.reason = interval + ", well within the minimum effect";
+        judgement.reason = interval + ", within the minimum effect";
     } else if (!excludes_none) {
         judgement.reason = interval + " and includes no change";
     } else if (judgement.adjusted_p > 1 - rule.confidence) {

@@ -49,8 +49,8 @@ struct Judgement {
 
 /// The verdicts on all metrics of a comparison. Slower (faster) is what has an estimate beyond the
 /// minimum effect and beyond its own noise, and an interval and a p-value, adjusted for the number
-/// of metrics, that exclude 0. The same is what has an interval within 85 % of the minimum
-/// effect to either side. In the order of the metrics.
+/// of metrics, that exclude 0. The same is what has an interval within plus and minus the minimum
+/// effect. In the order of the metrics.
 std::vector<Judgement> judge(std::span<const ComparedMetric> metrics, const Rule& rule);
 
 /// The verdicts by the same rule, of judgements that have their shift and their noise.

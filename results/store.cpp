@@ -122,19 +122,19 @@ void Store::put_torn_tail_aside() {
                                 path_.string(), aside, std::strerror(saved ? errno : reason)));
 }
 
-void Store::append(std::string_view line) {
+void Store::append(std::string_view lines) {
     struct stat status {};
     if (regular_ && ::fstat(file_, &status) == 0 && status.st_nlink == 0)
         throw Error(
             fmt::format("'{}' was deleted while it was written; its {} records are lost: run again",
                         path_.string(), records_));
-    const std::string text = std::string(line) + '\n';
+    const std::string text = std::string(lines) + '\n';
     const ssize_t written = write_once(file_, text);
     const bool whole = written == static_cast<ssize_t>(text.size());
     // EINVAL: not a thing that can be flushed, such as a pipe.
     if (whole && (::fdatasync(file_) == 0 || errno == EINVAL)) {
         good_end_ += written;
-        ++records_;
+        records_ += as_size(std::ranges::count(text, '\n'));
         return;
     }
     // A full disk takes what fits and says why only at the next write.

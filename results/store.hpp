@@ -22,8 +22,9 @@ public:
     Store(Store&& other) noexcept;
     Store& operator=(Store&&) = delete;
 
-    /// Adds one line (given without its newline) or leaves the file as it was and throws Error.
-    void append(std::string_view line);
+    /// Adds one line (given without its newline), or several at once, or leaves the file as it was
+    /// and throws Error.
+    void append(std::string_view lines);
 
     template <class AnyRecord>
     requires requires(const AnyRecord& record) { to_json_line(record); }

@@ -88,10 +88,7 @@ Child::Child(const std::vector<std::string>& command,
     posix_spawnattr_init(&attributes);
     posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
     posix_spawnattr_setpgroup(&attributes, 0);
-    std::vector<std::string> words = command;
-    std::map<std::string, std::string> added = environment;
-    added.try_emplace("TMPDIR", temporary_.path());
-    std::vector<std::string> variables = with_environment(added);
+    std::vector<std::string> words = command, variables = with_environment(environment);
     const int failed = posix_spawnp(&process_, words.front().c_str(), &files, &attributes,
                                     pointers_to(words).data(), pointers_to(variables).data());
     posix_spawn_file_actions_destroy(&files);

@@ -8,13 +8,12 @@
 #include <string>
 #include <vector>
 
-#include "cli/compare/temporary_folder.hpp"
 #include "cli/ranks/interruption.hpp"
 
 namespace tutti {
 
 /// A program of a comparison, in a process group of its own; what it prints goes to files that end
-/// with it, as does its TMPDIR. If it outlives this it is killed with its group; what a program
+/// with it. If it outlives this it is killed with its group; what a program
 /// that ends by itself has left in the background stays.
 class Child {
 public:
@@ -38,10 +37,6 @@ private:
     class Printed;
     void end_all();
 
-    // Its TMPDIR. There Open MPI has a folder of all jobs of a user, which the last of them
-    // removes: of jobs that start and end at the same time one would now and then lose its own
-    // below it.
-    TemporaryFolder temporary_;
     std::shared_ptr<Printed> stdout_, stderr_;
     pid_t process_ = -1;
     std::unique_ptr<EndsWithUs> ends_with_us_;

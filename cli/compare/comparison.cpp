@@ -44,7 +44,9 @@ public:
         // A stage that could not decide would only take the first one's verdicts away.
         const bool pays = plan_.most_launches >= least && launches_left() >= least;
         if (!suspects.empty() && result_.wrong.empty() && !result_.ran_out) {
+            const std::vector<MetricResult> first = result_.metrics;
             if (pays) run_stage(2, suspects, std::min(needed, plan_.most_launches));
+            if (stage_launches_ < least) result_.metrics = first;  // it was cut short
             result_.ran_out = result_.ran_out || (!pays && plan_.most_launches > 0);
             judge_all();
         }
@@ -74,6 +76,7 @@ private:
     }
 
     void run_stage(int stage, const std::set<std::string>& wanted, int launches) {
+        stage_launches_ = 0;
         for (int number = 1; number <= launches && result_.wrong.empty(); ++number) {
             if (const StagedLaunch* known = known_launch(stage, number)) {
                 add(known->seen, stage);
@@ -89,12 +92,13 @@ private:
                 launch_({wanted, wanted.empty() ? result_.metrics.size() : wanted.size()})};
             ++made_;
             add(made.seen, stage);
-            events_.after_launch(made);
+            if (made.seen.wrong.empty()) events_.after_launch(made);
         }
     }
 
     void add(const LaunchOfBoth& launch, int stage) {
         ++result_.launches;
+        ++stage_launches_;
         result_.wrong.insert(result_.wrong.end(), launch.wrong.begin(), launch.wrong.end());
         result_.missing.insert(launch.missing.begin(), launch.missing.end());
         for (const std::string& name : launch.order) {
@@ -133,7 +137,8 @@ private:
     const ComparisonPlan& plan_;
     const ComparisonEvents& events_;
     const std::int64_t began_ns_ = now_ns();
-    int made_ = 0;  // launches, by now
+    int made_ = 0;            // launches, by now
+    int stage_launches_ = 0;  // of the stage that is under way
     ComparisonResult result_;
 };
 

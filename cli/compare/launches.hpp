@@ -34,6 +34,7 @@ using LaunchBoth = std::function<LaunchOfBoth(const WantedMetrics& wanted)>;
 struct Command {
     std::vector<std::string> words;
     std::map<std::string, std::string> environment;
+    bool is_of_this_host = false;  ///< a job of tutti with all its ranks here
 };
 
 /// Two jobs of tutti that are there at the same time and measure by turns, in blocks of some

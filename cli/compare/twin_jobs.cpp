@@ -8,6 +8,7 @@
 #include "cli/compare/child.hpp"
 #include "cli/compare/connection.hpp"
 #include "cli/compare/launches.hpp"
+#include "cli/compare/temporary_folder.hpp"
 #include "cli/compare/turn_message.hpp"
 #include "results/quad_loop.hpp"
 #include "results/step_rounds.hpp"
@@ -23,7 +24,9 @@ std::string random_key() {
 }
 
 // The key is no word of the command: all users of a machine see those.
-Command with_turns(Command command, const std::string& address, const std::string& key) {
+Command with_turns(Command command, const std::string& address, const std::string& key,
+                   const TemporaryFolder& temporary) {
+    if (command.is_of_this_host) command.environment.try_emplace("TMPDIR", temporary.path());
     command.words.insert(command.words.end(), {"--turns", address});
     command.environment["TUTTI_TURNS_KEY"] = key;
     return command;
@@ -35,7 +38,7 @@ public:
     TwinJob(const char* name, const Command& command, const std::string& address)
         : name_(name),
           key_(random_key()),
-          command_(with_turns(command, address, key_)),
+          command_(with_turns(command, address, key_, temporary_)),
           child_(command_.words, command_.environment) {}
 
     const char* name() const { return name_; }
@@ -91,6 +94,9 @@ private:
 
     const char* name_;
     std::string key_;
+    // In TMPDIR Open MPI has a folder of all jobs of a user, which the last of them removes: of
+    // jobs that start and end at the same time one would now and then lose its own below it.
+    TemporaryFolder temporary_;
     Command command_;
     Child child_;
     std::optional<Connection> connection_;

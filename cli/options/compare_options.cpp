@@ -67,7 +67,7 @@ std::map<std::string, std::string> environment_of_jobs() {
 Command command_of_job(const TypedComparison& typed, const std::string& executable,
                        const std::string& own_words, const std::vector<std::string>& environment,
                        const std::vector<std::string>& common_words) {
-    Command command;
+    Command command{.is_of_this_host = typed.launcher.empty()};
     if (!typed.threads)
         command.words = typed.launcher.empty()
                             ? std::vector<std::string>{"mpirun", "-n", std::to_string(typed.ranks)}
@@ -319,8 +319,8 @@ std::optional<CompareOptions> parse_compare(const Arguments& typed_words) {
     for (const std::string& one : typed.at_most)
         options.floors.push_back(parse_floor(Floor::Side::at_most, one));
     if (!options.stored.empty()) {
-        if (typed.attributes)
-            throw Error("--attribute starts launches, --from none; leave one of them out");
+        if (typed.attributes || !resume.empty())
+            throw Error("--attribute and --resume start launches, --from none; leave them out");
         return options;
     }
     options.times_are_ns = typed.program_a.empty() && typed.metrics.empty();

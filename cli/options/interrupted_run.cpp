@@ -29,7 +29,10 @@ constexpr std::string_view names_of_other_files[] = {"--csv", "--timeline"};
 // How it is printed.
 constexpr std::string_view names_of_looks[] = {"--like", "--all-rows"};
 
-std::string option_called(const std::string& name) { return (name.size() > 1 ? "--" : "-") + name; }
+std::string option_called(const std::string& name) {
+    if (name == "words") return "what stands behind the two dashes";  // of a comparison
+    return (name.size() > 1 ? "--" : "-") + name;
+}
 
 }  // namespace
 

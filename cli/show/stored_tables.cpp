@@ -12,6 +12,7 @@
 #include "cli/launches.hpp"
 #include "cli/options/values.hpp"
 #include "cli/provenance.hpp"
+#include "results/cautions.hpp"
 #include "results/over_launches.hpp"
 #include "results/step_table.hpp"
 #include "results/stored/by_launch.hpp"
@@ -157,8 +158,11 @@ StoredTables table_of_sweep(const Results& launches, const TableStyle& style) {
 
 std::string table_of_steps(const Results& launches) {
     const auto steps = together(launches.steps, launches.launches.size(), &StepOverLaunches::step);
+    // The head of one launch has its own already.
+    const auto of_several =
+        std::span(launches.launches).subspan(launches.launches.size() == 1 ? 1 : 0);
     return step_table_header(notes_of(launches)) + step_table_rows(steps) +
-           step_table_footer(steps);
+           cautions_below(of_several, launches.ends) + step_table_footer(steps);
 }
 
 StoredTables table_of(const Results& launches, const TableStyle& style) {
