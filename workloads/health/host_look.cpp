@@ -7,13 +7,14 @@
 #include <cmath>
 
 #include "base/index.hpp"
+#include "base/rounding.hpp"
 
 namespace tutti {
 namespace {
 
 // To tenths: no reading is worth more.
 double in_units(std::int64_t part, double unit) {
-    return unit > 0 ? std::round(10 * static_cast<double>(part) / unit) / 10 : 0;
+    return unit > 0 ? to_tenths(static_cast<double>(part) / unit) : 0;
 }
 
 double in_percent(std::int64_t part, std::int64_t of) {
