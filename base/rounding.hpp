@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <cmath>
 #include <concepts>
 #include <type_traits>
 
@@ -16,5 +17,8 @@ template <std::integral Amount>
 constexpr Amount round_up(Amount amount, std::type_identity_t<Amount> unit) {
     return divide_up(amount, unit) * unit;
 }
+
+/// One digit behind the point: more of a measured number would be noise, and make long lines.
+inline double to_tenths(double number) { return std::round(number * 10) / 10; }
 
 }  // namespace tutti

@@ -20,7 +20,9 @@ namespace {
 class LaunchesOfTune {
 public:
     explicit LaunchesOfTune(const TuneOptions& options)
-        : options_(options), before_(table_in(options.table_file)), table_(before_) {}
+        : options_(options),
+          before_(merged(std::vector{table_in(options.table_file)})),
+          table_(before_) {}
 
     void search() {
         std::error_code none;

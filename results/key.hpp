@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <compare>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -28,7 +29,7 @@ struct Key {
     std::string placement;  // empty: as the launcher placed the ranks
     std::string input;      // rewritten before each call; empty: as the call before left it
 
-    bool operator==(const Key&) const = default;
+    auto operator<=>(const Key&) const = default;
 };
 
 /// How a placement begins where several ranks share a GPU: their times say nothing of links between

@@ -4,14 +4,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
+
+#include "base/rounding.hpp"
 
 namespace tutti {
-namespace {
-
-double to_tenths(double number) { return std::round(number * 10) / 10; }
-
-}  // namespace
 
 void set_limit(Point& point, double least_ns) {
     point.limit_ns = to_tenths(least_ns);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <compare>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -25,7 +26,7 @@ struct StepKey {
     std::int64_t bytes = 0;  // that the busiest rank hands to collectives in a step
     std::int64_t calls = 0;  // collectives of that rank in a step
 
-    bool operator==(const StepKey&) const = default;
+    auto operator<=>(const StepKey&) const = default;
 };
 
 /// Something that only one workload measures: "accuracy", "mean_staleness", "bubble_share".

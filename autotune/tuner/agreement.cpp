@@ -170,6 +170,7 @@ void hold_against(Section& section, std::span<const Table> launches) {
         const auto verdicts = verdicts_of(*own, sizes);
         for (std::size_t i = 0; i < sizes.size(); ++i) by_size[i].push_back(verdicts[i]);
     }
+    if (sessions.empty()) return;
     auto verdicts = verdicts_of(section, sizes);
     for (std::size_t i = 0; i < sizes.size(); ++i) hold_against(verdicts[i], by_size[i], sessions);
     section.ranges = ranges_of(verdicts);

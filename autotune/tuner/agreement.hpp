@@ -23,8 +23,8 @@ Table agreed(std::span<const TunedLaunch> launches, double hysteresis);
 
 /// What is left of a table's choices after several launches have held them against the library's
 /// own collective (see hold_out): the gain is the median of the launches' gains, and the default
-/// stays unless the interval between launches lies above 1. `launches` are the tables that they
-/// made of this one.
+/// stays unless the interval between launches lies above 1. Sections that none of them looked at
+/// stay as they are. `launches` are the tables that they made of this one.
 Table held_out(Table table, std::span<const Table> launches);
 
 }  // namespace tutti

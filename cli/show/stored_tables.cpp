@@ -130,6 +130,9 @@ TableColumns columns_of(std::span<const Point> points) {
         return std::ranges::any_of(points, [&](const Point& point) { return field(point); });
     };
     return {.wire = has([](const Point& one) { return one.measured.network_bytes.has_value(); }),
+            .energy = has([](const Point& one) {
+                return one.measured.energy_J || one.measured.gpu_energy_J;
+            }),
             .predicted = has([](const Point& one) { return one.predicted_ns.has_value(); })};
 }
 

@@ -29,18 +29,14 @@ ProcessWatch::ProcessWatch(World& world) {
     const Process me = this_process();
     const auto all = gather_all(world, me);
     if (world.one_process() || me.number == 0) return;
-    for (const auto& host : world.hosts().nodes()) {
-        if (std::find(host.begin(), host.end(), world.rank()) == host.end()) continue;
-        for (const Rank rank : host) {
-            const Process& other = at(all, rank);
-            if (rank == world.rank() || other.device != me.device ||
-                other.name_space != me.name_space)
-                continue;
-            const long watched = syscall(SYS_pidfd_open, other.number, 0);
-            if (watched < 0) continue;  // gone already, or no such call: other deadlines remain
-            processes_.push_back({.fd = static_cast<int>(watched), .events = POLLIN, .revents = 0});
-            ranks_.push_back(rank);
-        }
+    for (const Rank rank : world.ranks_of_host()) {
+        const Process& other = at(all, rank);
+        if (rank == world.rank() || other.device != me.device || other.name_space != me.name_space)
+            continue;
+        const long watched = syscall(SYS_pidfd_open, other.number, 0);
+        if (watched < 0) continue;  // gone already, or no such call: other deadlines remain
+        processes_.push_back({.fd = static_cast<int>(watched), .events = POLLIN, .revents = 0});
+        ranks_.push_back(rank);
     }
 }
 

@@ -16,12 +16,13 @@ std::unique_ptr<World> World::split(std::optional<int>) {
 }
 
 std::unique_ptr<World> World::of_host() {
-    if (one_host()) return nullptr;
-    const auto& nodes = hosts().nodes();
-    const auto here = std::ranges::find_if(nodes, [&](const std::vector<Rank>& node) {
-        return std::ranges::find(node, rank()) != node.end();
+    return one_host() ? nullptr : split(ranks_of_host().front().index);
+}
+
+const std::vector<Rank>& World::ranks_of_host() const {
+    return *std::ranges::find_if(hosts().nodes(), [&](const std::vector<Rank>& host) {
+        return std::ranges::find(host, rank()) != host.end();
     });
-    return split(static_cast<int>(here - nodes.begin()));
 }
 
 std::vector<Rank> ranks_of_group(World& world, std::optional<int> group) {

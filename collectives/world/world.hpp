@@ -78,11 +78,10 @@ public:
     /// Which ranks share a host.
     virtual const Placement& hosts() const = 0;
     bool one_host() const { return hosts().nodes().size() == 1; }
-    /// Whether this is the first rank of its host, which speaks for the host.
-    bool is_leader() const {
-        const auto leaders = hosts().leaders();
-        return std::find(leaders.begin(), leaders.end(), rank()) != leaders.end();
-    }
+    /// The ranks of this rank's host, ascending.
+    const std::vector<Rank>& ranks_of_host() const;
+    /// Whether this is the first of them, which speaks for the host.
+    bool is_leader() const { return ranks_of_host().front() == rank(); }
 
     /// Grows with each collective call: shows a watchdog that this rank is alive.
     std::atomic<long> heartbeats{0};

@@ -1,24 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "results/stored/by_launch.hpp"
 
-#include <algorithm>
 #include <utility>
 
 namespace tutti {
 namespace {
 
-// Of all parts of a run, in their order.
+// Of all parts of a run, in their order; of what several have measured, the last one's.
 template <class Record>
 void take_as_one_part(std::vector<Record>& records, const std::string& session) {
-    std::vector<Record> left;
-    for (auto record = records.begin(); record != records.end(); ++record) {
-        const bool is_replaced = std::any_of(record + 1, records.end(), [&](const Record& later) {
-            return later.session != record->session && later.key == record->key;
-        });
-        if (!is_replaced) left.push_back(*record);
-    }
-    for (Record& record : left) record.session = session;
-    records = std::move(left);
+    std::map<decltype(Record::key), std::string> last_parts;
+    for (const Record& record : records) last_parts[record.key] = record.session;
+    std::erase_if(
+        records, [&](const Record& record) { return record.session != last_parts.at(record.key); });
+    for (Record& record : records) record.session = session;
 }
 
 }  // namespace

@@ -172,5 +172,14 @@ TEST_F(HeldOut, WhatNoLaunchLookedAtIsAsBefore) {
     EXPECT_EQ(held_out(earlier, std::vector(3, earlier)).sections, earlier.sections);
 }
 
+TEST_F(HeldOut, SoIsWhatTheModelAloneSays) {
+    const RangeEvidence predicted{.size = {64}, .time = {.p50 = 100}};
+    Table earlier = before;
+    earlier.sections[0].ranges = {{{0}, ring, Origin::predicted, {predicted}},
+                                  {{1000}, tree, Origin::predicted, {}},
+                                  {{5000}, chain, Origin::predicted, {}}};
+    EXPECT_EQ(held_out(earlier, std::vector(3, earlier)).sections, earlier.sections);
+}
+
 }  // namespace
 }  // namespace tutti

@@ -69,6 +69,16 @@ class Sweeps(Shown):
                 self.assertEqual(body(self.ok("show", "--like", like, self.r)), printed)
                 self.assertEqual(len(printed), 2)
 
+    def test_have_the_energy_of_calls_where_it_was_measured(self):
+        self.ok(*FEW, "--json", self.r)
+        self.assertNotIn("energy", self.ok("show", self.r))
+        for field in ("energy_J", "gpu_energy_J"):
+            with self.subTest(field):
+                metered = self.change(lambda record, field=field: record | ({field: 0.25} if record["kind"] == "point" else {}))
+                shown = table(self.ok("show", metered))
+                self.assertRegex(shown, r"(?m)^#       size .* energy$")
+                self.assertEqual({line.split()[-1] for line in shown.splitlines() if line.startswith(" ")}, {"0.25"})
+
     def test_that_were_cut_short_say_so(self):
         self.ok(*FEW, "--json", self.r)
         cut = self.change(lambda record: record if record["kind"] != "end" else None)

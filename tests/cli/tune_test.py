@@ -208,6 +208,16 @@ class Launches(Tune):
         self.assertEqual(seen, 3)
         self.assertIn("# table with", self.run_here_on(self.table, "--explain"))
 
+    def test_speak_only_of_what_they_have_found(self):
+        self.tune(*self.WORDS)
+        table = json.loads(self.table.read_text())
+        for section in table["sections"]:
+            del section["measured_at"]  # as --model-only leaves it out: when the table was written
+        self.table.write_text(json.dumps(table))
+        out = self.tune("broadcast", *self.WORDS[1:], "--launches", 2)
+        self.assertIn("\nbroadcast registered: ", out)
+        self.assertNotIn("scatter", out)
+
     def test_that_are_interrupted_leave_the_table_of_those_before(self):
         words = [tutti.EXECUTABLE, "tune", *self.WORDS, *SMALL, *TWO_THREADS, "--launches", 1000, "--table", self.table]
         with subprocess.Popen([str(word) for word in words], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,

@@ -13,6 +13,7 @@ TEST(HostCounters, AreWhatTheKernelHasCounted) {
     tree.write("sys/devices/system/cpu/cpu0/thermal_throttle/core_throttle_count", "3");
     tree.write("sys/devices/system/cpu/cpu0/thermal_throttle/package_throttle_count", "20");
     tree.write("sys/devices/system/cpu/cpu1/thermal_throttle/core_throttle_count", "100");
+    tree.write("sys/devices/system/cpu/cpu1/thermal_throttle/package_throttle_count", "20");
     tree.write("proc/pressure/memory",
                "some avg10=1.50 avg60=0.50 avg300=0.10 total=777\n"
                "full avg10=9.00 avg60=9.00 avg300=9.00 total=9");
@@ -29,6 +30,22 @@ TEST(HostCounters, AreWhatTheKernelHasCounted) {
                                                              .swapped_pages = 42,
                                                              .memory_pressure_pct = 1.5,
                                                              .swap_used = {2 << 20}}));
+}
+
+// Two packages of two cores of two threads; core numbers begin anew in each package.
+TEST(HostCounters, HaveEachTimeACoreOrAPackageWasTooHotOnce) {
+    const FixtureTree tree;
+    const char* const of_packages[] = {"20", "5"};
+    const char* const of_cores[] = {"3", "0", "100", "1000"};
+    for (int cpu = 0; cpu < 8; ++cpu) {
+        const std::string folder = "sys/devices/system/cpu/cpu" + std::to_string(cpu);
+        const int core = cpu % 4, package = core / 2;
+        tree.write(folder + "/topology/physical_package_id", std::to_string(package));
+        tree.write(folder + "/topology/core_id", std::to_string(core % 2));
+        tree.write(folder + "/thermal_throttle/package_throttle_count", of_packages[package]);
+        tree.write(folder + "/thermal_throttle/core_throttle_count", of_cores[core]);
+    }
+    EXPECT_EQ(read_host_counters(tree.root()).thermal_throttles, 20 + 5 + 3 + 100 + 1000);
 }
 
 TEST(HostCounters, OfAKernelThatCountsNothingAre0) {

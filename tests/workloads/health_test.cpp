@@ -75,6 +75,23 @@ TEST(Health, IsByHowMuchCountersGrew) {
                "link_errors 7 eth1", "ecc_corrected 2 GPU 0", "ecc_uncorrected 1 GPU 0"}));
 }
 
+// As of a driver that was loaded anew, or a guest that moved to another machine.
+TEST(Health, OfCountersThatWereResetOrRanBackwardsIsNothing) {
+    TenSeconds run;
+    run.before.counters = {.thermal_throttles = 9,
+                           .memory_stall_us = 8'000'000,
+                           .cpu_stall_us = 7'000'000,
+                           .ticks = 1000,
+                           .stolen_ticks = 600,
+                           .swapped_pages = 5,
+                           .link_errors = {{"eth0", 4}}};
+    run.before.ranks[0].preemptions = run.before.ranks[1].preemptions = 1000;
+    run.before.gpus = {{.name = "GPU 0", .ecc_corrected = 3, .ecc_uncorrected = 2}};
+    run.after.counters = {.ticks = 3000, .link_errors = {{"eth0", 0}}};
+    run.after.gpus = {{.name = "GPU 0"}};
+    EXPECT_EQ(run.readings(), Lines{});
+}
+
 TEST(Health, OfRanksThatShareCoresSaysNothingOfTheirWaits) {
     TenSeconds run;
     run.after.counters.cpu_stall_us = 3'000'000;

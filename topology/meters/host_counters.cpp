@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "topology/meters/host_counters.hpp"
 
+#include <algorithm>
 #include <cstdlib>
+#include <optional>
 #include <sstream>
+#include <utility>
 
 #include "topology/detect/sysfs.hpp"
 #include "topology/meters/link_errors.hpp"
@@ -12,13 +15,25 @@ namespace {
 
 using sysfs::Path;
 
+// All CPUs of a core or package count what happens to it: the largest count is its own.
 std::int64_t thermal_throttles(const Path& root) {
     const Path cpus = root / "sys/devices/system/cpu";
+    using Core = std::optional<std::int64_t>;  // none: the whole package
+    std::map<std::pair<std::int64_t, Core>, std::int64_t> counts;
+    for (const int cpu : sysfs::numbered(cpus, "cpu")) {
+        const Path folder = cpus / ("cpu" + std::to_string(cpu));
+        const auto number = [&](const char* file) { return sysfs::number(folder / file); };
+        const auto package = number("topology/physical_package_id").value_or(0);
+        const auto core = number("topology/core_id").value_or(cpu);
+        const auto add = [&](Core part, const char* file) {
+            std::int64_t& most = counts[{package, part}];
+            most = std::max(most, number(file).value_or(0));
+        };
+        add(core, "thermal_throttle/core_throttle_count");
+        add(std::nullopt, "thermal_throttle/package_throttle_count");
+    }
     std::int64_t all = 0;
-    for (const int cpu : sysfs::numbered(cpus, "cpu"))
-        for (const char* file : {"core_throttle_count", "package_throttle_count"})
-            all += sysfs::number(cpus / ("cpu" + std::to_string(cpu)) / "thermal_throttle" / file)
-                       .value_or(0);
+    for (const auto& [part, count] : counts) all += count;
     return all;
 }
 

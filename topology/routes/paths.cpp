@@ -5,11 +5,11 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <functional>
 #include <nlohmann/json.hpp>
 
 #include "base/index.hpp"
+#include "base/rounding.hpp"
 
 namespace tutti {
 namespace {
@@ -211,8 +211,7 @@ std::string print_paths(const Host& host) {
         if (from == to) return "X";
         const Path& path = at(at(paths, from), to);
         if (path.type == PathType::dis) return short_name(path.type);
-        return fmt::format("{} {:g}", short_name(path.type),
-                           std::round(path.bandwidth_GBps * 10) / 10);
+        return fmt::format("{} {:g}", short_name(path.type), to_tenths(path.bandwidth_GBps));
     });
     page += "\nin the words of nvidia-smi topo -m (NODE needs host bridges: it reads PHB)\n\n";
     page += matrix(graph, nodes, [&](int from, int to) { return smi_word(graph, from, to); });

@@ -2,8 +2,8 @@
 #include "workloads/bench/sweep_points.hpp"
 
 #include <algorithm>
-#include <cmath>
 
+#include "base/rounding.hpp"
 #include "collectives/device/accelerator.hpp"
 #include "results/bandwidth.hpp"
 #include "results/share_of_limit.hpp"
@@ -33,8 +33,6 @@ std::vector<std::int64_t> counts_of(const Sweep& sweep, DataType type, int ranks
                  counts.end());  // rounded up to the same
     return counts;
 }
-
-double to_tenths(double number) { return std::round(number * 10) / 10; }
 
 bool is_of_devices(const Candidate& candidate) {
     if (candidate.baseline != nullptr) return candidate.baseline->takes_device;

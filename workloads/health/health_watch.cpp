@@ -46,9 +46,7 @@ HostLook HealthWatch::look() const {
     const auto ranks = gather_all(world_, look_at(world_, root_));
     if (!world_.is_leader()) return look;
     look.at_ns = now_ns();
-    for (const auto& node : world_.hosts().nodes())
-        if (node.front() == world_.rank())
-            for (const Rank rank : node) look.ranks.push_back(ranks[as_size(rank)]);
+    for (const Rank rank : world_.ranks_of_host()) look.ranks.push_back(ranks[as_size(rank)]);
     look.counters = read_host_counters(root_);
     if (driver_) look.gpus = gpu_conditions(*driver_);
     return look;

@@ -7,17 +7,23 @@
 #include <cmath>
 
 #include "base/index.hpp"
+#include "base/rounding.hpp"
 
 namespace tutti {
 namespace {
 
 // To tenths: no reading is worth more.
 double in_units(std::int64_t part, double unit) {
-    return unit > 0 ? std::round(10 * static_cast<double>(part) / unit) / 10 : 0;
+    return unit > 0 ? to_tenths(static_cast<double>(part) / unit) : 0;
 }
 
 double in_percent(std::int64_t part, std::int64_t of) {
     return in_units(part, static_cast<double>(of) / 100);
+}
+
+// What was reset or ran backwards in between tells nothing.
+std::int64_t growth(std::int64_t before, std::int64_t after) {
+    return std::max<std::int64_t>(after - before, 0);
 }
 
 double share_of(const CpuClock& clock) {
@@ -48,7 +54,7 @@ void add_preemptions(HostHealth& health, const HostLook& before, const HostLook&
     const double seconds = static_cast<double>(after.at_ns - before.at_ns) * 1e-9;
     std::vector<std::int64_t> times;
     for (std::size_t i = 0; i < after.ranks.size(); ++i)
-        times.push_back(after.ranks[i].preemptions - before.ranks[i].preemptions);
+        times.push_back(growth(before.ranks[i].preemptions, after.ranks[i].preemptions));
     const auto most = std::ranges::max_element(times);
     if (most == times.end()) return;
     health.add("preemptions_per_s", in_units(*most, seconds),
@@ -59,7 +65,7 @@ void add_link_errors(HostHealth& health, const HostCounters& before, const HostC
     for (const auto& [link, errors] : after.link_errors) {
         const auto then = before.link_errors.find(link);
         if (then != before.link_errors.end())
-            health.add("link_errors", static_cast<double>(errors - then->second), link);
+            health.add("link_errors", static_cast<double>(growth(then->second, errors)), link);
     }
 }
 
@@ -67,7 +73,7 @@ void add_ecc_errors(HostHealth& health, const std::vector<GpuCondition>& before,
                     const std::vector<GpuCondition>& after) {
     for (std::size_t i = 0; i < std::min(before.size(), after.size()); ++i) {
         const auto grew = [&](std::int64_t GpuCondition::*errors) {
-            return static_cast<double>(after[i].*errors - before[i].*errors);
+            return static_cast<double>(growth(before[i].*errors, after[i].*errors));
         };
         health.add("ecc_corrected", grew(&GpuCondition::ecc_corrected), after[i].name);
         health.add("ecc_uncorrected", grew(&GpuCondition::ecc_uncorrected), after[i].name);
@@ -92,7 +98,7 @@ HostHealth health_between(const HostLook& before, const HostLook& after, Cores c
     add_slowest_clock(health, after.ranks);
     add_slowed_gpus(health, after.gpus);
     const auto grew = [&](std::int64_t HostCounters::*counter) {
-        return after.counters.*counter - before.counters.*counter;
+        return growth(before.counters.*counter, after.counters.*counter);
     };
     const std::int64_t took_us = (after.at_ns - before.at_ns) / 1000;
     health.add("steal_pct",

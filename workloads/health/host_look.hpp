@@ -32,7 +32,8 @@ struct HostLook {
 HostHealth health_at(const HostLook& look);
 
 /// Of what happened between two looks at one host, and what holds at the second one. Where its
-/// ranks share cores they wait for each other, and that tells nothing of others.
+/// ranks share cores they wait for each other, and that tells nothing of others. Counters that were
+/// reset or ran backwards tell nothing either.
 enum class Cores { shared, one_each };
 HostHealth health_between(const HostLook& before, const HostLook& after, Cores cores);
 

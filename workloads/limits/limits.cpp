@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "base/clock.hpp"
+#include "base/rounding.hpp"
 #include "kernels/sets.hpp"
 #include "results/identity.hpp"
 #include "results/record.hpp"
@@ -49,21 +50,21 @@ std::string_view fastest_kernels() {
 
 // Digits beyond these are noise, and make long lines.
 void round_off(Limits& limits) {
-    const auto to_tenths = [](double& ns) { ns = std::round(ns * 10) / 10; };
+    const auto shorten = [](double& ns) { ns = to_tenths(ns); };
     const auto to_hundredths = [](Rates& rates) {
         for (double& rate : rates.gbps) rate = std::max(std::round(rate * 100) / 100, 0.01);
     };
     for (SignalLatency& pair : limits.signal_latencies) {
-        to_tenths(pair.one_way_ns);
-        to_tenths(pair.exchange_ns);
+        shorten(pair.one_way_ns);
+        shorten(pair.exchange_ns);
     }
     for (StreamTrial& trial : limits.stream_trials) {
-        to_tenths(trial.cached_ns);
-        to_tenths(trial.streaming_ns);
+        shorten(trial.cached_ns);
+        shorten(trial.streaming_ns);
     }
     for (double* ns : {&limits.clock_ns, &limits.yield_ns, &limits.wake_ns,
                        &limits.wake_same_core_ns, &limits.single_copy_ns})
-        to_tenths(*ns);
+        shorten(*ns);
     for (Curve& curve : limits.curves) to_hundredths(curve.rates);
     to_hundredths(limits.staged);
     to_hundredths(limits.single_copy);

@@ -26,20 +26,13 @@ std::int64_t process_ns() {
     return time.tv_sec * std::int64_t{1'000'000'000} + time.tv_nsec;
 }
 
-const std::vector<Rank>& ranks_of_this_host(const World& world) {
-    const Grouping& hosts = world.hosts().nodes();
-    return *std::ranges::find_if(hosts, [&](const std::vector<Rank>& ranks) {
-        return std::ranges::find(ranks, world.rank()) != ranks.end();
-    });
-}
-
 }  // namespace
 
 CoreWatch::CoreWatch(World& world) : world_(world) {
     const auto lists =
         gather_all_texts(world, fmt::format("{}", fmt::join(host_facts().usable_cpus, ",")));
     std::set<int> usable;
-    for (const Rank rank : ranks_of_this_host(world))
+    for (const Rank rank : world.ranks_of_host())
         for (const int cpu : sysfs::parse_list(lists[as_size(rank)])) usable.insert(cpu);
     for (const Core& core : detect_structure().cores) {
         if (std::ranges::none_of(core.threads, [&](int cpu) { return usable.contains(cpu); }))
@@ -58,7 +51,7 @@ CoreWatch::Worked CoreWatch::worked() const {
     };
     const auto processes = gather_all(world_, Process{getpid(), process_ns()});
     std::map<pid_t, std::int64_t> ours;  // ranks may be threads of one
-    for (const Rank rank : ranks_of_this_host(world_))
+    for (const Rank rank : world_.ranks_of_host())
         ours[processes[as_size(rank)].number] = processes[as_size(rank)].ns;
     Worked worked{.all_ns = busy_ns(cpus_)};
     for (const auto& [process, ns] : ours) worked.ours_ns += ns;

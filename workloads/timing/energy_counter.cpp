@@ -11,6 +11,7 @@
 
 #include "base/clock.hpp"
 #include "base/index.hpp"
+#include "base/rounding.hpp"
 
 namespace tutti {
 namespace {
@@ -120,8 +121,7 @@ void EnergyCounter::put_into(Measured& measured) const {
     measured.gpu_energy_J = sum_over(hosts, EnergyMeter::Of::gpu);
     for (std::size_t host = 0; host < hosts.size(); ++host)
         for (const Found& one : hosts[host])
-            measured.power.push_back(
-                {static_cast<int>(host), one.meter, std::round(10 * one.watts) / 10});
+            measured.power.push_back({static_cast<int>(host), one.meter, to_tenths(one.watts)});
 }
 
 }  // namespace tutti

@@ -134,9 +134,7 @@ void UcxWorker::exchange(std::string refusal) {
         if (works[i] == 0) throw Error("on rank " + std::to_string(rank) + " " + addresses_[i]);
         peers_.push_back({.owner = this, .rank = {rank}});
     }
-    for (const auto& host : world_.hosts().nodes())
-        if (std::find(host.begin(), host.end(), world_.rank()) != host.end())
-            for (const Rank member : host) of(member).is_on_this_host = true;
+    for (const Rank member : world_.ranks_of_host()) of(member).is_on_this_host = true;
 }
 
 // One rank of this host and one of the next host: if they cannot be reached, all ranks learn it
