@@ -137,6 +137,24 @@ TEST(Measure, TakesExactlyAsManySamplesAsAsked) {
 }
 
 // On a busy machine the ranks may miss every deadline; then it gives up, and says so by the number.
+TEST(StartGap, DoesNotGrowForEverWhileNobodyIsOnTime) {
+    StartGap gap;
+    gap.guess(/*call_ns=*/1'000);
+    TimedBatch late;
+    late.n_invalid = 20;
+    std::int64_t before = 0;
+    for (int batch = 0; batch < 200; ++batch) {
+        EXPECT_GE(gap.ns(), before);
+        before = gap.ns();
+        gap.learn(late);
+    }
+    EXPECT_EQ(gap.ns(), 100'000'000);
+    StartGap of_long_calls;
+    of_long_calls.guess(/*call_ns=*/1'000'000'000);
+    of_long_calls.learn(late);
+    EXPECT_GT(of_long_calls.ns(), 3'000'000'000);
+}
+
 TEST(Measure, RepeatsCallsThatBeganLate) {
     for (const std::int64_t samples : {1, 2, 7, 150})
         on_ranks([&](World& world) {

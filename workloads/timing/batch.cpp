@@ -146,7 +146,7 @@ void StartGap::learn(const TimedBatch& batch) {
         const std::int64_t needed = ninth_decile(batch.samples_ns) + batch.before_ns;
         ns_ = std::max(needed + needed / 4 + margin_ns_, ns_ * 19 / 20);
     } else {
-        ns_ += ns_ / 2 + margin_ns_;  // nobody was on time
+        ns_ = std::min(ns_ + ns_ / 2 + margin_ns_, std::max(ns_, most_ns_));  // nobody was on time
     }
     const std::int64_t calls = std::ssize(batch.samples_ns) + batch.n_invalid;
     if (batch.n_invalid * 5 > calls)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -88,15 +89,20 @@ TimedBatch gather_batch(World& world, Start start, const std::vector<CallTimes>&
                         std::int64_t calls_of_sample = 1);
 
 /// The gap between deadlines, a little more than nine in ten calls of the batches before took.
+/// While no call begins on time it grows, to 0.1 s or 100 times the guess at most.
 class StartGap {
 public:
     void learn(const TimedBatch& batch);
-    void guess(std::int64_t call_ns) { ns_ = call_ns * 2 + margin_ns_; }
+    void guess(std::int64_t call_ns) {
+        ns_ = call_ns * 2 + margin_ns_;
+        most_ns_ = std::max(most_ns_, 100 * ns_);
+    }
     std::int64_t ns() const { return ns_; }
 
 private:
     std::int64_t margin_ns_ = 1'000;
     std::int64_t ns_ = 0;
+    std::int64_t most_ns_ = 100'000'000;
 };
 
 }  // namespace tutti
