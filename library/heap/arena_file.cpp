@@ -4,8 +4,10 @@
 #include <fcntl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/sysinfo.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
 
 #include "library/heap/system_calls.hpp"
@@ -22,15 +24,20 @@ std::size_t limit_of(decltype(RLIMIT_AS) resource) {
     return getrlimit(resource, &limit) == 0 ? limit.rlim_cur : RLIM_INFINITY;
 }
 
-// Where memory is promised only as far as it is there (mode 2), the system counts a file's pages
-// when they are written, and would end the program then; the program expects malloc to fail.
-bool is_overcommit_forbidden() {
+// The program expects malloc to fail where there is no memory; but a file's pages are counted only
+// when they are written, and the system would end the program then. So the arena keeps to what the
+// system promises otherwise: no more than memory and swap (mode 0), anything (1), or only what
+// nothing else was promised (2), which a file cannot know: there is no arena.
+std::size_t most_promised() {
     const auto file = static_cast<int>(
         syscall(SYS_openat, AT_FDCWD, "/proc/sys/vm/overcommit_memory", O_RDONLY | O_CLOEXEC));
     char mode = '0';
     if (file >= 0) syscall(SYS_read, file, &mode, 1);
     close_file(file);
-    return mode == '2';
+    struct sysinfo memory {};
+    if (mode == '2') return 0;
+    if (mode == '1' || sysinfo(&memory) != 0) return SIZE_MAX;
+    return (memory.totalram + memory.totalswap) * memory.mem_unit;
 }
 
 // A file without a name that cannot shrink below what peers have mapped.
@@ -49,9 +56,8 @@ int memory_file() {
 }  // namespace
 
 bool ArenaFile::open(std::size_t most, AfterFork after_fork) {
-    if (is_overcommit_forbidden()) return false;
     // The range counts as the program's where addresses are limited; half is for all else.
-    most = std::min(most, limit_of(RLIMIT_AS) / 2) / huge_page * huge_page;
+    most = std::min({most, most_promised(), limit_of(RLIMIT_AS) / 2}) / huge_page * huge_page;
     const std::size_t least = std::min(most, step);
     std::byte* range = nullptr;
     for (; most != 0 && most >= least; most = most / 2 / huge_page * huge_page) {

@@ -39,8 +39,8 @@ std::size_t bytes_in_memory(const ArenaHeap& heap, const void* memory) {
 }
 
 TEST(ArenaHeap, GivesMemoryAtEveryAlignment) {
-    const auto heap = heap_of({.reserve = 16 * giga});
-    for (std::size_t alignment = 1; alignment <= giga; alignment *= 2)
+    const auto heap = heap_of({.reserve = giga});
+    for (std::size_t alignment = 1; alignment <= 64 * mega; alignment *= 2)
         for (const std::size_t bytes : {std::size_t{1}, page, 3 * page + 1, 2 * mega}) {
             auto* const memory = heap->allocate(bytes, alignment, Content::any);
             ASSERT_NE(memory, nullptr) << alignment;
