@@ -93,11 +93,12 @@ bool ArenaFile::grow(std::size_t bytes) {
     if (!is_shared()) {
         if (private_pages(bytes, behind) == nullptr) return false;
     } else {
-        // Beyond the limit of a file's size there would be a signal.
+        // Beyond the limit of a file's size there would be a signal. The file is enlarged last: it
+        // could not be made smaller again.
         if (!is_open() || had + bytes > limit_of(RLIMIT_FSIZE) ||
-            ftruncate(descriptor_, static_cast<off_t>(had + bytes)) != 0 ||
             map_pages(behind, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE | MAP_FIXED,
-                      descriptor_, had) == nullptr)
+                      descriptor_, had) == nullptr ||
+            ftruncate(descriptor_, static_cast<off_t>(had + bytes)) != 0)
             return false;
         if (after_fork_ == AfterFork::exec) advise(behind, bytes, MADV_DONTFORK);
     }
@@ -132,9 +133,12 @@ void ArenaFile::copy_out(std::size_t from, std::size_t bytes, std::byte* copy) c
         std::size_t hole = end;
         if (knows_holes) {
             const off_t data = lseek(descriptor_, static_cast<off_t>(from), SEEK_DATA);
-            if (data < 0 || static_cast<std::size_t>(data) >= end) return;
-            from = static_cast<std::size_t>(data);
-            hole = std::min(end, static_cast<std::size_t>(lseek(descriptor_, data, SEEK_HOLE)));
+            if (data < 0 && errno == ENXIO) return;  // nothing was written from here on
+            if (data >= 0) {                         // else all of it may have been
+                from = static_cast<std::size_t>(data);
+                if (from >= end) return;
+                hole = std::min(end, static_cast<std::size_t>(lseek(descriptor_, data, SEEK_HOLE)));
+            }
         }
         std::memcpy(copy + from, begin() + from, hole - from);
         from = hole;
