@@ -96,6 +96,13 @@ int main(int count, char** arguments) {
         std::printf("reading: signal %d, executing: signal %d\n", of_reader, ended_by(other));
     } else if (what == "fork-on-stack") {
         fork_on_stack_of(bytes);
+    } else if (what == "child-forks-on-stack") {  // a child of a process that has a heap
+        std::free(std::malloc(bytes));
+        const pid_t child = fork();
+        if (child == 0)
+            fork_on_stack_of(bytes);
+        else
+            return ended_by(child);
     } else if (what == "wait") {  // until it is killed
         std::memset(std::malloc(bytes), 1, bytes);
         std::puts("ready");

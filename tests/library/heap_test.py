@@ -116,6 +116,9 @@ class HeapOfPrograms(unittest.TestCase):
             -signal.SIGABRT, "", "tutti_heap: a thread whose stack lies in this heap cannot fork; "
                                  "set TUTTI_HEAP_THRESHOLD above the size of its stack\n"))
 
+    def test_a_forked_child_may_fork_from_a_stack_in_its_own_heap(self):
+        self.assert_prints(run(PROBE, "child-forks-on-stack", M), "forked\n")
+
     def test_the_end_of_a_process_leaves_nothing_also_when_it_was_killed(self):
         seen = [sorted(os.listdir(folder)) for folder in ("/dev/shm", "/dev/mqueue") if os.path.isdir(folder)]
         with tempfile.TemporaryDirectory() as folder:
