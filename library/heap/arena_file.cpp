@@ -4,8 +4,10 @@
 #include <fcntl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/sysinfo.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
 
 #include "library/heap/system_calls.hpp"
@@ -22,15 +24,20 @@ std::size_t limit_of(decltype(RLIMIT_AS) resource) {
     return getrlimit(resource, &limit) == 0 ? limit.rlim_cur : RLIM_INFINITY;
 }
 
-// Where memory is promised only as far as it is there (mode 2), the system counts a file's pages
-// when they are written, and would end the program then; the program expects malloc to fail.
-bool is_overcommit_forbidden() {
+// The program expects malloc to fail where there is no memory; but a file's pages are counted only
+// when they are written, and the system would end the program then. So the arena keeps to what the
+// system promises otherwise: no more than memory and swap (mode 0), anything (1), or only what
+// nothing else was promised (2), which a file cannot know: there is no arena.
+std::size_t most_promised() {
     const auto file = static_cast<int>(
         syscall(SYS_openat, AT_FDCWD, "/proc/sys/vm/overcommit_memory", O_RDONLY | O_CLOEXEC));
     char mode = '0';
     if (file >= 0) syscall(SYS_read, file, &mode, 1);
     close_file(file);
-    return mode == '2';
+    struct sysinfo memory {};
+    if (mode == '2') return 0;
+    if (mode == '1' || sysinfo(&memory) != 0) return SIZE_MAX;
+    return (memory.totalram + memory.totalswap) * memory.mem_unit;
 }
 
 // A file without a name that cannot shrink below what peers have mapped.
@@ -49,9 +56,8 @@ int memory_file() {
 }  // namespace
 
 bool ArenaFile::open(std::size_t most, AfterFork after_fork) {
-    if (is_overcommit_forbidden()) return false;
     // The range counts as the program's where addresses are limited; half is for all else.
-    most = std::min(most, limit_of(RLIMIT_AS) / 2) / huge_page * huge_page;
+    most = std::min({most, most_promised(), limit_of(RLIMIT_AS) / 2}) / huge_page * huge_page;
     const std::size_t least = std::min(most, step);
     std::byte* range = nullptr;
     for (; most != 0 && most >= least; most = most / 2 / huge_page * huge_page) {
@@ -87,11 +93,12 @@ bool ArenaFile::grow(std::size_t bytes) {
     if (!is_shared()) {
         if (private_pages(bytes, behind) == nullptr) return false;
     } else {
-        // Beyond the limit of a file's size there would be a signal.
+        // Beyond the limit of a file's size there would be a signal. The file is enlarged last: it
+        // could not be made smaller again.
         if (!is_open() || had + bytes > limit_of(RLIMIT_FSIZE) ||
-            ftruncate(descriptor_, static_cast<off_t>(had + bytes)) != 0 ||
             map_pages(behind, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE | MAP_FIXED,
-                      descriptor_, had) == nullptr)
+                      descriptor_, had) == nullptr ||
+            ftruncate(descriptor_, static_cast<off_t>(had + bytes)) != 0)
             return false;
         if (after_fork_ == AfterFork::exec) advise(behind, bytes, MADV_DONTFORK);
     }
@@ -126,9 +133,12 @@ void ArenaFile::copy_out(std::size_t from, std::size_t bytes, std::byte* copy) c
         std::size_t hole = end;
         if (knows_holes) {
             const off_t data = lseek(descriptor_, static_cast<off_t>(from), SEEK_DATA);
-            if (data < 0 || static_cast<std::size_t>(data) >= end) return;
-            from = static_cast<std::size_t>(data);
-            hole = std::min(end, static_cast<std::size_t>(lseek(descriptor_, data, SEEK_HOLE)));
+            if (data < 0 && errno == ENXIO) return;  // nothing was written from here on
+            if (data >= 0) {                         // else all of it may have been
+                from = static_cast<std::size_t>(data);
+                if (from >= end) return;
+                hole = std::min(end, static_cast<std::size_t>(lseek(descriptor_, data, SEEK_HOLE)));
+            }
         }
         std::memcpy(copy + from, begin() + from, hole - from);
         from = hole;

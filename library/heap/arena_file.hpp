@@ -16,8 +16,8 @@ class ArenaFile {
 public:
     constexpr ArenaFile() = default;
 
-    /// Reserves up to `most` bytes, less where the system sets limits, and makes the file.
-    /// False if the system refuses.
+    /// Reserves up to `most` bytes, less where the system sets limits or has less memory, and makes
+    /// the file. False if the system refuses.
     bool open(std::size_t most, AfterFork after_fork);
 
     /// At least so many bytes more, which are zero. False if that is more than the range has, or

@@ -10,8 +10,9 @@
 namespace tutti::heap {
 
 bool ArenaHeap::start(const Settings& settings) {
-    if (!file_.open(settings.reserve, settings.after_fork)) return false;
     page_bytes_ = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+    const std::size_t most = std::min(settings.reserve, Extents::most_pages * page_bytes_);
+    if (!file_.open(most, settings.after_fork)) return false;
     const std::size_t most_pages = file_.most() / page_bytes_;
     std::byte* const table = private_pages(most_pages * sizeof(Extents::Tag));
     if (table == nullptr) return false;

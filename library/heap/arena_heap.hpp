@@ -40,6 +40,8 @@ public:
     std::size_t usable_bytes(const void* memory) const;
 
     bool holds(const void* address) const { return file_.holds(address); }
+    /// Whether a forked child would write to this memory, too, as long as it has no copy.
+    bool shares(const void* address) const { return holds(address) && file_.is_shared(); }
     bool locate(const void* address, std::size_t bytes, tutti_heap_place& place) const {
         return file_.locate(address, bytes, place);
     }

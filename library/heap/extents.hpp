@@ -34,6 +34,8 @@ public:
         Page next, previous;  // in the list of its size, if free
     };
 
+    static constexpr Page most_pages = ~Page{0};  ///< that a range may have
+
     constexpr Extents() = default;
     /// Once: `table` has a tag for each page that the range may come to have. `first_number` is the
     /// number of its first page among all of the address space, for alignments.
@@ -77,7 +79,7 @@ public:
     }
 
 private:
-    static constexpr Page none = ~Page{0};
+    static constexpr Page none = most_pages;  // no page has this number
     // Four classes of sizes between a power of two and the next.
     static constexpr int classes = 4 * 32;
 

@@ -25,7 +25,7 @@ bool ProcessHeap::start() {
 }
 
 void ProcessHeap::before_fork() {
-    if (arena_.holds(__builtin_frame_address(0))) {
+    if (arena_.shares(__builtin_frame_address(0))) {
         // Parent and child would run on the same memory until the child has its copy.
         say("a thread whose stack lies in this heap cannot fork; set TUTTI_HEAP_THRESHOLD above "
             "the size of its stack");

@@ -3,9 +3,12 @@
 #include "library/heap/arena_heap.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstring>
 #include <memory>
 #include <random>
@@ -13,6 +16,17 @@
 #include <vector>
 
 #include "tests/library/bytes.hpp"
+
+namespace {
+bool lseek_works = true;
+}  // namespace
+
+// In the place of the C library's, for this whole program.
+extern "C" off_t lseek(int file, off_t offset, int whence) noexcept {
+    if (lseek_works) return syscall(SYS_lseek, file, offset, whence);
+    errno = EPERM;
+    return -1;
+}
 
 namespace tutti::heap {
 namespace {
@@ -39,8 +53,8 @@ std::size_t bytes_in_memory(const ArenaHeap& heap, const void* memory) {
 }
 
 TEST(ArenaHeap, GivesMemoryAtEveryAlignment) {
-    const auto heap = heap_of({.reserve = 16 * giga});
-    for (std::size_t alignment = 1; alignment <= giga; alignment *= 2)
+    const auto heap = heap_of({.reserve = giga});
+    for (std::size_t alignment = 1; alignment <= 64 * mega; alignment *= 2)
         for (const std::size_t bytes : {std::size_t{1}, page, 3 * page + 1, 2 * mega}) {
             auto* const memory = heap->allocate(bytes, alignment, Content::any);
             ASSERT_NE(memory, nullptr) << alignment;
@@ -132,6 +146,31 @@ TEST(ArenaHeap, GrowsOnlyByWhatIsMissingAtItsEnd) {
     void* const first = heap->allocate(40 * mega, 1, Content::any);
     EXPECT_EQ(place_of(*heap, first).arena_bytes, 64 * mega);
     EXPECT_NE(heap->allocate(60 * mega, 1, Content::any), nullptr);
+}
+
+TEST(ArenaHeap, GoesOnWithLessWhereTheSystemRefusedMore) {
+    const auto heap = heap_of({.reserve = giga});
+    rlimit before{};
+    ASSERT_EQ(getrlimit(RLIMIT_AS, &before), 0);
+    const rlimit none{.rlim_cur = 0, .rlim_max = before.rlim_max};
+    setrlimit(RLIMIT_AS, &none);
+    const void* const refused = heap->allocate(500 * mega, 1, Content::any);
+    setrlimit(RLIMIT_AS, &before);
+    EXPECT_EQ(refused, nullptr);
+    EXPECT_NE(heap->allocate(100 * mega, 1, Content::any), nullptr);
+}
+
+TEST(ArenaFile, CopiesAllWhereTheSystemDoesNotSayWhatWasWritten) {
+    ArenaFile file;
+    ASSERT_TRUE(file.open(giga, AfterFork::copy));
+    ASSERT_TRUE(file.grow(2 * page));
+    std::memset(file.begin() + page, 1, page);
+    std::vector<std::byte> copy(2 * page, std::byte{2});
+    lseek_works = false;
+    file.copy_out(0, 2 * page, copy.data());
+    lseek_works = true;
+    EXPECT_TRUE(all_are(copy.data(), page, 0));
+    EXPECT_TRUE(all_are(copy.data() + page, page, 1));
 }
 
 // Half is in memory and half is not, so that no extent of one kind is large enough.

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cinttypes>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -70,6 +71,8 @@ int main(int count, char** arguments) {
     const std::size_t bytes = count > 2 ? std::strtoull(arguments[2], nullptr, 10) : 0;
     if (what == "place") {  // where so many bytes lie
         std::puts(in_arena(std::malloc(bytes)) ? "in the arena" : "elsewhere");
+    } else if (what == "most") {  // that the arena may grow to
+        std::printf("%" PRIu64 "\n", in_arena(std::malloc(bytes)) ? place.arena_most : 0);
     } else if (what == "fill") {  // blocks of so many bytes
         fill(bytes, count > 3 ? std::atol(arguments[3]) : 1000000);
     } else if (what == "new") {  // more than there is
@@ -93,6 +96,13 @@ int main(int count, char** arguments) {
         std::printf("reading: signal %d, executing: signal %d\n", of_reader, ended_by(other));
     } else if (what == "fork-on-stack") {
         fork_on_stack_of(bytes);
+    } else if (what == "child-forks-on-stack") {  // a child of a process that has a heap
+        std::free(std::malloc(bytes));
+        const pid_t child = fork();
+        if (child == 0)
+            fork_on_stack_of(bytes);
+        else
+            return ended_by(child);
     } else if (what == "wait") {  // until it is killed
         std::memset(std::malloc(bytes), 1, bytes);
         std::puts("ready");

@@ -13,6 +13,7 @@ from pathlib import Path
 
 HEAP = os.environ["HEAP"]
 PROBE = os.environ["PROBE"]
+OVERCOMMIT = Path("/proc/sys/vm/overcommit_memory").read_text().strip()
 K, M, G = 1 << 10, 1 << 20, 1 << 30
 
 
@@ -89,6 +90,20 @@ class HeapOfPrograms(unittest.TestCase):
     def test_reserve_bounds_the_arena(self):
         self.assert_prints(run(PROBE, "fill", 7 * M, 20, TUTTI_HEAP_RESERVE="64M"), "9 in the arena, 11 elsewhere, error 0\n")
 
+    @unittest.skipUnless(OVERCOMMIT == "1", "the arena is no larger than memory here")
+    def test_the_arena_has_no_more_pages_than_it_can_number(self):
+        page = resource.getpagesize()
+        done = run(PROBE, "most", M, TUTTI_HEAP_RESERVE=f"{2**33 * page // G}G")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertIn(int(done.stdout) // page, range(1, 2**32))
+
+    @unittest.skipUnless(OVERCOMMIT == "0", "the system promises more, or less")
+    def test_more_than_all_of_memory_is_refused(self):
+        sizes = re.findall(r"(?:MemTotal|SwapTotal): +(\d+) kB", Path("/proc/meminfo").read_text())
+        self.assertEqual(len(sizes), 2)
+        more = sum(map(int, sizes)) * K + 64 * M  # than the next allocator has left, too
+        self.assert_prints(run(PROBE, "fill", more, 1), "0 in the arena, 0 elsewhere, error 12\n")
+
     def test_a_forked_child_has_a_copy_or_only_executes(self):
         self.assert_prints(run(PROBE, "fork", M), "reading: signal 0, executing: signal 0\n")
         self.assert_prints(run(PROBE, "fork", M, TUTTI_HEAP_FORK="exec"),
@@ -100,6 +115,9 @@ class HeapOfPrograms(unittest.TestCase):
         self.assertEqual((done.returncode, done.stdout, done.stderr), (
             -signal.SIGABRT, "", "tutti_heap: a thread whose stack lies in this heap cannot fork; "
                                  "set TUTTI_HEAP_THRESHOLD above the size of its stack\n"))
+
+    def test_a_forked_child_may_fork_from_a_stack_in_its_own_heap(self):
+        self.assert_prints(run(PROBE, "child-forks-on-stack", M), "forked\n")
 
     def test_the_end_of_a_process_leaves_nothing_also_when_it_was_killed(self):
         seen = [sorted(os.listdir(folder)) for folder in ("/dev/shm", "/dev/mqueue") if os.path.isdir(folder)]
