@@ -103,7 +103,9 @@ ComparisonRecords stored_comparison(const std::string& file) {
     if (all.empty())
         throw Error("'" + file +
                     "' holds no comparison; type a file that 'tutti compare --json' wrote");
-    if (std::ranges::find(results.ends, all.back().session.id, &End::session) == results.ends.end())
+    const ComparisonRecords& last = all.back();
+    if (last.verdicts.empty() &&
+        std::ranges::find(results.ends, last.session.id, &End::session) == results.ends.end())
         throw Error(
             fmt::format("the last comparison in '{}' did not come to its end; go on with it "
                         "by its own words, with --resume {}",
