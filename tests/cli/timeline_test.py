@@ -57,7 +57,7 @@ class Timeline(tutti.Folder):
                         for step, action in enumerate(("add", "add", "copy", "copy"))]
             for one in (first, second):  # chunks of 20 floats go round the ring
                 names = [step["name"] for step in self.of_rank(events, rank, "step")
-                         if one["ts"] <= step["ts"] < one["ts"] + one["dur"]]
+                         if one["ts"] - ROUNDING / 2 <= step["ts"] < one["ts"] + one["dur"] - ROUNDING / 2]
                 self.assertEqual([name for name in names if name.startswith("step")], expected)
 
     def test_shows_who_waits_for_a_late_message(self):
@@ -67,7 +67,9 @@ class Timeline(tutti.Folder):
         self.check_lanes(events, ["all_reduce 240 float sum registered, ring (loopback)"])
         sent, = (step["ts"] for step in self.of_rank(events, 1, "step") if step["name"].startswith("step 2:"))
         step, = (step for step in self.of_rank(events, 2, "step") if step["name"].startswith("step 2:"))
-        waits = [wait for wait in self.of_rank(events, 2, "wait") if step["ts"] <= wait["ts"] < step["ts"] + step["dur"]]
+        # Half a ns off, as the sum of two numbers need not be the third one to the last bit.
+        within = (step["ts"] - ROUNDING / 2, step["ts"] + step["dur"] - ROUNDING / 2)
+        waits = [wait for wait in self.of_rank(events, 2, "wait") if within[0] <= wait["ts"] < within[1]]
         wait, = waits
         self.assertGreaterEqual(wait["ts"] + wait["dur"], sent + late - ROUNDING)
         self.assertGreater(wait["dur"], late / 2)
