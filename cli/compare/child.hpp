@@ -13,8 +13,8 @@
 namespace tutti {
 
 /// A program of a comparison, in a process group of its own; what it prints goes to files that end
-/// with it. If it outlives this it is killed with its group; what a program
-/// that ends by itself has left in the background stays.
+/// with it. If it outlives this it is killed with its group; what a program that ends by itself has
+/// left in the background stays.
 class Child {
 public:
     /// `command` is the program and its words; `environment` comes on top of this process's. Throws
