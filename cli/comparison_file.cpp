@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "cli/options/interrupted_run.hpp"
 #include "cli/provenance.hpp"
+#include "results/stored/by_launch.hpp"
 
 namespace tutti {
 
@@ -69,6 +69,7 @@ std::string ComparisonFile::kept_in_words() const {
 }
 
 std::vector<ComparisonRecords> comparisons_in(const Results& results) {
+    const auto first = first_parts(results.sessions);
     std::vector<ComparisonRecords> all;
     for (const Session& session : results.sessions) {
         if (session.argv.size() < 2 || session.argv[1] != "compare") continue;
@@ -77,9 +78,9 @@ std::vector<ComparisonRecords> comparisons_in(const Results& results) {
         if (goes_on) continue;
         ComparisonRecords& records = all.emplace_back();
         records.session = session;
-        const std::vector<std::string> parts = parts_of(results, session);
         const auto is_of_it = [&](const auto& record) {
-            return std::ranges::find(parts, record.session) != parts.end();
+            const auto part = first.find(record.session);
+            return part != first.end() && part->second == first.at(session.id);
         };
         std::ranges::copy_if(results.verdicts, std::back_inserter(records.verdicts), is_of_it);
         std::ranges::copy_if(results.step_growth, std::back_inserter(records.growth), is_of_it);

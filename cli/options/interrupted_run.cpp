@@ -19,6 +19,17 @@ const Session* find_session(const Results& results, const std::string& id) {
     return found == results.sessions.end() ? nullptr : &*found;
 }
 
+// The sessions of one run, the last part first: each resumes the next one.
+std::vector<std::string> parts_of(const Results& results, const Session& last) {
+    std::vector<std::string> parts;
+    for (const Session* part = &last; part != nullptr;
+         part = part->resume_of ? find_session(results, *part->resume_of) : nullptr) {
+        if (std::ranges::find(parts, part->id) != parts.end()) break;
+        parts.push_back(part->id);
+    }
+    return parts;
+}
+
 // Where records go, which --resume says itself.
 constexpr std::string_view names_of_results[] = {"--json", "-J", "--output_file", "--resume"};
 
@@ -35,16 +46,6 @@ std::string option_called(const std::string& name) {
 }
 
 }  // namespace
-
-std::vector<std::string> parts_of(const Results& results, const Session& last) {
-    std::vector<std::string> parts;
-    for (const Session* part = &last; part != nullptr;
-         part = part->resume_of ? find_session(results, *part->resume_of) : nullptr) {
-        if (std::ranges::find(parts, part->id) != parts.end()) break;
-        parts.push_back(part->id);
-    }
-    return parts;
-}
 
 InterruptedRun interrupted_run(const std::string& file, const std::string& command) {
     const Results results = read_results(file);

@@ -18,9 +18,6 @@ struct InterruptedRun {
     std::vector<Pair> pairs;          ///< of all parts, the first part's first
 };
 
-/// The sessions of one run, the last part first: each resumes the next one.
-std::vector<std::string> parts_of(const Results& results, const Session& last);
-
 /// The last run of `command` in the results file. Throws Error if there is none, or if it came to
 /// its end.
 InterruptedRun interrupted_run(const std::string& file, const std::string& command);
