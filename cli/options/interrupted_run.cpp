@@ -75,32 +75,37 @@ InterruptedRun interrupted_run(const std::string& file, const std::string& comma
 }
 
 std::string take_resume(const std::string& command, Arguments& arguments) {
+    // What stands behind two dashes is another command's.
+    const auto dashes = std::ranges::find(arguments, "--");
+    const Arguments others(dashes, arguments.end());
+    Arguments own(arguments.begin(), dashes);
     std::string file;
-    for (std::size_t i = 0; i < arguments.size(); ++i) {
-        if (arguments[i].starts_with("--resume=")) file = arguments[i].substr(9);
-        if (arguments[i] != "--resume") continue;
-        if (i + 1 == arguments.size())
+    for (std::size_t i = 0; i < own.size(); ++i) {
+        if (own[i].starts_with("--resume=")) file = own[i].substr(9);
+        if (own[i] != "--resume") continue;
+        if (i + 1 == own.size())
             throw Error(
                 "--resume needs the results file of the interrupted run; type --resume "
                 "FILE");
-        file = arguments[i + 1];
+        file = own[i + 1];
     }
     if (file.empty()) return file;
-    arguments = without_options(arguments, names_of_results);
+    own = without_options(own, names_of_results);
     if (command == "compare") {
-        if (arguments.empty())
+        if (own.empty() && others.empty())
             throw Error(
                 "a comparison goes on by its own words, as they may be any program's; type them, "
                 "with --resume FILE in the place of --json FILE");
-    } else if (without_options(arguments, names_of_other_files).empty()) {
+    } else if (without_options(own, names_of_other_files).empty()) {
         const Session session = interrupted_run(file, command).session;
         const Arguments words = without_options(
             without_options({session.argv.begin() + 2, session.argv.end()}, names_of_results),
             names_of_other_files);
-        arguments.insert(arguments.begin(), words.begin(), words.end());
+        own.insert(own.begin(), words.begin(), words.end());
     }
-    // What stands behind two dashes is not this command's.
-    arguments.insert(std::ranges::find(arguments, "--"), {"--json", file});
+    own.insert(own.end(), {"--json", file});
+    own.insert(own.end(), others.begin(), others.end());
+    arguments = own;
     return file;
 }
 
