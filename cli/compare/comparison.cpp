@@ -13,6 +13,8 @@
 namespace tutti {
 namespace {
 
+constexpr int launches_timed = 2;  // before the number of launches is settled
+
 double median_of(const std::vector<LaunchOfMetric>& launches, double LaunchOfMetric::*value) {
     std::vector<double> values;
     for (const LaunchOfMetric& launch : launches) values.push_back(launch.*value);
@@ -62,6 +64,15 @@ private:
         return std::max(2 * plan_.rule.min_effect, seen / 2);
     }
 
+    // How many launches the first stage has, by what those before took: where the budget ends before
+    // a second one would be worth its while, all that fit. What they show has no say in it.
+    int launches_of_first(int before) const {
+        const double all = before + std::floor(launches_left());
+        if (plan_.most_launches == 0 || all >= plan_.first_launches + plan_.second_launches)
+            return plan_.first_launches;
+        return std::max(plan_.first_launches, static_cast<int>(all));
+    }
+
     // As far as the budget goes: a launch takes as long as those before it did.
     double launches_left() const {
         const double seconds = seconds_since(began_ns_);
@@ -92,6 +103,7 @@ private:
                 launch_({wanted, wanted.empty() ? result_.metrics.size() : wanted.size()})};
             ++made_;
             add(made.seen, stage);
+            if (stage == 1 && made_ == launches_timed) launches = launches_of_first(number);
             if (made.seen.wrong.empty()) events_.after_launch(made);
         }
     }

@@ -58,8 +58,9 @@ struct ComparisonEvents {
 
 /// Two stages. First a few launches of all metrics: those that are the same are done. Then fresh
 /// launches of the others, which alone decide on them (the first have picked them out, and would be
-/// biased): as many as the spread of the first asks for, as far as the budget goes. A launch with
-/// wrong results ends it at once.
+/// biased): as many as the spread of the first asks for, as far as the budget goes. Where it does
+/// not go that far, all launches that fit are of one stage. A launch with wrong results ends it at
+/// once.
 ComparisonResult compare(const LaunchBoth& launch, const ComparisonPlan& plan,
                          const ComparisonEvents& events);
 
