@@ -64,8 +64,8 @@ private:
         return std::max(2 * plan_.rule.min_effect, seen / 2);
     }
 
-    // How many launches the first stage has, by what those before took: where the budget ends before
-    // a second one would be worth its while, all that fit. What they show has no say in it.
+    // How many launches the first stage has, by what those before took: where the budget ends
+    // before a second one would be worth its while, all that fit. What they show has no say in it.
     int launches_of_first(int before) const {
         const double all = before + std::floor(launches_left());
         if (plan_.most_launches == 0 || all >= plan_.first_launches + plan_.second_launches)
