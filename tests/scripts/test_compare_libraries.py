@@ -6,8 +6,11 @@ import importlib.machinery
 import importlib.util
 import io
 import json
+import os
+import signal
 import subprocess
 import sys
+import time
 import unittest
 from pathlib import Path
 from types import SimpleNamespace
@@ -328,6 +331,19 @@ class Launching(Folder):
         said = (self.folder / "gather-np2-ucx.txt").read_text().splitlines()
         for word in (*UCX.text.split(), f"{settings.RECORDED}=ucx {UCX.text}"):
             self.assertIn(word, said)
+
+    def test_ends_the_launch_under_way_when_it_is_ended(self):
+        launcher, seen = self.script("mpirun", "shift 2; exec \"$@\""), self.folder / "seen"
+        self.script("tutti", f"[ $1 = --version ] && echo MPI Open MPI 4.1.4 && exit; echo $$ >{seen}; exec sleep 60")
+        with subprocess.Popen([sys.executable, PROGRAM, "--tree", self.folder, "--out", self.folder / "out"],
+                              env=os.environ | {"TUTTI_MPIRUN": str(launcher)}, stdout=subprocess.DEVNULL) as job:
+            for _ in range(300):
+                if seen.exists() and seen.read_text():
+                    break
+                time.sleep(0.1)
+            job.terminate()
+            self.assertEqual(job.wait(30), 128 + signal.SIGTERM)
+        self.assertFalse(Path(f"/proc/{seen.read_text().strip()}").exists())
 
     def script(self, name, body):
         file = self.folder / name
