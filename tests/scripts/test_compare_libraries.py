@@ -380,8 +380,9 @@ class Launching(Folder):
             self.assertEqual("--fresh" in configured, fresh)
 
     def refused(self, *words):
-        """The one line that it says; no words that it could take may get here, as it would build and measure."""
-        done = subprocess.run([sys.executable, PROGRAM, *words], capture_output=True, text=True, check=False)
+        """The one line that it says. Were the words taken after all, there is nothing to build with."""
+        done = subprocess.run([sys.executable, PROGRAM, *words], capture_output=True, text=True, check=False,
+                              env=os.environ | {"PATH": "/nowhere"})
         self.assertEqual((done.returncode, done.stderr.count("\n"), done.stdout), (64, 1, ""), done.stderr)
         return done.stderr
 
