@@ -2,10 +2,11 @@
 """The MPI libraries of this machine: a build tree of tutti for each, and how its ranks are started."""
 
 import os
+import re
 import shutil
 import signal
 import subprocess
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -19,15 +20,16 @@ class CannotCompare(Exception):
 
 @dataclass(frozen=True)
 class Library:
-    """An MPI library, and the tutti that is linked with it."""
+    """An MPI library, and the tutti that is linked with it, once that is built."""
 
-    name: str
-    tutti: Path
+    name: str  # openmpi, or openmpi-5.0.10 of a prefix
+    compiler: str
     launcher: str
+    tutti: Path | None = None
 
-    def measures_limits(self):
-        known = subprocess.run([self.tutti, "bench", "--help"], capture_output=True, text=True, check=False)
-        return "--limits" in known.stdout
+    @property
+    def vendor(self):
+        return self.name.partition("-")[0]
 
     def run(self, launch, words, folder, seconds):
         """The exit code of one launch, whose table and messages go to files; TIMED_OUT for one that hangs."""
@@ -35,7 +37,8 @@ class Library:
         with open(folder / f"{launch.name}.txt", "w", encoding="utf-8") as table, \
                 open(folder / f"{launch.name}.log", "w", encoding="utf-8") as log, \
                 subprocess.Popen(command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=table, stderr=log,
-                                 env=os.environ | {"TUTTI_MPIRUN": self.launcher}, start_new_session=True) as job:
+                                 env=os.environ | {"TUTTI_MPIRUN": self.launcher} | launch.setting.environment(),
+                                 start_new_session=True) as job:
             try:
                 return job.wait(seconds)
             except subprocess.TimeoutExpired:
@@ -71,25 +74,49 @@ def built_in(tree):
         raise CannotCompare(f"{tutti} is built without MPI, so there is no library to compare with; "
                             "type: scripts/setup && scripts/build release --fresh -DTUTTI_MPI=ON")
     own = f"mpirun.{name}"
-    return Library(name, tutti, os.environ.get("TUTTI_MPIRUN") or (own if shutil.which(own) else "mpirun"))
+    return Library(name, "", os.environ.get("TUTTI_MPIRUN") or (own if shutil.which(own) else "mpirun"), tutti)
 
 
-def build(name=None):
-    """Builds tutti with the library of that name, in a tree of its own; else with the one of build/."""
-    if name is None or _is_that_of_build(name):
+def find(word):
+    """A library by its name in Debian, or by the prefix it is installed in; throws unless tutti can be built with it."""
+    if "/" in word:
+        return _in_prefix(Path(word).expanduser().resolve())
+    if word not in SETUP:
+        raise CannotCompare(f"'{word}' is neither {' nor '.join(SETUP)} nor a prefix such as /opt/openmpi-5.0.10")
+    found = Library(word, f"mpicc.{word}", f"mpirun.{word}")
+    for program in (found.compiler, found.launcher):
+        if not _is_that_of_build(word) and not shutil.which(program):
+            raise CannotCompare(f"no {program} here; type: {SETUP[word]}")
+    return found
+
+
+def _in_prefix(prefix):
+    compiler, launcher = prefix / "bin/mpicc", prefix / "bin/mpirun"
+    for program in (compiler, launcher):
+        if not os.access(program, os.X_OK):
+            raise CannotCompare(f"no {program}; type the folder that an MPI library was installed to by --prefix")
+    said = subprocess.run([launcher, "--version"], capture_output=True, text=True, check=False).stdout
+    version = re.search(r"(Open MPI|HYDRA)\D*(\d[\w.]*)", said)
+    if not version:
+        raise CannotCompare(f"{launcher} is neither Open MPI's nor MPICH's, as it says of itself: {said[:60]!r}")
+    vendor = {"Open MPI": "openmpi", "HYDRA": "mpich"}[version[1]]
+    return Library(f"{vendor}-{version[2]}", str(compiler), str(launcher))
+
+
+def build(found=None):
+    """Builds tutti with a library, in a tree of its own; else with the one of build/."""
+    if found is None or _is_that_of_build(found.name):
         _call("scripts/build")
         return built_in(ROOT / "build")
-    tree = ROOT / f"build-{name}"
-    _call("cmake", "--preset", "release", "-B", tree, f"-DMPI_C_COMPILER=mpicc.{name}")
+    tree = ROOT / f"build-{found.name}"
+    compiler = shutil.which(found.compiler)
+    # What was found with another compiler would be kept.
+    cache = tree / "CMakeCache.txt"
+    fresh = ["--fresh"] if cache.exists() and f"={compiler}\n" not in cache.read_text(encoding="utf-8") else []
+    # The transport ucx would bring Debian's UCX, and where a library has its own, only one of the two is loaded.
+    _call("cmake", "--preset", "release", "-B", tree, f"-DMPI_C_COMPILER={compiler}", "-DTUTTI_UCX=OFF", *fresh)
     _call("cmake", "--build", tree, "--target", "tutti", "--parallel", str(os.cpu_count()), "--", "--quiet")
-    return Library(name, tree / "tutti", f"mpirun.{name}")
-
-
-def require(name):
-    """Throws unless the library can be built with and started."""
-    for program in (f"mpicc.{name}", f"mpirun.{name}"):
-        if not _is_that_of_build(name) and not shutil.which(program):
-            raise CannotCompare(f"no {program} here; type: {SETUP[name]}")
+    return replace(found, tutti=tree / "tutti")
 
 
 def _is_that_of_build(name):
@@ -100,8 +127,9 @@ def _linked_with(tutti):
     """openmpi, mpich, or None without a program or without MPI."""
     if not tutti.exists():
         return None
-    linked = subprocess.run(["ldd", tutti], capture_output=True, text=True, check=False).stdout
-    return "mpich" if "libmpich" in linked else "openmpi" if "libmpi." in linked else None
+    said = subprocess.run([tutti, "--version"], capture_output=True, text=True, check=False).stdout
+    vendor = re.search(r"^MPI (Open MPI|MPICH)", said, re.MULTILINE)
+    return vendor[1].lower().replace(" ", "") if vendor else None
 
 
 def _call(*command):

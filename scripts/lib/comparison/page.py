@@ -7,9 +7,11 @@ from pathlib import Path
 from plots import provenance
 from plots.units import size_text
 from tutti.intervals import interval_of
+from tutti.lines import launch_of
 
 from .goals import evaluated, ratio_text
-from .plan import LAUNCHES
+from .plan import INPUTS, LAUNCHES, launches
+from .settings import DEFAULT, Setting, expected, setting_of
 from .summary import geometric_mean, is_wrong, undisturbed
 
 NOTES = """\
@@ -17,13 +19,20 @@ NOTES = """\
   candidates of a size alternate within one launch; every result is checked.
 - **ours** is the fastest of tutti's algorithms over `shm`, **library** the fastest of the MPI library's default and
   each of its own algorithms, forced. On {oversubscribed} ranks only {algorithms} of ours take part.
-- **ratio** is library / ours: above 1 ours is faster. **to default** is the same against what the MPI library does
-  unasked. Both sides use the same memory: `registered` is shared by the ranks, `unregistered` is each one's own heap, in huge pages where the system gives them.
+- **ratio** is library / ours: above 1 ours is faster. Both sides use the same memory: `registered` is shared by the
+  ranks, `unregistered` is each one's own heap, in huge pages where the system gives them.
+- A library has launches of its own under each of its **settings**, and ours takes part in all of them. As the machine
+  changes from launch to launch, a ratio is always of one launch. A row is the launch with the least ratio, ours and limit
+  too; its setting stands behind the library's time, unless it is the default. So the library has the best of several
+  launches, ours has not.
+- **to default** is the ratio to what the MPI library does unasked, in the launch of the default setting.
+- Input is **untouched** between calls, so that what fits the caches is read from them, or **rewritten** by its rank
+  before each call, outside of the time, as programs do: apart in all tables.
 - The least of several noisy medians is less than any one of them deserves. That flatters both sides alike, and the
   side with more candidates a little more; **to default** has no such choice on the library's side.
 - **% of limit** is the least time that this machine allows, as measured at the begin of the launch, over our median.
-- **disturbed** is a size at which other programs took the cores, so that ranks missed most of their deadlines and were
-  started by barriers. Its times are the scheduler's, and it has no part in goals and means: measure that launch again.
+- **disturbed** is a size at which other programs took the cores, under the setting that is named: ranks missed most of
+  their deadlines and were started by barriers. It has no part in goals and means: measure that launch again.
 - A `~` marks a median that is not known to 10 % (too few calls, or too unsteady ones).
 - Size is that of the vector for all_reduce, broadcast and reduce, else of all ranks' blocks together, as in nccl-tests.
 - One launch each: another one may differ by more than the intervals say.
@@ -39,14 +48,14 @@ def page(results, rows):
                          algorithms=oversubscribed[0].algorithms.replace(",", ", "))
     parts = [f"# tutti against {library or 'no library'}", _origin(results), notes, *_cautions(results, rows),
              "## Goals", goals_table(rows),
-             "## Geometric means over the sizes", _means(rows),
-             *(part for launch in LAUNCHES for part in _section(launch, rows)),
+             *(part for state in INPUTS for part in _means(state, rows)),
+             *(part for launch in LAUNCHES for state in INPUTS for part in _section(launch, state, rows)),
              "## Launches", _launches(results)]
     return "\n\n".join(part.rstrip("\n") for part in parts) + "\n"
 
 
 def goals_table(rows):
-    return table(("goal", "figure", "met"), evaluated(rows))
+    return table(("goal", *(word for state in INPUTS for word in (f"input {state}", "met"))), evaluated(rows))
 
 
 def table(columns, rows, numbers=()):
@@ -64,6 +73,8 @@ def _origin(results):
     rows = [(word, "; ".join(texts)) for word, texts in provenance.rows(results)
             if word in ("host", "CPU", "kernel", "virtual machine", "libraries", "tutti", "date")]
     seconds = sum(end["wall_ns"] for end in results.ends) / 1e9
+    settings = dict.fromkeys(map(setting_of, results.launches))
+    rows += [(f"setting {setting.name}", f"`{setting.text}`" if setting.text else "–") for setting in settings]
     return table(("", ""), [*rows, ("duration", f"{seconds:.0f} s for {len(results.ends)} launches")])
 
 
@@ -72,30 +83,47 @@ def _cautions(results, rows):
     wrong = [point for point in results.points if is_wrong(point)]
     if wrong:
         cautions.append(f"WRONG RESULTS: {len(wrong)} points, which are left out")
-    ended = {(end["file"], end["launch"]) for end in results.ends if end["ok"]}
+    ended = {launch_of(end) for end in results.ends if end["ok"]}
     cautions += [f"{Path(launch['file']).stem} did not run to its end, or had wrong results: see its log"
-             for launch in results.launches if (launch["file"], launch["launch"]) not in ended]
-    seen = {Path(launch["file"]).stem for launch in results.launches}
-    missing = [launch.name for launch in LAUNCHES if launch.name not in seen]
+             for launch in results.launches if launch_of(launch) not in ended]
+    missing = [name for launch in LAUNCHES for name in _missing(launch, results)]
     cautions += [f"no records of {', '.join(missing)}"] if missing else []
-    disturbed = [launch.name for launch in LAUNCHES if any(row.get("disturbed") for row in rows_of(launch, rows))]
-    if disturbed:
-        cautions.append(f"other programs disturbed {', '.join(disturbed)}; on a quiet machine type: "
-                    f"scripts/compare_libraries --only {','.join(disturbed)}, with the options of before")
+    cautions += [caution for state in INPUTS for name in expected(results.launches)
+                 for caution in _disturbed(state, name, rows)]
     return [f"**Caution**: {text}." for text in cautions]
 
 
-def _means(rows):
+def _missing(launch, results):
+    """Names of launches without records; one for all of a collective that was left out."""
+    settings = [Setting(name) for name in expected(results.launches)]
+    seen = {Path(other["file"]).stem for other in results.launches}
+    wanted = [one.name for one in launches([launch.table], INPUTS, settings)]
+    missing = [name for name in wanted if name not in seen]
+    return [launch.table] if missing == wanted else missing
+
+
+def _disturbed(state, setting, rows):
+    tables = [launch.table for launch in LAUNCHES
+              if any(setting in row.get("disturbed", []) for row in rows_of(launch, state, rows))]
+    if tables:
+        yield (f"other programs disturbed {', '.join(tables)}; on a quiet machine type: scripts/compare_libraries --only "
+               f"{','.join(tables)} --settings {setting} --input {state}, with the other options of before")
+
+
+def _means(state, rows):
     lines = []
     for launch in LAUNCHES:
         cells = [launch.collective, launch.ranks]
         for kind in KINDS:
-            mine = [row for row in rows_of(launch, rows) if row["buffers"] == kind]
+            mine = [row for row in rows_of(launch, state, rows) if row["buffers"] == kind]
             cells += [_mean(mine, field) for field in ("ratio_to_best", "ratio_to_default")]
         if any(cell != "–" for cell in cells[2:]):
             lines.append(cells)
-    return table(("collective", "ranks", *(f"{kind}: {to}" for kind in KINDS for to in ("ratio", "to default"))),
-                 lines, numbers=range(1, 6))
+    if not lines:
+        return []
+    return [f"## Geometric means over the sizes, input {state}",
+            table(("collective", "ranks", *(f"{kind}: {to}" for kind in KINDS for to in ("ratio", "to default"))),
+                  lines, numbers=range(1, 6))]
 
 
 def _mean(rows, field):
@@ -103,30 +131,32 @@ def _mean(rows, field):
     return "–" if mean is None else ratio_text(mean)
 
 
-def rows_of(launch, rows):
-    return [row for row in rows if row["coll"] == launch.collective and row["nranks"] == launch.ranks]
+def rows_of(launch, state, rows):
+    return [row for row in rows if (row["coll"], row["nranks"], row["input"]) == (launch.collective, launch.ranks, state)]
 
 
-def _section(launch, rows):
-    mine = rows_of(launch, rows)
+def _section(launch, state, rows):
+    mine = rows_of(launch, state, rows)
     if not mine:
         return []
+    each = COLUMNS if any("pct_of_limit" in row for row in mine) else COLUMNS[:-1]
     lines = []
     for size in sorted({row["bytes"] for row in mine}):
         line = [size_text(size)]
         for kind in KINDS:
             row = next((row for row in mine if (row["bytes"], row["buffers"]) == (size, kind)), {})
-            line += _cells(row)
+            line += _cells(row)[:len(each)]
         lines.append(line)
-    columns = ("bytes", *(f"{kind}: {column}" if column == COLUMNS[0] else column for kind in KINDS
-                          for column in COLUMNS))
-    return [f"## {launch.collective} on {launch.ranks} ranks",
-            table(columns, lines, numbers=[i for i in range(len(columns)) if i % 5 not in (1, 2)])]
+    columns = ("bytes", *(f"{kind}: {column}" if column == COLUMNS[0] else column for kind in KINDS for column in each))
+    return [f"## {launch.collective} on {launch.ranks} ranks, input {state}",
+            table(columns, lines, numbers=[i for i in range(len(columns)) if i % len(each) not in (1, 2)])]
 
 
 def _cells(row):
     """The five columns of a size in one kind of memory."""
-    return [_time(row.get("ours")) + (" (disturbed)" if row.get("disturbed") else ""), _time(row.get("library_best")),
+    disturbed = f" ({', '.join(row['disturbed'])} disturbed)" if row.get("disturbed") else ""
+    setting = f" ({row['setting']})" if row.get("setting", DEFAULT.name) != DEFAULT.name else ""
+    return [_time(row.get("ours")) + disturbed, _time(row.get("library_best")) + setting,
             _ratio(row.get("ratio_to_best")), _ratio(row.get("ratio_to_default")), _percent(row.get("pct_of_limit"))]
 
 
@@ -153,9 +183,9 @@ def _percent(share):
 
 
 def _launches(results):
-    walls = {(end["file"], end["launch"]): end["wall_ns"] / 1e9 for end in results.ends}
+    walls = {launch_of(end): f"{end['wall_ns'] / 1e9:.0f}" for end in results.ends}
     commands = {session["id"]: shlex.join(session["argv"]) for session in results.sessions}
-    lines = [(Path(launch["file"]).stem, launch["nranks"], f"{walls[launch['file'], launch['launch']]:.0f}"
-              if (launch["file"], launch["launch"]) in walls else "–", f"`{commands.get(launch.get('session'), '')}`")
+    lines = [(Path(launch["file"]).stem, launch["nranks"], walls.get(launch_of(launch), "–"),
+              "`" + " ".join(filter(None, [setting_of(launch).text, commands.get(launch.get("session"))])) + "`")
              for launch in results.launches]
     return table(("launch", "ranks", "s", "command"), lines, numbers=(1, 2))

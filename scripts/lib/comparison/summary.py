@@ -1,10 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From the records of the launches to one line for each collective, rank count, kind of memory and size."""
+"""From the records of the launches to one line for each collective, rank count, input, kind of memory and size."""
 
 import math
 
 from plots.records import is_good, is_wrong
 from plots.trust import Trust
+from tutti.lines import launch_of
+
+from .plan import INPUTS
+from .settings import DEFAULT, expected, setting_of
 
 MEMORY = {"registered": "registered", "host": "unregistered"}  # as records call it, and as --buffers does
 
@@ -14,10 +18,13 @@ def summarise(results):
     groups = {}
     for point in results.points:
         key = point["key"]
-        group = (key["coll"], key["nranks"], MEMORY.get(key.get("buf"), key.get("buf")), key["bytes"])
-        groups.setdefault(group, []).append(point)
-    trust = Trust(results)
-    return [_comparison(group, points, trust) for group, points in groups.items()]
+        group = (key["coll"], key["nranks"], key.get("input") or INPUTS[0], MEMORY.get(key.get("buf"), key.get("buf")),
+                 key["bytes"])
+        groups.setdefault(group, {}).setdefault(launch_of(point), []).append(point)
+    settings = {launch_of(launch): setting_of(launch).name for launch in results.launches}
+    wanted, trust = expected(results.launches), Trust(results)
+    return [_over_settings([_of_launch(group, settings.get(launch, DEFAULT.name), points, trust)
+                            for launch, points in launches.items()], wanted) for group, launches in groups.items()]
 
 
 def undisturbed(rows):
@@ -25,24 +32,40 @@ def undisturbed(rows):
     return [row for row in rows if not row.get("disturbed")]
 
 
-def _comparison(group, points, trust):
-    coll, nranks, memory, size = group
+def _over_settings(rows, wanted):
+    """The launch in which the library was best against ours: times of two launches are never divided."""
+    compared = [row for row in rows if "ratio_to_best" in row]
+    best = min(undisturbed(compared) or compared or rows, key=lambda row: row.get("ratio_to_best", math.inf))
+    unasked = next((row for row in rows if row["setting"] == DEFAULT.name), {})
+    ratios = {row["setting"]: row["ratio_to_best"] for row in compared}
+    row = best | {"ratios": ratios, "library_default": unasked.get("library_default"),
+                  "ratio_to_default": unasked.get("ratio_to_default"),
+                  "disturbed": [row["setting"] for row in rows if row.get("disturbed")],
+                  "missing": [name for name in wanted if name not in ratios]}
+    return _said(row)
+
+
+def _of_launch(group, setting, points, trust):
+    coll, nranks, state, memory, size = group
     measured = [point for point in points if is_good(point)]
     ours = [point for point in measured if point["key"]["impl"] == "tutti"]
     library = [point for point in measured if point["key"]["impl"] != "tutti"]
     default = [point for point in library if point["key"]["algo"] in ("", point["key"]["impl"])]
     first, best = points[0], _fastest(ours)
-    disturbed = any(map(trust.is_disturbed, measured))
-    record = {"v": 1, "kind": "comparison", "session": first.get("session"), "launch": first["launch"],
-              "coll": coll, "nranks": nranks, "buffers": memory, "dtype": first["key"]["dtype"],
-              "op": first["key"]["op"], "count": first["key"].get("count"), "bytes": size,
-              "ours": _figures(best), "library_default": _figures(_fastest(default)),
-              "library_best": _figures(_fastest(library)),
-              "ratio_to_best": _ratio(_fastest(library), best), "ratio_to_default": _ratio(_fastest(default), best),
-              "limit_ns": best and best.get("limit_ns"), "pct_of_limit": best and best.get("pct_of_limit"),
-              "disturbed": disturbed or None, "n_ours": len(ours), "n_library": len(library),
-              "skipped": {candidate(point): point["skipped"] for point in points if point.get("skipped")},
-              "wrong": [candidate(point) for point in points if is_wrong(point)]}
+    return _said({
+        "v": 1, "kind": "comparison", "session": first.get("session"), "launch": first["launch"],
+        "coll": coll, "nranks": nranks, "input": state, "buffers": memory, "dtype": first["key"]["dtype"],
+        "op": first["key"]["op"], "count": first["key"].get("count"), "bytes": size, "setting": setting,
+        "ours": _figures(best), "library_default": _figures(_fastest(default)),
+        "library_best": _figures(_fastest(library)),
+        "ratio_to_best": _ratio(_fastest(library), best), "ratio_to_default": _ratio(_fastest(default), best),
+        "limit_ns": best and best.get("limit_ns"), "pct_of_limit": best and best.get("pct_of_limit"),
+        "disturbed": any(map(trust.is_disturbed, measured)) or None, "n_ours": len(ours), "n_library": len(library),
+        "skipped": {candidate(point): point["skipped"] for point in points if point.get("skipped")},
+        "wrong": [candidate(point) for point in points if is_wrong(point)]})
+
+
+def _said(record):
     return {name: value for name, value in record.items() if value not in (None, {}, [])}
 
 
