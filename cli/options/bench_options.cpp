@@ -250,6 +250,9 @@ std::optional<BenchOptions> parse_bench(Arguments arguments) {
         if (std::erase(algorithms, name) > 0) options.choosing.emplace_back(name);
     if (algorithms.empty() && !options.choosing.empty()) algorithms = {"none"};
     if (options.sweep.counts.empty()) options.sweep.sizes = range.sizes();
+    // Two jobs that measured them would find different ones, and have less time for what is
+    // compared.
+    if (!options.turns.empty() && options.run.limits == "stored") options.run.limits = "none";
     check(options);
     options.run.as_understood = understood(app);
     resume_if_asked(resume, options.run);
