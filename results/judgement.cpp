@@ -108,26 +108,46 @@ int least_launches(const Rule& rule, std::size_t metrics) {
     return least;
 }
 
-std::optional<int> launches_for(const ComparedMetric& metric, double wished, const Rule& rule) {
-    const std::size_t n = metric.changes.size();
-    if (n < 3 || wished <= rule.min_effect) return std::nullopt;
+namespace {
+
+// Of the changes that launches see, as the signed-rank interval has it, which is sqrt(pi / 3) times
+// as wide as that of a normal mean.
+double variance_of(const std::vector<double>& changes) {
+    const auto n = static_cast<double>(changes.size());
     double sum = 0, squares = 0;
-    for (const double change : metric.changes) sum += change;
-    for (const double change : metric.changes)
-        squares += std::pow(change - sum / static_cast<double>(n), 2);
-    // The signed-rank interval is sqrt(pi / 3) times as wide as that of a normal mean.
-    const double variance = squares / static_cast<double>(n - 1) * 3.14159265358979 / 3;
-    const double z = rule.confidence >= 0.98 ? 2.33 : rule.confidence >= 0.95 ? 1.96 : 1.64;
+    for (const double change : changes) sum += change;
+    for (const double change : changes) squares += std::pow(change - sum / n, 2);
+    return squares / (n - 1) * 3.14159265358979 / 3;
+}
+
+double z_of(const Rule& rule) {
+    return rule.confidence >= 0.98 ? 2.33 : rule.confidence >= 0.95 ? 1.96 : 1.64;
+}
+
+// Few launches know their own spread badly, for which z^2 / 2 more make up.
+int with_few_more(double launches, const Rule& rule) {
+    const double more = std::pow(z_of(rule), 2) / 2;
+    return std::max(least_launches(rule),
+                    static_cast<int>(std::ceil(std::min(launches + more, 1e6))));
+}
+
+}  // namespace
+
+std::optional<int> launches_for(const ComparedMetric& metric, double wished, const Rule& rule) {
+    if (metric.changes.size() < 3 || wished <= rule.min_effect) return std::nullopt;
     constexpr double nine_of_ten = 1.28;
     const double goal = std::log1p(wished);
-    // Its interval excludes 0 and the estimate is beyond the minimum effect. Few launches know
-    // their own spread badly, for which z^2 / 2 more make up.
-    const double needed =
-        std::max(std::pow((z + nine_of_ten) / goal, 2),
-                 std::pow(nine_of_ten / (goal - std::log1p(rule.min_effect)), 2)) *
-            variance +
-        z * z / 2;
-    return std::max(least_launches(rule), static_cast<int>(std::ceil(std::min(needed, 1e6))));
+    // Its interval excludes 0 and the estimate is beyond the minimum effect.
+    return with_few_more(std::max(std::pow((z_of(rule) + nine_of_ten) / goal, 2),
+                                  std::pow(nine_of_ten / (goal - std::log1p(rule.min_effect)), 2)) *
+                             variance_of(metric.changes),
+                         rule);
+}
+
+std::optional<int> launches_to_see(const ComparedMetric& metric, double change, const Rule& rule) {
+    if (metric.changes.size() < 3) return std::nullopt;
+    return with_few_more(std::pow(z_of(rule) / std::log1p(change), 2) * variance_of(metric.changes),
+                         rule);
 }
 
 }  // namespace tutti

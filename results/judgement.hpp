@@ -68,4 +68,8 @@ int least_launches(const Rule& rule, std::size_t metrics = 1);
 /// the minimum effect: half of such changes look smaller.
 std::optional<int> launches_for(const ComparedMetric& metric, double wished, const Rule& rule);
 
+/// How many launches have an interval that reaches no farther than `change` to each side, so that a
+/// verdict of undecided says that there is none much larger. Nothing of fewer than three launches.
+std::optional<int> launches_to_see(const ComparedMetric& metric, double change, const Rule& rule);
+
 }  // namespace tutti

@@ -41,8 +41,7 @@ public:
         int needed = std::max(plan_.second_launches, least + 2);
         for (const MetricResult& result : result_.metrics)
             if (suspects.contains(result.metric.name))
-                needed = std::max(
-                    needed, launches_for(result.metric, wished_of(result), plan_.rule).value_or(0));
+                needed = std::max(needed, launches_wanted(result));
         // A stage that could not decide would only take the first one's verdicts away.
         const bool pays = plan_.most_launches >= least && launches_left() >= least;
         if (!suspects.empty() && result_.wrong.empty() && !result_.ran_out) {
@@ -57,11 +56,16 @@ public:
     }
 
 private:
-    // The change that the second stage is to see: twice the least that counts, or half of what the
-    // first has seen, if that is more.
-    double wished_of(const MetricResult& result) const {
+    // The second stage is to find twice the least change that counts, or half of what the first has
+    // seen, if that is more; and where it finds none, to say that there is hardly one that counts.
+    int launches_wanted(const MetricResult& result) const {
+        const double least = plan_.rule.min_effect;
         const double seen = std::expm1(std::abs(result.judgement.shift.estimate));
-        return std::max(2 * plan_.rule.min_effect, seen / 2);
+        const int to_find =
+            launches_for(result.metric, std::max(2 * least, seen / 2), plan_.rule).value_or(0);
+        if (seen > 2 * least) return to_find;
+        return std::max(to_find,
+                        launches_to_see(result.metric, 1.2 * least, plan_.rule).value_or(0));
     }
 
     // How many launches the first stage has, by what those before took: where the budget ends

@@ -132,5 +132,23 @@ TEST(Judgement, SaysHowManyLaunchesAWishNeeds) {
     EXPECT_FALSE(launches_for(Launches(8).metric(1, 20), 0.025, {}));
 }
 
+// So many launches then have an interval of about that width.
+TEST(Judgement, SaysHowManyLaunchesSeeAChange) {
+    for (const double change : {0.01, 0.02}) {
+        const auto needed = launches_to_see(Launches(8).metric(1, 200), change, {});
+        ASSERT_TRUE(needed);
+        Launches launches(9);
+        std::vector<double> reached;
+        for (int i = 0; i < 101; ++i) {
+            const Shift shift = judge(std::vector{launches.metric(1, *needed)}, {}).front().shift;
+            reached.push_back(std::expm1((shift.high - shift.low) / 2));
+        }
+        std::ranges::sort(reached);
+        EXPECT_LE(reached[50], 1.02 * change) << *needed << " launches";
+        EXPECT_GE(reached[50], 0.8 * change) << *needed << " launches";
+    }
+    EXPECT_FALSE(launches_to_see(Launches(8).metric(1, 2), 0.05, {}));
+}
+
 }  // namespace
 }  // namespace tutti
