@@ -26,8 +26,7 @@ std::shared_ptr<std::byte> memory_of(Kind kind, std::size_t bytes) {
     return Heap::find().value().allocate(bytes);
 }
 
-// A rank's buffers for a call. Out of place each may be of another kind; a gap of a few bytes
-// before them has them begin anywhere in a line.
+// A rank's buffers for a call, with a gap before each. Out of place each may be of another kind.
 struct Buffers {
     std::shared_ptr<std::byte> of_input, of_output;
     std::span<std::byte> input;
@@ -64,7 +63,9 @@ public:
     bool once_in(unsigned times) { return random_() % times == 0; }
     Kind kind() { return once_in(3) ? Kind::elsewhere : Kind::in_heap; }
     Buffers buffers(const Call& call, const World& world, bool in_place) {
-        return buffers_of(call, world, in_place, kind(), kind(), once_in(2) ? 0 : 24);
+        constexpr std::size_t beyond_the_first_growth = std::size_t{65} << 20;
+        const std::size_t gap = once_in(8) ? beyond_the_first_growth : once_in(2) ? 24 : 0;
+        return buffers_of(call, world, in_place, kind(), kind(), gap);
     }
 
 private:
@@ -84,7 +85,7 @@ std::int64_t wrong_in_run(Plan& plan, const CheckCase& check, Rank me, const Buf
 }
 
 // Wrong elements over some runs, in two of three of which this rank has other buffers. Those
-// before are freed, so places are used again; now and then the heap has to grow first.
+// before are freed, so places are used again; some lie where the heap has to grow first.
 std::int64_t wrong_in_changing_buffers(Planner& planner, std::string_view transport,
                                        const Algorithm& algorithm, bool in_place, Dice& dice) {
     World& world = planner.world();
@@ -100,8 +101,6 @@ std::int64_t wrong_in_changing_buffers(Planner& planner, std::string_view transp
         const CheckCase check = check_of(call, world.size(), run);
         wrong += wrong_in_run(*plan, check, world.rank(), buffers);
         if (dice.once_in(3)) continue;
-        const auto ballast =
-            dice.once_in(8) ? memory_of(Kind::in_heap, std::size_t{65} << 20) : nullptr;
         buffers = dice.buffers(call, world, in_place);
     }
     world.barrier();

@@ -127,6 +127,32 @@ TEST(RebindMapped, IsRightWhereRanksTakeEachOthersBuffers) {
     });
 }
 
+// And several may read one input, until one of them takes another.
+TEST(RebindMapped, LeavesItsPeersWhereTheyAre) {
+    constexpr int ranks = 3;
+    const Call call{.collective = Collective::all_reduce, .count = 301};
+    const std::vector<float> ones(301, 1), tens(301, 10);
+    run_as_threads(ranks, 20, [&](World& world) {
+        Planner planner(world);
+        std::vector<float> sums(301);
+        const auto sum_of = [&](const std::vector<float>& input) {
+            return CallBuffers{std::as_bytes(std::span(input)),
+                               std::as_writable_bytes(std::span(sums))};
+        };
+        for (const char* name : {"one-shot", "two-shot", "ring"}) {
+            const auto plan =
+                planner.plan({&find_algorithm(call.collective, name), {.transport = "shm-mapped"}},
+                             call, sum_of(ones), nullptr);
+            plan->run();
+            EXPECT_EQ(sums, std::vector<float>(301, 3)) << name;
+            if (world.is_first()) plan->rebind(sum_of(tens));
+            plan->run();
+            EXPECT_EQ(sums, std::vector<float>(301, 12)) << name;
+            world.barrier();
+        }
+    });
+}
+
 TEST(RebindRegistered, IsRefusedAsPeersKnowThePlaces) {
     run_as_threads(2, 20, [&](World& world) {
         Planner planner(world);
